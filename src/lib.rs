@@ -1,0 +1,4 @@
+//! placeholder
+#![forbid(unsafe_code)]
+mod dtype;
+pub use dtype::DType;
