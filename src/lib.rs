@@ -1,4 +1,33 @@
-//! placeholder
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod backend;
+mod cpu;
 mod dtype;
+mod element;
+mod error;
+#[cfg(feature = "gpu")]
+pub mod gpu;
+mod layout;
+mod ops;
+mod plan;
+mod report;
+mod shape;
+mod spec;
+mod tensor;
+mod view;
+
+pub use backend::Backend;
+pub use cpu::Indices;
 pub use dtype::DType;
+pub use element::Element;
+pub use error::{BadRow, Error, GatherError, ParseError, SpecError};
+#[cfg(feature = "gpu")]
+pub use gpu::Gpu;
+pub use ops::gather_nd::{GatherNd, OutOfRange};
+pub use plan::Plan;
+pub use report::Report;
+pub use spec::{Ellipsis, NewAxis, SliceItem, SliceSpec, StridedSlice};
+pub use tensor::{Array, Gathered, Tensor};
+pub use view::View;

@@ -1,0 +1,53 @@
+// What every mover is told. `Map` comes from the operation's file; `params` itself is declared by
+// the host, as immediates where the device has them and as a uniform buffer where it has not.
+// 128 bytes, the size of immediates that can be counted on. The host writes it from `Params` in
+// src/gpu/params.rs; a test holds the two layouts against each other.
+
+struct Params {
+    // Units of a row, and the distance between neighbours in the source (wraps when negative).
+    run: u32,
+    step: u32,
+    // Units of the result that this dispatch writes, and tiles that it is cut into.
+    units: u32,
+    tiles: u32,
+    // Tiles of a row, and units of a tile.
+    segments: u32,
+    segment: u32,
+    // 2^lanes_log2 neighbouring invocations share a tile and take its units in turn.
+    lanes_log2: u32,
+    // Workgroups along x; dispatches above the limit of one dimension continue along y.
+    grid_width: u32,
+    // The first unit of the tensors within their bindings.
+    source_base: u32,
+    dest_base: u32,
+    _pad: vec2<u32>,
+    map: Map,
+}
+
+// One dimension that a map walks: its size, and its stride in units (wraps when negative).
+struct Axis {
+    size: u32,
+    stride: u32,
+}
+
+// Where a row begins in the source, if it has a source.
+struct Row {
+    base: u32,
+    found: bool,
+}
+
+const WORKGROUP: u32 = 64u;
+
+// The dimensions of a map come two to a vector: uniform arrays have a stride of 16 bytes.
+fn axis(d: u32) -> Axis {
+    let pair = params.map.axes[d >> 1u];
+    if (d & 1u) == 0u {
+        return Axis(pair.x, pair.y);
+    }
+    return Axis(pair.z, pair.w);
+}
+
+// The invocation's number in the whole grid.
+fn invocation(group: vec3<u32>, local: u32) -> u32 {
+    return (group.y * params.grid_width + group.x) * WORKGROUP + local;
+}

@@ -1,0 +1,37 @@
+// Moves units of 4, 8 or 16 bytes. `Unit` is u32, vec2<u32> or vec4<u32>.
+//
+// A tile is a segment of one row. Its lanes take neighbouring units, so that a GPU's accesses
+// coalesce; with a single lane an invocation walks the tile alone, which a CPU adapter prefers.
+
+@group(0) @binding(0) var<storage, read> source: array<Unit>;
+@group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let id = invocation(group, local);
+    let tile = id >> params.lanes_log2;
+    if tile >= params.tiles {
+        return;
+    }
+    let lanes = 1u << params.lanes_log2;
+    let lane = id & (lanes - 1u);
+    let row = tile / params.segments;
+    let first = (tile - row * params.segments) * params.segment;
+    let end = min(first + params.segment, params.run);
+
+    let begin = source_row(row);
+    let to = params.dest_base + row * params.run;
+    if begin.found {
+        let origin = params.source_base + begin.base;
+        for (var j = first + lane; j < end; j += lanes) {
+            dest[to + j] = source[origin + j * params.step];
+        }
+    } else {
+        if first + lane == 0u {
+            missing(row);
+        }
+        for (var j = first + lane; j < end; j += lanes) {
+            dest[to + j] = Unit();
+        }
+    }
+}

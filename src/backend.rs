@@ -1,0 +1,276 @@
+//! Where work is done: decided once, openly.
+//!
+//! A [`Backend`] is the CPU or one GPU, and can say which and why. Nothing falls back later on: an
+//! operation that the device cannot do is an error that says so.
+
+use crate::{
+    Array, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, Tensor,
+    tensor::{Owner, Storage},
+};
+use std::{fmt, sync::Arc};
+
+#[cfg(feature = "gpu")]
+use crate::{
+    Gpu,
+    gpu::{AdapterOptions, Software},
+};
+
+/// The CPU, or a GPU.
+///
+/// ```
+/// use wgslice::{slice, Backend};
+///
+/// let backend = Backend::cpu();
+/// let flipped = backend.strided_slice(&[1, 2, 3, 4, 5, 6], &[2, 3], &slice![.., ..; -1])?;
+/// assert_eq!((flipped.shape, flipped.data), (vec![2, 3], vec![3, 2, 1, 6, 5, 4]));
+/// # Ok::<(), wgslice::Error>(())
+/// ```
+///
+/// Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Backend {
+    pub(crate) device: Device,
+    reason: Arc<str>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Device {
+    Cpu,
+    #[cfg(feature = "gpu")]
+    Gpu(Gpu),
+}
+
+impl Backend {
+    /// The CPU.
+    pub fn cpu() -> Self {
+        Self::new(Device::Cpu, "the CPU was asked for")
+    }
+
+    fn new(device: Device, reason: impl Into<Arc<str>>) -> Self {
+        Self {
+            device,
+            reason: reason.into(),
+        }
+    }
+
+    /// Why it is this device.
+    pub fn reason(&self) -> &str {
+        &self.reason
+    }
+
+    /// Whether it is the CPU. A software adapter is a GPU here.
+    pub fn is_cpu(&self) -> bool {
+        self.device == Device::Cpu
+    }
+
+    /// Slices values: values in, values out.
+    ///
+    /// # Errors
+    ///
+    /// [`SpecError`](crate::SpecError), [`Error::Length`], or an error of the device.
+    pub fn strided_slice<T: Element>(
+        &self,
+        input: &[T],
+        shape: &[usize],
+        spec: &SliceSpec,
+    ) -> Result<Array<T>, Error> {
+        let plan = Plan::strided_slice(shape, spec, T::DTYPE)?;
+        check_length("input", shape, input.len())?;
+        match &self.device {
+            Device::Cpu => {
+                let run = |dest: &mut [u8]| plan.run(T::as_bytes(input), dest);
+                Array::collect(&plan, run).map(|(array, ())| array)
+            }
+            #[cfg(feature = "gpu")]
+            Device::Gpu(_) => self.upload(input, shape)?.slice(spec)?.to_array(),
+        }
+    }
+
+    /// Gathers values: values in, values out, with a report of the index tuples that were out of
+    /// range.
+    ///
+    /// ```
+    /// use wgslice::{Backend, GatherNd};
+    ///
+    /// let params = [10, 11, 12, 20, 21, 22];
+    /// let indices = [1i64, 0, 5, 0]; // (1, 0) and (5, 0)
+    /// let (array, report) =
+    ///     Backend::cpu().gather_nd(&params, &[2, 3], &indices[..], &[2, 2], GatherNd::default())?;
+    /// assert_eq!(array.data, [20, 0]);
+    /// assert_eq!(report.bad, 1);
+    /// assert_eq!(report.first.unwrap().index, [5, 0]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`GatherError`](crate::GatherError), [`Error::Length`], or an error of the device.
+    pub fn gather_nd<'a, T: Element>(
+        &self,
+        params: &[T],
+        params_shape: &[usize],
+        indices: impl Into<Indices<'a>>,
+        indices_shape: &[usize],
+        options: GatherNd,
+    ) -> Result<(Array<T>, Report), Error> {
+        let plan = Plan::gather_nd(params_shape, indices_shape, options.batch_dims, T::DTYPE)?;
+        check_length("params", params_shape, params.len())?;
+        let indices = indices.into();
+        match &self.device {
+            Device::Cpu => {
+                let run = |dest: &mut [u8]| {
+                    plan.run_with(T::as_bytes(params), indices, dest)?
+                        .under(options.out_of_range)
+                };
+                Array::collect(&plan, run)
+            }
+            #[cfg(feature = "gpu")]
+            Device::Gpu(_) => {
+                check_length("indices", indices_shape, indices.len())?;
+                let params = self.upload(params, params_shape)?;
+                let indices = match indices {
+                    Indices::I32(indices) => self.upload(indices, indices_shape)?,
+                    Indices::I64(indices) => self.upload(indices, indices_shape)?,
+                };
+                let gathered = params.gather_nd(&indices, options)?;
+                Ok((gathered.tensor.to_array()?, gathered.report()?))
+            }
+        }
+    }
+
+    /// Puts values on the device, as a tensor that stays there.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`], or an error of the device.
+    pub fn upload<T: Element>(&self, values: &[T], shape: &[usize]) -> Result<Tensor, Error> {
+        check_length("values", shape, values.len())?;
+        let bytes = T::as_bytes(values);
+        let storage = match &self.device {
+            Device::Cpu => Storage::Host(Owner::new(bytes.to_vec())),
+            #[cfg(feature = "gpu")]
+            Device::Gpu(gpu) => Storage::Device(gpu.upload(bytes)?),
+        };
+        Ok(Tensor::new(self, T::DTYPE, shape, storage))
+    }
+
+    /// Puts the bytes of a row-major array on the device, in the machine's byte order.
+    ///
+    /// On the CPU the tensor keeps `bytes` and copies nothing, so that a memory-mapped file is read
+    /// where it is touched.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`], or an error of the device.
+    pub fn adopt(
+        &self,
+        dtype: DType,
+        shape: &[usize],
+        bytes: impl AsRef<[u8]> + Send + Sync + 'static,
+    ) -> Result<Tensor, Error> {
+        let needed = crate::shape::elements(shape)? * dtype.size();
+        Plan::check_bytes("bytes", shape, needed, bytes.as_ref().len())?;
+        let storage = match &self.device {
+            Device::Cpu => Storage::Host(Owner::new(bytes)),
+            #[cfg(feature = "gpu")]
+            Device::Gpu(gpu) => Storage::Device(gpu.upload(bytes.as_ref())?),
+        };
+        Ok(Tensor::new(self, dtype, shape, storage))
+    }
+
+    /// Waits until the device has done everything that was asked of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Device`] where the device is lost.
+    pub fn wait(&self) -> Result<(), Error> {
+        match &self.device {
+            Device::Cpu => Ok(()),
+            #[cfg(feature = "gpu")]
+            Device::Gpu(gpu) => gpu.wait(),
+        }
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl Backend {
+    /// A hardware GPU where there is one, and the CPU otherwise: a software adapter is no faster
+    /// than the CPU path. [`Backend::reason`] says which and why.
+    pub fn auto() -> Self {
+        Self::auto_with(&AdapterOptions::default())
+    }
+
+    /// [`Backend::auto`], looking for a hardware GPU among those that the options let in.
+    pub fn auto_with(options: &AdapterOptions) -> Self {
+        let hardware = AdapterOptions {
+            software: Software::Refuse,
+            ..options.clone()
+        };
+        match Gpu::open(&hardware) {
+            Ok(gpu) => Self::new(Device::Gpu(gpu), "it is the best hardware GPU here"),
+            Err(Error::NoAdapter(_)) => Self::new(
+                Device::Cpu,
+                "no hardware GPU fits, and a software adapter is no faster than the CPU",
+            ),
+            Err(error) => Self::new(
+                Device::Cpu,
+                format!("the hardware GPU could not be opened: {error}"),
+            ),
+        }
+    }
+
+    /// A GPU, a software adapter included where the options allow one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoAdapter`] where none fits; it lists what there is.
+    pub fn open_gpu(options: &AdapterOptions) -> Result<Self, Error> {
+        let gpu = Gpu::open(options)?;
+        let reason = if gpu.is_software() && options.software != Software::Require {
+            "a GPU was asked for, and there is no hardware GPU that fits"
+        } else {
+            "it is the best adapter that fits what was asked for"
+        };
+        Ok(Self::new(Device::Gpu(gpu), reason))
+    }
+
+    /// The GPU, if it is one.
+    pub fn gpu(&self) -> Option<&Gpu> {
+        match &self.device {
+            Device::Cpu => None,
+            Device::Gpu(gpu) => Some(gpu),
+        }
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl From<Gpu> for Backend {
+    fn from(gpu: Gpu) -> Self {
+        Self::new(Device::Gpu(gpu), "the caller's device was given")
+    }
+}
+
+/// The device.
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.device {
+            Device::Cpu => f.write_str("CPU"),
+            #[cfg(feature = "gpu")]
+            Device::Gpu(gpu) => gpu.fmt(f),
+        }
+    }
+}
+
+fn check_length(argument: &'static str, shape: &[usize], found: usize) -> Result<(), Error> {
+    let needed = crate::shape::elements(shape)?;
+    if needed == found {
+        return Ok(());
+    }
+    Err(Error::Length {
+        argument,
+        shape: shape.to_vec(),
+        needed,
+        found,
+        unit: "elements",
+    })
+}

@@ -1,0 +1,217 @@
+//! The CPU executor: runs a plan on bytes in memory.
+//!
+//! It is the fallback where there is no GPU and the comparison where there is one. Rows with step 1
+//! are copied whole; the others element by element. Every byte of the result is written once, and
+//! large results are written by all cores, each taking a contiguous part.
+
+use crate::{
+    Error, Plan,
+    ops::{RowMap, gather_nd::Tuples},
+    plan::{Map, Rows},
+    report::{Missing, Report},
+};
+use std::{num::NonZero, thread};
+
+/// Index tuples in host memory.
+#[derive(Clone, Copy, Debug)]
+pub enum Indices<'a> {
+    /// 32-bit indices.
+    I32(&'a [i32]),
+    /// 64-bit indices.
+    I64(&'a [i64]),
+}
+
+impl Indices<'_> {
+    /// How many integers, tuples taken apart.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::I32(indices) => indices.len(),
+            Self::I64(indices) => indices.len(),
+        }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Tuple `row`, where tuples have `depth` integers.
+    pub(crate) fn tuple(&self, row: usize, depth: usize) -> Vec<i64> {
+        let range = row * depth..(row + 1) * depth;
+        match self {
+            Self::I32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
+            Self::I64(indices) => indices[range].to_vec(),
+        }
+    }
+}
+
+impl<'a> From<&'a [i32]> for Indices<'a> {
+    fn from(indices: &'a [i32]) -> Self {
+        Self::I32(indices)
+    }
+}
+
+impl<'a> From<&'a [i64]> for Indices<'a> {
+    fn from(indices: &'a [i64]) -> Self {
+        Self::I64(indices)
+    }
+}
+
+impl Plan {
+    /// Runs a slice on the CPU: `source` holds the input, `dest` receives the result.
+    ///
+    /// ```
+    /// use wgslice::{slice, DType, Plan};
+    ///
+    /// let plan = Plan::strided_slice(&[2, 3], &slice![.., ..; -1], DType::U8)?;
+    /// let mut dest = [0; 6];
+    /// plan.run(&[1, 2, 3, 4, 5, 6], &mut dest)?;
+    /// assert_eq!(dest, [3, 2, 1, 6, 5, 4]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] where a length is not what the plan says, or where the plan gathers and
+    /// needs indices.
+    pub fn run(&self, source: &[u8], dest: &mut [u8]) -> Result<(), Error> {
+        self.run_with(source, Indices::I32(&[]), dest).map(drop)
+    }
+
+    /// Runs a gather on the CPU: `source` holds the params, `dest` receives the result.
+    ///
+    /// Tuples out of range become zeros and are reported; see
+    /// [`Report::require_none`] for the other policy.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] where a length is not what the plan says.
+    pub fn run_with(
+        &self,
+        source: &[u8],
+        indices: Indices<'_>,
+        dest: &mut [u8],
+    ) -> Result<Report, Error> {
+        Self::check_bytes("source", &self.source, self.source_bytes(), source.len())?;
+        Self::check_bytes("dest", &self.shape, self.result_bytes(), dest.len())?;
+        let missing = match &self.map {
+            Map::StridedSlice(map) => move_units(&self.rows, map, source, dest),
+            Map::GatherNd(map) => {
+                map.check_indices(indices)?;
+                match indices {
+                    Indices::I32(indices) => {
+                        move_units(&self.rows, &Tuples { map, indices }, source, dest)
+                    }
+                    Indices::I64(indices) => {
+                        move_units(&self.rows, &Tuples { map, indices }, source, dest)
+                    }
+                }
+            }
+        };
+        Ok(self.report(missing, |row| indices.tuple(row, self.depth())))
+    }
+}
+
+/// Picks the unit's type. A unit is an array of bytes: it may lie at any address.
+fn move_units(rows: &Rows, map: &impl RowMap, source: &[u8], dest: &mut [u8]) -> Missing {
+    match rows.unit {
+        1 => move_parts::<1>(rows, map, source, dest),
+        2 => move_parts::<2>(rows, map, source, dest),
+        4 => move_parts::<4>(rows, map, source, dest),
+        8 => move_parts::<8>(rows, map, source, dest),
+        _ => move_parts::<16>(rows, map, source, dest),
+    }
+}
+
+/// Bytes of a result that are worth a thread.
+const BYTES_PER_THREAD: usize = 512 << 10;
+
+fn move_parts<const N: usize>(
+    rows: &Rows,
+    map: &impl RowMap,
+    source: &[u8],
+    dest: &mut [u8],
+) -> Missing {
+    // The source may end in bytes that no unit of the plan covers.
+    let (source, _) = source.as_chunks::<N>();
+    let (dest, _) = dest.as_chunks_mut::<N>();
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let threads = (dest.len() * N / BYTES_PER_THREAD).clamp(1, cores);
+    if threads == 1 {
+        return move_part(rows, map, source, dest, 0);
+    }
+    let part = dest.len().div_ceil(threads);
+    thread::scope(|scope| {
+        let mut parts = dest.chunks_mut(part).enumerate();
+        let own = parts.next();
+        let others: Vec<_> = parts
+            .map(|(i, dest)| scope.spawn(move || move_part(rows, map, source, dest, i * part)))
+            .collect();
+        let own = own.map_or(Missing::default(), |(_, dest)| {
+            move_part(rows, map, source, dest, 0)
+        });
+        others.into_iter().fold(own, |missing, other| {
+            // A panic in a part is a bug of ours; it is passed on rather than turned into data.
+            missing.and(
+                other
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            )
+        })
+    })
+}
+
+/// Moves the units of the result from `first` on into `dest`.
+fn move_part<const N: usize>(
+    rows: &Rows,
+    map: &impl RowMap,
+    source: &[[u8; N]],
+    mut dest: &mut [[u8; N]],
+    first: usize,
+) -> Missing {
+    let mut missing = Missing::default();
+    let first_row = first / rows.run;
+    let mut skip = first % rows.run;
+    for (row, base) in (first_row..).zip(map.bases(first_row)) {
+        if dest.is_empty() {
+            break;
+        }
+        let length = (rows.run - skip).min(dest.len());
+        let (run, rest) = dest.split_at_mut(length);
+        dest = rest;
+        match base {
+            Some(base) => {
+                let start = base.wrapping_add_signed(rows.step.wrapping_mul(skip.cast_signed()));
+                move_run(source, start, rows.step, run);
+            }
+            None => {
+                run.fill([0; N]);
+                // A row that is split between threads counts where it begins.
+                if skip == 0 {
+                    missing.add(row);
+                }
+            }
+        }
+        skip = 0;
+    }
+    missing
+}
+
+/// Moves one run: `dest[j] = source[start + j · step]`.
+fn move_run<const N: usize>(source: &[[u8; N]], start: usize, step: isize, dest: &mut [[u8; N]]) {
+    let stride = step.unsigned_abs();
+    match step {
+        1 => dest.copy_from_slice(&source[start..][..dest.len()]),
+        1.. => {
+            for (to, from) in dest.iter_mut().zip(source[start..].iter().step_by(stride)) {
+                *to = *from;
+            }
+        }
+        _ => {
+            let walked = source[..=start].iter().rev().step_by(stride.max(1));
+            for (to, from) in dest.iter_mut().zip(walked) {
+                *to = *from;
+            }
+        }
+    }
+}

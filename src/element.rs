@@ -1,0 +1,83 @@
+//! The Rust types that stand for element types.
+
+use crate::{DType, Error};
+
+/// A Rust type that an array can hold.
+///
+/// Implemented for `bool`, the integers of 8 to 64 bits, `f32`, `f64`, and `[f32; 2]` and
+/// `[f64; 2]` as complex numbers; with the feature `half` for `half::f16` and `half::bf16` too.
+pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
+    /// The element type that this Rust type stands for.
+    const DTYPE: DType;
+
+    /// The bytes of `values`, in memory order.
+    #[doc(hidden)]
+    fn as_bytes(values: &[Self]) -> &[u8];
+
+    /// Makes `len` elements from the bytes that `fill` writes.
+    #[doc(hidden)]
+    fn collect<R>(
+        len: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<R, Error>,
+    ) -> Result<(Vec<Self>, R), Error>;
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A zeroed vector, or an error where the memory cannot be had. The allocator hands out pages that
+/// are zero already, so a large one costs no writes.
+pub(crate) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>, Error> {
+    bytemuck::try_zeroed_vec(len).map_err(|()| Error::OutOfHostMemory {
+        bytes: len.saturating_mul(size_of::<T>()),
+    })
+}
+
+macro_rules! elements {
+    ($($type:ty => $dtype:ident),* $(,)?) => {$(
+        impl sealed::Sealed for $type {}
+        impl Element for $type {
+            const DTYPE: DType = DType::$dtype;
+
+            fn as_bytes(values: &[Self]) -> &[u8] {
+                bytemuck::cast_slice(values)
+            }
+
+            fn collect<R>(
+                len: usize,
+                fill: impl FnOnce(&mut [u8]) -> Result<R, Error>,
+            ) -> Result<(Vec<Self>, R), Error> {
+                let mut values: Vec<Self> = zeroed(len)?;
+                let outcome = fill(bytemuck::cast_slice_mut(&mut values))?;
+                Ok((values, outcome))
+            }
+        }
+    )*};
+}
+
+elements! {
+    i8 => I8, u8 => U8, i16 => I16, u16 => U16, i32 => I32, u32 => U32, i64 => I64, u64 => U64,
+    f32 => F32, f64 => F64, [f32; 2] => Complex64, [f64; 2] => Complex128,
+}
+#[cfg(feature = "half")]
+elements! { half::f16 => F16, half::bf16 => BF16 }
+
+impl sealed::Sealed for bool {}
+impl Element for bool {
+    const DTYPE: DType = DType::Bool;
+
+    fn as_bytes(values: &[Self]) -> &[u8] {
+        bytemuck::cast_slice(values)
+    }
+
+    // Bytes from outside may be neither 0 nor 1, which a Rust bool must never be: any other byte
+    // counts as true.
+    fn collect<R>(
+        len: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<R, Error>,
+    ) -> Result<(Vec<Self>, R), Error> {
+        let (bytes, outcome) = u8::collect(len, fill)?;
+        Ok((bytes.into_iter().map(|byte| byte != 0).collect(), outcome))
+    }
+}

@@ -1,0 +1,339 @@
+//! Everything that can go wrong, with the values that made it so.
+//!
+//! The kinds of [`SpecError`] and [`GatherError`] correspond one to one to the errors that
+//! TensorFlow raises for the same input, and where several apply the same one is raised first. The
+//! texts are our own: they name the argument, the value, the rule and the way out.
+
+use std::fmt;
+
+/// Any error of this crate.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The slice does not fit the shape, or contradicts itself.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// The text of a slice does not parse.
+    #[error(transparent)]
+    Parse(#[from] ParseError),
+    /// Params, indices and batch dimensions do not fit together, or an index is out of range.
+    #[error(transparent)]
+    Gather(#[from] GatherError),
+    /// A shape whose size cannot be addressed.
+    #[error(
+        "shape {} has too many elements: the product of its non-zero dimensions must be below 2^59",
+        Shape(shape)
+    )]
+    ShapeTooLarge {
+        /// The shape.
+        shape: Vec<usize>,
+    },
+    /// A slice of values whose length is not what its shape says.
+    #[error(
+        "{argument} has {found} {unit}, but its shape {} needs {needed}: pass as many as the shape says",
+        Shape(shape)
+    )]
+    Length {
+        /// Which argument.
+        argument: &'static str,
+        /// The shape that was given for it.
+        shape: Vec<usize>,
+        /// How many there must be.
+        needed: usize,
+        /// How many there are.
+        found: usize,
+        /// What is counted: `"elements"` or `"bytes"`.
+        unit: &'static str,
+    },
+    /// A tensor read as another element type than it has.
+    #[error("the tensor holds {found} and was asked for as {asked}: read it as its own dtype")]
+    DType {
+        /// The element type of the tensor.
+        found: crate::DType,
+        /// The element type that was asked for.
+        asked: crate::DType,
+    },
+    /// Index tensors must be `i32` or `i64`.
+    #[error("indices are {found}, but must be int32 or int64: convert them first")]
+    IndexDType {
+        /// The element type of the index tensor.
+        found: crate::DType,
+    },
+    /// Two tensors that live on different devices.
+    #[error("{argument} lives on another device than params: upload it to the same backend")]
+    OtherDevice {
+        /// Which argument.
+        argument: &'static str,
+    },
+    /// The memory for a result cannot be had.
+    #[error("{bytes} bytes of memory could not be allocated for the result")]
+    OutOfHostMemory {
+        /// How many bytes were asked for.
+        bytes: usize,
+    },
+    /// A tensor, buffer or dispatch above one of the device's limits.
+    #[error(
+        "{what} needs {needed}, above the device's {limit} of {allowed}: \
+         run it on the CPU (Backend::cpu, --device cpu), or in smaller parts"
+    )]
+    DeviceLimit {
+        /// What is too large.
+        what: &'static str,
+        /// The name of the limit, as wgpu spells it.
+        limit: &'static str,
+        /// What is needed.
+        needed: u64,
+        /// What the device allows.
+        allowed: u64,
+    },
+    /// A caller's buffer that cannot be used.
+    #[error("the {argument} buffer {problem}")]
+    Buffer {
+        /// Which buffer.
+        argument: &'static str,
+        /// What is wrong with it and what it must be.
+        problem: String,
+    },
+    /// No adapter fits what was asked for.
+    #[error("{0}")]
+    NoAdapter(String),
+    /// The graphics API reported a failure.
+    #[error("{doing} failed on the device: {message}")]
+    Device {
+        /// What was being done.
+        doing: &'static str,
+        /// What the device said.
+        message: String,
+    },
+}
+
+/// A slice that contradicts itself or does not fit the shape.
+///
+/// Dimensions are those of the input, counted from 0.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// `begin`, `end` and `strides` must be equally long, and shorter than 32.
+    #[error(
+        "begin, end and strides have lengths {begin}, {end} and {strides}: \
+         they must be equal and at most 31"
+    )]
+    Vectors {
+        /// Length of `begin`.
+        begin: usize,
+        /// Length of `end`.
+        end: usize,
+        /// Length of `strides`.
+        strides: usize,
+    },
+    /// A mask outside 32 bits.
+    #[error("{mask} is {value}: a mask must fit a signed 32-bit integer")]
+    Mask {
+        /// Which mask.
+        mask: &'static str,
+        /// Its value.
+        value: i64,
+    },
+    /// More than one ellipsis.
+    #[error("the slice has more than one ellipsis: at most one can stand for the dimensions left")]
+    MultipleEllipses,
+    /// A scalar has no dimension to index.
+    #[error("the slice indexes a dimension of a scalar, which has none: only `...` and `None` fit")]
+    ScalarInput,
+    /// More indices and ranges than dimensions.
+    #[error("the slice indexes {specs} dimensions, but the input has only {rank}: drop some")]
+    TooManySpecs {
+        /// Dimensions that the slice needs.
+        specs: usize,
+        /// Dimensions of the input.
+        rank: usize,
+    },
+    /// Stride 0.
+    #[error("strides[{dimension}] is 0: a stride must be non-zero")]
+    StrideZero {
+        /// The input dimension.
+        dimension: usize,
+    },
+    /// A single index with a negative stride.
+    #[error(
+        "the stride of the single index on dimension {dimension} is {stride}: \
+         it must be positive (1 will do)"
+    )]
+    ShrinkStride {
+        /// The input dimension.
+        dimension: usize,
+        /// The stride.
+        stride: i64,
+    },
+    /// A single index outside its dimension.
+    #[error(
+        "slice index {index} of dimension {dimension} is out of bounds: \
+         the dimension has {size} elements, so it must be in [-{size}, {size})"
+    )]
+    ShrinkOutOfRange {
+        /// The input dimension.
+        dimension: usize,
+        /// The index as it was given.
+        index: i64,
+        /// The size of the dimension.
+        size: usize,
+    },
+}
+
+/// A slice text that does not parse.
+///
+/// Displayed with the text and a caret under the offending character.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    pub(crate) text: String,
+    pub(crate) position: usize,
+    pub(crate) problem: String,
+}
+
+impl ParseError {
+    /// Where in the text, in characters from 0.
+    pub fn position(&self) -> usize {
+        self.position
+    }
+
+    /// What is wrong there, without the text.
+    pub fn problem(&self) -> &str {
+        &self.problem
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} at character {}:", self.problem, self.position + 1)?;
+        // One line, so that the caret stands under its character whatever the text contains.
+        let line: String = self
+            .text
+            .chars()
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect();
+        writeln!(f, "  {line}")?;
+        write!(f, "  {:>width$}", '^', width = self.position + 1)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// `params`, `indices` and `batch_dims` that do not fit together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GatherError {
+    /// `params` is a scalar.
+    #[error("params is a scalar: it must have at least one dimension")]
+    ParamsRank,
+    /// `indices` is a scalar.
+    #[error("indices is a scalar: its last dimension must hold the index tuples")]
+    IndicesRank,
+    /// Index tuples longer than `params` has dimensions.
+    #[error(
+        "indices of shape {} hold tuples of {depth}, which with batch_dims {batch_dims} is more \
+         than the {} dimensions of params {}: shorten the last dimension of indices",
+        Shape(indices), params.len(), Shape(params)
+    )]
+    IndexDepth {
+        /// The length of a tuple.
+        depth: usize,
+        /// `batch_dims`.
+        batch_dims: usize,
+        /// The shape of `params`.
+        params: Vec<usize>,
+        /// The shape of `indices`.
+        indices: Vec<usize>,
+    },
+    /// `batch_dims` does not leave both sides a dimension.
+    #[error(
+        "batch_dims is {batch_dims}, but must be below the rank of indices ({indices_rank}) \
+         and below the rank of params ({params_rank})"
+    )]
+    BatchDims {
+        /// `batch_dims`.
+        batch_dims: usize,
+        /// Rank of `params`.
+        params_rank: usize,
+        /// Rank of `indices`.
+        indices_rank: usize,
+    },
+    /// The leading `batch_dims` dimensions differ.
+    #[error(
+        "the first {batch_dims} dimensions of params {} and indices {} differ, \
+         but with batch_dims {batch_dims} they must be equal",
+        Shape(params),
+        Shape(indices)
+    )]
+    BatchShape {
+        /// `batch_dims`.
+        batch_dims: usize,
+        /// The shape of `params`.
+        params: Vec<usize>,
+        /// The shape of `indices`.
+        indices: Vec<usize>,
+    },
+    /// Rows are asked of params that have no element.
+    #[error(
+        "params of shape {} is empty, so none of the {rows} index tuples can be gathered",
+        Shape(params)
+    )]
+    EmptyParams {
+        /// The shape of `params`.
+        params: Vec<usize>,
+        /// How many rows are asked for.
+        rows: usize,
+    },
+    /// An index tuple points outside `params`.
+    #[error(
+        "{bad} of {rows} index tuples are out of range, the first at {first} of params {}: \
+             correct them, or choose OutOfRange::Zero (--out-of-range zero)",
+        Shape(params)
+    )]
+    OutOfRange {
+        /// The first such tuple.
+        first: BadRow,
+        /// How many there are.
+        bad: usize,
+        /// How many tuples there are in all.
+        rows: usize,
+        /// The shape of `params`.
+        params: Vec<usize>,
+    },
+}
+
+/// An index tuple that points outside `params`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadRow {
+    /// Its number, counted over all tuples in row-major order.
+    pub row: usize,
+    /// Its coordinates in `indices.shape[..rank - 1]`.
+    pub position: Vec<usize>,
+    /// The tuple itself.
+    pub index: Vec<i64>,
+}
+
+impl fmt::Display for BadRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("indices")?;
+        if !self.position.is_empty() {
+            write!(f, "{}", Shape(&self.position))?;
+        }
+        write!(f, " = {:?}", self.index)
+    }
+}
+
+/// Prints a shape as `[2,3,4]`.
+pub(crate) struct Shape<'a>(pub(crate) &'a [usize]);
+
+impl fmt::Display for Shape<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (axis, dim) in self.0.iter().enumerate() {
+            if axis > 0 {
+                f.write_str(",")?;
+            }
+            write!(f, "{dim}")?;
+        }
+        f.write_str("]")
+    }
+}

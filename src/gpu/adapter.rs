@@ -1,0 +1,223 @@
+//! Which adapter is used, decided in the open.
+//!
+//! What is asked for in [`AdapterOptions`] comes first; where it is silent, wgpu's environment
+//! variables `WGPU_BACKEND`, `WGPU_ADAPTER_NAME` and `WGPU_POWER_PREF` speak. Of the adapters that
+//! are left, hardware comes before software, and among hardware the discrete before the integrated
+//! (the other way round for low power). A name that matches nothing is an error that lists what
+//! there is.
+
+use crate::Error;
+use std::fmt;
+use wgpu::{Backend, Backends, DeviceType, PowerPreference};
+
+/// What to do about software adapters (lavapipe, llvmpipe, SwiftShader, WARP).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Software {
+    /// Use one where there is no hardware.
+    #[default]
+    Allow,
+    /// Use nothing else.
+    Require,
+    /// Never use one.
+    Refuse,
+}
+
+/// Which adapter to use.
+#[derive(Clone, Debug, Default)]
+pub struct AdapterOptions {
+    /// A part of the adapter's name, in any case. Default: `WGPU_ADAPTER_NAME`, or any.
+    pub name: Option<String>,
+    /// The graphics APIs to look through. Default: `WGPU_BACKEND`, or all.
+    pub backends: Option<Backends>,
+    /// Whether to save power or time. Default: `WGPU_POWER_PREF`, or time.
+    pub power: Option<PowerPreference>,
+    /// What to do about software adapters.
+    pub software: Software,
+}
+
+/// Storage buffers that the shaders bind, at most.
+const STORAGE_BUFFERS: u32 = 4;
+
+impl AdapterOptions {
+    /// Fills what is open from the environment.
+    fn with_environment(&self) -> Result<Self, Error> {
+        let backends = match (self.backends, std::env::var("WGPU_BACKEND")) {
+            (Some(backends), _) => backends,
+            (None, Ok(list)) => {
+                let backends = Backends::from_comma_list(&list);
+                if backends.is_empty() {
+                    return Err(Error::NoAdapter(format!(
+                        "WGPU_BACKEND={list} names no graphics API: use vulkan, metal, dx12, gl \
+                         or noop"
+                    )));
+                }
+                backends
+            }
+            (None, Err(_)) => Backends::all(),
+        };
+        Ok(Self {
+            name: self
+                .name
+                .clone()
+                .or_else(|| std::env::var("WGPU_ADAPTER_NAME").ok())
+                .filter(|name| !name.is_empty()),
+            backends: Some(backends),
+            power: self.power.or_else(PowerPreference::from_env),
+            software: self.software,
+        })
+    }
+
+    /// All adapters of the machine that could run the shaders, best first, and whether each fits
+    /// these options.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoAdapter`] if `WGPU_BACKEND` names no graphics API.
+    pub async fn adapters(&self) -> Result<Vec<Candidate>, Error> {
+        let options = self.with_environment()?;
+        let backends = options.backends.unwrap_or(Backends::all());
+        let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
+        descriptor.backends = backends;
+        let instance = wgpu::Instance::new(descriptor);
+        #[cfg(not(target_arch = "wasm32"))]
+        let adapters = instance.enumerate_adapters(backends).await;
+        // A browser hands out one adapter and does not list them.
+        #[cfg(target_arch = "wasm32")]
+        let adapters = Vec::from_iter(
+            instance
+                .request_adapter(&wgpu::RequestAdapterOptions {
+                    power_preference: options.power.unwrap_or_default(),
+                    force_fallback_adapter: options.software == Software::Require,
+                    ..Default::default()
+                })
+                .await,
+        );
+        let mut candidates: Vec<Candidate> = adapters
+            .into_iter()
+            .map(|adapter| Candidate::new(adapter, &options))
+            .collect();
+        candidates.sort_by_key(|candidate| candidate.rank(options.power));
+        Ok(candidates)
+    }
+
+    /// The adapter to use.
+    pub(super) async fn choose(&self) -> Result<wgpu::Adapter, Error> {
+        let mut candidates = self.adapters().await?;
+        match candidates.iter().position(Candidate::fits) {
+            Some(best) => Ok(candidates.swap_remove(best).adapter),
+            None => Err(Error::NoAdapter(self.nothing_fits(&candidates)?)),
+        }
+    }
+
+    fn nothing_fits(&self, candidates: &[Candidate]) -> Result<String, Error> {
+        let options = self.with_environment()?;
+        let mut message = String::from("no adapter fits");
+        if let Some(name) = &options.name {
+            message += &format!(" the name {name:?}");
+        }
+        message += match options.software {
+            Software::Allow => "",
+            Software::Require => " (only software adapters may be used)",
+            Software::Refuse => " (software adapters may not be used)",
+        };
+        if candidates.is_empty() {
+            message += "; there is none at all: install a Vulkan driver (on Debian and Ubuntu \
+                        mesa-vulkan-drivers has a software one), or use the CPU";
+        } else {
+            message += "; there are:";
+            for candidate in candidates {
+                message += &format!("\n  {candidate}");
+            }
+        }
+        Ok(message)
+    }
+}
+
+/// An adapter of this machine and whether it fits what was asked for.
+#[derive(Debug)]
+pub struct Candidate {
+    /// The adapter.
+    pub adapter: wgpu::Adapter,
+    /// What the driver says of it.
+    pub info: wgpu::AdapterInfo,
+    /// Why it is not used. `None` if it fits.
+    pub refused: Option<&'static str>,
+}
+
+impl Candidate {
+    fn new(adapter: wgpu::Adapter, options: &AdapterOptions) -> Self {
+        let info = adapter.get_info();
+        let flags = adapter.get_downlevel_capabilities().flags;
+        let named = |name: &String| info.name.to_lowercase().contains(&name.to_lowercase());
+        let software = is_software(&info);
+        let refused = if !flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS)
+            || adapter.limits().max_storage_buffers_per_shader_stage < STORAGE_BUFFERS
+        {
+            Some("it cannot run compute shaders on storage buffers")
+        } else if !options.name.as_ref().is_none_or(named) {
+            Some("its name was not asked for")
+        } else if software && options.software == Software::Refuse {
+            Some("it is a software adapter")
+        } else if !software && options.software == Software::Require {
+            Some("it is not a software adapter")
+        } else {
+            None
+        };
+        Self {
+            adapter,
+            info,
+            refused,
+        }
+    }
+
+    /// Whether it fits.
+    pub fn fits(&self) -> bool {
+        self.refused.is_none()
+    }
+
+    /// Whether it computes on the CPU.
+    pub fn is_software(&self) -> bool {
+        is_software(&self.info)
+    }
+
+    /// Smaller is better.
+    fn rank(&self, power: Option<PowerPreference>) -> (u8, u8) {
+        let low_power = power == Some(PowerPreference::LowPower);
+        let kind = match self.info.device_type {
+            DeviceType::DiscreteGpu => u8::from(low_power),
+            DeviceType::IntegratedGpu => u8::from(!low_power),
+            DeviceType::VirtualGpu => 2,
+            DeviceType::Other => 3,
+            DeviceType::Cpu => 4,
+        };
+        let api = match self.info.backend {
+            Backend::Vulkan | Backend::Metal | Backend::Dx12 | Backend::BrowserWebGpu => 0,
+            Backend::Gl => 1,
+            Backend::Noop => 2,
+        };
+        (kind, api)
+    }
+}
+
+impl fmt::Display for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&describe(&self.info))
+    }
+}
+
+/// Whether an adapter computes on the CPU.
+pub(crate) fn is_software(info: &wgpu::AdapterInfo) -> bool {
+    info.device_type == DeviceType::Cpu
+}
+
+/// `name (kind, API)`.
+pub(crate) fn describe(info: &wgpu::AdapterInfo) -> String {
+    let kind = match info.device_type {
+        DeviceType::DiscreteGpu => "discrete GPU",
+        DeviceType::IntegratedGpu => "integrated GPU",
+        DeviceType::VirtualGpu => "virtual GPU",
+        DeviceType::Other => "unknown kind",
+        DeviceType::Cpu => "software",
+    };
+    format!("{} ({kind}, {:?})", info.name, info.backend)
+}

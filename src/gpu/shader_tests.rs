@@ -1,0 +1,147 @@
+//! Every shader variant is valid WGSL, and lays its params out as the host does. No adapter needed.
+
+use super::{
+    grid::WORKGROUP,
+    params::{GatherNdMap, MAX_AXES, Params, StridedSliceMap},
+    pipeline::{Op, PARAMS_BINDING, ParamsSpace, Variant},
+};
+use naga::{
+    AddressSpace, Module, StorageAccess, TypeInner,
+    valid::{Capabilities, ValidationFlags, Validator},
+};
+use std::mem::{offset_of, size_of};
+
+fn parse(variant: Variant) -> Module {
+    let source = variant.source();
+    naga::front::wgsl::parse_str(&source)
+        .unwrap_or_else(|error| panic!("{variant}: {}", error.emit_to_string(&source)))
+}
+
+fn variants() -> Vec<Variant> {
+    let all: Vec<_> = Variant::all().collect();
+    assert_eq!(all.len(), 20, "operations × units × params spaces");
+    all
+}
+
+#[test]
+fn every_variant_is_valid() {
+    for variant in variants() {
+        let module = parse(variant);
+        let info = Validator::new(ValidationFlags::all(), Capabilities::IMMEDIATES)
+            .validate(&module)
+            .unwrap_or_else(|error| panic!("{variant}: {error:?}"));
+        let constants = variant.constants().into_iter();
+        let constants = constants
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        naga::back::pipeline_constants::process_overrides(&module, &info, None, &constants)
+            .unwrap_or_else(|error| panic!("{variant}: {error}"));
+    }
+}
+
+#[test]
+fn every_variant_has_one_entry_of_the_hosts_workgroup() {
+    for variant in variants() {
+        let module = parse(variant);
+        let [entry] = &module.entry_points[..] else {
+            panic!("{variant}: {} entry points", module.entry_points.len());
+        };
+        assert_eq!(entry.name, "main");
+        assert_eq!(entry.workgroup_size, [WORKGROUP as u32, 1, 1]);
+    }
+}
+
+#[test]
+fn bindings_are_the_hosts() {
+    for variant in variants() {
+        let module = parse(variant);
+        let mut storage = Vec::new();
+        for (_, global) in module.global_variables.iter() {
+            match global.space {
+                AddressSpace::Storage { access } => {
+                    let binding = global.binding.expect("a storage buffer has a binding");
+                    assert_eq!(binding.group, 0);
+                    storage.push((binding.binding, !access.contains(StorageAccess::STORE)));
+                }
+                AddressSpace::Uniform => {
+                    assert_eq!(variant.params, ParamsSpace::Uniform);
+                    assert_eq!(global.binding.map(|b| b.binding), Some(PARAMS_BINDING));
+                }
+                AddressSpace::Immediate => assert_eq!(variant.params, ParamsSpace::Immediate),
+                other => panic!("{variant}: unexpected {other:?}"),
+            }
+        }
+        storage.sort_unstable();
+        let expected: Vec<_> = (0..).zip(variant.buffers().iter().copied()).collect();
+        assert_eq!(storage, expected, "{variant}");
+    }
+}
+
+/// Offsets of a WGSL struct's members, and its size.
+fn layout(module: &Module, name: &str) -> (Vec<(String, u32)>, u32) {
+    let (_, ty) = module
+        .types
+        .iter()
+        .find(|(_, ty)| ty.name.as_deref() == Some(name))
+        .unwrap_or_else(|| panic!("no struct {name}"));
+    let TypeInner::Struct { members, span } = &ty.inner else {
+        panic!("{name} is not a struct");
+    };
+    let offsets = members
+        .iter()
+        .map(|member| (member.name.clone().unwrap_or_default(), member.offset))
+        .collect();
+    (offsets, *span)
+}
+
+macro_rules! host_layout {
+    ($type:ident: $($shader:literal = $field:ident),* $(,)?) => {
+        (
+            vec![$(($shader.to_owned(), offset_of!($type, $field) as u32)),*],
+            size_of::<$type>() as u32,
+        )
+    };
+}
+
+#[test]
+fn params_lie_where_the_host_writes_them() {
+    let params = host_layout!(Params:
+        "run" = run, "step" = step, "units" = units, "tiles" = tiles,
+        "segments" = segments, "segment" = segment, "lanes_log2" = lanes_log2,
+        "grid_width" = grid_width, "source_base" = source_base, "dest_base" = dest_base,
+        "_pad" = pad, "map" = map,
+    );
+    let strided_slice = host_layout!(StridedSliceMap:
+        "offset" = offset, "dims" = dims, "_pad" = pad, "axes" = axes,
+    );
+    let gather_nd = host_layout!(GatherNdMap:
+        "depth" = depth, "index_words" = index_words, "batch_rows" = batch_rows,
+        "batch_stride" = batch_stride, "axes" = axes,
+    );
+    assert_eq!(size_of::<StridedSliceMap>(), size_of::<GatherNdMap>());
+    for variant in variants() {
+        let module = parse(variant);
+        assert_eq!(layout(&module, "Params"), params, "{variant}");
+        let map = match variant.op {
+            Op::StridedSlice => &strided_slice,
+            Op::GatherNd => &gather_nd,
+        };
+        assert_eq!(layout(&module, "Map"), *map, "{variant}");
+    }
+}
+
+#[test]
+fn a_map_holds_as_many_axes_as_the_host_allows() {
+    for variant in variants() {
+        let module = parse(variant);
+        let pairs = module.types.iter().find_map(|(_, ty)| match ty.inner {
+            TypeInner::Array {
+                size: naga::ArraySize::Constant(size),
+                stride: 16,
+                ..
+            } => Some(size.get()),
+            _ => None,
+        });
+        assert_eq!(pairs, Some(MAX_AXES as u32 / 2), "{variant}");
+    }
+}

@@ -1,0 +1,223 @@
+//! gather_nd: a row for each index tuple, beginning where the tuple points into params.
+//!
+//! ```text
+//! params  [batch…, d0, d1, … d(depth-1), slice…]
+//! indices [batch…, lead…, depth]
+//! result  [batch…, lead…, slice…]
+//! ```
+//!
+//! A coordinate is out of range where it is negative or not below its dimension, each dimension by
+//! itself; then the whole slice of its tuple becomes zeros and the tuple is counted. Semantics as
+//! TensorFlow 2.21 has them with two differences: the depth is not limited to 7, and batch
+//! dimensions must be equal, where TensorFlow reinterprets some that are not.
+
+use super::RowMap;
+use crate::{
+    DType, Error, GatherError, Indices, Plan,
+    layout::{Axis, MAX_UNIT},
+    plan::{self, Rows},
+    shape,
+};
+
+/// What becomes of an index tuple that points outside `params`.
+///
+/// The same on every device. Negative indices are out of range, as in TensorFlow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OutOfRange {
+    /// Its whole slice becomes zeros (false, +0.0, 0+0j). What TensorFlow does on a GPU, and on a
+    /// CPU under `bad_indices_policy="IGNORE"`. How many there were, and which was the first, can
+    /// be asked afterwards.
+    #[default]
+    Zero,
+    /// The operation fails with [`GatherError::OutOfRange`] and gives no result. TensorFlow's
+    /// default on a CPU; there is no such thing on its GPUs.
+    Error,
+}
+
+/// How to gather: TensorFlow's attributes of `gather_nd`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct GatherNd {
+    /// How many leading dimensions `params` and `indices` share, one to one.
+    pub batch_dims: usize,
+    /// What becomes of tuples that are out of range.
+    pub out_of_range: OutOfRange,
+}
+
+/// The row map: which dimensions a tuple indexes, and how far apart their entries lie.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Map {
+    /// One for each coordinate of a tuple, strides in units.
+    pub(crate) axes: Vec<Axis>,
+    /// Rows of one batch.
+    pub(crate) batch_rows: usize,
+    /// Units of params in one batch.
+    pub(crate) batch_stride: usize,
+    /// The shape of indices.
+    pub(crate) indices: Vec<usize>,
+}
+
+impl Map {
+    /// The shape of the index tuples: all of the indices' shape but the last dimension.
+    pub(crate) fn tuples(&self) -> &[usize] {
+        &self.indices[..self.indices.len() - 1]
+    }
+
+    /// Checks that there are as many indices as their shape says.
+    pub(crate) fn check_indices(&self, indices: Indices<'_>) -> Result<(), Error> {
+        let (needed, found) = (self.indices.iter().product(), indices.len());
+        if needed == found {
+            return Ok(());
+        }
+        Err(Error::Length {
+            argument: "indices",
+            shape: self.indices.clone(),
+            needed,
+            found,
+            unit: "elements",
+        })
+    }
+}
+
+impl Plan {
+    /// Plans gathering from `params` of this shape and element type, with indices of shape
+    /// `indices`.
+    ///
+    /// # Errors
+    ///
+    /// [`GatherError`]; [`Error::ShapeTooLarge`].
+    pub fn gather_nd(
+        params: &[usize],
+        indices: &[usize],
+        batch_dims: usize,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let element = dtype.size();
+        let params_elements = shape::elements(params)?;
+        shape::elements(indices)?;
+        let (depth, tuples) = check(params, indices, batch_dims)?;
+
+        let (batch, inner) = params.split_at(batch_dims);
+        let (indexed, slice) = inner.split_at(depth);
+        let shape: Vec<usize> = tuples.iter().chain(slice).copied().collect();
+        shape::elements(&shape)?;
+        let count = shape::elements(tuples)?;
+        if count > 0 && params_elements == 0 {
+            let params = params.to_vec();
+            return Err(GatherError::EmptyParams {
+                params,
+                rows: count,
+            }
+            .into());
+        }
+
+        let run: usize = slice.iter().product();
+        let factor = shape::common_power_of_two(MAX_UNIT / element, [run]);
+        let rows = match count {
+            0 => Rows::NONE,
+            count => Rows {
+                unit: element * factor,
+                count,
+                run: run / factor,
+                step: 1,
+            },
+        };
+        let strides = shape::strides(inner);
+        let axes = indexed.iter().zip(strides).map(|(&size, stride)| Axis {
+            size,
+            stride: (stride / factor).cast_signed(),
+        });
+        let map = Map {
+            axes: axes.collect(),
+            batch_rows: tuples[batch.len()..].iter().product(),
+            batch_stride: inner.iter().product::<usize>() / factor,
+            indices: indices.to_vec(),
+        };
+        Ok(Self {
+            shape,
+            element,
+            source: params.to_vec(),
+            rows,
+            map: plan::Map::GatherNd(map),
+        })
+    }
+}
+
+/// The shape rules, in TensorFlow's order. Splits the shape of `indices` into the length and the
+/// shape of its tuples.
+fn check<'a>(
+    params: &[usize],
+    indices: &'a [usize],
+    batch_dims: usize,
+) -> Result<(usize, &'a [usize]), GatherError> {
+    if batch_dims > 0 && (batch_dims >= params.len() || batch_dims >= indices.len()) {
+        return Err(GatherError::BatchDims {
+            batch_dims,
+            params_rank: params.len(),
+            indices_rank: indices.len(),
+        });
+    }
+    if params.is_empty() {
+        return Err(GatherError::ParamsRank);
+    }
+    let (&depth, tuples) = indices.split_last().ok_or(GatherError::IndicesRank)?;
+    if depth > params.len() - batch_dims {
+        return Err(GatherError::IndexDepth {
+            depth,
+            batch_dims,
+            params: params.to_vec(),
+            indices: indices.to_vec(),
+        });
+    }
+    if params[..batch_dims] != indices[..batch_dims] {
+        return Err(GatherError::BatchShape {
+            batch_dims,
+            params: params.to_vec(),
+            indices: indices.to_vec(),
+        });
+    }
+    Ok((depth, tuples))
+}
+
+/// An index type.
+pub(crate) trait Index: Copy + Into<i64> + Sync {
+    /// The index, if it lies in a dimension of `size`.
+    fn within(self, size: usize) -> Option<usize>;
+}
+
+impl Index for i32 {
+    fn within(self, size: usize) -> Option<usize> {
+        usize::try_from(self).ok().filter(|&index| index < size)
+    }
+}
+
+impl Index for i64 {
+    fn within(self, size: usize) -> Option<usize> {
+        usize::try_from(self).ok().filter(|&index| index < size)
+    }
+}
+
+/// The row map with its indices.
+pub(crate) struct Tuples<'a, I> {
+    pub(crate) map: &'a Map,
+    pub(crate) indices: &'a [I],
+}
+
+impl<I: Index> RowMap for Tuples<'_, I> {
+    fn bases(&self, first: usize) -> impl Iterator<Item = Option<usize>> {
+        let Map {
+            axes,
+            batch_rows,
+            batch_stride,
+            ..
+        } = self.map;
+        let depth = axes.len();
+        (first..).map(move |row| {
+            let tuple = &self.indices[row * depth..][..depth];
+            let mut base = row / batch_rows * batch_stride;
+            for (&index, axis) in tuple.iter().zip(axes) {
+                base += index.within(axis.size)? * axis.stride.unsigned_abs();
+            }
+            Some(base)
+        })
+    }
+}

@@ -1,0 +1,165 @@
+//! A plan: everything that is known of an operation before there is a device.
+//!
+//! Both executors run the same plan. Every operation moves rows: the result is `rows` rows of
+//! `run` units, one after the other, and a [`Map`] says where in the source each row begins, or
+//! that it has no source and becomes zeros. Within a row, source units lie `step` apart.
+//!
+//! | | rows | a row begins at |
+//! |---|---|---|
+//! | strided_slice | all but the innermost of the merged dimensions | an odometer over them |
+//! | gather_nd | the index tuples | tuple · strides, or nowhere when out of range |
+//!
+//! The map is the whole of an operation: once in Rust (`ops/`), once in WGSL (`shaders/`). What
+//! moves the run is shared by all.
+
+use crate::{
+    Error,
+    error::Shape,
+    ops::{gather_nd, strided_slice},
+};
+use std::fmt;
+
+/// The rows of a result and the units that they are moved in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Rows {
+    /// Bytes of a unit: 1, 2, 4, 8 or 16.
+    pub(crate) unit: usize,
+    /// How many rows. 0 where the result is empty.
+    pub(crate) count: usize,
+    /// Units of a row; at least 1.
+    pub(crate) run: usize,
+    /// Distance between neighbouring units of a row in the source, in units.
+    pub(crate) step: isize,
+}
+
+impl Rows {
+    /// No rows: the result is empty.
+    pub(crate) const NONE: Self = Self {
+        unit: 1,
+        count: 0,
+        run: 1,
+        step: 1,
+    };
+
+    /// Units of the result.
+    pub(crate) fn units(&self) -> usize {
+        self.count * self.run
+    }
+}
+
+/// Where the rows of a result begin in the source: one variant for each operation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Map {
+    StridedSlice(strided_slice::Map),
+    GatherNd(gather_nd::Map),
+}
+
+/// An operation on arrays of known shapes, ready to run anywhere.
+///
+/// A plan holds no data and nothing of a device. Make one with [`Plan::strided_slice`] or
+/// [`Plan::gather_nd`], run it with [`Plan::run`] on the CPU or record it with
+/// [`Gpu::encode`](crate::Gpu::encode).
+///
+/// ```
+/// use wgslice::{slice, DType, Plan};
+///
+/// let plan = Plan::strided_slice(&[64, 480, 640, 3], &slice![.., 16..464, ..; -1], DType::U8)?;
+/// assert_eq!(plan.shape(), [64, 448, 640, 3]);
+/// println!("{plan}");
+/// # Ok::<(), wgslice::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Plan {
+    /// Shape of the result.
+    pub(crate) shape: Vec<usize>,
+    /// Bytes of an element.
+    pub(crate) element: usize,
+    /// Shape of the source: `input` or `params`.
+    pub(crate) source: Vec<usize>,
+    pub(crate) rows: Rows,
+    pub(crate) map: Map,
+}
+
+impl Plan {
+    /// The shape of the result.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The size of the result in bytes.
+    pub fn result_bytes(&self) -> usize {
+        self.rows.units() * self.rows.unit
+    }
+
+    /// The size of the source in bytes: `input` of a slice, `params` of a gather.
+    pub fn source_bytes(&self) -> usize {
+        self.source.iter().product::<usize>() * self.element
+    }
+
+    /// Whether the result is the source, byte for byte, so that nothing need be moved.
+    pub fn is_identity(&self) -> bool {
+        self.contiguous() == Some(0) && self.result_bytes() == self.source_bytes()
+    }
+
+    /// Where in the source the result begins, in bytes, if it is one contiguous piece of it.
+    pub(crate) fn contiguous(&self) -> Option<usize> {
+        match &self.map {
+            Map::StridedSlice(map) if map.axes.is_empty() && self.rows.step == 1 => {
+                Some(map.offset * self.rows.unit)
+            }
+            _ => None,
+        }
+    }
+
+    /// Indices of a tuple. 0 for a slice.
+    pub(crate) fn depth(&self) -> usize {
+        match &self.map {
+            Map::StridedSlice(_) => 0,
+            Map::GatherNd(map) => map.axes.len(),
+        }
+    }
+
+    /// Checks that `found` bytes are what `shape` needs.
+    pub(crate) fn check_bytes(
+        argument: &'static str,
+        shape: &[usize],
+        needed: usize,
+        found: usize,
+    ) -> Result<(), Error> {
+        if needed == found {
+            return Ok(());
+        }
+        Err(Error::Length {
+            argument,
+            shape: shape.to_vec(),
+            needed,
+            found,
+            unit: "bytes",
+        })
+    }
+}
+
+/// One line: the operation, its shapes, and how the bytes will be moved.
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Rows {
+            unit,
+            count,
+            run,
+            step,
+        } = self.rows;
+        let name = match self.map {
+            Map::StridedSlice(_) => "strided_slice",
+            Map::GatherNd(_) => "gather_nd",
+        };
+        let (source, shape) = (Shape(&self.source), Shape(&self.shape));
+        write!(f, "{name} {source} -> {shape}: ")?;
+        if count == 0 {
+            return f.write_str("empty");
+        }
+        write!(
+            f,
+            "{count} rows of {run} units of {unit} bytes, step {step}"
+        )
+    }
+}

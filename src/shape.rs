@@ -1,0 +1,50 @@
+//! Shapes: element counts that cannot overflow, and row-major strides.
+
+use crate::Error;
+
+/// The largest element count of a shape: 16-byte elements of it can still be addressed.
+const MAX_ELEMENTS: usize = isize::MAX.cast_unsigned() / 16;
+
+/// The number of elements of `shape`.
+///
+/// The product of the non-zero dimensions must fit even where another dimension is 0, so that no
+/// stride computed from the shape overflows.
+pub(crate) fn elements(shape: &[usize]) -> Result<usize, Error> {
+    let mut count = 1usize;
+    for &dim in shape.iter().filter(|&&dim| dim != 0) {
+        count = count
+            .checked_mul(dim)
+            .filter(|&count| count <= MAX_ELEMENTS)
+            .ok_or_else(|| Error::ShapeTooLarge {
+                shape: shape.to_vec(),
+            })?;
+    }
+    Ok(if shape.contains(&0) { 0 } else { count })
+}
+
+/// Row-major strides of `shape` in elements. `shape` must have passed [`elements`].
+pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis].max(1);
+    }
+    strides
+}
+
+/// The coordinates of element `index` of `shape`, in row-major order.
+pub(crate) fn coordinates(mut index: usize, shape: &[usize]) -> Vec<usize> {
+    let mut coordinates = vec![0; shape.len()];
+    for (coordinate, &dim) in coordinates.iter_mut().zip(shape).rev() {
+        *coordinate = index % dim.max(1);
+        index /= dim.max(1);
+    }
+    coordinates
+}
+
+/// The largest of `limit`, `limit / 2`, … 1 that divides every one of `values`.
+///
+/// `limit` is a power of two; 0 is divided by everything.
+pub(crate) fn common_power_of_two(limit: usize, values: impl IntoIterator<Item = usize>) -> usize {
+    let all_bits = values.into_iter().fold(limit, |bits, value| bits | value);
+    1 << all_bits.trailing_zeros()
+}

@@ -1,0 +1,126 @@
+//! The Rust door: [`slice!`](crate::slice!) and the conversions that it rests on.
+
+use super::SliceItem;
+use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
+
+/// All dimensions that no other item takes: `...`.
+#[derive(Clone, Copy, Debug)]
+pub struct Ellipsis;
+
+/// A new dimension of size 1: `None`, `tf.newaxis`.
+#[derive(Clone, Copy, Debug)]
+pub struct NewAxis;
+
+/// Writes a slice in Rust: `slice![1, 2..4, NewAxis, Ellipsis, ..-3; -1, ..]`.
+///
+/// Items are separated by commas; a stride stands behind its range after a semicolon.
+///
+/// | here | Python | |
+/// |---|---|---|
+/// | `3`, `-1` | `3`, `-1` | a single index; the dimension disappears |
+/// | `a..b`, `a..`, `..b`, `..` | `a:b`, `a:`, `:b`, `:` | a range; negative bounds count from the end |
+/// | `a..b; s` | `a:b:s` | every `s`-th, from `a` towards `b` |
+/// | `Ellipsis` | `...` | all dimensions left |
+/// | `NewAxis` | `None` | a new dimension of size 1 |
+///
+/// **Not as in ndarray**: a negative stride starts at `a` and walks down to `b`, as in Python and
+/// TensorFlow. ndarray's `s![a..b; -1]` takes the range `a..b` first and then reverses it.
+/// `s![2..5; -1]` is positions 4, 3, 2; `slice![2..5; -1]` is empty, and those positions are
+/// `slice![4..1; -1]`. Bounds are clamped, as in Python, where ndarray panics.
+///
+/// ```
+/// use wgslice::{slice, SliceSpec};
+///
+/// let row = 2usize; // any i32, i64 or usize will do
+/// assert_eq!(slice![row, 1..; 2], "2, 1::2".parse::<SliceSpec>()?);
+/// # Ok::<(), wgslice::Error>(())
+/// ```
+#[macro_export]
+macro_rules! slice {
+    (@items [$($done:expr),*]) => {
+        $crate::SliceSpec::new([$($done),*] as [$crate::SliceItem; _])
+    };
+    (@items [$($done:expr),*] $item:expr ; $stride:expr $(, $($rest:tt)*)?) => {
+        $crate::slice!(
+            @items [$($done,)* $crate::SliceItem::from($item).with_stride($stride)]
+            $($($rest)*)?
+        )
+    };
+    (@items [$($done:expr),*] $item:expr $(, $($rest:tt)*)?) => {
+        $crate::slice!(@items [$($done,)* $crate::SliceItem::from($item)] $($($rest)*)?)
+    };
+    ($($items:tt)*) => { $crate::slice!(@items [] $($items)*) };
+}
+
+impl From<Ellipsis> for SliceItem {
+    fn from(_: Ellipsis) -> Self {
+        Self::Ellipsis
+    }
+}
+
+impl From<NewAxis> for SliceItem {
+    fn from(_: NewAxis) -> Self {
+        Self::NewAxis
+    }
+}
+
+impl From<RangeFull> for SliceItem {
+    fn from(_: RangeFull) -> Self {
+        Self::FULL
+    }
+}
+
+/// A bound as `i64`. A `usize` above `i64::MAX` lies beyond every dimension, and so does
+/// `i64::MAX`: saturating changes no result.
+trait Bound {
+    fn bound(self) -> i64;
+}
+
+impl Bound for i32 {
+    fn bound(self) -> i64 {
+        self.into()
+    }
+}
+
+impl Bound for i64 {
+    fn bound(self) -> i64 {
+        self
+    }
+}
+
+impl Bound for usize {
+    fn bound(self) -> i64 {
+        i64::try_from(self).unwrap_or(i64::MAX)
+    }
+}
+
+macro_rules! bounds {
+    ($($bound:ty),*) => {$(
+        impl From<$bound> for SliceItem {
+            fn from(index: $bound) -> Self {
+                Self::Index { index: index.bound(), stride: 1 }
+            }
+        }
+
+        impl From<Range<$bound>> for SliceItem {
+            fn from(range: Range<$bound>) -> Self {
+                let (begin, end) = (Some(range.start.bound()), Some(range.end.bound()));
+                Self::Range { begin, end, stride: 1 }
+            }
+        }
+
+        impl From<RangeFrom<$bound>> for SliceItem {
+            fn from(range: RangeFrom<$bound>) -> Self {
+                Self::Range { begin: Some(range.start.bound()), end: None, stride: 1 }
+            }
+        }
+
+        impl From<RangeTo<$bound>> for SliceItem {
+            fn from(range: RangeTo<$bound>) -> Self {
+                Self::Range { begin: None, end: Some(range.end.bound()), stride: 1 }
+            }
+        }
+    )*};
+}
+
+bounds!(i32, i64, usize);

@@ -1,0 +1,168 @@
+//! TensorFlow's door: three vectors and five masks. The only file where a mask is looked at.
+//!
+//! Bit `i` of a mask speaks of entry `i` of the vectors. Where several bits are set for one entry
+//! the first of ellipsis, new axis, shrink axis wins; the begin and end bits count only for a
+//! range. Bits beyond the vectors have no effect, except that two ellipsis bits anywhere are an
+//! error.
+
+use super::{SliceItem, SliceSpec};
+use crate::{Error, SpecError};
+
+/// TensorFlow refuses vectors of this length.
+const MAX_ENTRIES: usize = 32;
+
+/// A slice as TensorFlow's `StridedSlice` takes it.
+///
+/// | TensorFlow | here |
+/// |---|---|
+/// | `begin`, `end`, `strides` (int16, int32 or int64 tensors of rank 1) | `begin`, `end`, `strides` |
+/// | `begin_mask` (Java `beginMask`) | bit `i`: `begin[i]` is the far end in the direction of the stride |
+/// | `end_mask` (`endMask`) | bit `i`: `end[i]` likewise |
+/// | `ellipsis_mask` (`ellipsisMask`) | bit `i`: entry `i` is `...` |
+/// | `new_axis_mask` (`newAxisMask`) | bit `i`: entry `i` is `None` |
+/// | `shrink_axis_mask` (`shrinkAxisMask`) | bit `i`: entry `i` is the single index `begin[i]` |
+///
+/// ```
+/// use wgslice::{SliceSpec, StridedSlice};
+///
+/// // x[:2, ::-1]
+/// let encoded = StridedSlice {
+///     begin: vec![0, 0],
+///     end: vec![2, 0],
+///     strides: vec![1, -1],
+///     begin_mask: 0b11,
+///     end_mask: 0b10,
+///     ..StridedSlice::default()
+/// };
+/// let spec = SliceSpec::try_from(&encoded)?;
+/// assert_eq!(spec.to_string(), ":2, ::-1");
+/// assert_eq!(spec.view(&[3, 4])?.shape(), [2, 4]);
+/// # Ok::<(), wgslice::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct StridedSlice {
+    /// First position of each entry.
+    pub begin: Vec<i64>,
+    /// Position after the last of each entry.
+    pub end: Vec<i64>,
+    /// Stride of each entry.
+    pub strides: Vec<i64>,
+    /// Entries whose `begin` is ignored.
+    pub begin_mask: i32,
+    /// Entries whose `end` is ignored.
+    pub end_mask: i32,
+    /// The entry that is an ellipsis.
+    pub ellipsis_mask: i32,
+    /// Entries that are a new axis.
+    pub new_axis_mask: i32,
+    /// Entries that are a single index.
+    pub shrink_axis_mask: i32,
+}
+
+impl StridedSlice {
+    /// Narrows a mask that came in as 64 bits.
+    ///
+    /// # Errors
+    ///
+    /// [`SpecError::Mask`] where `value` does not fit 32 bits; it names `mask`.
+    pub fn mask(mask: &'static str, value: i64) -> Result<i32, Error> {
+        i32::try_from(value).map_err(|_| SpecError::Mask { mask, value }.into())
+    }
+
+    fn item(&self, entry: usize) -> SliceItem {
+        let set = |mask: i32| mask >> entry & 1 == 1;
+        let stride = self.strides[entry];
+        if set(self.ellipsis_mask) {
+            SliceItem::Ellipsis
+        } else if set(self.new_axis_mask) {
+            SliceItem::NewAxis
+        } else if set(self.shrink_axis_mask) {
+            let index = self.begin[entry];
+            // Any positive stride means the same; the others are errors, raised with a shape.
+            let stride = stride.min(1);
+            SliceItem::Index { index, stride }
+        } else {
+            SliceItem::Range {
+                begin: (!set(self.begin_mask)).then_some(self.begin[entry]),
+                end: (!set(self.end_mask)).then_some(self.end[entry]),
+                stride,
+            }
+        }
+    }
+}
+
+impl TryFrom<&StridedSlice> for SliceSpec {
+    type Error = Error;
+
+    fn try_from(encoded: &StridedSlice) -> Result<Self, Error> {
+        let [begin, end, strides] =
+            [&encoded.begin, &encoded.end, &encoded.strides].map(|vector| vector.len());
+        if begin != end || begin != strides || begin >= MAX_ENTRIES {
+            return Err(SpecError::Vectors {
+                begin,
+                end,
+                strides,
+            }
+            .into());
+        }
+        if encoded.ellipsis_mask.count_ones() > 1 {
+            return Err(SpecError::MultipleEllipses.into());
+        }
+        Ok((0..begin).map(|entry| encoded.item(entry)).collect())
+    }
+}
+
+impl TryFrom<StridedSlice> for SliceSpec {
+    type Error = Error;
+
+    fn try_from(encoded: StridedSlice) -> Result<Self, Error> {
+        Self::try_from(&encoded)
+    }
+}
+
+/// Encodes as TensorFlow's `Tensor.__getitem__` does: ignored values are 0 (stride 1), and the end
+/// of a single index is the next position.
+impl TryFrom<&SliceSpec> for StridedSlice {
+    type Error = Error;
+
+    fn try_from(spec: &SliceSpec) -> Result<Self, Error> {
+        let entries = spec.items().len();
+        if entries >= MAX_ENTRIES {
+            return Err(SpecError::Vectors {
+                begin: entries,
+                end: entries,
+                strides: entries,
+            }
+            .into());
+        }
+        let mut encoded = Self::default();
+        for (entry, item) in spec.items().iter().enumerate() {
+            let bit = 1 << entry;
+            let (mut begin, mut end, mut stride) = (0, 0, 1);
+            match *item {
+                SliceItem::Ellipsis => encoded.ellipsis_mask |= bit,
+                SliceItem::NewAxis => encoded.new_axis_mask |= bit,
+                SliceItem::Index { index, stride: s } => {
+                    encoded.shrink_axis_mask |= bit;
+                    (begin, end, stride) = (index, index.saturating_add(1), s);
+                }
+                SliceItem::Range {
+                    begin: b,
+                    end: e,
+                    stride: s,
+                } => {
+                    encoded.begin_mask |= if b.is_none() { bit } else { 0 };
+                    encoded.end_mask |= if e.is_none() { bit } else { 0 };
+                    (begin, end, stride) = (b.unwrap_or(0), e.unwrap_or(0), s);
+                }
+            }
+            encoded.begin.push(begin);
+            encoded.end.push(end);
+            encoded.strides.push(stride);
+        }
+        if encoded.ellipsis_mask.count_ones() > 1 {
+            return Err(SpecError::MultipleEllipses.into());
+        }
+        Ok(encoded)
+    }
+}

@@ -1,0 +1,315 @@
+//! Arrays: values that came back, and tensors that stay where they are.
+
+use crate::{
+    Backend, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, element::zeroed,
+    error::Shape,
+};
+use std::{borrow::Cow, fmt, sync::Arc};
+
+#[cfg(feature = "gpu")]
+use crate::{
+    OutOfRange,
+    backend::Device,
+    gpu::{DeviceIndices, PendingReport},
+};
+
+/// Values with a shape, row-major.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Array<T> {
+    /// The shape.
+    pub shape: Vec<usize>,
+    /// The values.
+    pub data: Vec<T>,
+}
+
+impl<T: Element> Array<T> {
+    /// The result of a plan, from the bytes that `run` writes.
+    pub(crate) fn collect<R>(
+        plan: &Plan,
+        run: impl FnOnce(&mut [u8]) -> Result<R, Error>,
+    ) -> Result<(Self, R), Error> {
+        let (data, outcome) = T::collect(plan.shape.iter().product(), run)?;
+        let shape = plan.shape.clone();
+        Ok((Self { shape, data }, outcome))
+    }
+}
+
+/// An array that lives on a backend: upload once, slice and gather many times, read back what is
+/// needed.
+///
+/// Tensors do not change. Cloning one, and slicing all of it, moves nothing.
+///
+/// ```
+/// use wgslice::{slice, Backend, GatherNd};
+///
+/// let backend = Backend::cpu(); // or Backend::auto()
+/// let table = backend.upload(&[0.0f32, 0.1, 1.0, 1.1, 2.0, 2.1], &[3, 2])?;
+/// let ids = backend.upload(&[2i32, 0], &[2, 1])?;
+///
+/// let rows = table.gather_nd(&ids, GatherNd::default())?.tensor;
+/// let flipped = rows.slice(&slice![.., ..; -1])?;
+/// assert_eq!(flipped.to_array::<f32>()?.data, [2.1, 2.0, 0.1, 0.0]);
+/// # Ok::<(), wgslice::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Tensor {
+    backend: Backend,
+    dtype: DType,
+    shape: Vec<usize>,
+    storage: Storage,
+}
+
+/// Where a tensor's bytes are. The variant always agrees with the tensor's backend.
+#[derive(Clone)]
+pub(crate) enum Storage {
+    Host(Owner),
+    #[cfg(feature = "gpu")]
+    Device(wgpu::Buffer),
+}
+
+/// Whatever holds the bytes of a tensor on the host: a vector, a memory map.
+#[derive(Clone)]
+pub(crate) struct Owner(Arc<dyn AsRef<[u8]> + Send + Sync>);
+
+impl Owner {
+    pub(crate) fn new(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(bytes))
+    }
+
+    fn bytes(&self) -> &[u8] {
+        (*self.0).as_ref()
+    }
+}
+
+impl Tensor {
+    pub(crate) fn new(backend: &Backend, dtype: DType, shape: &[usize], storage: Storage) -> Self {
+        Self {
+            backend: backend.clone(),
+            dtype,
+            shape: shape.to_vec(),
+            storage,
+        }
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Where it lives.
+    pub fn backend(&self) -> &Backend {
+        &self.backend
+    }
+
+    /// The buffer that holds it, on a GPU: row-major, padded to a multiple of 16 bytes.
+    #[cfg(feature = "gpu")]
+    pub fn buffer(&self) -> Option<&wgpu::Buffer> {
+        match &self.storage {
+            Storage::Host(_) => None,
+            Storage::Device(buffer) => Some(buffer),
+        }
+    }
+
+    /// Slices. On a GPU the work is submitted, not waited for.
+    ///
+    /// # Errors
+    ///
+    /// [`SpecError`](crate::SpecError), or an error of the device.
+    pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
+        let plan = Plan::strided_slice(&self.shape, spec, self.dtype)?;
+        if plan.is_identity() {
+            return Ok(self.result(&plan, self.storage.clone()));
+        }
+        let storage = match (&self.backend.device, &self.storage) {
+            #[cfg(feature = "gpu")]
+            (Device::Gpu(gpu), Storage::Device(source)) => {
+                let dest = gpu.buffer(plan.result_bytes())?;
+                gpu.submit("slicing", |encoder| {
+                    gpu.encode(encoder, &plan, source.slice(..), dest.slice(..))
+                })?;
+                Storage::Device(dest)
+            }
+            _ => {
+                let mut dest = zeroed(plan.result_bytes())?;
+                plan.run(&self.bytes()?, &mut dest)?;
+                Storage::Host(Owner::new(dest))
+            }
+        };
+        Ok(self.result(&plan, storage))
+    }
+
+    /// Gathers from this tensor, as `params`, the slices that `indices` point at.
+    ///
+    /// On a GPU the work is submitted, not waited for, unless the policy is
+    /// [`OutOfRange::Error`](crate::OutOfRange::Error).
+    ///
+    /// # Errors
+    ///
+    /// [`GatherError`](crate::GatherError); [`Error::IndexDType`] for indices that are not i32 or
+    /// i64; [`Error::OtherDevice`] where they live elsewhere; or an error of the device.
+    pub fn gather_nd(&self, indices: &Self, options: GatherNd) -> Result<Gathered, Error> {
+        if indices.backend.device != self.backend.device {
+            return Err(Error::OtherDevice {
+                argument: "indices",
+            });
+        }
+        let found = indices.dtype;
+        if !matches!(found, DType::I32 | DType::I64) {
+            return Err(Error::IndexDType { found });
+        }
+        let batch_dims = options.batch_dims;
+        let plan = Plan::gather_nd(&self.shape, &indices.shape, batch_dims, self.dtype)?;
+        match (&self.backend.device, &self.storage, &indices.storage) {
+            #[cfg(feature = "gpu")]
+            (Device::Gpu(gpu), Storage::Device(params), Storage::Device(tuples)) => {
+                let dest = gpu.buffer(plan.result_bytes())?;
+                let tuples = match found {
+                    DType::I32 => DeviceIndices::I32(tuples.slice(..)),
+                    _ => DeviceIndices::I64(tuples.slice(..)),
+                };
+                let pending = gpu.submit("gathering", |encoder| {
+                    gpu.encode_gather(encoder, &plan, params.slice(..), tuples, dest.slice(..))
+                })?;
+                let mut gathered = Gathered {
+                    tensor: self.result(&plan, Storage::Device(dest)),
+                    report: GatherReport::Pending(pending),
+                };
+                if options.out_of_range == OutOfRange::Error {
+                    gathered.report = GatherReport::Known(gathered.report()?.require_none()?);
+                }
+                Ok(gathered)
+            }
+            _ => {
+                let mut dest = zeroed(plan.result_bytes())?;
+                let bytes = indices.bytes()?;
+                let report = match found {
+                    DType::I32 => {
+                        let tuples: Cow<'_, [i32]> = integers(&bytes);
+                        plan.run_with(&self.bytes()?, Indices::I32(&tuples), &mut dest)?
+                    }
+                    _ => {
+                        let tuples: Cow<'_, [i64]> = integers(&bytes);
+                        plan.run_with(&self.bytes()?, Indices::I64(&tuples), &mut dest)?
+                    }
+                };
+                Ok(Gathered {
+                    tensor: self.result(&plan, Storage::Host(Owner::new(dest))),
+                    report: GatherReport::Known(report.under(options.out_of_range)?),
+                })
+            }
+        }
+    }
+
+    /// The values, read back.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DType`] where `T` is not the tensor's element type, or an error of the device.
+    pub fn to_array<T: Element>(&self) -> Result<Array<T>, Error> {
+        if T::DTYPE != self.dtype {
+            return Err(Error::DType {
+                found: self.dtype,
+                asked: T::DTYPE,
+            });
+        }
+        let (data, ()) = T::collect(self.shape.iter().product(), |bytes| self.read(bytes))?;
+        let shape = self.shape.clone();
+        Ok(Array { shape, data })
+    }
+
+    /// The bytes: borrowed on the CPU, read back from a GPU.
+    ///
+    /// # Errors
+    ///
+    /// An error of the device.
+    pub fn bytes(&self) -> Result<Cow<'_, [u8]>, Error> {
+        match &self.storage {
+            Storage::Host(owner) => Ok(Cow::Borrowed(owner.bytes())),
+            #[cfg(feature = "gpu")]
+            Storage::Device(_) => {
+                let mut bytes = zeroed(self.len_bytes())?;
+                self.read(&mut bytes)?;
+                Ok(Cow::Owned(bytes))
+            }
+        }
+    }
+
+    fn read(&self, bytes: &mut [u8]) -> Result<(), Error> {
+        match (&self.backend.device, &self.storage) {
+            #[cfg(feature = "gpu")]
+            (Device::Gpu(gpu), Storage::Device(buffer)) => gpu.read(buffer, 0, bytes),
+            _ => {
+                bytes.copy_from_slice(&self.bytes()?);
+                Ok(())
+            }
+        }
+    }
+
+    #[cfg(feature = "gpu")]
+    fn len_bytes(&self) -> usize {
+        self.shape.iter().product::<usize>() * self.dtype.size()
+    }
+
+    fn result(&self, plan: &Plan, storage: Storage) -> Self {
+        Self::new(&self.backend, self.dtype, plan.shape(), storage)
+    }
+}
+
+/// Bytes as integers: in place where they are aligned, and they are unless a caller's memory map
+/// begins at an odd place.
+fn integers<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(bytes: &[u8]) -> Cow<'_, [T]> {
+    match bytemuck::try_cast_slice(bytes) {
+        Ok(integers) => Cow::Borrowed(integers),
+        Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(bytes)),
+    }
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            dtype,
+            shape,
+            backend,
+            ..
+        } = self;
+        write!(f, "Tensor({dtype} {} on {backend})", Shape(shape))
+    }
+}
+
+/// The result of a gather, and what it says of tuples that were out of range.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Gathered {
+    /// The slices, in the order of the tuples.
+    pub tensor: Tensor,
+    report: GatherReport,
+}
+
+#[derive(Clone, Debug)]
+enum GatherReport {
+    Known(Report),
+    #[cfg(feature = "gpu")]
+    Pending(PendingReport),
+}
+
+impl Gathered {
+    /// How many tuples were out of range, and which was the first. Waits for the device if need
+    /// be.
+    ///
+    /// # Errors
+    ///
+    /// An error of the device.
+    pub fn report(&self) -> Result<Report, Error> {
+        match &self.report {
+            GatherReport::Known(report) => Ok(report.clone()),
+            #[cfg(feature = "gpu")]
+            GatherReport::Pending(pending) => pending.read(),
+        }
+    }
+}
