@@ -1,4 +1,5 @@
 //! placeholder
 #![forbid(unsafe_code)]
 mod dtype;
+pub mod reference;
 pub use dtype::DType;
