@@ -10,17 +10,21 @@ struct Params {
     // Units of the result that this dispatch writes, and tiles that it is cut into.
     units: u32,
     tiles: u32,
-    // Tiles of a row, and units of a tile.
-    segments: u32,
+    // Units of a tile; words where units are smaller.
     segment: u32,
     // 2^lanes_log2 neighbouring invocations share a tile and take its units in turn.
     lanes_log2: u32,
     // Workgroups along x; dispatches above the limit of one dimension continue along y.
     grid_width: u32,
-    // The first unit of the tensors within their bindings.
+    // Units of the source that are bound. Only a gather may point beyond them.
+    window: u32,
+    // What to add to a row's base, and the first unit of the result, within the bindings.
     source_base: u32,
     dest_base: u32,
-    _pad: vec2<u32>,
+    // The indices into the first dimension of a gather that this dispatch looks at: the others
+    // are looked at by another, with another part of params bound.
+    first: u32,
+    count: u32,
     map: Map,
 }
 
@@ -30,11 +34,16 @@ struct Axis {
     stride: u32,
 }
 
-// Where a row begins in the source, if it has a source.
+// Where a row begins in the source, relative to `source_base`.
 struct Row {
     base: u32,
-    found: bool,
+    state: u32,
 }
+
+// The row has a source; it has none and becomes zeros; another dispatch writes it.
+const FOUND: u32 = 0u;
+const MISSING: u32 = 1u;
+const ELSEWHERE: u32 = 2u;
 
 const WORKGROUP: u32 = 64u;
 

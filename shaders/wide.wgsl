@@ -15,18 +15,22 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let lanes = 1u << params.lanes_log2;
     let lane = id & (lanes - 1u);
-    let row = tile / params.segments;
-    let first = (tile - row * params.segments) * params.segment;
+    let segments = (params.run + params.segment - 1u) / params.segment;
+    let row = tile / segments;
+    let first = (tile - row * segments) * params.segment;
     let end = min(first + params.segment, params.run);
 
     let begin = source_row(row);
     let to = params.dest_base + row * params.run;
-    if begin.found {
+    if begin.state == FOUND {
         let origin = params.source_base + begin.base;
         for (var j = first + lane; j < end; j += lanes) {
-            dest[to + j] = source[origin + j * params.step];
+            let from_unit = origin + j * params.step;
+            if within(from_unit) {
+                dest[to + j] = source[from_unit];
+            }
         }
-    } else {
+    } else if begin.state == MISSING {
         if first + lane == 0u {
             missing(row);
         }

@@ -97,6 +97,26 @@ pub enum Error {
     /// No adapter fits what was asked for.
     #[error("{0}")]
     NoAdapter(String),
+    /// The device is gone: unplugged, reset by its driver after a hang, or destroyed by its owner.
+    #[error(
+        "the device was lost while {doing}: {reason}; what it held is gone: \
+         open it anew and upload again, or use the CPU"
+    )]
+    DeviceLost {
+        /// What was being done.
+        doing: &'static str,
+        /// What the device said.
+        reason: String,
+    },
+    /// The device has no memory left.
+    #[error(
+        "the device ran out of memory while {doing}: drop tensors that are no longer needed, \
+         work in smaller parts, or use the CPU"
+    )]
+    OutOfDeviceMemory {
+        /// What was being done.
+        doing: &'static str,
+    },
     /// The graphics API reported a failure.
     #[error("{doing} failed on the device: {message}")]
     Device {

@@ -15,6 +15,7 @@
 use crate::{
     Error,
     error::Shape,
+    layout::Axis,
     ops::{gather_nd, strided_slice},
 };
 use std::fmt;
@@ -108,6 +109,46 @@ impl Plan {
                 Some(map.offset * self.rows.unit)
             }
             _ => None,
+        }
+    }
+
+    /// The same moves in units of at most `unit` bytes, for buffers that are aligned no better.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn in_units_of(&self, unit: usize) -> (Rows, Map) {
+        let (mut rows, mut map) = (self.rows, self.map.clone());
+        let factor = rows.unit / unit.min(rows.unit);
+        if factor == 1 {
+            return (rows, map);
+        }
+        let stride = factor.cast_signed();
+        rows.unit /= factor;
+        match &mut map {
+            Map::StridedSlice(map) => {
+                if rows.step != 1 {
+                    // What was a unit becomes the run, and the run a dimension outside of it.
+                    let (size, stride) = (rows.run, rows.step);
+                    map.axes.push(Axis { size, stride });
+                    rows.count *= rows.run;
+                    (rows.run, rows.step) = (1, 1);
+                }
+                map.offset *= factor;
+                map.axes.iter_mut().for_each(|axis| axis.stride *= stride);
+            }
+            Map::GatherNd(map) => {
+                map.batch_stride *= factor;
+                map.axes.iter_mut().for_each(|axis| axis.stride *= stride);
+            }
+        }
+        rows.run *= factor;
+        (rows, map)
+    }
+
+    /// Bytes of the index tuples, with indices of `words` words.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn index_bytes(&self, words: u32) -> usize {
+        match &self.map {
+            Map::StridedSlice(_) => 0,
+            Map::GatherNd(map) => map.indices.iter().product::<usize>() * words as usize * 4,
         }
     }
 

@@ -10,7 +10,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 use crate::{
     OutOfRange,
     backend::Device,
-    gpu::{DeviceIndices, PendingReport},
+    gpu::{DeviceBytes, PendingReport},
 };
 
 /// Values with a shape, row-major.
@@ -65,7 +65,7 @@ pub struct Tensor {
 pub(crate) enum Storage {
     Host(Owner),
     #[cfg(feature = "gpu")]
-    Device(wgpu::Buffer),
+    Device(DeviceBytes),
 }
 
 /// Whatever holds the bytes of a tensor on the host: a vector, a memory map.
@@ -107,12 +107,13 @@ impl Tensor {
         &self.backend
     }
 
-    /// The buffer that holds it, on a GPU: row-major, padded to a multiple of 16 bytes.
+    /// The buffers that hold it on a GPU, row-major and padded to a multiple of 16 bytes. One, but
+    /// for a tensor above the device's `max_buffer_size`, which lies in several equally long ones.
     #[cfg(feature = "gpu")]
-    pub fn buffer(&self) -> Option<&wgpu::Buffer> {
+    pub fn buffers(&self) -> &[wgpu::Buffer] {
         match &self.storage {
-            Storage::Host(_) => None,
-            Storage::Device(buffer) => Some(buffer),
+            Storage::Host(_) => &[],
+            Storage::Device(bytes) => bytes.buffers(),
         }
     }
 
@@ -129,11 +130,7 @@ impl Tensor {
         let storage = match (&self.backend.device, &self.storage) {
             #[cfg(feature = "gpu")]
             (Device::Gpu(gpu), Storage::Device(source)) => {
-                let dest = gpu.buffer(plan.result_bytes())?;
-                gpu.submit("slicing", |encoder| {
-                    gpu.encode(encoder, &plan, source.slice(..), dest.slice(..))
-                })?;
-                Storage::Device(dest)
+                Storage::Device(gpu.slice(&plan, source)?)
             }
             _ => {
                 let mut dest = zeroed(plan.result_bytes())?;
@@ -168,17 +165,11 @@ impl Tensor {
         match (&self.backend.device, &self.storage, &indices.storage) {
             #[cfg(feature = "gpu")]
             (Device::Gpu(gpu), Storage::Device(params), Storage::Device(tuples)) => {
-                let dest = gpu.buffer(plan.result_bytes())?;
-                let tuples = match found {
-                    DType::I32 => DeviceIndices::I32(tuples.slice(..)),
-                    _ => DeviceIndices::I64(tuples.slice(..)),
-                };
-                let pending = gpu.submit("gathering", |encoder| {
-                    gpu.encode_gather(encoder, &plan, params.slice(..), tuples, dest.slice(..))
-                })?;
+                let words = if found == DType::I32 { 1 } else { 2 };
+                let (dest, pending) = gpu.gather(&plan, params, tuples, words)?;
                 let mut gathered = Gathered {
                     tensor: self.result(&plan, Storage::Device(dest)),
-                    report: GatherReport::Pending(pending),
+                    report: GatherReport::Pending(Arc::new(pending)),
                 };
                 if options.out_of_range == OutOfRange::Error {
                     gathered.report = GatherReport::Known(gathered.report()?.require_none()?);
@@ -243,7 +234,7 @@ impl Tensor {
     fn read(&self, bytes: &mut [u8]) -> Result<(), Error> {
         match (&self.backend.device, &self.storage) {
             #[cfg(feature = "gpu")]
-            (Device::Gpu(gpu), Storage::Device(buffer)) => gpu.read(buffer, 0, bytes),
+            (Device::Gpu(gpu), Storage::Device(source)) => gpu.download(source, bytes),
             _ => {
                 bytes.copy_from_slice(&self.bytes()?);
                 Ok(())
@@ -295,7 +286,7 @@ pub struct Gathered {
 enum GatherReport {
     Known(Report),
     #[cfg(feature = "gpu")]
-    Pending(PendingReport),
+    Pending(Arc<PendingReport>),
 }
 
 impl Gathered {
@@ -309,7 +300,7 @@ impl Gathered {
         match &self.report {
             GatherReport::Known(report) => Ok(report.clone()),
             #[cfg(feature = "gpu")]
-            GatherReport::Pending(pending) => pending.read(),
+            GatherReport::Pending(pending) => pending.wait(),
         }
     }
 }

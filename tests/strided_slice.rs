@@ -1,7 +1,7 @@
 //! strided_slice: shapes and steps chosen for what they do to the plan.
 
-use crate::harness::{Device, check_slice, devices, elements, to_bytes};
-use wgslice::{DType, Error, Plan, SliceSpec, StridedSlice, slice};
+use crate::harness::{Device, check_slice, devices};
+use wgslice::{DType, Plan, SliceSpec, StridedSlice, slice};
 
 #[track_caller]
 fn check(shape: &[usize], spec: &str) {
@@ -60,20 +60,14 @@ fn ranks_above_8_that_can_be_merged() {
     check(&nine_axes, &["::-1"; 9].join(", "));
 }
 
+/// More dimensions than a shader walks: the outermost are walked by the host.
 #[test]
-fn a_rank_above_the_shaders_limit_is_an_error_on_a_gpu_and_runs_on_the_cpu() {
-    let shape = [3; 10];
-    let spec: SliceSpec = ["::2"; 10].join(", ").parse().unwrap();
-    let plan = Plan::strided_slice(&shape, &spec, DType::U8).unwrap();
-    let source = to_bytes(&elements(3usize.pow(10)), 1);
-    for device in devices() {
-        let ran = device.run(&plan, &source, None);
-        if device.backend.is_cpu() {
-            assert_eq!(ran.unwrap().0.len(), 1 << 10);
-        } else {
-            assert!(matches!(ran, Err(Error::DeviceLimit { .. })), "{ran:?}");
-        }
-    }
+fn rank_10_that_cannot_be_merged() {
+    check(&[3, 3, 2, 2, 2, 2, 2, 2, 2, 3], &["::-1"; 10].join(", "));
+    check(
+        &[2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2],
+        "::-1, 1:, ::-1, 1:, ::-1, 1:, ::-1, 1:, ::-1, 1:, ::-1",
+    );
 }
 
 #[test]
@@ -96,7 +90,8 @@ fn more_workgroups_than_one_dimension_holds() {
         .rev()
         .flat_map(|row| (row * 2 + 1).to_le_bytes())
         .collect();
-    for device in devices() {
+    // Where everything is cut into tiny windows that would be a million dispatches.
+    for device in devices().iter().filter(|device| !device.is_tiny()) {
         let (got, _) = device.run(&plan, &input, None).unwrap();
         assert!(got == expected, "{}", device.name);
     }

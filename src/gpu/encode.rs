@@ -1,23 +1,32 @@
-//! What is recorded for a plan.
+//! What is recorded for a plan, by this rule:
 //!
-//! Nothing for an empty result; a buffer copy where the result is one contiguous piece of the
-//! source and lies on word boundaries (a copy needs no pipeline, and wgpu does not clear a fresh
-//! destination for it); a dispatch otherwise. Everything that wgpu would reject is named before
-//! wgpu sees it.
+//! | plan | recorded |
+//! |---|---|
+//! | the result is empty | nothing |
+//! | up to 16 contiguous rows on word boundaries, into an encoder | a buffer copy each: no pipeline, and wgpu does not clear a fresh destination for it |
+//! | anything else | a dispatch, or several where the device's limits demand it |
+//!
+//! Nothing is submitted and nothing waits. What wgpu would reject is named before wgpu sees it. Once
+//! a pipeline is compiled and its buffers are known, recording creates no object on the device.
 
 use super::{
-    Gpu,
-    grid::Grid,
-    params::{self, Params},
-    pipeline::{PARAMS_BINDING, ParamsSpace, Variant},
+    DeviceBytes, Gpu,
+    groups::Key,
+    pipeline::{BUFFERS_GROUP, Op, PARAMS_GROUP, ParamsSpace, REPORT_GROUP},
+    report::PendingReport,
+    slots::Lease,
+    window::{self, Dispatch, Parts, Places, Span},
 };
 use crate::{
     Error, Plan,
-    plan::Map,
-    report::{Missing, Report},
+    ops::RowMap,
+    plan::{Map, Rows},
 };
-use std::sync::Arc;
-use wgpu::{BufferSlice, BufferUsages, CommandEncoder};
+use std::slice;
+use wgpu::{BufferSlice, BufferUsages, CommandEncoder, ComputePass};
+
+/// Rows that are copied rather than dispatched, at most.
+const MAX_COPIES: usize = 16;
 
 /// Index tuples in a buffer on the device.
 #[derive(Clone, Copy, Debug)]
@@ -28,73 +37,32 @@ pub enum DeviceIndices<'a> {
     I64(BufferSlice<'a>),
 }
 
-impl<'a> DeviceIndices<'a> {
-    pub(crate) fn buffer(&self) -> BufferSlice<'a> {
-        match self {
-            Self::I32(buffer) | Self::I64(buffer) => *buffer,
-        }
-    }
-
-    /// Words of an index.
-    pub(crate) fn words(&self) -> u32 {
-        match self {
-            Self::I32(_) => 1,
-            Self::I64(_) => 2,
-        }
-    }
-}
-
-/// Bytes of a report on the device: how many rows, and the first.
-const REPORT_BYTES: u64 = 8;
-
-/// The number of the first bad row where there is none.
-const NO_ROW: u32 = u32::MAX;
-
-/// The report of a gather that was recorded: read it once the commands have been submitted.
-#[derive(Clone, Debug)]
-pub struct PendingReport {
-    pub(super) gpu: Gpu,
-    pub(super) plan: Arc<Plan>,
-    /// None where no row was gathered.
-    pub(super) counts: Option<wgpu::Buffer>,
-    /// The index tuples, for looking the first bad one up, and where they begin.
-    pub(super) indices: wgpu::Buffer,
-    pub(super) indices_offset: u64,
-    pub(super) index_words: u32,
-}
-
-impl PendingReport {
-    /// What the shader counted, from the bytes of the report.
-    pub(super) fn missing(counts: [u32; 2]) -> Missing {
-        let [count, first] = counts;
-        Missing {
-            count: count as usize,
-            first: (first != NO_ROW).then_some(first as usize),
-        }
-    }
-
-    /// Where the tuple of a row lies in the buffer of indices, in bytes: its offset and length.
-    pub(super) fn tuple(&self, row: usize) -> (u64, usize) {
-        let bytes = self.plan.depth() * self.index_words as usize * 4;
-        (self.indices_offset + (row * bytes) as u64, bytes)
-    }
-
-    pub(super) fn spell(&self, missing: Missing, tuple: &[i64]) -> Report {
-        self.plan.report(missing, |_| tuple.to_vec())
-    }
-}
-
 impl Gpu {
     /// Records a slice: `source` holds the input, `dest` receives the result.
     ///
-    /// Nothing is submitted and nothing waits. Both must begin at a multiple of the device's
-    /// `min_storage_buffer_offset_alignment`, be at least as long as the plan says (rounded up to 4
-    /// bytes; the bytes of the last word behind the result become 0), and not share a buffer. They
-    /// need the usage `STORAGE`; `COPY_SRC` and `COPY_DST` let a contiguous slice be copied.
+    /// The buffers may be any of this device's with the usage `STORAGE`, at any offset, but not the
+    /// same one: wgpu lets no buffer be read and written at once. With `COPY_SRC` and `COPY_DST`, and
+    /// offsets that are multiples of 4, slices of a few contiguous pieces are copied. Only the bytes
+    /// of the result are written.
+    ///
+    /// ```no_run
+    /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, output: &wgpu::Buffer)
+    /// # -> Result<(), wgslice::Error> {
+    /// use wgslice::{slice, DType, Plan};
+    ///
+    /// let plan = Plan::strided_slice(&[64, 480, 640, 3], &slice![.., .., ..; -1], DType::U8)?;
+    /// let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    /// gpu.encode(&mut encoder, &plan, input.slice(..), output.slice(..))?;
+    /// // … record what else there is to do, then submit it all at once:
+    /// gpu.queue().submit([encoder.finish()]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Buffer`] where a buffer does not fit; [`Error::DeviceLimit`] above a limit.
+    /// [`Error::Buffer`] where a buffer does not fit; [`Error::DeviceLimit`] where not even the
+    /// smallest piece of the work does.
     pub fn encode(
         &self,
         encoder: &mut CommandEncoder,
@@ -102,37 +70,33 @@ impl Gpu {
         source: BufferSlice<'_>,
         dest: BufferSlice<'_>,
     ) -> Result<(), Error> {
-        if let Map::GatherNd(_) = plan.map {
-            return Err(Error::Buffer {
-                argument: "indices",
-                problem: "is missing: record a gather with encode_gather".into(),
-            });
-        }
-        if plan.result_bytes() == 0 {
-            return Ok(());
-        }
-        let source = Argument::new("source", source, plan.source_bytes())?;
-        let dest = Argument::new("dest", dest, plan.result_bytes())?;
-        source.check_apart(&dest)?;
-        if let Some(from) = plan.contiguous()
-            && self.copies(plan, from, &source, &dest)
-        {
-            encoder.copy_buffer_to_buffer(
-                source.buffer,
-                source.offset + from as u64,
-                dest.buffer,
-                dest.offset,
-                plan.result_bytes() as u64,
-            );
-            return Ok(());
-        }
-        self.dispatch(encoder, plan, 0, &[source, dest], None)
+        let source = Argument::of("source", source, plan.source_bytes());
+        let dest = Argument::of("dest", dest, plan.result_bytes());
+        self.record(encoder, plan, source, dest)
+    }
+
+    /// [`Gpu::encode`] into a pass that is open. A pass holds no copies: what is not empty is
+    /// dispatched.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gpu::encode`].
+    pub fn encode_in_pass(
+        &self,
+        pass: &mut ComputePass<'_>,
+        plan: &Plan,
+        source: BufferSlice<'_>,
+        dest: BufferSlice<'_>,
+    ) -> Result<(), Error> {
+        let source = Argument::of("source", source, plan.source_bytes());
+        let dest = Argument::of("dest", dest, plan.result_bytes());
+        self.record_in_pass(pass, plan, source, dest)
     }
 
     /// Records a gather: `params` and `indices` are read, `dest` receives the result.
     ///
-    /// Tuples that are out of range become zeros; the report says afterwards which they were. The
-    /// buffers must be as for [`Gpu::encode`], and `indices` must have the usage `STORAGE`; with
+    /// Tuples that are out of range become zeros; the report says later which they were. The buffers
+    /// must be as for [`Gpu::encode`]; `indices` begins at a multiple of 4 bytes, and with the usage
     /// `COPY_SRC` the report can name the first bad tuple.
     ///
     /// # Errors
@@ -146,202 +110,422 @@ impl Gpu {
         indices: DeviceIndices<'_>,
         dest: BufferSlice<'_>,
     ) -> Result<PendingReport, Error> {
-        let Map::GatherNd(map) = &plan.map else {
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        self.encode_gather_in_pass(&mut pass, plan, params, indices, dest)
+    }
+
+    /// [`Gpu::encode_gather`] into a pass that is open.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gpu::encode`].
+    pub fn encode_gather_in_pass(
+        &self,
+        pass: &mut ComputePass<'_>,
+        plan: &Plan,
+        params: BufferSlice<'_>,
+        indices: DeviceIndices<'_>,
+        dest: BufferSlice<'_>,
+    ) -> Result<PendingReport, Error> {
+        let (indices, words) = match indices {
+            DeviceIndices::I32(indices) => (indices, 1),
+            DeviceIndices::I64(indices) => (indices, 2),
+        };
+        let params = Argument::of("params", params, plan.source_bytes());
+        let indices = Argument::of("indices", indices, plan.index_bytes(words));
+        let dest = Argument::of("dest", dest, plan.result_bytes());
+        self.record_gather(pass, plan, params, (indices, words), dest)
+    }
+
+    /// Slices a tensor into a new one.
+    pub(crate) fn slice(&self, plan: &Plan, source: &DeviceBytes) -> Result<DeviceBytes, Error> {
+        let dest = self.allocate(plan.result_bytes())?;
+        self.submit("slicing", |encoder| {
+            self.record(
+                encoder,
+                plan,
+                source.argument("source"),
+                dest.argument("dest"),
+            )
+        })?;
+        Ok(dest)
+    }
+
+    /// Gathers from a tensor into a new one, with index tensors whose indices have `words` words.
+    pub(crate) fn gather(
+        &self,
+        plan: &Plan,
+        params: &DeviceBytes,
+        indices: &DeviceBytes,
+        words: u32,
+    ) -> Result<(DeviceBytes, PendingReport), Error> {
+        let dest = self.allocate(plan.result_bytes())?;
+        let report = self.submit("gathering", |encoder| {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            let indices = (indices.argument("indices"), words);
+            let (params, dest) = (params.argument("params"), dest.argument("dest"));
+            self.record_gather(&mut pass, plan, params, indices, dest)
+        })?;
+        Ok((dest, report))
+    }
+
+    fn record(
+        &self,
+        encoder: &mut CommandEncoder,
+        plan: &Plan,
+        source: Argument<'_>,
+        dest: Argument<'_>,
+    ) -> Result<(), Error> {
+        if plan.result_bytes() == 0 {
+            return Ok(());
+        }
+        source.check(&dest)?;
+        if let Some(map) = copies(plan, &source, &dest) {
+            let run = plan.rows.run * plan.rows.unit;
+            for (row, from) in map.bases(0).flatten().take(plan.rows.count).enumerate() {
+                let from = (from * plan.rows.unit) as u64;
+                copy(
+                    encoder,
+                    &source,
+                    from,
+                    &dest,
+                    (row * run) as u64,
+                    run as u64,
+                );
+            }
+            return Ok(());
+        }
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        self.record_in_pass(&mut pass, plan, source, dest)
+    }
+
+    fn record_in_pass(
+        &self,
+        pass: &mut ComputePass<'_>,
+        plan: &Plan,
+        source: Argument<'_>,
+        dest: Argument<'_>,
+    ) -> Result<(), Error> {
+        if let Map::GatherNd(_) = plan.map {
+            return Err(Error::Buffer {
+                argument: "indices",
+                problem: "is missing: record a gather with encode_gather".into(),
+            });
+        }
+        if plan.result_bytes() == 0 {
+            return Ok(());
+        }
+        source.check(&dest)?;
+        source.check_storage()?;
+        dest.check_storage()?;
+        let arguments = [Some(source), Some(dest), None];
+        self.dispatches(pass, plan, &arguments, 0, |_| None)
+    }
+
+    fn record_gather(
+        &self,
+        pass: &mut ComputePass<'_>,
+        plan: &Plan,
+        params: Argument<'_>,
+        (indices, words): (Argument<'_>, u32),
+        dest: Argument<'_>,
+    ) -> Result<PendingReport, Error> {
+        let Map::GatherNd(_) = plan.map else {
             return Err(Error::Buffer {
                 argument: "indices",
                 problem: "is not used by a slice: record it with encode".into(),
             });
         };
-        let mut pending = PendingReport {
-            gpu: self.clone(),
-            plan: Arc::new(plan.clone()),
-            counts: None,
-            indices: indices.buffer().buffer().clone(),
-            indices_offset: indices.buffer().offset(),
-            index_words: indices.words(),
-        };
-        if plan.result_bytes() == 0 {
-            return Ok(pending);
+        let mut reports = Vec::new();
+        if plan.result_bytes() > 0 {
+            params.check(&dest)?;
+            indices.check(&dest)?;
+            if !indices.parts.offset.is_multiple_of(4) {
+                let problem = "begins in the middle of a word: its offset must be a multiple of 4";
+                return Err(indices.problem(problem.into()));
+            }
+            for argument in [&params, &indices, &dest] {
+                argument.check_storage()?;
+            }
+            let arguments = [Some(params), Some(dest), Some(indices)];
+            // Rows that several dispatches look at are counted by one; the others count into a
+            // report that nobody reads.
+            let mut unread = None;
+            self.dispatches(pass, plan, &arguments, words, |dispatch| {
+                let lend = || self.lend_report();
+                Some(if dispatch.counts {
+                    let lease = lend();
+                    reports.push((lease.clone(), dispatch.first_row));
+                    lease
+                } else {
+                    unread.get_or_insert_with(lend).clone()
+                })
+            })?;
         }
-        let index_bytes = map.indices.iter().product::<usize>() * indices.words() as usize * 4;
-        params::word(index_bytes / 4)?;
-        let params = Argument::new("params", params, plan.source_bytes())?;
-        let tuples = Argument::new("indices", indices.buffer(), index_bytes)?;
-        let dest = Argument::new("dest", dest, plan.result_bytes())?;
-        params.check_apart(&dest)?;
-        tuples.check_apart(&dest)?;
-        let report = self.new_report();
-        let arguments = [params, dest, tuples];
-        self.dispatch(encoder, plan, indices.words(), &arguments, Some(&report))?;
-        pending.counts = Some(report);
-        Ok(pending)
+        Ok(PendingReport::new(self, plan, reports, &indices, words))
     }
 
-    /// Whether a plan whose result begins at byte `from` of the source is recorded as a copy.
-    fn copies(&self, plan: &Plan, from: usize, source: &Argument<'_>, dest: &Argument<'_>) -> bool {
-        from.is_multiple_of(4)
-            && plan.result_bytes().is_multiple_of(4)
-            && (source.offset | dest.offset).is_multiple_of(4)
-            && source.buffer.usage().contains(BufferUsages::COPY_SRC)
-            && dest.buffer.usage().contains(BufferUsages::COPY_DST)
+    fn lend_report(&self) -> Lease {
+        let inner = &*self.inner;
+        inner
+            .pipelines
+            .reports
+            .lend(&inner.device, &inner.queue, &[0; 8])
     }
 
-    fn new_report(&self) -> wgpu::Buffer {
-        let buffer = self.inner.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("wgslice report"),
-            size: REPORT_BYTES,
-            usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC,
-            mapped_at_creation: true,
-        });
-        // A buffer that could not be made reports itself through the device.
-        if let Ok(mut words) = buffer.get_mapped_range_mut(..) {
-            words.copy_from_slice(bytemuck::bytes_of(&[0, NO_ROW]));
-        }
-        buffer.unmap();
-        buffer
-    }
-
-    fn dispatch(
+    /// Records a plan's dispatches. `report` gives each the slot that it counts into.
+    fn dispatches(
         &self,
-        encoder: &mut CommandEncoder,
+        pass: &mut ComputePass<'_>,
         plan: &Plan,
+        arguments: &[Option<Argument<'_>>; 3],
         index_words: u32,
-        arguments: &[Argument<'_>],
-        report: Option<&wgpu::Buffer>,
+        mut report: impl FnMut(&Dispatch) -> Option<Lease>,
     ) -> Result<(), Error> {
         let inner = &*self.inner;
-        params::check_reach(plan)?;
-        let max_groups = inner.limits.max_compute_workgroups_per_dimension;
-        let grid = Grid::of(&plan.rows, self.kind(), max_groups)?;
-        let params = Params {
-            run: params::word(plan.rows.run)?,
-            step: params::signed_word(plan.rows.step)?,
-            units: params::word(plan.rows.units())?,
-            tiles: params::word(grid.tiles)?,
-            segments: params::word(grid.segments)?,
-            segment: params::word(grid.segment)?,
-            lanes_log2: grid.lanes_log2,
-            grid_width: grid.width,
-            source_base: 0,
-            dest_base: 0,
-            pad: [0; 2],
-            map: params::map_words(&plan.map, index_words)?,
+        let parts = |argument: &Option<Argument<'_>>| {
+            argument
+                .as_ref()
+                .map_or(Parts::ONE, |argument| argument.parts)
         };
-        let mut resources = Vec::with_capacity(PARAMS_BINDING as usize + 1);
-        for argument in arguments {
-            resources.push(argument.binding(&inner.limits)?);
+        let places = Places {
+            source: parts(&arguments[0]),
+            dest: parts(&arguments[1]),
+            indices: parts(&arguments[2]),
+            index_words,
+        };
+        let (rows, map) = plan.in_units_of(places.unit());
+        let dispatches = window::dispatches(&inner.reach, &rows, &map, &places)?;
+        let op = Op::of(&map, index_words);
+        pass.set_pipeline(inner.pipelines.get(&inner.device, op, rows.unit));
+        let mut leases = Vec::new();
+        for dispatch in &dispatches {
+            let group = self.group(op, arguments, &dispatch.spans);
+            pass.set_bind_group(BUFFERS_GROUP, &group, &[]);
+            if let Some(lease) = report(dispatch) {
+                let slot = lease.slot();
+                pass.set_bind_group(REPORT_GROUP, &slot.group, &[slot.offset]);
+                leases.push(lease);
+            }
+            let params = bytemuck::bytes_of(&dispatch.params);
+            match inner.pipelines.space() {
+                ParamsSpace::Immediate => pass.set_immediates(0, params),
+                ParamsSpace::Uniform => {
+                    let uniforms = &inner.pipelines.uniforms;
+                    let lease = uniforms.lend(&inner.device, &inner.queue, params);
+                    let slot = lease.slot();
+                    pass.set_bind_group(PARAMS_GROUP, &slot.group, &[slot.offset]);
+                    leases.push(lease);
+                }
+            }
+            pass.dispatch_workgroups(dispatch.params.grid_width, dispatch.height, 1);
         }
-        resources.extend(report.map(wgpu::Buffer::as_entire_binding));
-        let mut entries: Vec<_> = (0..)
-            .zip(resources)
-            .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
-            .collect();
-
-        let variant = Variant::of(plan, inner.params);
-        let pipeline = inner.pipelines.get(&inner.device, variant);
-        let uniform = (inner.params == ParamsSpace::Uniform).then(|| self.uniform(&params));
-        entries.extend(uniform.as_ref().map(|buffer| wgpu::BindGroupEntry {
-            binding: PARAMS_BINDING,
-            resource: buffer.as_entire_binding(),
-        }));
-        let label = variant.to_string();
-        let group = inner.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some(&label),
-            layout: &pipeline.bindings,
-            entries: &entries,
-        });
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some(&label),
-            timestamp_writes: None,
-        });
-        pass.set_pipeline(&pipeline.pipeline);
-        pass.set_bind_group(0, &group, &[]);
-        if inner.params == ParamsSpace::Immediate {
-            pass.set_immediates(0, bytemuck::bytes_of(&params));
+        if !leases.is_empty() {
+            pass.on_submitted_work_done(move || drop(leases));
         }
-        pass.dispatch_workgroups(grid.width, grid.height, 1);
         Ok(())
     }
 
-    fn uniform(&self, params: &Params) -> wgpu::Buffer {
-        use wgpu::util::DeviceExt;
-        self.inner
-            .device
-            .create_buffer_init(&wgpu::util::BufferInitDescriptor {
-                label: Some("wgslice params"),
-                contents: bytemuck::bytes_of(params),
-                usage: BufferUsages::UNIFORM,
+    /// The group that binds these stretches of the arguments.
+    fn group(
+        &self,
+        op: Op,
+        arguments: &[Option<Argument<'_>>; 3],
+        spans: &[Span; 3],
+    ) -> wgpu::BindGroup {
+        let inner = &*self.inner;
+        let buffer = |number: usize| {
+            let argument: &Argument<'_> = arguments[number].as_ref()?;
+            Some(argument.buffers[spans[number].part].clone())
+        };
+        let key = Key {
+            buffers: [buffer(0), buffer(1), buffer(2)],
+            spans: *spans,
+        };
+        inner.groups.get(key, |key| {
+            let entries: Vec<_> = (0..)
+                .zip(key.buffers.iter().flatten().zip(&key.spans))
+                .map(|(binding, (buffer, span))| wgpu::BindGroupEntry {
+                    binding,
+                    resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                        buffer,
+                        offset: span.offset,
+                        size: wgpu::BufferSize::new(span.bytes),
+                    }),
+                })
+                .collect();
+            inner.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some(op.name()),
+                layout: inner.pipelines.buffers(op),
+                entries: &entries,
             })
-    }
-}
-
-/// A buffer that the caller passed for an argument, and as much of it as the plan uses.
-#[derive(Clone, Copy)]
-struct Argument<'a> {
-    name: &'static str,
-    buffer: &'a wgpu::Buffer,
-    offset: u64,
-    /// Whole words, at least one: no binding may be empty.
-    bytes: u64,
-}
-
-impl<'a> Argument<'a> {
-    fn new(name: &'static str, slice: BufferSlice<'a>, bytes: usize) -> Result<Self, Error> {
-        let bytes = bytes.max(1).next_multiple_of(4) as u64;
-        if slice.size() < bytes {
-            let problem = format!(
-                "has {} bytes, but the plan needs {bytes}: pass a longer one",
-                slice.size()
-            );
-            return Err(Error::Buffer {
-                argument: name,
-                problem,
-            });
-        }
-        Ok(Self {
-            name,
-            buffer: slice.buffer(),
-            offset: slice.offset(),
-            bytes,
         })
     }
 
-    /// Checks that what is read is not in the buffer that is written: wgpu allows no buffer to be
-    /// both in one dispatch, and no copy within a buffer.
-    fn check_apart(&self, dest: &Self) -> Result<(), Error> {
-        if self.buffer == dest.buffer {
-            return Err(self.problem("is also dest: the result needs a buffer of its own".into()));
+    /// What is recorded for a plan on this device: nothing, copies or dispatches, and of which
+    /// kernel. For buffers of the plan's own, each in one piece.
+    pub fn explain(&self, plan: &Plan) -> String {
+        let rows = &plan.rows;
+        if plan.is_identity() {
+            return format!("{plan}: the result is the source, nothing is moved");
+        }
+        if plan.result_bytes() == 0 {
+            return format!("{plan}: nothing is recorded");
+        }
+        if copied(plan).is_some() {
+            return format!("{plan}: {} buffer copies", rows.count);
+        }
+        let places = Places {
+            source: Parts::ONE,
+            dest: Parts::ONE,
+            indices: Parts::ONE,
+            index_words: 1,
+        };
+        match window::dispatches(&self.inner.reach, rows, &plan.map, &places) {
+            Err(error) => format!("{plan}: {error}"),
+            Ok(dispatches) => {
+                let Rows { unit, .. } = rows;
+                let mover = if *unit < 4 { "packed" } else { "wide" };
+                let params = &dispatches[0].params;
+                format!(
+                    "{plan}: {} dispatches of the {mover} mover, the first {} x {} workgroups, \
+                     {} lanes and {} units a tile",
+                    dispatches.len(),
+                    params.grid_width,
+                    dispatches[0].height,
+                    1 << params.lanes_log2,
+                    params.segment,
+                )
+            }
+        }
+    }
+}
+
+/// The map of a plan whose rows are copied, if the buffers allow it.
+fn copied(plan: &Plan) -> Option<&crate::ops::strided_slice::Map> {
+    match &plan.map {
+        Map::StridedSlice(map)
+            if plan.rows.step == 1 && plan.rows.unit >= 4 && plan.rows.count <= MAX_COPIES =>
+        {
+            Some(map)
+        }
+        _ => None,
+    }
+}
+
+fn copies<'p>(
+    plan: &'p Plan,
+    source: &Argument<'_>,
+    dest: &Argument<'_>,
+) -> Option<&'p crate::ops::strided_slice::Map> {
+    let has = |argument: &Argument<'_>, usage| {
+        argument
+            .buffers
+            .iter()
+            .all(|buffer| buffer.usage().contains(usage))
+    };
+    copied(plan).filter(|_| {
+        (source.parts.offset | dest.parts.offset).is_multiple_of(4)
+            && has(source, BufferUsages::COPY_SRC)
+            && has(dest, BufferUsages::COPY_DST)
+    })
+}
+
+/// Copies `bytes` from byte `from` of one argument to byte `to` of another, part by part.
+fn copy(
+    encoder: &mut CommandEncoder,
+    source: &Argument<'_>,
+    mut from: u64,
+    dest: &Argument<'_>,
+    mut to: u64,
+    mut bytes: u64,
+) {
+    while bytes > 0 {
+        let (source_buffer, source_at, source_left) = source.at(from);
+        let (dest_buffer, dest_at, dest_left) = dest.at(to);
+        let piece = bytes.min(source_left).min(dest_left);
+        encoder.copy_buffer_to_buffer(source_buffer, source_at, dest_buffer, dest_at, piece);
+        from += piece;
+        to += piece;
+        bytes -= piece;
+    }
+}
+
+/// An argument of a plan: its buffers, and where in them it lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Argument<'a> {
+    pub(super) name: &'static str,
+    pub(super) buffers: &'a [wgpu::Buffer],
+    pub(super) parts: Parts,
+    /// Bytes that were passed, and bytes that the plan needs.
+    pub(super) passed: u64,
+    pub(super) needed: u64,
+}
+
+impl<'a> Argument<'a> {
+    fn of(name: &'static str, passed: BufferSlice<'a>, needed: usize) -> Self {
+        Self {
+            name,
+            buffers: slice::from_ref(passed.buffer()),
+            parts: Parts {
+                offset: passed.offset(),
+                ..Parts::ONE
+            },
+            passed: passed.size(),
+            needed: needed as u64,
+        }
+    }
+
+    /// Where byte `byte` lies: the buffer, the offset in it, and the bytes from there to the end of
+    /// the part.
+    fn at(&self, byte: u64) -> (&'a wgpu::Buffer, u64, u64) {
+        let within = byte % self.parts.bytes;
+        let part = usize::try_from(byte / self.parts.bytes).unwrap_or(usize::MAX);
+        let offset = self.parts.offset + within;
+        (&self.buffers[part], offset, self.parts.bytes - within)
+    }
+
+    /// Checks that the argument is long enough, that the words it lies in are whole, and that it is
+    /// apart from what is written.
+    fn check(&self, dest: &Self) -> Result<(), Error> {
+        for argument in [self, dest] {
+            let Self { passed, needed, .. } = argument;
+            if passed < needed {
+                let problem =
+                    format!("has {passed} bytes, but the plan needs {needed}: pass a longer one");
+                return Err(argument.problem(problem));
+            }
+            let Some(last) = argument.buffers.last() else {
+                continue;
+            };
+            let end = argument.parts.offset + (needed.max(&1) - 1) % argument.parts.bytes + 1;
+            if end.next_multiple_of(4) > last.size() {
+                let problem = format!(
+                    "ends at byte {end} of {}, in the middle of a word: \
+                     make the buffer a multiple of 4 bytes long",
+                    last.size()
+                );
+                return Err(argument.problem(problem));
+            }
+        }
+        if self
+            .buffers
+            .iter()
+            .any(|buffer| dest.buffers.contains(buffer))
+        {
+            let problem = "is also dest: the result needs a buffer of its own";
+            return Err(self.problem(problem.into()));
         }
         Ok(())
     }
 
-    /// The storage binding, within the device's limits.
-    fn binding(&self, limits: &wgpu::Limits) -> Result<wgpu::BindingResource<'a>, Error> {
-        let alignment = u64::from(limits.min_storage_buffer_offset_alignment);
-        if !self.offset.is_multiple_of(alignment) {
-            return Err(self.problem(format!(
-                "begins at byte {}, which must be a multiple of the device's \
-                 min_storage_buffer_offset_alignment, {alignment}",
-                self.offset
-            )));
+    fn check_storage(&self) -> Result<(), Error> {
+        let has = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::STORAGE);
+        if self.buffers.iter().all(has) {
+            return Ok(());
         }
-        if !self.buffer.usage().contains(BufferUsages::STORAGE) {
-            let problem = "lacks the usage STORAGE: create it with BufferUsages::STORAGE";
-            return Err(self.problem(problem.into()));
-        }
-        if self.bytes > limits.max_storage_buffer_binding_size {
-            return Err(Error::DeviceLimit {
-                what: self.name,
-                limit: "max_storage_buffer_binding_size",
-                needed: self.bytes,
-                allowed: limits.max_storage_buffer_binding_size,
-            });
-        }
-        Ok(wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-            buffer: self.buffer,
-            offset: self.offset,
-            size: wgpu::BufferSize::new(self.bytes),
-        }))
+        let problem = "lacks the usage STORAGE: create it with BufferUsages::STORAGE";
+        Err(self.problem(problem.into()))
     }
 
     fn problem(&self, problem: String) -> Error {

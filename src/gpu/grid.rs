@@ -13,7 +13,7 @@
 //! For units below 4 bytes a tile is a stretch of result words instead of a part of a row: 64
 //! lanes with 4 words each, or one lane with 64.
 
-use crate::{Error, plan::Rows};
+use crate::plan::Rows;
 
 /// Invocations of a workgroup; `WORKGROUP` in the shaders.
 pub(crate) const WORKGROUP: usize = 64;
@@ -31,18 +31,17 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
     pub(crate) lanes_log2: u32,
-    pub(crate) segment: usize,
-    pub(crate) segments: usize,
-    pub(crate) tiles: usize,
+    pub(crate) segment: u32,
+    pub(crate) tiles: u32,
     pub(crate) width: u32,
     pub(crate) height: u32,
 }
 
 impl Grid {
-    /// The grid for `rows`, which are not empty. `max_groups` is the device's limit of workgroups
-    /// in one dimension.
-    pub(crate) fn of(rows: &Rows, kind: Kind, max_groups: u32) -> Result<Self, Error> {
-        let (lanes, segment, segments, tiles);
+    /// The grid for `rows`, which are not empty, if the device takes as many workgroups in two
+    /// dimensions of at most `max_groups` each. The result begins `head` units into its first word.
+    pub(crate) fn of(rows: &Rows, head: usize, kind: Kind, max_groups: u32) -> Option<Self> {
+        let (lanes, segment, tiles);
         if rows.unit >= 4 {
             (lanes, segment) = match kind {
                 Kind::Hardware => {
@@ -51,23 +50,20 @@ impl Grid {
                 }
                 Kind::Software => (1, rows.run.min(256)),
             };
-            segments = rows.run.div_ceil(segment);
-            tiles = rows.count * segments;
+            tiles = rows.count * rows.run.div_ceil(segment);
         } else {
             (lanes, segment) = match kind {
                 Kind::Hardware => (WORKGROUP, WORKGROUP * 4),
                 Kind::Software => (1, 64),
             };
-            segments = 1;
-            let words = (rows.units() * rows.unit).div_ceil(4);
+            let words = (head + rows.units()).div_ceil(4 / rows.unit);
             tiles = words.div_ceil(segment);
         }
         let (width, height) = fold((tiles * lanes).div_ceil(WORKGROUP), max_groups)?;
-        Ok(Self {
+        Some(Self {
             lanes_log2: lanes.trailing_zeros(),
-            segment,
-            segments,
-            tiles,
+            segment: u32::try_from(segment).ok()?,
+            tiles: u32::try_from(tiles).ok()?,
             width,
             height,
         })
@@ -75,19 +71,10 @@ impl Grid {
 }
 
 /// Lays `groups` workgroups out in two dimensions of at most `limit` each.
-fn fold(groups: usize, limit: u32) -> Result<(u32, u32), Error> {
-    let too_many = || Error::DeviceLimit {
-        what: "the dispatch",
-        limit: "max_compute_workgroups_per_dimension, squared,",
-        needed: groups as u64,
-        allowed: u64::from(limit).pow(2),
-    };
-    let groups = u32::try_from(groups).map_err(|_| too_many())?;
-    let height = groups.div_ceil(limit.max(1));
-    if height > limit {
-        return Err(too_many());
-    }
-    Ok((groups.div_ceil(height.max(1)), height))
+fn fold(groups: usize, limit: u32) -> Option<(u32, u32)> {
+    let groups = u32::try_from(groups).ok()?;
+    let height = groups.div_ceil(limit.max(1)).max(1);
+    (height <= limit).then_some((groups.div_ceil(height), height))
 }
 
 #[cfg(test)]
@@ -99,12 +86,12 @@ mod tests {
         for limit in [1, 2, 3, 7, 65_535] {
             for groups in (1..200).chain([65_535, 65_536, 1 << 20, 3_000_000_001]) {
                 match fold(groups, limit) {
-                    Ok((width, height)) => {
+                    Some((width, height)) => {
                         assert!(width <= limit && height <= limit, "{groups} {limit}");
                         let area = u64::from(width) * u64::from(height);
                         assert!(area >= groups as u64 && area < groups as u64 + u64::from(height));
                     }
-                    Err(_) => assert!(groups as u64 > u64::from(limit).pow(2)),
+                    None => assert!(groups as u64 > u64::from(limit).pow(2)),
                 }
             }
         }
@@ -121,14 +108,15 @@ mod tests {
                         run,
                         step: 1,
                     };
-                    let grid = Grid::of(&rows, kind, 65_535).unwrap();
+                    let head = 3 % 4usize.div_ceil(unit);
+                    let grid = Grid::of(&rows, head, kind, 65_535).unwrap();
                     let invocations = grid.width as usize * grid.height as usize * WORKGROUP;
-                    assert!(invocations >= grid.tiles << grid.lanes_log2);
+                    let (tiles, segment) = (grid.tiles as usize, grid.segment as usize);
+                    assert!(invocations >= tiles << grid.lanes_log2);
                     if unit >= 4 {
-                        assert!(grid.segments * grid.segment >= run);
-                        assert_eq!(grid.tiles, count * grid.segments);
+                        assert_eq!(tiles, count * run.div_ceil(segment));
                     } else {
-                        assert!(grid.tiles * grid.segment * 4 >= count * run * unit);
+                        assert!(tiles * segment * 4 >= (head + count * run) * unit);
                     }
                 }
             }

@@ -6,25 +6,40 @@
 //! | `grid` | how rows are dealt out to invocations |
 //! | `params` | what a dispatch is told, word by word |
 //! | `pipeline` | how shaders are put together, and that each is compiled once |
-//! | `encode` | what is recorded for a plan: nothing, a copy, or a dispatch |
-//! | `transfer` | how bytes get to the device and back |
+//! | `window` | how a plan is cut into dispatches that the device's limits allow |
+//! | `encode` | what is recorded for a plan: nothing, copies, or dispatches |
+//! | `groups`, `slots` | what is kept so that recording creates nothing on the device |
+//! | `report` | how a gather says later which tuples were out of range |
+//! | `transfer`, `readback` | how bytes get to the device and back |
+//! | `failure` | what the device reports, as errors |
 
 mod adapter;
 mod encode;
+mod failure;
 mod grid;
+mod groups;
 mod params;
 mod pipeline;
+mod readback;
+mod report;
 #[cfg(test)]
 mod shader_tests;
+mod slots;
 mod transfer;
+mod window;
 
 pub use adapter::{AdapterOptions, Candidate, Software};
-pub use encode::{DeviceIndices, PendingReport};
+pub use encode::DeviceIndices;
+pub use report::PendingReport;
+pub(crate) use transfer::DeviceBytes;
 
 use crate::Error;
+use failure::device_error;
 use grid::Kind;
+use groups::Groups;
 use pipeline::{PARAMS_BYTES, ParamsSpace, Pipelines};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use window::Reach;
 
 /// A GPU, or a software adapter that acts as one: a `wgpu` device with the shaders that run there.
 ///
@@ -40,9 +55,16 @@ struct Inner {
     queue: wgpu::Queue,
     info: wgpu::AdapterInfo,
     limits: wgpu::Limits,
-    params: ParamsSpace,
-    pipelines: Pipelines,
+    reach: Reach,
+    pipelines: Arc<Pipelines>,
+    groups: Groups,
+    /// Why the device was lost, once it was.
+    lost: Arc<OnceLock<String>>,
 }
+
+/// Bytes of a result that one dispatch writes, at most: even at a hundredth of the speed of any
+/// GPU's memory that is far below the seconds after which drivers give up on it.
+const DISPATCH_BYTES: u64 = 512 << 20;
 
 impl Gpu {
     /// Works on the caller's device. Any limits will do, and no feature is needed; where the device
@@ -51,20 +73,74 @@ impl Gpu {
     /// Errors of the device reach the caller's own handlers.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         let limits = device.limits();
+        let info = device.adapter_info();
         let immediates = device.features().contains(wgpu::Features::IMMEDIATES)
             && limits.max_immediate_size >= PARAMS_BYTES;
+        let space = if immediates {
+            ParamsSpace::Immediate
+        } else {
+            ParamsSpace::Uniform
+        };
+        let reach = Reach {
+            binding: limits.max_storage_buffer_binding_size,
+            alignment: limits.min_storage_buffer_offset_alignment.into(),
+            groups: limits.max_compute_workgroups_per_dimension,
+            dispatch: DISPATCH_BYTES,
+            units: i32::MAX as u64,
+            kind: if adapter::is_software(&info) {
+                Kind::Software
+            } else {
+                Kind::Hardware
+            },
+        };
         Self {
             inner: Arc::new(Inner {
                 device: device.clone(),
                 queue: queue.clone(),
-                info: device.adapter_info(),
+                info,
                 limits,
-                params: if immediates {
-                    ParamsSpace::Immediate
-                } else {
-                    ParamsSpace::Uniform
-                },
-                pipelines: Pipelines::default(),
+                reach,
+                pipelines: Arc::new(Pipelines::new(device, space)),
+                groups: Groups::default(),
+                lost: Arc::default(),
+            }),
+        }
+    }
+
+    /// The same device, on which no dispatch writes more than `bytes` bytes: for drivers that give
+    /// up on long dispatches even earlier, or to leave room between them for other work.
+    #[must_use]
+    pub fn with_dispatch_bytes(&self, bytes: u64) -> Self {
+        let dispatch = bytes;
+        self.with_reach(Reach {
+            dispatch,
+            ..self.inner.reach
+        })
+    }
+
+    /// The same device as if its shaders computed with fewer bits, so that tests on small data take
+    /// the paths of tensors beyond 2^31 units.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_offset_limit(&self, units: u64) -> Self {
+        self.with_reach(Reach {
+            units,
+            ..self.inner.reach
+        })
+    }
+
+    fn with_reach(&self, reach: Reach) -> Self {
+        let inner = &*self.inner;
+        Self {
+            inner: Arc::new(Inner {
+                device: inner.device.clone(),
+                queue: inner.queue.clone(),
+                info: inner.info.clone(),
+                limits: inner.limits.clone(),
+                reach,
+                pipelines: Arc::clone(&inner.pipelines),
+                groups: Groups::default(),
+                lost: Arc::clone(&inner.lost),
             }),
         }
     }
@@ -89,7 +165,13 @@ impl Gpu {
                 doing: "opening the device",
                 message: error.to_string(),
             })?;
-        Ok(Self::new(&device, &queue))
+        let gpu = Self::new(&device, &queue);
+        let lost = Arc::clone(&gpu.inner.lost);
+        device.set_device_lost_callback(move |reason, message| {
+            // Only the first reason is of interest.
+            let _ = lost.set(format!("{message} ({reason:?})"));
+        });
+        Ok(gpu)
     }
 
     /// [`Gpu::open_async`], waiting for it.
@@ -122,12 +204,10 @@ impl Gpu {
         adapter::is_software(&self.inner.info)
     }
 
-    fn kind(&self) -> Kind {
-        if self.is_software() {
-            Kind::Software
-        } else {
-            Kind::Hardware
-        }
+    /// Drops what is kept of the caller's buffers: the bind groups of those that were seen before
+    /// keep them alive for a while.
+    pub fn trim(&self) {
+        self.inner.groups.clear();
     }
 }
 

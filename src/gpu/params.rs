@@ -6,15 +6,11 @@ use crate::{
     Error,
     layout::Axis,
     ops::{gather_nd, strided_slice},
-    plan::{Map, Plan},
 };
 use bytemuck::{Pod, Zeroable};
 
 /// Dimensions that a map can hold. With the run that makes nine; a slice of rank 8 always fits.
 pub(crate) const MAX_AXES: usize = 8;
-
-/// The name that errors give to [`MAX_AXES`].
-const AXES_LIMIT: &str = "shader limit of merged dimensions or index depth";
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -23,18 +19,20 @@ pub(crate) struct Params {
     pub(crate) step: u32,
     pub(crate) units: u32,
     pub(crate) tiles: u32,
-    pub(crate) segments: u32,
     pub(crate) segment: u32,
     pub(crate) lanes_log2: u32,
     pub(crate) grid_width: u32,
+    pub(crate) window: u32,
     pub(crate) source_base: u32,
     pub(crate) dest_base: u32,
-    pub(crate) pad: [u32; 2],
+    pub(crate) first: u32,
+    pub(crate) count: u32,
     /// [`StridedSliceMap`] or [`GatherNdMap`].
-    pub(crate) map: [u32; MAP_WORDS],
+    pub(crate) map: MapWords,
 }
 
-const MAP_WORDS: usize = size_of::<GatherNdMap>() / size_of::<u32>();
+/// Any operation's map.
+pub(crate) type MapWords = [u32; size_of::<GatherNdMap>() / size_of::<u32>()];
 
 /// Pairs of size and stride.
 type Axes = [[u32; 2]; MAX_AXES];
@@ -42,9 +40,9 @@ type Axes = [[u32; 2]; MAX_AXES];
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct StridedSliceMap {
-    pub(crate) offset: u32,
     pub(crate) dims: u32,
-    pub(crate) pad: [u32; 2],
+    /// The axes are vectors in the shader, which lie at multiples of 16 bytes.
+    pad: [u32; 3],
     pub(crate) axes: Axes,
 }
 
@@ -52,84 +50,67 @@ pub(crate) struct StridedSliceMap {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct GatherNdMap {
     pub(crate) depth: u32,
-    pub(crate) index_words: u32,
+    pub(crate) index_base: u32,
     pub(crate) batch_rows: u32,
     pub(crate) batch_stride: u32,
     pub(crate) axes: Axes,
 }
 
-/// The map of a plan as its shader reads it. `index_words` is 1 for i32 indices and 2 for i64.
-pub(crate) fn map_words(map: &Map, index_words: u32) -> Result<[u32; MAP_WORDS], Error> {
-    Ok(match map {
-        Map::StridedSlice(strided_slice::Map { offset, axes }) => bytemuck::cast(StridedSliceMap {
-            offset: word(*offset)?,
-            dims: word(axes.len())?,
-            pad: [0; 2],
-            axes: axis_words(axes)?,
-        }),
-        Map::GatherNd(map) => {
-            let gather_nd::Map {
-                axes,
-                batch_rows,
-                batch_stride,
-                ..
-            } = map;
-            bytemuck::cast(GatherNdMap {
-                depth: word(axes.len())?,
-                index_words,
-                batch_rows: word(*batch_rows)?,
-                batch_stride: word(*batch_stride)?,
-                axes: axis_words(axes)?,
-            })
-        }
-    })
+/// The map of a slice. None where it has too many dimensions, or strides beyond 32 bits.
+pub(crate) fn slice_map(map: &strided_slice::Map) -> Option<MapWords> {
+    Some(bytemuck::cast(StridedSliceMap {
+        dims: u32::try_from(map.axes.len()).ok()?,
+        pad: [0; 3],
+        axes: axis_words(&map.axes)?,
+    }))
 }
 
-fn axis_words(axes: &[Axis]) -> Result<Axes, Error> {
-    if axes.len() > MAX_AXES {
-        return Err(Error::DeviceLimit {
-            what: "the operation",
-            limit: AXES_LIMIT,
-            needed: axes.len() as u64,
-            allowed: MAX_AXES as u64,
-        });
-    }
-    let mut words = Axes::default();
-    for (words, axis) in words.iter_mut().zip(axes) {
-        *words = [word(axis.size)?, signed_word(axis.stride)?];
-    }
-    Ok(words)
-}
-
-/// A count or offset as the shaders hold it.
+/// The map of a gather whose tuples begin at word `index_base` of their binding.
 ///
-/// Below 2^31, so that sums of two do not wrap and a negative i32 index, read as unsigned, is
-/// above every size.
-pub(crate) fn word(value: usize) -> Result<u32, Error> {
-    i32::try_from(value)
-        .map(i32::cast_unsigned)
-        .map_err(|_| too_far(value))
+/// Strides wrap: where params are longer than 32 bits reach, a dispatch looks only at those indices
+/// for which they do not.
+pub(crate) fn gather_map(map: &gather_nd::Map, index_base: u32) -> Result<MapWords, Error> {
+    let depth = map.axes.len();
+    let axes = axis_words(&map.axes).ok_or_else(|| match depth {
+        0..=MAX_AXES => too_far(u64::MAX),
+        _ => Error::DeviceLimit {
+            what: "the index depth",
+            limit: "shader limit of dimensions",
+            needed: depth as u64,
+            allowed: MAX_AXES as u64,
+        },
+    })?;
+    let word = |value: usize| u32::try_from(value).map_err(|_| too_far(value as u64));
+    Ok(bytemuck::cast(GatherNdMap {
+        depth: word(depth)?,
+        index_base,
+        batch_rows: word(map.batch_rows)?,
+        // Used where several batches are looked at together, which then lie within 32 bits.
+        batch_stride: word(map.batch_stride).unwrap_or(0),
+        axes,
+    }))
 }
 
-/// A stride as the shaders hold it: negative ones wrap.
-pub(crate) fn signed_word(value: isize) -> Result<u32, Error> {
-    i32::try_from(value)
-        .map(i32::cast_unsigned)
-        .map_err(|_| too_far(value.unsigned_abs()))
+fn axis_words(axes: &[Axis]) -> Option<Axes> {
+    let mut words = Axes::default();
+    if axes.len() > words.len() {
+        return None;
+    }
+    for (words, axis) in words.iter_mut().zip(axes) {
+        let size = i32::try_from(axis.size).ok()?;
+        let stride = i32::try_from(axis.stride).ok();
+        // A negative stride wraps.
+        *words = [size.cast_unsigned(), stride?.cast_unsigned()];
+    }
+    Some(words)
 }
 
-fn too_far(value: usize) -> Error {
+/// The error for offsets that 32 bits do not reach.
+pub(crate) fn too_far(units: u64) -> Error {
     Error::DeviceLimit {
         what: "an offset within the tensor",
         limit: "32-bit shader arithmetic",
-        needed: value as u64,
-        allowed: i32::MAX as u64,
+        needed: units,
+        allowed: u64::from(i32::MAX.cast_unsigned()),
     }
-}
-
-/// The words of a plan's source that offsets must reach.
-pub(crate) fn check_reach(plan: &Plan) -> Result<(), Error> {
-    word(plan.source_bytes() / plan.rows.unit)?;
-    word(plan.rows.units())?;
-    Ok(())
 }

@@ -4,15 +4,10 @@
 //! of `params`, `params.wgsl`, a mover, and the operation's map. The table of variants is
 //! `Variant::all`; the cache makes each at its first use and the tests validate every one.
 
-use crate::{
-    gpu::params::Params,
-    plan::{Map, Plan},
-};
-use std::{
-    collections::HashMap,
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-};
+use super::{params::Params, slots::Slots};
+use crate::plan::Map;
+use std::{fmt, sync::OnceLock};
+use wgpu::{BufferBindingType, BufferUsages};
 
 const PARAMS: &str = include_str!("../../shaders/params.wgsl");
 const WIDE: &str = include_str!("../../shaders/wide.wgsl");
@@ -20,42 +15,59 @@ const PACKED: &str = include_str!("../../shaders/packed.wgsl");
 const STRIDED_SLICE: &str = include_str!("../../shaders/strided_slice.wgsl");
 const GATHER_ND: &str = include_str!("../../shaders/gather_nd.wgsl");
 
-/// The binding of the params where they are a uniform buffer.
-pub(crate) const PARAMS_BINDING: u32 = 4;
+/// Bind groups: the buffers that are moved between, the report, and the params where they are a
+/// uniform buffer.
+pub(crate) const BUFFERS_GROUP: u32 = 0;
+pub(crate) const REPORT_GROUP: u32 = 1;
+pub(crate) const PARAMS_GROUP: u32 = 2;
 
 /// An operation as the shaders know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
     StridedSlice,
-    GatherNd,
+    /// With i32 indices.
+    GatherNd32,
+    /// With i64 indices.
+    GatherNd64,
 }
 
 impl Op {
-    #[cfg(test)]
-    const ALL: [Self; 2] = [Self::StridedSlice, Self::GatherNd];
+    const ALL: [Self; 3] = [Self::StridedSlice, Self::GatherNd32, Self::GatherNd64];
+
+    pub(crate) fn of(map: &Map, index_words: u32) -> Self {
+        match map {
+            Map::StridedSlice(_) => Self::StridedSlice,
+            Map::GatherNd(_) if index_words == 1 => Self::GatherNd32,
+            Map::GatherNd(_) => Self::GatherNd64,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::StridedSlice => "strided_slice",
+            Self::GatherNd32 | Self::GatherNd64 => "gather_nd",
+        }
+    }
 
     fn source(self) -> &'static str {
         match self {
             Self::StridedSlice => STRIDED_SLICE,
-            Self::GatherNd => GATHER_ND,
+            Self::GatherNd32 | Self::GatherNd64 => GATHER_ND,
         }
     }
 
-    /// Its storage buffers in the order of their bindings, and whether each is only read.
-    fn buffers(self) -> &'static [bool] {
+    /// The buffers of [`BUFFERS_GROUP`] in the order of their bindings, and whether each is only
+    /// read.
+    pub(crate) fn buffers(self) -> &'static [bool] {
         match self {
             Self::StridedSlice => &[true, false],
-            Self::GatherNd => &[true, false, true, false],
+            Self::GatherNd32 | Self::GatherNd64 => &[true, false, true],
         }
     }
-}
 
-impl From<&Map> for Op {
-    fn from(map: &Map) -> Self {
-        match map {
-            Map::StridedSlice(_) => Self::StridedSlice,
-            Map::GatherNd(_) => Self::GatherNd,
-        }
+    /// Whether rows can be without a source.
+    pub(crate) fn reports(self) -> bool {
+        self != Self::StridedSlice
     }
 }
 
@@ -77,23 +89,16 @@ pub(crate) struct Variant {
 }
 
 impl Variant {
-    pub(crate) fn of(plan: &Plan, params: ParamsSpace) -> Self {
-        Self {
-            op: Op::from(&plan.map),
-            unit: plan.rows.unit,
-            params,
-        }
-    }
-
     /// Every variant there is.
     #[cfg(test)]
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        let spaces = [ParamsSpace::Immediate, ParamsSpace::Uniform];
-        spaces.into_iter().flat_map(|params| {
-            Op::ALL
-                .into_iter()
-                .flat_map(move |op| [1, 2, 4, 8, 16].map(|unit| Self { op, unit, params }))
-        })
+        [ParamsSpace::Immediate, ParamsSpace::Uniform]
+            .into_iter()
+            .flat_map(|params| {
+                Op::ALL
+                    .into_iter()
+                    .flat_map(move |op| UNITS.map(|unit| Self { op, unit, params }))
+            })
     }
 
     /// The shader's text.
@@ -101,7 +106,7 @@ impl Variant {
         let params = match self.params {
             ParamsSpace::Immediate => "var<immediate> params: Params;\n".to_owned(),
             ParamsSpace::Uniform => {
-                format!("@group(0) @binding({PARAMS_BINDING}) var<uniform> params: Params;\n")
+                format!("@group({PARAMS_GROUP}) @binding(0) var<uniform> params: Params;\n")
             }
         };
         let (unit, mover) = match self.unit {
@@ -115,102 +120,136 @@ impl Variant {
 
     /// The values of the shader's override constants.
     pub(crate) fn constants(self) -> Vec<(&'static str, f64)> {
-        match self.unit {
-            unit @ (1 | 2) => vec![("UNIT_BYTES", unit as f64)],
-            _ => Vec::new(),
-        }
-    }
-
-    /// The storage buffers, in the order of their bindings, and whether each is only read.
-    pub(crate) fn buffers(self) -> &'static [bool] {
-        self.op.buffers()
+        let unit = (self.unit < 4).then_some(("UNIT_BYTES", self.unit as f64));
+        let index = match self.op {
+            Op::StridedSlice => None,
+            Op::GatherNd32 => Some(("INDEX_WORDS", 1.0)),
+            Op::GatherNd64 => Some(("INDEX_WORDS", 2.0)),
+        };
+        unit.into_iter().chain(index).collect()
     }
 }
 
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let op = match self.op {
-            Op::StridedSlice => "strided_slice",
-            Op::GatherNd => "gather_nd",
-        };
-        write!(f, "wgslice {op}, {}-byte units", self.unit)
+        write!(f, "wgslice {}, {}-byte units", self.op.name(), self.unit)
     }
 }
 
-/// A compiled shader and the layout of what it binds.
-#[derive(Debug)]
-pub(crate) struct Pipeline {
-    pub(crate) pipeline: wgpu::ComputePipeline,
-    pub(crate) bindings: wgpu::BindGroupLayout,
-}
+/// The sizes of units.
+const UNITS: [usize; 5] = [1, 2, 4, 8, 16];
 
-/// The pipelines of a device, each made at its first use.
-#[derive(Debug, Default)]
+/// The pipelines of a device, each made at its first use, and the layouts that they share.
+#[derive(Debug)]
 pub(crate) struct Pipelines {
-    made: Mutex<HashMap<Variant, Arc<Pipeline>>>,
+    space: ParamsSpace,
+    made: [[OnceLock<wgpu::ComputePipeline>; UNITS.len()]; Op::ALL.len()],
+    buffers: [wgpu::BindGroupLayout; Op::ALL.len()],
+    pub(crate) reports: Slots,
+    pub(crate) uniforms: Slots,
 }
 
 impl Pipelines {
-    /// The pipeline of `variant`.
-    pub(crate) fn get(&self, device: &wgpu::Device, variant: Variant) -> Arc<Pipeline> {
-        // A thread that panicked cannot have left a half-made pipeline in the map.
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        let pipeline = made
-            .entry(variant)
-            .or_insert_with(|| Arc::new(make(device, variant)));
-        Arc::clone(pipeline)
+    pub(crate) fn new(device: &wgpu::Device, space: ParamsSpace) -> Self {
+        let storage = |&read_only: &bool| (BufferBindingType::Storage { read_only }, false);
+        let buffers = Op::ALL.map(|op| {
+            let entries: Vec<_> = op.buffers().iter().map(storage).collect();
+            group_layout(device, op.name(), &entries)
+        });
+        let slots =
+            |label, usage, ty| Slots::new(label, usage, group_layout(device, label, &[(ty, true)]));
+        let read_only = false;
+        Self {
+            space,
+            made: Default::default(),
+            buffers,
+            reports: slots(
+                "wgslice reports",
+                BufferUsages::STORAGE | BufferUsages::COPY_SRC,
+                BufferBindingType::Storage { read_only },
+            ),
+            uniforms: slots(
+                "wgslice params",
+                BufferUsages::UNIFORM,
+                BufferBindingType::Uniform,
+            ),
+        }
+    }
+
+    /// How params reach the shaders of this device.
+    pub(crate) fn space(&self) -> ParamsSpace {
+        self.space
+    }
+
+    /// The layout of an operation's buffers.
+    pub(crate) fn buffers(&self, op: Op) -> &wgpu::BindGroupLayout {
+        &self.buffers[op as usize]
+    }
+
+    /// The pipeline for units of `unit` bytes.
+    pub(crate) fn get(&self, device: &wgpu::Device, op: Op, unit: usize) -> &wgpu::ComputePipeline {
+        let params = self.space;
+        let number = unit.trailing_zeros() as usize;
+        self.made[op as usize][number]
+            .get_or_init(|| self.make(device, Variant { op, unit, params }))
+    }
+
+    fn make(&self, device: &wgpu::Device, variant: Variant) -> wgpu::ComputePipeline {
+        let label = variant.to_string();
+        let label = Some(label.as_str());
+        let immediate = variant.params == ParamsSpace::Immediate;
+        let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label,
+            bind_group_layouts: &[
+                Some(self.buffers(variant.op)),
+                variant.op.reports().then_some(self.reports.layout()),
+                (!immediate).then_some(self.uniforms.layout()),
+            ],
+            immediate_size: if immediate { PARAMS_BYTES } else { 0 },
+        });
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label,
+            source: wgpu::ShaderSource::Wgsl(variant.source().into()),
+        });
+        device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label,
+            layout: Some(&layout),
+            module: &module,
+            entry_point: Some("main"),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &variant.constants(),
+                zero_initialize_workgroup_memory: false,
+            },
+            cache: None,
+        })
     }
 }
 
-fn make(device: &wgpu::Device, variant: Variant) -> Pipeline {
-    let label = variant.to_string();
-    let label = Some(label.as_str());
-    let entry = |binding, ty| wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: wgpu::ShaderStages::COMPUTE,
-        ty: wgpu::BindingType::Buffer {
-            ty,
-            has_dynamic_offset: false,
-            min_binding_size: None,
-        },
-        count: None,
-    };
-    let mut entries: Vec<_> = (0..)
-        .zip(variant.buffers())
-        .map(|(binding, &read_only)| entry(binding, wgpu::BufferBindingType::Storage { read_only }))
+/// A layout of buffers, each with its type and whether its offset comes with the dispatch.
+fn group_layout(
+    device: &wgpu::Device,
+    label: &str,
+    buffers: &[(BufferBindingType, bool)],
+) -> wgpu::BindGroupLayout {
+    let entries: Vec<_> = (0..)
+        .zip(buffers)
+        .map(
+            |(binding, &(ty, has_dynamic_offset))| wgpu::BindGroupLayoutEntry {
+                binding,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer {
+                    ty,
+                    has_dynamic_offset,
+                    min_binding_size: None,
+                },
+                count: None,
+            },
+        )
         .collect();
-    let mut immediate_size = 0;
-    match variant.params {
-        ParamsSpace::Uniform => {
-            entries.push(entry(PARAMS_BINDING, wgpu::BufferBindingType::Uniform));
-        }
-        ParamsSpace::Immediate => immediate_size = PARAMS_BYTES,
-    }
-    let bindings = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label,
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some(label),
         entries: &entries,
-    });
-    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-        label,
-        bind_group_layouts: &[Some(&bindings)],
-        immediate_size,
-    });
-    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label,
-        source: wgpu::ShaderSource::Wgsl(variant.source().into()),
-    });
-    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-        label,
-        layout: Some(&layout),
-        module: &module,
-        entry_point: Some("main"),
-        compilation_options: wgpu::PipelineCompilationOptions {
-            constants: &variant.constants(),
-            zero_initialize_workgroup_memory: false,
-        },
-        cache: None,
-    });
-    Pipeline { pipeline, bindings }
+    })
 }
 
 /// The size of the params, which is also the room for immediates that a device must have.

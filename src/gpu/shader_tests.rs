@@ -8,7 +8,7 @@
 use super::{
     grid::WORKGROUP,
     params::{GatherNdMap, MAX_AXES, Params, StridedSliceMap},
-    pipeline::{Op, PARAMS_BINDING, ParamsSpace, Variant},
+    pipeline::{BUFFERS_GROUP, Op, PARAMS_GROUP, ParamsSpace, REPORT_GROUP, Variant},
 };
 use naga::{
     AddressSpace, Module, StorageAccess, TypeInner,
@@ -24,7 +24,7 @@ fn parse(variant: Variant) -> Module {
 
 fn variants() -> Vec<Variant> {
     let all: Vec<_> = Variant::all().collect();
-    assert_eq!(all.len(), 20, "operations × units × params spaces");
+    assert_eq!(all.len(), 30, "operations × units × params spaces");
     all
 }
 
@@ -60,25 +60,30 @@ fn every_variant_has_one_entry_of_the_hosts_workgroup() {
 fn bindings_are_the_hosts() {
     for variant in variants() {
         let module = parse(variant);
-        let mut storage = Vec::new();
+        let mut found = Vec::new();
         for (_, global) in module.global_variables.iter() {
+            let place = global.binding.map(|place| (place.group, place.binding));
             match global.space {
                 AddressSpace::Storage { access } => {
-                    let binding = global.binding.expect("a storage buffer has a binding");
-                    assert_eq!(binding.group, 0);
-                    storage.push((binding.binding, !access.contains(StorageAccess::STORE)));
+                    found.push((place.unwrap(), !access.contains(StorageAccess::STORE)));
                 }
                 AddressSpace::Uniform => {
                     assert_eq!(variant.params, ParamsSpace::Uniform);
-                    assert_eq!(global.binding.map(|b| b.binding), Some(PARAMS_BINDING));
+                    assert_eq!(place, Some((PARAMS_GROUP, 0)));
                 }
                 AddressSpace::Immediate => assert_eq!(variant.params, ParamsSpace::Immediate),
                 other => panic!("{variant}: unexpected {other:?}"),
             }
         }
-        storage.sort_unstable();
-        let expected: Vec<_> = (0..).zip(variant.buffers().iter().copied()).collect();
-        assert_eq!(storage, expected, "{variant}");
+        let buffers = (0..).zip(variant.op.buffers());
+        let mut expected: Vec<_> = buffers
+            .map(|(binding, &read_only)| ((BUFFERS_GROUP, binding), read_only))
+            .collect();
+        if variant.op.reports() {
+            expected.push(((REPORT_GROUP, 0), false));
+        }
+        found.sort_unstable();
+        assert_eq!(found, expected, "{variant}");
     }
 }
 
@@ -111,16 +116,14 @@ macro_rules! host_layout {
 #[test]
 fn params_lie_where_the_host_writes_them() {
     let params = host_layout!(Params:
-        "run" = run, "step" = step, "units" = units, "tiles" = tiles,
-        "segments" = segments, "segment" = segment, "lanes_log2" = lanes_log2,
-        "grid_width" = grid_width, "source_base" = source_base, "dest_base" = dest_base,
-        "_pad" = pad, "map" = map,
+        "run" = run, "step" = step, "units" = units, "tiles" = tiles, "segment" = segment,
+        "lanes_log2" = lanes_log2, "grid_width" = grid_width, "window" = window,
+        "source_base" = source_base, "dest_base" = dest_base, "first" = first, "count" = count,
+        "map" = map,
     );
-    let strided_slice = host_layout!(StridedSliceMap:
-        "offset" = offset, "dims" = dims, "_pad" = pad, "axes" = axes,
-    );
+    let strided_slice = host_layout!(StridedSliceMap: "dims" = dims, "axes" = axes);
     let gather_nd = host_layout!(GatherNdMap:
-        "depth" = depth, "index_words" = index_words, "batch_rows" = batch_rows,
+        "depth" = depth, "index_base" = index_base, "batch_rows" = batch_rows,
         "batch_stride" = batch_stride, "axes" = axes,
     );
     assert_eq!(size_of::<StridedSliceMap>(), size_of::<GatherNdMap>());
@@ -129,7 +132,7 @@ fn params_lie_where_the_host_writes_them() {
         assert_eq!(layout(&module, "Params"), params, "{variant}");
         let map = match variant.op {
             Op::StridedSlice => &strided_slice,
-            Op::GatherNd => &gather_nd,
+            Op::GatherNd32 | Op::GatherNd64 => &gather_nd,
         };
         assert_eq!(layout(&module, "Map"), *map, "{variant}");
     }

@@ -1,52 +1,186 @@
-//! Bytes to the device and back, and what can go wrong on the way.
-//!
-//! Buffers are padded to 16 bytes, so that the widest unit has a place in the smallest, and the
-//! padding is never handed out.
+//! Tensors' bytes: held on the device in as few buffers as it allows, uploaded and read back.
 
-use super::{Gpu, encode::PendingReport};
-use crate::{Error, Report};
-use std::sync::mpsc;
-use wgpu::{BufferUsages, ErrorFilter};
+use super::{
+    Gpu,
+    encode::Argument,
+    readback::{Piece, Readback},
+    window::Parts,
+};
+use crate::Error;
+use std::collections::VecDeque;
+use wgpu::BufferUsages;
 
-/// What buffers are padded to.
-const PADDING: usize = 16;
+/// What buffers are padded to, so that the widest unit has a place in the smallest.
+const PADDING: u64 = 16;
+
+/// Buffers of a tensor in parts are multiples of this, the largest alignment that a device may ask
+/// of bindings.
+const PART_ALIGNMENT: u64 = 256;
+
+/// The most that is read back at once: what is staged does not grow with the tensor.
+const STAGING_BYTES: u64 = 64 << 20;
+
+/// A tensor's bytes on the device.
+#[derive(Clone, Debug)]
+pub(crate) struct DeviceBytes {
+    buffers: Vec<wgpu::Buffer>,
+    parts: Parts,
+    bytes: usize,
+}
+
+impl DeviceBytes {
+    /// The buffers: one, unless that would be above the device's limit.
+    pub(crate) fn buffers(&self) -> &[wgpu::Buffer] {
+        &self.buffers
+    }
+
+    pub(super) fn argument(&self, name: &'static str) -> Argument<'_> {
+        Argument {
+            name,
+            buffers: &self.buffers,
+            parts: self.parts,
+            passed: self.bytes as u64,
+            needed: self.bytes as u64,
+        }
+    }
+
+    /// Pieces of at most `most` bytes that together are the whole, padded to words.
+    fn pieces(&self, most: u64) -> impl Iterator<Item = Piece<'_>> {
+        let total = self.bytes as u64;
+        self.buffers
+            .iter()
+            .zip(0u64..)
+            .flat_map(move |(buffer, part)| {
+                let left = total - part * self.parts.bytes.min(total);
+                let length = left.min(self.parts.bytes).next_multiple_of(4);
+                let step = usize::try_from(most).unwrap_or(usize::MAX);
+                (0..length).step_by(step).map(move |offset| Piece {
+                    buffer,
+                    offset,
+                    bytes: most.min(length - offset),
+                })
+            })
+    }
+}
 
 impl Gpu {
-    /// A buffer on the device with room for `bytes`, for tensors.
-    pub(crate) fn buffer(&self, bytes: usize) -> Result<wgpu::Buffer, Error> {
-        self.guarded("allocating a buffer", || self.create(bytes, false))?
+    /// Room on the device for `bytes`.
+    pub(crate) fn allocate(&self, bytes: usize) -> Result<DeviceBytes, Error> {
+        self.create(bytes, None)
     }
 
-    /// A buffer on the device that holds `bytes`.
-    pub(crate) fn upload(&self, bytes: &[u8]) -> Result<wgpu::Buffer, Error> {
-        self.guarded("uploading", || {
-            let buffer = self.create(bytes.len(), true)?;
-            // Where the buffer could not be made the mapping fails too; the scope says why.
-            if let Ok(mut mapped) = buffer.get_mapped_range_mut(..) {
-                mapped.slice(..bytes.len()).copy_from_slice(bytes);
+    /// Uploads `bytes`, by one copy into memory that the device reads.
+    pub(crate) fn upload(&self, bytes: &[u8]) -> Result<DeviceBytes, Error> {
+        self.create(bytes.len(), Some(bytes))
+    }
+
+    /// Creates buffers for `bytes`, holding `contents` if there are any.
+    fn create(&self, bytes: usize, mut contents: Option<&[u8]>) -> Result<DeviceBytes, Error> {
+        let most = self.inner.limits.max_buffer_size;
+        let padded = (bytes as u64).max(1).next_multiple_of(PADDING);
+        let parts = if padded <= most {
+            Parts::ONE
+        } else {
+            Parts {
+                offset: 0,
+                bytes: (most / PART_ALIGNMENT * PART_ALIGNMENT).max(PART_ALIGNMENT),
             }
-            buffer.unmap();
-            Ok(buffer)
-        })?
+        };
+        let mut buffers = Vec::new();
+        let mut first = 0;
+        while first < padded {
+            let size = parts.bytes.min(padded - first);
+            let mut left = None;
+            buffers.push(self.guarded("allocating a buffer", || {
+                let buffer = self.inner.device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some("wgslice tensor"),
+                    size,
+                    usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
+                    mapped_at_creation: contents.is_some(),
+                });
+                if let Some(contents) = contents {
+                    let length = contents
+                        .len()
+                        .min(usize::try_from(size).unwrap_or(usize::MAX));
+                    let (now, rest) = contents.split_at(length);
+                    // Where the buffer could not be made the mapping fails too; the scope says why.
+                    if let Ok(mut mapped) = buffer.get_mapped_range_mut(..) {
+                        mapped.slice(..length).copy_from_slice(now);
+                    }
+                    buffer.unmap();
+                    left = Some(rest);
+                }
+                buffer
+            })?);
+            contents = left;
+            first += size;
+        }
+        Ok(DeviceBytes {
+            buffers,
+            parts,
+            bytes,
+        })
     }
 
-    fn create(&self, bytes: usize, mapped_at_creation: bool) -> Result<wgpu::Buffer, Error> {
-        let size = bytes.max(1).next_multiple_of(PADDING) as u64;
-        let allowed = self.inner.limits.max_buffer_size;
-        if size > allowed {
-            return Err(Error::DeviceLimit {
-                what: "a tensor",
-                limit: "max_buffer_size",
-                needed: size,
-                allowed,
-            });
-        }
-        Ok(self.inner.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("wgslice tensor"),
-            size,
-            usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
-            mapped_at_creation,
+    /// Reads all of a tensor's bytes, waiting for everything submitted before. A piece is copied to
+    /// the host while the next is on its way.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn download(&self, source: &DeviceBytes, into: &mut [u8]) -> Result<(), Error> {
+        pollster::block_on(self.download_with(source, into, |readback| {
+            let waited = if readback.has_arrived() {
+                Ok(())
+            } else {
+                self.wait()
+            };
+            std::future::ready(waited)
         }))
+    }
+
+    /// [`Gpu::download`] without waiting.
+    pub(crate) async fn download_async(
+        &self,
+        source: &DeviceBytes,
+        into: &mut [u8],
+    ) -> Result<(), Error> {
+        self.download_with(source, into, |readback| {
+            let arrival = readback.arrival();
+            async move {
+                arrival.await;
+                Ok(())
+            }
+        })
+        .await
+    }
+
+    async fn download_with<W: Future<Output = Result<(), Error>>>(
+        &self,
+        source: &DeviceBytes,
+        mut into: &mut [u8],
+        arrived: impl Fn(&Readback) -> W,
+    ) -> Result<(), Error> {
+        if into.is_empty() {
+            return Ok(());
+        }
+        let most = STAGING_BYTES.min(self.inner.limits.max_buffer_size / 4 * 4);
+        let mut under_way: VecDeque<(Readback, u64)> = VecDeque::new();
+        let mut pieces = source.pieces(most);
+        loop {
+            let next = pieces.next();
+            if let Some(piece) = next {
+                let readback = self.read_back([piece].into_iter())?;
+                under_way.push_back((readback, piece.bytes));
+            }
+            if under_way.len() == 2 || next.is_none() {
+                let Some((readback, bytes)) = under_way.pop_front() else {
+                    return Ok(());
+                };
+                arrived(&readback).await?;
+                let length = usize::try_from(bytes).unwrap_or(usize::MAX).min(into.len());
+                let (now, rest) = into.split_at_mut(length);
+                readback.copy_to(now)?;
+                into = rest;
+            }
+        }
     }
 
     /// Records with `record`, submits, and returns what `record` did.
@@ -64,115 +198,5 @@ impl Gpu {
             self.inner.queue.submit([encoder.finish()]);
             Ok(recorded)
         })?
-    }
-
-    /// Waits until everything that was submitted is done.
-    pub(crate) fn wait(&self) -> Result<(), Error> {
-        self.inner
-            .device
-            .poll(wgpu::PollType::wait_indefinitely())
-            .map(drop)
-            .map_err(|error| device_error("waiting for the device", &error))
-    }
-
-    /// Copies bytes `from..` of a buffer into `bytes`, waiting for everything submitted before.
-    pub(crate) fn read(
-        &self,
-        buffer: &wgpu::Buffer,
-        from: u64,
-        bytes: &mut [u8],
-    ) -> Result<(), Error> {
-        const DOING: &str = "reading back";
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        let size = bytes.len().next_multiple_of(4) as u64;
-        let staging = self.guarded(DOING, || {
-            self.inner.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("wgslice readback"),
-                size,
-                usage: BufferUsages::MAP_READ | BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            })
-        })?;
-        let mapped = self.submit(DOING, |encoder| {
-            encoder.copy_buffer_to_buffer(buffer, from, &staging, 0, size);
-            let (send, mapped) = mpsc::channel();
-            encoder.map_buffer_on_submit(&staging, wgpu::MapMode::Read, .., move |result| {
-                // The receiver is gone only where reading was given up.
-                let _ = send.send(result);
-            });
-            Ok(mapped)
-        })?;
-        self.wait()?;
-        mapped
-            .recv()
-            .map_err(|error| device_error(DOING, &error))?
-            .map_err(|error| device_error(DOING, &error))?;
-        let view = staging
-            .get_mapped_range(..)
-            .map_err(|error| device_error(DOING, &error))?;
-        bytes.copy_from_slice(&view[..bytes.len()]);
-        Ok(())
-    }
-
-    /// Runs `work` and turns what the device reports of it into an error.
-    fn guarded<R>(&self, doing: &'static str, work: impl FnOnce() -> R) -> Result<R, Error> {
-        let filters = [
-            ErrorFilter::Internal,
-            ErrorFilter::Validation,
-            ErrorFilter::OutOfMemory,
-        ];
-        let scopes = filters.map(|filter| self.inner.device.push_error_scope(filter));
-        let outcome = work();
-        // Natively a scope has its answer as soon as it is popped; innermost first.
-        let mut failure = None;
-        for scope in scopes.into_iter().rev() {
-            failure = pollster::block_on(scope.pop()).or(failure);
-        }
-        match failure {
-            None => Ok(outcome),
-            Some(error) => Err(device_error(doing, &error)),
-        }
-    }
-}
-
-impl PendingReport {
-    /// Reads the report, waiting until the gather is done. Only after its commands have been
-    /// submitted: before that the report says that no tuple was out of range.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Device`] where reading back fails.
-    pub fn read(&self) -> Result<Report, Error> {
-        let Some(counts) = &self.counts else {
-            return Ok(self.spell(Default::default(), &[]));
-        };
-        let mut words = [0u32; 2];
-        self.gpu
-            .read(counts, 0, bytemuck::bytes_of_mut(&mut words))?;
-        let missing = Self::missing(words);
-        let Some(row) = missing.first else {
-            return Ok(self.spell(missing, &[]));
-        };
-        let (from, length) = self.tuple(row);
-        let mut words = vec![0i32; length / 4];
-        self.gpu
-            .read(&self.indices, from, bytemuck::cast_slice_mut(&mut words))?;
-        let tuple: Vec<i64> = match self.index_words {
-            1 => words.iter().map(|&index| index.into()).collect(),
-            _ => words
-                .chunks_exact(2)
-                .map(|word| i64::from(word[1]) << 32 | i64::from(word[0].cast_unsigned()))
-                .collect(),
-        };
-        Ok(self.spell(missing, &tuple))
-    }
-}
-
-fn device_error(doing: &'static str, error: &dyn std::error::Error) -> Error {
-    Error::Device {
-        doing,
-        message: error.to_string(),
     }
 }

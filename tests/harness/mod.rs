@@ -1,16 +1,16 @@
 //! Runs one case on every device of the machine and compares with the naive reference.
 //!
-//! Devices are the CPU path and, for each adapter, a device with all that it offers and one with
-//! WebGPU's default limits and no feature, where params travel in uniform buffers. Results are
+//! Devices are the CPU path and, for each adapter, one with all that it offers, one with WebGPU's
+//! default limits, and two with limits so low that small data is cut into many windows. Results are
 //! written into buffers that were filled with a pattern and are longer than the result, so that a
 //! byte not written, or one written beyond the end, is a difference.
 
 #[cfg(feature = "gpu")]
 pub(crate) mod gpu;
 
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 use wgslice::{
-    Backend, DType, Error, GatherError, Indices, Plan, Report, SliceSpec, StridedSlice,
+    Backend, DType, Error, GatherError, GatherNd, Indices, Plan, Report, SliceSpec, StridedSlice,
     reference::{self, ReferenceError},
 };
 
@@ -27,19 +27,25 @@ pub(crate) const SIZES: [DType; 5] = [
 pub(crate) struct Device {
     pub(crate) name: String,
     pub(crate) backend: Backend,
+    /// Whether plans run on tensors there, rather than on the caller's buffers.
+    by_tensors: bool,
 }
 
 static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
-    let cpu = ("CPU".to_owned(), Backend::cpu());
+    let cpu = Device {
+        name: "CPU".into(),
+        backend: Backend::cpu(),
+        by_tensors: false,
+    };
     #[cfg(feature = "gpu")]
-    let gpus = gpu::gpus()
-        .into_iter()
-        .map(|(name, gpu)| (name, gpu.into()));
+    let gpus = gpu::gpus().into_iter().map(|opened| Device {
+        name: opened.name,
+        backend: opened.gpu.into(),
+        by_tensors: opened.by_tensors,
+    });
     #[cfg(not(feature = "gpu"))]
     let gpus = [];
-    let all = [cpu].into_iter().chain(gpus);
-    all.map(|(name, backend)| Device { name, backend })
-        .collect()
+    [cpu].into_iter().chain(gpus).collect()
 });
 
 /// The CPU, then every GPU.
@@ -47,10 +53,11 @@ pub(crate) fn devices() -> &'static [Device] {
     &DEVICES
 }
 
-/// Every GPU.
+/// Every GPU whose buffers are as large as the adapter allows.
 #[cfg(feature = "gpu")]
 pub(crate) fn gpu_devices() -> impl Iterator<Item = &'static wgslice::Gpu> {
-    DEVICES.iter().filter_map(|device| device.backend.gpu())
+    let buffers = DEVICES.iter().filter(|device| !device.by_tensors);
+    buffers.filter_map(|device| device.backend.gpu())
 }
 
 /// What buffers for results hold before; no element of [`elements`] is made of it alone.
@@ -75,7 +82,55 @@ pub(crate) fn to_bytes(elements: &[u128], size: usize) -> Vec<u8> {
 }
 
 impl Device {
-    /// Runs a plan on bytes, and checks what lies around the result.
+    /// Whether its limits are so low that even small data is cut into many windows.
+    pub(crate) fn is_tiny(&self) -> bool {
+        ["Tiny", "Parts"]
+            .iter()
+            .any(|kind| self.name.ends_with(kind))
+    }
+
+    /// Runs a slice on bytes.
+    pub(crate) fn slice(
+        &self,
+        dtype: DType,
+        shape: &[usize],
+        spec: &SliceSpec,
+        source: &[u8],
+    ) -> Result<Vec<u8>, Error> {
+        if self.by_tensors {
+            let tensor = self.backend.adopt(dtype, shape, source.to_vec())?;
+            return tensor.slice(spec)?.bytes().map(Cow::into_owned);
+        }
+        let plan = Plan::strided_slice(shape, spec, dtype)?;
+        self.run(&plan, source, None).map(|(bytes, _)| bytes)
+    }
+
+    /// Runs a gather on bytes.
+    pub(crate) fn gather(
+        &self,
+        (dtype, shape, params): (DType, &[usize], &[u8]),
+        (indices, indices_shape): (Indices<'_>, &[usize]),
+        batch_dims: usize,
+    ) -> Result<(Vec<u8>, Report), Error> {
+        if self.by_tensors {
+            let params = self.backend.adopt(dtype, shape, params.to_vec())?;
+            let indices = match indices {
+                Indices::I32(indices) => self.backend.upload(indices, indices_shape)?,
+                Indices::I64(indices) => self.backend.upload(indices, indices_shape)?,
+            };
+            let options = GatherNd {
+                batch_dims,
+                ..GatherNd::default()
+            };
+            let gathered = params.gather_nd(&indices, options)?;
+            return Ok((gathered.tensor.bytes()?.into_owned(), gathered.report()?));
+        }
+        let plan = Plan::gather_nd(shape, indices_shape, batch_dims, dtype)?;
+        let (bytes, report) = self.run(&plan, params, Some(indices))?;
+        Ok((bytes, report.expect("a gather reports")))
+    }
+
+    /// Runs a plan on the caller's memory, and checks what lies around the result.
     pub(crate) fn run(
         &self,
         plan: &Plan,
@@ -161,10 +216,10 @@ fn check_slice_on(devices: &[Device], shape: &[usize], encoded: &StridedSlice) {
     let input = elements(shape.iter().product());
     let expected = naive_slice(&input, shape, encoded);
     for dtype in SIZES {
-        let planned =
-            SliceSpec::try_from(encoded).and_then(|spec| Plan::strided_slice(shape, &spec, dtype));
-        let (plan, expected) = match (planned, &expected) {
-            (Ok(plan), Ok(expected)) => (plan, expected),
+        let spec = SliceSpec::try_from(encoded);
+        let planned = spec.and_then(|spec| Ok((Plan::strided_slice(shape, &spec, dtype)?, spec)));
+        let ((plan, spec), expected) = match (planned, &expected) {
+            (Ok(planned), Ok(expected)) => (planned, expected),
             (Err(error), Err(expected)) => {
                 assert_eq!(kind(&error), expected.kind, "{shape:?} {encoded:?}");
                 continue;
@@ -175,12 +230,11 @@ fn check_slice_on(devices: &[Device], shape: &[usize], encoded: &StridedSlice) {
         let expected = to_bytes(&expected.1, dtype.size());
         let source = to_bytes(&input, dtype.size());
         for device in devices {
-            let (got, _) = match device.run(&plan, &source, None) {
-                Ok(got) => got,
-                Err(error) => panic!("{}: {error}: {plan}", device.name),
-            };
             let what = || format!("{}: {shape:?} {encoded:?}: {plan}", device.name);
-            assert_same(&expected, &got, dtype.size(), &what);
+            match device.slice(dtype, shape, &spec, &source) {
+                Ok(got) => assert_same(&expected, &got, dtype.size(), &what),
+                Err(error) => panic!("{}: {error}", what()),
+            }
         }
     }
 }
@@ -215,18 +269,15 @@ pub(crate) fn check_gather(
         let narrow = narrow.as_ref().ok().map(|narrow| Indices::I32(narrow));
         for indices in [wide, narrow].into_iter().flatten() {
             for device in devices() {
-                let (got, report) = match device.run(&plan, &source, Some(indices)) {
-                    Ok(got) => got,
-                    Err(error) => panic!("{}: {error}: {plan}", device.name),
-                };
                 let what = || format!("{}: {}: {plan}", device.name, case());
-                assert_same(&values, &got, dtype.size(), &what);
-                check_report(
-                    &expected.bad_rows,
-                    &report.expect("a report"),
-                    indices,
-                    &what,
-                );
+                let params = (dtype, params_shape, &source[..]);
+                match device.gather(params, (indices, indices_shape), batch_dims) {
+                    Ok((got, report)) => {
+                        assert_same(&values, &got, dtype.size(), &what);
+                        check_report(&expected.bad_rows, &report, indices, &what);
+                    }
+                    Err(error) => panic!("{}: {error}", what()),
+                }
             }
         }
     }

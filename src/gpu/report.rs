@@ -1,0 +1,193 @@
+//! The report of a gather, which arrives when the device is done.
+
+use super::{
+    Gpu,
+    encode::Argument,
+    readback::{Piece, Readback},
+    slots::Lease,
+    window::Parts,
+};
+use crate::{Error, Plan, Report, report::Missing};
+use std::{
+    mem,
+    sync::{Mutex, PoisonError},
+};
+
+/// Bytes of a report on the device: how many rows, and the complement of the first.
+const REPORT_BYTES: usize = 8;
+
+/// The report of a gather that was recorded.
+///
+/// Ask for it once the commands have been submitted; before that it says that no tuple was out of
+/// range. It can be [polled](Self::poll), [waited for](Self::wait) or, with [`Self::ready`],
+/// awaited, and holds nobody up until then. To name the first bad tuple it reads the buffer of
+/// indices, which must not have been overwritten meanwhile.
+#[derive(Debug)]
+pub struct PendingReport {
+    gpu: Gpu,
+    plan: Plan,
+    /// Where dispatches have counted, and the rows that theirs begin at.
+    reports: Vec<(Lease, usize)>,
+    indices: Vec<wgpu::Buffer>,
+    indices_parts: Parts,
+    index_words: u32,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+enum State {
+    Recorded,
+    Counting(Readback),
+    Naming(Missing, Readback),
+    Done(Result<Report, Error>),
+}
+
+impl PendingReport {
+    pub(super) fn new(
+        gpu: &Gpu,
+        plan: &Plan,
+        reports: Vec<(Lease, usize)>,
+        indices: &Argument<'_>,
+        index_words: u32,
+    ) -> Self {
+        let state = if reports.is_empty() {
+            State::Done(Ok(plan.report(Missing::default(), |_| Vec::new())))
+        } else {
+            State::Recorded
+        };
+        Self {
+            gpu: gpu.clone(),
+            plan: plan.clone(),
+            reports,
+            indices: indices.buffers.to_vec(),
+            indices_parts: indices.parts,
+            index_words,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// The report, if the device is done.
+    ///
+    /// # Errors
+    ///
+    /// An error of the device.
+    pub fn poll(&self) -> Result<Option<Report>, Error> {
+        self.advance(|gpu, _| gpu.poll())
+    }
+
+    /// The report, waiting until the device is done.
+    ///
+    /// # Errors
+    ///
+    /// An error of the device.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn wait(&self) -> Result<Report, Error> {
+        loop {
+            if let Some(report) = self.advance(|gpu, _| gpu.wait())? {
+                return Ok(report);
+            }
+        }
+    }
+
+    /// The report, when the device is done.
+    ///
+    /// # Errors
+    ///
+    /// An error of the device.
+    pub async fn ready(&self) -> Result<Report, Error> {
+        loop {
+            let mut waiting = None;
+            let report = self.advance(|_, readback| {
+                waiting = Some(readback.arrival());
+                Ok(())
+            })?;
+            match (report, waiting) {
+                (Some(report), _) => return Ok(report),
+                (None, Some(arrival)) => arrival.await,
+                (None, None) => {}
+            }
+        }
+    }
+
+    /// Goes on as far as what has arrived allows. What has not is left to `unready`.
+    fn advance(
+        &self,
+        unready: impl FnOnce(&Gpu, &Readback) -> Result<(), Error>,
+    ) -> Result<Option<Report>, Error> {
+        let mut unready = Some(unready);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let readback = match &*state {
+                State::Recorded => None,
+                State::Counting(readback) | State::Naming(_, readback) => Some(readback),
+                State::Done(report) => return report.clone().map(Some),
+            };
+            if let Some(readback) = readback
+                && !readback.has_arrived()
+            {
+                match unready.take() {
+                    Some(unready) => unready(&self.gpu, readback)?,
+                    None => return Ok(None),
+                }
+                continue;
+            }
+            let next = match mem::replace(&mut *state, State::Recorded) {
+                State::Recorded => self.read_counts().map(State::Counting),
+                State::Counting(readback) => self.counted(&readback),
+                State::Naming(missing, readback) => self.named(missing, &readback),
+                done @ State::Done(_) => Ok(done),
+            };
+            *state = next.unwrap_or_else(|error| State::Done(Err(error)));
+        }
+    }
+
+    fn read_counts(&self) -> Result<Readback, Error> {
+        let pieces = self.reports.iter().map(|(lease, _)| Piece {
+            buffer: &lease.slot().buffer,
+            offset: lease.slot().offset.into(),
+            bytes: REPORT_BYTES as u64,
+        });
+        self.gpu.read_back(pieces)
+    }
+
+    fn counted(&self, readback: &Readback) -> Result<State, Error> {
+        let mut words = vec![[0u32; 2]; self.reports.len()];
+        readback.copy_to(bytemuck::cast_slice_mut(&mut words))?;
+        let missing = words
+            .into_iter()
+            .zip(&self.reports)
+            .map(|([count, first], (_, first_row))| Missing {
+                count: count as usize,
+                first: (count > 0).then(|| first_row + !first as usize),
+            })
+            .fold(Missing::default(), Missing::and);
+        let Some(row) = missing.first else {
+            return Ok(State::Done(Ok(self.plan.report(missing, |_| Vec::new()))));
+        };
+        let tuple = u64::from(self.index_words) * 4 * self.plan.depth() as u64;
+        let from = row as u64 * tuple;
+        let pieces = (from..from + tuple).step_by(4).map(|byte| {
+            let Parts { offset, bytes } = self.indices_parts;
+            let part = usize::try_from(byte / bytes).unwrap_or(usize::MAX);
+            Piece {
+                buffer: &self.indices[part],
+                offset: offset + byte % bytes,
+                bytes: 4,
+            }
+        });
+        Ok(State::Naming(missing, self.gpu.read_back(pieces)?))
+    }
+
+    fn named(&self, missing: Missing, readback: &Readback) -> Result<State, Error> {
+        let mut words = vec![0i32; self.plan.depth() * self.index_words as usize];
+        readback.copy_to(bytemuck::cast_slice_mut(&mut words))?;
+        let tuple = match self.index_words {
+            1 => words.iter().map(|&index| index.into()).collect(),
+            _ => words
+                .chunks_exact(2)
+                .map(|word| i64::from(word[1]) << 32 | i64::from(word[0].cast_unsigned()))
+                .collect(),
+        };
+        Ok(State::Done(Ok(self.plan.report(missing, |_| tuple))))
+    }
+}
