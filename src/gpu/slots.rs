@@ -92,8 +92,12 @@ impl Slots {
             label: Some(self.label),
             size: SLOT_BYTES * slots,
             usage: self.usage | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
+            // So that wgpu counts all of it as initialized. It clears what is not at the first
+            // submission that binds it, and where another thread's write came in between, that
+            // write was lost.
+            mapped_at_creation: true,
         });
+        buffer.unmap();
         let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some(self.label),
             layout: &self.layout,

@@ -16,7 +16,7 @@ enum Kind {
     /// WebGPU's default limits and no feature: params travel in uniform buffers.
     Default,
     /// Bindings of 512 bytes, 3 workgroups in a dimension, dispatches of 2 KiB, and shaders as if
-    /// they computed with 9 bits: everything is cut into windows.
+    /// they computed with 12 bits: everything is cut into windows.
     Tiny,
     /// Buffers of 1 KiB: tensors lie in several.
     Parts,
@@ -37,7 +37,7 @@ impl Kind {
                     ..adapters
                 };
                 let gpu = request_device(adapter, immediates, limits)?;
-                Ok(gpu.with_dispatch_bytes(2048).with_offset_limit(511))
+                Ok(gpu.with_dispatch_bytes(2048).with_offset_limit(4095))
             }
             Self::Parts => {
                 let limits = wgpu::Limits {
