@@ -12,6 +12,7 @@ pub mod gpu;
 mod layout;
 mod ops;
 mod plan;
+pub mod reference;
 mod report;
 mod shape;
 mod spec;

@@ -1,0 +1,212 @@
+//! Vector files: what one line asks for and what must come of it.
+//!
+//! A line is a JSON object; `tests/vectors/README.md` describes its keys. A bad line is an error that
+//! names the line. Keys that are not known here are left alone, so that files may say more.
+
+use std::{collections::BTreeMap, error, fmt};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// A shape and as many values, row-major.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tensor {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) data: Vec<i64>,
+}
+
+/// What an operation must come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Expectation {
+    Success(Tensor),
+    Error {
+        kind: String,
+        message: String,
+        /// The result when bad index rows are answered with zeros.
+        zero_fill: Option<Tensor>,
+        /// The result when bad index rows are dropped.
+        ignore: Option<Tensor>,
+    },
+}
+
+/// One line of a vector file.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    /// Its line in the file, from 1.
+    pub(crate) line: usize,
+    pub(crate) op: String,
+    pub(crate) dtype: String,
+    pub(crate) expected: Expectation,
+    tensors: BTreeMap<String, Tensor>,
+    args: BTreeMap<String, Value>,
+}
+
+/// A line that is not a case, or a case that lacks something its operation needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct BadLine {
+    line: usize,
+    reason: String,
+}
+
+impl fmt::Display for BadLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.reason)
+    }
+}
+
+impl error::Error for BadLine {}
+
+/// The cases of a vector file, one per line; empty lines are skipped.
+pub(crate) fn parse(text: &str) -> impl Iterator<Item = Result<Case, BadLine>> {
+    text.lines()
+        .zip(1..)
+        .filter(|(line, _)| !line.trim().is_empty())
+        .map(|(line, number)| {
+            parse_line(line, number).map_err(|reason| BadLine {
+                line: number,
+                reason,
+            })
+        })
+}
+
+impl Case {
+    /// A tensor by its name, as in `input`.
+    pub(crate) fn tensor(&self, name: &str) -> Result<&Tensor, BadLine> {
+        self.tensors
+            .get(name)
+            .ok_or_else(|| self.bad(format!("there is no tensor `{name}`")))
+    }
+
+    /// An argument that is a list of integers, as in `begin`.
+    pub(crate) fn integers(&self, name: &str) -> Result<Vec<i64>, BadLine> {
+        let value = self.arg(name)?;
+        let integers = value
+            .as_array()
+            .and_then(|list| list.iter().map(Value::as_i64).collect());
+        integers.ok_or_else(|| {
+            self.bad(format!(
+                "argument `{name}` is {value}, not a list of 64-bit integers"
+            ))
+        })
+    }
+
+    /// An argument that is one integer, as in `begin_mask`.
+    pub(crate) fn integer(&self, name: &str) -> Result<i64, BadLine> {
+        let value = self.arg(name)?;
+        value.as_i64().ok_or_else(|| {
+            self.bad(format!(
+                "argument `{name}` is {value}, not a 64-bit integer"
+            ))
+        })
+    }
+
+    /// A complaint about this case, with its line.
+    pub(crate) fn bad(&self, reason: impl Into<String>) -> BadLine {
+        BadLine {
+            line: self.line,
+            reason: reason.into(),
+        }
+    }
+
+    fn arg(&self, name: &str) -> Result<&Value, BadLine> {
+        self.args
+            .get(name)
+            .ok_or_else(|| self.bad(format!("there is no argument `{name}`")))
+    }
+}
+
+#[derive(Deserialize)]
+struct RawTensor {
+    shape: Vec<usize>,
+    data: Value,
+}
+
+#[derive(Deserialize)]
+struct RawCase {
+    op: String,
+    dtype: String,
+    tensors: BTreeMap<String, RawTensor>,
+    args: BTreeMap<String, Value>,
+    expected: Option<RawTensor>,
+    #[serde(default)]
+    error: bool,
+    error_kind: Option<String>,
+    error_message: Option<String>,
+    zero_fill: Option<RawTensor>,
+    ignore: Option<RawTensor>,
+}
+
+fn parse_line(text: &str, line: usize) -> Result<Case, String> {
+    // Each line is a document of its own to the parser: its line number would mislead.
+    let raw: RawCase = serde_json::from_str(text).map_err(|e| {
+        let (reason, column) = (e.to_string(), e.column());
+        let reason = reason.split(" at line ").next().unwrap_or(&reason);
+        format!("{reason} (column {column})")
+    })?;
+    let expected = match (raw.expected, raw.error) {
+        (Some(expected), false) => Expectation::Success(resolve("expected", expected)?),
+        (None, true) => Expectation::Error {
+            kind: raw.error_kind.ok_or("an error needs an `error_kind`")?,
+            message: raw.error_message.unwrap_or_default(),
+            zero_fill: raw.zero_fill.map(|t| resolve("zero_fill", t)).transpose()?,
+            ignore: raw.ignore.map(|t| resolve("ignore", t)).transpose()?,
+        },
+        (Some(_), true) => return Err("both `expected` and `error` are given".into()),
+        (None, false) => return Err("neither `expected` nor `error` is given".into()),
+    };
+    let tensors = raw.tensors.into_iter().map(|(name, t)| {
+        let tensor = resolve(&name, t)?;
+        Ok((name, tensor))
+    });
+    Ok(Case {
+        line,
+        op: raw.op,
+        dtype: raw.dtype,
+        expected,
+        tensors: tensors.collect::<Result<_, String>>()?,
+        args: raw.args,
+    })
+}
+
+/// The most elements a tensor may have: `"arange"` makes a short line ask for any amount of memory.
+const MAX_ELEMENTS: usize = 1 << 24;
+
+fn resolve(name: &str, raw: RawTensor) -> Result<Tensor, String> {
+    let shape = raw.shape;
+    let count = if shape.contains(&0) {
+        Some(0)
+    } else {
+        shape
+            .iter()
+            .try_fold(1_usize, |count, &size| count.checked_mul(size))
+    };
+    let count = count
+        .filter(|&count| count <= MAX_ELEMENTS)
+        .ok_or_else(|| {
+            format!("tensor `{name}` has shape {shape:?}: more than {MAX_ELEMENTS} elements")
+        })?;
+    let data: Vec<i64> = match &raw.data {
+        Value::String(text) if text == "arange" => (0..).take(count).collect(),
+        Value::String(text) if text == "arange1" => (1..).take(count).collect(),
+        Value::Array(list) => list
+            .iter()
+            .map(|value| {
+                value.as_i64().ok_or_else(|| {
+                    format!("tensor `{name}` has the value {value}, not a 64-bit integer")
+                })
+            })
+            .collect::<Result<_, _>>()?,
+        _ => {
+            return Err(format!(
+                "the data of tensor `{name}` must be \"arange\", \"arange1\" or a list of integers"
+            ));
+        }
+    };
+    if data.len() != count {
+        let length = data.len();
+        return Err(format!(
+            "tensor `{name}` has {length} values, but its shape {shape:?} needs {count}"
+        ));
+    }
+    Ok(Tensor { shape, data })
+}

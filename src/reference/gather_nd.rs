@@ -1,0 +1,156 @@
+//! `gather_nd`: every row of indices names a slice of params.
+//!
+//! Rows that point outside do not end the operation here. Their slices are filled with the element
+//! type's default and the rows are listed, so that a caller can follow either policy: fail when the
+//! list is not empty, or keep the fill.
+
+use super::{ReferenceError, at, check_length, coordinates, element_count, fail, show};
+
+/// What [`gather_nd`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gathered<T> {
+    /// `indices.shape[..-1] + params.shape[batch_dims + depth..]`.
+    pub shape: Vec<usize>,
+    /// The slices, one per row of indices, row-major.
+    pub values: Vec<T>,
+    /// The rows that point outside of params, ascending; rows are numbered row-major through
+    /// `indices.shape[..-1]`, batch dimensions included. Their slices are `T::default()` throughout.
+    pub bad_rows: Vec<usize>,
+}
+
+/// The slices of `params` that the rows of `indices` name, for arrays of any rank in row-major
+/// order.
+///
+/// The last dimension of `indices` is the depth: how many leading dimensions of `params` a row
+/// indexes, after the first `batch_dims`, which both arrays share. A negative index is out of range.
+///
+/// ```
+/// use wgslice::reference::gather_nd;
+///
+/// let params = ["a", "b", "c", "d"].map(String::from);
+/// let rows = gather_nd(&params, &[2, 2], &[1, 0], &[2, 1], 0)?;
+/// assert_eq!((rows.shape, rows.values.concat()), (vec![2, 2], "cdab".into()));
+///
+/// // One element of each row, and -1 is none of them.
+/// let picked = gather_nd(&params, &[2, 2], &[1, -1], &[2, 1], 1)?;
+/// assert_eq!(picked.values, ["b", ""]);
+/// assert_eq!(picked.bad_rows, [1]);
+/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// `data_length`, `too_large`, or one of the kinds from `batch_dims` on of [`ReferenceError`].
+/// TensorFlow reshapes batch dimensions that differ when their element counts happen to agree; here
+/// that is the error `batch_shape`.
+pub fn gather_nd<T: Clone + Default>(
+    params: &[T],
+    params_shape: &[usize],
+    indices: &[i64],
+    indices_shape: &[usize],
+    batch_dims: usize,
+) -> Result<Gathered<T>, ReferenceError> {
+    check_length("params", params.len(), params_shape)?;
+    check_length("indices", indices.len(), indices_shape)?;
+    check_batch(params_shape, indices_shape, batch_dims)?;
+    if params_shape.is_empty() {
+        return fail("params_rank", "params must be at least a vector");
+    }
+    let Some((&depth, lead)) = indices_shape.split_last() else {
+        return fail("indices_rank", "indices must be at least a vector");
+    };
+    let rank = params_shape.len();
+    if depth > rank - batch_dims {
+        let depth = depth.saturating_add(batch_dims);
+        return fail(
+            "index_depth",
+            format!(
+                "index innermost dimension length must be <= params rank; saw: {depth} vs. {rank}"
+            ),
+        );
+    }
+    // Even a row without indices, which would copy all of nothing.
+    if params.is_empty() && !lead.contains(&0) {
+        let shape = show(params_shape);
+        return fail(
+            "empty_params",
+            format!("Requested more than 0 entries, but params is empty. Params shape: {shape}"),
+        );
+    }
+
+    let indexed = &params_shape[batch_dims..batch_dims + depth];
+    let slice = &params_shape[batch_dims + depth..];
+    let shape = [lead, slice].concat();
+    let mut values = Vec::new();
+    // A row of depth 0 costs nothing, so a few shape numbers can ask for any amount of memory.
+    if !element_count(&shape).is_some_and(|count| values.try_reserve_exact(count).is_ok()) {
+        return fail(
+            "too_large",
+            format!("no room for a result of shape {}", show(&shape)),
+        );
+    }
+    let mut bad_rows = Vec::new();
+    for (number, row) in coordinates(lead).enumerate() {
+        let index: Option<Vec<usize>> = indexed
+            .iter()
+            .enumerate()
+            .map(|(k, &size)| {
+                let value = *at(indices, indices_shape, &[&row[..], &[k]].concat());
+                usize::try_from(value).ok().filter(|&value| value < size)
+            })
+            .collect();
+        if index.is_none() {
+            bad_rows.push(number);
+        }
+        for rest in coordinates(slice) {
+            values.push(match &index {
+                Some(index) => at(
+                    params,
+                    params_shape,
+                    &[&row[..batch_dims], index, &rest].concat(),
+                )
+                .clone(),
+                None => T::default(),
+            });
+        }
+    }
+    Ok(Gathered {
+        shape,
+        values,
+        bad_rows,
+    })
+}
+
+/// Both arrays have more than `batch_dims` dimensions and agree in the first `batch_dims`.
+fn check_batch(
+    params_shape: &[usize],
+    indices_shape: &[usize],
+    batch_dims: usize,
+) -> Result<(), ReferenceError> {
+    if batch_dims == 0 {
+        return Ok(());
+    }
+    for (name, shape) in [("indices", indices_shape), ("params", params_shape)] {
+        let rank = shape.len();
+        if batch_dims >= rank {
+            return fail(
+                "batch_dims",
+                format!(
+                    "Argument `batch_dims` = {batch_dims} must be less than rank(`{name}`) = {rank}"
+                ),
+            );
+        }
+    }
+    for dim in 0..batch_dims {
+        let (params, indices) = (params_shape[dim], indices_shape[dim]);
+        if params != indices {
+            return fail(
+                "batch_shape",
+                format!(
+                    "params.shape[{dim}]: {params} should be equal to indices.shape[{dim}]: {indices}"
+                ),
+            );
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! The operations, written the slow and obvious way.
+//!
+//! This module is the definition that the fast paths are held to. It visits one element of the
+//! result at a time, works out that element's coordinates, and looks the value up by coordinates:
+//! no memory strides, no merging of axes, and no code in common with the rest of the crate, so that
+//! a mistake in one cannot hide in the other.
+//!
+//! The semantics are TensorFlow 2.21's, as measured on its CPU kernels and replayed from vectors
+//! that TensorFlow produced. Where TensorFlow only has a technical limit (rank 8 for slices, index
+//! depth 7 for gathers), the result is computed as if there were none.
+//!
+//! It is also the way to slice and gather elements that are not plain bytes:
+//!
+//! ```
+//! use wgslice::reference::{Spec, strided_slice};
+//!
+//! let words = ["a", "b", "c", "d", "e"].map(String::from);
+//! let every_other = Spec { begin: &[-1], end: &[-6], strides: &[-2], ..Spec::default() };
+//! let (shape, values) = strided_slice(&words, &[5], &every_other)?;
+//! assert_eq!(shape, [3]);
+//! assert_eq!(values, ["e", "c", "a"]);
+//! # Ok::<(), wgslice::reference::ReferenceError>(())
+//! ```
+
+mod gather_nd;
+mod strided_slice;
+
+pub use gather_nd::{Gathered, gather_nd};
+pub use strided_slice::{Spec, strided_slice};
+
+use std::{error, fmt, iter};
+
+/// Why an operation has no result.
+///
+/// `kind` is a stable tag, the same that the vector files use as `error_kind`; `message` is
+/// TensorFlow's text where it has a fixed one.
+///
+/// | kind | rule broken |
+/// |---|---|
+/// | `data_length` | the number of values is the product of the shape |
+/// | `too_large` | the result fits in memory |
+/// | `spec_vectors` | begin, end and strides have one length, at most 31 |
+/// | `multiple_ellipses` | at most one bit of `ellipsis_mask` is set |
+/// | `scalar_input` | a scalar takes only ellipses and new axes |
+/// | `too_many_specs` | there is a dimension for every spec that needs one |
+/// | `stride_zero` | the stride of a dimension is not 0 |
+/// | `shrink_stride` | a shrunk dimension has a positive stride |
+/// | `shrink_out_of_range` | the index of a shrunk dimension lies inside it |
+/// | `batch_dims` | `batch_dims` is less than both ranks |
+/// | `batch_shape` | params and indices agree in their batch dimensions |
+/// | `params_rank`, `indices_rank` | both have at least one dimension |
+/// | `index_depth` | index rows are no longer than the dimensions they index |
+/// | `empty_params` | rows cannot be taken from params without elements |
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReferenceError {
+    /// Stable tag of the rule that was broken.
+    pub kind: &'static str,
+    /// The rule and the offending values.
+    pub message: String,
+}
+
+impl fmt::Display for ReferenceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl error::Error for ReferenceError {}
+
+fn fail<T>(kind: &'static str, message: impl Into<String>) -> Result<T, ReferenceError> {
+    Err(ReferenceError {
+        kind,
+        message: message.into(),
+    })
+}
+
+/// A shape as TensorFlow's messages print it: `[3,4]`.
+fn show(shape: &[usize]) -> String {
+    let sizes: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    format!("[{}]", sizes.join(","))
+}
+
+/// The product of a shape, or `None` where no `usize` holds it.
+fn element_count(shape: &[usize]) -> Option<usize> {
+    // A zero decides the product, however large the sizes around it.
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    shape
+        .iter()
+        .try_fold(1_usize, |count, &size| count.checked_mul(size))
+}
+
+fn check_length(name: &str, length: usize, shape: &[usize]) -> Result<(), ReferenceError> {
+    if element_count(shape) == Some(length) {
+        return Ok(());
+    }
+    let shape = show(shape);
+    fail(
+        "data_length",
+        format!("{name} has {length} values, which do not fill its shape {shape}"),
+    )
+}
+
+/// The coordinates of every element, in the order of nested loops with the last axis innermost.
+fn coordinates(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
+    let first = (!shape.contains(&0)).then(|| vec![0; shape.len()]);
+    iter::successors(first, |last| {
+        let mut next = last.clone();
+        for axis in (0..shape.len()).rev() {
+            next[axis] += 1;
+            if next[axis] < shape[axis] {
+                return Some(next);
+            }
+            next[axis] = 0;
+        }
+        None
+    })
+}
+
+/// The value at `coordinates` of a row-major array.
+fn at<'a, T>(values: &'a [T], shape: &[usize], coordinates: &[usize]) -> &'a T {
+    let position = iter::zip(shape, coordinates).fold(0, |sum, (size, c)| sum * size + c);
+    &values[position]
+}

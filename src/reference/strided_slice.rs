@@ -1,0 +1,307 @@
+//! `strided_slice`: which elements a spec selects, and the shape they come back in.
+//!
+//! Three steps, each a function: [`assign`] lays the specs along the input's dimensions, [`select`]
+//! turns one dimension's spec into a range of positions, and [`strided_slice`] looks the elements
+//! up. The first broken rule is the one reported, in this order: vectors, ellipses, dimensions that
+//! run out, and then per input dimension the stride, the shrink stride and the shrink index.
+
+use super::{ReferenceError, at, check_length, coordinates, fail};
+
+/// A slice specification: three vectors of one length, and five masks whose bit `i` speaks about
+/// entry `i`.
+///
+/// An entry is read as the first of these that applies: an ellipsis (all the dimensions that the
+/// other entries leave over), a new axis of size 1, an index whose axis is dropped (shrink), or a
+/// range. Dimensions left over at the end are taken whole.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spec<'a> {
+    /// First position of each range; the index where the axis is shrunk. Negative counts from the
+    /// end.
+    pub begin: &'a [i64],
+    /// End of each range, exclusive. Negative counts from the end.
+    pub end: &'a [i64],
+    /// Step of each range; not 0 where the entry is a range or an index.
+    pub strides: &'a [i64],
+    /// Bits of ranges that start at the first element in the direction of the stride.
+    pub begin_mask: i32,
+    /// Bits of ranges that run to the last element in the direction of the stride.
+    pub end_mask: i32,
+    /// The bit of the ellipsis; at most one of the 32 may be set.
+    pub ellipsis_mask: i32,
+    /// Bits of new axes.
+    pub new_axis_mask: i32,
+    /// Bits of entries that index one position and drop the axis.
+    pub shrink_axis_mask: i32,
+}
+
+/// The shape and the values of `input[spec]`, for an `input` of any rank in row-major order.
+///
+/// ```
+/// use wgslice::reference::{Spec, strided_slice};
+///
+/// // The last column of a 2x3 table, bottom up, as a column: x[::-1, -1, newaxis]
+/// let table = ["a", "b", "c", "d", "e", "f"].map(String::from);
+/// let spec = Spec {
+///     begin: &[0, -1, 0],
+///     end: &[0, 0, 0],
+///     strides: &[-1, 1, 1],
+///     begin_mask: 0b001,
+///     end_mask: 0b001,
+///     shrink_axis_mask: 0b010,
+///     new_axis_mask: 0b100,
+///     ..Spec::default()
+/// };
+/// assert_eq!(strided_slice(&table, &[2, 3], &spec)?, (vec![2, 1], vec!["f".into(), "c".into()]));
+///
+/// let spec = Spec { begin: &[2], end: &[3], strides: &[1], shrink_axis_mask: 1, ..spec };
+/// let error = strided_slice(&table, &[2, 3], &spec).unwrap_err();
+/// assert_eq!(error.kind, "shrink_out_of_range");
+/// assert_eq!(error.message, "slice index 2 of dimension 0 out of bounds.");
+/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// One of the kinds from `data_length` to `shrink_out_of_range` of [`ReferenceError`].
+pub fn strided_slice<T: Clone>(
+    input: &[T],
+    shape: &[usize],
+    spec: &Spec<'_>,
+) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
+    check_length("input", input.len(), shape)?;
+    let (items, axes) = assign(spec, shape.len())?;
+    let mut ranges = Vec::with_capacity(shape.len());
+    for (dim, item) in items.iter().enumerate() {
+        ranges.push(select(item, dim, shape[dim])?);
+    }
+    let result: Vec<usize> = axes
+        .iter()
+        .map(|axis| match axis {
+            Axis::New => 1,
+            Axis::Of(dim) => ranges[*dim].len(),
+        })
+        .collect();
+    // Only an empty input can have sizes larger than memory: list no positions of those.
+    if result.contains(&0) {
+        return Ok((result, Vec::new()));
+    }
+    let positions: Vec<Vec<usize>> = ranges.iter().map(Range::positions).collect();
+    let mut values = Vec::new();
+    for element in coordinates(&result) {
+        // A shrunk dimension has one position and no axis in the result to choose another.
+        let mut source: Vec<usize> = positions.iter().map(|list| list[0]).collect();
+        for (axis, &c) in axes.iter().zip(&element) {
+            if let Axis::Of(dim) = axis {
+                source[*dim] = positions[*dim][c];
+            }
+        }
+        values.push(at(input, shape, &source).clone());
+    }
+    Ok((result, values))
+}
+
+/// What the specs ask of one input dimension. A masked bound is `None`, as in Python's `slice`.
+enum Item {
+    Range {
+        begin: Option<i64>,
+        end: Option<i64>,
+        stride: i64,
+    },
+    Index {
+        index: i64,
+        stride: i64,
+    },
+}
+
+const WHOLE: Item = Item::Range {
+    begin: None,
+    end: None,
+    stride: 1,
+};
+
+/// Where an axis of the result comes from.
+enum Axis {
+    New,
+    Of(usize),
+}
+
+/// Lays the specs along `rank` dimensions: an item per dimension, and the axes of the result.
+fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), ReferenceError> {
+    let Spec {
+        begin,
+        end,
+        strides,
+        ..
+    } = *spec;
+    let count = begin.len();
+    if end.len() != count || strides.len() != count || count >= 32 {
+        let (end, strides) = (end.len(), strides.len());
+        return fail(
+            "spec_vectors",
+            format!(
+                "Expected begin, end, and strides to be 1D equal size tensors, but got shapes \
+                 [{count}], [{end}], and [{strides}] instead."
+            ),
+        );
+    }
+    if spec.ellipsis_mask.count_ones() > 1 {
+        return fail(
+            "multiple_ellipses",
+            "Multiple ellipses in slice spec not allowed",
+        );
+    }
+    let bit = |mask: i32, i: usize| (mask >> i) & 1 == 1;
+    let mut items = Vec::new();
+    let mut axes = Vec::new();
+    for i in 0..count {
+        if bit(spec.ellipsis_mask, i) {
+            // The entries behind the ellipsis need this many dimensions; it takes all before them.
+            let behind = (i + 1..count)
+                .filter(|&j| !bit(spec.new_axis_mask, j))
+                .count();
+            for dim in items.len()..rank.saturating_sub(behind) {
+                items.push(WHOLE);
+                axes.push(Axis::Of(dim));
+            }
+        } else if bit(spec.new_axis_mask, i) {
+            axes.push(Axis::New);
+        } else if items.len() < rank {
+            if bit(spec.shrink_axis_mask, i) {
+                items.push(Item::Index {
+                    index: begin[i],
+                    stride: strides[i],
+                });
+            } else {
+                axes.push(Axis::Of(items.len()));
+                items.push(Item::Range {
+                    begin: (!bit(spec.begin_mask, i)).then_some(begin[i]),
+                    end: (!bit(spec.end_mask, i)).then_some(end[i]),
+                    stride: strides[i],
+                });
+            }
+        } else if rank == 0 {
+            return fail("scalar_input", "Attempting to slice scalar input.");
+        } else {
+            return fail(
+                "too_many_specs",
+                format!("Index out of range using input dim {rank}; input has only {rank} dims"),
+            );
+        }
+    }
+    // Without an ellipsis, one at the end is implied. With one, no dimension is left here.
+    for dim in items.len()..rank {
+        items.push(WHOLE);
+        axes.push(Axis::Of(dim));
+    }
+    Ok((items, axes))
+}
+
+/// The positions of dimension `dim`, which has `size` of them, that an item selects.
+fn select(item: &Item, dim: usize, size: usize) -> Result<Range, ReferenceError> {
+    // Wide enough that no sum or difference of an i64 and a size overflows.
+    let size = size as i128;
+    let wrap = |v: i64| {
+        if v < 0 {
+            i128::from(v) + size
+        } else {
+            i128::from(v)
+        }
+    };
+    let (Item::Range { stride, .. } | Item::Index { stride, .. }) = *item;
+    if stride == 0 {
+        return fail("stride_zero", format!("strides[{dim}] must be non-zero"));
+    }
+    match *item {
+        Item::Index { stride: ..0, .. } => fail(
+            "shrink_stride",
+            "only stride 1 allowed on non-range indexing.",
+        ),
+        Item::Index { index, .. } => {
+            let index = wrap(index);
+            if !(0..size).contains(&index) {
+                return fail(
+                    "shrink_out_of_range",
+                    format!("slice index {index} of dimension {dim} out of bounds."),
+                );
+            }
+            Ok(Range {
+                begin: index,
+                end: index + 1,
+                step: 1,
+            })
+        }
+        Item::Range { begin, end, stride } => {
+            let step = i128::from(stride);
+            let (first, last) = if step > 0 { (0, size) } else { (size - 1, -1) };
+            let bound = |v: i64| wrap(v).clamp(first.min(last), first.max(last));
+            Ok(Range {
+                begin: begin.map_or(first, bound),
+                end: end.map_or(last, bound),
+                step,
+            })
+        }
+    }
+}
+
+/// Python's `range(begin, end, step)`, already confined to a dimension.
+struct Range {
+    begin: i128,
+    end: i128,
+    step: i128,
+}
+
+impl Range {
+    fn len(&self) -> usize {
+        let distance = if self.step > 0 {
+            self.end - self.begin
+        } else {
+            self.begin - self.end
+        };
+        let step = self.step.abs();
+        position((distance.max(0) + step - 1) / step)
+    }
+
+    fn positions(&self) -> Vec<usize> {
+        let mut list = Vec::new();
+        let mut i = self.begin;
+        while if self.step > 0 {
+            i < self.end
+        } else {
+            i > self.end
+        } {
+            list.push(position(i));
+            i += self.step;
+        }
+        list
+    }
+}
+
+fn position(value: i128) -> usize {
+    usize::try_from(value).expect("a position or a count in a dimension is at most its size")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Item, select};
+
+    #[test]
+    fn the_length_of_a_range_is_the_number_of_its_positions() {
+        let bounds = || {
+            (-8..=8)
+                .map(Some)
+                .chain([None, Some(i64::MIN), Some(i64::MAX)])
+        };
+        for size in 0..6 {
+            for (begin, end) in bounds().flat_map(|b| bounds().map(move |e| (b, e))) {
+                for stride in [i64::MIN, -7, -3, -2, -1, 1, 2, 3, 7, i64::MAX] {
+                    let range = select(&Item::Range { begin, end, stride }, 0, size).unwrap();
+                    assert_eq!(
+                        range.len(),
+                        range.positions().len(),
+                        "{begin:?}:{end:?}:{stride} of {size}"
+                    );
+                }
+            }
+        }
+    }
+}

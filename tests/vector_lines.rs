@@ -1,0 +1,103 @@
+//! A line of a vector file is read as it is meant, or refused with a reason.
+
+use crate::golden::case::{BadLine, parse};
+
+#[test]
+fn bad_lines_say_what_is_wrong() {
+    let line = |tensor: &str, rest: &str| {
+        format!(
+            r#"{{"op":"gather_nd","dtype":"int32","tensors":{{"params":{tensor}}},"args":{{}}{rest}}}"#
+        )
+    };
+    let good = r#","expected":{"shape":[],"data":[1]}"#;
+    let one = r#"{"shape":[1],"data":[1]}"#;
+    let rows = [
+        (line(one, ""), "neither `expected` nor `error` is given"),
+        (
+            line(one, &format!(r#"{good},"error":true"#)),
+            "both `expected` and `error` are given",
+        ),
+        (
+            line(one, r#","error":true"#),
+            "an error needs an `error_kind`",
+        ),
+        (
+            line(r#"{"shape":[2],"data":[1]}"#, good),
+            "has 1 values, but its shape [2] needs 2",
+        ),
+        (
+            line(r#"{"shape":[1],"data":[1.5]}"#, good),
+            "has the value 1.5, not a 64-bit integer",
+        ),
+        (
+            line(r#"{"shape":[1],"data":[9223372036854775808]}"#, good),
+            "not a 64-bit integer",
+        ),
+        (
+            line(r#"{"shape":[1],"data":"range"}"#, good),
+            "must be \"arange\", \"arange1\" or a",
+        ),
+        (
+            line(r#"{"shape":[99999999],"data":"arange"}"#, good),
+            "more than 16777216 elements",
+        ),
+        (
+            line(r#"{"shape":[4294967296,4294967296],"data":"arange"}"#, good),
+            "more than 16777216 elements",
+        ),
+        (
+            line(r#"{"shape":[-1],"data":[]}"#, good),
+            "invalid value: integer `-1`, expected usize",
+        ),
+        (
+            "{\"op\":1}".to_owned(),
+            "invalid type: integer `1`, expected a string (column 7)",
+        ),
+        (
+            format!(r#"{{"args":{{"a":{}"#, "[".repeat(1000)),
+            "recursion limit exceeded",
+        ),
+        ("{".to_owned(), "EOF"),
+    ];
+    for (text, reason) in rows {
+        let error = parse(&format!("\n{text}\n"))
+            .next()
+            .unwrap()
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("line 2: ") && error.contains(reason),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn lines_may_say_more_and_arguments_are_typed() {
+    let text = r#"{"op":"new","dtype":"f9","extra":{},"tensors":{"a":{"shape":[0,99999999999],
+        "data":"arange"},"b":{"shape":[2],"data":"arange1"}},"args":{"list":[1,-2],"one":3,"odd":
+        "text"},"expected":{"shape":[],"data":[-9]}}"#
+        .replace('\n', " ");
+    let case = parse(&text).next().unwrap().unwrap();
+    assert_eq!(case.tensor("a").unwrap().shape, [0, 99_999_999_999]);
+    assert_eq!(case.tensor("b").unwrap().data, [1, 2]);
+    assert_eq!(case.integers("list").unwrap(), [1, -2]);
+    assert_eq!(case.integer("one").unwrap(), 3);
+    let message = |result: Result<i64, BadLine>| result.unwrap_err().to_string();
+    assert_eq!(
+        message(case.integer("two")),
+        "line 1: there is no argument `two`"
+    );
+    assert_eq!(
+        message(case.integer("list")),
+        "line 1: argument `list` is [1,-2], not a 64-bit integer"
+    );
+    assert_eq!(
+        case.integers("odd").unwrap_err().to_string(),
+        "line 1: argument `odd` is \"text\", not a list of 64-bit integers"
+    );
+    assert_eq!(
+        case.tensor("c").unwrap_err().to_string(),
+        "line 1: there is no tensor `c`"
+    );
+}
