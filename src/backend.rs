@@ -187,7 +187,11 @@ impl Backend {
         match &self.device {
             Device::Cpu => Ok(()),
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => gpu.wait(),
+            Device::Gpu(gpu) => {
+                // An upload may still stand in line: wgpu hands it over with the next submission.
+                gpu.queue().submit([]);
+                gpu.wait()
+            }
         }
     }
 }
