@@ -11,17 +11,21 @@ use wgslice::Backend;
 
 /// What the options ask for. `unsaid` stands where there is no `--device`.
 pub(crate) fn choice(global: &Global, unsaid: DeviceChoice) -> Result<DeviceChoice, Failure> {
-    let named = match (&global.adapter, global.backend) {
-        (Some(_), _) => Some("--adapter"),
-        (None, Some(_)) => Some("--backend"),
-        (None, None) => None,
-    };
-    match (global.device.unwrap_or(unsaid), named) {
+    match (global.device.unwrap_or(unsaid), named(global)) {
         (DeviceChoice::Auto, Some(_)) => Ok(DeviceChoice::Gpu),
         (DeviceChoice::Cpu, Some(option)) => Err(Failure::usage(format_args!(
             "{option} chooses among GPUs, but --device cpu asks for the CPU: drop one of them"
         ))),
         (choice, _) => Ok(choice),
+    }
+}
+
+/// The option that names an adapter, if one does.
+pub(crate) fn named(global: &Global) -> Option<&'static str> {
+    match (&global.adapter, global.backend) {
+        (Some(_), _) => Some("--adapter"),
+        (None, Some(_)) => Some("--backend"),
+        (None, None) => None,
     }
 }
 

@@ -1,0 +1,82 @@
+//! `wgslice gather-nd`.
+
+use crate::{
+    args::{GatherNd, Global},
+    device,
+    failure::Failure,
+    files, print,
+    progress::stage,
+    report::{Described, Run, Times},
+};
+use std::process::ExitCode;
+use wgslice::{Plan, Report};
+
+pub(crate) fn run(global: &Global, args: &GatherNd) -> Result<ExitCode, Failure> {
+    let ((params, indices), read) = stage("reading", || {
+        let params = files::read(&args.params)?;
+        let indices = files::to_indices(files::read(&args.indices)?)?;
+        Ok((params, indices))
+    })?;
+    let inputs = [(&args.params, &params), (&args.indices, &indices)].map(|(path, array)| Described {
+        path: path.clone(),
+        shape: array.shape.clone(),
+    });
+    let dtype = params.dtype;
+    let options = wgslice::GatherNd {
+        batch_dims: args.batch_dims,
+        out_of_range: args.out_of_range.into(),
+    };
+    let context = format!("{} at {}", inputs[0], inputs[1]);
+    let refused = || Failure::refused(&context);
+    // Shapes that do not fit are refused before a device is opened and fed.
+    Plan::gather_nd(&params.shape, &indices.shape, args.batch_dims, dtype).map_err(refused())?;
+
+    let backend = device::open(global)?;
+    let ((params, indices), upload) = stage("uploading", || {
+        let params = backend.adopt(dtype, &params.shape, params.bytes).map_err(refused())?;
+        let indices = backend
+            .adopt(indices.dtype, &indices.shape, indices.bytes)
+            .map_err(refused())?;
+        backend.wait().map_err(refused())?;
+        Ok((params, indices))
+    })?;
+    let (gathered, dispatch) = stage("gathering", || {
+        let gathered = params.gather_nd(&indices, options).map_err(refused())?;
+        backend.wait().map_err(refused())?;
+        Ok(gathered)
+    })?;
+    let result = &gathered.tensor;
+    let ((bytes, report), readback) = stage("reading back", || {
+        Ok((result.bytes().map_err(refused())?, gathered.report().map_err(refused())?))
+    })?;
+    let ((), write) = stage("writing", || {
+        Ok(files::write(&args.output, dtype, result.shape(), &bytes)?)
+    })?;
+
+    warn(&report);
+    let run = Run {
+        inputs: inputs.into(),
+        output: Described {
+            path: args.output.display().to_string(),
+            shape: result.shape().to_vec(),
+        },
+        dtype: dtype.to_string(),
+        device: backend.to_string(),
+        reason: backend.reason().to_owned(),
+        seconds: Times { read, upload, dispatch, readback, write },
+        out_of_range: Some(report.into()),
+    };
+    run.print(global.json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn warn(report: &Report) {
+    if let Some(first) = &report.first {
+        let Report { rows, bad, params, .. } = report;
+        let params = crate::report::shape(params);
+        print::line_to_stderr(format_args!(
+            "warning: {bad} of {rows} index tuples are out of range and became zeros, \
+             the first {first} of params {params}"
+        ));
+    }
+}

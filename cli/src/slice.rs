@@ -1,0 +1,87 @@
+//! `wgslice slice`.
+
+use crate::{
+    args::{Encoded, Global, Integers, Slice},
+    device,
+    failure::Failure,
+    files,
+    progress::stage,
+    report::{Described, Run, Times},
+};
+use std::process::ExitCode;
+use wgslice::{Error, Plan, SliceSpec, StridedSlice};
+
+pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
+    let spec = spec(args)?;
+    let (array, read) = stage("reading", || Ok(files::read(&args.input)?))?;
+    let input = Described {
+        path: args.input.clone(),
+        shape: array.shape.clone(),
+    };
+    let dtype = array.dtype;
+    let refused = || Failure::refused(&input);
+    // A slice that does not fit is refused before a device is opened and fed.
+    Plan::strided_slice(&array.shape, &spec, dtype).map_err(refused())?;
+
+    let backend = device::open(global)?;
+    let (tensor, upload) = stage("uploading", || {
+        let tensor = backend.adopt(dtype, &array.shape, array.bytes).map_err(refused())?;
+        backend.wait().map_err(refused())?;
+        Ok(tensor)
+    })?;
+    let (result, dispatch) = stage("slicing", || {
+        let result = tensor.slice(&spec).map_err(refused())?;
+        backend.wait().map_err(refused())?;
+        Ok(result)
+    })?;
+    let (bytes, readback) = stage("reading back", || result.bytes().map_err(refused()))?;
+    let ((), write) = stage("writing", || {
+        Ok(files::write(&args.output, dtype, result.shape(), &bytes)?)
+    })?;
+
+    let run = Run {
+        inputs: vec![input],
+        output: Described {
+            path: args.output.display().to_string(),
+            shape: result.shape().to_vec(),
+        },
+        dtype: dtype.to_string(),
+        device: backend.to_string(),
+        reason: backend.reason().to_owned(),
+        seconds: Times { read, upload, dispatch, readback, write },
+        out_of_range: None,
+    };
+    run.print(global.json)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn spec(args: &Slice) -> Result<SliceSpec, Failure> {
+    match (&args.spec, &args.encoded) {
+        (Some(text), _) => text.parse().map_err(Failure::refused("SPEC")),
+        (
+            None,
+            Encoded { begin: Some(begin), end: Some(end), strides, .. },
+        ) => encoded(&args.encoded, begin, end, strides.as_ref()).map_err(Failure::refused("slice")),
+        // The command line does not parse without one of them.
+        (None, _) => Err(Failure::usage("give SPEC, or --begin and --end")),
+    }
+}
+
+fn encoded(
+    args: &Encoded,
+    Integers(begin): &Integers,
+    Integers(end): &Integers,
+    strides: Option<&Integers>,
+) -> Result<SliceSpec, Error> {
+    StridedSlice {
+        begin: begin.clone(),
+        end: end.clone(),
+        strides: strides.map_or_else(|| vec![1; begin.len()], |Integers(strides)| strides.clone()),
+        begin_mask: StridedSlice::mask("begin_mask", args.begin_mask)?,
+        end_mask: StridedSlice::mask("end_mask", args.end_mask)?,
+        ellipsis_mask: StridedSlice::mask("ellipsis_mask", args.ellipsis_mask)?,
+        new_axis_mask: StridedSlice::mask("new_axis_mask", args.new_axis_mask)?,
+        shrink_axis_mask: StridedSlice::mask("shrink_axis_mask", args.shrink_axis_mask)?,
+    }
+    .try_into()
+}
