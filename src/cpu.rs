@@ -172,7 +172,7 @@ fn move_part<const N: usize>(
     let mut missing = Missing::default();
     let first_row = first / rows.run;
     let mut skip = first % rows.run;
-    for (row, base) in (first_row..).zip(map.bases(first_row)) {
+    for (row, base) in (first_row..rows.count).zip(map.bases(first_row)) {
         if dest.is_empty() {
             break;
         }
@@ -200,18 +200,17 @@ fn move_part<const N: usize>(
 /// Moves one run: `dest[j] = source[start + j · step]`.
 fn move_run<const N: usize>(source: &[[u8; N]], start: usize, step: isize, dest: &mut [[u8; N]]) {
     let stride = step.unsigned_abs();
-    match step {
-        1 => dest.copy_from_slice(&source[start..][..dest.len()]),
-        1.. => {
-            for (to, from) in dest.iter_mut().zip(source[start..].iter().step_by(stride)) {
-                *to = *from;
-            }
+    if step == 1 {
+        dest.copy_from_slice(&source[start..][..dest.len()]);
+    } else if step > 0 {
+        for (to, from) in dest.iter_mut().zip(source[start..].iter().step_by(stride)) {
+            *to = *from;
         }
-        _ => {
-            let walked = source[..=start].iter().rev().step_by(stride.max(1));
-            for (to, from) in dest.iter_mut().zip(walked) {
-                *to = *from;
-            }
+    } else {
+        // A run of a single unit has whatever step; 0 is the one that cannot be walked.
+        let walked = source[..=start].iter().rev().step_by(stride.max(1));
+        for (to, from) in dest.iter_mut().zip(walked) {
+            *to = *from;
         }
     }
 }

@@ -180,12 +180,12 @@ impl Positions {
             return Ok(Self::all(0));
         }
         let count = (distance.unsigned_abs() - 1) / stride.unsigned_abs() + 1;
-        // All three are bounded by the dimension, which is a usize; a stride longer than that
-        // (count 1) is never taken.
+        // First and count lie within the dimension; a stride that an isize cannot hold spans more
+        // than that, so that count is 1 and it is never taken.
         Ok(Self {
-            first: begin as usize,
+            first: usize::try_from(begin).unwrap_or(0),
             step: isize::try_from(stride).unwrap_or(0),
-            count: count as usize,
+            count: usize::try_from(count).unwrap_or(0),
         })
     }
 }

@@ -1,5 +1,14 @@
-//! The integration tests, one binary.
+//! All integration tests are one binary: wgpu is linked once and devices are opened once.
 
+mod gather_nd;
 mod golden;
+#[cfg(feature = "gpu")]
+mod gpu;
+mod harness;
+#[cfg(feature = "gpu")]
+mod limits;
+mod property;
 mod reference;
+mod spec;
+mod strided_slice;
 mod vector_lines;

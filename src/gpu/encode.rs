@@ -74,9 +74,9 @@ impl PendingReport {
     }
 
     /// Where the tuple of a row lies in the buffer of indices, in bytes: its offset and length.
-    pub(super) fn tuple(&self, row: usize) -> (u64, u64) {
-        let bytes = self.plan.depth() as u64 * u64::from(self.index_words) * 4;
-        (self.indices_offset + row as u64 * bytes, bytes)
+    pub(super) fn tuple(&self, row: usize) -> (u64, usize) {
+        let bytes = self.plan.depth() * self.index_words as usize * 4;
+        (self.indices_offset + (row * bytes) as u64, bytes)
     }
 
     pub(super) fn spell(&self, missing: Missing, tuple: &[i64]) -> Report {

@@ -1,5 +1,10 @@
 //! Every shader variant is valid WGSL, and lays its params out as the host does. No adapter needed.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "sizes and offsets of a few bytes"
+)]
+
 use super::{
     grid::WORKGROUP,
     params::{GatherNdMap, MAX_AXES, Params, StridedSliceMap},

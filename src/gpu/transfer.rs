@@ -151,12 +151,12 @@ impl PendingReport {
         let mut words = [0u32; 2];
         self.gpu
             .read(counts, 0, bytemuck::bytes_of_mut(&mut words))?;
-        let missing = PendingReport::missing(words);
+        let missing = Self::missing(words);
         let Some(row) = missing.first else {
             return Ok(self.spell(missing, &[]));
         };
         let (from, length) = self.tuple(row);
-        let mut words = vec![0i32; length as usize / 4];
+        let mut words = vec![0i32; length / 4];
         self.gpu
             .read(&self.indices, from, bytemuck::cast_slice_mut(&mut words))?;
         let tuple: Vec<i64> = match self.index_words {

@@ -83,7 +83,7 @@ pub fn gather_nd<T: Clone + Default>(
     let shape = [lead, slice].concat();
     let mut values = Vec::new();
     // A row of depth 0 costs nothing, so a few shape numbers can ask for any amount of memory.
-    if !element_count(&shape).is_some_and(|count| values.try_reserve_exact(count).is_ok()) {
+    if element_count(&shape).is_none_or(|count| values.try_reserve_exact(count).is_err()) {
         return fail(
             "too_large",
             format!("no room for a result of shape {}", show(&shape)),

@@ -43,7 +43,7 @@ struct Parser<'a> {
 
 impl Parser<'_> {
     fn spec(&mut self) -> Result<SliceSpec, Problem> {
-        let bracket = self.take("[").then_some(self.at - 1);
+        let bracket = self.take("[").then(|| self.at - 1);
         let closed = |parser: &mut Self| match bracket {
             Some(_) => parser.take("]"),
             None => parser.peek().is_none(),

@@ -1,0 +1,122 @@
+"""What the Python checks share: running wgslice and comparing bits.
+
+A difference is printed and counted, and the next check still runs, so one run
+shows everything that is wrong. `Checks.finish` decides the exit code.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+try:
+    import numpy as np
+except ImportError as error:
+    sys.exit(
+        f"{error}. Install with: pip install -r tests/requirements.txt, "
+        "or start everything with: bash tests/run --all"
+    )
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+WGSLICE = os.environ.get("WGSLICE", str(TARGET / "release" / "wgslice"))
+
+
+class Checks:
+    """Runs the command on each device, and counts what passed and failed."""
+
+    def __init__(self):
+        self.passed = 0
+        self.failed = 0
+        self.folder = tempfile.TemporaryDirectory(prefix="wgslice-")
+        self.devices = ["cpu", "gpu"] if self._has_gpu() else ["cpu"]
+
+    def path(self, name):
+        """A path in a folder that is removed at the end."""
+        return Path(self.folder.name) / name
+
+    def save(self, name, array):
+        """Writes `array` as .npy and returns its path."""
+        np.save(self.path(name), array)
+        return self.path(name)
+
+    def run(self, device, *arguments, out):
+        """Runs the command; `out` is absent before it."""
+        out.unlink(missing_ok=True)
+        command = [WGSLICE, *map(str, arguments), "-o", out, "--device", device]
+        try:
+            return subprocess.run(command, capture_output=True, text=True)
+        except FileNotFoundError:
+            sys.exit(f"{WGSLICE} is not there. Build it with: cargo build --release")
+
+    def equal(self, name, device, *arguments, out, want, read=np.load):
+        """The command must succeed and write exactly the bits of `want`."""
+        result = self.run(device, *arguments, out=out)
+        if result.returncode != 0:
+            why = f"exit code {result.returncode}: {result.stderr.strip()}"
+        elif not out.exists():
+            why = "exit code 0, but no output file"
+        else:
+            why = difference(read(out), want)
+        self._count(f"{name} on {device}", why)
+
+    def refused(self, name, device, *arguments, out, mentions):
+        """The command must fail, say why, and leave no output file."""
+        result = self.run(device, *arguments, out=out)
+        if result.returncode == 0:
+            why = "exit code 0, but this call must fail"
+        elif result.returncode < 0 or "panicked" in result.stderr:
+            why = f"crashed with {result.returncode}: {result.stderr.strip()}"
+        elif mentions not in result.stderr:
+            why = f"the message does not name {mentions}: {result.stderr.strip()!r}"
+        elif out.exists():
+            why = f"failed, but left {out.name} behind"
+        else:
+            why = None
+        self._count(f"{name} on {device}", why)
+
+    def finish(self):
+        """Prints the total and exits; having checked nothing is a failure."""
+        self.folder.cleanup()
+        print(f"{self.passed} passed, {self.failed} failed")
+        sys.exit(0 if self.passed and not self.failed else 1)
+
+    def _count(self, name, why):
+        if why is None:
+            self.passed += 1
+        else:
+            self.failed += 1
+            print(f"FAILED {name}\n    {why}")
+
+    def _has_gpu(self):
+        source = self.save("probe.npy", np.arange(4, dtype=np.int32))
+        result = self.run("gpu", "slice", source, ":", out=self.path("probed.npy"))
+        # Where a GPU is demanded, the checks on it run and fail by themselves.
+        if result.returncode == 0 or os.environ.get("WGSLICE_REQUIRE_GPU"):
+            return True
+        print(f"gpu: skipped, as nothing runs on it: {result.stderr.strip()}")
+        return False
+
+
+def difference(got, want):
+    """Says how `got` differs from `want`, or None where all bits are equal."""
+    if got.dtype != want.dtype:
+        return f"dtype is {got.dtype}, not {want.dtype}"
+    if got.shape != want.shape:
+        return f"shape is {got.shape}, not {want.shape}"
+    if want.size == 0:
+        return None
+    # Bytes, not values: -0.0 equals 0.0, and a NaN does not equal itself.
+    got_bits, want_bits = (
+        np.frombuffer(array.tobytes(), np.uint8).reshape(array.size, -1)
+        for array in (got, want)
+    )
+    wrong = np.flatnonzero((got_bits != want_bits).any(axis=1))
+    if wrong.size == 0:
+        return None
+    first = tuple(int(i) for i in np.unravel_index(wrong[0], want.shape))
+    return (
+        f"{wrong.size} of {want.size} elements differ, "
+        f"the first at {list(first)}: {got[first]!r}, not {want[first]!r}"
+    )

@@ -1,0 +1,191 @@
+//! gather_nd: depths, batches, row lengths, index widths and the policies for what is out of range.
+
+use crate::harness::{check_gather, devices};
+use wgslice::{Backend, Error, GatherError, GatherNd, OutOfRange, slice};
+
+fn backends() -> impl Iterator<Item = &'static Backend> {
+    devices().iter().map(|device| &device.backend)
+}
+
+const ERROR: GatherNd = GatherNd {
+    batch_dims: 0,
+    out_of_range: OutOfRange::Error,
+};
+
+#[test]
+fn every_depth() {
+    let shape = [2, 3, 4, 5];
+    check_gather(&shape, &[], &[3, 0], 0);
+    check_gather(&shape, &[1, 0, 1], &[3, 1], 0);
+    check_gather(&shape, &[1, 2, 0, 0], &[2, 2], 0);
+    check_gather(&shape, &[1, 2, 3, 0, 1, 2], &[2, 3], 0);
+    check_gather(&shape, &[1, 2, 3, 4, 0, 0, 0, 0, 1, 1, 1, 1], &[3, 4], 0);
+    check_gather(&[2; 8], &[1, 0, 1, 0, 1, 0, 1, 0], &[8], 0);
+}
+
+#[test]
+fn slices_of_every_length() {
+    for run in [
+        1, 2, 3, 4, 5, 6, 7, 8, 12, 15, 16, 17, 33, 64, 100, 255, 256, 257, 1024, 3001,
+    ] {
+        check_gather(&[4, run], &[3, -1, 0, 4, 2, 2, 1], &[7, 1], 0);
+    }
+}
+
+#[test]
+fn batches() {
+    check_gather(&[2, 3, 4], &[0, 2], &[2, 1], 1);
+    check_gather(&[2, 3, 4], &[0, 2, 1, 3], &[2, 2, 1], 1);
+    check_gather(&[2, 3, 4], &[0, 1, 2, 3, 2, 1], &[2, 3, 1], 2);
+    check_gather(&[2, 3, 4], &[], &[2, 3, 0], 2);
+    check_gather(&[3, 2, 5], &[0, 4, 1, 5, -1, 0], &[3, 1, 2], 1);
+    check_gather(&[2, 3], &[0, 0, 0], &[3, 1], 1); // batch dimensions differ
+    check_gather(&[2, 3], &[0], &[1], 1); // batch_dims too large
+}
+
+#[test]
+fn what_does_not_fit() {
+    check_gather(&[], &[0], &[1], 0);
+    check_gather(&[3], &[0], &[], 0);
+    check_gather(&[3, 4], &[0, 0, 0], &[1, 3], 0);
+    check_gather(&[3, 0], &[0], &[1, 1], 0);
+    check_gather(&[3, 0], &[], &[0, 1], 0);
+    check_gather(&[0, 3], &[], &[4, 0], 0);
+}
+
+/// Only the value counts, never its low word: 2^32 is not 0.
+#[test]
+fn wide_indices_are_exact() {
+    let high = [
+        1i64 << 32,
+        -1 << 32,
+        (1 << 32) + 1,
+        i64::MAX,
+        i64::MIN,
+        1 << 31,
+        -1,
+        0,
+        1,
+        2,
+    ];
+    check_gather(&[3, 5], &high, &[10, 1], 0);
+    check_gather(&[3, 5], &high, &[5, 2], 0);
+}
+
+#[test]
+fn zero_gives_the_same_everywhere_and_reports() {
+    for backend in backends() {
+        let params: Vec<f64> = (0..12).map(|i| f64::from(i) + 0.5).collect();
+        let indices = [1i32, 3, -1, 2];
+        let (array, report) = backend
+            .gather_nd(
+                &params,
+                &[3, 4],
+                &indices[..],
+                &[2, 2, 1],
+                GatherNd::default(),
+            )
+            .unwrap();
+        assert_eq!(array.shape, [2, 2, 4]);
+        assert_eq!(array.data[..4], [4.5, 5.5, 6.5, 7.5]);
+        assert_eq!(
+            array.data[4..12].iter().map(|v| v.to_bits()).sum::<u64>(),
+            0
+        );
+        assert_eq!(array.data[12..], [8.5, 9.5, 10.5, 11.5]);
+        assert_eq!((report.rows, report.bad), (4, 2), "{backend}");
+        let first = report.first.unwrap();
+        assert_eq!(
+            (first.row, first.position, first.index),
+            (1, vec![0, 1], vec![3])
+        );
+    }
+}
+
+#[test]
+fn error_gives_the_same_everywhere() {
+    let mut messages = Vec::new();
+    for backend in backends() {
+        let params: Vec<u16> = (0..24).collect();
+        let indices = [0i64, 0, 1, 3, 2, 0, -7, 1];
+        let error = backend
+            .gather_nd(&params, &[2, 3, 4], &indices[..], &[4, 2], ERROR)
+            .unwrap_err();
+        let Error::Gather(GatherError::OutOfRange {
+            first, bad, rows, ..
+        }) = &error
+        else {
+            panic!("{backend}: {error}");
+        };
+        assert_eq!(
+            (first.row, &first.index[..], *bad, *rows),
+            (1, &[1, 3][..], 3, 4)
+        );
+        messages.push(error.to_string());
+    }
+    assert!(
+        messages[0].contains("indices[1] = [1, 3]"),
+        "{}",
+        messages[0]
+    );
+    assert!(
+        messages.iter().all(|message| *message == messages[0]),
+        "{messages:?}"
+    );
+}
+
+#[test]
+fn error_passes_good_indices() {
+    for backend in backends() {
+        let (array, report) = backend
+            .gather_nd(&[1u8, 2, 3], &[3], &[2i32, 0][..], &[2, 1], ERROR)
+            .unwrap();
+        assert_eq!(
+            (array.data, report.bad, report.first),
+            (vec![3, 1], 0, None)
+        );
+    }
+}
+
+#[test]
+fn tensors_stay_on_their_device() {
+    for backend in backends() {
+        let table = backend
+            .upload(&[1i16, 2, 3, 4, 5, 6, 7, 8], &[4, 2])
+            .unwrap();
+        let ids = backend.upload(&[3i64, 9, 0, 1], &[4, 1]).unwrap();
+        let some = ids.slice(&slice![..3]).unwrap();
+        let gathered = table.gather_nd(&some, GatherNd::default()).unwrap();
+        let reversed = gathered.tensor.slice(&slice![.., ..; -1]).unwrap();
+        assert_eq!(
+            reversed.to_array::<i16>().unwrap().data,
+            [8, 7, 0, 0, 2, 1],
+            "{backend}"
+        );
+        assert_eq!(gathered.report().unwrap().first.unwrap().index, [9]);
+    }
+}
+
+#[test]
+fn wrong_tensors_are_named() {
+    let cpu = Backend::cpu();
+    let params = cpu.upload(&[1.0f32, 2.0], &[2]).unwrap();
+    let floats = cpu.upload(&[0.0f32], &[1, 1]).unwrap();
+    let error = params.gather_nd(&floats, GatherNd::default()).unwrap_err();
+    assert!(error.to_string().contains("float32"), "{error}");
+    let error = params.to_array::<i32>().unwrap_err();
+    assert!(error.to_string().contains("int32"), "{error}");
+    let error = cpu
+        .gather_nd(
+            &[1u8, 2],
+            &[2],
+            &[0i32, 1][..],
+            &[3, 1],
+            GatherNd::default(),
+        )
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("indices has 2 elements"),
+        "{error}"
+    );
+}

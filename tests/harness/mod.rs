@@ -1,0 +1,281 @@
+//! Runs one case on every device of the machine and compares with the naive reference.
+//!
+//! Devices are the CPU path and, for each adapter, a device with all that it offers and one with
+//! WebGPU's default limits and no feature, where params travel in uniform buffers. Results are
+//! written into buffers that were filled with a pattern and are longer than the result, so that a
+//! byte not written, or one written beyond the end, is a difference.
+
+#[cfg(feature = "gpu")]
+pub(crate) mod gpu;
+
+use std::sync::LazyLock;
+use wgslice::{
+    Backend, DType, Error, GatherError, Indices, Plan, Report, SliceSpec, StridedSlice,
+    reference::{self, ReferenceError},
+};
+
+/// One type for each element size.
+pub(crate) const SIZES: [DType; 5] = [
+    DType::U8,
+    DType::F16,
+    DType::F32,
+    DType::Complex64,
+    DType::Complex128,
+];
+
+/// A place where plans run: the CPU path or a GPU.
+pub(crate) struct Device {
+    pub(crate) name: String,
+    pub(crate) backend: Backend,
+}
+
+static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
+    let cpu = ("CPU".to_owned(), Backend::cpu());
+    #[cfg(feature = "gpu")]
+    let gpus = gpu::gpus()
+        .into_iter()
+        .map(|(name, gpu)| (name, gpu.into()));
+    #[cfg(not(feature = "gpu"))]
+    let gpus = [];
+    let all = [cpu].into_iter().chain(gpus);
+    all.map(|(name, backend)| Device { name, backend })
+        .collect()
+});
+
+/// The CPU, then every GPU.
+pub(crate) fn devices() -> &'static [Device] {
+    &DEVICES
+}
+
+/// Every GPU.
+#[cfg(feature = "gpu")]
+pub(crate) fn gpu_devices() -> impl Iterator<Item = &'static wgslice::Gpu> {
+    DEVICES.iter().filter_map(|device| device.backend.gpu())
+}
+
+/// What buffers for results hold before; no element of [`elements`] is made of it alone.
+const UNWRITTEN: u8 = 0xa5;
+#[cfg(feature = "gpu")]
+const GUARD_BYTES: usize = 64;
+
+/// `count` elements that differ in every byte as far as their size lets them, and are never 0.
+pub(crate) fn elements(count: usize) -> Vec<u128> {
+    const ODD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
+    (0..count as u128)
+        .map(|i| (i + 1).wrapping_mul(ODD) | 1)
+        .collect()
+}
+
+/// Elements as bytes of a size: the lowest of each.
+pub(crate) fn to_bytes(elements: &[u128], size: usize) -> Vec<u8> {
+    let bytes = elements
+        .iter()
+        .flat_map(|e| e.to_le_bytes().into_iter().take(size));
+    bytes.collect()
+}
+
+impl Device {
+    /// Runs a plan on bytes, and checks what lies around the result.
+    pub(crate) fn run(
+        &self,
+        plan: &Plan,
+        source: &[u8],
+        indices: Option<Indices<'_>>,
+    ) -> Result<(Vec<u8>, Option<Report>), Error> {
+        #[cfg(feature = "gpu")]
+        if let Some(gpu) = self.backend.gpu() {
+            return gpu::run(gpu, plan, source, indices);
+        }
+        let mut dest = vec![UNWRITTEN; plan.result_bytes()];
+        let report = match indices {
+            None => plan.run(source, &mut dest).map(|()| None)?,
+            Some(indices) => plan.run_with(source, indices, &mut dest).map(Some)?,
+        };
+        Ok((dest, report))
+    }
+}
+
+/// Compares bits, and says where they first differ.
+#[track_caller]
+fn assert_same(expected: &[u8], got: &[u8], size: usize, what: &dyn Fn() -> String) {
+    if expected == got {
+        return;
+    }
+    let first = expected
+        .chunks(size)
+        .zip(got.chunks(size))
+        .position(|(e, g)| e != g);
+    let at = |bytes: &[u8]| first.and_then(|i| bytes.chunks(size).nth(i).map(<[u8]>::to_vec));
+    panic!(
+        "{}\n first differing element: {first:?}, expected {:x?}, got {:x?} ({} and {} bytes)",
+        what(),
+        at(expected),
+        at(got),
+        expected.len(),
+        got.len()
+    );
+}
+
+fn naive_slice(
+    input: &[u128],
+    shape: &[usize],
+    encoded: &StridedSlice,
+) -> Result<(Vec<usize>, Vec<u128>), ReferenceError> {
+    let StridedSlice {
+        ref begin,
+        ref end,
+        ref strides,
+        begin_mask,
+        end_mask,
+        ellipsis_mask,
+        new_axis_mask,
+        shrink_axis_mask,
+    } = *encoded;
+    let spec = reference::Spec {
+        begin,
+        end,
+        strides,
+        begin_mask,
+        end_mask,
+        ellipsis_mask,
+        new_axis_mask,
+        shrink_axis_mask,
+    };
+    reference::strided_slice(input, shape, &spec)
+}
+
+/// A slice, on every device at every element size, against the reference.
+#[track_caller]
+pub(crate) fn check_slice(shape: &[usize], encoded: &StridedSlice) {
+    check_slice_on(devices(), shape, encoded);
+}
+
+/// A slice, on the CPU path, against the reference.
+#[track_caller]
+pub(crate) fn check_slice_on_cpu(shape: &[usize], encoded: &StridedSlice) {
+    check_slice_on(&devices()[..1], shape, encoded);
+}
+
+#[track_caller]
+fn check_slice_on(devices: &[Device], shape: &[usize], encoded: &StridedSlice) {
+    let input = elements(shape.iter().product());
+    let expected = naive_slice(&input, shape, encoded);
+    for dtype in SIZES {
+        let planned =
+            SliceSpec::try_from(encoded).and_then(|spec| Plan::strided_slice(shape, &spec, dtype));
+        let (plan, expected) = match (planned, &expected) {
+            (Ok(plan), Ok(expected)) => (plan, expected),
+            (Err(error), Err(expected)) => {
+                assert_eq!(kind(&error), expected.kind, "{shape:?} {encoded:?}");
+                continue;
+            }
+            (planned, expected) => panic!("{shape:?} {encoded:?}: {planned:?}, {expected:?}"),
+        };
+        assert_eq!(plan.shape(), expected.0, "{shape:?} {encoded:?}");
+        let expected = to_bytes(&expected.1, dtype.size());
+        let source = to_bytes(&input, dtype.size());
+        for device in devices {
+            let (got, _) = match device.run(&plan, &source, None) {
+                Ok(got) => got,
+                Err(error) => panic!("{}: {error}: {plan}", device.name),
+            };
+            let what = || format!("{}: {shape:?} {encoded:?}: {plan}", device.name);
+            assert_same(&expected, &got, dtype.size(), &what);
+        }
+    }
+}
+
+/// A gather, on every device at every element size, with i64 and, where they fit, i32 indices,
+/// against the reference.
+#[track_caller]
+pub(crate) fn check_gather(
+    params_shape: &[usize],
+    indices: &[i64],
+    indices_shape: &[usize],
+    batch_dims: usize,
+) {
+    let params = elements(params_shape.iter().product());
+    let expected = reference::gather_nd(&params, params_shape, indices, indices_shape, batch_dims);
+    let narrow: Result<Vec<i32>, _> = indices.iter().map(|&i| i32::try_from(i)).collect();
+    let case = || format!("{params_shape:?} {indices_shape:?} {indices:?} batch_dims {batch_dims}");
+    for dtype in SIZES {
+        let plan = Plan::gather_nd(params_shape, indices_shape, batch_dims, dtype);
+        let (plan, expected) = match (plan, &expected) {
+            (Ok(plan), Ok(expected)) => (plan, expected),
+            (Err(error), Err(expected)) => {
+                assert_eq!(kind(&error), expected.kind, "{}", case());
+                continue;
+            }
+            (plan, expected) => panic!("{}: {plan:?}, {expected:?}", case()),
+        };
+        assert_eq!(plan.shape(), expected.shape, "{}", case());
+        let values = to_bytes(&expected.values, dtype.size());
+        let source = to_bytes(&params, dtype.size());
+        let wide = Some(Indices::I64(indices));
+        let narrow = narrow.as_ref().ok().map(|narrow| Indices::I32(narrow));
+        for indices in [wide, narrow].into_iter().flatten() {
+            for device in devices() {
+                let (got, report) = match device.run(&plan, &source, Some(indices)) {
+                    Ok(got) => got,
+                    Err(error) => panic!("{}: {error}: {plan}", device.name),
+                };
+                let what = || format!("{}: {}: {plan}", device.name, case());
+                assert_same(&values, &got, dtype.size(), &what);
+                check_report(
+                    &expected.bad_rows,
+                    &report.expect("a report"),
+                    indices,
+                    &what,
+                );
+            }
+        }
+    }
+}
+
+#[track_caller]
+fn check_report(bad: &[usize], report: &Report, indices: Indices<'_>, what: &dyn Fn() -> String) {
+    assert_eq!(report.bad, bad.len(), "{}", what());
+    assert_eq!(
+        report.first.as_ref().map(|first| first.row),
+        bad.first().copied(),
+        "{}",
+        what()
+    );
+    if let Some(first) = &report.first {
+        let depth = first.index.len();
+        let range = first.row * depth..(first.row + 1) * depth;
+        let tuple: Vec<i64> = match indices {
+            Indices::I32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
+            Indices::I64(indices) => indices[range].to_vec(),
+        };
+        assert_eq!(first.index, tuple, "{}", what());
+    }
+}
+
+/// The tag that TensorFlow's golden vectors give to an error.
+pub(crate) fn kind(error: &Error) -> &'static str {
+    use wgslice::SpecError;
+    match error {
+        Error::Spec(error) => match error {
+            SpecError::Vectors { .. } => "spec_vectors",
+            SpecError::MultipleEllipses => "multiple_ellipses",
+            SpecError::ScalarInput => "scalar_input",
+            SpecError::TooManySpecs { .. } => "too_many_specs",
+            SpecError::StrideZero { .. } => "stride_zero",
+            SpecError::ShrinkStride { .. } => "shrink_stride",
+            SpecError::ShrinkOutOfRange { .. } => "shrink_out_of_range",
+            _ => "other",
+        },
+        Error::Gather(error) => match error {
+            GatherError::ParamsRank => "params_rank",
+            GatherError::IndicesRank => "indices_rank",
+            GatherError::IndexDepth { .. } => "index_depth",
+            GatherError::BatchDims { .. } => "batch_dims",
+            GatherError::BatchShape { .. } => "batch_shape",
+            GatherError::EmptyParams { .. } => "empty_params",
+            GatherError::OutOfRange { .. } => "out_of_range",
+            _ => "other",
+        },
+        _ => "other",
+    }
+}

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Slices a photograph with wgslice and compares every bit with NumPy.
+
+    python3 tests/photo.py
+
+Runs target/release/wgslice, or the binary that WGSLICE names, on the CPU and on
+the GPU. Needs numpy and pillow (tests/requirements.txt).
+"""
+
+import sys
+
+from checks import ROOT, Checks, np
+
+try:
+    from PIL import Image
+except ImportError as error:
+    sys.exit(f"{error}. Install with: pip install -r tests/requirements.txt")
+
+PHOTO = ROOT / "tests" / "data" / "astronaut.png"
+
+# Each result is an image again, so it goes to PNG as well as to .npy.
+TO_IMAGE = [
+    "32:288:2, 400:100:-2, :",  # the README's: crop, flip, halve
+    ":",
+    "...",
+    "::-1",
+    ":, ::-1",
+    "::-1, ::-1, ::-1",  # turned half round, red and blue exchanged
+    "100:228, 160:288",
+    "::3, ::5",
+    "-100:, :-100:7",
+    "10:11, 20:21",  # one pixel
+    "-1000:1000, 1000:-1000:-1",  # ends beyond the image are clamped
+]
+
+# These lose or gain an axis, keep two channels, or are empty: .npy only.
+TO_ARRAY = [
+    "..., 0",
+    "..., 2::-2",
+    "256",
+    ":, 17, ::-1",
+    "-1, 5:50:3, 1",
+    "3, 4, 2",
+    "None, ::4, ..., None",
+    "::64, None, ::64, None, 1:",
+    "10:10",
+    "5:2, ::-1",
+]
+
+# An integer must be in range, as in NumPy; the message names the index.
+REFUSED = [("512", "512"), (":, -513", "-513"), ("..., 3", "3")]
+
+
+def sliced(array, spec):
+    """NumPy's answer. The specs above are Python, so Python reads them."""
+    return np.asarray(eval(f"array[{spec}]", {"array": array}))
+
+
+def pixels(path):
+    with Image.open(path) as image:
+        return np.asarray(image)
+
+
+def main():
+    checks = Checks()
+    photo = pixels(PHOTO)
+    png, npy = checks.path("out.png"), checks.path("out.npy")
+    whole = checks.save("photo.npy", photo)
+
+    for device in checks.devices:
+        for spec in TO_IMAGE + TO_ARRAY:
+            want = sliced(photo, spec)
+            checks.equal(
+                f"PNG to npy [{spec}]", device, "slice", PHOTO, spec, out=npy, want=want
+            )
+        for spec in TO_IMAGE:
+            want = sliced(photo, spec)
+            for source in (PHOTO, whole):
+                checks.equal(
+                    f"{source.suffix[1:]} to PNG [{spec}]",
+                    device, "slice", source, spec, out=png, want=want, read=pixels,
+                )
+        for spec, index in REFUSED:
+            checks.refused(
+                f"refusing [{spec}]",
+                device, "slice", PHOTO, spec, out=npy, mentions=index,
+            )
+    checks.finish()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,235 @@
+//! The three doors of a slice: text, TensorFlow's encoding, Rust; and from each to the others.
+
+use wgslice::{
+    Ellipsis, Error, NewAxis, ParseError, SliceItem, SliceSpec, SpecError, StridedSlice, slice,
+};
+
+fn parse(text: &str) -> SliceSpec {
+    text.parse()
+        .unwrap_or_else(|error| panic!("{text:?}: {error}"))
+}
+
+#[test]
+fn text_and_rust_agree() {
+    let cases: [(&str, SliceSpec); 22] = [
+        ("", slice![]),
+        ("[]", slice![]),
+        ("  ", slice![]),
+        ("1", slice![1]),
+        ("[1]", slice![1]),
+        ("-1,", slice![-1]),
+        (" [ 1 , -2 ] ", slice![1, -2]),
+        (":", slice![..]),
+        ("::", slice![..]),
+        ("1:", slice![1..]),
+        (":-1", slice![..-1]),
+        ("2:4", slice![2..4]),
+        ("::-1", slice![..; -1]),
+        ("4:1:-1", slice![4..1; -1]),
+        ("5::-2", slice![5..; -2]),
+        (":-3:-1", slice![..-3; -1]),
+        ("None:None:2", slice![..; 2]),
+        ("..., None", slice![Ellipsis, NewAxis]),
+        (
+            "Ellipsis, np.newaxis, tf.newaxis",
+            slice![Ellipsis, NewAxis, NewAxis],
+        ),
+        ("1_000:+2", slice![1000..2]),
+        (
+            "1, 2:4, None, ..., :-3:-1, :",
+            slice![1, 2..4, NewAxis, Ellipsis, ..-3; -1, ..],
+        ),
+        ("9223372036854775807", slice![i64::MAX]),
+    ];
+    for (text, spec) in cases {
+        assert_eq!(parse(text), spec, "{text:?}");
+        assert_eq!(parse(&spec.to_string()), spec, "{text:?} by way of {spec}");
+    }
+}
+
+#[test]
+fn the_macro_takes_variables_of_every_index_type() {
+    let (a, b, c) = (1i32, 2i64, 3usize);
+    let spec = slice![a, b, c, a..2, ..b, c.., ..; b];
+    assert_eq!(spec.to_string(), "1, 2, 3, 1:2, :2, 3:, ::2");
+    let built = SliceSpec::default()
+        .with(a)
+        .with(b..4)
+        .with(NewAxis)
+        .with(..);
+    assert_eq!(built.to_string(), "1, 2:4, None, :");
+    assert_eq!(slice![usize::MAX], slice![i64::MAX]);
+}
+
+#[test]
+fn problems_are_pointed_at() {
+    // The text, the position in characters, and what must be said.
+    let cases = [
+        ("1, x", 3, "expected an index"),
+        ("1 2", 2, "expected a comma"),
+        ("1,,2", 2, "expected an index"),
+        (",", 0, "expected an index"),
+        ("[1, 2", 0, "not closed"),
+        ("1, 2]", 4, "not opened"),
+        ("[1] 2", 4, "nothing may follow"),
+        ("1:2:3:4", 5, "expected a comma"),
+        ("1.5", 0, "integer"),
+        ("1e3", 0, "integer"),
+        ("9223372036854775808", 0, "64 bits"),
+        ("-", 0, "sign"),
+        ("1__0", 1, "underscore"),
+        ("1_", 1, "underscore"),
+        ("_1", 0, "underscore"),
+        ("Nonesense", 0, "expected an index"),
+        ("..", 0, "expected an index"),
+        ("ä, ö", 0, "expected an index"),
+        ("None, €", 6, "expected an index"),
+        ("True", 0, "expected an index"),
+    ];
+    for (text, position, says) in cases {
+        let Err(Error::Parse(error)) = text.parse::<SliceSpec>() else {
+            panic!("{text:?} parsed");
+        };
+        assert_eq!(error.position(), position, "{text:?}: {error}");
+        assert!(error.problem().contains(says), "{text:?}: {error}");
+        assert_caret(&error, text);
+    }
+}
+
+/// The last line has its caret under the offending character of the line before.
+fn assert_caret(error: &ParseError, text: &str) {
+    let shown = error.to_string();
+    let mut lines = shown.lines().rev();
+    let (caret, line) = (lines.next().unwrap(), lines.next().unwrap());
+    assert_eq!(
+        line.trim_start().chars().count(),
+        text.trim_start().chars().count()
+    );
+    assert_eq!(
+        caret.chars().position(|c| c == '^'),
+        Some(error.position() + 2),
+        "{shown}"
+    );
+}
+
+/// The walk-through of TensorFlow's documentation.
+#[test]
+fn the_documented_encoding() {
+    let encoded = StridedSlice::try_from(&parse("1, 2:4, None, ..., :-3:-1, :")).unwrap();
+    let expected = StridedSlice {
+        begin: vec![1, 2, 0, 0, 0, 0],
+        end: vec![2, 4, 0, 0, -3, 0],
+        strides: vec![1, 1, 1, 1, -1, 1],
+        begin_mask: 48,
+        end_mask: 32,
+        ellipsis_mask: 8,
+        new_axis_mask: 4,
+        shrink_axis_mask: 1,
+    };
+    assert_eq!(encoded, expected);
+    let view = SliceSpec::try_from(&encoded)
+        .unwrap()
+        .view(&[5; 6])
+        .unwrap();
+    assert_eq!(view.shape(), [2, 1, 5, 5, 2, 5]);
+}
+
+#[test]
+fn every_encoding_comes_back() {
+    for text in [
+        "",
+        "-1",
+        "::-1",
+        "-2::-1",
+        ":2, ::-1",
+        "..., 1, None",
+        "5:, :, :3",
+        ":2, None, :6",
+    ] {
+        let spec = parse(text);
+        let encoded = StridedSlice::try_from(&spec).unwrap();
+        assert_eq!(
+            SliceSpec::try_from(&encoded).unwrap(),
+            spec,
+            "{text}: {encoded:?}"
+        );
+    }
+}
+
+#[test]
+fn ellipsis_beats_new_axis_beats_shrink_beats_the_rest() {
+    let all = StridedSlice {
+        begin: vec![1; 4],
+        end: vec![2; 4],
+        strides: vec![3; 4],
+        begin_mask: 0b1111,
+        end_mask: 0b1111,
+        ellipsis_mask: 0b0001,
+        new_axis_mask: 0b0011,
+        shrink_axis_mask: 0b0111,
+    };
+    let spec = SliceSpec::try_from(all).unwrap();
+    let index = SliceItem::Index {
+        index: 1,
+        stride: 1,
+    };
+    let rest = SliceItem::FULL.with_stride(3);
+    assert_eq!(
+        spec.items(),
+        [SliceItem::Ellipsis, SliceItem::NewAxis, index, rest]
+    );
+}
+
+#[test]
+fn what_no_encoding_holds() {
+    let long = SliceSpec::new(vec![SliceItem::FULL; 32]);
+    let too_long = |result| {
+        matches!(
+            result,
+            Err(Error::Spec(SpecError::Vectors { begin: 32, .. }))
+        )
+    };
+    assert!(too_long(StridedSlice::try_from(&long)));
+    let two = slice![Ellipsis, Ellipsis];
+    let error = Error::Spec(SpecError::MultipleEllipses);
+    assert_eq!(StridedSlice::try_from(&two), Err(error.clone()));
+    assert_eq!(two.view(&[3]), Err(error));
+    let mask = StridedSlice::mask("begin_mask", 1 << 31).unwrap_err();
+    assert!(
+        mask.to_string().contains("begin_mask is 2147483648"),
+        "{mask}"
+    );
+    assert_eq!(StridedSlice::mask("end_mask", -1), Ok(-1));
+}
+
+#[test]
+fn shapes_that_cannot_be_addressed() {
+    for shape in [
+        vec![usize::MAX],
+        vec![1 << 32, 1 << 32],
+        vec![0, usize::MAX],
+        vec![1 << 59, 2, 0],
+    ] {
+        let error = slice![..].view(&shape).unwrap_err();
+        assert_eq!(error, Error::ShapeTooLarge { shape });
+    }
+    // Large, but its product is not.
+    assert_eq!(
+        slice![0, 5..].view(&[1 << 40, 1 << 10]).unwrap().shape(),
+        [1019]
+    );
+}
+
+/// Positions far apart in a huge array are plain arithmetic.
+#[test]
+fn views_of_arrays_larger_than_memory() {
+    let view = slice![-1, ..; -(1 << 20), 3]
+        .view(&[1 << 10, 1 << 30, 1 << 10])
+        .unwrap();
+    assert_eq!(view.shape(), [1 << 10]);
+    assert_eq!(view.strides(), [-(1 << 30)]);
+    assert_eq!(
+        view.offset(),
+        ((1 << 10) - 1) * (1 << 40) + ((1 << 30) - 1) * (1 << 10) + 3
+    );
+}
