@@ -23,14 +23,15 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, ArgGroup)]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
     /// Where to work [default: auto; for verify: all]
     #[arg(long, global = true, value_enum, value_name = "DEVICE")]
     pub(crate) device: Option<DeviceChoice>,
-    /// Use the GPU whose name contains NAME, in any case; a software adapter too
+    /// Use the GPU whose name contains NAME, be it a software adapter; implies --device gpu
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) adapter: Option<String>,
-    /// Use a GPU through this graphics API
+    /// Use a GPU through this graphics API; implies --device gpu
     #[arg(long, global = true, value_enum, value_name = "API")]
     pub(crate) backend: Option<Api>,
     /// Print JSON
@@ -108,13 +109,28 @@ pub(crate) struct Slice {
 #[command(next_help_heading = "TensorFlow's attributes, instead of SPEC")]
 pub(crate) struct Encoded {
     /// First position of each entry, as in 0,-1
-    #[arg(long, value_name = "I,J,...", allow_hyphen_values = true, requires = "end")]
+    #[arg(
+        long,
+        value_name = "I,J,...",
+        allow_hyphen_values = true,
+        requires = "end"
+    )]
     pub(crate) begin: Option<Integers>,
     /// Position after the last of each entry
-    #[arg(long, value_name = "I,J,...", allow_hyphen_values = true, requires = "begin")]
+    #[arg(
+        long,
+        value_name = "I,J,...",
+        allow_hyphen_values = true,
+        requires = "begin"
+    )]
     pub(crate) end: Option<Integers>,
     /// Stride of each entry [default: 1 for each]
-    #[arg(long, value_name = "I,J,...", allow_hyphen_values = true, requires = "begin")]
+    #[arg(
+        long,
+        value_name = "I,J,...",
+        allow_hyphen_values = true,
+        requires = "begin"
+    )]
     pub(crate) strides: Option<Integers>,
     /// Bit i: begin[i] is the far end. Masks are decimal, 0x... or 0b...
     #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
@@ -157,7 +173,12 @@ pub(crate) struct GatherNd {
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
     /// How many leading dimensions PARAMS and INDICES share
-    #[arg(long, value_name = "N", default_value_t = 0, allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        allow_hyphen_values = true
+    )]
     pub(crate) batch_dims: usize,
     /// What becomes of a tuple that points outside PARAMS
     #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY")]
@@ -218,7 +239,10 @@ impl FromStr for Integers {
             let part = part.trim();
             part.parse().map_err(|error| unreadable(part, &error))
         };
-        text.split(',').map(integer).collect::<Result<_, _>>().map(Self)
+        text.split(',')
+            .map(integer)
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 }
 

@@ -47,7 +47,7 @@ pub(crate) use with_gpu::{adapters, all, auto, gpu, options};
 #[cfg(feature = "gpu")]
 mod with_gpu {
     use super::*;
-    use crate::args::Api;
+    use crate::{args::Api, print};
     use wgpu::Backends;
     use wgslice::{
         Gpu,
@@ -80,15 +80,24 @@ mod with_gpu {
         pollster::block_on(options.adapters()).map_err(Failure::device)
     }
 
-    /// Every adapter that fits.
+    /// Every adapter that fits and that the driver opens; of the others a note says why not.
     pub(crate) fn all(global: &Global) -> Result<Vec<Backend>, Failure> {
         let candidates = adapters(&options(global))?;
-        let open = |candidate: &Candidate| {
-            pollster::block_on(Gpu::on_adapter(&candidate.adapter))
-                .map(Backend::from)
-                .map_err(Failure::refused(candidate))
-        };
-        candidates.iter().filter(|candidate| candidate.fits()).map(open).collect()
+        let mut backends = Vec::new();
+        let mut refused = None;
+        for candidate in candidates.iter().filter(|candidate| candidate.fits()) {
+            match pollster::block_on(Gpu::on_adapter(&candidate.adapter)) {
+                Ok(gpu) => backends.push(Backend::from(gpu)),
+                Err(error) => {
+                    print::line_to_stderr(format_args!("note: not used: {candidate}: {error}"));
+                    refused = Some(Failure::refused(candidate)(error));
+                }
+            }
+        }
+        match refused {
+            Some(failure) if backends.is_empty() => Err(failure),
+            _ => Ok(backends),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What can go wrong, and what the command exits with.
 
+use crate::files::FileError;
 use std::{fmt::Display, process::ExitCode};
 use wgslice::Error;
 
@@ -22,6 +23,12 @@ pub(crate) enum Failure {
     /// No device, or one that does not work.
     #[error("{0}")]
     Device(String),
+}
+
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Self {
+        Self::usage(error)
+    }
 }
 
 impl Failure {

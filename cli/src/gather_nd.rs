@@ -4,7 +4,8 @@ use crate::{
     args::{GatherNd, Global},
     device,
     failure::Failure,
-    files, print,
+    files::{self, Indices},
+    print,
     progress::stage,
     report::{Described, Run, Times},
 };
@@ -13,15 +14,14 @@ use wgslice::{Plan, Report};
 
 pub(crate) fn run(global: &Global, args: &GatherNd) -> Result<ExitCode, Failure> {
     let ((params, indices), read) = stage("reading", || {
-        let params = files::read(&args.params)?;
-        let indices = files::to_indices(files::read(&args.indices)?)?;
-        Ok((params, indices))
+        Ok((files::read(&args.params)?, files::read(&args.indices)?))
     })?;
-    let inputs = [(&args.params, &params), (&args.indices, &indices)].map(|(path, array)| Described {
-        path: path.clone(),
-        shape: array.shape.clone(),
-    });
-    let dtype = params.dtype;
+    let inputs =
+        [(&args.params, &params), (&args.indices, &indices)].map(|(path, array)| Described {
+            path: path.clone(),
+            shape: array.shape().to_vec(),
+        });
+    let dtype = params.dtype();
     let options = wgslice::GatherNd {
         batch_dims: args.batch_dims,
         out_of_range: args.out_of_range.into(),
@@ -29,25 +29,35 @@ pub(crate) fn run(global: &Global, args: &GatherNd) -> Result<ExitCode, Failure>
     let context = format!("{} at {}", inputs[0], inputs[1]);
     let refused = || Failure::refused(&context);
     // Shapes that do not fit are refused before a device is opened and fed.
-    Plan::gather_nd(&params.shape, &indices.shape, args.batch_dims, dtype).map_err(refused())?;
+    let [params_shape, indices_shape] = [&inputs[0].shape, &inputs[1].shape];
+    Plan::gather_nd(params_shape, indices_shape, args.batch_dims, dtype).map_err(refused())?;
+    let tuples = files::to_indices(&indices)
+        .map_err(|error| Failure::usage(format_args!("{}: {error}", args.indices)))?;
 
     let backend = device::open(global)?;
-    let ((params, indices), upload) = stage("uploading", || {
-        let params = backend.adopt(dtype, &params.shape, params.bytes).map_err(refused())?;
-        let indices = backend
-            .adopt(indices.dtype, &indices.shape, indices.bytes)
+    let ((params, tuples), upload) = stage("uploading", || {
+        let params = backend
+            .adopt(dtype, params_shape, params)
             .map_err(refused())?;
+        let tuples = match tuples {
+            Indices::I32(tuples) => backend.upload(&tuples, indices_shape),
+            Indices::I64(tuples) => backend.upload(&tuples, indices_shape),
+        };
+        let tuples = tuples.map_err(refused())?;
         backend.wait().map_err(refused())?;
-        Ok((params, indices))
+        Ok((params, tuples))
     })?;
     let (gathered, dispatch) = stage("gathering", || {
-        let gathered = params.gather_nd(&indices, options).map_err(refused())?;
+        let gathered = params.gather_nd(&tuples, options).map_err(refused())?;
         backend.wait().map_err(refused())?;
         Ok(gathered)
     })?;
     let result = &gathered.tensor;
     let ((bytes, report), readback) = stage("reading back", || {
-        Ok((result.bytes().map_err(refused())?, gathered.report().map_err(refused())?))
+        Ok((
+            result.bytes().map_err(refused())?,
+            gathered.report().map_err(refused())?,
+        ))
     })?;
     let ((), write) = stage("writing", || {
         Ok(files::write(&args.output, dtype, result.shape(), &bytes)?)
@@ -63,7 +73,13 @@ pub(crate) fn run(global: &Global, args: &GatherNd) -> Result<ExitCode, Failure>
         dtype: dtype.to_string(),
         device: backend.to_string(),
         reason: backend.reason().to_owned(),
-        seconds: Times { read, upload, dispatch, readback, write },
+        seconds: Times {
+            read,
+            upload,
+            dispatch,
+            readback,
+            write,
+        },
         out_of_range: Some(report.into()),
     };
     run.print(global.json)?;
@@ -72,7 +88,9 @@ pub(crate) fn run(global: &Global, args: &GatherNd) -> Result<ExitCode, Failure>
 
 fn warn(report: &Report) {
     if let Some(first) = &report.first {
-        let Report { rows, bad, params, .. } = report;
+        let Report {
+            rows, bad, params, ..
+        } = report;
         let params = crate::report::shape(params);
         print::line_to_stderr(format_args!(
             "warning: {bad} of {rows} index tuples are out of range and became zeros, \

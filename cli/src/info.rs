@@ -97,15 +97,31 @@ impl Info {
 
 impl Adapter {
     fn print(&self) {
-        let Self { name, kind, api, driver, limits, .. } = self;
+        let Self {
+            name,
+            kind,
+            api,
+            driver,
+            limits,
+            ..
+        } = self;
         print::line(name);
         row("kind", kind);
         row("API", api);
         row("driver", driver);
         row("max_buffer_size", limits.max_buffer_size);
-        row("max_storage_buffer_binding_size", limits.max_storage_buffer_binding_size);
-        row("min_storage_buffer_offset_alignment", limits.min_storage_buffer_offset_alignment);
-        row("max_compute_workgroups_per_dimension", limits.max_compute_workgroups_per_dimension);
+        row(
+            "max_storage_buffer_binding_size",
+            limits.max_storage_buffer_binding_size,
+        );
+        row(
+            "min_storage_buffer_offset_alignment",
+            limits.min_storage_buffer_offset_alignment,
+        );
+        row(
+            "max_compute_workgroups_per_dimension",
+            limits.max_compute_workgroups_per_dimension,
+        );
         row("immediates", if self.immediates { "yes" } else { "no" });
         match self.refused {
             None => row("fits", "yes"),
@@ -155,14 +171,19 @@ impl From<&wgslice::gpu::Candidate> for Adapter {
                 DeviceType::Other => "unknown",
             },
             api: info.backend.to_str(),
-            driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
+            driver: format!("{} {}", info.driver, info.driver_info)
+                .trim()
+                .to_owned(),
             limits: Limits {
                 max_buffer_size: limits.max_buffer_size,
                 max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
                 min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
                 max_compute_workgroups_per_dimension: limits.max_compute_workgroups_per_dimension,
             },
-            immediates: candidate.adapter.features().contains(wgpu::Features::IMMEDIATES),
+            immediates: candidate
+                .adapter
+                .features()
+                .contains(wgpu::Features::IMMEDIATES),
             fits: candidate.fits(),
             refused: candidate.refused,
         }

@@ -62,7 +62,10 @@ impl Counter {
         if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} {eta}") {
             bar.set_style(style);
         }
-        Self { bar, begin: Instant::now() }
+        Self {
+            bar,
+            begin: Instant::now(),
+        }
     }
 
     pub(crate) fn step(&self) {

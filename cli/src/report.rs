@@ -87,10 +87,21 @@ impl Run {
 
 impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { inputs, output, dtype, device, reason, seconds, .. } = self;
+        let Self {
+            inputs,
+            output,
+            dtype,
+            device,
+            reason,
+            seconds,
+            ..
+        } = self;
         let inputs: Vec<String> = inputs.iter().map(|input| shape(&input.shape)).collect();
         let (inputs, output) = (inputs.join(", "), shape(&output.shape));
-        write!(f, "{inputs} -> {output} {dtype} on {device} ({reason}): {seconds}")
+        write!(
+            f,
+            "{inputs} -> {output} {dtype} on {device} ({reason}): {seconds}"
+        )
     }
 }
 

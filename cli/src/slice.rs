@@ -14,18 +14,18 @@ use wgslice::{Error, Plan, SliceSpec, StridedSlice};
 pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
     let spec = spec(args)?;
     let (array, read) = stage("reading", || Ok(files::read(&args.input)?))?;
+    let (dtype, shape) = (array.dtype(), array.shape().to_vec());
     let input = Described {
         path: args.input.clone(),
-        shape: array.shape.clone(),
+        shape: shape.clone(),
     };
-    let dtype = array.dtype;
     let refused = || Failure::refused(&input);
     // A slice that does not fit is refused before a device is opened and fed.
-    Plan::strided_slice(&array.shape, &spec, dtype).map_err(refused())?;
+    Plan::strided_slice(&shape, &spec, dtype).map_err(refused())?;
 
     let backend = device::open(global)?;
     let (tensor, upload) = stage("uploading", || {
-        let tensor = backend.adopt(dtype, &array.shape, array.bytes).map_err(refused())?;
+        let tensor = backend.adopt(dtype, &shape, array).map_err(refused())?;
         backend.wait().map_err(refused())?;
         Ok(tensor)
     })?;
@@ -48,7 +48,13 @@ pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
         dtype: dtype.to_string(),
         device: backend.to_string(),
         reason: backend.reason().to_owned(),
-        seconds: Times { read, upload, dispatch, readback, write },
+        seconds: Times {
+            read,
+            upload,
+            dispatch,
+            readback,
+            write,
+        },
         out_of_range: None,
     };
     run.print(global.json)?;
@@ -60,8 +66,15 @@ fn spec(args: &Slice) -> Result<SliceSpec, Failure> {
         (Some(text), _) => text.parse().map_err(Failure::refused("SPEC")),
         (
             None,
-            Encoded { begin: Some(begin), end: Some(end), strides, .. },
-        ) => encoded(&args.encoded, begin, end, strides.as_ref()).map_err(Failure::refused("slice")),
+            Encoded {
+                begin: Some(begin),
+                end: Some(end),
+                strides,
+                ..
+            },
+        ) => {
+            encoded(&args.encoded, begin, end, strides.as_ref()).map_err(Failure::refused("slice"))
+        }
         // The command line does not parse without one of them.
         (None, _) => Err(Failure::usage("give SPEC, or --begin and --end")),
     }

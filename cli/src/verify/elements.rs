@@ -44,11 +44,21 @@ mod tests {
 
     #[test]
     fn values_survive_every_width_that_holds_them() {
-        for (value, narrowest) in [(-128, 1), (128, 2), (-40_000, 4), (1 << 31, 8), (i64::MIN, 8)] {
+        for (value, narrowest) in [
+            (-128, 1),
+            (128, 2),
+            (-40_000, 4),
+            (1 << 31, 8),
+            (i64::MIN, 8),
+        ] {
             for dtype in WIDTHS {
                 let back = encode(&[value, 0], dtype).map(|bytes| decode(&bytes, dtype));
                 let fits = dtype.size() >= narrowest;
-                assert_eq!(back, fits.then(|| vec![value.into(), 0]), "{value} as {dtype}");
+                assert_eq!(
+                    back,
+                    fits.then(|| vec![value.into(), 0]),
+                    "{value} as {dtype}"
+                );
             }
         }
     }

@@ -18,7 +18,11 @@ pub(crate) struct Difference {
 const LIFTED: [&str; 2] = ["index_depth_unsupported", "rank_unsupported"];
 
 /// Runs a case on a device in every way, until one comes out wrong.
-pub(crate) fn check(case: &Case, operation: &Operation, device: &Backend) -> Result<(), Difference> {
+pub(crate) fn check(
+    case: &Case,
+    operation: &Operation,
+    device: &Backend,
+) -> Result<(), Difference> {
     for variant in operation.variants() {
         let found = operation.run(device, &variant);
         let judged = match &case.expected {
@@ -27,7 +31,10 @@ pub(crate) fn check(case: &Case, operation: &Operation, device: &Backend) -> Res
             }
             expected => judge(expected, &variant, found),
         };
-        judged.map_err(|problem| Difference { variant: variant.to_string(), problem })?;
+        judged.map_err(|problem| Difference {
+            variant: variant.to_string(),
+            problem,
+        })?;
     }
     Ok(())
 }
@@ -43,10 +50,18 @@ fn judge(
             same(tensor, &found)?;
             match found.bad {
                 0 => Ok(()),
-                bad => Err(format!("{bad} tuples are reported out of range, but none is")),
+                bad => Err(format!(
+                    "{bad} tuples are reported out of range, but none is"
+                )),
             }
         }
-        (Expectation::Error { zero_fill: Some(zero_fill), .. }, Ok(found)) if zeros => {
+        (
+            Expectation::Error {
+                zero_fill: Some(zero_fill),
+                ..
+            },
+            Ok(found),
+        ) if zeros => {
             same(zero_fill, &found)?;
             match found.bad {
                 0 => Err("no tuple is reported out of range, but some are".into()),
@@ -55,19 +70,39 @@ fn judge(
         }
         (Expectation::Success(tensor), Err(error)) => {
             let (shape, kind) = (&tensor.shape, kind(&error));
-            Err(format!("expected a result of shape {shape:?}, got the error {kind}: {error}"))
+            Err(format!(
+                "expected a result of shape {shape:?}, got the error {kind}: {error}"
+            ))
         }
-        (Expectation::Error { zero_fill: Some(_), .. }, Err(error)) if zeros => {
+        (
+            Expectation::Error {
+                zero_fill: Some(_), ..
+            },
+            Err(error),
+        ) if zeros => {
             let kind = kind(&error);
-            Err(format!("expected the zero-filled result, got the error {kind}: {error}"))
+            Err(format!(
+                "expected the zero-filled result, got the error {kind}: {error}"
+            ))
         }
-        (Expectation::Error { kind: expected, message, .. }, Ok(found)) => {
+        (
+            Expectation::Error {
+                kind: expected,
+                message,
+                ..
+            },
+            Ok(found),
+        ) => {
             let shape = found.shape;
-            Err(format!("expected the error {expected} ({message}), got a result of shape {shape:?}"))
+            Err(format!(
+                "expected the error {expected} ({message}), got a result of shape {shape:?}"
+            ))
         }
         (Expectation::Error { kind: expected, .. }, Err(error)) => match kind(&error) {
             kind if kind == expected => Ok(()),
-            kind => Err(format!("expected the error {expected}, got {kind}: {error}")),
+            kind => Err(format!(
+                "expected the error {expected}, got {kind}: {error}"
+            )),
         },
     }
 }
@@ -89,11 +124,15 @@ fn lifted(
         (Ok(_), Err(Error::DeviceLimit { .. })) if !device.is_cpu() => Ok(()),
         (Ok(cpu), Err(error)) => {
             let (shape, kind) = (cpu.shape, kind(&error));
-            Err(format!("expected a result of shape {shape:?}, got the error {kind}: {error}"))
+            Err(format!(
+                "expected a result of shape {shape:?}, got the error {kind}: {error}"
+            ))
         }
         (Err(error), _) => {
             let kind = kind(&error);
-            Err(format!("expected a result from the CPU, got the error {kind}: {error}"))
+            Err(format!(
+                "expected a result from the CPU, got the error {kind}: {error}"
+            ))
         }
     }
 }
@@ -115,12 +154,18 @@ fn same_values(shape: &[usize], expected: &[i128], found: &[i128]) -> Result<(),
         let (expected, found) = (expected.len(), found.len());
         return Err(format!("expected {expected} elements, got {found}"));
     }
-    match expected.iter().zip(found).position(|(expected, found)| expected != found) {
+    match expected
+        .iter()
+        .zip(found)
+        .position(|(expected, found)| expected != found)
+    {
         None => Ok(()),
         Some(at) => {
             let (expected, found) = (expected[at], found[at]);
             let element = coordinates(at, shape);
-            Err(format!("element {element:?}: expected {expected}, got {found}"))
+            Err(format!(
+                "element {element:?}: expected {expected}, got {found}"
+            ))
         }
     }
 }

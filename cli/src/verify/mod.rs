@@ -8,7 +8,10 @@
 //! | `judge` | whether what came out is what must come out |
 //! | `summary` | what is printed |
 
-#[allow(dead_code, reason = "the library's tests read these files too, and use the rest")]
+#[allow(
+    dead_code,
+    reason = "the library's tests read these files too, and use the rest"
+)]
 mod case;
 mod elements;
 mod judge;

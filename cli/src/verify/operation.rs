@@ -77,7 +77,11 @@ impl Operation {
     }
 
     fn gather_nd(case: &Case) -> Result<Self, BadLine> {
-        if let Expectation::Error { kind, zero_fill: None, .. } = &case.expected
+        if let Expectation::Error {
+            kind,
+            zero_fill: None,
+            ..
+        } = &case.expected
             && kind == "out_of_range"
         {
             return Err(case.bad("an index out of range needs a `zero_fill`"));
@@ -87,7 +91,9 @@ impl Operation {
             params: case.tensor("params")?.clone(),
             indices: case.tensor("indices")?.clone(),
             batch_dims: usize::try_from(batch_dims).map_err(|_| {
-                case.bad(format!("argument `batch_dims` is {batch_dims}, but must be 0 or more"))
+                case.bad(format!(
+                    "argument `batch_dims` is {batch_dims}, but must be 0 or more"
+                ))
             })?,
         })
     }
@@ -103,9 +109,12 @@ impl Operation {
             .into_iter()
             .filter(|&dtype| elements::encode(&source.data, dtype).is_some());
         match self {
-            Self::StridedSlice { .. } => {
-                dtypes.map(|dtype| Variant { dtype, gather: None }).collect()
-            }
+            Self::StridedSlice { .. } => dtypes
+                .map(|dtype| Variant {
+                    dtype,
+                    gather: None,
+                })
+                .collect(),
             Self::GatherNd { indices, .. } => {
                 let kinds: Vec<_> = [DType::I32, DType::I64]
                     .into_iter()
@@ -114,7 +123,10 @@ impl Operation {
                     .collect();
                 dtypes
                     .flat_map(|dtype| {
-                        let variant = move |&gather| Variant { dtype, gather: Some(gather) };
+                        let variant = move |&gather| Variant {
+                            dtype,
+                            gather: Some(gather),
+                        };
                         kinds.iter().map(variant)
                     })
                     .collect()
@@ -132,7 +144,11 @@ impl Operation {
             upload(tensor, bytes, variant.dtype)
         };
         let (result, bad) = match self {
-            Self::StridedSlice { input, vectors, masks } => {
+            Self::StridedSlice {
+                input,
+                vectors,
+                masks,
+            } => {
                 let [begin, end, strides] = vectors.clone();
                 let mask = |at: usize| StridedSlice::mask(MASKS[at], masks[at]);
                 let spec = SliceSpec::try_from(StridedSlice {
@@ -147,9 +163,16 @@ impl Operation {
                 })?;
                 (source(input)?.slice(&spec)?, 0)
             }
-            Self::GatherNd { params, indices, batch_dims } => {
+            Self::GatherNd {
+                params,
+                indices,
+                batch_dims,
+            } => {
                 let (kind, out_of_range) = variant.gather.unwrap_or((DType::I64, OutOfRange::Zero));
-                let options = GatherNd { batch_dims: *batch_dims, out_of_range };
+                let options = GatherNd {
+                    batch_dims: *batch_dims,
+                    out_of_range,
+                };
                 let tuples = upload(indices, native_indices(&indices.data, kind), kind)?;
                 let gathered = source(params)?.gather_nd(&tuples, options)?;
                 let bad = gathered.report()?.bad;
@@ -172,7 +195,12 @@ fn native_indices(indices: &[i64], kind: DType) -> Option<Vec<u8>> {
             .map(|&index| i32::try_from(index).ok().map(i32::to_ne_bytes))
             .collect::<Option<Vec<_>>>()
             .map(|indices| indices.concat()),
-        _ => Some(indices.iter().flat_map(|index| index.to_ne_bytes()).collect()),
+        _ => Some(
+            indices
+                .iter()
+                .flat_map(|index| index.to_ne_bytes())
+                .collect(),
+        ),
     }
 }
 

@@ -80,15 +80,28 @@ impl Summary {
         if self.failed > SHOWN {
             print::line(format_args!("… and {} more", self.failed - SHOWN));
         }
-        let Self { passed, failed, skipped, .. } = self;
-        print::line(format_args!("{passed} passed, {failed} failed, {skipped} skipped"));
+        let Self {
+            passed,
+            failed,
+            skipped,
+            ..
+        } = self;
+        print::line(format_args!(
+            "{passed} passed, {failed} failed, {skipped} skipped"
+        ));
         Ok(())
     }
 }
 
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, line, op, device, difference } = self;
+        let Self {
+            file,
+            line,
+            op,
+            device,
+            difference,
+        } = self;
         let Difference { variant, problem } = difference;
         write!(f, "{file}:{line}: {op} on {device}, {variant}: {problem}")
     }
