@@ -6,36 +6,32 @@ use crate::{
     failure::Failure,
     files::{self, Indices},
     print,
-    progress::stage,
-    report::{Described, Run, Times},
+    report::{Described, Run},
+    times::{Stage, Times},
 };
 use std::process::ExitCode;
 use wgslice::{Plan, Report};
 
 pub(crate) fn run(global: &Global, args: &GatherNd) -> Result<ExitCode, Failure> {
-    let ((params, indices), read) = stage("reading", || {
+    let mut times = Times::default();
+    let (params, indices) = times.measure(Stage::Read, || {
         Ok((files::read(&args.params)?, files::read(&args.indices)?))
     })?;
-    let inputs =
-        [(&args.params, &params), (&args.indices, &indices)].map(|(path, array)| Described {
-            path: path.clone(),
-            shape: array.shape().to_vec(),
-        });
     let dtype = params.dtype();
-    let options = wgslice::GatherNd {
-        batch_dims: args.batch_dims,
-        out_of_range: args.out_of_range.into(),
-    };
+    let inputs = [
+        Described::new(&args.params, params.shape()),
+        Described::new(&args.indices, indices.shape()),
+    ];
+    let [params_shape, indices_shape] = [&inputs[0].shape, &inputs[1].shape];
     let context = format!("{} at {}", inputs[0], inputs[1]);
     let refused = || Failure::refused(&context);
     // Shapes that do not fit are refused before a device is opened and fed.
-    let [params_shape, indices_shape] = [&inputs[0].shape, &inputs[1].shape];
     Plan::gather_nd(params_shape, indices_shape, args.batch_dims, dtype).map_err(refused())?;
     let tuples = files::to_indices(&indices)
         .map_err(|error| Failure::usage(format_args!("{}: {error}", args.indices)))?;
 
     let backend = device::open(global)?;
-    let ((params, tuples), upload) = stage("uploading", || {
+    let (params, tuples) = times.measure(Stage::Upload, || {
         let params = backend
             .adopt(dtype, params_shape, params)
             .map_err(refused())?;
@@ -47,42 +43,26 @@ pub(crate) fn run(global: &Global, args: &GatherNd) -> Result<ExitCode, Failure>
         backend.wait().map_err(refused())?;
         Ok((params, tuples))
     })?;
-    let (gathered, dispatch) = stage("gathering", || {
+    let gathered = times.measure(Stage::Dispatch, || {
+        let options = wgslice::GatherNd {
+            batch_dims: args.batch_dims,
+            out_of_range: args.out_of_range.into(),
+        };
         let gathered = params.gather_nd(&tuples, options).map_err(refused())?;
         backend.wait().map_err(refused())?;
         Ok(gathered)
     })?;
     let result = &gathered.tensor;
-    let ((bytes, report), readback) = stage("reading back", || {
-        Ok((
-            result.bytes().map_err(refused())?,
-            gathered.report().map_err(refused())?,
-        ))
+    let (bytes, report) = times.measure(Stage::Readback, || {
+        let report = gathered.report().map_err(refused())?;
+        Ok((result.bytes().map_err(refused())?, report))
     })?;
-    let ((), write) = stage("writing", || {
+    times.measure(Stage::Write, || {
         Ok(files::write(&args.output, dtype, result.shape(), &bytes)?)
     })?;
 
     warn(&report);
-    let run = Run {
-        inputs: inputs.into(),
-        output: Described {
-            path: args.output.display().to_string(),
-            shape: result.shape().to_vec(),
-        },
-        dtype: dtype.to_string(),
-        device: backend.to_string(),
-        reason: backend.reason().to_owned(),
-        seconds: Times {
-            read,
-            upload,
-            dispatch,
-            readback,
-            write,
-        },
-        out_of_range: Some(report.into()),
-    };
-    run.print(global.json)?;
+    Run::new(inputs, &args.output, result, times, Some(report)).print(global.json)?;
     Ok(ExitCode::SUCCESS)
 }
 

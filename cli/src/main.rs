@@ -7,8 +7,10 @@
 //! | `files` | how arrays are read and written |
 //! | `slice`, `gather_nd`, `info`, `verify` | one subcommand each |
 //! | `report` | what a run prints |
+//! | `times` | the stages of a run, timed |
 //! | `progress` | what is shown while something takes long |
 //! | `failure` | what is said when something fails, and the exit code |
+//! | `print` | how lines get out |
 
 mod args;
 mod device;
@@ -20,6 +22,7 @@ mod print;
 mod progress;
 mod report;
 mod slice;
+mod times;
 mod verify;
 
 use args::{Args, Command};

@@ -1,7 +1,7 @@
 //! What is shown while something takes long: nothing for half a second, nothing ever where standard
 //! error is no terminal, and nothing of it stays.
 
-use crate::failure::Failure;
+use crate::times::Stage;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::{
     io::{self, IsTerminal},
@@ -12,35 +12,28 @@ use std::{
 
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Does `work` and says how long it took; what it is doing is shown meanwhile.
-pub(crate) fn stage<R>(
-    doing: &str,
-    work: impl FnOnce() -> Result<R, Failure>,
-) -> Result<(R, Duration), Failure> {
-    let begin = Instant::now();
-    let outcome = if io::stderr().is_terminal() {
-        with_spinner(doing, work)
-    } else {
-        work()
-    };
-    Ok((outcome?, begin.elapsed()))
-}
-
-fn with_spinner<R>(doing: &str, work: impl FnOnce() -> R) -> R {
+/// Does the work of a stage under a bar that says which one it is.
+pub(crate) fn shown<R>(stage: Stage, work: impl FnOnce() -> R) -> R {
+    if !io::stderr().is_terminal() {
+        return work();
+    }
     let (done, waiting) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
             if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                let spinner = ProgressBar::new_spinner()
-                    .with_message(doing.to_owned())
+                let bar = ProgressBar::new(Stage::ALL.len() as u64)
+                    .with_position(stage as u64)
+                    .with_message(stage.name())
                     .with_elapsed(PATIENCE);
-                if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
-                    spinner.set_style(style);
+                if let Ok(style) =
+                    ProgressStyle::with_template("{spinner} {bar:20} {msg} {elapsed}")
+                {
+                    bar.set_style(style);
                 }
-                spinner.enable_steady_tick(Duration::from_millis(100));
+                bar.enable_steady_tick(Duration::from_millis(100));
                 // Nothing is ever sent: the wait ends when the work does.
                 let _ = waiting.recv();
-                spinner.finish_and_clear();
+                bar.finish_and_clear();
             }
         });
         let outcome = work();

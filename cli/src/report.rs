@@ -1,21 +1,22 @@
 //! What a run says of itself: one line for people, or one JSON object.
 
-use crate::{failure::Failure, print};
+use crate::{failure::Failure, print, times::Times};
 use serde::Serialize;
-use std::{fmt, time::Duration};
+use std::{fmt, path::Path};
+use wgslice::{Report, Tensor};
 
 /// A run that came to its end.
 #[derive(Debug, Serialize)]
 pub(crate) struct Run {
-    pub(crate) inputs: Vec<Described>,
-    pub(crate) output: Described,
-    pub(crate) dtype: String,
-    pub(crate) device: String,
-    pub(crate) reason: String,
-    pub(crate) seconds: Times,
+    inputs: Vec<Described>,
+    output: Described,
+    dtype: String,
+    device: String,
+    reason: String,
+    seconds: Times,
     /// Of a gather: the tuples that were out of range.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) out_of_range: Option<OutOfRange>,
+    out_of_range: Option<OutOfRange>,
 }
 
 /// An array and where it is.
@@ -25,28 +26,17 @@ pub(crate) struct Described {
     pub(crate) shape: Vec<usize>,
 }
 
-/// How long each stage took. On the CPU nothing is uploaded, and a file that is mapped into memory
-/// is read while it is worked on.
-#[derive(Debug, Serialize)]
-pub(crate) struct Times {
-    #[serde(serialize_with = "seconds")]
-    pub(crate) read: Duration,
-    #[serde(serialize_with = "seconds")]
-    pub(crate) upload: Duration,
-    #[serde(serialize_with = "seconds")]
-    pub(crate) dispatch: Duration,
-    #[serde(serialize_with = "seconds")]
-    pub(crate) readback: Duration,
-    #[serde(serialize_with = "seconds")]
-    pub(crate) write: Duration,
-}
-
-fn seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(time.as_secs_f64())
+impl Described {
+    pub(crate) fn new(path: &str, shape: &[usize]) -> Self {
+        Self {
+            path: path.to_owned(),
+            shape: shape.to_vec(),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
-pub(crate) struct OutOfRange {
+struct OutOfRange {
     rows: usize,
     bad: usize,
     first: Option<First>,
@@ -60,8 +50,8 @@ struct First {
     index: Vec<i64>,
 }
 
-impl From<wgslice::Report> for OutOfRange {
-    fn from(report: wgslice::Report) -> Self {
+impl From<Report> for OutOfRange {
+    fn from(report: Report) -> Self {
         Self {
             rows: report.rows,
             bad: report.bad,
@@ -75,6 +65,24 @@ impl From<wgslice::Report> for OutOfRange {
 }
 
 impl Run {
+    pub(crate) fn new(
+        inputs: impl Into<Vec<Described>>,
+        output: &Path,
+        result: &Tensor,
+        seconds: Times,
+        report: Option<Report>,
+    ) -> Self {
+        Self {
+            inputs: inputs.into(),
+            output: Described::new(&output.display().to_string(), result.shape()),
+            dtype: result.dtype().to_string(),
+            device: result.backend().to_string(),
+            reason: result.backend().reason().to_owned(),
+            seconds,
+            out_of_range: report.map(OutOfRange::from),
+        }
+    }
+
     pub(crate) fn print(&self, json: bool) -> Result<(), Failure> {
         if json {
             print::json(self)
@@ -102,28 +110,6 @@ impl fmt::Display for Run {
             f,
             "{inputs} -> {output} {dtype} on {device} ({reason}): {seconds}"
         )
-    }
-}
-
-impl fmt::Display for Times {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let stages = [
-            ("read", self.read),
-            ("upload", self.upload),
-            ("dispatch", self.dispatch),
-            ("readback", self.readback),
-            ("write", self.write),
-        ];
-        for (at, (stage, time)) in stages.into_iter().enumerate() {
-            let comma = if at == 0 { "" } else { ", " };
-            let seconds = time.as_secs_f64();
-            if seconds < 1.0 {
-                write!(f, "{comma}{stage} {:.1} ms", seconds * 1e3)?;
-            } else {
-                write!(f, "{comma}{stage} {seconds:.2} s")?;
-            }
-        }
-        Ok(())
     }
 }
 

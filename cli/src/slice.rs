@@ -5,59 +5,39 @@ use crate::{
     device,
     failure::Failure,
     files,
-    progress::stage,
-    report::{Described, Run, Times},
+    report::{Described, Run},
+    times::{Stage, Times},
 };
 use std::process::ExitCode;
 use wgslice::{Error, Plan, SliceSpec, StridedSlice};
 
 pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
+    let mut times = Times::default();
     let spec = spec(args)?;
-    let (array, read) = stage("reading", || Ok(files::read(&args.input)?))?;
+    let array = times.measure(Stage::Read, || Ok(files::read(&args.input)?))?;
     let (dtype, shape) = (array.dtype(), array.shape().to_vec());
-    let input = Described {
-        path: args.input.clone(),
-        shape: shape.clone(),
-    };
+    let input = Described::new(&args.input, &shape);
     let refused = || Failure::refused(&input);
     // A slice that does not fit is refused before a device is opened and fed.
     Plan::strided_slice(&shape, &spec, dtype).map_err(refused())?;
 
     let backend = device::open(global)?;
-    let (tensor, upload) = stage("uploading", || {
+    let tensor = times.measure(Stage::Upload, || {
         let tensor = backend.adopt(dtype, &shape, array).map_err(refused())?;
         backend.wait().map_err(refused())?;
         Ok(tensor)
     })?;
-    let (result, dispatch) = stage("slicing", || {
+    let result = times.measure(Stage::Dispatch, || {
         let result = tensor.slice(&spec).map_err(refused())?;
         backend.wait().map_err(refused())?;
         Ok(result)
     })?;
-    let (bytes, readback) = stage("reading back", || result.bytes().map_err(refused()))?;
-    let ((), write) = stage("writing", || {
+    let bytes = times.measure(Stage::Readback, || result.bytes().map_err(refused()))?;
+    times.measure(Stage::Write, || {
         Ok(files::write(&args.output, dtype, result.shape(), &bytes)?)
     })?;
 
-    let run = Run {
-        inputs: vec![input],
-        output: Described {
-            path: args.output.display().to_string(),
-            shape: result.shape().to_vec(),
-        },
-        dtype: dtype.to_string(),
-        device: backend.to_string(),
-        reason: backend.reason().to_owned(),
-        seconds: Times {
-            read,
-            upload,
-            dispatch,
-            readback,
-            write,
-        },
-        out_of_range: None,
-    };
-    run.print(global.json)?;
+    Run::new([input], &args.output, &result, times, None).print(global.json)?;
     Ok(ExitCode::SUCCESS)
 }
 
