@@ -1,1 +1,13 @@
+//! The `wgslice` command.
+
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        unused_imports,
+        reason = "called by the command, which comes next"
+    )
+)]
+mod files;
+
 fn main() {}
