@@ -196,6 +196,14 @@ impl Backend {
     }
 }
 
+#[cfg(not(feature = "gpu"))]
+impl Backend {
+    /// The CPU: the crate was built without the feature `gpu`.
+    pub fn auto() -> Self {
+        Self::new(Device::Cpu, "this build has no GPU support")
+    }
+}
+
 #[cfg(feature = "gpu")]
 impl Backend {
     /// A hardware GPU where there is one, and the CPU otherwise: a software adapter is no faster
