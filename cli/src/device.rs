@@ -103,7 +103,7 @@ mod with_gpu {
 
 #[cfg(not(feature = "gpu"))]
 pub(crate) fn auto(_: &Global) -> Backend {
-    Backend::cpu()
+    Backend::auto()
 }
 
 #[cfg(not(feature = "gpu"))]

@@ -74,7 +74,7 @@ fn warn(report: &Report) {
         let params = crate::report::shape(params);
         print::line_to_stderr(format_args!(
             "warning: {bad} of {rows} index tuples are out of range and became zeros, \
-             the first {first} of params {params}"
+             the first at {first} of params {params}"
         ));
     }
 }

@@ -89,8 +89,12 @@ impl Info {
         row("threads", self.cpu.threads);
         let Self { asked, reason, .. } = self;
         match &self.device {
-            Some(device) => print::line(format_args!("With {asked}: {device}, because {reason}")),
-            None => print::line(format_args!("With {asked}: nothing")),
+            Some(device) => {
+                print::line(format_args!("With --device {asked}: {device}"));
+                print::line(format_args!("  because {reason}"));
+            }
+            // Why is what the command fails with.
+            None => print::line(format_args!("With --device {asked}: nothing")),
         }
     }
 }

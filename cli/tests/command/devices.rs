@@ -71,7 +71,7 @@ fn info_lists_limits_and_the_cpu() {
     assert!(
         ran.stdout
             .lines()
-            .any(|line| line.starts_with("With auto: ")),
+            .any(|line| line.starts_with("With --device auto: ")),
         "{ran:?}"
     );
     let info = wgslice(&["info", "--json"]).ok().json();
@@ -90,6 +90,7 @@ fn info_lists_limits_and_the_cpu() {
     }
 }
 
+#[cfg(feature = "gpu")]
 #[test]
 fn an_adapter_that_is_not_there_is_a_device_problem() {
     let folder = Folder::new();
@@ -103,7 +104,9 @@ fn an_adapter_that_is_not_there_is_a_device_problem() {
     let ran = wgslice(&["info", "--adapter", name]);
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert!(
-        ran.stdout.lines().any(|line| line == "With gpu: nothing"),
+        ran.stdout
+            .lines()
+            .any(|line| line == "With --device gpu: nothing"),
         "{ran:?}"
     );
 }
