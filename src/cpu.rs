@@ -10,7 +10,7 @@ use crate::{
     plan::{Map, Rows},
     report::{Missing, Report},
 };
-use std::{num::NonZero, thread};
+use std::{num::NonZero, sync::LazyLock, thread};
 
 /// Index tuples in host memory.
 #[derive(Clone, Copy, Debug)]
@@ -126,6 +126,13 @@ fn move_units(rows: &Rows, map: &impl RowMap, source: &[u8], dest: &mut [u8]) ->
 /// Bytes of a result that are worth a thread.
 const BYTES_PER_THREAD: usize = 512 << 10;
 
+/// The cores that this process may use. Asked once: the answer takes tens of microseconds.
+fn cores() -> usize {
+    static CORES: LazyLock<usize> =
+        LazyLock::new(|| thread::available_parallelism().map_or(1, NonZero::get));
+    *CORES
+}
+
 fn move_parts<const N: usize>(
     rows: &Rows,
     map: &impl RowMap,
@@ -135,8 +142,10 @@ fn move_parts<const N: usize>(
     // The source may end in bytes that no unit of the plan covers.
     let (source, _) = source.as_chunks::<N>();
     let (dest, _) = dest.as_chunks_mut::<N>();
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let threads = (dest.len() * N / BYTES_PER_THREAD).clamp(1, cores);
+    let threads = match dest.len() * N / BYTES_PER_THREAD {
+        0 | 1 => 1,
+        worth => worth.min(cores()),
+    };
     if threads == 1 {
         return move_part(rows, map, source, dest, 0);
     }

@@ -1,0 +1,329 @@
+//! `gather_nd`: index rows, batch dimensions, rows out of range, and strings.
+
+use wgslice::reference::{self, Gathered};
+
+use super::{arange, integers, list, show};
+
+/// Bad rows follow the values of a result, as in `(2,) [1,0] bad [1]`.
+fn gather(params: &[usize], shape: &[usize], indices: &str, batch_dims: usize) -> String {
+    let indices = integers(indices);
+    match reference::gather_nd(&arange(params), params, &indices, shape, batch_dims) {
+        Ok(Gathered {
+            shape,
+            values,
+            bad_rows,
+        }) if bad_rows.is_empty() => show(&shape, &values),
+        Ok(Gathered {
+            shape,
+            values,
+            bad_rows,
+        }) => {
+            format!("{} bad [{}]", show(&shape, &values), list(&bad_rows))
+        }
+        Err(error) => format!("{}: {error}", error.kind),
+    }
+}
+
+/// Params shape, indices shape, indices, `batch_dims`, result.
+type Row<'a> = (&'a [usize], &'a [usize], &'a str, usize, &'a str);
+
+fn check(rows: &[Row<'_>]) {
+    for (params, shape, indices, batch_dims, result) in rows {
+        let row = format!("{params:?} {shape:?} {indices} {batch_dims}");
+        assert_eq!(
+            gather(params, shape, indices, *batch_dims),
+            *result,
+            "{row}"
+        );
+    }
+}
+
+const X34: &[usize] = &[3, 4];
+const X234: &[usize] = &[2, 3, 4];
+
+#[test]
+fn rows_pick_slices() {
+    let all = list(&arange(X234));
+    let twice = format!("(2,2,3,4) [{all},{all}]");
+    let once = format!("(2,3,4) [{all}]");
+    let half = list(&arange(&[12]));
+    check(&[
+        (X234, &[2, 0], "[]", 0, &twice),
+        (
+            X234,
+            &[2, 1],
+            "[0,0]",
+            0,
+            &format!("(2,3,4) [{half},{half}]"),
+        ),
+        (
+            X234,
+            &[1],
+            "[1]",
+            0,
+            "(3,4) [12,13,14,15,16,17,18,19,20,21,22,23]",
+        ),
+        (X234, &[2], "[1,2]", 0, "(4,) [20,21,22,23]"),
+        (X234, &[3], "[1,2,3]", 0, "() [23]"),
+        (X234, &[0], "[]", 0, &once),
+        (X34, &[0, 2], "[]", 0, "(0,) []"),
+        (X34, &[0, 1], "[]", 0, "(0,4) []"),
+        (X34, &[0, 0], "[]", 0, "(0,3,4) []"),
+        (X34, &[2, 0, 1], "[]", 0, "(2,0,4) []"),
+        (X34, &[1], "[1]", 0, "(4,) [4,5,6,7]"),
+        (X34, &[2], "[1,2]", 0, "() [6]"),
+        (
+            X34,
+            &[2, 0],
+            "[]",
+            0,
+            &gather(X34, &[2, 1, 0], "[]", 0).replace("2,1,", "2,"),
+        ),
+    ]);
+}
+
+#[test]
+fn the_first_broken_rule_is_reported() {
+    let empty = "empty_params: Requested more than 0 entries, but params is empty. \
+                 Params shape: [3,0]";
+    let depth = |saw, rank| {
+        format!(
+            "index_depth: index innermost dimension length must be <= params rank; \
+             saw: {saw} vs. {rank}"
+        )
+    };
+    check(&[
+        (
+            &[],
+            &[0],
+            "[]",
+            0,
+            "params_rank: params must be at least a vector",
+        ),
+        (
+            &[],
+            &[],
+            "[0]",
+            0,
+            "params_rank: params must be at least a vector",
+        ),
+        (
+            X34,
+            &[],
+            "[0]",
+            0,
+            "indices_rank: indices must be at least a vector",
+        ),
+        (X34, &[1, 3], "[0,0,0]", 0, &depth(3, 2)),
+        (X234, &[0, 4], "[]", 0, &depth(4, 3)),
+        (X234, &[2, 3], "[0,0,0,0,0,0]", 1, &depth(4, 3)),
+        (&[3, 0], &[1, 1], "[0]", 0, empty),
+        (&[3, 0], &[1, 1], "[9]", 0, empty),
+        (&[3, 0], &[1, 0], "[]", 0, empty),
+        (&[3, 0], &[0, 1], "[]", 0, "(0,0) []"),
+    ]);
+}
+
+/// TensorFlow's kernels take index rows of up to 7 entries.
+#[test]
+fn any_depth_and_rank() {
+    check(&[
+        (&[2; 8], &[1, 8], "[0,0,0,0,0,0,1,1]", 0, "(1,) [3]"),
+        (&[2; 9], &[0, 8], "[]", 0, "(0,2) []"),
+        (&[1; 12], &[1, 3], "[0,0,0]", 0, "(1,1,1,1,1,1,1,1,1,1) [0]"),
+    ]);
+}
+
+#[test]
+fn bad_rows_are_zero_throughout() {
+    check(&[
+        (X34, &[1, 2], "[3,0]", 0, "(1,) [0] bad [0]"),
+        (X34, &[1, 2], "[-1,0]", 0, "(1,) [0] bad [0]"),
+        (X34, &[1], "[5]", 0, "(4,) [0,0,0,0] bad [0]"),
+        (
+            X34,
+            &[4, 2],
+            "[0,0,3,0,1,1,9,9]",
+            0,
+            "(4,) [0,0,5,0] bad [1,3]",
+        ),
+        (
+            X34,
+            &[4, 2],
+            "[0,1,3,0,2,3,-1,0]",
+            0,
+            "(4,) [1,0,11,0] bad [1,3]",
+        ),
+        (
+            X34,
+            &[4, 2],
+            "[0,1,3,0,-1,0,2,9]",
+            0,
+            "(4,) [1,0,0,0] bad [1,2,3]",
+        ),
+        (
+            X34,
+            &[3, 1],
+            "[1,3,-1]",
+            0,
+            "(3,4) [4,5,6,7,0,0,0,0,0,0,0,0] bad [1,2]",
+        ),
+        (X34, &[1, 2], "[4294967296,0]", 0, "(1,) [0] bad [0]"),
+        (
+            X34,
+            &[2, 1, 1],
+            "[-9223372036854775808,2]",
+            0,
+            "(2,1,4) [0,0,0,0,8,9,10,11] bad [0]",
+        ),
+        (X234, &[2, 1], "[0,3]", 1, "(2,4) [0,1,2,3,0,0,0,0] bad [1]"),
+        (
+            X234,
+            &[2, 3, 1],
+            "[0,0,0,0,0,9]",
+            2,
+            "(2,3) [0,4,8,12,16,0] bad [5]",
+        ),
+    ]);
+}
+
+#[test]
+fn batch_dimensions_are_shared() {
+    let batch = "batch_shape: params.shape";
+    check(&[
+        (X234, &[2, 1], "[0,2]", 1, "(2,4) [0,1,2,3,20,21,22,23]"),
+        (
+            X234,
+            &[2, 2, 1],
+            "[0,1,2,0]",
+            1,
+            "(2,2,4) [0,1,2,3,4,5,6,7,20,21,22,23,12,13,14,15]",
+        ),
+        (
+            X234,
+            &[2, 3, 1],
+            "[0,1,2,3,2,1]",
+            2,
+            "(2,3) [0,5,10,15,18,21]",
+        ),
+        (X234, &[2, 3, 0], "[]", 2, &gather(X234, &[0], "[]", 0)),
+        (
+            X234,
+            &[2, 1],
+            "[0,0]",
+            2,
+            "batch_dims: Argument `batch_dims` = 2 must be less than rank(`indices`) = 2",
+        ),
+        (
+            X34,
+            &[3, 4, 1],
+            "[0,0,0,0,0,0,0,0,0,0,0,0]",
+            2,
+            "batch_dims: Argument `batch_dims` = 2 must be less than rank(`params`) = 2",
+        ),
+        (
+            X234,
+            &[3, 1],
+            "[0,0,0]",
+            1,
+            &format!("{batch}[0]: 2 should be equal to indices.shape[0]: 3"),
+        ),
+        // TensorFlow reshapes these without a word.
+        (
+            X234,
+            &[3, 2, 1],
+            "[0,0,0,0,0,0]",
+            2,
+            &format!("{batch}[0]: 2 should be equal to indices.shape[0]: 3"),
+        ),
+        (
+            X234,
+            &[6, 1, 1],
+            "[0,0,0,0,0,0]",
+            2,
+            &format!("{batch}[0]: 2 should be equal to indices.shape[0]: 6"),
+        ),
+        (
+            X234,
+            &[2, 9, 0],
+            "[]",
+            2,
+            &format!("{batch}[1]: 3 should be equal to indices.shape[1]: 9"),
+        ),
+    ]);
+}
+
+/// The examples of TensorFlow's documentation.
+#[test]
+fn strings() {
+    let p2: (&[usize], &[&str]) = (&[2, 2], &["a", "b", "c", "d"]);
+    let p3: (&[usize], &[&str]) = (
+        &[2, 2, 2],
+        &["a0", "b0", "c0", "d0", "a1", "b1", "c1", "d1"],
+    );
+    type Example<'a> = ((&'a [usize], &'a [&'a str]), &'a [usize], &'a str, &'a str);
+    let rows: [Example<'_>; 10] = [
+        (p2, &[2, 2], "[0,0,1,1]", "(2,) [a,d]"),
+        (p2, &[2, 1], "[1,0]", "(2,2) [c,d,a,b]"),
+        (p3, &[1, 1], "[1]", "(1,2,2) [a1,b1,c1,d1]"),
+        (p3, &[2, 2], "[0,1,1,0]", "(2,2) [c0,d0,a1,b1]"),
+        (p3, &[2, 3], "[0,0,1,1,0,1]", "(2,) [b0,b1]"),
+        (p2, &[2, 1, 2], "[0,0,0,1]", "(2,1) [a,b]"),
+        (p2, &[2, 1, 1], "[1,0]", "(2,1,2) [c,d,a,b]"),
+        (
+            p3,
+            &[2, 1, 1],
+            "[1,0]",
+            "(2,1,2,2) [a1,b1,c1,d1,a0,b0,c0,d0]",
+        ),
+        (
+            p3,
+            &[2, 2, 2],
+            "[0,1,1,0,0,0,1,1]",
+            "(2,2,2) [c0,d0,a1,b1,a0,b0,c1,d1]",
+        ),
+        (
+            p3,
+            &[2, 2, 3],
+            "[0,0,1,1,0,1,0,1,1,1,1,0]",
+            "(2,2) [b0,b1,d0,c1]",
+        ),
+    ];
+    for ((params_shape, params), shape, indices, result) in rows {
+        let params: Vec<String> = params.iter().map(ToString::to_string).collect();
+        let gathered =
+            reference::gather_nd(&params, params_shape, &integers(indices), shape, 0).unwrap();
+        assert!(gathered.bad_rows.is_empty());
+        assert_eq!(
+            show(&gathered.shape, &gathered.values),
+            result,
+            "{shape:?} {indices}"
+        );
+    }
+}
+
+#[test]
+fn a_bad_row_of_strings_is_empty_strings() {
+    let params = ["a".to_owned(), "b".to_owned()];
+    let gathered = reference::gather_nd(&params, &[2, 1], &[2, 1], &[2, 1], 0).unwrap();
+    assert_eq!(gathered.values, ["", "b"]);
+    assert_eq!(gathered.bad_rows, [0]);
+}
+
+#[test]
+fn data_must_fill_its_shape_and_the_result_must_fit() {
+    let kind =
+        |params: &[i64], params_shape: &[usize], indices: &[i64], indices_shape: &[usize]| {
+            reference::gather_nd(params, params_shape, indices, indices_shape, 0)
+                .unwrap_err()
+                .kind
+        };
+    assert_eq!(kind(&[1, 2], &[3], &[0], &[1, 1]), "data_length");
+    assert_eq!(kind(&[1, 2], &[2], &[0], &[2, 1]), "data_length");
+    assert_eq!(kind(&[1, 2], &[2], &[], &[usize::MAX, 0]), "too_large");
+    assert_eq!(
+        kind(&[1, 2], &[2], &[], &[usize::MAX, usize::MAX, 0]),
+        "too_large"
+    );
+    assert_eq!(kind(&[1], &[1], &[], &[usize::MAX / 2, 0]), "too_large");
+}
