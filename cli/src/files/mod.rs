@@ -11,7 +11,7 @@ mod safetensors;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::Path;
 
 use wgslice::DType;
@@ -107,13 +107,13 @@ fn write_path(path: &Path, dtype: DType, shape: &[usize], bytes: &[u8]) -> Resul
 }
 
 fn open(path: &Path) -> Result<File, Problem> {
-    let file = File::open(path)?;
-    if !file.metadata()?.is_file() {
+    // Asked before opening, which would wait for the other end of a named pipe.
+    if !fs::metadata(path)?.is_file() {
         return Err(Problem::invalid(
             "not a regular file; pipes and folders cannot be read, save to a file first",
         ));
     }
-    Ok(file)
+    Ok(File::open(path)?)
 }
 
 /// A tensor's name may hold any character, a `#` too, so the first `.safetensors#` parts the two.

@@ -7,7 +7,8 @@ use super::error::Problem;
 
 /// Runs `fill` on a new file beside `path` and renames that file to `path` when it is complete.
 ///
-/// On failure the new file is removed and whatever was at `path` stays as it was. A process that is
+/// On failure the new file is removed and whatever was at `path` stays as it was. A symbolic link at
+/// `path` is replaced, not followed. A process that is
 /// killed midway may leave a `.wgslice-…` file behind, but never a partial `path`.
 pub(super) fn whole(
     path: &Path,

@@ -20,7 +20,7 @@ use super::{Array, output};
 const DECODER_MEMORY: usize = 256 << 20;
 
 /// Largest image to decode: 20 000 × 20 000 pixels of 8 bytes pass.
-const MAX_IMAGE: usize = 4 << 30;
+const MAX_IMAGE: u64 = 4 << 30;
 
 /// A DEFLATE stream cannot grow further than this, so a larger claim is a lie.
 const MAX_INFLATION: u128 = 1032;
@@ -37,7 +37,9 @@ pub(super) fn read(file: File) -> Result<Array, Problem> {
     let mut reader = decoder.read_info().map_err(damaged)?;
 
     let (width, height) = reader.info().size();
-    let len = reader.output_buffer_size().filter(|&len| len <= MAX_IMAGE);
+    let len = reader
+        .output_buffer_size()
+        .filter(|&len| u64::try_from(len).is_ok_and(|len| len <= MAX_IMAGE));
     let Some(len) = len else {
         return Err(Problem::invalid(format!(
             "an image of {width} × {height} takes more than {MAX_IMAGE} bytes; save it as .npy"

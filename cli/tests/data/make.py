@@ -54,6 +54,7 @@ save("no_long_double", np.zeros(2, np.longdouble))
 # 2 x 3 pixels.
 rgb = (np.arange(18).reshape(2, 3, 3) * 14).astype("u1")
 Image.fromarray(rgb[..., 0]).save(here / "grey.png")
+Image.fromarray(rgb[..., 0]).save(here / "grey_transparent.png", transparency=42)
 Image.fromarray(rgb[..., :2], "LA").save(here / "grey_alpha.png")
 Image.fromarray(rgb).save(here / "rgb.png")
 Image.fromarray(np.concatenate([rgb, rgb[..., :1] + 1], 2)).save(here / "rgba.png")

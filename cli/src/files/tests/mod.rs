@@ -82,7 +82,7 @@ fn extensions_may_be_in_capitals() {
 #[test]
 fn missing_files_and_folders_are_named() {
     let error = fixture_error("missing.npy");
-    assert_says(&error, &["cannot read", "missing.npy", "No such file"]);
+    assert_says(&error, &["cannot read", "missing.npy: "]);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("folder.npy");
     fs::create_dir(&path).unwrap();

@@ -1,6 +1,5 @@
 use std::fmt::Write as _;
 use std::fs;
-use std::time::{Duration, Instant};
 
 use wgslice::DType;
 
@@ -346,14 +345,4 @@ fn column_major_follows_its_definition() {
         }
         assert_eq!(array.bytes(), bytes_of(expected), "{shape:?}");
     }
-}
-
-#[test]
-fn large_column_major_arrays_take_no_time() {
-    let header = "{'descr':'<f4','fortran_order':True,'shape':(2048,2,1024)}";
-    let content = file(header, &vec![7; 2048 * 2 * 1024 * 4]);
-    let start = Instant::now();
-    let array = read_content("x.npy", &content).unwrap();
-    assert_eq!(array.bytes(), vec![7; 2048 * 2 * 1024 * 4]);
-    assert!(start.elapsed() < Duration::from_secs(10));
 }

@@ -29,8 +29,13 @@ fn colour_types_become_channels() {
         .iter()
         .flat_map(|&[r, g, b]| [r, g, b, if g == 255 { 0 } else { 255 }])
         .collect();
+    let grey_transparent: Vec<u8> = channels(1)
+        .iter()
+        .flat_map(|&grey| [grey, if grey == 42 { 0 } else { 255 }])
+        .collect();
     for (name, count, pixels) in [
         ("grey", 1, channels(1)),
+        ("grey_transparent", 2, grey_transparent),
         ("grey_alpha", 2, channels(2)),
         ("rgb", 3, rgb()),
         ("rgba", 4, rgba),
