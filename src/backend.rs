@@ -187,8 +187,20 @@ impl Backend {
         match &self.device {
             Device::Cpu => Ok(()),
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => gpu.wait(),
+            Device::Gpu(gpu) => {
+                // An upload may still stand in line: wgpu hands it over with the next submission.
+                gpu.queue().submit([]);
+                gpu.wait()
+            }
         }
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+impl Backend {
+    /// The CPU: the crate was built without the feature `gpu`.
+    pub fn auto() -> Self {
+        Self::new(Device::Cpu, "this build has no GPU support")
     }
 }
 

@@ -1,1 +1,45 @@
-fn main() {}
+//! The `wgslice` command: slices and gathers files with TensorFlow's semantics.
+//!
+//! | file | decides |
+//! |---|---|
+//! | `args` | what the command line looks like |
+//! | `device` | which backend the options mean |
+//! | `files` | how arrays are read and written |
+//! | `slice`, `gather_nd`, `info`, `verify` | one subcommand each |
+//! | `report` | what a run prints |
+//! | `times` | the stages of a run, timed |
+//! | `progress` | what is shown while something takes long |
+//! | `failure` | what is said when something fails, and the exit code |
+//! | `print` | how lines get out |
+
+mod args;
+mod device;
+mod failure;
+mod files;
+mod gather_nd;
+mod info;
+mod print;
+mod progress;
+mod report;
+mod slice;
+mod times;
+mod verify;
+
+use args::{Args, Command};
+use clap::Parser;
+use failure::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let Args { global, command } = Args::parse();
+    let outcome = match &command {
+        Command::Slice(args) => slice::run(&global, args),
+        Command::GatherNd(args) => gather_nd::run(&global, args),
+        Command::Info => info::run(&global),
+        Command::Verify(args) => verify::run(&global, args),
+    };
+    outcome.unwrap_or_else(|failure: Failure| {
+        print::line_to_stderr(format_args!("error: {failure}"));
+        failure.exit_code()
+    })
+}

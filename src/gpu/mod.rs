@@ -152,7 +152,16 @@ impl Gpu {
     /// [`Error::NoAdapter`] where none fits; it lists what there is. [`Error::Device`] where the
     /// driver refuses.
     pub async fn open_async(options: &AdapterOptions) -> Result<Self, Error> {
-        let adapter = options.choose().await?;
+        Self::on_adapter(&options.choose().await?).await
+    }
+
+    /// Opens a device on this adapter, with all that it allows: for a caller that went through
+    /// [`AdapterOptions::adapters`] and chose.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Device`] where the driver refuses.
+    pub async fn on_adapter(adapter: &wgpu::Adapter) -> Result<Self, Error> {
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {
                 label: Some("wgslice"),

@@ -1,0 +1,297 @@
+//! The command line.
+
+use clap::{Args as ArgGroup, Parser, Subcommand, ValueEnum};
+use std::{num::IntErrorKind, path::PathBuf, str::FromStr};
+use wgslice::OutOfRange;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  verify found a difference
+  2  bad usage or bad input
+  3  no such device, or one that failed or is too small";
+
+/// Slices and gathers n-dimensional arrays in files, on the GPU or the CPU, with TensorFlow's
+/// exact semantics.
+#[derive(Debug, Parser)]
+#[command(name = "wgslice", version, max_term_width = 90, after_help = EXIT_CODES)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, ArgGroup)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Where to work [default: auto; for verify: all]
+    #[arg(long, global = true, value_enum, value_name = "DEVICE")]
+    pub(crate) device: Option<DeviceChoice>,
+    /// Use the GPU whose name contains NAME, be it a software adapter; implies --device gpu
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) adapter: Option<String>,
+    /// Use a GPU through this graphics API; implies --device gpu
+    #[arg(long, global = true, value_enum, value_name = "API")]
+    pub(crate) backend: Option<Api>,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DeviceChoice {
+    /// A hardware GPU where there is one, else the CPU
+    Auto,
+    /// A GPU, a software adapter included; fails where there is none
+    Gpu,
+    /// The CPU
+    Cpu,
+    /// The CPU and every adapter that fits; for verify
+    All,
+}
+
+/// The graphics APIs that a user can ask for. wgpu's `noop` is not among them: it computes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Api {
+    Vulkan,
+    Metal,
+    Dx12,
+    Gl,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Slice(Slice),
+    GatherNd(GatherNd),
+    /// Show the adapters of this machine, their limits, and which would be used and why
+    #[command(after_help = "\
+Examples:
+  wgslice info
+  wgslice info --device gpu --backend vulkan
+  wgslice info --json")]
+    Info,
+    Verify(Verify),
+}
+
+/// Slice an array: Python's syntax, or TensorFlow's vectors and masks
+///
+/// IN is .npy, .png (height x width x channels) or FILE.safetensors#TENSOR.
+#[derive(Debug, ArgGroup)]
+#[command(after_help = "\
+Examples:
+  wgslice slice photo.png '100:400, ::-1, :' -o flipped.png
+  wgslice slice volume.npy '-1, ..., None, ::2' -o part.npy
+  wgslice slice model.safetensors#wte.weight ':1000' -o rows.npy --device gpu
+  wgslice slice in.npy --begin 0,-1 --end 2,0 --strides 1,-1 --end-mask 0b10 -o out.npy")]
+pub(crate) struct Slice {
+    /// The array
+    #[arg(value_name = "IN")]
+    pub(crate) input: String,
+    /// What stands between the brackets of x[...] in Python
+    #[arg(
+        value_name = "SPEC",
+        allow_hyphen_values = true,
+        required_unless_present = "begin",
+        conflicts_with_all = ["begin", "end", "strides", "begin_mask", "end_mask",
+            "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"],
+    )]
+    pub(crate) spec: Option<String>,
+    /// Where to write the result: .npy or .png
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) encoded: Encoded,
+}
+
+/// TensorFlow's attributes of `StridedSlice`.
+#[derive(Debug, ArgGroup)]
+#[command(next_help_heading = "TensorFlow's attributes, instead of SPEC")]
+pub(crate) struct Encoded {
+    /// First position of each entry, as in 0,-1
+    #[arg(
+        long,
+        value_name = "I,J,...",
+        allow_hyphen_values = true,
+        requires = "end"
+    )]
+    pub(crate) begin: Option<Integers>,
+    /// Position after the last of each entry
+    #[arg(
+        long,
+        value_name = "I,J,...",
+        allow_hyphen_values = true,
+        requires = "begin"
+    )]
+    pub(crate) end: Option<Integers>,
+    /// Stride of each entry [default: 1 for each]
+    #[arg(
+        long,
+        value_name = "I,J,...",
+        allow_hyphen_values = true,
+        requires = "begin"
+    )]
+    pub(crate) strides: Option<Integers>,
+    /// Bit i: begin[i] is the far end. Masks are decimal, 0x... or 0b...
+    #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
+        default_value = "0", hide_default_value = true, value_parser = mask)]
+    pub(crate) begin_mask: i64,
+    /// Bit i: end[i] is the far end
+    #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
+        default_value = "0", hide_default_value = true, value_parser = mask)]
+    pub(crate) end_mask: i64,
+    /// Bit i: entry i is `...`
+    #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
+        default_value = "0", hide_default_value = true, value_parser = mask)]
+    pub(crate) ellipsis_mask: i64,
+    /// Bit i: entry i is a new axis
+    #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
+        default_value = "0", hide_default_value = true, value_parser = mask)]
+    pub(crate) new_axis_mask: i64,
+    /// Bit i: entry i is the single index begin[i]
+    #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
+        default_value = "0", hide_default_value = true, value_parser = mask)]
+    pub(crate) shrink_axis_mask: i64,
+}
+
+/// Gather the slices of PARAMS that the tuples in INDICES point at
+///
+/// PARAMS and INDICES are .npy, .png or FILE.safetensors#TENSOR. The last dimension of INDICES
+/// holds the tuples; they must be integers.
+#[derive(Debug, ArgGroup)]
+#[command(after_help = "\
+Examples:
+  wgslice gather-nd model.safetensors#wte.weight ids.npy -o rows.npy
+  wgslice gather-nd params.npy indices.npy -o out.npy --batch-dims 1
+  wgslice gather-nd params.npy indices.npy -o out.npy --out-of-range error --json")]
+pub(crate) struct GatherNd {
+    /// The array to gather from
+    pub(crate) params: String,
+    /// The index tuples
+    pub(crate) indices: String,
+    /// Where to write the result: .npy or .png
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    /// How many leading dimensions PARAMS and INDICES share
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        allow_hyphen_values = true
+    )]
+    pub(crate) batch_dims: usize,
+    /// What becomes of a tuple that points outside PARAMS
+    #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY")]
+    pub(crate) out_of_range: Policy,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Policy {
+    /// Its slice becomes zeros, and a warning says so
+    Zero,
+    /// The command fails and writes nothing
+    Error,
+}
+
+impl From<Policy> for OutOfRange {
+    fn from(policy: Policy) -> Self {
+        match policy {
+            Policy::Zero => Self::Zero,
+            Policy::Error => Self::Error,
+        }
+    }
+}
+
+/// Run golden vectors and compare every bit
+///
+/// CASES are JSON lines made by TensorFlow. Each line of an operation that exists here runs on
+/// each device at every element size (1 to 16 bytes) that can hold its values; for gather_nd
+/// also with 32-bit and 64-bit indices and under both policies for tuples out of range. A line
+/// on a device counts as one, and passes if all of that does. Lines of other operations are
+/// skipped.
+#[derive(Debug, ArgGroup)]
+#[command(after_help = "\
+Examples:
+  wgslice verify tests/vectors/seed1.jsonl
+  wgslice verify tests/vectors/*.jsonl --device cpu
+  WGSLICE_REQUIRE_GPU=1 wgslice verify cases.jsonl
+
+Without an adapter `all` verifies the CPU alone and says so; with WGSLICE_REQUIRE_GPU=1 it
+fails.")]
+pub(crate) struct Verify {
+    /// Vector files
+    #[arg(required = true)]
+    pub(crate) cases: Vec<PathBuf>,
+}
+
+/// Integers with commas between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Integers(pub(crate) Vec<i64>);
+
+impl FromStr for Integers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Ok(Self(Vec::new()));
+        }
+        let integer = |part: &str| {
+            let part = part.trim();
+            part.parse().map_err(|error| unreadable(part, &error))
+        };
+        text.split(',')
+            .map(integer)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+/// A mask: decimal, hexadecimal or binary. Whether it fits 32 bits is for the library to say.
+fn mask(text: &str) -> Result<i64, String> {
+    let parsed = if let Some(digits) = text.strip_prefix("0x") {
+        i64::from_str_radix(digits, 16)
+    } else if let Some(digits) = text.strip_prefix("0b") {
+        i64::from_str_radix(digits, 2)
+    } else {
+        text.parse()
+    };
+    parsed.map_err(|error| unreadable(text, &error))
+}
+
+fn unreadable(text: &str, error: &std::num::ParseIntError) -> String {
+    match error.kind() {
+        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
+            format!("{text} does not fit 64 bits")
+        }
+        _ => format!("{text:?} is not an integer"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn masks_are_decimal_hexadecimal_or_binary() {
+        assert_eq!(mask("-1"), Ok(-1));
+        assert_eq!(mask("0x1f"), Ok(31));
+        assert_eq!(mask("0b101"), Ok(5));
+        assert_eq!(mask("4294967296"), Ok(1 << 32));
+        assert!(mask("0b2").is_err() && mask("").is_err() && mask("0x").is_err());
+    }
+
+    #[test]
+    fn integers_are_separated_by_commas() {
+        assert_eq!("1, -2,3".parse(), Ok(Integers(vec![1, -2, 3])));
+        assert_eq!("".parse(), Ok(Integers(vec![])));
+        let overflow = "9223372036854775808".parse::<Integers>();
+        assert!(overflow.is_err_and(|error| error.contains("64 bits")));
+        assert!("1,,2".parse::<Integers>().is_err());
+    }
+}

@@ -1,0 +1,120 @@
+//! Which backend the global options mean.
+//!
+//! Naming an adapter or a graphics API asks for a GPU: `auto` becomes `gpu`, so that what was named
+//! is used even where it is a software adapter, and an error says so where it is not there.
+
+use crate::{
+    args::{DeviceChoice, Global},
+    failure::Failure,
+};
+use wgslice::Backend;
+
+/// What the options ask for. `unsaid` stands where there is no `--device`.
+pub(crate) fn choice(global: &Global, unsaid: DeviceChoice) -> Result<DeviceChoice, Failure> {
+    match (global.device.unwrap_or(unsaid), named(global)) {
+        (DeviceChoice::Auto, Some(_)) => Ok(DeviceChoice::Gpu),
+        (DeviceChoice::Cpu, Some(option)) => Err(Failure::usage(format_args!(
+            "{option} chooses among GPUs, but --device cpu asks for the CPU: drop one of them"
+        ))),
+        (choice, _) => Ok(choice),
+    }
+}
+
+/// The option that names an adapter, if one does.
+pub(crate) fn named(global: &Global) -> Option<&'static str> {
+    match (&global.adapter, global.backend) {
+        (Some(_), _) => Some("--adapter"),
+        (None, Some(_)) => Some("--backend"),
+        (None, None) => None,
+    }
+}
+
+/// The backend for a command that works on one.
+pub(crate) fn open(global: &Global) -> Result<Backend, Failure> {
+    match choice(global, DeviceChoice::Auto)? {
+        DeviceChoice::Cpu => Ok(Backend::cpu()),
+        DeviceChoice::Auto => Ok(auto(global)),
+        DeviceChoice::Gpu => gpu(global),
+        DeviceChoice::All => Err(Failure::usage(
+            "--device all is for verify: use auto, gpu or cpu",
+        )),
+    }
+}
+
+#[cfg(feature = "gpu")]
+pub(crate) use with_gpu::{adapters, all, auto, gpu, options};
+
+#[cfg(feature = "gpu")]
+mod with_gpu {
+    use super::*;
+    use crate::{args::Api, print};
+    use wgpu::Backends;
+    use wgslice::{
+        Gpu,
+        gpu::{AdapterOptions, Candidate},
+    };
+
+    pub(crate) fn options(global: &Global) -> AdapterOptions {
+        AdapterOptions {
+            name: global.adapter.clone(),
+            backends: global.backend.map(|api| match api {
+                Api::Vulkan => Backends::VULKAN,
+                Api::Metal => Backends::METAL,
+                Api::Dx12 => Backends::DX12,
+                Api::Gl => Backends::GL,
+            }),
+            ..AdapterOptions::default()
+        }
+    }
+
+    pub(crate) fn auto(global: &Global) -> Backend {
+        Backend::auto_with(&options(global))
+    }
+
+    pub(crate) fn gpu(global: &Global) -> Result<Backend, Failure> {
+        Backend::open_gpu(&options(global)).map_err(Failure::device)
+    }
+
+    /// The adapters of this machine, best first.
+    pub(crate) fn adapters(options: &AdapterOptions) -> Result<Vec<Candidate>, Failure> {
+        pollster::block_on(options.adapters()).map_err(Failure::device)
+    }
+
+    /// Every adapter that fits and that the driver opens; of the others a note says why not.
+    pub(crate) fn all(global: &Global) -> Result<Vec<Backend>, Failure> {
+        let candidates = adapters(&options(global))?;
+        let mut backends = Vec::new();
+        let mut refused = None;
+        for candidate in candidates.iter().filter(|candidate| candidate.fits()) {
+            match pollster::block_on(Gpu::on_adapter(&candidate.adapter)) {
+                Ok(gpu) => backends.push(Backend::from(gpu)),
+                Err(error) => {
+                    print::line_to_stderr(format_args!("note: not used: {candidate}: {error}"));
+                    refused = Some(Failure::refused(candidate)(error));
+                }
+            }
+        }
+        match refused {
+            Some(failure) if backends.is_empty() => Err(failure),
+            _ => Ok(backends),
+        }
+    }
+}
+
+#[cfg(not(feature = "gpu"))]
+pub(crate) fn auto(_: &Global) -> Backend {
+    Backend::auto()
+}
+
+#[cfg(not(feature = "gpu"))]
+pub(crate) fn gpu(_: &Global) -> Result<Backend, Failure> {
+    Err(Failure::device(
+        "this wgslice was built without GPU support: use --device cpu, or build it with the \
+         feature `gpu`",
+    ))
+}
+
+#[cfg(not(feature = "gpu"))]
+pub(crate) fn all(_: &Global) -> Result<Vec<Backend>, Failure> {
+    Ok(Vec::new())
+}

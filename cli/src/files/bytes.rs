@@ -1,0 +1,93 @@
+//! Where an array's bytes live: in memory, or in the file itself through a memory map.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use memmap2::{Mmap, MmapOptions};
+
+use super::error::Problem;
+
+/// From this length on, a range of a file is mapped: below, a read is cheaper than a map.
+pub(super) const MAP_FROM: usize = 1 << 20;
+
+/// The bytes of an array.
+#[derive(Debug)]
+pub(crate) enum Bytes {
+    Owned(Vec<u8>),
+    Mapped(Mmap),
+}
+
+impl Bytes {
+    /// The `len` bytes of `file` from `offset`, read when few and mapped when many.
+    ///
+    /// A mapped file must not be made shorter while the command runs. If another program does so,
+    /// the system ends this one when it touches the missing part (SIGBUS on Unix), and no output
+    /// is left. Replacing the file by renaming another over it, as this command does when it
+    /// writes, is safe: the map keeps the old content.
+    pub(super) fn of_file(file: &mut File, offset: u64, len: usize) -> Result<Self, Problem> {
+        let end = u64::try_from(len).ok().and_then(|n| offset.checked_add(n));
+        if end.is_none_or(|end| end > file_len(file)) {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+        }
+        if len >= MAP_FROM {
+            // SAFETY: `Mmap` hands out `&[u8]`, so the mapped bytes must stay there and must not
+            // change while the slice lives. They are there now: the range was just checked against
+            // the file's length. This command never writes to or shortens an existing file, it only
+            // renames a new one over it. No portable way exists to hold other programs off, so that
+            // part is asked of the user in the documentation above. The bytes are only copied as
+            // plain numbers of any bit pattern, so a change by another program shows as changed
+            // numbers. A copy would avoid the map, at the price of reading a whole large file
+            // to take a small slice of it.
+            let map = unsafe { MmapOptions::new().offset(offset).len(len).map(&*file) };
+            return Ok(Self::Mapped(map?));
+        }
+        let mut bytes = zeroed(len)?;
+        file.seek(SeekFrom::Start(offset))?;
+        file.read_exact(&mut bytes)?;
+        Ok(Self::Owned(bytes))
+    }
+
+    pub(super) fn into_vec(self) -> Result<Vec<u8>, Problem> {
+        match self {
+            Self::Owned(bytes) => Ok(bytes),
+            Self::Mapped(map) => {
+                let mut bytes = reserved(map.len())?;
+                bytes.extend_from_slice(&map);
+                Ok(bytes)
+            }
+        }
+    }
+}
+
+impl std::ops::Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Owned(bytes) => bytes,
+            Self::Mapped(map) => map,
+        }
+    }
+}
+
+/// The length of `file` now. A file whose length cannot be told counts as empty.
+pub(super) fn file_len(file: &File) -> u64 {
+    file.metadata().map_or(0, |metadata| metadata.len())
+}
+
+/// `len` zero bytes. The length may stem from a file, so lack of memory is an error, not an abort.
+pub(super) fn zeroed(len: usize) -> Result<Vec<u8>, Problem> {
+    let mut bytes = reserved(len)?;
+    bytes.resize(len, 0);
+    Ok(bytes)
+}
+
+fn reserved(len: usize) -> Result<Vec<u8>, Problem> {
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(len).map_err(|_| {
+        Problem::invalid(format!(
+            "the array needs {len} bytes, more than the memory that is free"
+        ))
+    })?;
+    Ok(bytes)
+}

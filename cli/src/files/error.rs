@@ -1,0 +1,48 @@
+//! What can go wrong with a file, and how it is told: the file, what is wrong, what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file that could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {}: {problem}", .path.display())]
+pub(crate) struct FileError {
+    action: &'static str,
+    path: PathBuf,
+    problem: Problem,
+}
+
+impl FileError {
+    pub(super) fn reading(path: &Path, problem: Problem) -> Self {
+        Self {
+            action: "read",
+            path: path.to_owned(),
+            problem,
+        }
+    }
+
+    pub(super) fn writing(path: &Path, problem: Problem) -> Self {
+        Self {
+            action: "write",
+            path: path.to_owned(),
+            problem,
+        }
+    }
+}
+
+/// What is wrong, before the file's name is attached.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Problem {
+    /// The system refused.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The content, or the request, is not one that this command can serve.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+impl Problem {
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Self::Invalid(message.into())
+    }
+}

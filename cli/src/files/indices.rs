@@ -1,0 +1,70 @@
+//! Arrays as indices: which element types may index, and as which integers.
+
+use wgslice::DType;
+
+use super::Array;
+
+/// Index values in row-major order.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Indices {
+    I32(Vec<i32>),
+    I64(Vec<i64>),
+}
+
+/// An array that cannot serve as indices.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum IndexError {
+    #[error(
+        "indices are {0}, but must be integers; save them as int32 or int64, or, if they are a \
+         mask, save what numpy.argwhere makes of it"
+    )]
+    NotIntegers(DType),
+    #[error(
+        "indices{position:?} is {value}, beyond the largest index, {}",
+        i64::MAX
+    )]
+    TooLarge { position: Vec<usize>, value: u64 },
+}
+
+/// The array's values, as the smaller of the two integer types that holds all of its element type.
+/// uint64 has no such type, so its values are checked one by one.
+pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {
+    let bytes = array.bytes();
+    Ok(match array.dtype() {
+        DType::I8 => Indices::I32(each(bytes, |b| i8::from_ne_bytes(b).into())),
+        DType::U8 => Indices::I32(each(bytes, |b| u8::from_ne_bytes(b).into())),
+        DType::I16 => Indices::I32(each(bytes, |b| i16::from_ne_bytes(b).into())),
+        DType::U16 => Indices::I32(each(bytes, |b| u16::from_ne_bytes(b).into())),
+        DType::I32 => Indices::I32(each(bytes, i32::from_ne_bytes)),
+        DType::U32 => Indices::I64(each(bytes, |b| u32::from_ne_bytes(b).into())),
+        DType::I64 => Indices::I64(each(bytes, i64::from_ne_bytes)),
+        DType::U64 => Indices::I64(
+            each(bytes, u64::from_ne_bytes)
+                .into_iter()
+                .enumerate()
+                .map(|(at, value)| {
+                    i64::try_from(value).map_err(|_| IndexError::TooLarge {
+                        position: position(at, array.shape()),
+                        value,
+                    })
+                })
+                .collect::<Result<_, _>>()?,
+        ),
+        other => return Err(IndexError::NotIntegers(other)),
+    })
+}
+
+fn each<const N: usize, T>(bytes: &[u8], value: impl Fn([u8; N]) -> T) -> Vec<T> {
+    bytes.as_chunks().0.iter().map(|&b| value(b)).collect()
+}
+
+/// Where the element at `flat`, counted in row-major order, lies in `shape`. The element exists, so
+/// no length is zero.
+fn position(mut flat: usize, shape: &[usize]) -> Vec<usize> {
+    let mut position = vec![0; shape.len()];
+    for (p, n) in position.iter_mut().zip(shape).rev() {
+        *p = flat % n;
+        flat /= n;
+    }
+    position
+}

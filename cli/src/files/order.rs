@@ -1,0 +1,116 @@
+//! Puts elements in the order the rest of the command expects: native byte order, row-major.
+
+use wgslice::DType;
+
+use super::bytes::{Bytes, zeroed};
+use super::error::Problem;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ByteOrder {
+    Little,
+    Big,
+}
+
+impl ByteOrder {
+    pub(super) const NATIVE: Self = if cfg!(target_endian = "little") {
+        Self::Little
+    } else {
+        Self::Big
+    };
+}
+
+/// Turns elements stored in `order` into native ones. Costs nothing where the orders agree.
+pub(super) fn to_native(bytes: Bytes, dtype: DType, order: ByteOrder) -> Result<Bytes, Problem> {
+    if order == ByteOrder::NATIVE || dtype.size() == 1 {
+        return Ok(bytes);
+    }
+    let mut bytes = bytes.into_vec()?;
+    match number_size(dtype) {
+        2 => reverse_each::<2>(&mut bytes),
+        4 => reverse_each::<4>(&mut bytes),
+        _ => reverse_each::<8>(&mut bytes),
+    }
+    Ok(Bytes::Owned(bytes))
+}
+
+/// Bytes that hold one number: a complex element holds two.
+fn number_size(dtype: DType) -> usize {
+    match dtype {
+        DType::Complex64 | DType::Complex128 => dtype.size() / 2,
+        _ => dtype.size(),
+    }
+}
+
+fn reverse_each<const N: usize>(bytes: &mut [u8]) {
+    for number in bytes.as_chunks_mut::<N>().0 {
+        number.reverse();
+    }
+}
+
+/// Rewrites a column-major (Fortran) array of `shape` as a row-major one.
+pub(super) fn to_row_major(bytes: Bytes, size: usize, shape: &[usize]) -> Result<Bytes, Problem> {
+    // Axes of length one do not move anything.
+    let shape: Vec<usize> = shape.iter().copied().filter(|&n| n != 1).collect();
+    if shape.len() < 2 || bytes.is_empty() {
+        return Ok(bytes);
+    }
+    let mut rows = zeroed(bytes.len())?;
+    match size {
+        1 => reverse_axes::<1>(&bytes, &mut rows, &shape),
+        2 => reverse_axes::<2>(&bytes, &mut rows, &shape),
+        4 => reverse_axes::<4>(&bytes, &mut rows, &shape),
+        8 => reverse_axes::<8>(&bytes, &mut rows, &shape),
+        _ => reverse_axes::<16>(&bytes, &mut rows, &shape),
+    }
+    Ok(Bytes::Owned(rows))
+}
+
+/// Side of the square that is transposed at a time, so that both its rows and columns stay in cache.
+const TILE: usize = 32;
+
+/// The first axis is contiguous in `from` and the last in `to`: those two are transposed in tiles,
+/// once for every position on the axes between them.
+fn reverse_axes<const N: usize>(from: &[u8], to: &mut [u8], shape: &[usize]) {
+    let (from, to) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0);
+    let (first, last) = (shape[0], shape[shape.len() - 1]);
+    let between = &shape[1..shape.len() - 1];
+    let (from_step, to_step) = (from.len() / last, to.len() / first);
+
+    let mut position = vec![0; between.len()];
+    loop {
+        let (mut from_start, mut stride) = (0, first);
+        for (p, n) in position.iter().zip(between) {
+            from_start += p * stride;
+            stride *= n;
+        }
+        let (mut to_start, mut stride) = (0, last);
+        for (p, n) in position.iter().zip(between).rev() {
+            to_start += p * stride;
+            stride *= n;
+        }
+        for i0 in (0..first).step_by(TILE) {
+            for j0 in (0..last).step_by(TILE) {
+                for i in i0..first.min(i0 + TILE) {
+                    for j in j0..last.min(j0 + TILE) {
+                        to[to_start + i * to_step + j] = from[from_start + i + j * from_step];
+                    }
+                }
+            }
+        }
+        if !advance(&mut position, between) {
+            return;
+        }
+    }
+}
+
+/// Steps to the next position within `shape`; false after the last one.
+fn advance(position: &mut [usize], shape: &[usize]) -> bool {
+    for (p, &n) in position.iter_mut().zip(shape) {
+        *p += 1;
+        if *p < n {
+            return true;
+        }
+        *p = 0;
+    }
+    false
+}

@@ -1,0 +1,158 @@
+//! PNG images as arrays of height × width × channels, of uint8 or uint16.
+//!
+//! Palettes are read as their colours and greys of fewer than 8 bits as 8; a transparent colour
+//! (tRNS) becomes an alpha channel. Of an animation, the still image is read.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::path::Path;
+
+use png::{BitDepth, ColorType, Compression, Decoder, DecodingError, Encoder, EncodingError};
+use png::{Info, Limits, Transformations};
+use wgslice::DType;
+
+use super::bytes::{Bytes, file_len, zeroed};
+use super::error::Problem;
+use super::order::{ByteOrder, to_native};
+use super::{Array, output};
+
+/// For what the decoder holds besides the image: a few rows, metadata.
+const DECODER_MEMORY: usize = 256 << 20;
+
+/// Largest image to decode: 20 000 × 20 000 pixels of 8 bytes pass.
+const MAX_IMAGE: u64 = 4 << 30;
+
+/// A DEFLATE stream cannot grow further than this, so a larger claim is a lie.
+const MAX_INFLATION: u128 = 1032;
+
+pub(super) fn read(file: File) -> Result<Array, Problem> {
+    let file_len = file_len(&file);
+    let limits = Limits {
+        bytes: DECODER_MEMORY,
+    };
+    let mut decoder = Decoder::new_with_limits(BufReader::new(file), limits);
+    decoder.set_transformations(Transformations::EXPAND);
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    let mut reader = decoder.read_info().map_err(damaged)?;
+
+    let (width, height) = reader.info().size();
+    let len = reader
+        .output_buffer_size()
+        .filter(|&len| u64::try_from(len).is_ok_and(|len| len <= MAX_IMAGE));
+    let Some(len) = len else {
+        return Err(Problem::invalid(format!(
+            "an image of {width} × {height} takes more than {MAX_IMAGE} bytes; save it as .npy"
+        )));
+    };
+    if stored_bytes(reader.info()) > u128::from(file_len) * MAX_INFLATION {
+        return Err(Problem::invalid(format!(
+            "the header claims {width} × {height} pixels, which a file of {file_len} bytes cannot \
+             hold; it is damaged or cut short"
+        )));
+    }
+    let mut pixels = zeroed(len)?;
+    let frame = reader.next_frame(&mut pixels).map_err(damaged)?;
+    // Reads to the end, so that a file cut short after its pixels is noticed.
+    reader.finish().map_err(damaged)?;
+    if (frame.width, frame.height) != (width, height) {
+        return Err(Problem::invalid(
+            "the first frame of this animation is smaller than the image; save it as a still PNG",
+        ));
+    }
+    let dtype = match frame.bit_depth {
+        BitDepth::Sixteen => DType::U16,
+        _ => DType::U8,
+    };
+    let shape = vec![
+        to_usize(height)?,
+        to_usize(width)?,
+        frame.color_type.samples(),
+    ];
+    Ok(Array {
+        dtype,
+        shape,
+        bytes: to_native(Bytes::Owned(pixels), dtype, ByteOrder::Big)?,
+    })
+}
+
+/// Bytes of the pixels as stored, before any expansion. An interlaced image takes about as many.
+fn stored_bytes(info: &Info<'_>) -> u128 {
+    info.raw_row_length() as u128 * u128::from(info.height)
+}
+
+fn to_usize(length: u32) -> Result<usize, Problem> {
+    usize::try_from(length).map_err(|_| Problem::invalid("the image is larger than any memory"))
+}
+
+fn damaged(error: DecodingError) -> Problem {
+    match error {
+        DecodingError::IoError(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => {
+            Problem::Io(error)
+        }
+        error => Problem::invalid(format!("{error}; not a PNG image, damaged or cut short")),
+    }
+}
+
+pub(super) fn write(
+    path: &Path,
+    dtype: DType,
+    shape: &[usize],
+    bytes: &[u8],
+) -> Result<(), Problem> {
+    let depth = match dtype {
+        DType::U8 => BitDepth::Eight,
+        DType::U16 => BitDepth::Sixteen,
+        _ => {
+            return Err(Problem::invalid(format!(
+                "PNG holds uint8 or uint16, not {dtype}; write to .npy, or convert the array first"
+            )));
+        }
+    };
+    let (height, width, color) = image(shape)?;
+    let swapped;
+    let bytes = if ByteOrder::NATIVE == ByteOrder::Big || dtype.size() == 1 {
+        bytes
+    } else {
+        swapped = to_native(Bytes::Owned(bytes.to_vec()), dtype, ByteOrder::Big)?;
+        &swapped
+    };
+    output::whole(path, |file| {
+        let mut encoder = Encoder::new(BufWriter::new(file), width, height);
+        encoder.set_color(color);
+        encoder.set_depth(depth);
+        encoder.set_compression(Compression::Fast);
+        let mut writer = encoder.write_header().map_err(refused)?;
+        writer.write_image_data(bytes).map_err(refused)?;
+        writer.finish().map_err(refused)
+    })
+}
+
+fn refused(error: EncodingError) -> Problem {
+    match error {
+        EncodingError::IoError(error) => Problem::Io(error),
+        error => Problem::invalid(format!("{error}; write to .npy")),
+    }
+}
+
+fn image(shape: &[usize]) -> Result<(u32, u32, ColorType), Problem> {
+    let (sides, color) = match *shape {
+        [height, width] | [height, width, 1] => ([height, width], ColorType::Grayscale),
+        [height, width, 2] => ([height, width], ColorType::GrayscaleAlpha),
+        [height, width, 3] => ([height, width], ColorType::Rgb),
+        [height, width, 4] => ([height, width], ColorType::Rgba),
+        _ => {
+            return Err(Problem::invalid(format!(
+                "shape {shape:?} is no image: PNG holds (height, width) or (height, width, 1 to 4 \
+                 channels); write to .npy"
+            )));
+        }
+    };
+    match sides.map(|n| i32::try_from(n).ok().filter(|&n| n > 0)) {
+        [Some(height), Some(width)] => Ok((height.unsigned_abs(), width.unsigned_abs(), color)),
+        _ => Err(Problem::invalid(format!(
+            "shape {shape:?}: height and width of a PNG are 1 to {}; write to .npy",
+            i32::MAX
+        ))),
+    }
+}

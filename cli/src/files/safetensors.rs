@@ -1,0 +1,130 @@
+//! One tensor out of a `.safetensors` file. Only its bytes and the header are touched.
+
+use std::fs::File;
+use std::io::Read;
+
+use safetensors::tensor::{Dtype, Metadata, TensorInfo};
+use wgslice::DType;
+
+use super::bytes::{Bytes, file_len};
+use super::error::Problem;
+use super::order::{ByteOrder, to_native};
+use super::{Array, claimed_len};
+
+/// The format's own limit.
+const MAX_HEADER: u64 = 100_000_000;
+
+/// How many names an error lists.
+const LISTED: usize = 10;
+
+pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem> {
+    let (metadata, data_start) = read_header(file)?;
+    let info = choose(&metadata, name)?;
+    let dtype = element_type(info.dtype)?;
+    let shape = info.shape.clone();
+    let len = claimed_len(dtype, &shape)?;
+    // The offset lies within the data, which ends at the file's length: `read_header` has checked.
+    let start = u64::try_from(info.data_offsets.0)
+        .ok()
+        .and_then(|offset| data_start.checked_add(offset))
+        .ok_or_else(damaged)?;
+    let bytes = Bytes::of_file(file, start, len)?;
+    Ok(Array {
+        dtype,
+        shape,
+        bytes: to_native(bytes, dtype, ByteOrder::Little)?,
+    })
+}
+
+fn damaged() -> Problem {
+    Problem::invalid("not a .safetensors file, damaged or cut short; copy or save it again")
+}
+
+/// What the header says, and where in the file the data begins.
+///
+/// The crate checks that the tensors fill the data without gaps and that each is as long as its
+/// shape says. Its own reader of whole files adds offsets unchecked, so the sum is done here.
+fn read_header(file: &mut File) -> Result<(Metadata, u64), Problem> {
+    let mut len = [0; 8];
+    file.read_exact(&mut len).map_err(|_| damaged())?;
+    let len = u64::from_le_bytes(len);
+    if len > MAX_HEADER || len > file_len(file) {
+        return Err(damaged());
+    }
+    let mut text = Vec::new();
+    (&mut *file).take(len).read_to_end(&mut text)?;
+    let metadata: Metadata = serde_json::from_slice(&text)
+        .map_err(|error| Problem::invalid(format!("the header is damaged: {error}")))?;
+    let data_start = 8 + len;
+    let end = u64::try_from(metadata.data_len())
+        .ok()
+        .and_then(|data| data.checked_add(data_start));
+    if end != Some(file_len(file)) {
+        return Err(Problem::invalid(format!(
+            "the header describes {} bytes of data, but {} follow; the file is cut short or \
+             damaged, copy or save it again",
+            metadata.data_len(),
+            file_len(file).saturating_sub(data_start)
+        )));
+    }
+    Ok((metadata, data_start))
+}
+
+fn choose<'a>(metadata: &'a Metadata, name: Option<&str>) -> Result<&'a TensorInfo, Problem> {
+    if let Some(name) = name {
+        return metadata.info(name).ok_or_else(|| {
+            Problem::invalid(format!(
+                "it holds no tensor named \"{name}\"; {}",
+                listing(metadata)
+            ))
+        });
+    }
+    match metadata.offset_keys().as_slice() {
+        [only] => metadata.info(only).ok_or_else(damaged),
+        _ => Err(Problem::invalid(format!(
+            "which tensor? name it after a #, as in x.safetensors#name; {}",
+            listing(metadata)
+        ))),
+    }
+}
+
+fn listing(metadata: &Metadata) -> String {
+    let mut names = metadata.offset_keys();
+    names.sort_unstable();
+    let listed = names
+        .iter()
+        .take(LISTED)
+        .map(|name| format!("\"{}\"", name.escape_debug()))
+        .collect::<Vec<_>>()
+        .join(", ");
+    match names.len() {
+        0 => "the file holds no tensor".to_owned(),
+        n if n > LISTED => format!("it holds {listed} and {} more", n - LISTED),
+        _ => format!("it holds {listed}"),
+    }
+}
+
+fn element_type(dtype: Dtype) -> Result<DType, Problem> {
+    Ok(match dtype {
+        Dtype::BOOL => DType::Bool,
+        Dtype::I8 => DType::I8,
+        Dtype::U8 => DType::U8,
+        Dtype::I16 => DType::I16,
+        Dtype::U16 => DType::U16,
+        Dtype::F16 => DType::F16,
+        Dtype::BF16 => DType::BF16,
+        Dtype::I32 => DType::I32,
+        Dtype::U32 => DType::U32,
+        Dtype::F32 => DType::F32,
+        Dtype::I64 => DType::I64,
+        Dtype::U64 => DType::U64,
+        Dtype::F64 => DType::F64,
+        Dtype::C64 => DType::Complex64,
+        other => {
+            return Err(Problem::invalid(format!(
+                "dtype {other} is not supported; save the tensor as BOOL, I8 to I64, U8 to U64, \
+                 F16 to F64, BF16 or C64, or the same bits as U8"
+            )));
+        }
+    })
+}

@@ -1,0 +1,73 @@
+use std::fs;
+use std::path::Path;
+
+use wgslice::DType;
+
+use super::{assert_says, data, read_at};
+use crate::files::bytes::{Bytes, MAP_FROM};
+use crate::files::error::Problem;
+use crate::files::{output, write};
+
+#[test]
+fn a_failed_write_leaves_everything_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    fs::write(&path, "before").unwrap();
+    let failure = output::whole(&path, |file| {
+        std::io::Write::write_all(file, b"half of it")?;
+        Err(Problem::invalid("stopped"))
+    });
+    assert_eq!(failure.unwrap_err().to_string(), "stopped");
+    assert_eq!(fs::read(&path).unwrap(), b"before");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_folder_that_takes_no_file_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("none/x.npy");
+    let error = write(&path, DType::U8, &[1], &[1]).unwrap_err().to_string();
+    assert_says(&error, &["cannot write", "none/x.npy", "choose a folder"]);
+    let taken = folder.path().join("folder.npy");
+    fs::create_dir(&taken).unwrap();
+    let error = write(&taken, DType::U8, &[1], &[1])
+        .unwrap_err()
+        .to_string();
+    assert_says(&error, &["cannot write", "folder.npy"]);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn permissions_are_those_of_any_new_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+    let (ours, plain) = (folder.path().join("x.npy"), folder.path().join("plain"));
+    write(&ours, DType::U8, &[1], &[1]).unwrap();
+    fs::write(&plain, "").unwrap();
+    assert_eq!(mode(&ours), mode(&plain));
+}
+
+/// On Unix the map keeps the old file. Elsewhere the system may refuse to replace a mapped file.
+#[cfg(unix)]
+#[test]
+fn a_mapped_file_may_be_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.npy");
+    let old: Vec<u8> = (0..=250).cycle().take(MAP_FROM).collect();
+    write(&path, DType::U8, &[MAP_FROM], &old).unwrap();
+    let array = read_at(&path).unwrap();
+    assert!(matches!(array.bytes, Bytes::Mapped(_)));
+    write(&path, DType::U8, &[2], &array.bytes()[5..7]).unwrap();
+    assert_eq!(array.bytes(), old);
+    assert_eq!(read_at(&path).unwrap().bytes(), [5, 6]);
+}
+
+#[test]
+fn a_bare_name_is_written_here() {
+    // Only the refusal is tried, so that the test leaves the working directory alone.
+    let failure = output::whole(Path::new("never.npy"), |_| Err(Problem::invalid("stopped")));
+    assert_eq!(failure.unwrap_err().to_string(), "stopped");
+    assert!(data().is_dir() && !Path::new("never.npy").exists());
+}

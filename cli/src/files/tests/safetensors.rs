@@ -1,0 +1,153 @@
+use wgslice::DType;
+
+use super::{assert_says, fixture, fixture_error, read_content};
+use crate::files::bytes::{Bytes, MAP_FROM};
+
+fn file(header: &str, data: &[u8]) -> Vec<u8> {
+    let mut file = u64::try_from(header.len()).unwrap().to_le_bytes().to_vec();
+    file.extend(header.as_bytes());
+    file.extend(data);
+    file
+}
+
+#[test]
+fn tensors_are_read_by_name() {
+    let weight = fixture("several.safetensors#weight");
+    assert_eq!((weight.dtype(), weight.shape()), (DType::F32, &[2, 3][..]));
+    let expected: Vec<u8> = (0..6u8).flat_map(|i| f32::from(i).to_ne_bytes()).collect();
+    assert_eq!(weight.bytes(), expected);
+
+    let half = fixture("several.safetensors#half#1");
+    assert_eq!((half.dtype(), half.shape()), (DType::BF16, &[2][..]));
+    let expected = [0x3f80u16, 0xc000].map(u16::to_ne_bytes).concat();
+    assert_eq!(half.bytes(), expected);
+
+    let mask = fixture("several.safetensors#mask");
+    assert_eq!((mask.dtype(), mask.bytes()), (DType::Bool, &[1, 0][..]));
+
+    let complex = fixture("complex.safetensors#z");
+    assert_eq!(complex.dtype(), DType::Complex64);
+    assert_eq!(complex.bytes(), [1f32, 2.0].map(f32::to_ne_bytes).concat());
+}
+
+#[test]
+fn every_element_type_has_its_name() {
+    for (name, dtype) in [
+        ("BOOL", DType::Bool),
+        ("I8", DType::I8),
+        ("U8", DType::U8),
+        ("I16", DType::I16),
+        ("U16", DType::U16),
+        ("F16", DType::F16),
+        ("BF16", DType::BF16),
+        ("I32", DType::I32),
+        ("U32", DType::U32),
+        ("F32", DType::F32),
+        ("I64", DType::I64),
+        ("U64", DType::U64),
+        ("F64", DType::F64),
+        ("C64", DType::Complex64),
+    ] {
+        let size = dtype.size();
+        let header =
+            format!(r#"{{"t":{{"dtype":"{name}","shape":[],"data_offsets":[0,{size}]}}}}"#);
+        let array = read_content("x.safetensors", &file(&header, &vec![0; size])).unwrap();
+        assert_eq!((array.dtype(), array.shape()), (dtype, &[][..]));
+    }
+}
+
+#[test]
+fn a_sole_tensor_needs_no_name() {
+    let only = fixture("one.safetensors");
+    assert_eq!((only.dtype(), only.shape()), (DType::U64, &[2][..]));
+    assert_eq!(only.bytes(), [7u64, 8].map(u64::to_ne_bytes).concat());
+}
+
+#[test]
+fn missing_names_list_those_there() {
+    let all = r#"it holds "float8", "half#1", "mask", "weight""#;
+    let error = fixture_error("several.safetensors#wait");
+    assert_says(&error, &[r#"no tensor named "wait""#, all]);
+    assert_says(
+        &fixture_error("several.safetensors#"),
+        &[r#"no tensor named """#, all],
+    );
+    assert_says(
+        &fixture_error("several.safetensors"),
+        &["x.safetensors#name", all],
+    );
+    let error = fixture_error("many.safetensors#x");
+    assert_says(&error, &[r#""t00", "t01""#, r#""t09" and 3 more"#]);
+    let none = read_content("x.safetensors", &file("{}", &[])).unwrap_err();
+    assert_says(&none, &["the file holds no tensor"]);
+}
+
+#[test]
+fn types_without_an_equal_are_refused() {
+    let error = fixture_error("several.safetensors#float8");
+    assert_says(&error, &["dtype F8_E4M3 is not supported", "as U8"]);
+}
+
+#[test]
+fn long_tensors_are_mapped_from_where_they_lie() {
+    let end = 3 + MAP_FROM;
+    let header = format!(
+        r#"{{"a":{{"dtype":"U8","shape":[3],"data_offsets":[0,3]}},
+            "b":{{"dtype":"U8","shape":[{MAP_FROM}],"data_offsets":[3,{end}]}}}}"#
+    );
+    let data: Vec<u8> = (0..=250).cycle().take(end).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x.safetensors");
+    std::fs::write(&path, file(&header, &data)).unwrap();
+    let array = crate::files::read(&format!("{}#b", path.display())).unwrap();
+    assert!(matches!(array.bytes, Bytes::Mapped(_)));
+    assert_eq!(array.bytes(), &data[3..]);
+}
+
+#[test]
+fn damaged_files_are_refused() {
+    let tensor = |shape: &str, from: u64, to: u64| {
+        format!(r#"{{"dtype":"U8","shape":[{shape}],"data_offsets":[{from},{to}]}}"#)
+    };
+    // Offsets that sum up to just below 2^64, and would wrap when the header's length is added.
+    let part = (1u64 << 61) - 1;
+    let wrapping: Vec<String> = (0..8u64)
+        .map(|i| {
+            format!(
+                "\"{i}\":{}",
+                tensor(&part.to_string(), i * part, (i + 1) * part)
+            )
+        })
+        .collect();
+    for (header, data) in [
+        ("", &[][..]),
+        ("{", &[]),
+        ("[1]", &[]),
+        (&format!(r#"{{"t":{}}}"#, tensor("4", 0, 4)), &[1, 2, 3]),
+        (
+            &format!(r#"{{"t":{}}}"#, tensor("4", 0, 4)),
+            &[1, 2, 3, 4, 5],
+        ),
+        (&format!(r#"{{"t":{}}}"#, tensor("4", 0, 3)), &[1, 2, 3]),
+        (
+            &format!(r#"{{"t":{}}}"#, tensor("4", 1, 5)),
+            &[1, 2, 3, 4, 5],
+        ),
+        (
+            &format!(r#"{{"t":{}}}"#, tensor("18446744073709551615,2", 0, 4)),
+            &[1, 2, 3, 4],
+        ),
+        (&format!("{{{}}}", wrapping.join(",")), &[]),
+    ] {
+        let error = read_content("x.safetensors", &file(header, data)).unwrap_err();
+        assert_says(&error, &["cannot read"]);
+        assert!(
+            error.contains("damaged") || error.contains("cut short"),
+            "{error}"
+        );
+    }
+    for content in [&[][..], &[1, 0, 0], &[255; 8], &[255; 100]] {
+        let error = read_content("x.safetensors", content).unwrap_err();
+        assert_says(&error, &["not a .safetensors file"]);
+    }
+}

@@ -1,0 +1,195 @@
+//! `wgslice info`: what there is to work on, and what would be used.
+//!
+//! The device is opened as a run would open it, so that what is said is what would happen.
+
+use crate::{
+    args::{DeviceChoice, Global},
+    device,
+    failure::Failure,
+    print,
+};
+use clap::ValueEnum;
+use serde::Serialize;
+use std::{num::NonZero, process::ExitCode, thread};
+
+#[derive(Debug, Serialize)]
+struct Info {
+    adapters: Vec<Adapter>,
+    cpu: Cpu,
+    /// What was asked for.
+    asked: String,
+    /// What a run would use, and why. None where it would fail.
+    device: Option<String>,
+    reason: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Cpu {
+    threads: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Adapter {
+    name: String,
+    kind: &'static str,
+    api: &'static str,
+    driver: String,
+    limits: Limits,
+    immediates: bool,
+    fits: bool,
+    /// Why it is not used.
+    refused: Option<&'static str>,
+}
+
+/// The limits that decide what fits, as wgpu spells them.
+#[derive(Debug, Serialize)]
+struct Limits {
+    max_buffer_size: u64,
+    max_storage_buffer_binding_size: u64,
+    min_storage_buffer_offset_alignment: u32,
+    max_compute_workgroups_per_dimension: u32,
+}
+
+pub(crate) fn run(global: &Global) -> Result<ExitCode, Failure> {
+    let choice = device::choice(global, DeviceChoice::Auto)?;
+    let adapters = adapters(global, choice)?;
+    let backend = device::open(global);
+    let (device, reason) = match &backend {
+        Ok(backend) => (Some(backend.to_string()), backend.reason().to_owned()),
+        Err(failure) => (None, failure.to_string()),
+    };
+    let info = Info {
+        adapters,
+        cpu: Cpu {
+            threads: thread::available_parallelism().map_or(1, NonZero::get),
+        },
+        asked: choice
+            .to_possible_value()
+            .map_or_else(String::new, |value| value.get_name().to_owned()),
+        device,
+        reason,
+    };
+    if global.json {
+        print::json(&info)?;
+    } else {
+        info.print();
+    }
+    backend.map(|_| ExitCode::SUCCESS)
+}
+
+impl Info {
+    fn print(&self) {
+        for adapter in &self.adapters {
+            adapter.print();
+        }
+        if self.adapters.is_empty() {
+            print::line("No adapter");
+        }
+        print::line("CPU");
+        row("threads", self.cpu.threads);
+        let Self { asked, reason, .. } = self;
+        match &self.device {
+            Some(device) => {
+                print::line(format_args!("With --device {asked}: {device}"));
+                print::line(format_args!("  because {reason}"));
+            }
+            // Why is what the command fails with.
+            None => print::line(format_args!("With --device {asked}: nothing")),
+        }
+    }
+}
+
+impl Adapter {
+    fn print(&self) {
+        let Self {
+            name,
+            kind,
+            api,
+            driver,
+            limits,
+            ..
+        } = self;
+        print::line(name);
+        row("kind", kind);
+        row("API", api);
+        row("driver", driver);
+        row("max_buffer_size", limits.max_buffer_size);
+        row(
+            "max_storage_buffer_binding_size",
+            limits.max_storage_buffer_binding_size,
+        );
+        row(
+            "min_storage_buffer_offset_alignment",
+            limits.min_storage_buffer_offset_alignment,
+        );
+        row(
+            "max_compute_workgroups_per_dimension",
+            limits.max_compute_workgroups_per_dimension,
+        );
+        row("immediates", if self.immediates { "yes" } else { "no" });
+        match self.refused {
+            None => row("fits", "yes"),
+            Some(why) => row("fits", format_args!("no: {why}")),
+        }
+    }
+}
+
+fn row(name: &str, value: impl std::fmt::Display) {
+    print::line(format_args!("  {name:<38}{value}"));
+}
+
+#[cfg(feature = "gpu")]
+fn adapters(global: &Global, choice: DeviceChoice) -> Result<Vec<Adapter>, Failure> {
+    use wgslice::gpu::{AdapterOptions, Software};
+
+    let options = AdapterOptions {
+        software: match choice {
+            DeviceChoice::Auto => Software::Refuse,
+            _ => Software::Allow,
+        },
+        ..device::options(global)
+    };
+    let adapters = device::adapters(&options)?;
+    Ok(adapters.iter().map(Adapter::from).collect())
+}
+
+#[cfg(not(feature = "gpu"))]
+fn adapters(_: &Global, _: DeviceChoice) -> Result<Vec<Adapter>, Failure> {
+    Ok(Vec::new())
+}
+
+#[cfg(feature = "gpu")]
+impl From<&wgslice::gpu::Candidate> for Adapter {
+    fn from(candidate: &wgslice::gpu::Candidate) -> Self {
+        use wgpu::DeviceType;
+
+        let limits = candidate.adapter.limits();
+        let info = &candidate.info;
+        Self {
+            name: info.name.clone(),
+            kind: match info.device_type {
+                DeviceType::DiscreteGpu => "discrete GPU",
+                DeviceType::IntegratedGpu => "integrated GPU",
+                DeviceType::VirtualGpu => "virtual GPU",
+                DeviceType::Cpu => "software",
+                DeviceType::Other => "unknown",
+            },
+            api: info.backend.to_str(),
+            driver: format!("{} {}", info.driver, info.driver_info)
+                .trim()
+                .to_owned(),
+            limits: Limits {
+                max_buffer_size: limits.max_buffer_size,
+                max_storage_buffer_binding_size: limits.max_storage_buffer_binding_size,
+                min_storage_buffer_offset_alignment: limits.min_storage_buffer_offset_alignment,
+                max_compute_workgroups_per_dimension: limits.max_compute_workgroups_per_dimension,
+            },
+            immediates: candidate
+                .adapter
+                .features()
+                .contains(wgpu::Features::IMMEDIATES),
+            fits: candidate.fits(),
+            refused: candidate.refused,
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Values as elements of any width: two's complement, little endian, as wide as asked for. The
+//! library moves them without looking.
+
+use wgslice::DType;
+
+/// One element type for each width.
+pub(crate) const WIDTHS: [DType; 5] = [
+    DType::I8,
+    DType::I16,
+    DType::I32,
+    DType::I64,
+    DType::Complex128,
+];
+
+/// The bytes of `values`, or None where one does not fit.
+pub(crate) fn encode(values: &[i64], dtype: DType) -> Option<Vec<u8>> {
+    let width = dtype.size();
+    let mut bytes = Vec::with_capacity(values.len() * width);
+    for &value in values {
+        let element = &i128::from(value).to_le_bytes()[..width];
+        if decode_one(element) != i128::from(value) {
+            return None;
+        }
+        bytes.extend_from_slice(element);
+    }
+    Some(bytes)
+}
+
+/// The values of `bytes`.
+pub(crate) fn decode(bytes: &[u8], dtype: DType) -> Vec<i128> {
+    bytes.chunks_exact(dtype.size()).map(decode_one).collect()
+}
+
+fn decode_one(element: &[u8]) -> i128 {
+    let negative = element.last().is_some_and(|&byte| byte >= 0x80);
+    let mut bytes = [if negative { 0xff } else { 0 }; 16];
+    bytes[..element.len()].copy_from_slice(element);
+    i128::from_le_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_survive_every_width_that_holds_them() {
+        for (value, narrowest) in [
+            (-128, 1),
+            (128, 2),
+            (-40_000, 4),
+            (1 << 31, 8),
+            (i64::MIN, 8),
+        ] {
+            for dtype in WIDTHS {
+                let back = encode(&[value, 0], dtype).map(|bytes| decode(&bytes, dtype));
+                let fits = dtype.size() >= narrowest;
+                assert_eq!(
+                    back,
+                    fits.then(|| vec![value.into(), 0]),
+                    "{value} as {dtype}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Whether what came out is what must come out.
+
+use super::{
+    case::{Case, Expectation, Tensor},
+    operation::{Operation, Outcome, Variant},
+};
+use wgslice::{Backend, Error, GatherError, OutOfRange, SpecError};
+
+/// The first way in which a case came out wrong.
+#[derive(Debug, serde::Serialize)]
+pub(crate) struct Difference {
+    /// How it was run.
+    pub(crate) variant: String,
+    pub(crate) problem: String,
+}
+
+/// Limits of TensorFlow that do not exist here.
+const LIFTED: [&str; 2] = ["index_depth_unsupported", "rank_unsupported"];
+
+/// Runs a case on a device in every way, until one comes out wrong.
+pub(crate) fn check(
+    case: &Case,
+    operation: &Operation,
+    device: &Backend,
+) -> Result<(), Difference> {
+    for variant in operation.variants() {
+        let found = operation.run(device, &variant);
+        let judged = match &case.expected {
+            Expectation::Error { kind, .. } if LIFTED.contains(&kind.as_str()) => {
+                lifted(operation, device, &variant, found)
+            }
+            expected => judge(expected, &variant, found),
+        };
+        judged.map_err(|problem| Difference {
+            variant: variant.to_string(),
+            problem,
+        })?;
+    }
+    Ok(())
+}
+
+fn judge(
+    expected: &Expectation,
+    variant: &Variant,
+    found: Result<Outcome, Error>,
+) -> Result<(), String> {
+    let zeros = matches!(variant.gather, Some((_, OutOfRange::Zero)));
+    match (expected, found) {
+        (Expectation::Success(tensor), Ok(found)) => {
+            same(tensor, &found)?;
+            match found.bad {
+                0 => Ok(()),
+                bad => Err(format!(
+                    "{bad} tuples are reported out of range, but none is"
+                )),
+            }
+        }
+        (
+            Expectation::Error {
+                zero_fill: Some(zero_fill),
+                ..
+            },
+            Ok(found),
+        ) if zeros => {
+            same(zero_fill, &found)?;
+            match found.bad {
+                0 => Err("no tuple is reported out of range, but some are".into()),
+                _ => Ok(()),
+            }
+        }
+        (Expectation::Success(tensor), Err(error)) => {
+            let (shape, kind) = (&tensor.shape, kind(&error));
+            Err(format!(
+                "expected a result of shape {shape:?}, got the error {kind}: {error}"
+            ))
+        }
+        (
+            Expectation::Error {
+                zero_fill: Some(_), ..
+            },
+            Err(error),
+        ) if zeros => {
+            let kind = kind(&error);
+            Err(format!(
+                "expected the zero-filled result, got the error {kind}: {error}"
+            ))
+        }
+        (
+            Expectation::Error {
+                kind: expected,
+                message,
+                ..
+            },
+            Ok(found),
+        ) => {
+            let shape = found.shape;
+            Err(format!(
+                "expected the error {expected} ({message}), got a result of shape {shape:?}"
+            ))
+        }
+        (Expectation::Error { kind: expected, .. }, Err(error)) => match kind(&error) {
+            kind if kind == expected => Ok(()),
+            kind => Err(format!(
+                "expected the error {expected}, got {kind}: {error}"
+            )),
+        },
+    }
+}
+
+/// A case that only TensorFlow cannot do: the CPU must, and a device must either give the same or
+/// name the limit that stops it.
+fn lifted(
+    operation: &Operation,
+    device: &Backend,
+    variant: &Variant,
+    found: Result<Outcome, Error>,
+) -> Result<(), String> {
+    let cpu = operation.run(&Backend::cpu(), variant);
+    match (cpu, found) {
+        (Ok(cpu), Ok(found)) if cpu.shape == found.shape => {
+            same_values(&cpu.shape, &cpu.values, &found.values)
+        }
+        (Ok(cpu), Ok(found)) => Err(other_shape(&cpu.shape, &found.shape)),
+        (Ok(_), Err(Error::DeviceLimit { .. })) if !device.is_cpu() => Ok(()),
+        (Ok(cpu), Err(error)) => {
+            let (shape, kind) = (cpu.shape, kind(&error));
+            Err(format!(
+                "expected a result of shape {shape:?}, got the error {kind}: {error}"
+            ))
+        }
+        (Err(error), _) => {
+            let kind = kind(&error);
+            Err(format!(
+                "expected a result from the CPU, got the error {kind}: {error}"
+            ))
+        }
+    }
+}
+
+fn same(expected: &Tensor, found: &Outcome) -> Result<(), String> {
+    if expected.shape != found.shape {
+        return Err(other_shape(&expected.shape, &found.shape));
+    }
+    let values: Vec<i128> = expected.data.iter().copied().map(i128::from).collect();
+    same_values(&expected.shape, &values, &found.values)
+}
+
+fn other_shape(expected: &[usize], found: &[usize]) -> String {
+    format!("expected the shape {expected:?}, got {found:?}")
+}
+
+fn same_values(shape: &[usize], expected: &[i128], found: &[i128]) -> Result<(), String> {
+    if expected.len() != found.len() {
+        let (expected, found) = (expected.len(), found.len());
+        return Err(format!("expected {expected} elements, got {found}"));
+    }
+    match expected
+        .iter()
+        .zip(found)
+        .position(|(expected, found)| expected != found)
+    {
+        None => Ok(()),
+        Some(at) => {
+            let (expected, found) = (expected[at], found[at]);
+            let element = coordinates(at, shape);
+            Err(format!(
+                "element {element:?}: expected {expected}, got {found}"
+            ))
+        }
+    }
+}
+
+fn coordinates(mut at: usize, shape: &[usize]) -> Vec<usize> {
+    let mut coordinates = vec![0; shape.len()];
+    for (coordinate, &size) in coordinates.iter_mut().zip(shape).rev() {
+        *coordinate = at % size.max(1);
+        at /= size.max(1);
+    }
+    coordinates
+}
+
+/// The tag that vector files use for an error.
+fn kind(error: &Error) -> &'static str {
+    match error {
+        Error::Spec(error) => match error {
+            SpecError::Vectors { .. } => "spec_vectors",
+            SpecError::MultipleEllipses => "multiple_ellipses",
+            SpecError::ScalarInput => "scalar_input",
+            SpecError::TooManySpecs { .. } => "too_many_specs",
+            SpecError::StrideZero { .. } => "stride_zero",
+            SpecError::ShrinkStride { .. } => "shrink_stride",
+            SpecError::ShrinkOutOfRange { .. } => "shrink_out_of_range",
+            SpecError::Mask { .. } => "mask",
+            _ => "spec",
+        },
+        Error::Gather(error) => match error {
+            GatherError::ParamsRank => "params_rank",
+            GatherError::IndicesRank => "indices_rank",
+            GatherError::IndexDepth { .. } => "index_depth",
+            GatherError::EmptyParams { .. } => "empty_params",
+            GatherError::BatchShape { .. } => "batch_shape",
+            GatherError::BatchDims { .. } => "batch_dims",
+            GatherError::OutOfRange { .. } => "out_of_range",
+            _ => "gather",
+        },
+        Error::DeviceLimit { .. } => "device_limit",
+        Error::Device { .. } => "device",
+        _ => "other",
+    }
+}

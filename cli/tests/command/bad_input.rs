@@ -1,0 +1,215 @@
+//! Bad input is refused with exit code 2, a message that names it, and no output file.
+
+use crate::support::{Folder, bytes, npy, safetensors, wgslice};
+use std::fs;
+
+const PHOTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/astronaut.png");
+
+/// Runs a command that must be refused, naming all of `named`, and leave the folder as it was.
+fn refused(folder: &Folder, args: &[&str], named: &[&str]) {
+    let before = folder.names();
+    let output = folder.path("out.npy");
+    let ran = wgslice(&[args, &["-o", &output, "--device", "cpu"]].concat());
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.starts_with("error: "), "{ran:?}");
+    assert_eq!(ran.stdout, "", "{ran:?}");
+    for name in named {
+        assert!(ran.stderr.contains(name), "{name:?} in {}", ran.stderr);
+    }
+    assert_eq!(folder.names(), before);
+}
+
+#[test]
+fn files_that_are_not_what_they_say() {
+    let folder = Folder::new();
+    let whole = npy("<i4", &[2, 3], &[0; 24]);
+    let photo = fs::read(PHOTO).expect("the photo");
+    let model = safetensors("x", "F32", &[2], &[0; 8]);
+    let mut damaged = photo.clone();
+    damaged[photo.len() / 2] ^= 0xff;
+    let rows: [(&str, Vec<u8>, &str); 11] = [
+        ("short.npy", whole[..whole.len() - 1].into(), ""),
+        ("header.npy", whole[..40].into(), ""),
+        ("magic.npy", [b"NUMPX", &whole[5..]].concat(), ""),
+        ("object.npy", npy("|O", &[2], &[0; 16]), "O"),
+        ("text.npy", npy("<U3", &[2], &[0; 24]), "<U3"),
+        (
+            "huge.npy",
+            npy("<i4", &[1 << 40, 1 << 40], &[]),
+            "1099511627776",
+        ),
+        ("short.png", photo[..photo.len() / 2].into(), ""),
+        ("damaged.png", damaged, ""),
+        ("short.safetensors#x", model[..model.len() - 1].into(), ""),
+        (
+            "header.safetensors#x",
+            [&[0xff; 8], &model[8..]].concat(),
+            "",
+        ),
+        ("empty.npy", Vec::new(), ""),
+    ];
+    for (name, content, named) in rows {
+        let file = name.split('#').next().expect("a name");
+        folder.write(file, content);
+        refused(&folder, &["slice", &folder.path(name), "0"], &[file, named]);
+    }
+}
+
+#[test]
+fn files_that_are_not_there() {
+    let folder = Folder::new();
+    folder.write("model.safetensors", safetensors("x", "F32", &[2], &[0; 8]));
+    refused(
+        &folder,
+        &["slice", &folder.path("absent.npy"), "0"],
+        &["absent.npy"],
+    );
+    let absent = folder.path("model.safetensors#wte");
+    refused(
+        &folder,
+        &["slice", &absent, "0"],
+        &["model.safetensors", "wte"],
+    );
+    folder.write("table.csv", "1,2");
+    refused(
+        &folder,
+        &["slice", &folder.path("table.csv"), "0"],
+        &["table.csv", ".npy"],
+    );
+}
+
+#[test]
+fn specs_that_do_not_fit() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[2, 3]);
+    let rows: [(&str, &[&str]); 7] = [
+        ("1, x", &["'x'", "\n  1, x\n     ^"]),
+        ("[0", &["not closed", "\n  [0\n  ^"]),
+        ("0, 0, 0", &["in.npy [2,3]", "3 dimensions", "only 2"]),
+        ("::0", &["in.npy", "strides[0] is 0"]),
+        ("..., ...", &["more than one ellipsis"]),
+        ("0, 3", &["in.npy", "index 3 of dimension 1"]),
+        ("99999999999999999999", &["64"]),
+    ];
+    for (spec, named) in rows {
+        refused(&folder, &["slice", &input, spec], named);
+    }
+}
+
+#[test]
+fn vectors_and_masks_that_do_not_fit() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[2, 3]);
+    let rows: [(&[&str], &[&str]); 9] = [
+        (&["--begin", "0", "--end", "1,2"], &["lengths 1, 2 and 1"]),
+        (
+            &["--begin", "0", "--end", "1", "--strides", "1,1"],
+            &["lengths 1, 1 and 2"],
+        ),
+        (
+            &["--begin", "0", "--end", "1", "--strides", "0"],
+            &["strides[0] is 0"],
+        ),
+        (
+            &["--begin", "0", "--end", "1", "--end-mask", "4294967296"],
+            &["end_mask is 4294967296"],
+        ),
+        (
+            &["--begin", "0,0", "--end", "1,1", "--ellipsis-mask", "3"],
+            &["more than one ellipsis"],
+        ),
+        (&["--begin", "0,a", "--end", "1,1"], &["--begin", "\"a\""]),
+        (&["--begin", "0"], &["--end"]),
+        (&["0", "--begin", "0", "--end", "1"], &["SPEC", "--begin"]),
+        (&[], &["SPEC"]),
+    ];
+    for (options, named) in rows {
+        refused(&folder, &[&["slice", &input], options].concat(), named);
+    }
+}
+
+#[test]
+fn params_and_indices_that_do_not_fit() {
+    let folder = Folder::new();
+    let params = folder.arange("params.npy", &[2, 3]);
+    let scalar = folder.arange("scalar.npy", &[]);
+    let zeros = |name: &str, shape: &[usize]| {
+        let count = shape.iter().product();
+        folder.npy(name, "<i4", shape, &bytes(&vec![0; count]))
+    };
+    let floats = folder.npy("floats.npy", "<f4", &[1, 1], &[0; 4]);
+    let beyond = folder.npy("beyond.npy", "<u8", &[1, 1], &[0xff; 8]);
+    let deep = zeros("deep.npy", &[1, 3]);
+    let three = zeros("three.npy", &[3, 1]);
+    let one = zeros("one.npy", &[1]);
+    let rows: [(&[&str], &[&str]); 8] = [
+        (&[&params, &floats], &["floats.npy", "float32"]),
+        (&[&params, &beyond], &["beyond.npy", "18446744073709551615"]),
+        (
+            &[&params, &deep],
+            &["deep.npy [1,3]", "tuples of 3", "2 dimensions"],
+        ),
+        (
+            &[&params, &three, "--batch-dims", "1"],
+            &["params.npy [2,3]", "[3,1]", "differ"],
+        ),
+        (
+            &[&params, &three, "--batch-dims", "2"],
+            &["batch_dims is 2"],
+        ),
+        (&[&scalar, &one], &["scalar.npy", "params is a scalar"]),
+        (&[&params, &scalar], &["scalar.npy", "indices is a scalar"]),
+        (
+            &[&params, &one, "--batch-dims", "-1"],
+            &["--batch-dims", "-1"],
+        ),
+    ];
+    for (args, named) in rows {
+        refused(&folder, &[&["gather-nd"], args].concat(), named);
+    }
+}
+
+#[test]
+fn gathers_whose_result_could_not_be_addressed() {
+    let folder = Folder::new();
+    // No element, but dimensions whose product a result would have to hold.
+    let params = folder.npy("params.npy", "<i4", &[0, 1 << 40], &[]);
+    let indices = folder.npy("indices.npy", "<i4", &[1 << 40, 0], &[]);
+    refused(
+        &folder,
+        &["gather-nd", &params, &indices],
+        &["1099511627776"],
+    );
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let folder = Folder::new();
+    let input = folder.npy("in.npy", "<f4", &[2, 3], &[0; 24]);
+    let rows = [
+        ("absent/out.npy", "absent"),
+        ("out.tiff", "out.tiff"),
+        ("out", "out"),
+        // Floats are no picture.
+        ("out.png", "float32"),
+    ];
+    for (output, named) in rows {
+        let ran = wgslice(&["slice", &input, ":", "-o", &folder.path(output)]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(
+            ran.stderr.starts_with("error: ") && ran.stderr.contains(named),
+            "{ran:?}"
+        );
+        assert_eq!(folder.names(), ["in.npy"]);
+    }
+}
+
+#[test]
+fn a_failure_leaves_the_output_of_an_earlier_run_alone() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[2, 3]);
+    let output = folder.write("out.npy", "from before");
+    let ran = wgslice(&["slice", &input, "7", "-o", &output]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert_eq!(fs::read(output).expect("it is still there"), b"from before");
+}

@@ -1,0 +1,147 @@
+//! Which device is used, and that it is said.
+
+use crate::support::{Folder, command, devices, wgslice};
+
+#[test]
+fn auto_says_which_device_and_why() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[2]);
+    let run = wgslice(&[
+        "slice",
+        &input,
+        "0",
+        "-o",
+        &folder.path("out.npy"),
+        "--json",
+    ])
+    .ok()
+    .json();
+    let info = wgslice(&["info", "--json"]).ok().json();
+    assert_eq!(run["device"], info["device"]);
+    assert_eq!(run["reason"], info["reason"]);
+    // A software adapter is never taken unasked.
+    assert!(
+        !run["device"]
+            .as_str()
+            .expect("a device")
+            .contains("software"),
+        "{run}"
+    );
+}
+
+#[test]
+fn a_named_adapter_is_used_even_if_it_is_software() {
+    if devices() == ["cpu"] {
+        return;
+    }
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[2]);
+    let info = wgslice(&["info", "--json", "--device", "gpu"]).ok().json();
+    let adapters = info["adapters"].as_array().expect("adapters");
+    for adapter in adapters.iter().filter(|adapter| adapter["fits"] == true) {
+        let [name, api] = ["name", "api"].map(|key| adapter[key].as_str().expect("a string"));
+        let output = folder.path("out.npy");
+        let args = [
+            "slice",
+            &input,
+            "0",
+            "-o",
+            &output,
+            "--json",
+            "--backend",
+            api,
+        ];
+        let run = wgslice(&[&args[..], &["--adapter", &name.to_uppercase()]].concat())
+            .ok()
+            .json();
+        let device = run["device"].as_str().expect("a device");
+        assert!(device.starts_with(name), "{device} for {name}");
+        assert!(
+            device.to_lowercase().contains(api),
+            "{device} through {api}"
+        );
+    }
+}
+
+#[test]
+fn info_lists_limits_and_the_cpu() {
+    let ran = wgslice(&["info"]).ok();
+    assert!(ran.stdout.lines().any(|line| line == "CPU"), "{ran:?}");
+    assert!(ran.stdout.contains("threads"), "{ran:?}");
+    assert!(
+        ran.stdout
+            .lines()
+            .any(|line| line.starts_with("With --device auto: ")),
+        "{ran:?}"
+    );
+    let info = wgslice(&["info", "--json"]).ok().json();
+    for adapter in info["adapters"].as_array().expect("adapters") {
+        let name = adapter["name"].as_str().expect("a name");
+        assert!(ran.stdout.contains(name), "{name} in {ran:?}");
+        assert!(
+            adapter["limits"]["max_buffer_size"].as_u64() > Some(0),
+            "{adapter}"
+        );
+        assert_eq!(
+            adapter["fits"] == true,
+            adapter["refused"].is_null(),
+            "{adapter}"
+        );
+    }
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn an_adapter_that_is_not_there_is_a_device_problem() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[2]);
+    let output = folder.path("out.npy");
+    let name = "no adapter has this name";
+    let ran = wgslice(&["slice", &input, "0", "-o", &output, "--adapter", name]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(ran.stderr.contains(name), "{ran:?}");
+    assert_eq!(folder.names(), ["in.npy"]);
+    let ran = wgslice(&["info", "--adapter", name]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(
+        ran.stdout
+            .lines()
+            .any(|line| line == "With --device gpu: nothing"),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn options_that_contradict_each_other_are_refused() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[2]);
+    let output = folder.path("out.npy");
+    let rows: [(&[&str], &str); 4] = [
+        (&["--device", "cpu", "--adapter", "x"], "--adapter"),
+        (&["--device", "cpu", "--backend", "vulkan"], "--backend"),
+        (&["--device", "all"], "--device all"),
+        (&["--backend", "vulcan"], "vulkan, metal, dx12, gl"),
+    ];
+    for (options, named) in rows {
+        let ran = wgslice(&[&["slice", &input, "0", "-o", &output], options].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains(named), "{named} in {ran:?}");
+        assert_eq!(folder.names(), ["in.npy"]);
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_reason_to_panic() {
+    let mut child = command(&["info"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && !stderr.contains("panicked"),
+        "{stderr}"
+    );
+}

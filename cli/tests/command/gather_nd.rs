@@ -1,0 +1,120 @@
+//! `wgslice gather-nd`: rows, batches, and tuples that are out of range.
+
+use crate::support::{Folder, bytes, devices, read_i32, wgslice};
+use serde_json::json;
+
+#[test]
+fn rows_are_gathered_by_every_integer_type() {
+    let folder = Folder::new();
+    let params = folder.arange("params.npy", &[3, 2]);
+    let output = folder.path("out.npy");
+    for (descr, width) in [("|u1", 1), ("<i2", 2), ("<i4", 4), ("<i8", 8), ("<u8", 8)] {
+        let index = |value: u64| value.to_le_bytes()[..width].to_vec();
+        let tuples = [index(2), index(0), index(2)].concat();
+        let indices = folder.npy("indices.npy", descr, &[3, 1], &tuples);
+        for device in devices() {
+            let ran = wgslice(&[
+                "gather-nd",
+                &params,
+                &indices,
+                "-o",
+                &output,
+                "--device",
+                device,
+            ]);
+            let ran = ran.ok();
+            assert_eq!(
+                read_i32(&output),
+                (vec![3, 2], vec![4, 5, 0, 1, 4, 5]),
+                "{descr}"
+            );
+            assert!(
+                ran.stdout.starts_with("[3,2], [3,1] -> [3,2] int32 on "),
+                "{ran:?}"
+            );
+            assert!(!ran.stderr.contains("warning"), "{ran:?}");
+        }
+    }
+}
+
+#[test]
+fn batches_are_gathered_one_to_one() {
+    let folder = Folder::new();
+    let params = folder.arange("params.npy", &[2, 3]);
+    let indices = folder.npy("indices.npy", "<i4", &[2, 1], &bytes(&[2, 0]));
+    let output = folder.path("out.npy");
+    for device in devices() {
+        let args = [
+            "gather-nd",
+            &params,
+            &indices,
+            "-o",
+            &output,
+            "--batch-dims",
+            "1",
+        ];
+        wgslice(&[&args[..], &["--device", device]].concat()).ok();
+        assert_eq!(read_i32(&output), (vec![2], vec![2, 3]), "{device}");
+    }
+}
+
+#[test]
+fn rows_out_of_range_become_zeros_with_a_warning() {
+    let folder = Folder::new();
+    let params = folder.arange("params.npy", &[2, 3]);
+    let indices = folder.npy(
+        "indices.npy",
+        "<i4",
+        &[2, 2, 2],
+        &bytes(&[1, 0, 1, 3, 0, 2, -1, 0]),
+    );
+    let output = folder.path("out.npy");
+    for device in devices() {
+        let args = [
+            "gather-nd",
+            &params,
+            &indices,
+            "-o",
+            &output,
+            "--device",
+            device,
+            "--json",
+        ];
+        let ran = wgslice(&args).ok();
+        assert_eq!(
+            read_i32(&output),
+            (vec![2, 2], vec![3, 0, 2, 0]),
+            "{device}"
+        );
+        let warning = "warning: 2 of 4 index tuples are out of range and became zeros, \
+                       the first at indices[0,1] = [1, 3] of params [2,3]";
+        assert!(ran.stderr.lines().any(|line| line == warning), "{ran:?}");
+        let first = json!({"row": 1, "position": [0, 1], "index": [1, 3]});
+        let expected = json!({"rows": 4, "bad": 2, "first": first});
+        assert_eq!(ran.json()["out_of_range"], expected, "{device}");
+    }
+}
+
+#[test]
+fn rows_out_of_range_are_an_error_on_demand() {
+    let folder = Folder::new();
+    let params = folder.arange("params.npy", &[2, 3]);
+    let indices = folder.npy("indices.npy", "<i4", &[1, 2], &bytes(&[0, 3]));
+    let output = folder.path("out.npy");
+    for device in devices() {
+        let args = [
+            "gather-nd",
+            &params,
+            &indices,
+            "-o",
+            &output,
+            "--device",
+            device,
+        ];
+        let ran = wgslice(&[&args[..], &["--out-of-range", "error"]].concat());
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(ran.stderr.contains("indices[0] = [0, 3]"), "{ran:?}");
+        assert!(ran.stderr.contains("--out-of-range zero"), "{ran:?}");
+        assert_eq!(folder.names(), ["indices.npy", "params.npy"], "{device}");
+    }
+}

@@ -1,0 +1,29 @@
+//! `--help` explains every command with examples, and fits a terminal.
+
+use crate::support::wgslice;
+
+#[test]
+fn every_command_has_examples() {
+    for command in ["slice", "gather-nd", "info", "verify"] {
+        let help = wgslice(&[command, "--help"]).ok().stdout;
+        let examples = help.split("Examples:").nth(1).expect(command);
+        let count = examples.matches(&format!("wgslice {command}")).count();
+        assert!((2..=4).contains(&count), "{command}: {count} examples");
+        let widest = help.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(100), "{command}: {widest:?} columns");
+    }
+}
+
+#[test]
+fn exit_codes_are_documented() {
+    let help = wgslice(&["--help"]).ok().stdout;
+    for code in [
+        "0  done",
+        "1  verify",
+        "2  bad usage or bad input",
+        "3  no such device",
+    ] {
+        assert!(help.contains(code), "{code} in {help}");
+    }
+    assert!(wgslice(&["--version"]).ok().stdout.starts_with("wgslice "));
+}

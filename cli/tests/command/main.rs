@@ -1,0 +1,9 @@
+//! The built command, as a user runs it.
+
+mod bad_input;
+mod devices;
+mod gather_nd;
+mod help;
+mod slice;
+mod support;
+mod verify;

@@ -1,0 +1,184 @@
+//! Running the command, and the files that it reads and writes.
+
+use std::{
+    env, fs,
+    io::Write,
+    path::PathBuf,
+    process::{Command, Output},
+    sync::{
+        LazyLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+/// What a run left behind.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        let ran = Self {
+            code: output.status.code(),
+            stdout: String::from_utf8(output.stdout).expect("UTF-8 on stdout"),
+            stderr: String::from_utf8(output.stderr).expect("UTF-8 on stderr"),
+        };
+        assert!(!ran.stderr.contains("panicked"), "{ran:?}");
+        ran
+    }
+}
+
+impl Ran {
+    /// The run must have succeeded.
+    pub(crate) fn ok(self) -> Self {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self
+    }
+
+    /// Standard output as JSON.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).expect("one JSON value on stdout")
+    }
+}
+
+pub(crate) fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wgslice"));
+    command.args(args);
+    command
+}
+
+pub(crate) fn wgslice(args: &[&str]) -> Ran {
+    command(args).output().expect("the command starts").into()
+}
+
+/// The devices to test: the CPU, and a GPU where there is an adapter or one is demanded.
+pub(crate) fn devices() -> &'static [&'static str] {
+    static GPU: LazyLock<bool> = LazyLock::new(|| {
+        let info = wgslice(&["info", "--device", "gpu"]);
+        if info.code == Some(0) {
+            return true;
+        }
+        let demanded = env::var("WGSLICE_REQUIRE_GPU").is_ok_and(|value| value == "1");
+        assert!(!demanded, "WGSLICE_REQUIRE_GPU=1, but: {}", info.stderr);
+        // Written past the capture of the test runner, which would hide it.
+        let _ = writeln!(std::io::stderr(), "no adapter: the GPU is not tested");
+        false
+    });
+    if *GPU { &["cpu", "gpu"] } else { &["cpu"] }
+}
+
+/// A folder for a test, removed at its end.
+#[derive(Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("command-{}-{count}", std::process::id());
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(&path).expect("a folder for the test");
+        Self(path)
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        self.0.join(name).to_str().expect("a UTF-8 path").to_owned()
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        let path = self.path(name);
+        fs::write(&path, bytes).expect("the file is written");
+        path
+    }
+
+    /// An array as .npy, version 1.
+    pub(crate) fn npy(&self, name: &str, descr: &str, shape: &[usize], bytes: &[u8]) -> String {
+        self.write(name, npy(descr, shape, bytes))
+    }
+
+    /// 0, 1, 2, … as int32.
+    pub(crate) fn arange(&self, name: &str, shape: &[usize]) -> String {
+        let count: usize = shape.iter().product();
+        let values: Vec<i32> = (0..).take(count).collect();
+        self.npy(name, "<i4", shape, &bytes(&values))
+    }
+
+    /// The names of the files in it, sorted.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).expect("the folder");
+        let mut names: Vec<String> = entries
+            .map(|entry| {
+                entry
+                    .expect("an entry")
+                    .file_name()
+                    .into_string()
+                    .expect("UTF-8")
+            })
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+pub(crate) fn npy(descr: &str, shape: &[usize], bytes: &[u8]) -> Vec<u8> {
+    let shape: String = shape.iter().map(|dim| format!("{dim}, ")).collect();
+    let mut header =
+        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
+    while (10 + header.len() + 1) % 64 != 0 {
+        header.push(' ');
+    }
+    header.push('\n');
+    let length = u16::try_from(header.len())
+        .expect("a short header")
+        .to_le_bytes();
+    [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), bytes].concat()
+}
+
+/// A file with one tensor.
+pub(crate) fn safetensors(name: &str, dtype: &str, shape: &[usize], bytes: &[u8]) -> Vec<u8> {
+    let header = serde_json::json!({
+        name: {"dtype": dtype, "shape": shape, "data_offsets": [0, bytes.len()]}
+    })
+    .to_string();
+    let length = u64::try_from(header.len()).expect("a length").to_le_bytes();
+    [&length[..], header.as_bytes(), bytes].concat()
+}
+
+pub(crate) fn bytes(values: &[i32]) -> Vec<u8> {
+    values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect()
+}
+
+/// The shape and the values of an int32 .npy file.
+pub(crate) fn read_i32(path: &str) -> (Vec<usize>, Vec<i32>) {
+    let file = fs::read(path).expect("the output");
+    let length = usize::from(u16::from_le_bytes([file[8], file[9]]));
+    let header = std::str::from_utf8(&file[10..10 + length]).expect("a header");
+    assert!(
+        header.contains("'<i4'") && header.contains("False"),
+        "{header}"
+    );
+    let shape = header.split(['(', ')']).nth(1).expect("a shape");
+    let shape = shape
+        .split(',')
+        .map(str::trim)
+        .filter(|dim| !dim.is_empty())
+        .map(|dim| dim.parse().expect("a dimension"))
+        .collect();
+    let values = file[10 + length..]
+        .chunks_exact(4)
+        .map(|value| i32::from_le_bytes(value.try_into().expect("four bytes")))
+        .collect();
+    (shape, values)
+}

@@ -1,0 +1,205 @@
+//! `wgslice verify`: the vectors pass, and a case that was altered fails.
+
+use crate::support::{Folder, Ran, command, devices, wgslice};
+use serde_json::{Value, json};
+use std::fs;
+
+const VECTORS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/vectors/seed1.jsonl");
+
+/// The first case of the vectors that satisfies `wanted`.
+fn find(wanted: impl Fn(&Value) -> bool) -> Value {
+    let text = fs::read_to_string(VECTORS).expect("the vectors");
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("a case"))
+        .find(wanted)
+        .expect("such a case")
+}
+
+fn verify(folder: &Folder, cases: &[Value], options: &[&str]) -> Ran {
+    let text: String = cases.iter().map(|case| format!("{case}\n")).collect();
+    let path = folder.write("cases.jsonl", text);
+    wgslice(&[&["verify", &path], options].concat())
+}
+
+fn last_line(ran: &Ran) -> &str {
+    ran.stdout.lines().last().expect("a summary")
+}
+
+#[test]
+fn all_vectors_pass_on_every_device() {
+    for device in devices() {
+        let ran = wgslice(&["verify", VECTORS, "--device", device]).ok();
+        assert_eq!(
+            last_line(&ran),
+            "1052 passed, 0 failed, 948 skipped",
+            "{device}"
+        );
+        assert!(ran.stderr.contains("scatter_nd 97"), "{ran:?}");
+    }
+}
+
+#[test]
+fn an_altered_value_is_seen() {
+    let folder = Folder::new();
+    let mut case =
+        find(|case| case["op"] == "strided_slice" && case["expected"]["shape"] == json!([2, 2]));
+    let right = case["expected"]["data"][3].as_i64().expect("a value");
+    case["expected"]["data"][3] = json!(right + 1);
+    for device in devices() {
+        let ran = verify(&folder, &[json!(case)], &["--device", device]);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert_eq!(last_line(&ran), "0 passed, 1 failed, 0 skipped");
+        let place = format!("{}:1: strided_slice on ", folder.path("cases.jsonl"));
+        let what = format!("element [1, 1]: expected {}, got {right}", right + 1);
+        let line = ran.stdout.lines().find(|line| line.starts_with(&place));
+        assert!(
+            line.is_some_and(|line| line.ends_with(&what)),
+            "{what} in {ran:?}"
+        );
+    }
+}
+
+#[test]
+fn altered_shapes_kinds_and_fillings_are_seen() {
+    let folder = Folder::new();
+    let out_of_range =
+        |case: &Value| case["op"] == "gather_nd" && case["error_kind"] == "out_of_range";
+    let mut shape =
+        find(|case| case["op"] == "strided_slice" && case["expected"]["shape"] == json!([2, 3]));
+    shape["expected"]["shape"] = json!([3, 2]);
+    let mut kind = find(|case| case["error_kind"] == "stride_zero");
+    kind["error_kind"] = json!("shrink_stride");
+    let mut filling = find(|case| {
+        out_of_range(case)
+            && case["zero_fill"]["data"]
+                .as_array()
+                .is_some_and(|d| !d.is_empty())
+    });
+    filling["zero_fill"]["data"][0] = json!(12345);
+    let mut unreported = find(out_of_range);
+    unreported["expected"] = unreported["zero_fill"].clone();
+    unreported
+        .as_object_mut()
+        .expect("an object")
+        .remove("error");
+    let mut missed = find(|case| case["op"] == "gather_nd" && case["expected"]["shape"].is_array());
+    missed["error"] = json!(true);
+    missed["error_kind"] = json!("out_of_range");
+    missed["zero_fill"] = missed["expected"].clone();
+    missed
+        .as_object_mut()
+        .expect("an object")
+        .remove("expected");
+
+    let cases = [shape, kind, filling, unreported, missed];
+    let problems = [
+        "expected the shape [3, 2], got [2, 3]",
+        "expected the error shrink_stride, got stride_zero",
+        "expected 12345, got ",
+        "got the error out_of_range",
+        "expected the error out_of_range",
+    ];
+    for device in devices() {
+        let ran = verify(&folder, &cases, &["--device", device]);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert_eq!(last_line(&ran), "0 passed, 5 failed, 0 skipped", "{ran:?}");
+        for (line, problem) in (1..).zip(problems) {
+            let place = format!("cases.jsonl:{line}: ");
+            let found = ran.stdout.lines().find(|line| line.contains(&place));
+            assert!(
+                found.is_some_and(|line| line.contains(problem)),
+                "{problem} in {ran:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn only_the_first_failures_are_spelled_out() {
+    let folder = Folder::new();
+    let mut case = find(|case| case["error_kind"] == "stride_zero");
+    case["error_kind"] = json!("spec_vectors");
+    let cases = vec![case; 23];
+    let ran = verify(&folder, &cases, &["--device", "cpu"]);
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(ran.stdout.matches("expected the error").count(), 20);
+    assert!(ran.stdout.contains("and 3 more"), "{ran:?}");
+    let json = verify(&folder, &cases, &["--device", "cpu", "--json"]);
+    assert_eq!(json.code, Some(1));
+    assert_eq!(json.json()["failures"].as_array().map(Vec::len), Some(23));
+}
+
+#[test]
+fn json_has_the_counts_and_the_failures() {
+    let folder = Folder::new();
+    let good = find(|case| case["op"] == "gather_nd" && case["expected"].is_object());
+    let mut bad = find(|case| case["error_kind"] == "index_depth");
+    bad["error_kind"] = json!("batch_shape");
+    let other = find(|case| case["op"] == "scatter_nd");
+    let ran = verify(&folder, &[good, bad, other], &["--device", "cpu", "--json"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let summary = ran.json();
+    assert_eq!(
+        [&summary["passed"], &summary["failed"], &summary["skipped"]],
+        [1, 1, 1]
+    );
+    assert_eq!(summary["devices"], json!(["CPU"]));
+    assert_eq!(summary["skipped_operations"], json!({"scatter_nd": 1}));
+    let failure = &summary["failures"][0];
+    assert_eq!(
+        (&failure["line"], &failure["op"]),
+        (&json!(2), &json!("gather_nd"))
+    );
+    assert_eq!(failure["device"], "CPU");
+}
+
+#[test]
+fn files_that_are_no_vectors_are_refused() {
+    let folder = Folder::new();
+    let good = find(|case| case["op"] == "gather_nd").to_string();
+    let negative = good.replace(r#""batch_dims":0"#, r#""batch_dims":-1"#);
+    assert_ne!(good, negative);
+    let rows = [
+        (format!("{good}\nnot json"), "line 2"),
+        (
+            format!("{good}\n\n{negative}"),
+            "line 3: argument `batch_dims` is -1",
+        ),
+        (r#"{"op":"gather_nd"}"#.to_owned(), "line 1"),
+        (String::new(), "no case"),
+    ];
+    for (text, named) in rows {
+        let path = folder.write("cases.jsonl", text);
+        let ran = wgslice(&["verify", &path, "--device", "cpu"]);
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        assert!(
+            ran.stderr.contains("cases.jsonl") && ran.stderr.contains(named),
+            "{ran:?}"
+        );
+    }
+    assert_eq!(
+        wgslice(&["verify", &folder.path("absent.jsonl")]).code,
+        Some(2)
+    );
+}
+
+#[test]
+fn without_an_adapter_only_the_cpu_is_verified_and_never_unnoticed() {
+    let folder = Folder::new();
+    let case = find(|case| case["op"] == "gather_nd" && case["expected"].is_object());
+    let path = folder.write("cases.jsonl", case.to_string());
+    let run = |required: &str| -> Ran {
+        command(&["verify", &path])
+            .env("WGPU_ADAPTER_NAME", "no adapter has this name")
+            .env("WGSLICE_REQUIRE_GPU", required)
+            .output()
+            .expect("the command starts")
+            .into()
+    };
+    let ran = run("0").ok();
+    assert_eq!(last_line(&ran), "1 passed, 0 failed, 0 skipped");
+    assert!(ran.stderr.contains("only the CPU is verified"), "{ran:?}");
+    let ran = run("1");
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(ran.stderr.contains("WGSLICE_REQUIRE_GPU=1"), "{ran:?}");
+}

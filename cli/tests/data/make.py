@@ -1,0 +1,84 @@
+"""Makes the files beside this script: pip install numpy safetensors ml_dtypes pillow, then run it.
+
+Every expected value is stated in src/files/tests; a test fails if a file made here changes.
+"""
+
+import json
+import struct
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+from numpy.lib import format as npy
+from PIL import Image
+from safetensors.numpy import save_file
+
+here = Path(__file__).parent
+
+
+def save(name, array, version=(1, 0)):
+    with open(here / f"{name}.npy", "wb") as file:
+        npy.write_array(file, array, version=version)
+
+
+# 2 x 3 x 4 with the values 0 to 23: version, byte order and layout.
+count = np.arange(24).reshape(2, 3, 4)
+save("v1_c_little_i4", count.astype("<i4"))
+save("v2_fortran_little_f8", np.asfortranarray(count.astype("<f8")), (2, 0))
+save("v3_fortran_big_u2", np.asfortranarray(count.astype(">u2")), (3, 0))
+save("c_big_c8", (count - 1j * count).astype(">c8"))
+
+# One file for each element type: 0, 1 and the largest value.
+for descr in "|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f2 <f4 <f8 <c8 <c16 >i8 >f2 >c16".split():
+    dtype = np.dtype(descr)
+    if dtype.kind == "b":
+        top = True
+    elif dtype.kind in "iu":
+        top = np.iinfo(dtype).max
+    else:
+        top = np.finfo(dtype).max
+    order = {"<": "little", ">": "big", "|": "byte"}[descr[0]]
+    save(f"dtype_{order}_{descr[1:]}", np.array([0, 1, top], dtype))
+
+save("rank_0", np.array(2.5, "<f4"))
+save("empty", np.zeros((3, 0, 2), "<i8"))
+
+# What must be refused.
+save("no_bfloat16", np.array([1, 2], ml_dtypes.bfloat16).view("V2"))
+save("no_object", np.array([1, None], object))
+save("no_structured", np.zeros(2, [("a", "<i4"), ("b", "<f4")]))
+save("no_string", np.array(["ab", "c"]))
+save("no_date", np.array(["2020-01-01"], "datetime64[D]"))
+save("no_long_double", np.zeros(2, np.longdouble))
+
+# 2 x 3 pixels.
+rgb = (np.arange(18).reshape(2, 3, 3) * 14).astype("u1")
+Image.fromarray(rgb[..., 0]).save(here / "grey.png")
+Image.fromarray(rgb[..., 0]).save(here / "grey_transparent.png", transparency=42)
+Image.fromarray(rgb[..., :2], "LA").save(here / "grey_alpha.png")
+Image.fromarray(rgb).save(here / "rgb.png")
+Image.fromarray(np.concatenate([rgb, rgb[..., :1] + 1], 2)).save(here / "rgba.png")
+Image.fromarray((rgb[..., 0].astype("u2") * 257 + 1)).save(here / "grey_16.png")
+Image.fromarray(np.array([[0, 1, 0], [1, 1, 0]], bool)).save(here / "grey_1.png")
+palette = Image.fromarray(np.array([[0, 1, 2], [2, 1, 0]], "u1"), "P")
+palette.putpalette([255, 0, 0, 0, 255, 0, 0, 0, 255])
+palette.save(here / "palette.png")
+palette.save(here / "palette_alpha.png", transparency=1)
+
+save_file(
+    {
+        "weight": np.arange(6, dtype="<f4").reshape(2, 3),
+        "half#1": np.array([1, -2], ml_dtypes.bfloat16),
+        "mask": np.array([True, False]),
+        "float8": np.array([1, 2, 3], ml_dtypes.float8_e4m3fn),
+    },
+    here / "several.safetensors",
+)
+save_file({"only": np.array([7, 8], "<u8")}, here / "one.safetensors")
+save_file({f"t{i:02}": np.zeros(1, "u1") for i in range(13)}, here / "many.safetensors")
+
+# NumPy's saver knows no complex tensors in older versions, so this one is spelled out.
+header = json.dumps({"z": {"dtype": "C64", "shape": [1], "data_offsets": [0, 8]}}).encode()
+(here / "complex.safetensors").write_bytes(
+    struct.pack("<Q", len(header)) + header + np.array([1 + 2j], "<c8").tobytes()
+)
