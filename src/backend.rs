@@ -149,7 +149,7 @@ impl Backend {
         let storage = match &self.device {
             Device::Cpu => Storage::Host(Owner::new(bytes.to_vec())),
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => Storage::Device(gpu.upload(bytes)?),
+            Device::Gpu(gpu) => Storage::Device(gpu.upload(shape, T::DTYPE.size(), bytes)?),
         };
         Ok(Tensor::new(self, T::DTYPE, shape, storage))
     }
@@ -173,7 +173,7 @@ impl Backend {
         let storage = match &self.device {
             Device::Cpu => Storage::Host(Owner::new(bytes)),
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => Storage::Device(gpu.upload(bytes.as_ref())?),
+            Device::Gpu(gpu) => Storage::Device(gpu.upload(shape, dtype.size(), bytes.as_ref())?),
         };
         Ok(Tensor::new(self, dtype, shape, storage))
     }

@@ -214,6 +214,25 @@ impl Tensor {
         Ok(Array { shape, data })
     }
 
+    /// [`Tensor::to_array`] without blocking: for programs that run in a browser, or on an executor.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::to_array`].
+    #[cfg(feature = "gpu")]
+    pub async fn to_array_async<T: Element>(&self) -> Result<Array<T>, Error> {
+        let (Device::Gpu(gpu), Storage::Device(source)) = (&self.backend.device, &self.storage)
+        else {
+            return self.to_array();
+        };
+        let mut bytes = zeroed(self.len_bytes())?;
+        gpu.download_async(source, &mut bytes).await?;
+        let on_host = Self::new(&Backend::cpu(), self.dtype, &self.shape, {
+            Storage::Host(Owner::new(bytes))
+        });
+        on_host.to_array()
+    }
+
     /// The bytes: borrowed on the CPU, read back from a GPU.
     ///
     /// # Errors

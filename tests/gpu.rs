@@ -1,7 +1,11 @@
 //! What only a GPU has: tensors that stay there, and plans recorded on the caller's buffers.
 
 use crate::harness::{SIZES, elements, gpu::read_buffer, gpu_devices, to_bytes};
-use wgslice::{Backend, DType, Error, GatherNd, Plan, slice};
+use wgslice::{
+    Backend, DType, Error, GatherNd, Gpu, Plan,
+    gpu::{AdapterOptions, DeviceIndices},
+    slice,
+};
 
 #[test]
 fn a_whole_tensor_is_not_moved() {
@@ -147,11 +151,12 @@ fn every_offset_of_the_callers_buffers() {
             let plan = Plan::strided_slice(&shape, &spec, dtype).unwrap();
             for (from, to) in (0..9).flat_map(|from| [0, 1, 2, 4, 7].map(|to| (from, to))) {
                 let make = |contents: &[u8]| {
-                    gpu.device().create_buffer_init(&wgpu::util::BufferInitDescriptor {
-                        label: None,
-                        contents,
-                        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
-                    })
+                    gpu.device()
+                        .create_buffer_init(&wgpu::util::BufferInitDescriptor {
+                            label: None,
+                            contents,
+                            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+                        })
                 };
                 let mut contents = vec![3; 172];
                 contents[from..from + 160].copy_from_slice(&values);
@@ -167,4 +172,83 @@ fn every_offset_of_the_callers_buffers() {
             }
         }
     }
+}
+
+/// Reports can be polled, waited for and awaited; recorded into a pass that is open.
+#[test]
+fn reports_arrive_later() {
+    for gpu in gpu_devices() {
+        let backend = Backend::from(gpu.clone());
+        let params = backend.upload(&[1u32, 2, 3, 4, 5, 6], &[3, 2]).unwrap();
+        let indices = backend.upload(&[0i64, 7, 2, -1], &[4, 1]).unwrap();
+        let dest = backend.upload(&[9u32; 8], &[4, 2]).unwrap();
+        let plan = Plan::gather_nd(&[3, 2], &[4, 1], 0, DType::U32).unwrap();
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        let mut record = || {
+            let tuples = DeviceIndices::I64(indices.buffers()[0].slice(..));
+            let (params, dest) = (params.buffers()[0].slice(..), dest.buffers()[0].slice(..));
+            gpu.encode_gather_in_pass(&mut pass, &plan, params, tuples, dest)
+                .unwrap()
+        };
+        let [polled, waited, awaited] = [record(), record(), record()];
+        drop(pass);
+        gpu.queue().submit([encoder.finish()]);
+        let waited = waited.wait().unwrap();
+        assert_eq!((waited.bad, waited.rows), (2, 4));
+        assert_eq!(waited.first.as_ref().unwrap().index, [7]);
+        assert_eq!(pollster::block_on(awaited.ready()).unwrap(), waited);
+        let polled = loop {
+            if let Some(report) = polled.poll().unwrap() {
+                break report;
+            }
+        };
+        assert_eq!(polled, waited);
+        let values = pollster::block_on(dest.to_array_async::<u32>()).unwrap();
+        assert_eq!(values.data, [1, 2, 0, 0, 5, 6, 0, 0]);
+    }
+}
+
+/// Many slices in one submission, into a pass that is open.
+#[test]
+fn a_thousand_slices_in_one_submission() {
+    for gpu in gpu_devices() {
+        let backend = Backend::from(gpu.clone());
+        let input = backend.upload(&[1u16, 2, 3, 4, 5, 6, 7, 8], &[8]).unwrap();
+        let outputs = [0; 3].map(|_| backend.upload(&[0u16; 4], &[4]).unwrap());
+        let plan = Plan::strided_slice(&[8], &slice![..; -2], DType::U16).unwrap();
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        for number in 0..1000 {
+            let output = outputs[number % 3].buffers()[0].slice(..);
+            gpu.encode_in_pass(&mut pass, &plan, input.buffers()[0].slice(..), output)
+                .unwrap();
+        }
+        drop(pass);
+        gpu.queue().submit([encoder.finish()]);
+        for output in outputs {
+            assert_eq!(output.to_array::<u16>().unwrap().data, [8, 6, 4, 2]);
+        }
+        gpu.trim();
+    }
+}
+
+/// A device that is gone is an error, not a hang, and another can be opened.
+#[test]
+fn a_lost_device_is_an_error() {
+    let Ok(gpu) = Gpu::open(&AdapterOptions::default()) else {
+        return assert!(gpu_devices().next().is_none());
+    };
+    let backend = Backend::from(gpu.clone());
+    let tensor = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
+    gpu.device().destroy();
+    let sliced = tensor
+        .slice(&slice![..; -1])
+        .and_then(|tensor| tensor.to_array::<u32>());
+    let error = sliced.unwrap_err();
+    assert!(matches!(error, Error::DeviceLost { .. }), "{error:?}");
+    let again = Backend::open_gpu(&AdapterOptions::default()).unwrap();
+    let tensor = again.upload(&[1u32, 2, 3], &[3]).unwrap();
+    let sliced = tensor.slice(&slice![..; -1]).unwrap();
+    assert_eq!(sliced.to_array::<u32>().unwrap().data, [3, 2, 1]);
 }

@@ -27,7 +27,8 @@ pub enum Software {
 pub struct AdapterOptions {
     /// A part of the adapter's name, in any case. Default: `WGPU_ADAPTER_NAME`, or any.
     pub name: Option<String>,
-    /// The graphics APIs to look through. Default: `WGPU_BACKEND`, or all.
+    /// The graphics APIs to look through. Default: `WGPU_BACKEND`, or Vulkan, Metal, Direct3D 12
+    /// and WebGPU, and where those have nothing, OpenGL.
     pub backends: Option<Backends>,
     /// Whether to save power or time. Default: `WGPU_POWER_PREF`, or time.
     pub power: Option<PowerPreference>,
@@ -42,7 +43,7 @@ impl AdapterOptions {
     /// Fills what is open from the environment.
     fn with_environment(&self) -> Result<Self, Error> {
         let backends = match (self.backends, std::env::var("WGPU_BACKEND")) {
-            (Some(backends), _) => backends,
+            (Some(backends), _) => Some(backends),
             (None, Ok(list)) => {
                 let backends = Backends::from_comma_list(&list);
                 if backends.is_empty() {
@@ -51,9 +52,9 @@ impl AdapterOptions {
                          or noop"
                     )));
                 }
-                backends
+                Some(backends)
             }
-            (None, Err(_)) => Backends::all(),
+            (None, Err(_)) => None,
         };
         Ok(Self {
             name: self
@@ -61,7 +62,7 @@ impl AdapterOptions {
                 .clone()
                 .or_else(|| std::env::var("WGPU_ADAPTER_NAME").ok())
                 .filter(|name| !name.is_empty()),
-            backends: Some(backends),
+            backends,
             power: self.power.or_else(PowerPreference::from_env),
             software: self.software,
         })
@@ -75,7 +76,18 @@ impl AdapterOptions {
     /// [`Error::NoAdapter`] if `WGPU_BACKEND` names no graphics API.
     pub async fn adapters(&self) -> Result<Vec<Candidate>, Error> {
         let options = self.with_environment()?;
-        let backends = options.backends.unwrap_or(Backends::all());
+        match options.backends {
+            Some(backends) => Ok(options.look_through(backends).await),
+            // OpenGL comes last not only because it is slower: only to look for it has drivers
+            // write complaints to the terminal.
+            None => match options.look_through(Backends::PRIMARY).await {
+                none if none.is_empty() => Ok(options.look_through(Backends::SECONDARY).await),
+                some => Ok(some),
+            },
+        }
+    }
+
+    async fn look_through(&self, backends: Backends) -> Vec<Candidate> {
         let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
         descriptor.backends = backends;
         let instance = wgpu::Instance::new(descriptor);
@@ -86,18 +98,18 @@ impl AdapterOptions {
         let adapters = Vec::from_iter(
             instance
                 .request_adapter(&wgpu::RequestAdapterOptions {
-                    power_preference: options.power.unwrap_or_default(),
-                    force_fallback_adapter: options.software == Software::Require,
+                    power_preference: self.power.unwrap_or_default(),
+                    force_fallback_adapter: self.software == Software::Require,
                     ..Default::default()
                 })
                 .await,
         );
         let mut candidates: Vec<Candidate> = adapters
             .into_iter()
-            .map(|adapter| Candidate::new(adapter, &options))
+            .map(|adapter| Candidate::new(adapter, self))
             .collect();
-        candidates.sort_by_key(|candidate| candidate.rank(options.power));
-        Ok(candidates)
+        candidates.sort_by_key(|candidate| candidate.rank(self.power));
+        candidates
     }
 
     /// The adapter to use.

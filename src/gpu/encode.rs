@@ -139,7 +139,7 @@ impl Gpu {
 
     /// Slices a tensor into a new one.
     pub(crate) fn slice(&self, plan: &Plan, source: &DeviceBytes) -> Result<DeviceBytes, Error> {
-        let dest = self.allocate(plan.result_bytes())?;
+        let dest = self.allocate(plan.shape(), plan.element)?;
         self.submit("slicing", |encoder| {
             self.record(
                 encoder,
@@ -159,7 +159,7 @@ impl Gpu {
         indices: &DeviceBytes,
         words: u32,
     ) -> Result<(DeviceBytes, PendingReport), Error> {
-        let dest = self.allocate(plan.result_bytes())?;
+        let dest = self.allocate(plan.shape(), plan.element)?;
         let report = self.submit("gathering", |encoder| {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             let indices = (indices.argument("indices"), words);

@@ -63,6 +63,9 @@ impl Gpu {
 /// The error for what the device said while `doing` something.
 pub(super) fn device_error(gpu: &Gpu, doing: &'static str, error: &dyn std::error::Error) -> Error {
     let message = error.to_string();
+    // That a device is lost is told by a callback, and errors of a lost device are hardly told at all:
+    // give the callback its chance.
+    let _ = gpu.inner.device.poll(wgpu::PollType::Poll);
     match gpu.inner.lost.get() {
         Some(reason) => Error::DeviceLost {
             doing,

@@ -71,14 +71,4 @@ impl Groups {
     pub(crate) fn clear(&self) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = State::default();
     }
-
-    /// How many are kept.
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .kept
-            .len()
-    }
 }

@@ -5,7 +5,7 @@ use crate::Error;
 use std::{
     future::Future,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
 };
 use wgpu::BufferUsages;
@@ -29,15 +29,23 @@ pub(super) struct Readback {
 }
 
 #[derive(Debug, Default)]
-struct Mapping {
-    state: Mutex<(Option<Result<(), wgpu::BufferAsyncError>>, Option<Waker>)>,
+struct Mapping(Mutex<MappingState>);
+
+#[derive(Debug, Default)]
+struct MappingState {
+    result: Option<Result<(), wgpu::BufferAsyncError>>,
+    waker: Option<Waker>,
 }
 
 impl Mapping {
+    fn state(&self) -> MutexGuard<'_, MappingState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn arrive(&self, result: Result<(), wgpu::BufferAsyncError>) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.0 = Some(result);
-        if let Some(waker) = state.1.take() {
+        let mut state = self.state();
+        state.result = Some(result);
+        if let Some(waker) = state.waker.take() {
             waker.wake();
         }
     }
@@ -87,23 +95,15 @@ impl Gpu {
 impl Readback {
     /// Whether the bytes are here, or an error is.
     pub(super) fn has_arrived(&self) -> bool {
-        let state = self
-            .mapping
-            .state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        state.0.is_some()
+        let state = self.mapping.state();
+        state.result.is_some()
     }
 
     /// Copies the bytes, of which there must be as many, and which must be here.
     pub(super) fn copy_to(&self, bytes: &mut [u8]) -> Result<(), Error> {
         let mapped = {
-            let state = self
-                .mapping
-                .state
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            state.0.clone()
+            let state = self.mapping.state();
+            state.result.clone()
         };
         let gpu = &self.gpu;
         if let Some(Err(error)) = mapped {
@@ -140,15 +140,11 @@ impl Future for Arrival {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         {
-            let mut state = self
-                .mapping
-                .state
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            if state.0.is_some() {
+            let mut state = self.mapping.state();
+            if state.result.is_some() {
                 return Poll::Ready(());
             }
-            state.1 = Some(context.waker().clone());
+            state.waker = Some(context.waker().clone());
         }
         if !self.watched {
             self.watched = true;

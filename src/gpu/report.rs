@@ -14,7 +14,7 @@ use std::{
 };
 
 /// Bytes of a report on the device: how many rows, and the complement of the first.
-const REPORT_BYTES: usize = 8;
+const REPORT_BYTES: u64 = 8;
 
 /// The report of a gather that was recorded.
 ///
@@ -37,7 +37,8 @@ pub struct PendingReport {
 #[derive(Debug)]
 enum State {
     Recorded,
-    Counting(Readback),
+    /// What the reports before the first one that is read back have said, and that one's number.
+    Counting(Missing, usize, Readback),
     Naming(Missing, Readback),
     Done(Result<Report, Error>),
 }
@@ -119,7 +120,7 @@ impl PendingReport {
         loop {
             let readback = match &*state {
                 State::Recorded => None,
-                State::Counting(readback) | State::Naming(_, readback) => Some(readback),
+                State::Counting(_, _, readback) | State::Naming(_, readback) => Some(readback),
                 State::Done(report) => return report.clone().map(Some),
             };
             if let Some(readback) = readback
@@ -132,8 +133,10 @@ impl PendingReport {
                 continue;
             }
             let next = match mem::replace(&mut *state, State::Recorded) {
-                State::Recorded => self.read_counts().map(State::Counting),
-                State::Counting(readback) => self.counted(&readback),
+                State::Recorded => self.count(Missing::default(), 0),
+                State::Counting(missing, first, readback) => {
+                    self.counted(missing, first, &readback)
+                }
                 State::Naming(missing, readback) => self.named(missing, &readback),
                 done @ State::Done(_) => Ok(done),
             };
@@ -141,26 +144,40 @@ impl PendingReport {
         }
     }
 
-    fn read_counts(&self) -> Result<Readback, Error> {
-        let pieces = self.reports.iter().map(|(lease, _)| Piece {
-            buffer: &lease.slot().buffer,
-            offset: lease.slot().offset.into(),
-            bytes: REPORT_BYTES as u64,
-        });
-        self.gpu.read_back(pieces)
+    /// The reports from `first` on that one buffer can hold.
+    fn some(&self, first: usize) -> &[(Lease, usize)] {
+        let most = self.gpu.inner.limits.max_buffer_size / REPORT_BYTES;
+        let rest = &self.reports[first..];
+        &rest[..rest.len().min(usize::try_from(most).unwrap_or(usize::MAX))]
     }
 
-    fn counted(&self, readback: &Readback) -> Result<State, Error> {
-        let mut words = vec![[0u32; 2]; self.reports.len()];
+    /// Goes on with the reports from `first` on.
+    fn count(&self, missing: Missing, first: usize) -> Result<State, Error> {
+        let pieces = self.some(first).iter().map(|(lease, _)| Piece {
+            buffer: &lease.slot().buffer,
+            offset: lease.slot().offset.into(),
+            bytes: REPORT_BYTES,
+        });
+        let readback = self.gpu.read_back(pieces)?;
+        Ok(State::Counting(missing, first, readback))
+    }
+
+    fn counted(&self, missing: Missing, first: usize, readback: &Readback) -> Result<State, Error> {
+        let some = self.some(first);
+        let mut words = vec![[0u32; 2]; some.len()];
         readback.copy_to(bytemuck::cast_slice_mut(&mut words))?;
         let missing = words
             .into_iter()
-            .zip(&self.reports)
+            .zip(some)
             .map(|([count, first], (_, first_row))| Missing {
                 count: count as usize,
                 first: (count > 0).then(|| first_row + !first as usize),
             })
-            .fold(Missing::default(), Missing::and);
+            .fold(missing, Missing::and);
+        let next = first + some.len();
+        if next < self.reports.len() {
+            return self.count(missing, next);
+        }
         let Some(row) = missing.first else {
             return Ok(State::Done(Ok(self.plan.report(missing, |_| Vec::new()))));
         };

@@ -63,28 +63,58 @@ impl DeviceBytes {
     }
 }
 
+/// Bytes of the last dimension.
+fn row_bytes(shape: &[usize], element: usize) -> u64 {
+    (shape.last().map_or(1, |&size| size.max(1)) * element) as u64
+}
+
+/// The length of parts, at most `most` bytes. Whole rows if that is possible, because an index tuple
+/// must not lie in two buffers; a row that is longer is no tuple.
+fn part_bytes(most: u64, row_bytes: u64) -> u64 {
+    let gcd = |a: u64, b: u64| {
+        let (mut a, mut b) = (a, b);
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let whole = row_bytes.saturating_mul(PART_ALIGNMENT / gcd(row_bytes, PART_ALIGNMENT));
+    let step = if whole <= most { whole } else { PART_ALIGNMENT };
+    (most / step * step).max(PART_ALIGNMENT)
+}
+
 impl Gpu {
-    /// Room on the device for `bytes`.
-    pub(crate) fn allocate(&self, bytes: usize) -> Result<DeviceBytes, Error> {
-        self.create(bytes, None)
+    /// Room on the device for an array.
+    pub(crate) fn allocate(&self, shape: &[usize], element: usize) -> Result<DeviceBytes, Error> {
+        let bytes = shape.iter().product::<usize>() * element;
+        self.create(bytes, row_bytes(shape, element), None)
     }
 
-    /// Uploads `bytes`, by one copy into memory that the device reads.
-    pub(crate) fn upload(&self, bytes: &[u8]) -> Result<DeviceBytes, Error> {
-        self.create(bytes.len(), Some(bytes))
+    /// Uploads the bytes of an array, by one copy into memory that the device reads.
+    pub(crate) fn upload(
+        &self,
+        shape: &[usize],
+        element: usize,
+        bytes: &[u8],
+    ) -> Result<DeviceBytes, Error> {
+        self.create(bytes.len(), row_bytes(shape, element), Some(bytes))
     }
 
     /// Creates buffers for `bytes`, holding `contents` if there are any.
-    fn create(&self, bytes: usize, mut contents: Option<&[u8]>) -> Result<DeviceBytes, Error> {
+    fn create(
+        &self,
+        bytes: usize,
+        row_bytes: u64,
+        mut contents: Option<&[u8]>,
+    ) -> Result<DeviceBytes, Error> {
         let most = self.inner.limits.max_buffer_size;
         let padded = (bytes as u64).max(1).next_multiple_of(PADDING);
         let parts = if padded <= most {
             Parts::ONE
         } else {
-            Parts {
-                offset: 0,
-                bytes: (most / PART_ALIGNMENT * PART_ALIGNMENT).max(PART_ALIGNMENT),
-            }
+            let offset = 0;
+            let bytes = part_bytes(most, row_bytes);
+            Parts { offset, bytes }
         };
         let mut buffers = Vec::new();
         let mut first = 0;

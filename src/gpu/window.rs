@@ -156,6 +156,7 @@ struct Cutter<'a> {
 /// way to one within the window.
 #[expect(
     clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
     reason = "the shaders compute modulo 2^32"
 )]
 fn wrap(value: i64) -> u32 {

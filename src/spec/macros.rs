@@ -37,9 +37,14 @@ pub struct NewAxis;
 /// ```
 #[macro_export]
 macro_rules! slice {
-    (@items [$($done:expr),*]) => {
-        $crate::SliceSpec::new([$($done),*] as [$crate::SliceItem; _])
-    };
+    (@items [$($done:expr),*]) => {{
+        #[allow(
+            clippy::reversed_empty_ranges,
+            reason = "a range that runs down is what a negative stride is for"
+        )]
+        let items: &[$crate::SliceItem] = &[$($done),*];
+        $crate::SliceSpec::new(items)
+    }};
     (@items [$($done:expr),*] $item:expr ; $stride:expr $(, $($rest:tt)*)?) => {
         $crate::slice!(
             @items [$($done,)* $crate::SliceItem::from($item).with_stride($stride)]

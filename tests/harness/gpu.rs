@@ -62,7 +62,12 @@ pub(super) struct Opened {
 ///
 /// Panics where there is none and `WGSLICE_REQUIRE_GPU=1` demands one.
 pub(super) fn gpus() -> Vec<Opened> {
-    let adapters = pollster::block_on(AdapterOptions::default().adapters()).expect("options");
+    let options = AdapterOptions {
+        // OpenGL too: a second implementation of everything.
+        backends: Some(wgpu::Backends::all()),
+        ..AdapterOptions::default()
+    };
+    let adapters = pollster::block_on(options.adapters()).expect("options");
     let mut gpus = Vec::new();
     for candidate in adapters.iter().filter(|candidate| candidate.fits()) {
         for kind in [Kind::Full, Kind::Default, Kind::Tiny, Kind::Parts] {
