@@ -1,4 +1,9 @@
-#![doc = include_str!("../README.md")]
+// The README's examples use the GPU.
+#![cfg_attr(feature = "gpu", doc = include_str!("../README.md"))]
+#![cfg_attr(
+    not(feature = "gpu"),
+    doc = "Slices and gathers n-dimensional arrays on the CPU."
+)]
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

@@ -15,7 +15,6 @@
 use crate::{
     Error,
     error::Shape,
-    layout::Axis,
     ops::{gather_nd, strided_slice},
 };
 use std::fmt;
@@ -127,7 +126,7 @@ impl Plan {
                 if rows.step != 1 {
                     // What was a unit becomes the run, and the run a dimension outside of it.
                     let (size, stride) = (rows.run, rows.step);
-                    map.axes.push(Axis { size, stride });
+                    map.axes.push(crate::layout::Axis { size, stride });
                     rows.count *= rows.run;
                     (rows.run, rows.step) = (1, 1);
                 }

@@ -82,7 +82,13 @@ mod with_gpu {
 
     /// Every adapter that fits and that the driver opens; of the others a note says why not.
     pub(crate) fn all(global: &Global) -> Result<Vec<Backend>, Failure> {
-        let candidates = adapters(&options(global))?;
+        // OpenGL too, which is otherwise only looked for where there is nothing else.
+        let mut options = options(global);
+        options.backends = options
+            .backends
+            .or_else(Backends::from_env)
+            .or(Some(Backends::all()));
+        let candidates = adapters(&options)?;
         let mut backends = Vec::new();
         let mut refused = None;
         for candidate in candidates.iter().filter(|candidate| candidate.fits()) {
