@@ -2,7 +2,11 @@
 //! which needs no driver and copies but runs no shader.
 
 use crate::harness::gpu::request_device;
-use wgslice::{Backend, Error, GatherNd, Gpu, gpu::AdapterOptions, slice};
+use wgslice::{
+    Backend, DType, Error, GatherNd, Gpu, Plan,
+    gpu::{AdapterOptions, Software},
+    slice,
+};
 
 /// A device of wgpu's noop backend with these limits. It runs no shader.
 fn noop(limits: impl FnOnce(&mut wgpu::Limits)) -> Gpu {
@@ -80,5 +84,54 @@ fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
         auto.is_cpu() && auto.reason().contains("no hardware GPU"),
         "{}",
         auto.reason()
+    );
+}
+
+/// Software adapters are used, demanded or refused as the options say.
+#[test]
+fn software_adapters_are_a_choice() {
+    let open = |software| {
+        Gpu::open(&AdapterOptions {
+            software,
+            ..AdapterOptions::default()
+        })
+    };
+    let there = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
+    for (software, wanted) in [(Software::Require, true), (Software::Refuse, false)] {
+        let fits = there
+            .iter()
+            .any(|candidate| candidate.is_software() == wanted);
+        match open(software) {
+            Ok(gpu) => assert!(fits && gpu.is_software() == wanted, "{gpu}"),
+            Err(error) => assert!(!fits && matches!(error, Error::NoAdapter(_)), "{error}"),
+        }
+    }
+    assert_eq!(open(Software::Allow).is_ok(), !there.is_empty());
+}
+
+/// What `explain` says is what the rule records.
+#[test]
+fn plans_are_explained() {
+    let gpu = noop(|limits| limits.max_storage_buffer_binding_size = 1 << 20);
+    let explain = |shape: &[usize], spec: &str, dtype| {
+        let plan = Plan::strided_slice(shape, &spec.parse().unwrap(), dtype).unwrap();
+        gpu.explain(&plan)
+    };
+    let says = |text: String, what: &str| assert!(text.contains(what), "{text}");
+    says(explain(&[4, 5], "...", DType::F32), "nothing is moved");
+    says(explain(&[4, 5], "3:3", DType::F32), "nothing is recorded");
+    says(explain(&[9, 64], "2:5", DType::U8), "1 buffer copies");
+    says(explain(&[9, 64], ":, :32", DType::U8), "9 buffer copies");
+    says(
+        explain(&[99, 64], ":, :32", DType::U8),
+        "1 dispatches of the wide mover",
+    );
+    says(
+        explain(&[9, 7], ":, 1:", DType::U8),
+        "1 dispatches of the packed mover",
+    );
+    says(
+        explain(&[1 << 20], "::-1", DType::F32),
+        "4 dispatches of the wide mover",
     );
 }

@@ -78,8 +78,7 @@ impl AdapterOptions {
         let options = self.with_environment()?;
         match options.backends {
             Some(backends) => Ok(options.look_through(backends).await),
-            // OpenGL comes last not only because it is slower: only to look for it has drivers
-            // write complaints to the terminal.
+            // OpenGL is rarely all there is, and shows the adapters of the others once more.
             None => match options.look_through(Backends::PRIMARY).await {
                 none if none.is_empty() => Ok(options.look_through(Backends::SECONDARY).await),
                 some => Ok(some),
