@@ -11,18 +11,14 @@
 
 use super::{
     DeviceBytes, Gpu,
+    argument::Argument,
     groups::Key,
     pipeline::{BUFFERS_GROUP, Op, PARAMS_GROUP, ParamsSpace, REPORT_GROUP},
     report::PendingReport,
     slots::Lease,
     window::{self, Dispatch, Parts, Places, Span},
 };
-use crate::{
-    Error, Plan,
-    ops::RowMap,
-    plan::{Map, Rows},
-};
-use std::slice;
+use crate::{Error, Plan, ops::RowMap, plan::Map};
 use wgpu::{BufferSlice, BufferUsages, CommandEncoder, ComputePass};
 
 /// Rows that are copied rather than dispatched, at most.
@@ -361,48 +357,10 @@ impl Gpu {
             })
         })
     }
-
-    /// What is recorded for a plan on this device: nothing, copies or dispatches, and of which
-    /// kernel. For buffers of the plan's own, each in one piece.
-    pub fn explain(&self, plan: &Plan) -> String {
-        let rows = &plan.rows;
-        if plan.is_identity() {
-            return format!("{plan}: the result is the source, nothing is moved");
-        }
-        if plan.result_bytes() == 0 {
-            return format!("{plan}: nothing is recorded");
-        }
-        if copied(plan).is_some() {
-            return format!("{plan}: {} buffer copies", rows.count);
-        }
-        let places = Places {
-            source: Parts::ONE,
-            dest: Parts::ONE,
-            indices: Parts::ONE,
-            index_words: 1,
-        };
-        match window::dispatches(&self.inner.reach, rows, &plan.map, &places) {
-            Err(error) => format!("{plan}: {error}"),
-            Ok(dispatches) => {
-                let Rows { unit, .. } = rows;
-                let mover = if *unit < 4 { "packed" } else { "wide" };
-                let params = &dispatches[0].params;
-                format!(
-                    "{plan}: {} dispatches of the {mover} mover, the first {} x {} workgroups, \
-                     {} lanes and {} units a tile",
-                    dispatches.len(),
-                    params.grid_width,
-                    dispatches[0].height,
-                    1 << params.lanes_log2,
-                    params.segment,
-                )
-            }
-        }
-    }
 }
 
 /// The map of a plan whose rows are copied, if the buffers allow it.
-fn copied(plan: &Plan) -> Option<&crate::ops::strided_slice::Map> {
+pub(super) fn copied(plan: &Plan) -> Option<&crate::ops::strided_slice::Map> {
     match &plan.map {
         Map::StridedSlice(map)
             if plan.rows.step == 1 && plan.rows.unit >= 4 && plan.rows.count <= MAX_COPIES =>
@@ -448,90 +406,5 @@ fn copy(
         from += piece;
         to += piece;
         bytes -= piece;
-    }
-}
-
-/// An argument of a plan: its buffers, and where in them it lies.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Argument<'a> {
-    pub(super) name: &'static str,
-    pub(super) buffers: &'a [wgpu::Buffer],
-    pub(super) parts: Parts,
-    /// Bytes that were passed, and bytes that the plan needs.
-    pub(super) passed: u64,
-    pub(super) needed: u64,
-}
-
-impl<'a> Argument<'a> {
-    fn of(name: &'static str, passed: BufferSlice<'a>, needed: usize) -> Self {
-        Self {
-            name,
-            buffers: slice::from_ref(passed.buffer()),
-            parts: Parts {
-                offset: passed.offset(),
-                ..Parts::ONE
-            },
-            passed: passed.size(),
-            needed: needed as u64,
-        }
-    }
-
-    /// Where byte `byte` lies: the buffer, the offset in it, and the bytes from there to the end of
-    /// the part.
-    fn at(&self, byte: u64) -> (&'a wgpu::Buffer, u64, u64) {
-        let within = byte % self.parts.bytes;
-        let part = usize::try_from(byte / self.parts.bytes).unwrap_or(usize::MAX);
-        let offset = self.parts.offset + within;
-        (&self.buffers[part], offset, self.parts.bytes - within)
-    }
-
-    /// Checks that the argument is long enough, that the words it lies in are whole, and that it is
-    /// apart from what is written.
-    fn check(&self, dest: &Self) -> Result<(), Error> {
-        for argument in [self, dest] {
-            let Self { passed, needed, .. } = argument;
-            if passed < needed {
-                let problem =
-                    format!("has {passed} bytes, but the plan needs {needed}: pass a longer one");
-                return Err(argument.problem(problem));
-            }
-            let Some(last) = argument.buffers.last() else {
-                continue;
-            };
-            let end = argument.parts.offset + (needed.max(&1) - 1) % argument.parts.bytes + 1;
-            if end.next_multiple_of(4) > last.size() {
-                let problem = format!(
-                    "ends at byte {end} of {}, in the middle of a word: \
-                     make the buffer a multiple of 4 bytes long",
-                    last.size()
-                );
-                return Err(argument.problem(problem));
-            }
-        }
-        if self
-            .buffers
-            .iter()
-            .any(|buffer| dest.buffers.contains(buffer))
-        {
-            let problem = "is also dest: the result needs a buffer of its own";
-            return Err(self.problem(problem.into()));
-        }
-        Ok(())
-    }
-
-    fn check_storage(&self) -> Result<(), Error> {
-        let has = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::STORAGE);
-        if self.buffers.iter().all(has) {
-            return Ok(());
-        }
-        let problem = "lacks the usage STORAGE: create it with BufferUsages::STORAGE";
-        Err(self.problem(problem.into()))
-    }
-
-    fn problem(&self, problem: String) -> Error {
-        Error::Buffer {
-            argument: self.name,
-            problem,
-        }
     }
 }

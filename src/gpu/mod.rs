@@ -7,14 +7,17 @@
 //! | `params` | what a dispatch is told, word by word |
 //! | `pipeline` | how shaders are put together, and that each is compiled once |
 //! | `window` | how a plan is cut into dispatches that the device's limits allow |
-//! | `encode` | what is recorded for a plan: nothing, copies, or dispatches |
+//! | `encode`, `explain` | what is recorded for a plan: nothing, copies, or dispatches |
+//! | `argument` | which buffers may be passed |
 //! | `groups`, `slots` | what is kept so that recording creates nothing on the device |
 //! | `report` | how a gather says later which tuples were out of range |
 //! | `transfer`, `readback` | how bytes get to the device and back |
 //! | `failure` | what the device reports, as errors |
 
 mod adapter;
+mod argument;
 mod encode;
+mod explain;
 mod failure;
 mod grid;
 mod groups;

@@ -2,7 +2,7 @@
 
 use super::{
     Gpu,
-    encode::Argument,
+    argument::Argument,
     readback::{Piece, Readback},
     window::Parts,
 };

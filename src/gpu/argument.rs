@@ -1,0 +1,91 @@
+//! What is passed for an argument of a plan, checked before wgpu sees it.
+
+use super::window::Parts;
+use crate::Error;
+use std::slice;
+use wgpu::{BufferSlice, BufferUsages};
+
+/// An argument of a plan: its buffers, and where in them it lies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Argument<'a> {
+    pub(super) name: &'static str,
+    pub(super) buffers: &'a [wgpu::Buffer],
+    pub(super) parts: Parts,
+    /// Bytes that were passed, and bytes that the plan needs.
+    pub(super) passed: u64,
+    pub(super) needed: u64,
+}
+
+impl<'a> Argument<'a> {
+    pub(super) fn of(name: &'static str, passed: BufferSlice<'a>, needed: usize) -> Self {
+        Self {
+            name,
+            buffers: slice::from_ref(passed.buffer()),
+            parts: Parts {
+                offset: passed.offset(),
+                ..Parts::ONE
+            },
+            passed: passed.size(),
+            needed: needed as u64,
+        }
+    }
+
+    /// Where byte `byte` lies: the buffer, the offset in it, and the bytes from there to the end of
+    /// the part.
+    pub(super) fn at(&self, byte: u64) -> (&'a wgpu::Buffer, u64, u64) {
+        let within = byte % self.parts.bytes;
+        let part = usize::try_from(byte / self.parts.bytes).unwrap_or(usize::MAX);
+        let offset = self.parts.offset + within;
+        (&self.buffers[part], offset, self.parts.bytes - within)
+    }
+
+    /// Checks that the argument is long enough, that the words it lies in are whole, and that it is
+    /// apart from what is written.
+    pub(super) fn check(&self, dest: &Self) -> Result<(), Error> {
+        for argument in [self, dest] {
+            let Self { passed, needed, .. } = argument;
+            if passed < needed {
+                let problem =
+                    format!("has {passed} bytes, but the plan needs {needed}: pass a longer one");
+                return Err(argument.problem(problem));
+            }
+            let Some(last) = argument.buffers.last() else {
+                continue;
+            };
+            let end = argument.parts.offset + (needed.max(&1) - 1) % argument.parts.bytes + 1;
+            if end.next_multiple_of(4) > last.size() {
+                let problem = format!(
+                    "ends at byte {end} of {}, in the middle of a word: \
+                     make the buffer a multiple of 4 bytes long",
+                    last.size()
+                );
+                return Err(argument.problem(problem));
+            }
+        }
+        if self
+            .buffers
+            .iter()
+            .any(|buffer| dest.buffers.contains(buffer))
+        {
+            let problem = "is also dest: the result needs a buffer of its own";
+            return Err(self.problem(problem.into()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_storage(&self) -> Result<(), Error> {
+        let has = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::STORAGE);
+        if self.buffers.iter().all(has) {
+            return Ok(());
+        }
+        let problem = "lacks the usage STORAGE: create it with BufferUsages::STORAGE";
+        Err(self.problem(problem.into()))
+    }
+
+    pub(super) fn problem(&self, problem: String) -> Error {
+        Error::Buffer {
+            argument: self.name,
+            problem,
+        }
+    }
+}

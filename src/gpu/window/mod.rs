@@ -1,0 +1,208 @@
+//! Cuts a plan into dispatches that the device can take.
+//!
+//! A dispatch binds one stretch of each buffer, and every limit is a limit on those stretches or on
+//! the numbers that the shaders compute with: a binding is at most so long and begins at a multiple
+//! of so much; a tensor may lie in several buffers; offsets are 32 bits; workgroups are counted;
+//! and a dispatch that runs for seconds is taken for a hang. One rule serves them all: what does not
+//! fit is halved along its outermost dimension, until it does.
+//!
+//! A slice is cut in `slice`, a gather in `gather`.
+
+mod gather;
+mod slice;
+
+use super::{
+    grid::{Grid, Kind},
+    params::Params,
+};
+use crate::{
+    Error,
+    plan::{Map, Rows},
+};
+
+/// What a device takes in one dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reach {
+    /// Bytes of a binding, at most.
+    pub(crate) binding: u64,
+    /// Bindings begin at multiples of this.
+    pub(crate) alignment: u64,
+    /// Workgroups in one dimension.
+    pub(crate) groups: u32,
+    /// Bytes of a result that are worth a dispatch of their own.
+    pub(crate) dispatch: u64,
+    /// Offsets that the shaders can compute with, in units.
+    pub(crate) units: u64,
+    pub(crate) kind: Kind,
+}
+
+/// Where the bytes of an argument lie: one stretch of a buffer, or equal stretches of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Parts {
+    /// Where each part begins in its buffer.
+    pub(crate) offset: u64,
+    /// Bytes of each part but the last.
+    pub(crate) bytes: u64,
+}
+
+impl Parts {
+    /// One buffer, from its beginning.
+    pub(crate) const ONE: Self = Self {
+        offset: 0,
+        bytes: 1 << 62,
+    };
+}
+
+/// A stretch of an argument as a binding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Span {
+    pub(crate) part: usize,
+    /// In the part's buffer.
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+}
+
+/// One dispatch: what it is told and what it binds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dispatch {
+    pub(crate) params: Params,
+    pub(crate) height: u32,
+    /// Source, result and, for a gather, indices.
+    pub(crate) spans: [Span; 3],
+    /// Whether it counts the rows without a source. Where several dispatches look at the same rows
+    /// one of them does.
+    pub(crate) counts: bool,
+    /// The number of its first row in the whole result, for a gather.
+    pub(crate) first_row: usize,
+}
+
+/// Where the three arguments of a plan lie.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Places {
+    pub(crate) source: Parts,
+    pub(crate) dest: Parts,
+    pub(crate) indices: Parts,
+    /// Words of an index.
+    pub(crate) index_words: u32,
+}
+
+impl Places {
+    /// The largest unit that all offsets of source and result are multiples of.
+    pub(crate) fn unit(&self) -> usize {
+        let bits = (self.source.offset | self.source.bytes | self.dest.offset | self.dest.bytes)
+            .trailing_zeros();
+        1 << bits.min(4)
+    }
+}
+
+impl Reach {
+    /// The binding of bytes `from..to` of an argument, and how far behind its beginning `from` lies.
+    fn span(&self, parts: Parts, from: u64, to: u64) -> Option<(Span, u64)> {
+        let part = from / parts.bytes;
+        // An empty stretch binds the word that it lies at: no binding may be empty.
+        let to = to.max(from + 1);
+        if (to - 1) / parts.bytes != part {
+            return None;
+        }
+        let within = parts.offset + from % parts.bytes;
+        let offset = within - within % self.alignment;
+        let bytes = (within - offset + (to - from)).next_multiple_of(4);
+        let span = Span {
+            part: usize::try_from(part).ok()?,
+            offset,
+            bytes,
+        };
+        (bytes <= self.binding).then_some((span, within - offset))
+    }
+
+    /// The error for a plan of which not even one unit fits.
+    fn too_small(&self, unit: usize) -> Error {
+        Error::DeviceLimit {
+            what: "a single unit",
+            limit: "max_storage_buffer_binding_size",
+            needed: unit as u64 + self.alignment,
+            allowed: self.binding,
+        }
+    }
+}
+
+/// The dispatches of a plan that is not empty.
+pub(crate) fn dispatches(
+    reach: &Reach,
+    rows: &Rows,
+    map: &Map,
+    places: &Places,
+) -> Result<Vec<Dispatch>, Error> {
+    let mut out = Vec::with_capacity(1);
+    let cutter = Cutter {
+        reach,
+        rows,
+        places,
+    };
+    match map {
+        Map::StridedSlice(map) => cutter.slice(map, rows, 0, &mut out)?,
+        Map::GatherNd(map) => cutter.gather(map, &gather::Block::all(map, rows), &mut out)?,
+    }
+    Ok(out)
+}
+
+struct Cutter<'a> {
+    reach: &'a Reach,
+    rows: &'a Rows,
+    places: &'a Places,
+}
+
+/// A value as the shaders hold it: negative ones wrap, and so do offsets that are only a step on the
+/// way to one within the window.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the shaders compute modulo 2^32"
+)]
+fn wrap(value: i64) -> u32 {
+    value as u32
+}
+
+impl Cutter<'_> {
+    /// Bytes of units.
+    fn bytes(&self, units: u64) -> u64 {
+        units * self.rows.unit as u64
+    }
+
+    /// The result's binding and the first unit's place in it, with the grid, if units
+    /// `first..first + rows.units()` can be written by one dispatch.
+    fn result(&self, rows: &Rows, first: u64) -> Option<(Span, u64, Grid)> {
+        let units = rows.units() as u64;
+        if self.bytes(units) > self.reach.dispatch {
+            return None;
+        }
+        let (from, to) = (self.bytes(first), self.bytes(first + units));
+        let (span, residue) = self.reach.span(self.places.dest, from, to)?;
+        let base = residue / rows.unit as u64;
+        if base + units > self.reach.units {
+            return None;
+        }
+        let head = usize::try_from(base).ok()? % (4usize.div_ceil(rows.unit));
+        let grid = Grid::of(rows, head, self.reach.kind, self.reach.groups)?;
+        Some((span, base, grid))
+    }
+
+    /// Params that all operations share. Everything here was checked to fit the shaders' numbers.
+    fn params(&self, rows: &Rows, grid: &Grid, dest_base: u64) -> Params {
+        Params {
+            run: wrap(rows.run as i64),
+            step: wrap(rows.step as i64),
+            units: wrap(rows.units() as i64),
+            tiles: grid.tiles,
+            segment: grid.segment,
+            lanes_log2: grid.lanes_log2,
+            grid_width: grid.width,
+            window: u32::MAX,
+            source_base: 0,
+            dest_base: wrap(dest_base.cast_signed()),
+            first: 0,
+            count: u32::MAX,
+            map: Default::default(),
+        }
+    }
+}
