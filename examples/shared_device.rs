@@ -1,0 +1,121 @@
+//! A slice on the caller's device, read by the caller's own shader, in one submission.
+//!
+//! The program owns device, queue, buffers and encoder. wgslice records the middle of the work:
+//! every second row of a matrix, flipped, goes to a buffer that a compute shader of the program then
+//! reads.
+//!
+//! ```sh
+//! cargo run --example shared_device
+//! ```
+
+use wgpu::util::DeviceExt;
+use wgslice::{DType, Gpu, Plan, gpu::AdapterOptions, slice};
+
+const ROWS: usize = 6;
+const COLUMNS: usize = 5;
+
+/// The program's own shader: the first column of each row, minus the last.
+const SHADER: &str = "
+@group(0) @binding(0) var<storage, read> rows: array<f32>;
+@group(0) @binding(1) var<storage, read_write> ends: array<f32>;
+
+@compute @workgroup_size(1)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+    let first = id.x * 5u;
+    ends[id.x] = rows[first] - rows[first + 4u];
+}
+";
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // The program's device. Any limits will do; here are WebGPU's defaults.
+    let candidates = pollster::block_on(AdapterOptions::default().adapters())?;
+    let adapter = candidates.iter().find(|candidate| candidate.fits());
+    let adapter = adapter.ok_or("there is no adapter")?;
+    let opened = adapter
+        .adapter
+        .request_device(&wgpu::DeviceDescriptor::default());
+    let (device, queue) = pollster::block_on(opened)?;
+    println!("on {adapter}");
+
+    // The program's buffers.
+    let values: Vec<f32> = (0u8..30).map(f32::from).collect();
+    let input = device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+        label: Some("input"),
+        contents: bytemuck::cast_slice(&values),
+        usage: wgpu::BufferUsages::STORAGE,
+    });
+    let buffer = |label, floats: usize, usage| {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size: 4 * floats as u64,
+            usage,
+            mapped_at_creation: false,
+        })
+    };
+    let sliced = buffer("sliced", ROWS / 2 * COLUMNS, wgpu::BufferUsages::STORAGE);
+    let ends = buffer(
+        "ends",
+        ROWS / 2,
+        wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+    );
+    let staging = buffer(
+        "staging",
+        ROWS / 2,
+        wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+    );
+
+    // The program's pipeline.
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some("ends"),
+        source: wgpu::ShaderSource::Wgsl(SHADER.into()),
+    });
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some("ends"),
+        layout: None,
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: Default::default(),
+        cache: None,
+    });
+    let bindings = device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("ends"),
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &[
+            wgpu::BindGroupEntry {
+                binding: 0,
+                resource: sliced.as_entire_binding(),
+            },
+            wgpu::BindGroupEntry {
+                binding: 1,
+                resource: ends.as_entire_binding(),
+            },
+        ],
+    });
+
+    // wgslice, on that device. The plan and `gpu` are made once.
+    let gpu = Gpu::new(&device, &queue);
+    let plan = Plan::strided_slice(&[ROWS, COLUMNS], &slice![..; 2, ..; -1], DType::F32)?;
+    println!("{}", gpu.explain(&plan));
+
+    // One pass: the slice, and what the program does with it.
+    let mut encoder = device.create_command_encoder(&Default::default());
+    {
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        gpu.encode_in_pass(&mut pass, &plan, input.slice(..), sliced.slice(..))?;
+        pass.set_pipeline(&pipeline);
+        pass.set_bind_group(0, &bindings, &[]);
+        pass.dispatch_workgroups(3, 1, 1);
+    }
+    encoder.copy_buffer_to_buffer(&ends, 0, &staging, 0, staging.size());
+    queue.submit([encoder.finish()]);
+
+    staging.map_async(wgpu::MapMode::Read, .., |mapped| {
+        mapped.expect("the copy is mapped");
+    });
+    device.poll(wgpu::PollType::wait_indefinitely())?;
+    let mapped = staging.get_mapped_range(..)?;
+    let ends: &[f32] = bytemuck::cast_slice(&mapped);
+    println!("last minus first of every second row: {ends:?}");
+    assert_eq!(ends, [4.0; 3]);
+    Ok(())
+}
