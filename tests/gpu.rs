@@ -252,3 +252,35 @@ fn a_lost_device_is_an_error() {
     let sliced = tensor.slice(&slice![..; -1]).unwrap();
     assert_eq!(sliced.to_array::<u32>().unwrap().data, [3, 2, 1]);
 }
+
+/// Indices that cannot be copied are gathered with all the same; only the tuple is not named.
+#[test]
+fn a_report_without_the_tuple() {
+    use wgpu::util::DeviceExt;
+    for gpu in gpu_devices() {
+        let backend = Backend::from(gpu.clone());
+        let params = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
+        let dest = backend.upload(&[9u32; 2], &[2]).unwrap();
+        let indices = gpu
+            .device()
+            .create_buffer_init(&wgpu::util::BufferInitDescriptor {
+                label: None,
+                contents: bytemuck::cast_slice(&[1i32, 5]),
+                usage: wgpu::BufferUsages::STORAGE,
+            });
+        let plan = Plan::gather_nd(&[3], &[2, 1], 0, DType::U32).unwrap();
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let tuples = DeviceIndices::I32(indices.slice(..));
+        let (params, to) = (params.buffers()[0].slice(..), dest.buffers()[0].slice(..));
+        let report = gpu
+            .encode_gather(&mut encoder, &plan, params, tuples, to)
+            .unwrap();
+        gpu.queue().submit([encoder.finish()]);
+        let first = report.wait().unwrap().first.unwrap();
+        assert_eq!(
+            (first.row, first.position, first.index),
+            (1, vec![1], vec![])
+        );
+        assert_eq!(dest.to_array::<u32>().unwrap().data, [2, 0]);
+    }
+}

@@ -134,4 +134,8 @@ fn plans_are_explained() {
         explain(&[1 << 20], "::-1", DType::F32),
         "4 dispatches of the wide mover",
     );
+    says(
+        explain(&[1 << 50], "::-1", DType::F32),
+        "dispatches or more",
+    );
 }

@@ -7,6 +7,9 @@ use super::{
 };
 use crate::{Plan, plan::Rows};
 
+/// Dispatches that are worked out for the sake of explaining, about.
+const MOST_SPELLED_OUT: u64 = 1 << 16;
+
 impl Gpu {
     /// What is recorded for a plan on this device: nothing, copies or dispatches, and of which
     /// kernel. For buffers of the plan's own, each in one piece.
@@ -27,6 +30,13 @@ impl Gpu {
             indices: Parts::ONE,
             index_words: 1,
         };
+        // Spelling out the dispatches of a plan beyond any memory would itself take forever.
+        let reach = &self.inner.reach;
+        let windows = |bytes: usize| bytes as u64 / reach.binding.min(reach.dispatch).max(1) + 1;
+        let least = windows(plan.result_bytes());
+        if least.saturating_mul(windows(plan.source_bytes())) > MOST_SPELLED_OUT {
+            return format!("{plan}: {least} dispatches or more");
+        }
         match window::dispatches(&self.inner.reach, rows, &plan.map, &places) {
             Err(error) => format!("{plan}: {error}"),
             Ok(dispatches) => {

@@ -12,6 +12,7 @@ use std::{
     mem,
     sync::{Mutex, PoisonError},
 };
+use wgpu::BufferUsages;
 
 /// Bytes of a report on the device: how many rows, and the complement of the first.
 const REPORT_BYTES: u64 = 8;
@@ -21,7 +22,8 @@ const REPORT_BYTES: u64 = 8;
 /// Ask for it once the commands have been submitted; before that it says that no tuple was out of
 /// range. It can be [polled](Self::poll), [waited for](Self::wait) or, with [`Self::ready`],
 /// awaited, and holds nobody up until then. To name the first bad tuple it reads the buffer of
-/// indices, which must not have been overwritten meanwhile.
+/// indices, which must not have been overwritten meanwhile; where that lacks the usage `COPY_SRC`,
+/// the report gives the tuple's place and leaves its indices empty.
 #[derive(Debug)]
 pub struct PendingReport {
     gpu: Gpu,
@@ -178,7 +180,9 @@ impl PendingReport {
         if next < self.reports.len() {
             return self.count(missing, next);
         }
-        let Some(row) = missing.first else {
+        let readable = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::COPY_SRC);
+        let row = missing.first.filter(|_| self.indices.iter().all(readable));
+        let Some(row) = row else {
             return Ok(State::Done(Ok(self.plan.report(missing, |_| Vec::new()))));
         };
         let tuple = u64::from(self.index_words) * 4 * self.plan.depth() as u64;
