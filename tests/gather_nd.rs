@@ -41,6 +41,7 @@ fn batches() {
     check_gather(&[3, 2, 5], &[0, 4, 1, 5, -1, 0], &[3, 1, 2], 1);
     check_gather(&[2, 3], &[0, 0, 0], &[3, 1], 1); // batch dimensions differ
     check_gather(&[2, 3], &[0], &[1], 1); // batch_dims too large
+    check_gather(&[3, 3], &[0; 8], &[2, 2, 2], 1); // differ, and tuples too long
 }
 
 #[test]

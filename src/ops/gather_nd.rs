@@ -160,16 +160,16 @@ fn check<'a>(
         return Err(GatherError::ParamsRank);
     }
     let (&depth, tuples) = indices.split_last().ok_or(GatherError::IndicesRank)?;
-    if depth > params.len() - batch_dims {
-        return Err(GatherError::IndexDepth {
-            depth,
+    if params[..batch_dims] != indices[..batch_dims] {
+        return Err(GatherError::BatchShape {
             batch_dims,
             params: params.to_vec(),
             indices: indices.to_vec(),
         });
     }
-    if params[..batch_dims] != indices[..batch_dims] {
-        return Err(GatherError::BatchShape {
+    if depth > params.len() - batch_dims {
+        return Err(GatherError::IndexDepth {
+            depth,
             batch_dims,
             params: params.to_vec(),
             indices: indices.to_vec(),
