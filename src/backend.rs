@@ -4,7 +4,7 @@
 //! operation that the device cannot do is an error that says so.
 
 use crate::{
-    Array, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, Tensor,
+    Array, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, Tensor, shape,
     tensor::{Owner, Storage},
 };
 use std::{fmt, sync::Arc};
@@ -75,7 +75,7 @@ impl Backend {
         spec: &SliceSpec,
     ) -> Result<Array<T>, Error> {
         let plan = Plan::strided_slice(shape, spec, T::DTYPE)?;
-        check_length("input", shape, input.len())?;
+        check_elements("input", shape, input.len())?;
         match &self.device {
             Device::Cpu => {
                 let run = |dest: &mut [u8]| plan.run(T::as_bytes(input), dest);
@@ -114,7 +114,7 @@ impl Backend {
         options: GatherNd,
     ) -> Result<(Array<T>, Report), Error> {
         let plan = Plan::gather_nd(params_shape, indices_shape, options.batch_dims, T::DTYPE)?;
-        check_length("params", params_shape, params.len())?;
+        check_elements("params", params_shape, params.len())?;
         let indices = indices.into();
         match &self.device {
             Device::Cpu => {
@@ -126,7 +126,7 @@ impl Backend {
             }
             #[cfg(feature = "gpu")]
             Device::Gpu(_) => {
-                check_length("indices", indices_shape, indices.len())?;
+                check_elements("indices", indices_shape, indices.len())?;
                 let params = self.upload(params, params_shape)?;
                 let indices = match indices {
                     Indices::I32(indices) => self.upload(indices, indices_shape)?,
@@ -144,7 +144,7 @@ impl Backend {
     ///
     /// [`Error::Length`], or an error of the device.
     pub fn upload<T: Element>(&self, values: &[T], shape: &[usize]) -> Result<Tensor, Error> {
-        check_length("values", shape, values.len())?;
+        check_elements("values", shape, values.len())?;
         let bytes = T::as_bytes(values);
         let storage = match &self.device {
             Device::Cpu => Storage::Host(Owner::new(bytes.to_vec())),
@@ -168,8 +168,8 @@ impl Backend {
         shape: &[usize],
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,
     ) -> Result<Tensor, Error> {
-        let needed = crate::shape::elements(shape)? * dtype.size();
-        Plan::check_bytes("bytes", shape, needed, bytes.as_ref().len())?;
+        let needed = shape::elements(shape)? * dtype.size();
+        shape::check_length("bytes", shape, "bytes", needed, bytes.as_ref().len())?;
         let storage = match &self.device {
             Device::Cpu => Storage::Host(Owner::new(bytes)),
             #[cfg(feature = "gpu")]
@@ -273,16 +273,6 @@ impl fmt::Display for Backend {
     }
 }
 
-fn check_length(argument: &'static str, shape: &[usize], found: usize) -> Result<(), Error> {
-    let needed = crate::shape::elements(shape)?;
-    if needed == found {
-        return Ok(());
-    }
-    Err(Error::Length {
-        argument,
-        shape: shape.to_vec(),
-        needed,
-        found,
-        unit: "elements",
-    })
+fn check_elements(argument: &'static str, shape: &[usize], found: usize) -> Result<(), Error> {
+    shape::check_length(argument, shape, "elements", shape::elements(shape)?, found)
 }

@@ -9,6 +9,7 @@ use crate::{
     ops::{RowMap, gather_nd::Tuples},
     plan::{Map, Rows},
     report::{Missing, Report},
+    shape::check_length,
 };
 use std::{num::NonZero, sync::LazyLock, thread};
 
@@ -92,8 +93,9 @@ impl Plan {
         indices: Indices<'_>,
         dest: &mut [u8],
     ) -> Result<Report, Error> {
-        Self::check_bytes("source", &self.source, self.source_bytes(), source.len())?;
-        Self::check_bytes("dest", &self.shape, self.result_bytes(), dest.len())?;
+        let (input, output) = (self.source_bytes(), self.result_bytes());
+        check_length("source", &self.source, "bytes", input, source.len())?;
+        check_length("dest", &self.shape, "bytes", output, dest.len())?;
         let missing = match &self.map {
             Map::StridedSlice(map) => move_units(&self.rows, map, source, dest),
             Map::GatherNd(map) => {

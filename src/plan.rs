@@ -13,7 +13,6 @@
 //! moves the run is shared by all.
 
 use crate::{
-    Error,
     error::Shape,
     ops::{gather_nd, strided_slice},
 };
@@ -157,25 +156,6 @@ impl Plan {
             Map::StridedSlice(_) => 0,
             Map::GatherNd(map) => map.axes.len(),
         }
-    }
-
-    /// Checks that `found` bytes are what `shape` needs.
-    pub(crate) fn check_bytes(
-        argument: &'static str,
-        shape: &[usize],
-        needed: usize,
-        found: usize,
-    ) -> Result<(), Error> {
-        if needed == found {
-            return Ok(());
-        }
-        Err(Error::Length {
-            argument,
-            shape: shape.to_vec(),
-            needed,
-            found,
-            unit: "bytes",
-        })
     }
 }
 

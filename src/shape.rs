@@ -22,6 +22,26 @@ pub(crate) fn elements(shape: &[usize]) -> Result<usize, Error> {
     Ok(if shape.contains(&0) { 0 } else { count })
 }
 
+/// Checks that an argument has as many elements or bytes (`unit`) as its shape needs.
+pub(crate) fn check_length(
+    argument: &'static str,
+    shape: &[usize],
+    unit: &'static str,
+    needed: usize,
+    found: usize,
+) -> Result<(), Error> {
+    if needed == found {
+        return Ok(());
+    }
+    Err(Error::Length {
+        argument,
+        shape: shape.to_vec(),
+        needed,
+        found,
+        unit,
+    })
+}
+
 /// Row-major strides of `shape` in elements. `shape` must have passed [`elements`].
 pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];

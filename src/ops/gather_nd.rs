@@ -64,17 +64,8 @@ impl Map {
 
     /// Checks that there are as many indices as their shape says.
     pub(crate) fn check_indices(&self, indices: Indices<'_>) -> Result<(), Error> {
-        let (needed, found) = (self.indices.iter().product(), indices.len());
-        if needed == found {
-            return Ok(());
-        }
-        Err(Error::Length {
-            argument: "indices",
-            shape: self.indices.clone(),
-            needed,
-            found,
-            unit: "elements",
-        })
+        let needed = self.indices.iter().product();
+        shape::check_length("indices", &self.indices, "elements", needed, indices.len())
     }
 }
 
