@@ -1,13 +1,19 @@
 //! Where work is done: decided once, openly.
 //!
-//! A [`Backend`] is the CPU or one GPU, and can say which and why. Nothing falls back later on: an
-//! operation that the device cannot do is an error that says so.
+//! A [`Backend`] is the CPU or one GPU, and can say which and why. An operation that the device cannot
+//! do is an error that says so; only where [`Backend::with_fallback`] was asked for does the CPU stand
+//! in, and then the backend says why.
 
 use crate::{
-    Array, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, Tensor, shape,
+    Array, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, Tensor,
+    element::zeroed,
+    shape,
     tensor::{Owner, Storage},
 };
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 #[cfg(feature = "gpu")]
 use crate::{
@@ -31,6 +37,8 @@ use crate::{
 pub struct Backend {
     pub(crate) device: Device,
     reason: Arc<str>,
+    /// Where there is one, the CPU may stand in for the device. Holds why it last did.
+    fallback: Option<Arc<Mutex<Option<Error>>>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +58,47 @@ impl Backend {
         Self {
             device,
             reason: reason.into(),
+            fallback: None,
         }
+    }
+
+    /// The same, but where the device fails at an operation on values of the host, because it is lost,
+    /// has no memory left or is too small, the CPU does it: [`Backend::strided_slice`],
+    /// [`Backend::gather_nd`] and [`Backend::stream`]. Tensors stay where they are; what fails on them
+    /// is an error. [`Backend::fallen_back`] says whether and why it happened.
+    ///
+    /// ```
+    /// # #[cfg(feature = "gpu")] {
+    /// use wgslice::{slice, Backend};
+    ///
+    /// let backend = Backend::auto().with_fallback();
+    /// backend.strided_slice(&[1, 2, 3], &[3], &slice![..; -1])?;
+    /// if let Some(error) = backend.fallen_back() {
+    ///     eprintln!("finished on the CPU: {error}");
+    /// }
+    /// # }
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_fallback(mut self) -> Self {
+        self.fallback = Some(Arc::default());
+        self
+    }
+
+    /// Why the CPU last stood in for the device, if it did. Clones of a backend share it.
+    pub fn fallen_back(&self) -> Option<Error> {
+        let why = self.fallback.as_ref()?.lock();
+        why.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether the CPU stands in after this error; notes why if so.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn may_fall_back(&self, error: &Error) -> bool {
+        let Some(why) = self.fallback.as_ref().filter(|_| error.is_of_device()) else {
+            return false;
+        };
+        *why.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
+        true
     }
 
     /// Why it is this device.
@@ -76,14 +124,24 @@ impl Backend {
     ) -> Result<Array<T>, Error> {
         let plan = Plan::strided_slice(shape, spec, T::DTYPE)?;
         check_elements("input", shape, input.len())?;
-        match &self.device {
-            Device::Cpu => {
-                let run = |dest: &mut [u8]| plan.run(T::as_bytes(input), dest);
-                Array::collect(&plan, run).map(|(array, ())| array)
-            }
+        let input = T::as_bytes(input);
+        let run = |dest: &mut [u8]| match &self.device {
+            Device::Cpu => plan.run(input, dest),
+            // Only what is selected goes to the device, and only the result comes back.
             #[cfg(feature = "gpu")]
-            Device::Gpu(_) => self.upload(input, shape)?.slice(spec)?.to_array(),
-        }
+            Device::Gpu(_) => {
+                let mut left = dest;
+                let sink = |bytes: &[u8]| {
+                    let (now, rest) = std::mem::take(&mut left).split_at_mut(bytes.len());
+                    now.copy_from_slice(bytes);
+                    left = rest;
+                    Ok::<_, Error>(())
+                };
+                let stream = self.stream(shape, spec, T::DTYPE)?;
+                stream.run(|range| Ok(&input[range]), sink).map(drop)
+            }
+        };
+        Array::collect(&plan, run).map(|(array, ())| array)
     }
 
     /// Gathers values: values in, values out, with a report of the index tuples that were out of
@@ -116,17 +174,10 @@ impl Backend {
         let plan = Plan::gather_nd(params_shape, indices_shape, options.batch_dims, T::DTYPE)?;
         check_elements("params", params_shape, params.len())?;
         let indices = indices.into();
-        match &self.device {
-            Device::Cpu => {
-                let run = |dest: &mut [u8]| {
-                    plan.run_with(T::as_bytes(params), indices, dest)?
-                        .under(options.out_of_range)
-                };
-                Array::collect(&plan, run)
-            }
-            #[cfg(feature = "gpu")]
-            Device::Gpu(_) => {
-                check_elements("indices", indices_shape, indices.len())?;
+        #[cfg(feature = "gpu")]
+        if let Device::Gpu(_) = &self.device {
+            check_elements("indices", indices_shape, indices.len())?;
+            let on_device = || {
                 let params = self.upload(params, params_shape)?;
                 let indices = match indices {
                     Indices::I32(indices) => self.upload(indices, indices_shape)?,
@@ -134,8 +185,17 @@ impl Backend {
                 };
                 let gathered = params.gather_nd(&indices, options)?;
                 Ok((gathered.tensor.to_array()?, gathered.report()?))
+            };
+            match on_device() {
+                Err(error) if self.may_fall_back(&error) => {}
+                outcome => return outcome,
             }
         }
+        let run = |dest: &mut [u8]| {
+            plan.run_with(T::as_bytes(params), indices, dest)?
+                .under(options.out_of_range)
+        };
+        Array::collect(&plan, run)
     }
 
     /// Puts values on the device, as a tensor that stays there.
@@ -152,6 +212,42 @@ impl Backend {
             Device::Gpu(gpu) => Storage::Device(gpu.upload(shape, T::DTYPE.size(), bytes)?),
         };
         Ok(Tensor::new(self, T::DTYPE, shape, storage))
+    }
+
+    /// Slices values of the host on their way to the device: only what is selected is put there, in one
+    /// move, and the tensor is the result.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let batch = backend.upload_slice(&[1, 2, 3, 4, 5, 6], &[3, 2], &slice![1.., ..; -1])?;
+    /// assert_eq!(batch.to_array::<i32>()?.data, [4, 3, 6, 5]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SpecError`](crate::SpecError), [`Error::Length`], or an error of the device.
+    pub fn upload_slice<T: Element>(
+        &self,
+        values: &[T],
+        shape: &[usize],
+        spec: &SliceSpec,
+    ) -> Result<Tensor, Error> {
+        let plan = Plan::strided_slice(shape, spec, T::DTYPE)?;
+        check_elements("values", shape, values.len())?;
+        let bytes = T::as_bytes(values);
+        let storage = match &self.device {
+            Device::Cpu => {
+                let mut dest = zeroed(plan.result_bytes())?;
+                plan.run(bytes, &mut dest)?;
+                Storage::Host(Owner::new(dest))
+            }
+            #[cfg(feature = "gpu")]
+            Device::Gpu(gpu) => Storage::Device(gpu.upload_slice(&plan, bytes)?),
+        };
+        Ok(Tensor::new(self, T::DTYPE, plan.shape(), storage))
     }
 
     /// Puts the bytes of a row-major array on the device, in the machine's byte order.

@@ -127,6 +127,20 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Whether the device is the reason: another one, or the CPU, may do the same work.
+    pub fn is_of_device(&self) -> bool {
+        matches!(
+            self,
+            Self::DeviceLimit { .. }
+                | Self::NoAdapter(_)
+                | Self::DeviceLost { .. }
+                | Self::OutOfDeviceMemory { .. }
+                | Self::Device { .. }
+        )
+    }
+}
+
 /// A slice that contradicts itself or does not fit the shape.
 ///
 /// Dimensions are those of the input, counted from 0.

@@ -16,11 +16,14 @@ mod error;
 pub mod gpu;
 mod layout;
 mod ops;
+mod piece;
 mod plan;
 pub mod reference;
 mod report;
 mod shape;
 mod spec;
+#[cfg(not(target_arch = "wasm32"))]
+mod stream;
 mod tensor;
 mod view;
 
@@ -35,5 +38,7 @@ pub use ops::gather_nd::{GatherNd, OutOfRange};
 pub use plan::Plan;
 pub use report::Report;
 pub use spec::{Ellipsis, NewAxis, SliceItem, SliceSpec, StridedSlice};
+#[cfg(not(target_arch = "wasm32"))]
+pub use stream::{Stream, Streamed};
 pub use tensor::{Array, Gathered, Tensor};
 pub use view::View;

@@ -80,6 +80,17 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// A copy of so many bytes.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn copy(bytes: usize) -> Self {
+        let view = crate::View {
+            offset: 0,
+            shape: vec![bytes],
+            strides: vec![1],
+        };
+        Self::of_view(&view, &[bytes], 1)
+    }
+
     /// The shape of the result.
     pub fn shape(&self) -> &[usize] {
         &self.shape

@@ -11,5 +11,6 @@ mod limits;
 mod property;
 mod reference;
 mod spec;
+mod stream;
 mod strided_slice;
 mod vector_lines;

@@ -156,7 +156,7 @@ impl Gpu {
         words: u32,
     ) -> Result<(DeviceBytes, PendingReport), Error> {
         let dest = self.allocate(plan.shape(), plan.element)?;
-        let report = self.submit("gathering", |encoder| {
+        let (report, _) = self.submit("gathering", |encoder| {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             let indices = (indices.argument("indices"), words);
             let (params, dest) = (params.argument("params"), dest.argument("dest"));

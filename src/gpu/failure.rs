@@ -47,6 +47,15 @@ impl Gpu {
         self.poll_with(wgpu::PollType::wait_indefinitely())
     }
 
+    /// Waits until this submission is done.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn wait_for(&self, submission: wgpu::SubmissionIndex) -> Result<(), Error> {
+        self.poll_with(wgpu::PollType::Wait {
+            submission_index: Some(submission),
+            timeout: None,
+        })
+    }
+
     /// Runs the callbacks of what is done.
     pub(crate) fn poll(&self) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::Poll)

@@ -11,7 +11,7 @@
 //! | `argument` | which buffers may be passed |
 //! | `groups`, `slots` | what is kept so that recording creates nothing on the device |
 //! | `report` | how a gather says later which tuples were out of range |
-//! | `transfer`, `readback` | how bytes get to the device and back |
+//! | `transfer`, `fill`, `readback`, `ring` | how bytes get to the device and back |
 //! | `failure` | what the device reports, as errors |
 
 mod adapter;
@@ -19,12 +19,15 @@ mod argument;
 mod encode;
 mod explain;
 mod failure;
+mod fill;
 mod grid;
 mod groups;
 mod params;
 mod pipeline;
 mod readback;
 mod report;
+#[cfg(not(target_arch = "wasm32"))]
+mod ring;
 #[cfg(test)]
 mod shader_tests;
 mod slots;
@@ -34,6 +37,8 @@ mod window;
 pub use adapter::{AdapterOptions, Candidate, Software};
 pub use encode::DeviceIndices;
 pub use report::PendingReport;
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use ring::Ring;
 pub(crate) use transfer::DeviceBytes;
 
 use crate::Error;

@@ -3,15 +3,17 @@
 use super::{
     Gpu,
     argument::Argument,
+    device_error,
+    fill::fill,
     readback::{Piece, Readback},
     window::Parts,
 };
-use crate::Error;
+use crate::{Error, Plan};
 use std::collections::VecDeque;
 use wgpu::BufferUsages;
 
 /// What buffers are padded to, so that the widest unit has a place in the smallest.
-const PADDING: u64 = 16;
+pub(super) const PADDING: u64 = 16;
 
 /// Buffers of a tensor in parts are multiples of this, the largest alignment that a device may ask
 /// of bindings.
@@ -97,15 +99,22 @@ impl Gpu {
         element: usize,
         bytes: &[u8],
     ) -> Result<DeviceBytes, Error> {
-        self.create(bytes.len(), row_bytes(shape, element), Some(bytes))
+        let copy = Plan::copy(bytes.len());
+        self.create(bytes.len(), row_bytes(shape, element), Some((&copy, bytes)))
     }
 
-    /// Creates buffers for `bytes`, holding `contents` if there are any.
+    /// Runs a slice of host memory straight into memory that the device reads.
+    pub(crate) fn upload_slice(&self, plan: &Plan, source: &[u8]) -> Result<DeviceBytes, Error> {
+        let row_bytes = row_bytes(plan.shape(), plan.element);
+        self.create(plan.result_bytes(), row_bytes, Some((plan, source)))
+    }
+
+    /// Creates buffers for `bytes`, holding the slice of `contents` if there is any.
     fn create(
         &self,
         bytes: usize,
         row_bytes: u64,
-        mut contents: Option<&[u8]>,
+        contents: Option<(&Plan, &[u8])>,
     ) -> Result<DeviceBytes, Error> {
         let most = self.inner.limits.max_buffer_size;
         let padded = (bytes as u64).max(1).next_multiple_of(PADDING);
@@ -120,35 +129,54 @@ impl Gpu {
         let mut first = 0;
         while first < padded {
             let size = parts.bytes.min(padded - first);
-            let mut left = None;
             buffers.push(self.guarded("allocating a buffer", || {
-                let buffer = self.inner.device.create_buffer(&wgpu::BufferDescriptor {
+                self.inner.device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some("wgslice tensor"),
                     size,
                     usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
                     mapped_at_creation: contents.is_some(),
-                });
-                if let Some(contents) = contents {
-                    let length = contents
-                        .len()
-                        .min(usize::try_from(size).unwrap_or(usize::MAX));
-                    let (now, rest) = contents.split_at(length);
-                    // Where the buffer could not be made the mapping fails too; the scope says why.
-                    if let Ok(mut mapped) = buffer.get_mapped_range_mut(..) {
-                        mapped.slice(..length).copy_from_slice(now);
-                    }
-                    buffer.unmap();
-                    left = Some(rest);
-                }
-                buffer
+                })
             })?);
-            contents = left;
             first += size;
+        }
+        if let Some((plan, source)) = contents {
+            self.fill_parts(&buffers, parts, plan, source)?;
         }
         Ok(DeviceBytes {
             buffers,
             parts,
             bytes,
+        })
+    }
+
+    /// Fills buffers that were created mapped, and unmaps them.
+    fn fill_parts(
+        &self,
+        buffers: &[wgpu::Buffer],
+        parts: Parts,
+        plan: &Plan,
+        source: &[u8],
+    ) -> Result<(), Error> {
+        let mut mapped = buffers
+            .iter()
+            .map(|buffer| buffer.get_mapped_range_mut(..))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| device_error(self, "uploading", &error))?;
+        let part_bytes = usize::try_from(parts.bytes).unwrap_or(usize::MAX);
+        fill(plan, source, |mut at, mut bytes| {
+            while !bytes.is_empty() {
+                let (part, within) = (at / part_bytes, at % part_bytes);
+                let (now, rest) = bytes.split_at(bytes.len().min(part_bytes - within));
+                mapped[part]
+                    .slice(within..within + now.len())
+                    .copy_from_slice(now);
+                at += now.len();
+                bytes = rest;
+            }
+        })?;
+        drop(mapped);
+        self.guarded("uploading", || {
+            buffers.iter().for_each(wgpu::Buffer::unmap);
         })
     }
 
@@ -213,20 +241,20 @@ impl Gpu {
         }
     }
 
-    /// Records with `record`, submits, and returns what `record` did.
+    /// Records with `record` and submits.
     pub(crate) fn submit<R>(
         &self,
         doing: &'static str,
         record: impl FnOnce(&mut wgpu::CommandEncoder) -> Result<R, Error>,
-    ) -> Result<R, Error> {
+    ) -> Result<(R, wgpu::SubmissionIndex), Error> {
         self.guarded(doing, || {
             let mut encoder = self
                 .inner
                 .device
                 .create_command_encoder(&Default::default());
             let recorded = record(&mut encoder)?;
-            self.inner.queue.submit([encoder.finish()]);
-            Ok(recorded)
+            let submission = self.inner.queue.submit([encoder.finish()]);
+            Ok((recorded, submission))
         })?
     }
 }

@@ -8,6 +8,7 @@ use crate::{
     layout::{Axis, Layout},
     plan::{self, Rows},
 };
+use std::ops::Range;
 
 /// The odometer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -29,7 +30,8 @@ impl Plan {
         Ok(Self::of_view(&view, shape, dtype.size()))
     }
 
-    fn of_view(view: &View, source: &[usize], element: usize) -> Self {
+    /// Plans a view of an array of this shape whose elements have `element` bytes.
+    pub(crate) fn of_view(view: &View, source: &[usize], element: usize) -> Self {
         let (rows, map) = if view.elements() == 0 {
             (Rows::NONE, Map::default())
         } else {
@@ -57,6 +59,52 @@ impl Plan {
 impl RowMap for Map {
     fn bases(&self, first: usize) -> impl Iterator<Item = Option<usize>> {
         Odometer::at(self, first).map(Some)
+    }
+}
+
+impl Map {
+    /// The head and the tail of the result, cut in the middle of its outermost dimension. `None` for a
+    /// single unit.
+    pub(crate) fn halves(&self, rows: &Rows) -> Option<[(Rows, Self); 2]> {
+        let half = |first: usize, size: usize| match self.axes.split_first() {
+            Some((outer, inner)) => {
+                let count = rows.count / outer.size * size;
+                let mut axes = inner.to_vec();
+                if size > 1 {
+                    axes.insert(0, Axis { size, ..*outer });
+                }
+                let offset = self.at(first, outer.stride);
+                (Rows { count, ..*rows }, Self { offset, axes })
+            }
+            None => {
+                let offset = self.at(first, rows.step);
+                let axes = Vec::new();
+                (Rows { run: size, ..*rows }, Self { offset, axes })
+            }
+        };
+        let size = self.axes.first().map_or(rows.run, |outer| outer.size);
+        let middle = size / 2;
+        (middle > 0).then(|| [half(0, middle), half(middle, size - middle)])
+    }
+
+    fn at(&self, position: usize, stride: isize) -> usize {
+        self.offset
+            .wrapping_add_signed(stride.wrapping_mul(position.cast_signed()))
+    }
+
+    /// The source units from the lowest to the highest that is read.
+    pub(crate) fn span(&self, rows: &Rows) -> Range<usize> {
+        let (mut low, mut high) = (self.offset, self.offset);
+        let run = Axis {
+            size: rows.run,
+            stride: rows.step,
+        };
+        for axis in self.axes.iter().chain([&run]) {
+            let reached = (axis.size - 1).cast_signed() * axis.stride;
+            low = low.wrapping_add_signed(reached.min(0));
+            high = high.wrapping_add_signed(reached.max(0));
+        }
+        low..high + 1
     }
 }
 

@@ -177,7 +177,8 @@ fn assert_same(expected: &[u8], got: &[u8], size: usize, what: &dyn Fn() -> Stri
     );
 }
 
-fn naive_slice(
+/// The reference's answer.
+pub(crate) fn naive_slice(
     input: &[u128],
     shape: &[usize],
     encoded: &StridedSlice,

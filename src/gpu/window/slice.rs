@@ -1,7 +1,7 @@
 //! A slice is a view, and half of a view is a view: source and result are cut together.
 
 use super::{Cutter, Dispatch, Span, wrap};
-use crate::{Error, gpu::params, layout::Axis, ops::strided_slice, plan::Rows};
+use crate::{Error, gpu::params, ops::strided_slice, plan::Rows};
 
 impl Cutter<'_> {
     /// Pushes the dispatches of a slice whose result begins at unit `first`.
@@ -16,34 +16,9 @@ impl Cutter<'_> {
             out.push(dispatch);
             return Ok(());
         }
-        let (mut head, mut tail) = (map.clone(), map.clone());
-        let (mut head_rows, mut tail_rows) = (*rows, *rows);
-        let cut = |axis: Axis| (axis.size / 2, (axis.size / 2).cast_signed() * axis.stride);
-        let moved = if let Some((&outer, inner)) = map.axes.split_first() {
-            let (half, moved) = cut(outer);
-            let shrink = |map: &mut strided_slice::Map, rows: &mut Rows, size| {
-                rows.count = rows.count / outer.size * size;
-                if size == 1 {
-                    map.axes = inner.to_vec();
-                } else {
-                    map.axes[0].size = size;
-                }
-            };
-            shrink(&mut head, &mut head_rows, half);
-            shrink(&mut tail, &mut tail_rows, outer.size - half);
-            moved
-        } else if rows.run > 1 {
-            let (half, moved) = cut(Axis {
-                size: rows.run,
-                stride: rows.step,
-            });
-            head_rows.run = half;
-            tail_rows.run = rows.run - half;
-            moved
-        } else {
+        let Some([(head_rows, head), (tail_rows, tail)]) = map.halves(rows) else {
             return Err(self.reach.too_small(rows.unit));
         };
-        tail.offset = tail.offset.wrapping_add_signed(moved);
         self.slice(&head, &head_rows, first, out)?;
         self.slice(&tail, &tail_rows, first + head_rows.units() as u64, out)
     }
@@ -55,20 +30,10 @@ impl Cutter<'_> {
         first: u64,
     ) -> Option<Dispatch> {
         let (dest, dest_base, grid) = self.result(rows, first)?;
-        // The source units between the lowest and the highest that are touched.
-        let (mut low, mut high) = (map.offset, map.offset);
-        let run = Axis {
-            size: rows.run,
-            stride: rows.step,
-        };
-        for axis in map.axes.iter().chain([&run]) {
-            let reached = (axis.size - 1).cast_signed() * axis.stride;
-            low = low.wrapping_add_signed(reached.min(0));
-            high = high.wrapping_add_signed(reached.max(0));
-        }
-        let (from, to) = (self.bytes(low as u64), self.bytes(high as u64 + 1));
+        let read = map.span(rows);
+        let (from, to) = (self.bytes(read.start as u64), self.bytes(read.end as u64));
         let (source, residue) = self.reach.span(self.places.source, from, to)?;
-        let base = residue / rows.unit as u64 + (map.offset - low) as u64;
+        let base = residue / rows.unit as u64 + (map.offset - read.start) as u64;
         if (residue + to - from) / rows.unit as u64 > self.reach.units {
             return None;
         }

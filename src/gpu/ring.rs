@@ -1,0 +1,176 @@
+//! Pieces of a stream on their way through the device: a ring of buffers that are used again and
+//! again, so that one piece is packed while the device works on another.
+//!
+//! A piece passes through four buffers: upload memory that the host writes, the packed source, the
+//! result, and readback memory that the host reads. The first and the last are mapped again by the
+//! submission that uses them, and are the host's once that is done.
+
+use super::{Gpu, device_error, fill::fill, transfer::PADDING};
+use crate::{Error, piece::Split};
+use std::collections::VecDeque;
+use wgpu::{BufferUsages, MapMode, SubmissionIndex};
+
+const DOING: &str = "streaming";
+
+/// Pieces under way: the device works on one while the host packs or hands out another.
+const SLOTS: usize = 2;
+
+/// The buffers that pieces pass through.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    gpu: Gpu,
+    idle: Vec<Slot>,
+    /// Packed, and not yet submitted.
+    packed: Option<Slot>,
+    /// On the device, the oldest first, with the bytes of their results.
+    busy: VecDeque<(Slot, SubmissionIndex, usize)>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    /// Mapped while the slot is idle.
+    upload: wgpu::Buffer,
+    source: wgpu::Buffer,
+    result: wgpu::Buffer,
+    readback: wgpu::Buffer,
+}
+
+impl Gpu {
+    pub(crate) fn ring(&self) -> Ring {
+        Ring {
+            gpu: self.clone(),
+            idle: Vec::new(),
+            packed: None,
+            busy: VecDeque::new(),
+        }
+    }
+}
+
+impl Ring {
+    /// The bytes that a ring holds for pieces of this size.
+    pub(crate) fn bytes_held(packed: usize, result: usize) -> usize {
+        packed.saturating_add(result).saturating_mul(2 * SLOTS)
+    }
+
+    /// The size of a buffer for so many bytes.
+    pub(crate) fn buffer_bytes(bytes: usize) -> u64 {
+        (bytes as u64).next_multiple_of(PADDING)
+    }
+
+    /// Whether a result must be taken before the next piece is packed.
+    pub(crate) fn is_full(&self) -> bool {
+        self.busy.len() == SLOTS
+    }
+
+    /// Whether no piece is on the device.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.busy.is_empty()
+    }
+
+    /// Packs a piece into upload memory, from the bytes of its span.
+    pub(crate) fn pack(&mut self, split: &Split, source: &[u8]) -> Result<(), Error> {
+        let packed = Self::buffer_bytes(split.host.result_bytes());
+        let result = Self::buffer_bytes(split.device.result_bytes());
+        let fits = |slot: &Slot| slot.upload.size() >= packed && slot.result.size() >= result;
+        let slot = match self.idle.pop().filter(fits) {
+            Some(slot) => slot,
+            None => self.slot(packed, result)?,
+        };
+        let mut mapped = slot
+            .upload
+            .get_mapped_range_mut(..)
+            .map_err(|error| device_error(&self.gpu, DOING, &error))?;
+        fill(&split.host, source, |at, bytes| {
+            mapped.slice(at..at + bytes.len()).copy_from_slice(bytes);
+        })?;
+        drop(mapped);
+        slot.upload.unmap();
+        self.packed = Some(slot);
+        Ok(())
+    }
+
+    fn slot(&self, packed: u64, result: u64) -> Result<Slot, Error> {
+        let buffer = |label, size, usage, mapped_at_creation| {
+            self.gpu
+                .inner
+                .device
+                .create_buffer(&wgpu::BufferDescriptor {
+                    label: Some(label),
+                    size,
+                    usage,
+                    mapped_at_creation,
+                })
+        };
+        let (from, to) = (BufferUsages::COPY_SRC, BufferUsages::COPY_DST);
+        let storage = BufferUsages::STORAGE | from | to;
+        self.gpu.guarded("allocating room to stream", || Slot {
+            upload: buffer(
+                "wgslice upload",
+                packed,
+                BufferUsages::MAP_WRITE | from,
+                true,
+            ),
+            source: buffer("wgslice packed", packed, storage, false),
+            result: buffer("wgslice result", result, storage, false),
+            readback: buffer(
+                "wgslice readback",
+                result,
+                BufferUsages::MAP_READ | to,
+                false,
+            ),
+        })
+    }
+
+    /// Sends the piece that was packed on its way.
+    pub(crate) fn submit(&mut self, split: &Split) -> Result<(), Error> {
+        let Some(slot) = self.packed.take() else {
+            return Ok(());
+        };
+        let Slot {
+            upload,
+            source,
+            result,
+            readback,
+        } = &slot;
+        let (packed, bytes) = (split.host.result_bytes(), split.device.result_bytes());
+        let ((), submission) = self.gpu.submit(DOING, |encoder| {
+            encoder.copy_buffer_to_buffer(upload, 0, source, 0, Self::buffer_bytes(packed));
+            self.gpu
+                .encode(encoder, &split.device, source.slice(..), result.slice(..))?;
+            encoder.copy_buffer_to_buffer(result, 0, readback, 0, Self::buffer_bytes(bytes));
+            // Errors show when the range is asked for.
+            encoder.map_buffer_on_submit(upload, MapMode::Write, .., |_| {});
+            encoder.map_buffer_on_submit(readback, MapMode::Read, .., |_| {});
+            Ok(())
+        })?;
+        self.busy.push_back((slot, submission, bytes));
+        Ok(())
+    }
+
+    /// Waits for the oldest piece.
+    pub(crate) fn wait(&self) -> Result<(), Error> {
+        match self.busy.front() {
+            Some((_, submission, _)) => self.gpu.wait_for(submission.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// Hands out the result of the oldest piece, which must be here, and takes its buffers back.
+    pub(crate) fn take<R>(
+        &mut self,
+        mut sink: impl FnMut(&[u8]) -> Result<(), R>,
+    ) -> Result<Result<(), R>, Error> {
+        let Some((slot, _, bytes)) = self.busy.pop_front() else {
+            return Ok(Ok(()));
+        };
+        let view = slot
+            .readback
+            .get_mapped_range(..)
+            .map_err(|error| device_error(&self.gpu, DOING, &error))?;
+        let outcome = sink(&view[..bytes]);
+        drop(view);
+        slot.readback.unmap();
+        self.idle.push(slot);
+        Ok(outcome)
+    }
+}

@@ -1,0 +1,235 @@
+//! Slices of host data: streamed in pieces, and sliced on the way to the device. Against the
+//! reference, on every device and with little memory, so that there are many pieces.
+
+use crate::harness::{SIZES, devices, elements, naive_slice, to_bytes};
+use std::ops::Range;
+use wgslice::{Backend, DType, Error, SliceSpec, StridedSlice};
+
+const SPECS: [&str; 10] = [
+    "...",
+    "::-1, ::-1, ::-1",
+    "2:7, 3:30, 1:14",
+    "::3, 1:9:2",
+    "5:, ::-2, 1",
+    ":, ::-1, ::4",
+    "-1, None, ..., ::7",
+    "1:2, 3, ::5",
+    "::2, ::7, 2:",
+    "4:4",
+];
+
+const SHAPE: [usize; 3] = [9, 40, 15];
+
+/// A source, what a slice of it should be, and its shape.
+fn case(spec: &SliceSpec, dtype: DType) -> (Vec<u8>, Vec<usize>, Vec<u8>) {
+    let input = elements(SHAPE.iter().product());
+    let encoded = StridedSlice::try_from(spec).unwrap();
+    let (shape, values) = naive_slice(&input, &SHAPE, &encoded).unwrap();
+    let size = dtype.size();
+    (to_bytes(&input, size), shape, to_bytes(&values, size))
+}
+
+#[test]
+fn streamed_in_pieces_of_any_size() {
+    for spec in SPECS.map(|text| text.parse::<SliceSpec>().unwrap()) {
+        for dtype in SIZES {
+            let (source, shape, expected) = case(&spec, dtype);
+            for device in devices() {
+                for memory in [20_000, 100_000, usize::MAX] {
+                    let stream = device.backend.stream(&SHAPE, &spec, dtype).unwrap();
+                    let stream = stream.with_memory(memory);
+                    assert_eq!(stream.shape(), shape);
+                    let mut result = Vec::new();
+                    let streamed = stream
+                        .run(
+                            |range| Ok::<_, Error>(&source[range]),
+                            |bytes| {
+                                result.extend_from_slice(bytes);
+                                Ok(())
+                            },
+                        )
+                        .unwrap();
+                    let what = || format!("{}: {spec} {dtype} in {memory}", device.name);
+                    assert!(result == expected, "{}", what());
+                    assert_eq!(streamed.pieces == 0, expected.is_empty(), "{}", what());
+                    assert_eq!(streamed.fallback, None);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sliced_on_the_way_to_the_device() {
+    for spec in SPECS.map(|text| text.parse::<SliceSpec>().unwrap()) {
+        let input: Vec<u32> = (0..5400)
+            .map(|i: u32| i.wrapping_mul(0x9e37_79b9))
+            .collect();
+        let (shape, values) = {
+            let elements: Vec<u128> = input.iter().map(|&value| value.into()).collect();
+            naive_slice(&elements, &SHAPE, &StridedSlice::try_from(&spec).unwrap()).unwrap()
+        };
+        for device in devices() {
+            let tensor = device.backend.upload_slice(&input, &SHAPE, &spec).unwrap();
+            let array = tensor.to_array::<u32>().unwrap();
+            assert_eq!(array.shape, shape);
+            let got: Vec<u128> = array.data.into_iter().map(Into::into).collect();
+            assert!(got == values, "{}: {spec}", device.name);
+        }
+    }
+}
+
+/// Long rows go to the device straight, without a detour through the cache.
+#[test]
+fn long_rows_on_the_way_to_the_device() {
+    let input: Vec<u16> = (0..45_000).collect();
+    let spec: SliceSpec = "::-4, 7:4990".parse().unwrap();
+    let expected = Backend::cpu()
+        .strided_slice(&input, &[9, 5000], &spec)
+        .unwrap();
+    for device in devices().iter().filter(|device| !device.is_tiny()) {
+        let tensor = device
+            .backend
+            .upload_slice(&input, &[9, 5000], &spec)
+            .unwrap();
+        assert_eq!(tensor.to_array().unwrap(), expected, "{}", device.name);
+    }
+}
+
+/// No byte is fetched that lies between two pieces, and what is held at once is bounded.
+#[test]
+fn only_what_is_needed_is_fetched() {
+    let source = vec![7u8; 1 << 20];
+    let spec: SliceSpec = "::64, ::2".parse().unwrap();
+    for device in devices().iter().filter(|device| !device.is_tiny()) {
+        let stream = device
+            .backend
+            .stream(&[1024, 1024], &spec, DType::U8)
+            .unwrap();
+        let mut fetched: Vec<Range<usize>> = Vec::new();
+        let fetch = |range: Range<usize>| {
+            fetched.push(range.clone());
+            Ok::<_, Error>(&source[range])
+        };
+        let streamed = stream.with_memory(16 << 10).run(fetch, |_| Ok(())).unwrap();
+        assert_eq!(streamed.pieces, fetched.len());
+        assert!(streamed.pieces >= 4, "{}: {streamed:?}", device.name);
+        assert!(fetched.is_sorted_by_key(|range| range.start));
+        for pair in fetched.windows(2) {
+            assert!(pair[0].end <= pair[1].start, "{fetched:?}");
+        }
+    }
+}
+
+#[test]
+fn errors_of_the_callers_functions_come_back() {
+    #[derive(Debug, PartialEq)]
+    enum Own {
+        Library(Error),
+        Disk,
+    }
+    impl From<Error> for Own {
+        fn from(error: Error) -> Self {
+            Self::Library(error)
+        }
+    }
+    let source = [1u8; 4096];
+    let spec: SliceSpec = "::-1".parse().unwrap();
+    for device in devices() {
+        let stream = device.backend.stream(&[4096], &spec, DType::U8).unwrap();
+        let stream = stream.with_memory(10_000);
+        let refused = stream.run(|_| Err::<Vec<u8>, _>(Own::Disk), |_| Ok(()));
+        assert_eq!(refused.unwrap_err(), Own::Disk);
+        let refused = stream.run(|range| Ok(&source[range]), |_| Err(Own::Disk));
+        assert_eq!(refused.unwrap_err(), Own::Disk);
+        let short = stream.run(|_| Ok([0u8; 3]), |_| Ok(()));
+        let error = short.unwrap_err();
+        assert!(
+            matches!(error, Own::Library(Error::Length { found: 3, .. })),
+            "{error:?}"
+        );
+        // And it runs again, as if nothing had been.
+        let mut bytes = 0;
+        let count = |piece: &[u8]| {
+            bytes += piece.len();
+            Ok::<_, Own>(())
+        };
+        stream.run(|range| Ok(&source[range]), count).unwrap();
+        assert_eq!(bytes, 4096);
+    }
+}
+
+#[cfg(feature = "gpu")]
+mod fallback {
+    use wgslice::{Backend, DType, Error, GatherNd, Gpu, SliceSpec, gpu::AdapterOptions, slice};
+
+    fn gpu() -> Option<Gpu> {
+        let gpu = Gpu::open(&AdapterOptions::default()).ok();
+        assert!(gpu.is_some() || crate::harness::gpu_devices().next().is_none());
+        gpu
+    }
+
+    #[test]
+    fn a_device_lost_in_the_middle_of_a_stream() {
+        let Some(gpu) = gpu() else { return };
+        let source: Vec<u8> = (0..=250).cycle().take(100_000).collect();
+        let spec: SliceSpec = "::-1".parse().unwrap();
+        let expected: Vec<u8> = source.iter().rev().copied().collect();
+        let backend = Backend::from(gpu.clone()).with_fallback();
+        let stream = backend.stream(&[100_000], &spec, DType::U8).unwrap();
+        let mut result = Vec::new();
+        let streamed = stream
+            .with_memory(60_000)
+            .run(
+                |range| Ok::<_, Error>(&source[range]),
+                |bytes| {
+                    result.extend_from_slice(bytes);
+                    if result.len() > 30_000 {
+                        gpu.device().destroy();
+                    }
+                    Ok(())
+                },
+            )
+            .unwrap();
+        assert!(result == expected);
+        let why = streamed.fallback.expect("the device was lost");
+        assert!(matches!(why, Error::DeviceLost { .. }), "{why:?}");
+        assert_eq!(backend.fallen_back(), Some(why));
+    }
+
+    #[test]
+    fn values_in_values_out() {
+        let Some(gpu) = gpu() else { return };
+        gpu.device().destroy();
+        let strict = Backend::from(gpu);
+        let spec = slice![..; -1];
+        let error = strict
+            .strided_slice(&[1u32, 2, 3], &[3], &spec)
+            .unwrap_err();
+        assert!(error.is_of_device(), "{error:?}");
+        assert_eq!(strict.fallen_back(), None);
+
+        let backend = strict.with_fallback();
+        assert_eq!(backend.fallen_back(), None);
+        let sliced = backend.strided_slice(&[1u32, 2, 3], &[3], &spec).unwrap();
+        assert_eq!(sliced.data, [3, 2, 1]);
+        assert!(backend.fallen_back().is_some_and(|why| why.is_of_device()));
+
+        let again = backend.clone();
+        let (gathered, report) = again
+            .gather_nd(
+                &[1u32, 2, 3],
+                &[3],
+                &[2i32, 9][..],
+                &[2, 1],
+                GatherNd::default(),
+            )
+            .unwrap();
+        assert_eq!((gathered.data, report.bad), (vec![3, 0], 1));
+        // A mistake of the caller's is no reason to fall back.
+        let error = backend
+            .strided_slice(&[1u32], &[1], &slice![9])
+            .unwrap_err();
+        assert!(matches!(error, Error::Spec(_)));
+    }
+}
