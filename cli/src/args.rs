@@ -1,5 +1,6 @@
 //! The command line.
 
+use bytesize::ByteSize;
 use clap::{Args as ArgGroup, Parser, Subcommand, ValueEnum};
 use std::{num::IntErrorKind, path::PathBuf, str::FromStr};
 use wgslice::OutOfRange;
@@ -9,7 +10,8 @@ Exit codes:
   0  done
   1  verify found a difference
   2  bad usage or bad input
-  3  no such device, or one that failed or is too small";
+  3  no such device, or one that failed or is too small
+  130  interrupted; no output was written";
 
 /// Slices and gathers n-dimensional arrays in files, on the GPU or the CPU, with TensorFlow's
 /// exact semantics.
@@ -76,13 +78,16 @@ Examples:
 
 /// Slice an array: Python's syntax, or TensorFlow's vectors and masks
 ///
-/// IN is .npy, .png (height x width x channels) or FILE.safetensors#TENSOR.
+/// IN is .npy, .png (height x width x channels) or FILE.safetensors#TENSOR. It may be larger than
+/// memory: it is worked through in pieces, and only the parts of the file that the slice needs are
+/// read.
 #[derive(Debug, ArgGroup)]
 #[command(after_help = "\
 Examples:
   wgslice slice photo.png '100:400, ::-1, :' -o flipped.png
   wgslice slice volume.npy '-1, ..., None, ::2' -o part.npy
   wgslice slice model.safetensors#wte.weight ':1000' -o rows.npy --device gpu
+  wgslice slice huge.npy '::2, ::-1' -o half.npy --memory 2G
   wgslice slice in.npy --begin 0,-1 --end 2,0 --strides 1,-1 --end-mask 0b10 -o out.npy")]
 pub(crate) struct Slice {
     /// The array
@@ -100,6 +105,10 @@ pub(crate) struct Slice {
     /// Where to write the result: .npy or .png
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
+    /// Memory for the array's pieces, on the host and on the device together, as in 500M or 2G
+    /// [default: a quarter of the device's longest buffer, at most 1 GiB]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub(crate) memory: Option<usize>,
     #[command(flatten)]
     pub(crate) encoded: Encoded,
 }
@@ -258,6 +267,16 @@ fn mask(text: &str) -> Result<i64, String> {
     parsed.map_err(|error| unreadable(text, &error))
 }
 
+/// A number of bytes. Below a megabyte pieces would be too small to be worth their overhead.
+fn memory(text: &str) -> Result<usize, String> {
+    let ByteSize(bytes) = text.parse()?;
+    match isize::try_from(bytes) {
+        Ok(bytes) if bytes >= 1_000_000 => Ok(bytes.unsigned_abs()),
+        Ok(bytes) => Err(format!("{bytes} bytes is too little: give 1M or more")),
+        Err(_) => Err("more than can be addressed".into()),
+    }
+}
+
 fn unreadable(text: &str, error: &std::num::ParseIntError) -> String {
     match error.kind() {
         IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
@@ -284,6 +303,17 @@ mod tests {
         assert_eq!(mask("0b101"), Ok(5));
         assert_eq!(mask("4294967296"), Ok(1 << 32));
         assert!(mask("0b2").is_err() && mask("").is_err() && mask("0x").is_err());
+    }
+
+    #[test]
+    fn memory_is_a_number_of_bytes() {
+        assert_eq!(memory("2GiB"), Ok(2 << 30));
+        assert_eq!(memory("1500000"), Ok(1_500_000));
+        assert_eq!(memory("1M"), Ok(1_000_000));
+        assert!(memory("2 G").is_ok());
+        for bad in ["", "much", "-1", "1000", "99999999999999999999T"] {
+            assert!(memory(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

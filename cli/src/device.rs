@@ -7,7 +7,7 @@ use crate::{
     args::{DeviceChoice, Global},
     failure::Failure,
 };
-use wgslice::Backend;
+use wgslice::{Backend, Error};
 
 /// What the options ask for. `unsaid` stands where there is no `--device`.
 pub(crate) fn choice(global: &Global, unsaid: DeviceChoice) -> Result<DeviceChoice, Failure> {
@@ -29,11 +29,16 @@ pub(crate) fn named(global: &Global) -> Option<&'static str> {
     }
 }
 
+/// Whether the CPU stands in for a device that failed so: where the choice was left to the command.
+pub(crate) fn may_fall_back(global: &Global, error: &Error) -> Result<bool, Failure> {
+    Ok(error.is_of_device() && choice(global, DeviceChoice::Auto)? == DeviceChoice::Auto)
+}
+
 /// The backend for a command that works on one.
 pub(crate) fn open(global: &Global) -> Result<Backend, Failure> {
     match choice(global, DeviceChoice::Auto)? {
         DeviceChoice::Cpu => Ok(Backend::cpu()),
-        DeviceChoice::Auto => Ok(auto(global)),
+        DeviceChoice::Auto => Ok(auto(global).with_fallback()),
         DeviceChoice::Gpu => gpu(global),
         DeviceChoice::All => Err(Failure::usage(
             "--device all is for verify: use auto, gpu or cpu",

@@ -31,6 +31,35 @@ impl From<FileError> for Failure {
     }
 }
 
+/// Why work that is the library's and the command's ended early.
+#[derive(Debug)]
+pub(crate) enum Stopped {
+    Library(Error),
+    Command(Failure),
+}
+
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Self {
+        Self::Library(error)
+    }
+}
+
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Self {
+        Self::Command(failure)
+    }
+}
+
+impl Stopped {
+    /// Wraps an error of the library with what was being worked on.
+    pub(crate) fn explained(self, context: impl Display) -> Failure {
+        match self {
+            Self::Library(error) => Failure::refused(context)(error),
+            Self::Command(failure) => failure,
+        }
+    }
+}
+
 impl Failure {
     pub(crate) fn usage(problem: impl Display) -> Self {
         Self::Usage(problem.to_string())
@@ -53,10 +82,8 @@ impl Failure {
             Self::Usage(_) => BAD_INPUT,
             Self::Device(_) => DEVICE,
             Self::Refused { error, .. } => match error {
-                Error::NoAdapter(_)
-                | Error::Device { .. }
-                | Error::DeviceLimit { .. }
-                | Error::OutOfHostMemory { .. } => DEVICE,
+                error if error.is_of_device() => DEVICE,
+                Error::OutOfHostMemory { .. } => DEVICE,
                 _ => BAD_INPUT,
             },
         };

@@ -7,33 +7,41 @@ use std::{
     io::{self, IsTerminal},
     sync::mpsc::{self, RecvTimeoutError},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 const PATIENCE: Duration = Duration::from_millis(500);
 
+const TICK: Duration = Duration::from_millis(100);
+
 /// Does the work of a stage under a bar that says which one it is.
 pub(crate) fn shown<R>(stage: Stage, work: impl FnOnce() -> R) -> R {
+    let bar =
+        ProgressBar::with_draw_target(Some(Stage::ALL.len() as u64), ProgressDrawTarget::hidden())
+            .with_position(stage as u64)
+            .with_message(stage.name());
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {bar:20} {msg} {elapsed}") {
+        bar.set_style(style);
+    }
+    let outcome = patiently(work, || {
+        bar.set_draw_target(ProgressDrawTarget::stderr());
+        bar.enable_steady_tick(TICK);
+    });
+    bar.finish_and_clear();
+    outcome
+}
+
+/// Works, and calls `show` if that takes long and somebody may be looking.
+fn patiently<R>(work: impl FnOnce() -> R, show: impl FnOnce() + Send) -> R {
     if !io::stderr().is_terminal() {
         return work();
     }
     let (done, waiting) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
+            // Nothing is ever sent: the wait ends with the work, or when patience does.
             if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                let bar = ProgressBar::new(Stage::ALL.len() as u64)
-                    .with_position(stage as u64)
-                    .with_message(stage.name())
-                    .with_elapsed(PATIENCE);
-                if let Ok(style) =
-                    ProgressStyle::with_template("{spinner} {bar:20} {msg} {elapsed}")
-                {
-                    bar.set_style(style);
-                }
-                bar.enable_steady_tick(Duration::from_millis(100));
-                // Nothing is ever sent: the wait ends when the work does.
-                let _ = waiting.recv();
-                bar.finish_and_clear();
+                show();
             }
         });
         let outcome = work();
@@ -43,34 +51,39 @@ pub(crate) fn shown<R>(stage: Stage, work: impl FnOnce() -> R) -> R {
 }
 
 /// Counts up to a known total.
-#[derive(Debug)]
-pub(crate) struct Counter {
-    bar: ProgressBar,
-    begin: Instant,
-}
+#[derive(Clone, Debug)]
+pub(crate) struct Counter(ProgressBar);
 
 impl Counter {
-    pub(crate) fn new(total: usize) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden());
-        if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} {eta}") {
-            bar.set_style(style);
-        }
-        Self {
-            bar,
-            begin: Instant::now(),
-        }
-    }
-
-    pub(crate) fn step(&self) {
-        if self.bar.is_hidden() && self.begin.elapsed() > PATIENCE && io::stderr().is_terminal() {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        self.bar.inc(1);
+    pub(crate) fn advance(&self, by: usize) {
+        self.0.inc(by as u64);
     }
 }
 
-impl Drop for Counter {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
+/// Does work that is counted, under a bar that says how far it is.
+pub(crate) fn counted<R>(total: usize, work: impl FnOnce(&Counter) -> R) -> R {
+    bar(total, "{wide_bar} {pos}/{len} {eta}", work)
+}
+
+/// Does work that is counted in bytes, under a bar that says how far it is.
+pub(crate) fn of_bytes<R>(total: usize, work: impl FnOnce(&Counter) -> R) -> R {
+    let template = "{wide_bar} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
+    bar(total, template, work)
+}
+
+fn bar<R>(total: usize, template: &str, work: impl FnOnce(&Counter) -> R) -> R {
+    let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden());
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
     }
+    let counter = Counter(bar.clone());
+    let outcome = patiently(
+        || work(&counter),
+        || {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+            bar.enable_steady_tick(TICK);
+        },
+    );
+    bar.finish_and_clear();
+    outcome
 }

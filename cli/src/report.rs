@@ -3,7 +3,7 @@
 use crate::{failure::Failure, print, times::Times};
 use serde::Serialize;
 use std::{fmt, path::Path};
-use wgslice::{Report, Tensor};
+use wgslice::{Backend, DType, Report};
 
 /// A run that came to its end.
 #[derive(Debug, Serialize)]
@@ -13,7 +13,13 @@ pub(crate) struct Run {
     dtype: String,
     device: String,
     reason: String,
+    /// Why the CPU stood in for the device, where it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fallback: Option<String>,
     seconds: Times,
+    /// Of a slice: how many pieces it was worked through in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pieces: Option<usize>,
     /// Of a gather: the tuples that were out of range.
     #[serde(skip_serializing_if = "Option::is_none")]
     out_of_range: Option<OutOfRange>,
@@ -68,22 +74,43 @@ impl Run {
     pub(crate) fn new(
         inputs: impl Into<Vec<Described>>,
         output: &Path,
-        result: &Tensor,
+        shape: &[usize],
+        dtype: DType,
+        backend: &Backend,
         seconds: Times,
-        report: Option<Report>,
     ) -> Self {
         Self {
             inputs: inputs.into(),
-            output: Described::new(&output.display().to_string(), result.shape()),
-            dtype: result.dtype().to_string(),
-            device: result.backend().to_string(),
-            reason: result.backend().reason().to_owned(),
+            output: Described::new(&output.display().to_string(), shape),
+            dtype: dtype.to_string(),
+            device: backend.to_string(),
+            reason: backend.reason().to_owned(),
+            fallback: None,
             seconds,
-            out_of_range: report.map(OutOfRange::from),
+            pieces: None,
+            out_of_range: None,
         }
     }
 
+    pub(crate) fn in_pieces(mut self, pieces: usize) -> Self {
+        self.pieces = Some(pieces);
+        self
+    }
+
+    pub(crate) fn with_fallback(mut self, why: Option<String>) -> Self {
+        self.fallback = why;
+        self
+    }
+
+    pub(crate) fn with_report(mut self, report: Report) -> Self {
+        self.out_of_range = Some(report.into());
+        self
+    }
+
     pub(crate) fn print(&self, json: bool) -> Result<(), Failure> {
+        if let Some(why) = &self.fallback {
+            print::line_to_stderr(format_args!("warning: finished on the CPU: {why}"));
+        }
         if json {
             print::json(self)
         } else {
@@ -102,6 +129,7 @@ impl fmt::Display for Run {
             device,
             reason,
             seconds,
+            pieces,
             ..
         } = self;
         let inputs: Vec<String> = inputs.iter().map(|input| shape(&input.shape)).collect();
@@ -109,7 +137,11 @@ impl fmt::Display for Run {
         write!(
             f,
             "{inputs} -> {output} {dtype} on {device} ({reason}): {seconds}"
-        )
+        )?;
+        match pieces {
+            Some(pieces @ 2..) => write!(f, ", in {pieces} pieces"),
+            _ => Ok(()),
+        }
     }
 }
 

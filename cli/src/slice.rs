@@ -3,18 +3,19 @@
 use crate::{
     args::{Encoded, Global, Integers, Slice},
     device,
-    failure::Failure,
-    files,
+    failure::{Failure, Stopped},
+    files::{self, Writer},
+    progress,
     report::{Described, Run},
-    times::{Stage, Times},
+    times::{Stage, Timer, Times},
 };
-use std::process::ExitCode;
+use std::{ops::Range, process::ExitCode};
 use wgslice::{Error, Plan, SliceSpec, StridedSlice};
 
 pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
     let mut times = Times::default();
     let spec = spec(args)?;
-    let array = times.measure(Stage::Read, || Ok(files::read(&args.input)?))?;
+    let array = times.measure(Stage::Read, || files::read(&args.input))?;
     let (dtype, shape) = (array.dtype(), array.shape().to_vec());
     let input = Described::new(&args.input, &shape);
     let refused = || Failure::refused(&input);
@@ -22,22 +23,41 @@ pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
     Plan::strided_slice(&shape, &spec, dtype).map_err(refused())?;
 
     let backend = device::open(global)?;
-    let tensor = times.measure(Stage::Upload, || {
-        let tensor = backend.adopt(dtype, &shape, array).map_err(refused())?;
-        backend.wait().map_err(refused())?;
-        Ok(tensor)
-    })?;
-    let result = times.measure(Stage::Dispatch, || {
-        let result = tensor.slice(&spec).map_err(refused())?;
-        backend.wait().map_err(refused())?;
-        Ok(result)
-    })?;
-    let bytes = times.measure(Stage::Readback, || result.bytes().map_err(refused()))?;
-    times.measure(Stage::Write, || {
-        Ok(files::write(&args.output, dtype, result.shape(), &bytes)?)
-    })?;
+    let mut stream = backend.stream(&shape, &spec, dtype).map_err(refused())?;
+    if let Some(memory) = args.memory {
+        stream = stream.with_memory(memory);
+    }
+    let mut output = Writer::create(&args.output, dtype, stream.shape())?;
+    let (mut reading, mut writing) = (Timer::default(), Timer::default());
+    let streamed = progress::of_bytes(stream.result_bytes(), |progress| {
+        let fetch = |range: Range<usize>| {
+            let window = reading.measure(|| array.window(range));
+            let path = &args.input;
+            window
+                .map_err(|error| Failure::usage(format_args!("cannot read {path}: {error}")).into())
+        };
+        let sink = |bytes: &[u8]| {
+            writing
+                .measure(|| output.write(bytes))
+                .map_err(Failure::from)?;
+            progress.advance(bytes.len());
+            Ok::<_, Stopped>(())
+        };
+        stream.run(fetch, sink)
+    });
+    let streamed = streamed.map_err(|stopped| stopped.explained(&input))?;
+    times.measure(Stage::Write, || output.finish())?;
+    times.add(Stage::Read, reading);
+    times.add(Stage::Upload, streamed.upload);
+    times.add(Stage::Dispatch, streamed.dispatch);
+    times.add(Stage::Readback, streamed.readback);
+    times.add(Stage::Write, writing);
 
-    Run::new([input], &args.output, &result, times, None).print(global.json)?;
+    let shape = stream.shape();
+    Run::new([input], &args.output, shape, dtype, &backend, times)
+        .in_pieces(streamed.pieces)
+        .with_fallback(streamed.fallback.map(|why| why.to_string()))
+        .print(global.json)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,14 +1,15 @@
 //! The stages of a run, and how long each took.
 
-use crate::{failure::Failure, progress};
+use crate::progress;
 use serde::{Serialize, Serializer};
 use std::{
     fmt,
     time::{Duration, Instant},
 };
 
-/// What a run does, in this order. On the CPU nothing is uploaded or read back, and a file that is
-/// mapped into memory is read while it is worked on.
+/// What a run does, in this order, or piece by piece: then the times are those of the host, and the
+/// device works meanwhile. On the CPU nothing is uploaded or read back, and a file that is mapped into
+/// memory is read while it is worked on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Read,
@@ -44,20 +45,40 @@ pub(crate) struct Times([Duration; Stage::ALL.len()]);
 
 impl Times {
     /// Does the work of a stage, showing that it is under way if it takes long.
-    pub(crate) fn measure<R>(
-        &mut self,
-        stage: Stage,
-        work: impl FnOnce() -> Result<R, Failure>,
-    ) -> Result<R, Failure> {
+    pub(crate) fn measure<R>(&mut self, stage: Stage, work: impl FnOnce() -> R) -> R {
         let begin = Instant::now();
         let outcome = progress::shown(stage, work);
-        self.0[stage as usize] = begin.elapsed();
+        self.add(stage, begin.elapsed());
         outcome
+    }
+
+    /// Adds time that was measured elsewhere.
+    pub(crate) fn add(&mut self, stage: Stage, time: impl Into<Duration>) {
+        self.0[stage as usize] += time.into();
     }
 
     fn each(&self) -> impl Iterator<Item = (&'static str, f64)> {
         let seconds = self.0.iter().map(Duration::as_secs_f64);
         Stage::ALL.into_iter().map(Stage::name).zip(seconds)
+    }
+}
+
+/// Adds up the time of work that is done bit by bit.
+#[derive(Debug, Default)]
+pub(crate) struct Timer(Duration);
+
+impl Timer {
+    pub(crate) fn measure<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        let begin = Instant::now();
+        let outcome = work();
+        self.0 += begin.elapsed();
+        outcome
+    }
+}
+
+impl From<Timer> for Duration {
+    fn from(timer: Timer) -> Self {
+        timer.0
     }
 }
 

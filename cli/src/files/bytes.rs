@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::Range;
 
 use memmap2::{Mmap, MmapOptions};
 
@@ -14,7 +15,15 @@ pub(super) const MAP_FROM: usize = 1 << 20;
 #[derive(Debug)]
 pub(crate) enum Bytes {
     Owned(Vec<u8>),
-    Mapped(Mmap),
+    Mapped(Mapped),
+}
+
+/// A range of a file.
+#[derive(Debug)]
+pub(crate) struct Mapped {
+    map: Mmap,
+    file: File,
+    offset: u64,
 }
 
 impl Bytes {
@@ -25,32 +34,35 @@ impl Bytes {
     /// is left. Replacing the file by renaming another over it, as this command does when it
     /// writes, is safe: the map keeps the old content.
     pub(super) fn of_file(file: &mut File, offset: u64, len: usize) -> Result<Self, Problem> {
-        let end = u64::try_from(len).ok().and_then(|n| offset.checked_add(n));
-        if end.is_none_or(|end| end > file_len(file)) {
-            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-        }
         if len >= MAP_FROM {
-            // SAFETY: `Mmap` hands out `&[u8]`, so the mapped bytes must stay there and must not
-            // change while the slice lives. They are there now: the range was just checked against
-            // the file's length. This command never writes to or shortens an existing file, it only
-            // renames a new one over it. No portable way exists to hold other programs off, so that
-            // part is asked of the user in the documentation above. The bytes are only copied as
-            // plain numbers of any bit pattern, so a change by another program shows as changed
-            // numbers. A copy would avoid the map, at the price of reading a whole large file
-            // to take a small slice of it.
-            let map = unsafe { MmapOptions::new().offset(offset).len(len).map(&*file) };
-            return Ok(Self::Mapped(map?));
+            return Ok(Self::Mapped(Mapped {
+                map: map(file, offset, len)?,
+                file: file.try_clone()?,
+                offset,
+            }));
         }
+        check_range(file, offset, len)?;
         let mut bytes = zeroed(len)?;
         file.seek(SeekFrom::Start(offset))?;
         file.read_exact(&mut bytes)?;
         Ok(Self::Owned(bytes))
     }
 
+    /// Some of the bytes. What lies in a file is mapped anew, for as long as the window lives.
+    pub(super) fn window(&self, range: Range<usize>) -> io::Result<Window<'_>> {
+        match self {
+            Self::Mapped(Mapped { file, offset, .. }) if range.len() >= MAP_FROM => {
+                let begin = offset + range.start as u64;
+                Ok(Window::Mapped(map(file, begin, range.len())?))
+            }
+            _ => Ok(Window::Borrowed(&self[range])),
+        }
+    }
+
     pub(super) fn into_vec(self) -> Result<Vec<u8>, Problem> {
         match self {
             Self::Owned(bytes) => Ok(bytes),
-            Self::Mapped(map) => {
+            Self::Mapped(Mapped { map, .. }) => {
                 let mut bytes = reserved(map.len())?;
                 bytes.extend_from_slice(&map);
                 Ok(bytes)
@@ -65,9 +77,45 @@ impl std::ops::Deref for Bytes {
     fn deref(&self) -> &[u8] {
         match self {
             Self::Owned(bytes) => bytes,
+            Self::Mapped(Mapped { map, .. }) => map,
+        }
+    }
+}
+
+/// Some bytes of an array.
+#[derive(Debug)]
+pub(crate) enum Window<'a> {
+    Borrowed(&'a [u8]),
+    Mapped(Mmap),
+}
+
+impl AsRef<[u8]> for Window<'_> {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Borrowed(bytes) => bytes,
             Self::Mapped(map) => map,
         }
     }
+}
+
+fn map(file: &File, offset: u64, len: usize) -> io::Result<Mmap> {
+    check_range(file, offset, len)?;
+    // SAFETY: `Mmap` hands out `&[u8]`, so the mapped bytes must stay there and must not change
+    // while the slice lives. They are there now: the range was just checked against the file's
+    // length. This command never writes to or shortens an existing file, it only renames a new one
+    // over it. No portable way exists to hold other programs off, so that part is asked of the user
+    // in the documentation of `of_file`. The bytes are only copied as plain numbers of any bit
+    // pattern, so a change by another program shows as changed numbers. A copy would avoid the map,
+    // at the price of reading a whole large file to take a small slice of it.
+    unsafe { MmapOptions::new().offset(offset).len(len).map(file) }
+}
+
+fn check_range(file: &File, offset: u64, len: usize) -> io::Result<()> {
+    let end = u64::try_from(len).ok().and_then(|n| offset.checked_add(n));
+    if end.is_none_or(|end| end > file_len(file)) {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(())
 }
 
 /// The length of `file` now. A file whose length cannot be told counts as empty.

@@ -12,12 +12,15 @@ mod safetensors;
 mod tests;
 
 use std::fs::{self, File};
-use std::path::Path;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use wgslice::DType;
 
-use bytes::Bytes;
+use bytes::{Bytes, Window};
 use error::Problem;
+use output::Output;
 
 pub(crate) use error::FileError;
 pub(crate) use indices::{Indices, to_indices};
@@ -52,6 +55,12 @@ impl Array {
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
+
+    /// Some of the bytes. What lies in a file is mapped for as long as the window lives, so that the
+    /// pages that were read do not pile up.
+    pub(crate) fn window(&self, range: Range<usize>) -> io::Result<Window<'_>> {
+        self.bytes.window(range)
+    }
 }
 
 /// What a backend asks of the owner of a tensor's bytes, so that a map is handed over as it is.
@@ -69,15 +78,77 @@ pub(crate) fn read(source: &str) -> Result<Array, FileError> {
 }
 
 /// Writes an array as `.npy` or `.png`, by the extension of `path`.
-///
-/// The file appears whole or not at all: see [`output::whole`].
 pub(crate) fn write(
     path: &Path,
     dtype: DType,
     shape: &[usize],
     bytes: &[u8],
 ) -> Result<(), FileError> {
-    write_path(path, dtype, shape, bytes).map_err(|problem| FileError::writing(path, problem))
+    let mut writer = Writer::create(path, dtype, shape)?;
+    writer.write(bytes)?;
+    writer.finish()
+}
+
+/// An array that is written bit by bit, as `.npy` or `.png`, by the extension of its path.
+///
+/// The file appears whole, or not at all: see [`output`].
+#[derive(Debug)]
+pub(crate) struct Writer {
+    path: PathBuf,
+    format: Format,
+    /// Bytes that are not written yet.
+    left: usize,
+}
+
+#[derive(Debug)]
+enum Format {
+    Npy(Output),
+    Png(png::Image),
+}
+
+impl Writer {
+    /// Refuses a format that cannot hold the array, or a folder that cannot be written to.
+    pub(crate) fn create(path: &Path, dtype: DType, shape: &[usize]) -> Result<Self, FileError> {
+        let create = || {
+            let format = match extension(path).as_str() {
+                "npy" => Format::Npy(npy::create(path, dtype, shape)?),
+                "png" => Format::Png(png::Image::create(path, dtype, shape)?),
+                other => return Err(unknown_extension(other, ".npy and .png can be written")),
+            };
+            Ok((format, claimed_len(dtype, shape)?))
+        };
+        let (format, left) = create().map_err(|problem| FileError::writing(path, problem))?;
+        Ok(Self {
+            path: path.to_owned(),
+            format,
+            left,
+        })
+    }
+
+    /// Appends bytes: elements in row-major order and native byte order.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), FileError> {
+        let outcome = match (self.left.checked_sub(bytes.len()), &mut self.format) {
+            (None, _) => Err(Problem::invalid("more bytes than the shape says")),
+            (Some(left), format) => {
+                self.left = left;
+                match format {
+                    Format::Npy(output) => output.file().write_all(bytes).map_err(Problem::from),
+                    Format::Png(image) => image.write(bytes),
+                }
+            }
+        };
+        outcome.map_err(|problem| FileError::writing(&self.path, problem))
+    }
+
+    /// Gives the file its name.
+    pub(crate) fn finish(self) -> Result<(), FileError> {
+        let outcome = match (self.left, self.format) {
+            (0, Format::Npy(output)) => output.finish(),
+            (0, Format::Png(image)) => image.finish(),
+            (left, _) => Err(Problem::invalid(format!("{left} bytes are missing"))),
+        };
+        outcome.map_err(|problem| FileError::writing(&self.path, problem))
+    }
 }
 
 fn read_path(path: &Path, tensor: Option<&str>) -> Result<Array, Problem> {
@@ -89,20 +160,6 @@ fn read_path(path: &Path, tensor: Option<&str>) -> Result<Array, Problem> {
             other,
             ".npy, .png and .safetensors can be read",
         )),
-    }
-}
-
-fn write_path(path: &Path, dtype: DType, shape: &[usize], bytes: &[u8]) -> Result<(), Problem> {
-    if byte_len(dtype, shape) != Some(bytes.len()) {
-        return Err(Problem::invalid(format!(
-            "{} bytes do not make {dtype} elements of shape {shape:?}",
-            bytes.len()
-        )));
-    }
-    match extension(path).as_str() {
-        "npy" => npy::write(path, dtype, shape, bytes),
-        "png" => png::write(path, dtype, shape, bytes),
-        other => Err(unknown_extension(other, ".npy and .png can be written")),
     }
 }
 

@@ -14,7 +14,7 @@ use wgslice::DType;
 use super::bytes::{Bytes, file_len, zeroed};
 use super::error::Problem;
 use super::order::{ByteOrder, to_native};
-use super::{Array, output};
+use super::{Array, output::Output};
 
 /// For what the decoder holds besides the image: a few rows, metadata.
 const DECODER_MEMORY: usize = 256 << 20;
@@ -94,38 +94,62 @@ fn damaged(error: DecodingError) -> Problem {
     }
 }
 
-pub(super) fn write(
-    path: &Path,
-    dtype: DType,
-    shape: &[usize],
-    bytes: &[u8],
-) -> Result<(), Problem> {
-    let depth = match dtype {
-        DType::U8 => BitDepth::Eight,
-        DType::U16 => BitDepth::Sixteen,
-        _ => {
-            return Err(Problem::invalid(format!(
-                "PNG holds uint8 or uint16, not {dtype}; write to .npy, or convert the array first"
-            )));
-        }
-    };
-    let (height, width, color) = image(shape)?;
-    let swapped;
-    let bytes = if ByteOrder::NATIVE == ByteOrder::Big || dtype.size() == 1 {
-        bytes
-    } else {
-        swapped = to_native(Bytes::Owned(bytes.to_vec()), dtype, ByteOrder::Big)?;
-        &swapped
-    };
-    output::whole(path, |file| {
-        let mut encoder = Encoder::new(BufWriter::new(file), width, height);
-        encoder.set_color(color);
-        encoder.set_depth(depth);
+/// An image on its way to a file. It is compressed as a whole, so its pixels are kept until then.
+#[derive(Debug)]
+pub(super) struct Image {
+    output: Output,
+    depth: BitDepth,
+    size: (u32, u32),
+    color: ColorType,
+    pixels: Vec<u8>,
+}
+
+impl Image {
+    pub(super) fn create(path: &Path, dtype: DType, shape: &[usize]) -> Result<Self, Problem> {
+        let depth = match dtype {
+            DType::U8 => BitDepth::Eight,
+            DType::U16 => BitDepth::Sixteen,
+            _ => {
+                return Err(Problem::invalid(format!(
+                    "PNG holds uint8 or uint16, not {dtype}; write to .npy, or convert the array \
+                     first"
+                )));
+            }
+        };
+        let (height, width, color) = image(shape)?;
+        Ok(Self {
+            output: Output::create(path)?,
+            depth,
+            size: (width, height),
+            color,
+            pixels: Vec::new(),
+        })
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+        self.pixels.try_reserve(bytes.len()).map_err(|_| {
+            Problem::invalid("the image is larger than the memory that is free; write to .npy")
+        })?;
+        self.pixels.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    pub(super) fn finish(mut self) -> Result<(), Problem> {
+        let dtype = match self.depth {
+            BitDepth::Sixteen => DType::U16,
+            _ => DType::U8,
+        };
+        let pixels = to_native(Bytes::Owned(self.pixels), dtype, ByteOrder::Big)?;
+        let (width, height) = self.size;
+        let mut encoder = Encoder::new(BufWriter::new(self.output.file()), width, height);
+        encoder.set_color(self.color);
+        encoder.set_depth(self.depth);
         encoder.set_compression(Compression::Fast);
         let mut writer = encoder.write_header().map_err(refused)?;
-        writer.write_image_data(bytes).map_err(refused)?;
-        writer.finish().map_err(refused)
-    })
+        writer.write_image_data(&pixels).map_err(refused)?;
+        writer.finish().map_err(refused)?;
+        self.output.finish()
+    }
 }
 
 fn refused(error: EncodingError) -> Problem {

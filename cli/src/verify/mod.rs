@@ -22,8 +22,7 @@ use crate::{
     args::{DeviceChoice, Global, Verify},
     device,
     failure::{Failure, VERIFICATION_FAILED},
-    print,
-    progress::Counter,
+    print, progress,
 };
 use case::Case;
 use operation::Operation;
@@ -40,28 +39,28 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
 
     let mut summary = Summary::new(&devices);
     let lines: usize = files.iter().map(|(_, cases)| cases.len()).sum();
-    let progress = Counter::new(lines * devices.len());
-    for (path, cases) in &files {
-        for (case, operation) in cases {
-            for device in &devices {
-                match operation {
-                    None => summary.skip(&case.op),
-                    Some(operation) => match judge::check(case, operation, device) {
-                        Ok(()) => summary.passed += 1,
-                        Err(difference) => summary.fail(Failed {
-                            file: path.display().to_string(),
-                            line: case.line,
-                            op: case.op.clone(),
-                            device: device.to_string(),
-                            difference,
-                        }),
-                    },
+    progress::counted(lines * devices.len(), |progress| {
+        for (path, cases) in &files {
+            for (case, operation) in cases {
+                for device in &devices {
+                    match operation {
+                        None => summary.skip(&case.op),
+                        Some(operation) => match judge::check(case, operation, device) {
+                            Ok(()) => summary.passed += 1,
+                            Err(difference) => summary.fail(Failed {
+                                file: path.display().to_string(),
+                                line: case.line,
+                                op: case.op.clone(),
+                                device: device.to_string(),
+                                difference,
+                            }),
+                        },
+                    }
+                    progress.advance(1);
                 }
-                progress.step();
             }
         }
-    }
-    drop(progress);
+    });
 
     summary.print(global.json)?;
     Ok(match summary.all_passed() {

@@ -5,5 +5,6 @@ mod devices;
 mod gather_nd;
 mod help;
 mod slice;
+mod stream;
 mod support;
 mod verify;

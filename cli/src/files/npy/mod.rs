@@ -13,7 +13,7 @@ use wgslice::DType;
 use super::bytes::{Bytes, file_len};
 use super::error::Problem;
 use super::order::{ByteOrder, to_native, to_row_major};
-use super::{Array, claimed_len, output};
+use super::{Array, claimed_len, output::Output};
 use header::Header;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -92,17 +92,12 @@ fn read_header(file: &mut File) -> Result<Vec<u8>, Problem> {
     Ok(text)
 }
 
-pub(super) fn write(
-    path: &Path,
-    dtype: DType,
-    shape: &[usize],
-    bytes: &[u8],
-) -> Result<(), Problem> {
+/// A file with everything before the data.
+pub(super) fn create(path: &Path, dtype: DType, shape: &[usize]) -> Result<Output, Problem> {
     let header = header_bytes(dtype, shape)?;
-    output::whole(path, |file| {
-        file.write_all(&header)?;
-        Ok(file.write_all(bytes)?)
-    })
+    let mut output = Output::create(path)?;
+    output.file().write_all(&header)?;
+    Ok(output)
 }
 
 /// Everything before the data, padded so that the data begins at a multiple of 64.

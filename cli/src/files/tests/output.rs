@@ -5,19 +5,18 @@ use wgslice::DType;
 
 use super::{assert_says, data, read_at};
 use crate::files::bytes::{Bytes, MAP_FROM};
-use crate::files::error::Problem;
-use crate::files::{output, write};
+use crate::files::{Writer, write};
 
 #[test]
 fn a_failed_write_leaves_everything_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.npy");
     fs::write(&path, "before").unwrap();
-    let failure = output::whole(&path, |file| {
-        std::io::Write::write_all(file, b"half of it")?;
-        Err(Problem::invalid("stopped"))
-    });
-    assert_eq!(failure.unwrap_err().to_string(), "stopped");
+    let mut writer = Writer::create(&path, DType::U8, &[20]).unwrap();
+    writer.write(b"half of it").unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    let error = writer.finish().unwrap_err().to_string();
+    assert_says(&error, &["cannot write", "x.npy", "10 bytes are missing"]);
     assert_eq!(fs::read(&path).unwrap(), b"before");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
@@ -65,9 +64,23 @@ fn a_mapped_file_may_be_written_over() {
 }
 
 #[test]
+fn more_bytes_than_the_shape_says_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["x.npy", "x.png"] {
+        let path = folder.path().join(name);
+        let mut writer = Writer::create(&path, DType::U8, &[2, 3]).unwrap();
+        writer.write(&[1; 4]).unwrap();
+        let error = writer.write(&[1; 3]).unwrap_err().to_string();
+        assert_says(&error, &["cannot write", name, "more bytes"]);
+        drop(writer);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
 fn a_bare_name_is_written_here() {
-    // Only the refusal is tried, so that the test leaves the working directory alone.
-    let failure = output::whole(Path::new("never.npy"), |_| Err(Problem::invalid("stopped")));
-    assert_eq!(failure.unwrap_err().to_string(), "stopped");
+    // Only created, so that the test leaves the working directory alone.
+    let writer = Writer::create(Path::new("never.npy"), DType::U8, &[1]).unwrap();
+    drop(writer);
     assert!(data().is_dir() && !Path::new("never.npy").exists());
 }
