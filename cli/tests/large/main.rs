@@ -1,0 +1,192 @@
+//! Files that do not fit into memory. Slow, so `cargo test` leaves it out; `bash tests/large` runs it.
+
+#![cfg(target_os = "linux")]
+
+use std::{
+    fs::{self, File},
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+/// What the command may use: its own memory, which the system enforces, and with the pages of files
+/// that it holds, which is watched.
+const MEMORY: u64 = 2_000_000_000;
+
+const ROWS: usize = 5000;
+const COLUMNS: usize = 1_000_000;
+
+/// 20 GB of f32: zeros, which take no room on the disk, and a few values far apart.
+struct Huge {
+    folder: PathBuf,
+}
+
+impl Huge {
+    /// Where the values are. Each is its number, from 1.
+    fn marks() -> impl Iterator<Item = (usize, usize)> {
+        (0..ROWS)
+            .step_by(97)
+            .flat_map(|row| [(row, row * 199), (row, COLUMNS - 1 - row)])
+    }
+
+    fn new() -> Self {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("large");
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("a folder");
+        let header =
+            format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({ROWS}, {COLUMNS}), }}");
+        let file = File::create(folder.join("in.npy")).expect("a file");
+        let padded = format!("{header:<117}\n");
+        let begin = [b"\x93NUMPY\x01\x00\x76\x00", padded.as_bytes()].concat();
+        file.write_all_at(&begin, 0).expect("a header");
+        let data = begin.len() as u64;
+        file.set_len(data + (ROWS * COLUMNS * 4) as u64)
+            .expect("a sparse file");
+        for (number, (row, column)) in (1u16..).zip(Self::marks()) {
+            let at = data + ((row * COLUMNS + column) * 4) as u64;
+            file.write_all_at(&f32::from(number).to_le_bytes(), at)
+                .expect("a value");
+        }
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.join(name).to_str().expect("UTF-8").to_owned()
+    }
+
+    /// Slices on a device and returns the values of the result that are not 0, with their places, and
+    /// how many values there are.
+    fn slice(&self, spec: &str, device: &str) -> (Vec<(usize, f32)>, usize) {
+        let (input, output) = (self.path("in.npy"), self.path("out.npy"));
+        let command = env!("CARGO_BIN_EXE_wgslice");
+        let mut running = Command::new("bash")
+            .args(["-c", "ulimit -d \"$1\"; shift; exec \"$@\"", "-"])
+            .arg((MEMORY / 1024).to_string())
+            .args([
+                command, "slice", &input, spec, "-o", &output, "--device", device,
+            ])
+            .stdout(Stdio::inherit())
+            .spawn()
+            .expect("the command starts");
+        let peak = peak(&mut running);
+        assert!(
+            running.wait().expect("it ends").success(),
+            "{spec} {device}"
+        );
+        println!(
+            "{spec} on {device}: at most {} MB in memory",
+            peak / 1_000_000
+        );
+        assert!(peak > 0 && peak < MEMORY, "{spec} {device}: {peak} bytes");
+        values(Path::new(&output))
+    }
+}
+
+impl Drop for Huge {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The most memory that a process had until it ended, file pages included.
+fn peak(running: &mut Child) -> u64 {
+    let path = format!("/proc/{}/status", running.id());
+    let mut peak = 0;
+    while running.try_wait().expect("its state").is_none() {
+        let status = fs::read_to_string(&path).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        peak = peak.max(kilobytes.unwrap_or(0) * 1024);
+        thread::sleep(Duration::from_millis(5));
+    }
+    peak
+}
+
+/// The values of an .npy file of f32 that are not 0, and how many values there are.
+fn values(path: &Path) -> (Vec<(usize, f32)>, usize) {
+    let file = File::open(path).expect("the output");
+    let len = file.metadata().expect("its length").len();
+    let data = 128;
+    let mut found = Vec::new();
+    let mut buffer = vec![0; 1 << 24];
+    let mut at = data;
+    while at < len {
+        let bytes = usize::try_from((len - at).min(1 << 24)).expect("a length");
+        file.read_exact_at(&mut buffer[..bytes], at)
+            .expect("values");
+        let first = usize::try_from(at - data).expect("an offset") / 4;
+        for (number, value) in buffer[..bytes].as_chunks().0.iter().enumerate() {
+            let value = f32::from_le_bytes(*value);
+            if value != 0.0 {
+                found.push((first + number, value));
+            }
+        }
+        at += bytes as u64;
+    }
+    (found, usize::try_from(len - data).expect("a length") / 4)
+}
+
+#[test]
+fn twenty_gigabytes_in_two() {
+    let devices: &[&str] = match Command::new(env!("CARGO_BIN_EXE_wgslice"))
+        .args(["info", "--device", "gpu"])
+        .output()
+    {
+        Ok(info) if info.status.success() => &["cpu", "gpu"],
+        _ => {
+            let demanded = std::env::var("WGSLICE_REQUIRE_GPU").is_ok_and(|value| value == "1");
+            assert!(!demanded, "WGSLICE_REQUIRE_GPU=1, but there is no adapter");
+            &["cpu"]
+        }
+    };
+    let huge = Huge::new();
+    // Each slice as the rows and columns that it takes, in order.
+    type Positions = fn(usize) -> Option<usize>;
+    let cases: [(&str, Positions, Positions, usize, usize); 3] = [
+        // Every page is read.
+        (
+            "::-1, ::50",
+            |row| Some(ROWS - 1 - row),
+            |column| column.is_multiple_of(50).then_some(column / 50),
+            ROWS,
+            COLUMNS / 50,
+        ),
+        // Long rows, of which most are left out.
+        (
+            "::97, 1:",
+            |row| row.is_multiple_of(97).then_some(row / 97),
+            |column| column.checked_sub(1),
+            ROWS.div_ceil(97),
+            COLUMNS - 1,
+        ),
+        // The last rows, backwards.
+        (
+            "4000:, ::-2",
+            |row| row.checked_sub(4000),
+            |column| {
+                let back = COLUMNS - 1 - column;
+                back.is_multiple_of(2).then_some(back / 2)
+            },
+            1000,
+            COLUMNS / 2,
+        ),
+    ];
+    for (spec, row_of, column_of, rows, columns) in cases {
+        let mut expected: Vec<(usize, f32)> = (1u16..)
+            .zip(Huge::marks())
+            .filter_map(|(number, (row, column))| {
+                let (row, column) = (row_of(row)?, column_of(column)?);
+                Some((row * columns + column, f32::from(number)))
+            })
+            .collect();
+        expected.sort_by_key(|&(place, _)| place);
+        assert!(expected.len() > 2, "{spec}");
+        for device in devices {
+            let (found, count) = huge.slice(spec, device);
+            assert_eq!(count, rows * columns, "{spec} {device}");
+            assert!(found == expected, "{spec} {device}");
+        }
+    }
+}
