@@ -1,4 +1,4 @@
-//! Files that do not fit into memory. Slow, so `cargo test` leaves it out; `bash tests/large` runs it.
+//! Files that do not fit into memory. Slow, so `cargo test` leaves it out; `bash tests/run-large` runs it.
 
 #![cfg(target_os = "linux")]
 

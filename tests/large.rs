@@ -1,0 +1,153 @@
+//! Tensors beyond the limits of bindings, of buffers and of 32 bits, on the CPU and the best adapter.
+//! Needs 16 GB of memory and some minutes, so `cargo test` leaves it out; `bash tests/run-large` runs it.
+
+#![cfg(target_pointer_width = "64")]
+
+use std::time::{Duration, Instant};
+use wgslice::{Backend, DType, GatherNd, Gpu, Plan, SliceSpec, Tensor, gpu::AdapterOptions, slice};
+
+/// More than 2^32 bytes, and no multiple of anything.
+const LONG: usize = (1 << 32) + 87_654_321;
+
+const GIB: usize = 1 << 30;
+
+/// The best adapter. Where there is none these tests have nothing to test.
+fn gpu() -> Option<Gpu> {
+    match Gpu::open(&AdapterOptions::default()) {
+        Ok(gpu) => Some(gpu),
+        Err(error) => {
+            let demanded = std::env::var("WGSLICE_REQUIRE_GPU").is_ok_and(|value| value == "1");
+            assert!(!demanded, "WGSLICE_REQUIRE_GPU=1, but: {error}");
+            eprintln!("the GPU is not tested: {error}");
+            None
+        }
+    }
+}
+
+/// What lies at a place.
+fn byte(place: usize) -> u8 {
+    (place as u64)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .to_be_bytes()[0]
+}
+
+fn long_bytes() -> Vec<u8> {
+    let mut bytes = vec![0; LONG];
+    std::thread::scope(|scope| {
+        for (number, part) in bytes.chunks_mut(LONG / 2 + 1).enumerate() {
+            scope.spawn(move || {
+                let first = number * (LONG / 2 + 1);
+                for (place, value) in part.iter_mut().enumerate() {
+                    *value = byte(first + place);
+                }
+            });
+        }
+    });
+    bytes
+}
+
+/// Compares a tensor, read back in parts, with what should lie at each place.
+#[track_caller]
+fn assert_holds(tensor: &Tensor, what: &str, expected: impl Fn(usize) -> u8) {
+    let len: usize = tensor.shape().iter().product();
+    const PART: usize = 256 << 20;
+    for first in (0..len).step_by(PART) {
+        let end = (first + PART).min(len);
+        let part = tensor.slice(&slice![first as i64..end as i64]).unwrap();
+        let bytes = part.bytes().unwrap();
+        let wrong = bytes
+            .iter()
+            .enumerate()
+            .find(|&(place, &value)| value != expected(first + place));
+        assert_eq!(wrong, None, "{what} from {first} on {}", tensor.backend());
+    }
+}
+
+fn slices_and_gathers(tensor: &Tensor) {
+    assert_holds(tensor, "the upload", byte);
+    let reversed = tensor.slice(&slice![..; -1]).unwrap();
+    assert_holds(&reversed, "::-1", |place| byte(LONG - 1 - place));
+    drop(reversed);
+    let third = tensor.slice(&slice![5..; 3]).unwrap();
+    assert_holds(&third, "5::3", |place| byte(5 + 3 * place));
+    drop(third);
+    let shifted = tensor.slice(&slice![77..]).unwrap();
+    assert_holds(&shifted, "77:", |place| byte(77 + place));
+    drop(shifted);
+
+    let count = 3_000_000;
+    let index = |row: usize| row.wrapping_mul(0x2545_f491_4f6c_dd1d) % (LONG + 1000);
+    let indices: Vec<i64> = (0..count).map(|row| index(row) as i64).collect();
+    let bad = (0..count).filter(|&row| index(row) >= LONG).count();
+    let indices = tensor.backend().upload(&indices, &[count, 1]).unwrap();
+    let gathered = tensor.gather_nd(&indices, GatherNd::default()).unwrap();
+    assert_holds(&gathered.tensor, "a gather", |row| match index(row) {
+        place if place < LONG => byte(place),
+        _ => 0,
+    });
+    assert_eq!(gathered.report().unwrap().bad, bad);
+}
+
+#[test]
+fn beyond_32_bits_on_the_cpu() {
+    let tensor = Backend::cpu().adopt(DType::U8, &[LONG], long_bytes());
+    slices_and_gathers(&tensor.unwrap());
+}
+
+#[test]
+fn beyond_32_bits_on_the_gpu() {
+    let Some(gpu) = gpu() else { return };
+    let tensor = Backend::from(gpu).adopt(DType::U8, &[LONG], long_bytes());
+    slices_and_gathers(&tensor.unwrap());
+}
+
+/// The time of each of several submissions of a plan, the shortest.
+fn fastest(backend: &Backend, tensor: &Tensor, spec: &SliceSpec) -> Duration {
+    let time = || {
+        let begin = Instant::now();
+        drop(tensor.slice(spec).unwrap());
+        backend.wait().unwrap();
+        begin.elapsed()
+    };
+    (0..5).map(|_| time()).min().unwrap_or_default()
+}
+
+/// On either side of a limit a byte takes as long.
+#[test]
+fn no_cliff_at_any_limit() {
+    const ALLOWED: f64 = 1.15;
+    let Some(gpu) = gpu() else { return };
+    let backend = Backend::from(gpu);
+    let specs = [
+        ("::-1", slice![..; -1]),
+        ("1:", slice![1..]),
+        (":, ::2", slice![.., ..; 2]),
+    ];
+    for limit in [GIB / 8, 2 * GIB, 4 * GIB] {
+        let tensors = [limit / 8 * 7, limit / 8 * 9].map(|bytes| {
+            let shape = [bytes / 1024, 256];
+            backend
+                .upload(&vec![0u32; shape.iter().product()], &shape)
+                .unwrap()
+        });
+        for (text, spec) in &specs {
+            let ratio = || {
+                let [below, above] = tensors.each_ref().map(|tensor| {
+                    let plan = Plan::strided_slice(tensor.shape(), spec, DType::U32).unwrap();
+                    let time = fastest(&backend, tensor, spec).as_secs_f64();
+                    time / plan.result_bytes() as f64
+                });
+                println!(
+                    "{text} around {} MiB on {backend}: {:.2} and {:.2} GB/s written",
+                    limit >> 20,
+                    1e-9 / below,
+                    1e-9 / above
+                );
+                above / below
+            };
+            // Other work on the machine may disturb one measurement, but not three.
+            let best = (0..3).map(|_| ratio()).fold(f64::INFINITY, f64::min);
+            assert!(best < ALLOWED, "{text} around {} MiB: {best}", limit >> 20);
+        }
+    }
+}
