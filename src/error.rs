@@ -117,6 +117,17 @@ pub enum Error {
         /// What was being done.
         doing: &'static str,
     },
+    /// The device refuses a shader: its limits are too low for it, or its compiler fails.
+    #[error(
+        "the device refuses the shader of {shader}: {message}\n\
+         open the device with the limits that this names, or use the CPU"
+    )]
+    Pipeline {
+        /// Which shader.
+        shader: String,
+        /// What the device said.
+        message: String,
+    },
     /// The graphics API reported a failure.
     #[error("{doing} failed on the device: {message}")]
     Device {
