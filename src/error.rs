@@ -21,8 +21,8 @@ pub enum Error {
     Gather(#[from] GatherError),
     /// A shape whose size cannot be addressed.
     #[error(
-        "shape {} has too many elements: the product of its non-zero dimensions must be below 2^59",
-        Shape(shape)
+        "shape {} has too many elements: the product of its non-zero dimensions must be below 2^{}",
+        Shape(shape), usize::BITS - 5
     )]
     ShapeTooLarge {
         /// The shape.
@@ -127,6 +127,14 @@ pub enum Error {
         shader: String,
         /// What the device said.
         message: String,
+    },
+    /// A call that would have to wait for the device, in a browser, where nothing may wait.
+    #[error("a browser does not let a program wait for {what}: use {instead}")]
+    WouldBlock {
+        /// What the call would wait for.
+        what: &'static str,
+        /// What to call instead.
+        instead: &'static str,
     },
     /// The graphics API reported a failure.
     #[error("{doing} failed on the device: {message}")]

@@ -55,6 +55,15 @@ impl Gpu {
         self.poll_with(wgpu::PollType::wait_indefinitely())
     }
 
+    /// A browser lets nobody wait.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) fn wait(&self) -> Result<(), Error> {
+        Err(Error::WouldBlock {
+            what: "the device",
+            instead: "Tensor::to_array_async",
+        })
+    }
+
     /// Runs the callbacks of what is done.
     pub(crate) fn poll(&self) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::Poll)
