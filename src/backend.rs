@@ -127,8 +127,10 @@ impl Backend {
         let input = T::as_bytes(input);
         let run = |dest: &mut [u8]| match &self.device {
             Device::Cpu => plan.run(input, dest),
+            #[cfg(all(feature = "gpu", target_arch = "wasm32"))]
+            Device::Gpu(gpu) => gpu.wait(),
             // Only what is selected goes to the device, and only the result comes back.
-            #[cfg(feature = "gpu")]
+            #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
             Device::Gpu(_) => {
                 let mut left = dest;
                 let sink = |bytes: &[u8]| {
@@ -304,17 +306,25 @@ impl Backend {
 impl Backend {
     /// A hardware GPU where there is one, and the CPU otherwise: a software adapter is no faster
     /// than the CPU path. [`Backend::reason`] says which and why.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn auto() -> Self {
         Self::auto_with(&AdapterOptions::default())
     }
 
     /// [`Backend::auto`], looking for a hardware GPU among those that the options let in.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn auto_with(options: &AdapterOptions) -> Self {
+        pollster::block_on(Self::auto_async(options))
+    }
+
+    /// [`Backend::auto_with`] without blocking: for programs that run in a browser, or on an
+    /// executor.
+    pub async fn auto_async(options: &AdapterOptions) -> Self {
         let hardware = AdapterOptions {
             software: Software::Refuse,
             ..options.clone()
         };
-        match Gpu::open(&hardware) {
+        match Gpu::open_async(&hardware).await {
             Ok(gpu) => Self::new(Device::Gpu(gpu), "it is the best hardware GPU here"),
             Err(Error::NoAdapter(_)) => Self::new(
                 Device::Cpu,
@@ -332,8 +342,18 @@ impl Backend {
     /// # Errors
     ///
     /// [`Error::NoAdapter`] where none fits; it lists what there is.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn open_gpu(options: &AdapterOptions) -> Result<Self, Error> {
-        let gpu = Gpu::open(options)?;
+        pollster::block_on(Self::open_gpu_async(options))
+    }
+
+    /// [`Backend::open_gpu`] without blocking: for programs that run in a browser, or on an executor.
+    ///
+    /// # Errors
+    ///
+    /// As [`Backend::open_gpu`].
+    pub async fn open_gpu_async(options: &AdapterOptions) -> Result<Self, Error> {
+        let gpu = Gpu::open_async(options).await?;
         let reason = if gpu.is_software() && options.software != Software::Require {
             "a GPU was asked for, and there is no hardware GPU that fits"
         } else {

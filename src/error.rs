@@ -21,8 +21,8 @@ pub enum Error {
     Gather(#[from] GatherError),
     /// A shape whose size cannot be addressed.
     #[error(
-        "shape {} has too many elements: the product of its non-zero dimensions must be below 2^59",
-        Shape(shape)
+        "shape {} has too many elements: the product of its non-zero dimensions must be below 2^{}",
+        Shape(shape), usize::BITS - 5
     )]
     ShapeTooLarge {
         /// The shape.
@@ -117,6 +117,25 @@ pub enum Error {
         /// What was being done.
         doing: &'static str,
     },
+    /// The device refuses a shader: its limits are too low for it, or its compiler fails.
+    #[error(
+        "the device refuses the shader of {shader}: {message}\n\
+         open the device with the limits that this names, or use the CPU"
+    )]
+    Pipeline {
+        /// Which shader.
+        shader: String,
+        /// What the device said.
+        message: String,
+    },
+    /// A call that would have to wait for the device, in a browser, where nothing may wait.
+    #[error("a browser does not let a program wait for {what}: use {instead}")]
+    WouldBlock {
+        /// What the call would wait for.
+        what: &'static str,
+        /// What to call instead.
+        instead: &'static str,
+    },
     /// The graphics API reported a failure.
     #[error("{doing} failed on the device: {message}")]
     Device {
@@ -136,6 +155,7 @@ impl Error {
                 | Self::NoAdapter(_)
                 | Self::DeviceLost { .. }
                 | Self::OutOfDeviceMemory { .. }
+                | Self::Pipeline { .. }
                 | Self::Device { .. }
         )
     }

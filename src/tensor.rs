@@ -322,4 +322,17 @@ impl Gathered {
             GatherReport::Pending(pending) => pending.wait(),
         }
     }
+
+    /// [`Gathered::report`] without blocking: for programs that run in a browser, or on an executor.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gathered::report`].
+    #[cfg(feature = "gpu")]
+    pub async fn report_async(&self) -> Result<Report, Error> {
+        match &self.report {
+            GatherReport::Known(report) => Ok(report.clone()),
+            GatherReport::Pending(pending) => pending.ready().await,
+        }
+    }
 }

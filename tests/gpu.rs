@@ -209,6 +209,20 @@ fn reports_arrive_later() {
     }
 }
 
+/// The report of tensors can be awaited, and is the one that is waited for.
+#[test]
+fn reports_of_tensors_are_awaited() {
+    for gpu in gpu_devices() {
+        let backend = Backend::from(gpu.clone());
+        let params = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
+        let indices = backend.upload(&[2i32, 3, -1], &[3, 1]).unwrap();
+        let gathered = params.gather_nd(&indices, GatherNd::default()).unwrap();
+        let report = pollster::block_on(gathered.report_async()).unwrap();
+        assert_eq!((report.bad, report.rows), (2, 3));
+        assert_eq!(gathered.report().unwrap(), report);
+    }
+}
+
 /// Many slices in one submission, into a pass that is open.
 #[test]
 fn a_thousand_slices_in_one_submission() {

@@ -1,24 +1,12 @@
 //! What cannot be cut to fit a device is an error that names the limit; seen on wgpu's noop backend,
 //! which needs no driver and copies but runs no shader.
 
-use crate::harness::gpu::request_device;
+use crate::harness::gpu::noop;
 use wgslice::{
     Backend, DType, Error, GatherNd, Gpu, Plan,
     gpu::{AdapterOptions, Software},
     slice,
 };
-
-/// A device of wgpu's noop backend with these limits. It runs no shader.
-fn noop(limits: impl FnOnce(&mut wgpu::Limits)) -> Gpu {
-    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
-    descriptor.backends = wgpu::Backends::NOOP;
-    descriptor.backend_options.noop.enable = true;
-    let instance = wgpu::Instance::new(descriptor);
-    let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::NOOP));
-    let mut lowered = wgpu::Limits::default();
-    limits(&mut lowered);
-    request_device(&adapters[0], wgpu::Features::empty(), lowered).unwrap()
-}
 
 /// Limits below a single unit are the only ones that nothing can be cut for.
 #[test]

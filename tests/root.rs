@@ -1,6 +1,8 @@
 //! All integration tests are one binary: wgpu is linked once and devices are opened once.
 
 mod devices;
+#[cfg(feature = "gpu")]
+mod failures;
 mod gather_nd;
 mod golden;
 #[cfg(feature = "gpu")]

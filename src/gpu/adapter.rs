@@ -230,5 +230,10 @@ pub(crate) fn describe(info: &wgpu::AdapterInfo) -> String {
         DeviceType::Other => "unknown kind",
         DeviceType::Cpu => "software",
     };
-    format!("{} ({kind}, {:?})", info.name, info.backend)
+    // A browser does not tell.
+    let name = match info.name.as_str() {
+        "" => "unnamed adapter",
+        name => name,
+    };
+    format!("{name} ({kind}, {:?})", info.backend)
 }

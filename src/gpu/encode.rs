@@ -58,7 +58,7 @@ impl Gpu {
     /// # Errors
     ///
     /// [`Error::Buffer`] where a buffer does not fit; [`Error::DeviceLimit`] where not even the
-    /// smallest piece of the work does.
+    /// smallest piece of the work does; [`Error::Pipeline`] where the device refuses the shader.
     pub fn encode(
         &self,
         encoder: &mut CommandEncoder,
@@ -293,7 +293,7 @@ impl Gpu {
         let (rows, map) = plan.in_units_of(places.unit());
         let dispatches = window::dispatches(&inner.reach, &rows, &map, &places)?;
         let op = Op::of(&map, index_words);
-        pass.set_pipeline(inner.pipelines.get(&inner.device, op, rows.unit));
+        pass.set_pipeline(inner.pipelines.get(&inner.device, op, rows.unit)?);
         let mut leases = Vec::new();
         for dispatch in &dispatches {
             let group = self.group(op, arguments, &dispatch.spans);

@@ -2,49 +2,66 @@
 
 use super::Gpu;
 use crate::Error;
+#[cfg(not(target_arch = "wasm32"))]
 use wgpu::ErrorFilter;
+
+/// Runs `work`, and returns what the device reports of it beside its outcome.
+#[cfg(not(target_arch = "wasm32"))]
+pub(super) fn scoped<R>(
+    device: &wgpu::Device,
+    work: impl FnOnce() -> R,
+) -> (R, Option<wgpu::Error>) {
+    let filters = [
+        ErrorFilter::Internal,
+        ErrorFilter::Validation,
+        ErrorFilter::OutOfMemory,
+    ];
+    let scopes = filters.map(|filter| device.push_error_scope(filter));
+    let outcome = work();
+    // Natively a scope has its answer as soon as it is popped; innermost first.
+    let mut failure = None;
+    for scope in scopes.into_iter().rev() {
+        failure = pollster::block_on(scope.pop()).or(failure);
+    }
+    (outcome, failure)
+}
+
+/// A browser answers later than we could wait: what goes wrong reaches the device's own handler.
+#[cfg(target_arch = "wasm32")]
+pub(super) fn scoped<R>(
+    _device: &wgpu::Device,
+    work: impl FnOnce() -> R,
+) -> (R, Option<wgpu::Error>) {
+    (work(), None)
+}
 
 impl Gpu {
     /// Runs `work` and turns what the device reports of it into an error.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn guarded<R>(
         &self,
         doing: &'static str,
         work: impl FnOnce() -> R,
     ) -> Result<R, Error> {
-        let filters = [
-            ErrorFilter::Internal,
-            ErrorFilter::Validation,
-            ErrorFilter::OutOfMemory,
-        ];
-        let scopes = filters.map(|filter| self.inner.device.push_error_scope(filter));
-        let outcome = work();
-        // Natively a scope has its answer as soon as it is popped; innermost first.
-        let mut failure = None;
-        for scope in scopes.into_iter().rev() {
-            failure = pollster::block_on(scope.pop()).or(failure);
+        match scoped(&self.inner.device, work) {
+            (outcome, None) => Ok(outcome),
+            (_, Some(wgpu::Error::OutOfMemory { .. })) => Err(Error::OutOfDeviceMemory { doing }),
+            (_, Some(error)) => Err(device_error(self, doing, &error)),
         }
-        match failure {
-            None => Ok(outcome),
-            Some(wgpu::Error::OutOfMemory { .. }) => Err(Error::OutOfDeviceMemory { doing }),
-            Some(error) => Err(device_error(self, doing, &error)),
-        }
-    }
-
-    /// A browser answers later than we could wait: what goes wrong reaches the device's own handler.
-    #[cfg(target_arch = "wasm32")]
-    pub(super) fn guarded<R>(
-        &self,
-        _doing: &'static str,
-        work: impl FnOnce() -> R,
-    ) -> Result<R, Error> {
-        Ok(work())
     }
 
     /// Waits until everything that was submitted is done.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn wait(&self) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::wait_indefinitely())
+    }
+
+    /// A browser lets nobody wait.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) fn wait(&self) -> Result<(), Error> {
+        Err(Error::WouldBlock {
+            what: "the device",
+            instead: "Tensor::to_array_async",
+        })
     }
 
     /// Waits until this submission is done.
@@ -80,10 +97,26 @@ pub(super) fn device_error(gpu: &Gpu, doing: &'static str, error: &dyn std::erro
             doing,
             reason: reason.clone(),
         },
-        None if message.contains("device is lost") => Error::DeviceLost {
-            doing,
-            reason: message,
-        },
+        None if message.contains("device is lost") || makes_no_buffer(&gpu.inner.device) => {
+            Error::DeviceLost {
+                doing,
+                reason: message,
+            }
+        }
         None => Error::Device { doing, message },
     }
+}
+
+/// Whether the device is lost: it then makes no buffer, and reports nothing of it. Its callback may
+/// come much later, when what was under way has ended, and on the caller's device it is not ours.
+fn makes_no_buffer(device: &wgpu::Device) -> bool {
+    let (buffer, error) = scoped(device, || {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("wgslice probe"),
+            size: 4,
+            usage: wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: true,
+        })
+    });
+    error.is_none() && buffer.get_mapped_range(..).is_err()
 }

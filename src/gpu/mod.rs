@@ -78,7 +78,8 @@ impl Gpu {
     /// Works on the caller's device. Any limits will do, and no feature is needed; where the device
     /// was opened with `Features::IMMEDIATES` and 128 bytes of them, they are used.
     ///
-    /// Errors of the device reach the caller's own handlers.
+    /// Where its limits are too low for the shaders, recording says so; other errors of the device
+    /// reach the caller's own handlers.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         let limits = device.limits();
         let info = device.adapter_info();

@@ -3,9 +3,13 @@
 //! A shader is four pieces, pasted one behind the other and not otherwise touched: the declaration
 //! of `params`, `params.wgsl`, a mover, and the operation's map. The table of variants is
 //! `Variant::all`; the cache makes each at its first use and the tests validate every one.
+//!
+//! A device whose limits are too low for them refuses layouts or pipelines. On a device of the
+//! caller's nobody else would tell, so each is made in an error scope, and one that was refused is
+//! never used: recording fails with what the device said, each time.
 
-use super::{params::Params, slots::Slots};
-use crate::plan::Map;
+use super::{failure::scoped, params::Params, slots::Slots};
+use crate::{Error, plan::Map};
 use std::{fmt, sync::OnceLock};
 use wgpu::{BufferBindingType, BufferUsages};
 
@@ -145,6 +149,8 @@ pub(crate) struct Pipelines {
     space: ParamsSpace,
     made: [[OnceLock<wgpu::ComputePipeline>; UNITS.len()]; Op::ALL.len()],
     buffers: [wgpu::BindGroupLayout; Op::ALL.len()],
+    /// Why an operation's layouts cannot be had.
+    refused: [Option<Error>; Op::ALL.len()],
     pub(crate) reports: Slots,
     pub(crate) uniforms: Slots,
 }
@@ -152,27 +158,43 @@ pub(crate) struct Pipelines {
 impl Pipelines {
     pub(crate) fn new(device: &wgpu::Device, space: ParamsSpace) -> Self {
         let storage = |&read_only: &bool| (BufferBindingType::Storage { read_only }, false);
+        let mut refused = [const { None }; Op::ALL.len()];
+        let mut layout = |label, entries: &[_], needed: &dyn Fn(Op) -> bool| {
+            let (layout, error) = scoped(device, || group_layout(device, label, entries));
+            if let Some(error) = error {
+                for op in Op::ALL.into_iter().filter(|&op| needed(op)) {
+                    refused[op as usize].get_or_insert_with(|| refusal(op.name(), &error));
+                }
+            }
+            layout
+        };
         let buffers = Op::ALL.map(|op| {
             let entries: Vec<_> = op.buffers().iter().map(storage).collect();
-            group_layout(device, op.name(), &entries)
+            layout(op.name(), &entries, &|other| other == op)
         });
-        let slots =
-            |label, usage, ty| Slots::new(label, usage, group_layout(device, label, &[(ty, true)]));
+        let mut slots = |label, usage, ty, needed: &dyn Fn(Op) -> bool| {
+            Slots::new(label, usage, layout(label, &[(ty, true)], needed))
+        };
         let read_only = false;
+        let reports = slots(
+            "wgslice reports",
+            BufferUsages::STORAGE | BufferUsages::COPY_SRC,
+            BufferBindingType::Storage { read_only },
+            &Op::reports,
+        );
+        let uniforms = slots(
+            "wgslice params",
+            BufferUsages::UNIFORM,
+            BufferBindingType::Uniform,
+            &|_| space == ParamsSpace::Uniform,
+        );
         Self {
             space,
             made: Default::default(),
             buffers,
-            reports: slots(
-                "wgslice reports",
-                BufferUsages::STORAGE | BufferUsages::COPY_SRC,
-                BufferBindingType::Storage { read_only },
-            ),
-            uniforms: slots(
-                "wgslice params",
-                BufferUsages::UNIFORM,
-                BufferBindingType::Uniform,
-            ),
+            refused,
+            reports,
+            uniforms,
         }
     }
 
@@ -187,11 +209,26 @@ impl Pipelines {
     }
 
     /// The pipeline for units of `unit` bytes.
-    pub(crate) fn get(&self, device: &wgpu::Device, op: Op, unit: usize) -> &wgpu::ComputePipeline {
-        let params = self.space;
+    pub(crate) fn get(
+        &self,
+        device: &wgpu::Device,
+        op: Op,
+        unit: usize,
+    ) -> Result<&wgpu::ComputePipeline, Error> {
         let number = unit.trailing_zeros() as usize;
-        self.made[op as usize][number]
-            .get_or_init(|| self.make(device, Variant { op, unit, params }))
+        let made = &self.made[op as usize][number];
+        if let Some(pipeline) = made.get() {
+            return Ok(pipeline);
+        }
+        if let Some(error) = &self.refused[op as usize] {
+            return Err(error.clone());
+        }
+        let params = self.space;
+        let variant = Variant { op, unit, params };
+        match scoped(device, || self.make(device, variant)) {
+            (pipeline, None) => Ok(made.get_or_init(|| pipeline)),
+            (_, Some(error)) => Err(refusal(&variant.to_string(), &error)),
+        }
     }
 
     fn make(&self, device: &wgpu::Device, variant: Variant) -> wgpu::ComputePipeline {
@@ -222,6 +259,19 @@ impl Pipelines {
             },
             cache: None,
         })
+    }
+}
+
+/// The error for a shader that the device refuses.
+fn refusal(shader: &str, error: &wgpu::Error) -> Error {
+    match error {
+        wgpu::Error::OutOfMemory { .. } => Error::OutOfDeviceMemory {
+            doing: "compiling a shader",
+        },
+        _ => Error::Pipeline {
+            shader: shader.to_owned(),
+            message: error.to_string(),
+        },
     }
 }
 

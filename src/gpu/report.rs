@@ -92,6 +92,15 @@ impl PendingReport {
         }
     }
 
+    /// The report, if the device is done: a browser lets nobody wait.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) fn wait(&self) -> Result<Report, Error> {
+        self.poll()?.ok_or(Error::WouldBlock {
+            what: "the report of a gather",
+            instead: "Gathered::report_async and Report::require_none",
+        })
+    }
+
     /// The report, when the device is done.
     ///
     /// # Errors

@@ -194,6 +194,12 @@ impl Gpu {
         }))
     }
 
+    /// A browser lets nobody wait.
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) fn download(&self, _source: &DeviceBytes, _into: &mut [u8]) -> Result<(), Error> {
+        self.wait()
+    }
+
     /// [`Gpu::download`] without waiting.
     pub(crate) async fn download_async(
         &self,

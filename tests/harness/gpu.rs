@@ -108,6 +108,18 @@ pub(crate) fn request_device(
     Ok(Gpu::new(&device, &queue))
 }
 
+/// A device of wgpu's noop backend with these limits. It runs no shader.
+pub(crate) fn noop(limits: impl FnOnce(&mut wgpu::Limits)) -> Gpu {
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    descriptor.backends = wgpu::Backends::NOOP;
+    descriptor.backend_options.noop.enable = true;
+    let instance = wgpu::Instance::new(descriptor);
+    let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::NOOP));
+    let mut lowered = wgpu::Limits::default();
+    limits(&mut lowered);
+    request_device(&adapters[0], wgpu::Features::empty(), lowered).unwrap()
+}
+
 /// Runs a plan on buffers of the caller's, and checks what lies around the result.
 pub(super) fn run(
     gpu: &Gpu,

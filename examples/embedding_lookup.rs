@@ -1,0 +1,223 @@
+//! An embedding lookup within the caller's submission: token ids in, a vector per sentence out.
+//!
+//! The table stays on the device. Each step writes the ids of a few sentences, records the gather of
+//! their rows and a shader of the program that averages them, and submits both at once. Ids that are
+//! not in the table give rows of zeros; which they were is asked later, while the device works on.
+//!
+//! ```sh
+//! cargo run --example embedding_lookup
+//! ```
+
+use std::collections::VecDeque;
+use wgpu::{BufferUsages, util::DeviceExt};
+use wgslice::{
+    DType, Gpu, Plan, Report,
+    gpu::{AdapterOptions, DeviceIndices},
+};
+
+const VOCABULARY: usize = 5000;
+const DIM: usize = 48;
+const SENTENCES: usize = 24;
+const TOKENS: usize = 16;
+const STEPS: usize = 20;
+
+/// The step that has an id beyond the vocabulary, and where.
+const BAD: (usize, usize, usize) = (5, 7, 3);
+const BAD_ID: i32 = 70_000;
+
+/// The program's own shader: the mean of each sentence's rows.
+const SHADER: &str = "
+@group(0) @binding(0) var<storage, read> rows: array<f32>;
+@group(0) @binding(1) var<storage, read_write> means: array<f32>;
+
+override TOKENS: u32;
+override DIM: u32;
+
+@compute @workgroup_size(1)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+    var sum = 0.0;
+    for (var token = 0u; token < TOKENS; token++) {
+        sum += rows[(id.y * TOKENS + token) * DIM + id.x];
+    }
+    means[id.y * DIM + id.x] = sum * (1.0 / f32(TOKENS));
+}
+";
+
+/// The table's values are quarters, and a sentence has 16 tokens: the means are exact, in whatever
+/// order they are summed.
+fn embedding(id: usize, column: usize) -> f32 {
+    f32::from(u16::try_from(id * 31 % 509 + column).expect("a small number")) * 0.25 - 60.0
+}
+
+/// The ids of a step, as a tokenizer would give them.
+fn token(step: usize, sentence: usize, position: usize) -> i32 {
+    if (step, sentence, position) == BAD {
+        return BAD_ID;
+    }
+    let id = (step * 7919 + sentence * 613 + position * position * 101) % VOCABULARY;
+    i32::try_from(id).expect("an id is small")
+}
+
+/// A step's means, by plain loops.
+fn expected(step: usize) -> Vec<f32> {
+    let mut means = Vec::new();
+    for sentence in 0..SENTENCES {
+        for column in 0..DIM {
+            let mut sum = 0.0;
+            for position in 0..TOKENS {
+                // What is out of range counts as zeros.
+                let id = usize::try_from(token(step, sentence, position));
+                if let Some(id) = id.ok().filter(|&id| id < VOCABULARY) {
+                    sum += embedding(id, column);
+                }
+            }
+            means.push(sum / TOKENS as f32);
+        }
+    }
+    means
+}
+
+fn check(step: usize, report: &Report) {
+    let (bad_step, sentence, position) = BAD;
+    match &report.first {
+        None => assert_ne!(step, bad_step),
+        Some(first) => {
+            println!(
+                "step {step}: {} id is not in the table: {first}",
+                report.bad
+            );
+            assert_eq!((step, report.bad), (bad_step, 1));
+            assert_eq!(first.position, [sentence, position]);
+            assert_eq!(first.index, [i64::from(BAD_ID)]);
+        }
+    }
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // A program that has a device already gives it to `Gpu::new`.
+    let gpu = Gpu::open(&AdapterOptions::default())?;
+    let (device, queue) = (gpu.device(), gpu.queue());
+    println!("on {gpu}");
+
+    // The program's buffers.
+    let values: Vec<f32> = (0..VOCABULARY)
+        .flat_map(|id| (0..DIM).map(move |column| embedding(id, column)))
+        .collect();
+    let filled = |label, contents: &[u8], usage| {
+        device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            label: Some(label),
+            contents,
+            usage,
+        })
+    };
+    let table = filled(
+        "table",
+        bytemuck::cast_slice(&values),
+        BufferUsages::STORAGE,
+    );
+    let buffer = |label, floats: usize, usage| {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size: 4 * floats as u64,
+            usage,
+            mapped_at_creation: false,
+        })
+    };
+    let rows = buffer("rows", SENTENCES * TOKENS * DIM, BufferUsages::STORAGE);
+    let means = buffer(
+        "means",
+        SENTENCES * DIM,
+        BufferUsages::STORAGE | BufferUsages::COPY_SRC,
+    );
+    let staging = buffer(
+        "staging",
+        STEPS * SENTENCES * DIM,
+        BufferUsages::COPY_DST | BufferUsages::MAP_READ,
+    );
+
+    // The program's pipeline.
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some("means"),
+        source: wgpu::ShaderSource::Wgsl(SHADER.into()),
+    });
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some("means"),
+        layout: None,
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            constants: &[("TOKENS", TOKENS as f64), ("DIM", DIM as f64)],
+            ..Default::default()
+        },
+        cache: None,
+    });
+    let bindings = device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("means"),
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &[
+            wgpu::BindGroupEntry {
+                binding: 0,
+                resource: rows.as_entire_binding(),
+            },
+            wgpu::BindGroupEntry {
+                binding: 1,
+                resource: means.as_entire_binding(),
+            },
+        ],
+    });
+
+    // One index per token: the tuples have length 1.
+    let plan = Plan::gather_nd(&[VOCABULARY, DIM], &[SENTENCES, TOKENS, 1], 0, DType::F32)?;
+    println!("{}", gpu.explain(&plan));
+
+    let mut pending = VecDeque::new();
+    let mut polled = 0;
+    for step in 0..STEPS {
+        let ids: Vec<i32> = (0..SENTENCES)
+            .flat_map(|sentence| (0..TOKENS).map(move |position| token(step, sentence, position)))
+            .collect();
+        // A buffer of its own for each step: the report looks a bad id up in it, later.
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
+        let ids = filled("ids", bytemuck::cast_slice(&ids), usage);
+
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let tuples = DeviceIndices::I32(ids.slice(..));
+        let (params, dest) = (table.slice(..), rows.slice(..));
+        let report = gpu.encode_gather(&mut encoder, &plan, params, tuples, dest)?;
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            pass.set_pipeline(&pipeline);
+            pass.set_bind_group(0, &bindings, &[]);
+            pass.dispatch_workgroups(u32::try_from(DIM)?, u32::try_from(SENTENCES)?, 1);
+        }
+        let at = step as u64 * means.size();
+        encoder.copy_buffer_to_buffer(&means, 0, &staging, at, means.size());
+        queue.submit([encoder.finish()]);
+        pending.push_back((step, report));
+
+        // The reports that are here by now; the others are left for a later step.
+        while let Some((step, report)) = pending.front() {
+            let Some(report) = report.poll()? else { break };
+            check(*step, &report);
+            pending.pop_front();
+            polled += 1;
+        }
+    }
+    println!("{polled} of {STEPS} reports came while there was other work to do");
+    // There is nothing left to do but wait.
+    for (step, report) in pending {
+        check(step, &report.wait()?);
+    }
+
+    staging.map_async(wgpu::MapMode::Read, .., |mapped| {
+        mapped.expect("the means are mapped");
+    });
+    device.poll(wgpu::PollType::wait_indefinitely())?;
+    let mapped = staging.get_mapped_range(..)?;
+    let found: &[f32] = bytemuck::cast_slice(&mapped);
+    for (step, means) in found.chunks_exact(SENTENCES * DIM).enumerate() {
+        assert_eq!(means, expected(step), "step {step}");
+    }
+    println!("the means of {STEPS} × {SENTENCES} sentences are right");
+    Ok(())
+}

@@ -1,0 +1,264 @@
+//! Batches of images, cropped and flipped on the device while the host decodes the next.
+//!
+//! A ring of slots: the host writes batch after batch into mapped upload memory, and one submission
+//! for each copies it to the device, crops and flips it with wgslice, and hands it to a shader of
+//! the program. Once the device has done so, the slot's upload memory is mapped again. Nothing is
+//! waited for but the slot that is needed next; with a single slot that is the previous batch, and
+//! nothing overlaps.
+//!
+//! ```sh
+//! cargo run --release --example prefetch_batches
+//! ```
+
+use std::time::{Duration, Instant};
+use wgpu::BufferUsages;
+use wgslice::{DType, Gpu, Plan, SliceSpec, gpu::AdapterOptions, slice};
+
+const BATCHES: usize = 48;
+const IMAGES: usize = 16;
+const HEIGHT: usize = 96;
+const WIDTH: usize = 128;
+const CROP: usize = 64;
+const CHANNELS: usize = 3;
+
+const IMAGE_BYTES: usize = HEIGHT * WIDTH * CHANNELS;
+const CROPPED_BYTES: usize = CROP * CROP * CHANNELS;
+
+/// The program's own shader, in place of a training step: it folds each image's bytes, in order and
+/// four at a time, into a state that goes on from batch to batch.
+const SHADER: &str = "
+@group(0) @binding(0) var<storage, read> pixels: array<u32>;
+@group(0) @binding(1) var<storage, read_write> states: array<u32>;
+
+override WORDS: u32;
+
+@compute @workgroup_size(1)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+    var state = states[id.x];
+    for (var word = 0u; word < WORDS; word++) {
+        state = state * 31u + pixels[id.x * WORDS + word];
+    }
+    states[id.x] = state;
+}
+";
+
+/// What one batch needs from decoding to training.
+struct Slot {
+    /// Mapped while the host writes.
+    upload: wgpu::Buffer,
+    raw: wgpu::Buffer,
+    cropped: wgpu::Buffer,
+    bindings: wgpu::BindGroup,
+    /// The submission that used the slot last.
+    submitted: Option<wgpu::SubmissionIndex>,
+}
+
+/// The bytes of an image, as if they were decoded from a file.
+fn decode(batch: usize, image: usize) -> Vec<u8> {
+    let mut state = u32::try_from(batch * IMAGES + image).expect("there are few images");
+    let bytes = (0..IMAGE_BYTES).map(|_| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_be_bytes()[0]
+    });
+    bytes.collect()
+}
+
+/// The first row and column of a batch's crop, and whether it is flipped.
+fn augmentation(batch: usize) -> (usize, usize, bool) {
+    (
+        batch * 7 % 32,
+        1 + batch * 11 % 63,
+        !batch.is_multiple_of(3),
+    )
+}
+
+fn crop(batch: usize) -> SliceSpec {
+    let (top, left, flipped) = augmentation(batch);
+    let rows = top..top + CROP;
+    if flipped {
+        slice![.., rows.start..rows.end, left + CROP - 1..left - 1; -1]
+    } else {
+        slice![.., rows.start..rows.end, left..left + CROP]
+    }
+}
+
+/// The states after all batches, by plain loops.
+fn expected() -> Vec<u32> {
+    let mut states = vec![0u32; IMAGES];
+    for batch in 0..BATCHES {
+        let (top, left, flipped) = augmentation(batch);
+        for (image, state) in states.iter_mut().enumerate() {
+            let pixels = decode(batch, image);
+            let mut cropped = Vec::with_capacity(CROPPED_BYTES);
+            for y in 0..CROP {
+                for x in 0..CROP {
+                    let x = if flipped { CROP - 1 - x } else { x };
+                    let first = ((top + y) * WIDTH + left + x) * CHANNELS;
+                    cropped.extend_from_slice(&pixels[first..first + CHANNELS]);
+                }
+            }
+            for word in cropped.as_chunks().0 {
+                *state = state
+                    .wrapping_mul(31)
+                    .wrapping_add(u32::from_le_bytes(*word));
+            }
+        }
+    }
+    states
+}
+
+/// Sends all batches through a ring of `slots`. Returns the states, how long it took, and how much
+/// of that the host waited.
+fn train(
+    gpu: &Gpu,
+    pipeline: &wgpu::ComputePipeline,
+    slots: usize,
+) -> Result<(Vec<u32>, Duration, Duration), Box<dyn std::error::Error>> {
+    let (device, queue) = (gpu.device(), gpu.queue());
+    let buffer = |label, bytes: usize, usage, mapped_at_creation| {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size: bytes as u64,
+            usage,
+            mapped_at_creation,
+        })
+    };
+    let states = buffer(
+        "states",
+        4 * IMAGES,
+        BufferUsages::STORAGE | BufferUsages::COPY_SRC,
+        false,
+    );
+    let slot = || {
+        let upload = BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC;
+        let raw = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+        let cropped = buffer(
+            "cropped",
+            IMAGES * CROPPED_BYTES,
+            BufferUsages::STORAGE,
+            false,
+        );
+        let bindings = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("train"),
+            layout: &pipeline.get_bind_group_layout(0),
+            entries: &[
+                wgpu::BindGroupEntry {
+                    binding: 0,
+                    resource: cropped.as_entire_binding(),
+                },
+                wgpu::BindGroupEntry {
+                    binding: 1,
+                    resource: states.as_entire_binding(),
+                },
+            ],
+        });
+        Slot {
+            upload: buffer("upload", IMAGES * IMAGE_BYTES, upload, true),
+            raw: buffer("raw", IMAGES * IMAGE_BYTES, raw, false),
+            cropped,
+            bindings,
+            submitted: None,
+        }
+    };
+    let mut ring: Vec<Slot> = (0..slots).map(|_| slot()).collect();
+
+    let start = Instant::now();
+    let mut waited = Duration::ZERO;
+    for batch in 0..BATCHES {
+        let slot = &mut ring[batch % slots];
+
+        // The only wait. When the slot's last submission is done, its upload memory is mapped.
+        let before = Instant::now();
+        if let Some(submitted) = slot.submitted.take() {
+            device.poll(wgpu::PollType::Wait {
+                submission_index: Some(submitted),
+                timeout: None,
+            })?;
+        }
+        waited += before.elapsed();
+
+        // Meanwhile the device works on the batches before this one.
+        let mut mapped = slot.upload.get_mapped_range_mut(..)?;
+        for image in 0..IMAGES {
+            let bytes = image * IMAGE_BYTES..(image + 1) * IMAGE_BYTES;
+            mapped.slice(bytes).copy_from_slice(&decode(batch, image));
+        }
+        drop(mapped);
+        slot.upload.unmap();
+
+        // Upload, crop and flip, train: one submission. A plan costs next to nothing, so that every
+        // batch may have its own.
+        let shape = [IMAGES, HEIGHT, WIDTH, CHANNELS];
+        let plan = Plan::strided_slice(&shape, &crop(batch), DType::U8)?;
+        let mut encoder = device.create_command_encoder(&Default::default());
+        encoder.copy_buffer_to_buffer(&slot.upload, 0, &slot.raw, 0, slot.raw.size());
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            gpu.encode_in_pass(&mut pass, &plan, slot.raw.slice(..), slot.cropped.slice(..))?;
+            pass.set_pipeline(pipeline);
+            pass.set_bind_group(0, &slot.bindings, &[]);
+            pass.dispatch_workgroups(u32::try_from(IMAGES)?, 1, 1);
+        }
+        slot.submitted = Some(queue.submit([encoder.finish()]));
+        slot.upload.map_async(wgpu::MapMode::Write, .., |mapped| {
+            mapped.expect("the upload memory is mapped again");
+        });
+    }
+    device.poll(wgpu::PollType::wait_indefinitely())?;
+    let took = start.elapsed();
+
+    let staging = buffer(
+        "staging",
+        4 * IMAGES,
+        BufferUsages::COPY_DST | BufferUsages::MAP_READ,
+        false,
+    );
+    let mut encoder = device.create_command_encoder(&Default::default());
+    encoder.copy_buffer_to_buffer(&states, 0, &staging, 0, staging.size());
+    queue.submit([encoder.finish()]);
+    staging.map_async(wgpu::MapMode::Read, .., |mapped| {
+        mapped.expect("the states are mapped");
+    });
+    device.poll(wgpu::PollType::wait_indefinitely())?;
+    let states = bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..)?);
+    Ok((states, took, waited))
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // A program that has a device already gives it to `Gpu::new`.
+    let gpu = Gpu::open(&AdapterOptions::default())?;
+    println!("on {gpu}");
+
+    // The program's pipeline.
+    let device = gpu.device();
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some("train"),
+        source: wgpu::ShaderSource::Wgsl(SHADER.into()),
+    });
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some("train"),
+        layout: None,
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            constants: &[("WORDS", (CROPPED_BYTES / 4) as f64)],
+            ..Default::default()
+        },
+        cache: None,
+    });
+
+    let expected = expected();
+    // The first round also compiles wgslice's pipelines.
+    for slots in [3, 1, 3] {
+        let (states, took, waited) = train(&gpu, &pipeline, slots)?;
+        println!(
+            "a ring of {slots}: {:.0} batches of {IMAGES} images a second, the host waited {:.0} of \
+             {:.0} ms",
+            BATCHES as f64 / took.as_secs_f64(),
+            waited.as_secs_f64() * 1e3,
+            took.as_secs_f64() * 1e3,
+        );
+        assert_eq!(states, expected, "a ring of {slots}");
+    }
+    Ok(())
+}

@@ -1,0 +1,253 @@
+//! Failures of the device, provoked: each is an error that says what happened, nothing hangs, and
+//! afterwards another device can be opened and the CPU path works.
+
+use crate::harness::gpu::{noop, request_device};
+use std::{
+    panic,
+    sync::mpsc::{RecvTimeoutError, channel},
+    thread,
+    time::Duration,
+};
+use wgslice::{
+    Backend, DType, Error, GatherNd, Gpu, Plan, Report, Tensor,
+    gpu::{AdapterOptions, DeviceIndices, PendingReport},
+    slice,
+};
+
+/// Runs `work`, and fails where it takes as long as something that hangs.
+#[track_caller]
+fn ends<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
+    let (sender, receiver) = channel();
+    let thread = thread::spawn(move || sender.send(work()));
+    match receiver.recv_timeout(Duration::from_secs(60)) {
+        Ok(outcome) => outcome,
+        Err(RecvTimeoutError::Timeout) => panic!("it hangs"),
+        Err(RecvTimeoutError::Disconnected) => {
+            panic::resume_unwind(thread.join().expect_err("a panic"))
+        }
+    }
+}
+
+/// Every adapter that fits.
+fn adapters() -> Vec<wgpu::Adapter> {
+    let candidates = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
+    let fit = candidates.into_iter().filter(|candidate| candidate.fits());
+    fit.map(|candidate| candidate.adapter).collect()
+}
+
+/// Values go in and come out, on a device that is opened anew and on the CPU.
+#[track_caller]
+fn all_is_well() {
+    let works = |backend: &Backend| {
+        let tensor = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
+        let sliced = tensor.slice(&slice![..; -1]).unwrap();
+        assert_eq!(sliced.to_array::<u32>().unwrap().data, [3, 2, 1]);
+    };
+    works(&Backend::cpu());
+    match Backend::open_gpu(&AdapterOptions::default()) {
+        Ok(backend) => works(&backend),
+        Err(error) => assert!(matches!(error, Error::NoAdapter(_)), "{error}"),
+    }
+}
+
+/// Gathers 2^48 bytes, one row of 2^25 for each of 2^23 tuples: more than any address space has. In a
+/// process of its own that may have 8 GiB, because lavapipe promises memory until there are no
+/// addresses left, and takes its time.
+#[cfg(target_os = "linux")]
+#[test]
+fn out_of_memory() {
+    const LIMITED: &str = "WGSLICE_TEST_LIMITED";
+    if std::env::var_os(LIMITED).is_none() {
+        let limited = std::process::Command::new("sh")
+            .args(["-c", "ulimit -v 8388608 && exec \"$@\"", "sh"])
+            .arg(std::env::current_exe().unwrap())
+            .args(["--exact", "failures::out_of_memory", "--nocapture"])
+            .env(LIMITED, "1")
+            .output()
+            .unwrap();
+        let says = String::from_utf8_lossy(&limited.stdout);
+        let ended = limited.status.success() && says.contains("1 passed");
+        assert!(ended, "{says}{}", String::from_utf8_lossy(&limited.stderr));
+        return all_is_well();
+    }
+    // The memory of a GPU does not lie in our address space, and OpenGL hides what it lacks.
+    let lies_here = |adapter: &wgpu::Adapter| {
+        let info = adapter.get_info();
+        info.device_type == wgpu::DeviceType::Cpu && info.backend == wgpu::Backend::Vulkan
+    };
+    for adapter in adapters().into_iter().filter(lies_here) {
+        let backend = Backend::from(pollster::block_on(Gpu::on_adapter(&adapter)).unwrap());
+        let row = backend.upload(&vec![7u8; 1 << 25], &[1, 1 << 25]).unwrap();
+        let few = backend.upload(&[0i32, 5], &[2, 1]).unwrap();
+        let many = backend.upload(&vec![0i32; 1 << 23], &[1 << 23, 1]).unwrap();
+        let gather = |ids: Tensor| {
+            let row = row.clone();
+            ends(move || row.gather_nd(&ids, GatherNd::default()))
+        };
+        let error = gather(many).unwrap_err();
+        assert!(
+            matches!(error, Error::OutOfDeviceMemory { .. }),
+            "{error:?}"
+        );
+        // What is there still works, and there is room again.
+        let gathered = gather(few).unwrap();
+        assert_eq!(gathered.report().unwrap().bad, 1);
+        assert_eq!(
+            gathered.tensor.bytes().unwrap()[..1 << 25],
+            vec![7; 1 << 25]
+        );
+    }
+}
+
+/// Records a slice or a gather on buffers of the caller's.
+fn record(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
+    let buffer = || {
+        gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 256,
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        })
+    };
+    let (source, indices, dest) = (buffer(), buffer(), buffer());
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    let (from, to) = (source.slice(..), dest.slice(..));
+    let recorded = if gathers {
+        let plan = Plan::gather_nd(&[8], &[4, 1], 0, DType::U32)?;
+        let tuples = DeviceIndices::I32(indices.slice(..));
+        gpu.encode_gather(&mut encoder, &plan, from, tuples, to)
+            .map(drop)
+    } else {
+        let plan = Plan::strided_slice(&[8], &slice![..; -1], DType::U32)?;
+        gpu.encode(&mut encoder, &plan, from, to)
+    };
+    // What failed has left the encoder as it was.
+    gpu.queue().submit([encoder.finish()]);
+    recorded
+}
+
+/// The limits of the caller's device may be too low for the shaders. That is an error of ours, each
+/// time, and never reaches the device's handler, which would panic.
+#[test]
+fn a_device_that_refuses_the_shaders() {
+    type Lower = fn(&mut wgpu::Limits);
+    let cases: [(&str, bool, Lower); 6] = [
+        ("max_storage_buffers_per_shader_stage", false, |limits| {
+            limits.max_storage_buffers_per_shader_stage = 1;
+        }),
+        ("max_storage_buffers_per_shader_stage", true, |limits| {
+            limits.max_storage_buffers_per_shader_stage = 3;
+        }),
+        (
+            "max_dynamic_storage_buffers_per_pipeline_layout",
+            true,
+            |limits| {
+                limits.max_dynamic_storage_buffers_per_pipeline_layout = 0;
+            },
+        ),
+        (
+            "max_dynamic_uniform_buffers_per_pipeline_layout",
+            false,
+            |limits| {
+                limits.max_dynamic_uniform_buffers_per_pipeline_layout = 0;
+            },
+        ),
+        ("bind group limit", false, |limits| {
+            limits.max_bind_groups = 1;
+        }),
+        ("invocations", false, |limits| {
+            limits.max_compute_invocations_per_workgroup = 32;
+        }),
+    ];
+    for (says, gathers, lower) in cases {
+        let gpu = noop(lower);
+        let first = record(&gpu, gathers).unwrap_err();
+        assert!(matches!(first, Error::Pipeline { .. }), "{says}: {first:?}");
+        assert!(first.to_string().contains(says), "{says}: {first}");
+        assert_eq!(record(&gpu, gathers).unwrap_err(), first);
+    }
+    // What needs less is not held up.
+    let gpu = noop(|limits| limits.max_storage_buffers_per_shader_stage = 2);
+    assert!(record(&gpu, true).is_err());
+    record(&gpu, false).unwrap();
+    all_is_well();
+}
+
+/// Too little room for immediates is no failure: params travel in a buffer.
+#[test]
+fn few_immediates() {
+    for adapter in adapters() {
+        let immediates = adapter.features() & wgpu::Features::IMMEDIATES;
+        let limits = wgpu::Limits {
+            max_immediate_size: adapter.limits().max_immediate_size.min(64),
+            ..wgpu::Limits::default()
+        };
+        let backend = Backend::from(request_device(&adapter, immediates, limits).unwrap());
+        let tensor = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
+        let sliced = tensor.slice(&slice![..; -1]).unwrap();
+        assert_eq!(sliced.to_array::<u32>().unwrap().data, [3, 2, 1]);
+    }
+}
+
+/// A gather, submitted: its result, and its report that was not asked for.
+fn gathered(gpu: &Gpu) -> (Tensor, PendingReport) {
+    let backend = Backend::from(gpu.clone());
+    let params = backend.upload(&[1u32, 2, 3, 4], &[4]).unwrap();
+    let indices = backend.upload(&[3i32, 7], &[2, 1]).unwrap();
+    let dest = backend.upload(&[9u32; 2], &[2]).unwrap();
+    let plan = Plan::gather_nd(&[4], &[2, 1], 0, DType::U32).unwrap();
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    let tuples = DeviceIndices::I32(indices.buffers()[0].slice(..));
+    let (from, to) = (params.buffers()[0].slice(..), dest.buffers()[0].slice(..));
+    let report = gpu
+        .encode_gather(&mut encoder, &plan, from, tuples, to)
+        .unwrap();
+    gpu.queue().submit([encoder.finish()]);
+    (dest, report)
+}
+
+/// Nothing can be mapped once the device is gone: whoever waits for it gets the error.
+#[test]
+fn a_mapping_that_fails() {
+    for adapter in adapters() {
+        let ours = || pollster::block_on(Gpu::on_adapter(&adapter)).unwrap();
+        let none = wgpu::Features::empty();
+        let callers = || request_device(&adapter, none, wgpu::Limits::default()).unwrap();
+        let poll = |report: &PendingReport| {
+            loop {
+                if let Some(report) = report.poll()? {
+                    break Ok(report);
+                }
+                thread::yield_now();
+            }
+        };
+        type Finish = fn(&PendingReport) -> Result<Report, Error>;
+        let ways: [(&str, Finish); 3] = [
+            ("wait", PendingReport::wait),
+            ("ready", |report| pollster::block_on(report.ready())),
+            ("poll", poll),
+        ];
+        for (way, finish) in ways {
+            for (gpu, asked_before) in [(ours(), false), (callers(), false), (ours(), true)] {
+                let (dest, report) = gathered(&gpu);
+                let asked = asked_before && report.poll().unwrap().is_some();
+                gpu.device().destroy();
+                match ends(move || finish(&report)) {
+                    // The device may have been quicker than we were to destroy it.
+                    Ok(report) => assert!(asked && report.bad == 1, "{way}: {report:?}"),
+                    Err(error) => assert_lost(&error, way),
+                }
+                assert_lost(&ends(move || dest.to_array::<u32>()).unwrap_err(), way);
+            }
+        }
+    }
+    all_is_well();
+}
+
+#[track_caller]
+fn assert_lost(error: &Error, way: &str) {
+    assert!(
+        matches!(error, Error::DeviceLost { .. }),
+        "{way}: {error:?}"
+    );
+}
