@@ -11,6 +11,8 @@ struct Map {
     // Rows of a batch, and units of params in a batch.
     batch_rows: u32,
     batch_stride: u32,
+    // With fewer than 8 coordinates the last pair holds high words: of the first dimension's size,
+    // and of the first index into it that this dispatch looks at.
     axes: array<vec4<u32>, 4>,
 }
 
@@ -28,16 +30,24 @@ fn source_row(row: u32) -> Row {
     var base = row / params.map.batch_rows * params.map.batch_stride;
     var state = FOUND;
     var word = params.map.index_base + row * params.map.depth * INDEX_WORDS;
+    let outer_high = select(vec2(0u), params.map.axes[3].zw, params.map.depth < 8u);
     for (var d = 0u; d < params.map.depth; d++) {
-        // A negative index is a large unsigned one. The high word of an i64 must be 0.
+        // Two words; a negative index is a large unsigned one.
         var index = indices[word];
+        var index_high = 0u - (index >> 31u);
+        if INDEX_WORDS == 2u {
+            index_high = indices[word + 1u];
+        }
         let at = axis(d);
-        if index >= at.size || (INDEX_WORDS == 2u && indices[word + 1u] != 0u) {
+        let size_high = select(0u, outer_high.x, d == 0u);
+        if index_high > size_high || (index_high == size_high && index >= at.size) {
             state = MISSING;
         }
         if d == 0u {
+            let borrow = select(0u, 1u, index < params.first);
+            index_high -= outer_high.y + borrow;
             index -= params.first;
-            if index >= params.count && state == FOUND {
+            if (index_high != 0u || index >= params.count) && state == FOUND {
                 state = ELSEWHERE;
             }
         }

@@ -267,6 +267,38 @@ fn a_lost_device_is_an_error() {
     assert_eq!(sliced.to_array::<u32>().unwrap().data, [3, 2, 1]);
 }
 
+/// Entries that are longer than the shaders' offsets reach are gathered all the same.
+#[test]
+fn entries_beyond_the_reach_of_offsets() {
+    let params: Vec<u8> = (0..=250).cycle().take(3 * 2001).collect();
+    let indices = [2i32, 0, -1, 1, 3, 2];
+    for gpu in gpu_devices() {
+        let backend = Backend::from(gpu.with_offset_limit(600));
+        let tensor = backend.upload(&params, &[3, 2001]).unwrap();
+        for (shape, depth) in [([6, 1], 1), ([6, 0], 0)] {
+            let indices = backend.upload(&indices[..6 * depth], &shape).unwrap();
+            let gathered = tensor.gather_nd(&indices, GatherNd::default()).unwrap();
+            let rows: Vec<Option<usize>> = match depth {
+                0 => vec![None; 6],
+                _ => vec![Some(2), Some(0), Some(9), Some(1), Some(9), Some(2)],
+            };
+            let expected: Vec<u8> = rows
+                .iter()
+                .flat_map(|row| match row {
+                    None => params.clone(),
+                    Some(9) => vec![0; 2001],
+                    Some(row) => params[row * 2001..][..2001].to_vec(),
+                })
+                .collect();
+            assert!(
+                *gathered.tensor.bytes().unwrap() == expected,
+                "depth {depth}"
+            );
+            assert_eq!(gathered.report().unwrap().bad, 2 * depth);
+        }
+    }
+}
+
 /// Indices that cannot be copied are gathered with all the same; only the tuple is not named.
 #[test]
 fn a_report_without_the_tuple() {

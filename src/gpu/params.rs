@@ -65,21 +65,42 @@ pub(crate) fn slice_map(map: &strided_slice::Map) -> Option<MapWords> {
     }))
 }
 
-/// The map of a gather whose tuples begin at word `index_base` of their binding.
+/// The map of a gather whose tuples begin at word `index_base` of their binding, and that looks at
+/// indices into the first dimension from `first` on.
 ///
-/// Strides wrap: where params are longer than 32 bits reach, a dispatch looks only at those indices
-/// for which they do not.
-pub(crate) fn gather_map(map: &gather_nd::Map, index_base: u32) -> Result<MapWords, Error> {
+/// That dimension may be longer than 32 bits tell, and what is counted along it farther apart: a
+/// dispatch looks only at so many indices that offsets between them do not wrap. The last pair of the
+/// axes, if no axis needs it, holds the high words of its size and of `first`.
+pub(crate) fn gather_map(
+    map: &gather_nd::Map,
+    index_base: u32,
+    first: u64,
+) -> Result<MapWords, Error> {
     let depth = map.axes.len();
-    let axes = axis_words(&map.axes).ok_or_else(|| match depth {
-        0..=MAX_AXES => too_far(u64::MAX),
-        _ => Error::DeviceLimit {
+    if depth > MAX_AXES {
+        return Err(Error::DeviceLimit {
             what: "the index depth",
             limit: "shader limit of dimensions",
             needed: depth as u64,
             allowed: MAX_AXES as u64,
-        },
-    })?;
+        });
+    }
+    let mut axes = Axes::default();
+    let mut outer_high = [0; 2];
+    for (number, (words, axis)) in axes.iter_mut().zip(&map.axes).enumerate() {
+        let size = halves(axis.size as u64);
+        *words = [size[0], halves(axis.stride.unsigned_abs() as u64)[0]];
+        match (number, size[1]) {
+            (0, high) => outer_high = [high, halves(first)[1]],
+            (_, 0) => {}
+            _ => return Err(too_far(axis.size as u64)),
+        }
+    }
+    match axes.last_mut() {
+        Some(last) if depth < MAX_AXES => *last = outer_high,
+        _ if outer_high == [0; 2] => {}
+        _ => return Err(too_far(map.axes[0].size as u64)),
+    }
     let word = |value: usize| u32::try_from(value).map_err(|_| too_far(value as u64));
     Ok(bytemuck::cast(GatherNdMap {
         depth: word(depth)?,
@@ -103,6 +124,12 @@ fn axis_words(axes: &[Axis]) -> Option<Axes> {
         *words = [size.cast_unsigned(), stride?.cast_unsigned()];
     }
     Some(words)
+}
+
+/// The low and the high word.
+#[expect(clippy::cast_possible_truncation, reason = "the two halves of it")]
+fn halves(value: u64) -> [u32; 2] {
+    [value as u32, (value >> 32) as u32]
 }
 
 /// The error for offsets that 32 bits do not reach.

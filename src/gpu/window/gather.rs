@@ -55,11 +55,12 @@ impl Cutter<'_> {
         if indices.bytes / 4 > self.reach.units {
             return Ok(false);
         }
+        let index_base = wrap((index_residue / 4).cast_signed());
         // The params that the block may point into. Several batches are looked at together only
         // where those of all fit.
         let params_from = (block.batches.first * map.batch_stride) as u64;
         let params_to = params_from + (block.batches.len * map.batch_stride) as u64;
-        let windows = self.params_windows(map, params_from, params_to)?;
+        let windows = self.params_windows(map, block.run, params_from, params_to)?;
         if windows.len() > 1 && block.batches.len > 1 {
             return Ok(false);
         }
@@ -71,7 +72,7 @@ impl Cutter<'_> {
                 source_base: wrap(base),
                 first: wrap(window.first as i64),
                 count: wrap(window.count as i64),
-                map: params::gather_map(map, wrap((index_residue / 4).cast_signed()))?,
+                map: params::gather_map(map, index_base, window.first as u64)?,
                 ..self.params(&rows, &grid, dest_base)
             };
             out.push(Dispatch {
@@ -88,21 +89,26 @@ impl Cutter<'_> {
     /// The windows that together hold units `from..to` of params.
     ///
     /// Offsets within params are computed modulo 2^32, so that no dispatch may look at more than
-    /// that: larger params are also cut along the first indexed dimension.
+    /// that: larger params are also cut along the first indexed dimension. Where even one entry of
+    /// that is larger, it is what the tuple names, and only the part is bound that the block moves.
     fn params_windows(
         &self,
         map: &gather_nd::Map,
+        run: Stretch,
         from: u64,
         to: u64,
     ) -> Result<Vec<Window>, Error> {
         let mut windows = Vec::with_capacity(1);
-        let whole = Axis { size: 1, stride: 0 };
+        let whole = Axis {
+            size: 1,
+            stride: (to - from).cast_signed().try_into().unwrap_or(isize::MAX),
+        };
         let outer = map.axes.first().copied().unwrap_or(whole);
         let slab = outer.stride.unsigned_abs() as u64;
         let slabs = match to - from {
             all if all <= self.reach.units => outer.size,
-            _ if slab > self.reach.units || map.axes.is_empty() => {
-                return Err(params::too_far(to - from));
+            _ if slab > self.reach.units && map.axes.len() > 1 => {
+                return Err(params::too_far(slab));
             }
             _ => usize::try_from(self.reach.units / slab.max(1))
                 .unwrap_or(1)
@@ -111,12 +117,15 @@ impl Cutter<'_> {
         for first in (0..outer.size).step_by(slabs) {
             let count = slabs.min(outer.size - first);
             let skipped = first as u64 * slab;
-            let end = if count == outer.size {
-                to
+            let begin = from + skipped;
+            let (mut at, end) = if slab > self.reach.units {
+                let begin = begin + run.first as u64;
+                (begin, begin + run.len as u64)
+            } else if count == outer.size {
+                (begin, to)
             } else {
-                from + skipped + count as u64 * slab
+                (begin, begin + count as u64 * slab)
             };
-            let mut at = from + skipped;
             while at < end {
                 let window = self.window(at, end)?;
                 at = window.bound_from.wrapping_add(window.units);
