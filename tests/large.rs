@@ -112,7 +112,8 @@ fn fastest(backend: &Backend, tensor: &Tensor, spec: &SliceSpec) -> Duration {
     (0..5).map(|_| time()).min().unwrap_or_default()
 }
 
-/// On either side of a limit a byte takes as long.
+/// On either side of a limit a byte takes as long. All results are above 64 MiB: smaller ones are made
+/// in memory that was freed just before, and a fresh page costs more than the bytes in it.
 #[test]
 fn no_cliff_at_any_limit() {
     const ALLOWED: f64 = 1.15;
@@ -121,7 +122,7 @@ fn no_cliff_at_any_limit() {
     let specs = [
         ("::-1", slice![..; -1]),
         ("1:", slice![1..]),
-        (":, ::2", slice![.., ..; 2]),
+        (":, ::-1", slice![.., ..; -1]),
     ];
     for limit in [GIB / 8, 2 * GIB, 4 * GIB] {
         let tensors = [limit / 8 * 7, limit / 8 * 9].map(|bytes| {
