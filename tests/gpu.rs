@@ -73,7 +73,7 @@ fn buffers_that_do_not_fit_are_named() {
         all(
             "source",
             encode(good.slice(..), good.slice(..)),
-            "of its own",
+            "copy the result back",
         );
         all("source", encode(copy.slice(..), good.slice(..)), "STORAGE");
         all(

@@ -15,7 +15,7 @@ use super::{
     groups::Key,
     pipeline::{BUFFERS_GROUP, Op, PARAMS_GROUP, ParamsSpace, REPORT_GROUP},
     report::PendingReport,
-    slots::Lease,
+    slots::Slot,
     window::{self, Dispatch, Parts, Places, Span},
 };
 use crate::{Error, Plan, ops::RowMap, plan::Map};
@@ -36,10 +36,13 @@ pub enum DeviceIndices<'a> {
 impl Gpu {
     /// Records a slice: `source` holds the input, `dest` receives the result.
     ///
-    /// The buffers may be any of this device's with the usage `STORAGE`, at any offset, but not the
-    /// same one: wgpu lets no buffer be read and written at once. With `COPY_SRC` and `COPY_DST`, and
-    /// offsets that are multiples of 4, slices of a few contiguous pieces are copied. Only the bytes
-    /// of the result are written.
+    /// The buffers may be any of this device's with the usage `STORAGE`, at any offset. With `COPY_SRC`
+    /// and `COPY_DST`, and offsets that are multiples of 4, slices of long contiguous pieces are
+    /// copied. Only the bytes of the result are written.
+    ///
+    /// They may not be the same one, whatever the offsets: wgpu lets no buffer be read and written at
+    /// once. To slice in place, record into a second buffer and copy the result back from there with
+    /// `copy_buffer_to_buffer`; nothing else need be waited for, since wgpu orders what it records.
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, output: &wgpu::Buffer)
@@ -250,9 +253,9 @@ impl Gpu {
             self.dispatches(pass, plan, &arguments, words, |dispatch| {
                 let lend = || self.lend_report();
                 Some(if dispatch.counts {
-                    let lease = lend();
-                    reports.push((lease.clone(), dispatch.first_row));
-                    lease
+                    let slot = lend();
+                    reports.push((slot.clone(), dispatch.first_row));
+                    slot
                 } else {
                     unread.get_or_insert_with(lend).clone()
                 })
@@ -261,12 +264,9 @@ impl Gpu {
         Ok(PendingReport::new(self, plan, reports, &indices, words))
     }
 
-    fn lend_report(&self) -> Lease {
+    fn lend_report(&self) -> Slot {
         let inner = &*self.inner;
-        inner
-            .pipelines
-            .reports
-            .lend(&inner.device, &inner.queue, &[0; 8])
+        inner.pipelines.reports.lend(&inner.device, &inner.queue)
     }
 
     /// Records a plan's dispatches. `report` gives each the slot that it counts into.
@@ -276,7 +276,7 @@ impl Gpu {
         plan: &Plan,
         arguments: &[Option<Argument<'_>>; 3],
         index_words: u32,
-        mut report: impl FnMut(&Dispatch) -> Option<Lease>,
+        mut report: impl FnMut(&Dispatch) -> Option<Slot>,
     ) -> Result<(), Error> {
         let inner = &*self.inner;
         let parts = |argument: &Option<Argument<'_>>| {
@@ -294,30 +294,24 @@ impl Gpu {
         let dispatches = window::dispatches(&inner.reach, &rows, &map, &places)?;
         let op = Op::of(&map, index_words);
         pass.set_pipeline(inner.pipelines.get(&inner.device, op, rows.unit));
-        let mut leases = Vec::new();
         for dispatch in &dispatches {
             let group = self.group(op, arguments, &dispatch.spans);
             pass.set_bind_group(BUFFERS_GROUP, &group, &[]);
-            if let Some(lease) = report(dispatch) {
-                let slot = lease.slot();
-                pass.set_bind_group(REPORT_GROUP, &slot.group, &[slot.offset]);
-                leases.push(lease);
-            }
-            let params = bytemuck::bytes_of(&dispatch.params);
             match inner.pipelines.space() {
-                ParamsSpace::Immediate => pass.set_immediates(0, params),
-                ParamsSpace::Uniform => {
-                    let uniforms = &inner.pipelines.uniforms;
-                    let lease = uniforms.lend(&inner.device, &inner.queue, params);
-                    let slot = lease.slot();
-                    pass.set_bind_group(PARAMS_GROUP, &slot.group, &[slot.offset]);
-                    leases.push(lease);
+                ParamsSpace::Immediate => {
+                    pass.set_immediates(0, bytemuck::bytes_of(&dispatch.params));
+                }
+                ParamsSpace::Uniform | ParamsSpace::Storage => {
+                    let shared = &inner.pipelines.params;
+                    let slot = shared.get(&inner.device, &inner.queue, &dispatch.params);
+                    pass.set_bind_group(PARAMS_GROUP, slot.group(), &[slot.offset()]);
                 }
             }
+            if let Some(slot) = report(dispatch) {
+                pass.set_bind_group(REPORT_GROUP, slot.group(), &[slot.offset()]);
+                pass.on_submitted_work_done(move || drop(slot));
+            }
             pass.dispatch_workgroups(dispatch.params.grid_width, dispatch.height, 1);
-        }
-        if !leases.is_empty() {
-            pass.on_submitted_work_done(move || drop(leases));
         }
         Ok(())
     }
@@ -332,13 +326,13 @@ impl Gpu {
         let inner = &*self.inner;
         let buffer = |number: usize| {
             let argument: &Argument<'_> = arguments[number].as_ref()?;
-            Some(argument.buffers[spans[number].part].clone())
+            Some(&argument.buffers[spans[number].part])
         };
         let key = Key {
             buffers: [buffer(0), buffer(1), buffer(2)],
             spans: *spans,
         };
-        inner.groups.get(key, |key| {
+        inner.groups.get(&key, || {
             let entries: Vec<_> = (0..)
                 .zip(key.buffers.iter().flatten().zip(&key.spans))
                 .map(|(binding, (buffer, span))| wgpu::BindGroupEntry {

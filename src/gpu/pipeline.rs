@@ -4,7 +4,12 @@
 //! of `params`, `params.wgsl`, a mover, and the operation's map. The table of variants is
 //! `Variant::all`; the cache makes each at its first use and the tests validate every one.
 
-use super::{params::Params, slots::Slots};
+use super::{
+    adapter::STORAGE_BUFFERS,
+    grid::Kind,
+    params::Params,
+    slots::{Reports, SharedParams, Strips},
+};
 use crate::plan::Map;
 use std::{fmt, sync::OnceLock};
 use wgpu::{BufferBindingType, BufferUsages};
@@ -76,8 +81,29 @@ impl Op {
 pub(crate) enum ParamsSpace {
     /// With the dispatch itself. Needs `Features::IMMEDIATES`.
     Immediate,
-    /// In a buffer of their own.
+    /// In a uniform buffer.
     Uniform,
+    /// In a storage buffer. Lavapipe takes the values that loops depend on out of uniform buffers and
+    /// compiles the shader again for each dispatch: half a millisecond.
+    Storage,
+}
+
+impl ParamsSpace {
+    /// How params reach the shaders of a device.
+    pub(super) fn of(device: &wgpu::Device, kind: Kind) -> Self {
+        let limits = device.limits();
+        let immediates = device.features().contains(wgpu::Features::IMMEDIATES);
+        let storage =
+            kind == Kind::Software && limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS;
+        match (
+            immediates && limits.max_immediate_size >= PARAMS_BYTES,
+            storage,
+        ) {
+            (true, _) => Self::Immediate,
+            (false, true) => Self::Storage,
+            (false, false) => Self::Uniform,
+        }
+    }
 }
 
 /// One shader.
@@ -92,13 +118,17 @@ impl Variant {
     /// Every variant there is.
     #[cfg(test)]
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        [ParamsSpace::Immediate, ParamsSpace::Uniform]
-            .into_iter()
-            .flat_map(|params| {
-                Op::ALL
-                    .into_iter()
-                    .flat_map(move |op| UNITS.map(|unit| Self { op, unit, params }))
-            })
+        [
+            ParamsSpace::Immediate,
+            ParamsSpace::Uniform,
+            ParamsSpace::Storage,
+        ]
+        .into_iter()
+        .flat_map(|params| {
+            Op::ALL
+                .into_iter()
+                .flat_map(move |op| UNITS.map(|unit| Self { op, unit, params }))
+        })
     }
 
     /// The shader's text.
@@ -107,6 +137,9 @@ impl Variant {
             ParamsSpace::Immediate => "var<immediate> params: Params;\n".to_owned(),
             ParamsSpace::Uniform => {
                 format!("@group({PARAMS_GROUP}) @binding(0) var<uniform> params: Params;\n")
+            }
+            ParamsSpace::Storage => {
+                format!("@group({PARAMS_GROUP}) @binding(0) var<storage> params: Params;\n")
             }
         };
         let (unit, mover) = match self.unit {
@@ -145,8 +178,8 @@ pub(crate) struct Pipelines {
     space: ParamsSpace,
     made: [[OnceLock<wgpu::ComputePipeline>; UNITS.len()]; Op::ALL.len()],
     buffers: [wgpu::BindGroupLayout; Op::ALL.len()],
-    pub(crate) reports: Slots,
-    pub(crate) uniforms: Slots,
+    pub(super) reports: Reports,
+    pub(super) params: SharedParams,
 }
 
 impl Pipelines {
@@ -156,27 +189,36 @@ impl Pipelines {
             let entries: Vec<_> = op.buffers().iter().map(storage).collect();
             group_layout(device, op.name(), &entries)
         });
-        let slots =
-            |label, usage, ty| Slots::new(label, usage, group_layout(device, label, &[(ty, true)]));
-        let read_only = false;
+        let strips = |label, usage, ty| Strips {
+            label,
+            usage,
+            layout: group_layout(device, label, &[(ty, true)]),
+        };
         Self {
             space,
             made: Default::default(),
             buffers,
-            reports: slots(
+            reports: Reports::new(strips(
                 "wgslice reports",
                 BufferUsages::STORAGE | BufferUsages::COPY_SRC,
-                BufferBindingType::Storage { read_only },
-            ),
-            uniforms: slots(
-                "wgslice params",
-                BufferUsages::UNIFORM,
-                BufferBindingType::Uniform,
-            ),
+                BufferBindingType::Storage { read_only: false },
+            )),
+            params: SharedParams::new(match space {
+                ParamsSpace::Storage => strips(
+                    "wgslice params",
+                    BufferUsages::STORAGE,
+                    BufferBindingType::Storage { read_only: true },
+                ),
+                ParamsSpace::Immediate | ParamsSpace::Uniform => strips(
+                    "wgslice params",
+                    BufferUsages::UNIFORM,
+                    BufferBindingType::Uniform,
+                ),
+            }),
         }
     }
 
-    /// How params reach the shaders of this device.
+    /// How params reach the shaders.
     pub(crate) fn space(&self) -> ParamsSpace {
         self.space
     }
@@ -202,8 +244,8 @@ impl Pipelines {
             label,
             bind_group_layouts: &[
                 Some(self.buffers(variant.op)),
-                variant.op.reports().then_some(self.reports.layout()),
-                (!immediate).then_some(self.uniforms.layout()),
+                variant.op.reports().then_some(&self.reports.strips.layout),
+                (!immediate).then_some(&self.params.strips.layout),
             ],
             immediate_size: if immediate { PARAMS_BYTES } else { 0 },
         });
