@@ -1,7 +1,7 @@
 //! Host time to record operations, beside the barest wgpu commands of the same kind.
 //!
-//! Every figure is for 1000 operations, `finish` included: its milliseconds are microseconds per
-//! operation. Unless a name says "submitted", submission and device time are outside of it; they come
+//! Every figure is for as many operations as its group says, `finish` included: milliseconds for 1000
+//! are microseconds for one. Unless a name says "submitted", submission and device time are outside of it; they come
 //! after each measurement, so that what the commands held comes back as in a program. All slices are
 //! small: on a software adapter the device would otherwise run on the cores that are measured.
 //!
@@ -428,7 +428,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     });
     bench.finish();
 
-    // As a program that computes one thing at a time: each in an encoder of its own, one wait.
+    // As a program that computes one thing at a time, and then waits for all.
     let mut bench = c.benchmark_group(format!("100 operations, {space}"));
     bench.sample_size(10);
     let queued = |record: &dyn Fn(&mut CommandEncoder)| {
@@ -448,6 +448,24 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     bench.bench_function("slices submitted one by one, one wait, bare", |b| {
         b.iter(|| {
             queued(&|encoder| {
+                let mut pass = encoder.begin_compute_pass(&Default::default());
+                bare.dispatch(&mut pass, &pair.group);
+            });
+        });
+    });
+    let together = |record: &dyn Fn(&mut CommandEncoder)| {
+        let mut encoder = rig.device().create_command_encoder(&Default::default());
+        (0..100).for_each(|_| record(&mut encoder));
+        rig.run(encoder.finish());
+    };
+    bench.bench_function("slices in one submission, one wait", |b| {
+        b.iter(|| {
+            together(&|encoder| gpu.encode(encoder, &plan, source, dest).expect(recorded));
+        });
+    });
+    bench.bench_function("slices in one submission, one wait, bare", |b| {
+        b.iter(|| {
+            together(&|encoder| {
                 let mut pass = encoder.begin_compute_pass(&Default::default());
                 bare.dispatch(&mut pass, &pair.group);
             });

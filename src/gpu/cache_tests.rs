@@ -1,15 +1,14 @@
 //! After a while recording makes no object on the device, whatever is recorded and however params
 //! travel. On wgpu's noop backend, which needs no driver.
 
-use super::{DeviceIndices, Gpu};
+use super::{DeviceIndices, Gpu, pipeline::ParamsSpace};
 use crate::{DType, Plan, slice};
 
-/// A device of the noop backend, which calls itself a software adapter or not.
-fn noop(features: wgpu::Features, device_type: wgpu::DeviceType) -> Gpu {
+/// A device of the noop backend, which counts as a software adapter.
+fn noop(features: wgpu::Features, storage_buffers: u32) -> Gpu {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::NOOP;
     descriptor.backend_options.noop.enable = true;
-    descriptor.backend_options.noop.device_type = Some(device_type);
     let instance = wgpu::Instance::new(descriptor);
     let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::NOOP));
     let immediates = features.contains(wgpu::Features::IMMEDIATES);
@@ -17,6 +16,7 @@ fn noop(features: wgpu::Features, device_type: wgpu::DeviceType) -> Gpu {
         required_features: features,
         required_limits: wgpu::Limits {
             max_immediate_size: if immediates { 128 } else { 0 },
+            max_storage_buffers_per_shader_stage: storage_buffers,
             ..wgpu::Limits::default()
         },
         ..Default::default()
@@ -25,14 +25,18 @@ fn noop(features: wgpu::Features, device_type: wgpu::DeviceType) -> Gpu {
     Gpu::new(&device, &queue)
 }
 
-/// Ways for params to travel: by immediates, in a uniform buffer, in a storage buffer.
+/// A device for each way that params travel.
 fn gpus() -> [Gpu; 3] {
     let none = wgpu::Features::empty();
-    [
-        noop(wgpu::Features::IMMEDIATES, wgpu::DeviceType::DiscreteGpu),
-        noop(none, wgpu::DeviceType::DiscreteGpu),
-        noop(none, wgpu::DeviceType::Cpu),
-    ]
+    let gpus = [
+        noop(wgpu::Features::IMMEDIATES, 8),
+        noop(none, 4),
+        noop(none, 8),
+    ];
+    let spaces = gpus.each_ref().map(|gpu| gpu.inner.pipelines.space());
+    use ParamsSpace::{Immediate, Storage, Uniform};
+    assert_eq!(spaces, [Immediate, Uniform, Storage]);
+    gpus
 }
 
 fn buffers(gpu: &Gpu, count: usize) -> Vec<wgpu::Buffer> {
@@ -113,7 +117,7 @@ fn buffers_that_do_not_come_back_are_not_kept() {
 
 #[test]
 fn a_report_that_is_held_keeps_its_slot() {
-    let gpu = noop(wgpu::Features::empty(), wgpu::DeviceType::Cpu);
+    let gpu = noop(wgpu::Features::empty(), 8);
     let reports = &gpu.inner.pipelines.reports;
     let lend = || reports.lend(gpu.device(), gpu.queue());
     let held = lend();

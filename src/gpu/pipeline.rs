@@ -92,16 +92,15 @@ impl ParamsSpace {
     /// How params reach the shaders of a device.
     pub(super) fn of(device: &wgpu::Device, kind: Kind) -> Self {
         let limits = device.limits();
-        let immediates = device.features().contains(wgpu::Features::IMMEDIATES);
-        let storage =
-            kind == Kind::Software && limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS;
-        match (
-            immediates && limits.max_immediate_size >= PARAMS_BYTES,
-            storage,
-        ) {
-            (true, _) => Self::Immediate,
-            (false, true) => Self::Storage,
-            (false, false) => Self::Uniform,
+        let immediates = device.features().contains(wgpu::Features::IMMEDIATES)
+            && limits.max_immediate_size >= PARAMS_BYTES;
+        // One more than the operations bind; reports too are bound at an offset.
+        let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS
+            && limits.max_dynamic_storage_buffers_per_pipeline_layout >= 2;
+        match kind {
+            _ if immediates => Self::Immediate,
+            Kind::Software if storage => Self::Storage,
+            _ => Self::Uniform,
         }
     }
 }
