@@ -281,7 +281,7 @@ fn record(c: &mut Criterion) {
     if adapter.features().contains(wgpu::Features::IMMEDIATES) {
         record_on(c, "immediates", &Rig::new(adapter, true));
     }
-    record_on(c, "uniforms", &Rig::new(adapter, false));
+    record_on(c, "no immediates", &Rig::new(adapter, false));
 }
 
 fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {

@@ -91,8 +91,8 @@ impl Gpu {
         self.record(encoder, plan, source, dest)
     }
 
-    /// [`Gpu::encode`] into a pass that is open. A pass holds no copies: what is not empty is
-    /// dispatched.
+    /// [`Gpu::encode`] into a pass that is open: for many small slices, since wgpu takes longer for a
+    /// pass than for a dispatch. A pass holds no copies: what is not empty is dispatched.
     ///
     /// # Errors
     ///
