@@ -16,7 +16,7 @@ use crate::{
     error::Shape,
     ops::{gather_nd, strided_slice},
 };
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 /// The rows of a result and the units that they are moved in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -123,12 +123,13 @@ impl Plan {
 
     /// The same moves in units of at most `unit` bytes, for buffers that are aligned no better.
     #[cfg(feature = "gpu")]
-    pub(crate) fn in_units_of(&self, unit: usize) -> (Rows, Map) {
-        let (mut rows, mut map) = (self.rows, self.map.clone());
+    pub(crate) fn in_units_of(&self, unit: usize) -> (Rows, Cow<'_, Map>) {
+        let mut rows = self.rows;
         let factor = rows.unit / unit.min(rows.unit);
         if factor == 1 {
-            return (rows, map);
+            return (rows, Cow::Borrowed(&self.map));
         }
+        let mut map = self.map.clone();
         let stride = factor.cast_signed();
         rows.unit /= factor;
         match &mut map {
@@ -149,7 +150,7 @@ impl Plan {
             }
         }
         rows.run *= factor;
-        (rows, map)
+        (rows, Cow::Owned(map))
     }
 
     /// Bytes of the index tuples, with indices of `words` words.

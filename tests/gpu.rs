@@ -1,6 +1,10 @@
 //! What only a GPU has: tensors that stay there, and plans recorded on the caller's buffers.
 
-use crate::harness::{SIZES, elements, gpu::read_buffer, gpu_devices, to_bytes};
+use crate::harness::{
+    SIZES, elements,
+    gpu::{read_buffer, request_device},
+    gpu_devices, to_bytes,
+};
 use wgslice::{
     Backend, DType, Error, GatherNd, Gpu, Plan,
     gpu::{AdapterOptions, DeviceIndices},
@@ -73,7 +77,7 @@ fn buffers_that_do_not_fit_are_named() {
         all(
             "source",
             encode(good.slice(..), good.slice(..)),
-            "of its own",
+            "copy the result back",
         );
         all("source", encode(copy.slice(..), good.slice(..)), "STORAGE");
         all(
@@ -244,6 +248,62 @@ fn a_thousand_slices_in_one_submission() {
             assert_eq!(output.to_array::<u16>().unwrap().data, [8, 6, 4, 2]);
         }
         gpu.trim();
+    }
+}
+
+/// Once everything was recorded before, recording allocates no memory of the device, as its own
+/// allocator has it: slices nothing, gathers what wgpu stages to clear 64 reports at once.
+#[test]
+fn recording_again_allocates_nothing() {
+    let candidates = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
+    for candidate in candidates.iter().filter(|candidate| candidate.fits()) {
+        let adapter = &candidate.adapter;
+        let immediates = adapter.features() & wgpu::Features::IMMEDIATES;
+        for features in [immediates, wgpu::Features::empty()] {
+            let gpu = request_device(adapter, features, adapter.limits()).unwrap();
+            let allocations = || {
+                let report = gpu.device().generate_allocator_report();
+                report.map(|report| report.allocations.len())
+            };
+            if allocations().is_none() {
+                eprintln!("not tested: {candidate} has no report of its allocations");
+                continue;
+            }
+            let [source, dest, tuples] = [(); 3].map(|()| {
+                gpu.device().create_buffer(&wgpu::BufferDescriptor {
+                    label: None,
+                    size: 1024,
+                    usage: wgpu::BufferUsages::STORAGE,
+                    mapped_at_creation: false,
+                })
+            });
+            let slice = Plan::strided_slice(&[16, 16], &slice![..; -1], DType::F32).unwrap();
+            let gather = Plan::gather_nd(&[16, 16], &[4, 1], 0, DType::F32).unwrap();
+            let (source, dest) = (source.slice(..), dest.slice(..));
+            let tuples = DeviceIndices::I32(tuples.slice(..));
+            let round = |slices, gathers| {
+                let mut encoder = gpu.device().create_command_encoder(&Default::default());
+                let before = allocations().unwrap();
+                for _ in 0..slices {
+                    gpu.encode(&mut encoder, &slice, source, dest).unwrap();
+                    let mut pass = encoder.begin_compute_pass(&Default::default());
+                    gpu.encode_in_pass(&mut pass, &slice, source, dest).unwrap();
+                }
+                for _ in 0..gathers {
+                    gpu.encode_gather(&mut encoder, &gather, source, tuples, dest)
+                        .unwrap();
+                }
+                let allocated = allocations().unwrap() - before;
+                gpu.queue().submit([encoder.finish()]);
+                let wait = wgpu::PollType::wait_indefinitely();
+                gpu.device().poll(wait).unwrap();
+                allocated
+            };
+            assert!(round(4, 640) > 0);
+            assert_eq!(round(100, 0), 0);
+            assert!(round(0, 640) <= 10);
+            assert_eq!(round(100, 0), 0);
+        }
     }
 }
 

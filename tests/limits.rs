@@ -127,3 +127,34 @@ fn plans_are_explained() {
         "dispatches or more",
     );
 }
+
+/// Few or long contiguous rows are copied, which needs no STORAGE; others are dispatched, which does.
+#[test]
+fn few_or_long_rows_are_copied() {
+    // The noop backend counts as a software adapter.
+    let gpu = noop(|_| {});
+    for (rows, bytes, copied) in [
+        (16, 64, true),
+        (17, 64, false),
+        (17, (16 << 10) - 4, false),
+        (17, 16 << 10, true),
+    ] {
+        let plan = Plan::strided_slice(&[rows * 2, bytes / 4], &slice![..; 2], DType::F32).unwrap();
+        let said = gpu.explain(&plan);
+        let says = format!("{rows} buffer copies of {bytes} bytes");
+        assert_eq!(said.contains(&says), copied, "{said}");
+        assert_eq!(said.contains("dispatches"), !copied, "{said}");
+        let [source, dest] = [plan.source_bytes(), plan.result_bytes()].map(|size| {
+            gpu.device().create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: size as u64,
+                usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        });
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let (source, dest) = (source.slice(..), dest.slice(..));
+        let recorded = gpu.encode(&mut encoder, &plan, source, dest);
+        assert_eq!(recorded.is_ok(), copied, "{recorded:?}");
+    }
+}

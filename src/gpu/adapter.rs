@@ -36,8 +36,8 @@ pub struct AdapterOptions {
     pub software: Software,
 }
 
-/// Storage buffers that the shaders bind, at most.
-const STORAGE_BUFFERS: u32 = 4;
+/// Storage buffers that the shaders bind, at most, params not counted.
+pub(super) const STORAGE_BUFFERS: u32 = 4;
 
 impl AdapterOptions {
     /// Fills what is open from the environment.

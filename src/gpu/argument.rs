@@ -67,7 +67,9 @@ impl<'a> Argument<'a> {
             .iter()
             .any(|buffer| dest.buffers.contains(buffer))
         {
-            let problem = "is also dest: the result needs a buffer of its own";
+            let problem = "is also dest, and wgpu lets no buffer be read and written at once, whatever \
+                           the offsets: record into a buffer of its own, and copy the result back \
+                           with copy_buffer_to_buffer if it must be in place";
             return Err(self.problem(problem.into()));
         }
         Ok(())

@@ -3,8 +3,15 @@
 //! | plan | recorded |
 //! |---|---|
 //! | the result is empty | nothing |
-//! | up to 16 contiguous rows on word boundaries, into an encoder | a buffer copy each: no pipeline, and wgpu does not clear a fresh destination for it |
+//! | contiguous rows on word boundaries, into an encoder, if few or long | a buffer copy each: no pipeline, and wgpu does not clear a fresh destination for it |
 //! | anything else | a dispatch, or several where the device's limits demand it |
+//!
+//! Few or long:
+//!
+//! | adapter | few | long | because |
+//! |---|---|---|---|
+//! | software | up to 16 rows | from 16 KiB a row | lavapipe spends 0.9 µs on a copy and 30 µs more on a dispatch than on a copy, and then moves bytes two to three times as fast by copies: `cargo bench --bench copies` |
+//! | GPU | 1 row | from 1 MiB a row | not measured: wgpu has the device finish each copy before the next into the same buffer, so that each should keep all of it busy |
 //!
 //! Nothing is submitted and nothing waits. What wgpu would reject is named before wgpu sees it. Once
 //! a pipeline is compiled and its buffers are known, recording creates no object on the device.
@@ -12,17 +19,27 @@
 use super::{
     DeviceBytes, Gpu,
     argument::Argument,
+    grid::Kind,
     groups::Key,
     pipeline::{BUFFERS_GROUP, Op, PARAMS_GROUP, ParamsSpace, REPORT_GROUP},
     report::PendingReport,
-    slots::Lease,
+    slots::Slot,
     window::{self, Dispatch, Parts, Places, Span},
 };
-use crate::{Error, Plan, ops::RowMap, plan::Map};
+use crate::{
+    Error, Plan,
+    ops::{RowMap, strided_slice},
+    plan::{Map, Rows},
+};
 use wgpu::{BufferSlice, BufferUsages, CommandEncoder, ComputePass};
 
-/// Rows that are copied rather than dispatched, at most.
-const MAX_COPIES: usize = 16;
+/// Whether `rows` contiguous rows of `bytes` bytes are copied rather than dispatched.
+fn few_or_long(kind: Kind, rows: usize, bytes: usize) -> bool {
+    match kind {
+        Kind::Software => rows <= 16 || bytes >= 16 << 10,
+        Kind::Hardware => rows == 1 || bytes >= 1 << 20,
+    }
+}
 
 /// Index tuples in a buffer on the device.
 #[derive(Clone, Copy, Debug)]
@@ -36,10 +53,13 @@ pub enum DeviceIndices<'a> {
 impl Gpu {
     /// Records a slice: `source` holds the input, `dest` receives the result.
     ///
-    /// The buffers may be any of this device's with the usage `STORAGE`, at any offset, but not the
-    /// same one: wgpu lets no buffer be read and written at once. With `COPY_SRC` and `COPY_DST`, and
-    /// offsets that are multiples of 4, slices of a few contiguous pieces are copied. Only the bytes
-    /// of the result are written.
+    /// The buffers may be any of this device's with the usage `STORAGE`, at any offset. With `COPY_SRC`
+    /// and `COPY_DST`, and offsets that are multiples of 4, slices of long contiguous pieces are
+    /// copied. Only the bytes of the result are written.
+    ///
+    /// They may not be the same one, whatever the offsets: wgpu lets no buffer be read and written at
+    /// once. To slice in place, record into a second buffer and copy the result back from there with
+    /// `copy_buffer_to_buffer`; nothing else need be waited for, since wgpu orders what it records.
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, output: &wgpu::Buffer)
@@ -71,8 +91,8 @@ impl Gpu {
         self.record(encoder, plan, source, dest)
     }
 
-    /// [`Gpu::encode`] into a pass that is open. A pass holds no copies: what is not empty is
-    /// dispatched.
+    /// [`Gpu::encode`] into a pass that is open: for many small slices, since wgpu takes longer for a
+    /// pass than for a dispatch. A pass holds no copies: what is not empty is dispatched.
     ///
     /// # Errors
     ///
@@ -176,7 +196,9 @@ impl Gpu {
             return Ok(());
         }
         source.check(&dest)?;
-        if let Some(map) = copies(plan, &source, &dest) {
+        if let Some(map) = copied(plan, self.inner.reach.kind)
+            && copyable(&source, &dest)
+        {
             let run = plan.rows.run * plan.rows.unit;
             for (row, from) in map.bases(0).flatten().take(plan.rows.count).enumerate() {
                 let from = (from * plan.rows.unit) as u64;
@@ -250,9 +272,9 @@ impl Gpu {
             self.dispatches(pass, plan, &arguments, words, |dispatch| {
                 let lend = || self.lend_report();
                 Some(if dispatch.counts {
-                    let lease = lend();
-                    reports.push((lease.clone(), dispatch.first_row));
-                    lease
+                    let slot = lend();
+                    reports.push((slot.clone(), dispatch.first_row));
+                    slot
                 } else {
                     unread.get_or_insert_with(lend).clone()
                 })
@@ -261,12 +283,9 @@ impl Gpu {
         Ok(PendingReport::new(self, plan, reports, &indices, words))
     }
 
-    fn lend_report(&self) -> Lease {
+    fn lend_report(&self) -> Slot {
         let inner = &*self.inner;
-        inner
-            .pipelines
-            .reports
-            .lend(&inner.device, &inner.queue, &[0; 8])
+        inner.pipelines.reports.lend(&inner.device, &inner.queue)
     }
 
     /// Records a plan's dispatches. `report` gives each the slot that it counts into.
@@ -276,7 +295,7 @@ impl Gpu {
         plan: &Plan,
         arguments: &[Option<Argument<'_>>; 3],
         index_words: u32,
-        mut report: impl FnMut(&Dispatch) -> Option<Lease>,
+        mut report: impl FnMut(&Dispatch) -> Option<Slot>,
     ) -> Result<(), Error> {
         let inner = &*self.inner;
         let parts = |argument: &Option<Argument<'_>>| {
@@ -294,30 +313,24 @@ impl Gpu {
         let dispatches = window::dispatches(&inner.reach, &rows, &map, &places)?;
         let op = Op::of(&map, index_words);
         pass.set_pipeline(inner.pipelines.get(&inner.device, op, rows.unit)?);
-        let mut leases = Vec::new();
         for dispatch in &dispatches {
             let group = self.group(op, arguments, &dispatch.spans);
             pass.set_bind_group(BUFFERS_GROUP, &group, &[]);
-            if let Some(lease) = report(dispatch) {
-                let slot = lease.slot();
-                pass.set_bind_group(REPORT_GROUP, &slot.group, &[slot.offset]);
-                leases.push(lease);
-            }
-            let params = bytemuck::bytes_of(&dispatch.params);
             match inner.pipelines.space() {
-                ParamsSpace::Immediate => pass.set_immediates(0, params),
-                ParamsSpace::Uniform => {
-                    let uniforms = &inner.pipelines.uniforms;
-                    let lease = uniforms.lend(&inner.device, &inner.queue, params);
-                    let slot = lease.slot();
-                    pass.set_bind_group(PARAMS_GROUP, &slot.group, &[slot.offset]);
-                    leases.push(lease);
+                ParamsSpace::Immediate => {
+                    pass.set_immediates(0, bytemuck::bytes_of(&dispatch.params));
+                }
+                ParamsSpace::Uniform | ParamsSpace::Storage => {
+                    let shared = &inner.pipelines.params;
+                    let slot = shared.get(&inner.device, &inner.queue, &dispatch.params);
+                    pass.set_bind_group(PARAMS_GROUP, slot.group(), &[slot.offset()]);
                 }
             }
+            if let Some(slot) = report(dispatch) {
+                pass.set_bind_group(REPORT_GROUP, slot.group(), &[slot.offset()]);
+                pass.on_submitted_work_done(move || drop(slot));
+            }
             pass.dispatch_workgroups(dispatch.params.grid_width, dispatch.height, 1);
-        }
-        if !leases.is_empty() {
-            pass.on_submitted_work_done(move || drop(leases));
         }
         Ok(())
     }
@@ -332,13 +345,13 @@ impl Gpu {
         let inner = &*self.inner;
         let buffer = |number: usize| {
             let argument: &Argument<'_> = arguments[number].as_ref()?;
-            Some(argument.buffers[spans[number].part].clone())
+            Some(&argument.buffers[spans[number].part])
         };
         let key = Key {
             buffers: [buffer(0), buffer(1), buffer(2)],
             spans: *spans,
         };
-        inner.groups.get(key, |key| {
+        inner.groups.get(&key, || {
             let entries: Vec<_> = (0..)
                 .zip(key.buffers.iter().flatten().zip(&key.spans))
                 .map(|(binding, (buffer, span))| wgpu::BindGroupEntry {
@@ -359,11 +372,17 @@ impl Gpu {
     }
 }
 
-/// The map of a plan whose rows are copied, if the buffers allow it.
-pub(super) fn copied(plan: &Plan) -> Option<&crate::ops::strided_slice::Map> {
+/// The map of a plan whose rows are copied on an adapter of this kind, if the buffers allow it.
+pub(super) fn copied(plan: &Plan, kind: Kind) -> Option<&strided_slice::Map> {
+    let Rows {
+        unit,
+        count,
+        run,
+        step,
+    } = plan.rows;
     match &plan.map {
         Map::StridedSlice(map)
-            if plan.rows.step == 1 && plan.rows.unit >= 4 && plan.rows.count <= MAX_COPIES =>
+            if step == 1 && unit >= 4 && few_or_long(kind, count, run * unit) =>
         {
             Some(map)
         }
@@ -371,22 +390,17 @@ pub(super) fn copied(plan: &Plan) -> Option<&crate::ops::strided_slice::Map> {
     }
 }
 
-fn copies<'p>(
-    plan: &'p Plan,
-    source: &Argument<'_>,
-    dest: &Argument<'_>,
-) -> Option<&'p crate::ops::strided_slice::Map> {
+/// Whether buffers can be copied between, word by word.
+fn copyable(source: &Argument<'_>, dest: &Argument<'_>) -> bool {
     let has = |argument: &Argument<'_>, usage| {
         argument
             .buffers
             .iter()
             .all(|buffer| buffer.usage().contains(usage))
     };
-    copied(plan).filter(|_| {
-        (source.parts.offset | dest.parts.offset).is_multiple_of(4)
-            && has(source, BufferUsages::COPY_SRC)
-            && has(dest, BufferUsages::COPY_DST)
-    })
+    (source.parts.offset | dest.parts.offset).is_multiple_of(4)
+        && has(source, BufferUsages::COPY_SRC)
+        && has(dest, BufferUsages::COPY_DST)
 }
 
 /// Copies `bytes` from byte `from` of one argument to byte `to` of another, part by part.
@@ -406,5 +420,20 @@ fn copy(
         from += piece;
         to += piece;
         bytes -= piece;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_copied_if_few_or_long() {
+        let software = |rows, bytes| few_or_long(Kind::Software, rows, bytes);
+        assert!(software(1, 4) && software(16, 4) && software(1 << 20, 16 << 10));
+        assert!(!software(17, (16 << 10) - 4));
+        let hardware = |rows, bytes| few_or_long(Kind::Hardware, rows, bytes);
+        assert!(hardware(1, 4) && hardware(1 << 10, 1 << 20));
+        assert!(!hardware(2, (1 << 20) - 4));
     }
 }

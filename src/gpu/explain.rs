@@ -21,8 +21,9 @@ impl Gpu {
         if plan.result_bytes() == 0 {
             return format!("{plan}: nothing is recorded");
         }
-        if copied(plan).is_some() {
-            return format!("{plan}: {} buffer copies", rows.count);
+        if copied(plan, self.inner.reach.kind).is_some() {
+            let (count, bytes) = (rows.count, rows.run * rows.unit);
+            return format!("{plan}: {count} buffer copies of {bytes} bytes");
         }
         let places = Places {
             source: Parts::ONE,

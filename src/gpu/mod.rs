@@ -9,13 +9,15 @@
 //! | `window` | how a plan is cut into dispatches that the device's limits allow |
 //! | `encode`, `explain` | what is recorded for a plan: nothing, copies, or dispatches |
 //! | `argument` | which buffers may be passed |
-//! | `groups`, `slots` | what is kept so that recording creates nothing on the device |
+//! | `groups`, `slots`, `recent` | what is kept so that recording creates nothing on the device |
 //! | `report` | how a gather says later which tuples were out of range |
 //! | `transfer`, `fill`, `readback`, `ring` | how bytes get to the device and back |
 //! | `failure` | what the device reports, as errors |
 
 mod adapter;
 mod argument;
+#[cfg(test)]
+mod cache_tests;
 mod encode;
 mod explain;
 mod failure;
@@ -25,6 +27,7 @@ mod groups;
 mod params;
 mod pipeline;
 mod readback;
+mod recent;
 mod report;
 #[cfg(not(target_arch = "wasm32"))]
 mod ring;
@@ -45,7 +48,7 @@ use crate::Error;
 use failure::device_error;
 use grid::Kind;
 use groups::Groups;
-use pipeline::{PARAMS_BYTES, ParamsSpace, Pipelines};
+use pipeline::{ParamsSpace, Pipelines};
 use std::sync::{Arc, OnceLock};
 use window::Reach;
 
@@ -83,12 +86,10 @@ impl Gpu {
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         let limits = device.limits();
         let info = device.adapter_info();
-        let immediates = device.features().contains(wgpu::Features::IMMEDIATES)
-            && limits.max_immediate_size >= PARAMS_BYTES;
-        let space = if immediates {
-            ParamsSpace::Immediate
+        let kind = if adapter::is_software(&info) {
+            Kind::Software
         } else {
-            ParamsSpace::Uniform
+            Kind::Hardware
         };
         let reach = Reach {
             binding: limits.max_storage_buffer_binding_size,
@@ -96,11 +97,7 @@ impl Gpu {
             groups: limits.max_compute_workgroups_per_dimension,
             dispatch: DISPATCH_BYTES,
             units: i32::MAX as u64,
-            kind: if adapter::is_software(&info) {
-                Kind::Software
-            } else {
-                Kind::Hardware
-            },
+            kind,
         };
         Self {
             inner: Arc::new(Inner {
@@ -109,7 +106,7 @@ impl Gpu {
                 info,
                 limits,
                 reach,
-                pipelines: Arc::new(Pipelines::new(device, space)),
+                pipelines: Arc::new(Pipelines::new(device, ParamsSpace::of(device, kind))),
                 groups: Groups::default(),
                 lost: Arc::default(),
             }),
@@ -222,8 +219,10 @@ impl Gpu {
         adapter::is_software(&self.inner.info)
     }
 
-    /// Drops what is kept of the caller's buffers: the bind groups of those that were seen before
-    /// keep them alive for a while.
+    /// Drops what is kept of the caller's buffers: bind groups of those that were recorded more than
+    /// once, which keep them alive. wgpu does not tell when a caller drops a buffer, so by itself a
+    /// group goes only when 2048 to 4096 dispatches were recorded without it. To be called after
+    /// large buffers that were used again and again are done with.
     pub fn trim(&self) {
         self.inner.groups.clear();
     }

@@ -8,7 +8,13 @@
 //! caller's nobody else would tell, so each is made in an error scope, and one that was refused is
 //! never used: recording fails with what the device said, each time.
 
-use super::{failure::scoped, params::Params, slots::Slots};
+use super::{
+    adapter::STORAGE_BUFFERS,
+    failure::scoped,
+    grid::Kind,
+    params::Params,
+    slots::{Reports, SharedParams, Strips},
+};
 use crate::{Error, plan::Map};
 use std::{fmt, sync::OnceLock};
 use wgpu::{BufferBindingType, BufferUsages};
@@ -80,8 +86,28 @@ impl Op {
 pub(crate) enum ParamsSpace {
     /// With the dispatch itself. Needs `Features::IMMEDIATES`.
     Immediate,
-    /// In a buffer of their own.
+    /// In a uniform buffer.
     Uniform,
+    /// In a storage buffer. Lavapipe takes the values that loops depend on out of uniform buffers and
+    /// compiles the shader again for each dispatch: half a millisecond.
+    Storage,
+}
+
+impl ParamsSpace {
+    /// How params reach the shaders of a device.
+    pub(super) fn of(device: &wgpu::Device, kind: Kind) -> Self {
+        let limits = device.limits();
+        let immediates = device.features().contains(wgpu::Features::IMMEDIATES)
+            && limits.max_immediate_size >= PARAMS_BYTES;
+        // One more than the operations bind; reports too are bound at an offset.
+        let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS
+            && limits.max_dynamic_storage_buffers_per_pipeline_layout >= 2;
+        match kind {
+            _ if immediates => Self::Immediate,
+            Kind::Software if storage => Self::Storage,
+            _ => Self::Uniform,
+        }
+    }
 }
 
 /// One shader.
@@ -96,13 +122,17 @@ impl Variant {
     /// Every variant there is.
     #[cfg(test)]
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        [ParamsSpace::Immediate, ParamsSpace::Uniform]
-            .into_iter()
-            .flat_map(|params| {
-                Op::ALL
-                    .into_iter()
-                    .flat_map(move |op| UNITS.map(|unit| Self { op, unit, params }))
-            })
+        [
+            ParamsSpace::Immediate,
+            ParamsSpace::Uniform,
+            ParamsSpace::Storage,
+        ]
+        .into_iter()
+        .flat_map(|params| {
+            Op::ALL
+                .into_iter()
+                .flat_map(move |op| UNITS.map(|unit| Self { op, unit, params }))
+        })
     }
 
     /// The shader's text.
@@ -111,6 +141,9 @@ impl Variant {
             ParamsSpace::Immediate => "var<immediate> params: Params;\n".to_owned(),
             ParamsSpace::Uniform => {
                 format!("@group({PARAMS_GROUP}) @binding(0) var<uniform> params: Params;\n")
+            }
+            ParamsSpace::Storage => {
+                format!("@group({PARAMS_GROUP}) @binding(0) var<storage> params: Params;\n")
             }
         };
         let (unit, mover) = match self.unit {
@@ -151,8 +184,8 @@ pub(crate) struct Pipelines {
     buffers: [wgpu::BindGroupLayout; Op::ALL.len()],
     /// Why an operation's layouts cannot be had.
     refused: [Option<Error>; Op::ALL.len()],
-    pub(crate) reports: Slots,
-    pub(crate) uniforms: Slots,
+    pub(super) reports: Reports,
+    pub(super) params: SharedParams,
 }
 
 impl Pipelines {
@@ -172,33 +205,40 @@ impl Pipelines {
             let entries: Vec<_> = op.buffers().iter().map(storage).collect();
             layout(op.name(), &entries, &|other| other == op)
         });
-        let mut slots = |label, usage, ty, needed: &dyn Fn(Op) -> bool| {
-            Slots::new(label, usage, layout(label, &[(ty, true)], needed))
+        let mut strips = |label, usage, ty, needed: &dyn Fn(Op) -> bool| Strips {
+            label,
+            usage,
+            layout: layout(label, &[(ty, true)], needed),
         };
-        let read_only = false;
-        let reports = slots(
+        let reports = Reports::new(strips(
             "wgslice reports",
             BufferUsages::STORAGE | BufferUsages::COPY_SRC,
-            BufferBindingType::Storage { read_only },
+            BufferBindingType::Storage { read_only: false },
             &Op::reports,
-        );
-        let uniforms = slots(
-            "wgslice params",
-            BufferUsages::UNIFORM,
-            BufferBindingType::Uniform,
-            &|_| space == ParamsSpace::Uniform,
-        );
+        ));
+        let (usage, ty) = match space {
+            ParamsSpace::Storage => (
+                BufferUsages::STORAGE,
+                BufferBindingType::Storage { read_only: true },
+            ),
+            ParamsSpace::Immediate | ParamsSpace::Uniform => {
+                (BufferUsages::UNIFORM, BufferBindingType::Uniform)
+            }
+        };
+        let params = SharedParams::new(strips("wgslice params", usage, ty, &|_| {
+            space != ParamsSpace::Immediate
+        }));
         Self {
             space,
             made: Default::default(),
             buffers,
             refused,
             reports,
-            uniforms,
+            params,
         }
     }
 
-    /// How params reach the shaders of this device.
+    /// How params reach the shaders.
     pub(crate) fn space(&self) -> ParamsSpace {
         self.space
     }
@@ -239,8 +279,8 @@ impl Pipelines {
             label,
             bind_group_layouts: &[
                 Some(self.buffers(variant.op)),
-                variant.op.reports().then_some(self.reports.layout()),
-                (!immediate).then_some(self.uniforms.layout()),
+                variant.op.reports().then_some(&self.reports.strips.layout),
+                (!immediate).then_some(&self.params.strips.layout),
             ],
             immediate_size: if immediate { PARAMS_BYTES } else { 0 },
         });

@@ -4,7 +4,7 @@ use super::{
     Gpu,
     argument::Argument,
     readback::{Piece, Readback},
-    slots::Lease,
+    slots::Slot,
     window::Parts,
 };
 use crate::{Error, Plan, Report, report::Missing};
@@ -29,7 +29,7 @@ pub struct PendingReport {
     gpu: Gpu,
     plan: Plan,
     /// Where dispatches have counted, and the rows that theirs begin at.
-    reports: Vec<(Lease, usize)>,
+    reports: Vec<(Slot, usize)>,
     indices: Vec<wgpu::Buffer>,
     indices_parts: Parts,
     index_words: u32,
@@ -49,7 +49,7 @@ impl PendingReport {
     pub(super) fn new(
         gpu: &Gpu,
         plan: &Plan,
-        reports: Vec<(Lease, usize)>,
+        reports: Vec<(Slot, usize)>,
         indices: &Argument<'_>,
         index_words: u32,
     ) -> Self {
@@ -156,7 +156,7 @@ impl PendingReport {
     }
 
     /// The reports from `first` on that one buffer can hold.
-    fn some(&self, first: usize) -> &[(Lease, usize)] {
+    fn some(&self, first: usize) -> &[(Slot, usize)] {
         let most = self.gpu.inner.limits.max_buffer_size / REPORT_BYTES;
         let rest = &self.reports[first..];
         &rest[..rest.len().min(usize::try_from(most).unwrap_or(usize::MAX))]
@@ -164,9 +164,9 @@ impl PendingReport {
 
     /// Goes on with the reports from `first` on.
     fn count(&self, missing: Missing, first: usize) -> Result<State, Error> {
-        let pieces = self.some(first).iter().map(|(lease, _)| Piece {
-            buffer: &lease.slot().buffer,
-            offset: lease.slot().offset.into(),
+        let pieces = self.some(first).iter().map(|(slot, _)| Piece {
+            buffer: slot.buffer(),
+            offset: slot.offset().into(),
             bytes: REPORT_BYTES,
         });
         let readback = self.gpu.read_back(pieces)?;

@@ -24,7 +24,7 @@ fn parse(variant: Variant) -> Module {
 
 fn variants() -> Vec<Variant> {
     let all: Vec<_> = Variant::all().collect();
-    assert_eq!(all.len(), 30, "operations × units × params spaces");
+    assert_eq!(all.len(), 45, "operations × units × params spaces");
     all
 }
 
@@ -81,6 +81,9 @@ fn bindings_are_the_hosts() {
             .collect();
         if variant.op.reports() {
             expected.push(((REPORT_GROUP, 0), false));
+        }
+        if variant.params == ParamsSpace::Storage {
+            expected.push(((PARAMS_GROUP, 0), true));
         }
         found.sort_unstable();
         assert_eq!(found, expected, "{variant}");

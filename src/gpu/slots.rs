@@ -1,96 +1,83 @@
-//! Small pieces of device memory that dispatches use and give back: params where there are no
+//! Small pieces of device memory that dispatches find by an offset: params where there are no
 //! immediates, and reports.
 //!
-//! A slot is lent until the last copy of its lease is gone. One copy travels with the commands, as a
-//! callback for when they are done, so that a slot is not lent again while the device may still use
-//! it, nor while somebody wants to read it; commands that are never submitted give it back too.
+//! Slots come in strips: one buffer, and one group that binds any of its slots. Recording makes a
+//! strip for every 64 slots at most, and none once there are enough:
+//!
+//! | | a slot | a strip |
+//! |---|---|---|
+//! | [`SharedParams`] | is written once, and serves every dispatch that is told the same | goes when what its slots say was not said for long |
+//! | [`Reports`] | is zero when it is lent | is cleared by one write, and lent anew, when nobody holds a slot of it |
+//!
+//! What holds a report's slot is the report, until it was read, and the commands, until they are done
+//! or dropped. Params are never overwritten, so that nothing need hold them but wgpu.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use super::{params::Params, recent::Recent};
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::{Arc, Mutex, PoisonError},
+};
 
 /// Bytes from one slot to the next: no device asks for a larger alignment of dynamic offsets.
-const SLOT_BYTES: u64 = 256;
+const SLOT_BYTES: u32 = 256;
 
-/// Slots of a buffer, where buffers may be that long.
-const SLOTS: u64 = 64;
+/// Slots of a strip, where buffers may be that long.
+const SLOTS: u32 = 64;
 
-/// All slots of one kind on a device.
+/// How strips are made.
 #[derive(Debug)]
-pub(crate) struct Slots {
-    label: &'static str,
-    usage: wgpu::BufferUsages,
-    layout: wgpu::BindGroupLayout,
-    free: Arc<Mutex<Vec<Slot>>>,
-}
-
-/// A place in a buffer that many slots share.
-#[derive(Clone, Debug)]
-pub(crate) struct Slot {
-    pub(crate) buffer: wgpu::Buffer,
-    pub(crate) group: wgpu::BindGroup,
-    pub(crate) offset: u32,
-}
-
-/// A slot that is in use. Clones lend the same slot.
-#[derive(Clone, Debug)]
-pub(crate) struct Lease(Arc<Lent>);
-
-#[derive(Debug)]
-struct Lent {
-    slot: Slot,
-    free: Arc<Mutex<Vec<Slot>>>,
-}
-
-impl Drop for Lent {
-    fn drop(&mut self) {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        free.push(self.slot.clone());
-    }
-}
-
-impl Lease {
-    pub(crate) fn slot(&self) -> &Slot {
-        &self.0.slot
-    }
-}
-
-impl Slots {
-    pub(crate) fn new(
-        label: &'static str,
-        usage: wgpu::BufferUsages,
-        layout: wgpu::BindGroupLayout,
-    ) -> Self {
-        Self {
-            label,
-            usage,
-            layout,
-            free: Arc::default(),
-        }
-    }
-
+pub(super) struct Strips {
+    pub(super) label: &'static str,
+    pub(super) usage: wgpu::BufferUsages,
     /// The layout of the group that binds a slot, by a dynamic offset.
-    pub(crate) fn layout(&self) -> &wgpu::BindGroupLayout {
-        &self.layout
+    pub(super) layout: wgpu::BindGroupLayout,
+}
+
+#[derive(Debug)]
+struct Strip {
+    buffer: wgpu::Buffer,
+    group: wgpu::BindGroup,
+}
+
+/// A place in a strip. Clones are the same place.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    strip: Arc<Strip>,
+    offset: u32,
+}
+
+impl Slot {
+    pub(super) fn buffer(&self) -> &wgpu::Buffer {
+        &self.strip.buffer
     }
 
-    /// Lends a slot that holds `bytes` when the next commands run.
-    pub(crate) fn lend(&self, device: &wgpu::Device, queue: &wgpu::Queue, bytes: &[u8]) -> Lease {
-        let slot = {
-            let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-            match free.pop() {
-                Some(slot) => slot,
-                None => self.more(device, &mut free),
-            }
-        };
-        queue.write_buffer(&slot.buffer, slot.offset.into(), bytes);
-        let free = Arc::clone(&self.free);
-        Lease(Arc::new(Lent { slot, free }))
+    pub(super) fn group(&self) -> &wgpu::BindGroup {
+        &self.strip.group
     }
 
-    fn more(&self, device: &wgpu::Device, free: &mut Vec<Slot>) -> Slot {
-        let slots = (device.limits().max_buffer_size / SLOT_BYTES).clamp(1, SLOTS);
+    /// Where it begins.
+    pub(super) fn offset(&self) -> u32 {
+        self.offset
+    }
+
+    /// The next one of the same strip.
+    fn next(&self) -> Option<Self> {
+        let offset = self.offset + SLOT_BYTES;
+        (u64::from(offset + SLOT_BYTES) <= self.strip.buffer.size()).then(|| Self {
+            strip: Arc::clone(&self.strip),
+            offset,
+        })
+    }
+}
+
+impl Strips {
+    /// A strip of zeros.
+    fn make(&self, device: &wgpu::Device) -> Arc<Strip> {
+        let slot = u64::from(SLOT_BYTES);
+        let slots = (device.limits().max_buffer_size / slot).clamp(1, SLOTS.into());
         let buffer = device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(self.label),
-            size: SLOT_BYTES * slots,
+            size: slot * slots,
             usage: self.usage | wgpu::BufferUsages::COPY_DST,
             // So that wgpu counts all of it as initialized. It clears what is not at the first
             // submission that binds it, and where another thread's write came in between, that
@@ -106,17 +93,119 @@ impl Slots {
                 resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
                     buffer: &buffer,
                     offset: 0,
-                    size: wgpu::BufferSize::new(SLOT_BYTES),
+                    size: wgpu::BufferSize::new(slot),
                 }),
             }],
         });
-        let slot = |number| Slot {
-            buffer: buffer.clone(),
-            group: group.clone(),
-            // At most SLOTS · SLOT_BYTES.
-            offset: u32::try_from(number * SLOT_BYTES).unwrap_or(0),
-        };
-        free.extend((1..slots).rev().map(slot));
-        slot(0)
+        Arc::new(Strip { buffer, group })
+    }
+}
+
+/// The params that dispatches were told lately.
+#[derive(Debug)]
+pub(super) struct SharedParams {
+    pub(super) strips: Strips,
+    state: Mutex<ToldParams>,
+    hasher: RandomState,
+}
+
+#[derive(Debug, Default)]
+struct ToldParams {
+    told: Recent<(Params, Slot)>,
+    last: Option<Slot>,
+}
+
+impl SharedParams {
+    pub(super) fn new(strips: Strips) -> Self {
+        Self {
+            strips,
+            state: Mutex::default(),
+            hasher: RandomState::default(),
+        }
+    }
+
+    /// A slot that holds `params` when the next commands run.
+    pub(super) fn get(&self, device: &wgpu::Device, queue: &wgpu::Queue, params: &Params) -> Slot {
+        let bytes = bytemuck::bytes_of(params);
+        let number = self.hasher.hash_one(bytes);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((told, slot)) = state.told.find(number)
+            && bytemuck::bytes_of(told) == bytes
+        {
+            return slot.clone();
+        }
+        let next = state.last.as_ref().and_then(Slot::next);
+        let slot = next.unwrap_or_else(|| Slot {
+            strip: self.strips.make(device),
+            offset: 0,
+        });
+        queue.write_buffer(slot.buffer(), slot.offset.into(), bytes);
+        state.last = Some(slot.clone());
+        state.told.keep(number, (*params, slot.clone()));
+        slot
+    }
+
+    /// Where params were written last.
+    #[cfg(test)]
+    pub(super) fn last(&self) -> Option<(wgpu::Buffer, u32)> {
+        let last = self.state.lock().unwrap().last.clone();
+        last.map(|slot| (slot.buffer().clone(), slot.offset()))
+    }
+}
+
+/// The slots that gathers count into.
+#[derive(Debug)]
+pub(super) struct Reports {
+    pub(super) strips: Strips,
+    state: Mutex<ReportsState>,
+}
+
+#[derive(Debug, Default)]
+struct ReportsState {
+    all: Vec<Arc<Strip>>,
+    /// The one that is lent next.
+    next: Option<Slot>,
+}
+
+impl Reports {
+    pub(super) fn new(strips: Strips) -> Self {
+        Self {
+            strips,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Lends a slot that is zero when the next commands run.
+    pub(super) fn lend(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Slot {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = state.next.take().unwrap_or_else(|| Slot {
+            strip: self.strip(&mut state.all, device, queue),
+            offset: 0,
+        });
+        state.next = slot.next();
+        slot
+    }
+
+    /// A strip of zeros of which no slot is lent.
+    fn strip(
+        &self,
+        all: &mut Vec<Arc<Strip>>,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+    ) -> Arc<Strip> {
+        if let Some(strip) = all.iter().find(|strip| Arc::strong_count(strip) == 1) {
+            const ZEROS: [u8; (SLOTS * SLOT_BYTES) as usize] = [0; (SLOTS * SLOT_BYTES) as usize];
+            let bytes = usize::try_from(strip.buffer.size()).unwrap_or(ZEROS.len());
+            queue.write_buffer(&strip.buffer, 0, &ZEROS[..bytes]);
+            return Arc::clone(strip);
+        }
+        let strip = self.strips.make(device);
+        all.push(Arc::clone(&strip));
+        strip
+    }
+
+    #[cfg(test)]
+    pub(super) fn strips(&self) -> usize {
+        self.state.lock().unwrap().all.len()
     }
 }

@@ -13,12 +13,13 @@ use wgslice::{
 enum Kind {
     /// All that the adapter offers.
     Full,
-    /// WebGPU's default limits and no feature: params travel in uniform buffers.
+    /// WebGPU's default limits and no feature: params travel in buffers.
     Default,
     /// Bindings of 512 bytes, 3 workgroups in a dimension, dispatches of 2 KiB, and shaders as if
     /// they computed with 12 bits: everything is cut into windows.
     Tiny,
-    /// Buffers of 1 KiB: tensors lie in several.
+    /// Buffers of 1 KiB: tensors lie in several. No storage buffer is left for params, which travel in
+    /// uniform buffers.
     Parts,
 }
 
@@ -43,6 +44,7 @@ impl Kind {
                 let limits = wgpu::Limits {
                     max_storage_buffer_binding_size: 1024,
                     max_buffer_size: 1024,
+                    max_storage_buffers_per_shader_stage: 4,
                     ..wgpu::Limits::default()
                 };
                 request_device(adapter, none, limits)

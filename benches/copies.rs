@@ -1,0 +1,96 @@
+//! Contiguous rows by buffer copies and by the kernel, recorded, submitted and waited for: the
+//! figures behind the rule in `src/gpu/encode.rs`.
+//!
+//! Prints microseconds for each number of rows and bytes of a row: into a destination that was
+//! written before, and into a fresh one, which wgpu clears for a kernel and not for copies that cover
+//! it. The rows are every other row of the source. `cargo bench --bench copies`; without `--bench`,
+//! as in tests, everything runs once.
+
+use std::time::Instant;
+use wgpu::BufferUsages;
+use wgslice::{DType, Gpu, Plan, gpu::AdapterOptions, slice};
+
+/// The most that is moved: buffers stay within WebGPU's default limit of a binding.
+const MOST: usize = 64 << 20;
+
+fn main() {
+    let gpu = match Gpu::open(&AdapterOptions::default()) {
+        Ok(gpu) => gpu,
+        Err(error) => return println!("no figures: {error}"),
+    };
+    let bench = std::env::args().any(|argument| argument == "--bench");
+    println!("microseconds on {gpu}");
+    println!("   rows   row bytes |  copies  kernel |  copies  kernel, fresh");
+    for rows in [1, 2, 4, 16, 64, 256, 1024] {
+        for row in [
+            64,
+            256,
+            1 << 10,
+            4 << 10,
+            16 << 10,
+            64 << 10,
+            1 << 20,
+            16 << 20,
+        ] {
+            let bytes = rows * row;
+            if bytes <= MOST {
+                let times = if bench {
+                    (MOST / bytes).clamp(5, 50)
+                } else {
+                    1
+                };
+                println!("{rows:7} {row:11} | {}", figures(&gpu, rows, row, times));
+            }
+        }
+    }
+}
+
+fn figures(gpu: &Gpu, rows: usize, row: usize, times: usize) -> String {
+    let shape = [rows * 2, row / 4];
+    let plan = Plan::strided_slice(&shape, &slice![..; 2], DType::F32).expect("a slice");
+    let source = buffer(gpu, plan.source_bytes());
+    let dest = buffer(gpu, plan.result_bytes());
+    let copies = |encoder: &mut wgpu::CommandEncoder, dest: &wgpu::Buffer| {
+        let bytes = row as u64;
+        for row in 0..rows as u64 {
+            encoder.copy_buffer_to_buffer(&source, row * 2 * bytes, dest, row * bytes, bytes);
+        }
+    };
+    let kernel = |encoder: &mut wgpu::CommandEncoder, dest: &wgpu::Buffer| {
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        gpu.encode_in_pass(&mut pass, &plan, source.slice(..), dest.slice(..))
+            .expect("it fits");
+    };
+    let time = |record: &dyn Fn(&mut wgpu::CommandEncoder, &wgpu::Buffer), fresh: bool| {
+        let once = || {
+            let new = fresh.then(|| buffer(gpu, plan.result_bytes()));
+            let start = Instant::now();
+            let mut encoder = gpu.device().create_command_encoder(&Default::default());
+            record(&mut encoder, new.as_ref().unwrap_or(&dest));
+            gpu.queue().submit([encoder.finish()]);
+            let wait = wgpu::PollType::wait_indefinitely();
+            gpu.device().poll(wait).expect("the device");
+            start.elapsed().as_secs_f64() * 1e6
+        };
+        once();
+        let mut taken: Vec<f64> = (0..times).map(|_| once()).collect();
+        taken.sort_by(f64::total_cmp);
+        taken[times / 2]
+    };
+    format!(
+        "{:7.0} {:7.0} | {:7.0} {:7.0}",
+        time(&copies, false),
+        time(&kernel, false),
+        time(&copies, true),
+        time(&kernel, true)
+    )
+}
+
+fn buffer(gpu: &Gpu, bytes: usize) -> wgpu::Buffer {
+    gpu.device().create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: bytes as u64,
+        usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    })
+}

@@ -1,0 +1,139 @@
+//! After a while recording makes no object on the device, whatever is recorded and however params
+//! travel. On wgpu's noop backend, which needs no driver.
+
+use super::{DeviceIndices, Gpu, pipeline::ParamsSpace};
+use crate::{DType, Plan, slice};
+
+/// A device of the noop backend, which counts as a software adapter.
+fn noop(features: wgpu::Features, storage_buffers: u32) -> Gpu {
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    descriptor.backends = wgpu::Backends::NOOP;
+    descriptor.backend_options.noop.enable = true;
+    let instance = wgpu::Instance::new(descriptor);
+    let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::NOOP));
+    let immediates = features.contains(wgpu::Features::IMMEDIATES);
+    let (device, queue) = pollster::block_on(adapters[0].request_device(&wgpu::DeviceDescriptor {
+        required_features: features,
+        required_limits: wgpu::Limits {
+            max_immediate_size: if immediates { 128 } else { 0 },
+            max_storage_buffers_per_shader_stage: storage_buffers,
+            ..wgpu::Limits::default()
+        },
+        ..Default::default()
+    }))
+    .unwrap();
+    Gpu::new(&device, &queue)
+}
+
+/// A device for each way that params travel.
+fn gpus() -> [Gpu; 3] {
+    let none = wgpu::Features::empty();
+    let gpus = [
+        noop(wgpu::Features::IMMEDIATES, 8),
+        noop(none, 4),
+        noop(none, 8),
+    ];
+    let spaces = gpus.each_ref().map(|gpu| gpu.inner.pipelines.space());
+    use ParamsSpace::{Immediate, Storage, Uniform};
+    assert_eq!(spaces, [Immediate, Uniform, Storage]);
+    gpus
+}
+
+fn buffers(gpu: &Gpu, count: usize) -> Vec<wgpu::Buffer> {
+    let buffer = |_| {
+        gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 1024,
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        })
+    };
+    (0..count).map(buffer).collect()
+}
+
+impl Gpu {
+    /// What recording has made so far: bind groups, params, and strips of reports.
+    fn made(&self) -> (usize, Option<(wgpu::Buffer, u32)>, usize) {
+        let pipelines = &self.inner.pipelines;
+        let (groups, reports) = (&self.inner.groups, &pipelines.reports);
+        (groups.made(), pipelines.params.last(), reports.strips())
+    }
+
+    /// Records slices and gathers between many pairs of buffers, into passes of their own and into
+    /// one, and submits them or drops them.
+    fn round(&self, buffers: &[wgpu::Buffer], submit: bool) {
+        let slice = Plan::strided_slice(&[16, 16], &slice![4..12, ..; -1], DType::F32).unwrap();
+        let gather = Plan::gather_nd(&[16, 16], &[4, 1], 0, DType::F32).unwrap();
+        let mut encoder = self.device().create_command_encoder(&Default::default());
+        for three in buffers.chunks_exact(3) {
+            let [source, dest, tuples] = [0, 1, 2].map(|number: usize| three[number].slice(..));
+            let tuples = DeviceIndices::I32(tuples);
+            self.encode(&mut encoder, &slice, source, dest).unwrap();
+            self.encode_gather(&mut encoder, &gather, source, tuples, dest)
+                .unwrap();
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            self.encode_in_pass(&mut pass, &slice, source, dest)
+                .unwrap();
+            self.encode_gather_in_pass(&mut pass, &gather, source, tuples, dest)
+                .unwrap();
+        }
+        let commands = encoder.finish();
+        if submit {
+            self.queue().submit([commands]);
+            self.device()
+                .poll(wgpu::PollType::wait_indefinitely())
+                .unwrap();
+        }
+    }
+}
+
+#[test]
+fn rounds_over_the_same_buffers_make_nothing() {
+    for gpu in gpus() {
+        let buffers = buffers(&gpu, 300);
+        gpu.round(&buffers, true);
+        gpu.round(&buffers, false);
+        let made = gpu.made();
+        assert!(made.0 > 0 && made.2 > 0, "{made:?}");
+        for submit in [true, false, true, true] {
+            gpu.round(&buffers, submit);
+            assert_eq!(gpu.made(), made);
+        }
+    }
+}
+
+#[test]
+fn buffers_that_do_not_come_back_are_not_kept() {
+    for gpu in gpus() {
+        for _ in 0..3 {
+            gpu.round(&buffers(&gpu, 3), true);
+        }
+        // Each round records one slice and one gather twice: seen, and then kept.
+        assert_eq!(gpu.inner.groups.kept(), 6);
+        gpu.trim();
+        assert_eq!(gpu.inner.groups.kept(), 0);
+    }
+}
+
+#[test]
+fn a_report_that_is_held_keeps_its_slot() {
+    let gpu = noop(wgpu::Features::empty(), 8);
+    let reports = &gpu.inner.pipelines.reports;
+    let lend = || reports.lend(gpu.device(), gpu.queue());
+    let held = lend();
+    let place = |slot: &super::slots::Slot| (slot.buffer().clone(), slot.offset());
+    let mut places = vec![place(&held)];
+    for _ in 0..1000 {
+        let slot = lend();
+        assert_ne!(place(&slot), place(&held));
+        places.push(place(&slot));
+    }
+    assert_eq!(
+        reports.strips(),
+        2,
+        "the one that is held, and one for all others"
+    );
+    drop(held);
+    (0..64).for_each(|_| drop(lend()));
+    assert!((0..64).any(|_| place(&lend()) == places[0]));
+}
