@@ -1,34 +1,17 @@
-//! What is streamed: pieces of a slice that follow one another in the result.
-//!
-//! A piece is itself a slice of the source. On the CPU it is run as it is. For a device it is taken
-//! apart: the host packs what the piece needs of the source into upload memory, and the device does
-//! the rest. The host copies in memory order and whole stretches: it leaves out what lies between
-//! them where that is long, and takes it along where it is short, since the device leaves it out
-//! faster. So the device gets the flips, the steps and the fine crops, and no byte crosses the bus
-//! for nothing but a few between two that are needed.
-//!
-//! | of `x[::3, 100:200:-2]` on `[3000, 4000]` f32 | reads | gives |
-//! |---|---|---|
-//! | host | every third row, 400 bytes of each | `[1000, 99]` |
-//! | device | `[:, ::-2]` of that | `[1000, 50]` |
+//! Pieces of a slice that follow one another in the result. A piece is itself a slice of the source.
 
 use crate::{
     Plan,
     ops::strided_slice::Map,
     plan::{self, Rows},
 };
-#[cfg(feature = "gpu")]
-use crate::{View, layout::Axis};
 use std::ops::Range;
-
-/// What a file is read in from disk by: bytes of a page.
-const PAGE: usize = 4096;
 
 /// A contiguous part of the result of a slice.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
-    rows: Rows,
-    map: Map,
+    pub(crate) rows: Rows,
+    pub(crate) map: Map,
 }
 
 impl Piece {
@@ -51,20 +34,6 @@ impl Piece {
     pub(crate) fn span(&self) -> Range<usize> {
         let units = self.map.span(&self.rows);
         units.start * self.rows.unit..units.end * self.rows.unit
-    }
-
-    /// Bytes of the pages that reading the piece brings in, at most.
-    pub(crate) fn touched(&self) -> usize {
-        let Rows {
-            unit,
-            count,
-            run,
-            step,
-        } = self.rows;
-        // Wherever it begins and ends, a stretch lies in one page more.
-        let stretch = (run - 1) * step.unsigned_abs() * unit + PAGE;
-        let row = stretch.min(run.saturating_mul(PAGE));
-        self.span().len().min(count.saturating_mul(row)) + PAGE
     }
 
     fn halves(&self) -> Option<[Self; 2]> {
@@ -122,87 +91,12 @@ impl<F: Fn(&Piece) -> bool> Iterator for Pieces<F> {
     }
 }
 
-/// A piece as two slices: from the bytes of its span to a packed array, and from that to the result.
-#[cfg(feature = "gpu")]
-#[derive(Clone, Debug)]
-pub(crate) struct Split {
-    pub(crate) host: Plan,
-    pub(crate) device: Plan,
-}
-
-/// Bytes between two stretches that are taken along, at most: about what the next stretch costs the
-/// host as a copy of its own.
-#[cfg(feature = "gpu")]
-const SHORT_GAP: usize = 64;
-
-/// Bytes that are taken along for one that is needed, at most.
-#[cfg(feature = "gpu")]
-const MOST_READ: usize = 4;
-
-#[cfg(feature = "gpu")]
-impl Piece {
-    pub(crate) fn split(&self) -> Split {
-        let Rows {
-            unit, run, step, ..
-        } = self.rows;
-        let mut axes = self.map.axes.clone();
-        axes.push(Axis {
-            size: run,
-            stride: step,
-        });
-        // The innermost axes that the host reads through, and the units from the first to the last.
-        let (mut through, mut stretch, mut needed) = (0, 1, 1);
-        for axis in axes.iter().rev() {
-            let apart = axis.stride.unsigned_abs();
-            let longer = (axis.size - 1) * apart + stretch;
-            needed *= axis.size;
-            if apart.saturating_sub(stretch) * unit > SHORT_GAP || longer > MOST_READ * needed {
-                break;
-            }
-            stretch = longer;
-            through += 1;
-        }
-        let packed = axes.len() - through;
-        let mut host = View {
-            offset: 0,
-            shape: vec![stretch],
-            strides: vec![1],
-        };
-        let mut device = View {
-            offset: 0,
-            shape: Vec::new(),
-            strides: Vec::new(),
-        };
-        let mut packed_units = stretch;
-        for (number, axis) in axes.iter().enumerate().rev() {
-            let mut stride = axis.stride;
-            if number < packed {
-                host.shape.insert(0, axis.size);
-                host.strides
-                    .insert(0, axis.stride.unsigned_abs().cast_signed());
-                stride = axis.stride.signum() * packed_units.cast_signed();
-                packed_units *= axis.size;
-            }
-            if stride < 0 {
-                device.offset += (axis.size - 1) * stride.unsigned_abs();
-            }
-            device.shape.insert(0, axis.size);
-            device.strides.insert(0, stride);
-        }
-        let read = self.map.span(&self.rows).len();
-        Split {
-            host: Plan::of_view(&host, &[read], unit),
-            device: Plan::of_view(&device, &[packed_units], unit),
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::{DType, SliceSpec};
 
-    fn cases() -> impl Iterator<Item = (Plan, Vec<u8>)> {
+    pub(crate) fn cases() -> impl Iterator<Item = (Plan, Vec<u8>)> {
         let specs = [
             "...",
             "::-1",
@@ -227,7 +121,7 @@ mod tests {
         })
     }
 
-    fn run(plan: &Plan, source: &[u8]) -> Vec<u8> {
+    pub(crate) fn run(plan: &Plan, source: &[u8]) -> Vec<u8> {
         let mut dest = vec![0; plan.result_bytes()];
         plan.run(source, &mut dest).unwrap();
         dest
@@ -246,42 +140,5 @@ mod tests {
                 assert_eq!(result, run(&plan, &source), "{plan} in pieces of {most}");
             }
         }
-    }
-
-    #[cfg(feature = "gpu")]
-    #[test]
-    fn the_two_halves_of_a_split_make_the_piece() {
-        for (plan, source) in cases() {
-            for most in [1, 16, 100, 1 << 20] {
-                for piece in Pieces::new(&plan, |piece| piece.result_bytes() <= most) {
-                    let source = &source[piece.span()];
-                    let Split { host, device } = piece.split();
-                    assert!(host.result_bytes() <= MOST_READ * piece.result_bytes());
-                    assert_eq!(host.result_bytes(), device.source_bytes());
-                    let result = run(&device, &run(&host, source));
-                    assert_eq!(
-                        result,
-                        run(&piece.plan(), source),
-                        "{plan}: {host}, {device}"
-                    );
-                }
-            }
-        }
-    }
-
-    #[cfg(feature = "gpu")]
-    #[test]
-    fn the_host_skips_long_gaps_and_the_device_does_the_rest() {
-        let spec: SliceSpec = "::3, 199:99:-2".parse().unwrap();
-        let plan = Plan::strided_slice(&[3000, 4000], &spec, DType::F32).unwrap();
-        let Split { host, device } = Piece::whole(&plan).unwrap().split();
-        assert_eq!(host.result_bytes(), 1000 * 99 * 4);
-        assert_eq!(device.result_bytes(), 1000 * 50 * 4);
-        // Whole rows are packed by the host, and nothing is left to do.
-        let spec: SliceSpec = "::3".parse().unwrap();
-        let plan = Plan::strided_slice(&[3000, 4000], &spec, DType::F32).unwrap();
-        let Split { host, device } = Piece::whole(&plan).unwrap().split();
-        assert_eq!(host.result_bytes(), 1000 * 4000 * 4);
-        assert!(device.is_identity());
     }
 }

@@ -16,7 +16,9 @@ use crate::{
     error::Shape,
     ops::{gather_nd, strided_slice},
 };
-use std::{borrow::Cow, fmt};
+#[cfg(feature = "gpu")]
+use std::borrow::Cow;
+use std::fmt;
 
 /// The rows of a result and the units that they are moved in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -150,6 +150,8 @@ fn a_device_that_refuses_the_shaders() {
             false,
             |limits| {
                 limits.max_dynamic_uniform_buffers_per_pipeline_layout = 0;
+                // None to spare for params.
+                limits.max_storage_buffers_per_shader_stage = 4;
             },
         ),
         ("bind group limit", false, |limits| {

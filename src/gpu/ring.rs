@@ -6,7 +6,7 @@
 //! submission that uses them, and are the host's once that is done.
 
 use super::{Gpu, device_error, fill::fill, transfer::PADDING};
-use crate::{Error, piece::Split};
+use crate::{Error, stream::Split};
 use std::collections::VecDeque;
 use wgpu::{BufferUsages, MapMode, SubmissionIndex};
 

@@ -6,12 +6,16 @@
 //! bounded, whatever the array's size.
 
 #[cfg(feature = "gpu")]
+mod split;
+
+#[cfg(feature = "gpu")]
 use crate::gpu::Ring;
 use crate::{
     Backend, DType, Error, Plan, SliceSpec,
     backend::Device,
     element::zeroed,
     piece::{Piece, Pieces},
+    plan::Rows,
     shape::check_length,
 };
 #[cfg(feature = "gpu")]
@@ -21,11 +25,33 @@ use std::{
     time::{Duration, Instant},
 };
 
+#[cfg(feature = "gpu")]
+pub(crate) use split::Split;
+
 /// The most that is held at once where nothing else is asked for, in bytes.
 const MEMORY: usize = 1 << 30;
 
 /// Bytes of a result that the CPU makes at once. More would leave the cache before it is handed out.
 const CPU_PIECE: usize = 16 << 20;
+
+/// What a file is read in from disk by: bytes of a page.
+const PAGE: usize = 4096;
+
+impl Piece {
+    /// Bytes of the pages that reading the piece brings in, at most.
+    fn touched(&self) -> usize {
+        let Rows {
+            unit,
+            count,
+            run,
+            step,
+        } = self.rows;
+        // Wherever it begins and ends, a stretch lies in one page more.
+        let stretch = (run - 1) * step.unsigned_abs() * unit + PAGE;
+        let row = stretch.min(run.saturating_mul(PAGE));
+        self.span().len().min(count.saturating_mul(row)) + PAGE
+    }
+}
 
 /// A slice that is worked through piece by piece. Made by [`Backend::stream`].
 ///
