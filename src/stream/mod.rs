@@ -34,6 +34,11 @@ const MEMORY: usize = 1 << 30;
 /// Bytes of a result that the CPU makes at once. More would leave the cache before it is handed out.
 const CPU_PIECE: usize = 16 << 20;
 
+/// Bytes of a piece for a device, packed or as a result. Enough to keep it busy; more would be more
+/// memory whose pages are touched for the first time.
+#[cfg(feature = "gpu")]
+const GPU_PIECE: usize = 8 << 20;
+
 /// What a file is read in from disk by: bytes of a page.
 const PAGE: usize = 4096;
 
@@ -206,7 +211,8 @@ impl Stream<'_> {
             let result = piece.result_bytes();
             let packed = piece.split().host.result_bytes();
             let held = Ring::bytes_held(packed, result).saturating_add(piece.touched());
-            Ring::buffer_bytes(packed.max(result)) <= longest && held <= memory
+            let most = packed.max(result);
+            most <= GPU_PIECE && Ring::buffer_bytes(most) <= longest && held <= memory
         })
     }
 }
