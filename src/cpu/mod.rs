@@ -76,7 +76,31 @@ impl Plan {
     /// [`Error::Length`] where a length is not what the plan says, or where the plan gathers and
     /// needs indices.
     pub fn run(&self, source: &[u8], dest: &mut [u8]) -> Result<(), Error> {
-        self.run_with(source, Indices::I32(&[]), dest).map(drop)
+        self.check_dest(dest)?;
+        self.run_part(source, 0, dest)
+    }
+
+    /// Runs a part of a slice on the CPU: the bytes of the result from `first` on, as many as
+    /// `dest` holds.
+    ///
+    /// `first` and the length of `dest` are multiples of the plan's unit, and the part lies within
+    /// the result.
+    pub(crate) fn run_part(
+        &self,
+        source: &[u8],
+        first: usize,
+        dest: &mut [u8],
+    ) -> Result<(), Error> {
+        debug_assert!((first | dest.len()).is_multiple_of(self.rows.unit));
+        debug_assert!(first + dest.len() <= self.result_bytes());
+        self.check_source(source)?;
+        match &self.map {
+            Map::StridedSlice(map) => {
+                move_units(&self.rows, map, source, first, dest);
+                Ok(())
+            }
+            Map::GatherNd(map) => map.check_indices(Indices::I32(&[])),
+        }
     }
 
     /// Runs a gather on the CPU: `source` holds the params, `dest` receives the result.
@@ -93,35 +117,51 @@ impl Plan {
         indices: Indices<'_>,
         dest: &mut [u8],
     ) -> Result<Report, Error> {
-        let (input, output) = (self.source_bytes(), self.result_bytes());
-        check_length("source", &self.source, "bytes", input, source.len())?;
-        check_length("dest", &self.shape, "bytes", output, dest.len())?;
+        self.check_source(source)?;
+        self.check_dest(dest)?;
         let missing = match &self.map {
-            Map::StridedSlice(map) => move_units(&self.rows, map, source, dest),
+            Map::StridedSlice(map) => move_units(&self.rows, map, source, 0, dest),
             Map::GatherNd(map) => {
                 map.check_indices(indices)?;
                 match indices {
                     Indices::I32(indices) => {
-                        move_units(&self.rows, &Tuples { map, indices }, source, dest)
+                        move_units(&self.rows, &Tuples { map, indices }, source, 0, dest)
                     }
                     Indices::I64(indices) => {
-                        move_units(&self.rows, &Tuples { map, indices }, source, dest)
+                        move_units(&self.rows, &Tuples { map, indices }, source, 0, dest)
                     }
                 }
             }
         };
         Ok(self.report(missing, |row| indices.tuple(row, self.depth())))
     }
+
+    fn check_source(&self, source: &[u8]) -> Result<(), Error> {
+        let needed = self.source_bytes();
+        check_length("source", &self.source, "bytes", needed, source.len())
+    }
+
+    fn check_dest(&self, dest: &[u8]) -> Result<(), Error> {
+        let needed = self.result_bytes();
+        check_length("dest", &self.shape, "bytes", needed, dest.len())
+    }
 }
 
 /// Picks the unit's type. A unit is an array of bytes: it may lie at any address.
-fn move_units(rows: &Rows, map: &impl RowMap, source: &[u8], dest: &mut [u8]) -> Missing {
+fn move_units(
+    rows: &Rows,
+    map: &impl RowMap,
+    source: &[u8],
+    first: usize,
+    dest: &mut [u8],
+) -> Missing {
+    let first = first / rows.unit;
     match rows.unit {
-        1 => move_parts::<1>(rows, map, source, dest),
-        2 => move_parts::<2>(rows, map, source, dest),
-        4 => move_parts::<4>(rows, map, source, dest),
-        8 => move_parts::<8>(rows, map, source, dest),
-        _ => move_parts::<16>(rows, map, source, dest),
+        1 => move_parts::<1>(rows, map, source, first, dest),
+        2 => move_parts::<2>(rows, map, source, first, dest),
+        4 => move_parts::<4>(rows, map, source, first, dest),
+        8 => move_parts::<8>(rows, map, source, first, dest),
+        _ => move_parts::<16>(rows, map, source, first, dest),
     }
 }
 
@@ -139,6 +179,7 @@ fn move_parts<const N: usize>(
     rows: &Rows,
     map: &impl RowMap,
     source: &[u8],
+    first: usize,
     dest: &mut [u8],
 ) -> Missing {
     // The source may end in bytes that no unit of the plan covers.
@@ -149,17 +190,19 @@ fn move_parts<const N: usize>(
         worth => worth.min(cores()),
     };
     if threads == 1 {
-        return move_part(rows, map, source, dest, 0);
+        return move_part(rows, map, source, dest, first);
     }
     let part = dest.len().div_ceil(threads);
     thread::scope(|scope| {
         let mut parts = dest.chunks_mut(part).enumerate();
         let own = parts.next();
         let others: Vec<_> = parts
-            .map(|(i, dest)| scope.spawn(move || move_part(rows, map, source, dest, i * part)))
+            .map(|(i, dest)| {
+                scope.spawn(move || move_part(rows, map, source, dest, first + i * part))
+            })
             .collect();
         let own = own.map_or(Missing::default(), |(_, dest)| {
-            move_part(rows, map, source, dest, 0)
+            move_part(rows, map, source, dest, first)
         });
         others.into_iter().fold(own, |missing, other| {
             // A panic in a part is a bug of ours; it is passed on rather than turned into data.
@@ -222,6 +265,36 @@ fn move_run<const N: usize>(source: &[[u8; N]], start: usize, step: isize, dest:
         let walked = source[..=start].iter().rev().step_by(stride.max(1));
         for (to, from) in dest.iter_mut().zip(walked) {
             *to = *from;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DType, Plan, SliceSpec};
+
+    /// Pieces of every length that a plan allows are the result, wherever they are cut.
+    #[test]
+    fn parts_make_the_whole() {
+        for (dtype, spec) in [
+            (DType::U8, "1:, ::-1, :"),
+            (DType::F32, "::-1, ::2, 1:3"),
+            (DType::F32, "..., ::-1"),
+            (DType::U8, "..."),
+            (DType::Complex128, "1:, 2:, 1:"),
+        ] {
+            let spec: SliceSpec = spec.parse().unwrap();
+            let plan = Plan::strided_slice(&[5, 7, 3], &spec, dtype).unwrap();
+            let source: Vec<u8> = (0..=255).cycle().take(plan.source_bytes()).collect();
+            let mut whole = vec![0; plan.result_bytes()];
+            plan.run(&source, &mut whole).unwrap();
+            for piece in (1..20).map(|units| units * plan.rows.unit) {
+                let mut pieces = vec![0; whole.len()];
+                for (i, dest) in pieces.chunks_mut(piece).enumerate() {
+                    plan.run_part(&source, i * piece, dest).unwrap();
+                }
+                assert_eq!(pieces, whole, "{plan} in pieces of {piece} bytes");
+            }
         }
     }
 }
