@@ -1,62 +1,36 @@
 //! The CPU executor: runs a plan on bytes in memory.
 //!
-//! It is the fallback where there is no GPU and the comparison where there is one. Rows with step 1
-//! are copied whole; the others element by element. Every byte of the result is written once, and
-//! large results are written by all cores, each taking a contiguous part.
+//! It is the fallback where there is no GPU and the comparison where there is one. A result is made
+//! of pieces: bytes that lie together in the source. Every byte of the result is written once, and
+//! large results are written by all cores, each taking one part after the other.
+//!
+//! | file | decides |
+//! |---|---|
+//! | `slice.rs` | the order in which a slice is walked, and where parts of it begin and end |
+//! | `gather.rs` | where the tuples of a gather point, a block of rows at a time |
+//! | `kernel.rs` | which loop moves a row of pieces, by the size of the pieces and their distance |
+//! | `mover.rs` | how one piece is copied, by its size |
+//! | `steps.rs` | the loops over small steps, which the compiler turns into vector shuffles |
+//! | `threads.rs` | how many threads a result is worth, and who writes what |
+//! | `explain.rs` | the same decisions in words |
+
+mod explain;
+mod gather;
+mod indices;
+mod kernel;
+mod mover;
+mod slice;
+mod steps;
+mod threads;
+
+pub use indices::Indices;
 
 use crate::{
     Error, Plan,
-    ops::{RowMap, gather_nd::Tuples},
-    plan::{Map, Rows},
+    plan::Map,
     report::{Missing, Report},
     shape::check_length,
 };
-use std::{num::NonZero, sync::LazyLock, thread};
-
-/// Index tuples in host memory.
-#[derive(Clone, Copy, Debug)]
-pub enum Indices<'a> {
-    /// 32-bit indices.
-    I32(&'a [i32]),
-    /// 64-bit indices.
-    I64(&'a [i64]),
-}
-
-impl Indices<'_> {
-    /// How many integers, tuples taken apart.
-    pub fn len(&self) -> usize {
-        match self {
-            Self::I32(indices) => indices.len(),
-            Self::I64(indices) => indices.len(),
-        }
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Tuple `row`, where tuples have `depth` integers.
-    pub(crate) fn tuple(&self, row: usize, depth: usize) -> Vec<i64> {
-        let range = row * depth..(row + 1) * depth;
-        match self {
-            Self::I32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
-            Self::I64(indices) => indices[range].to_vec(),
-        }
-    }
-}
-
-impl<'a> From<&'a [i32]> for Indices<'a> {
-    fn from(indices: &'a [i32]) -> Self {
-        Self::I32(indices)
-    }
-}
-
-impl<'a> From<&'a [i64]> for Indices<'a> {
-    fn from(indices: &'a [i64]) -> Self {
-        Self::I64(indices)
-    }
-}
 
 impl Plan {
     /// Runs a slice on the CPU: `source` holds the input, `dest` receives the result.
@@ -96,7 +70,7 @@ impl Plan {
         self.check_source(source)?;
         match &self.map {
             Map::StridedSlice(map) => {
-                move_units(&self.rows, map, source, first, dest);
+                slice::Walk::of(&self.rows, map).run(source, first, dest);
                 Ok(())
             }
             Map::GatherNd(map) => map.check_indices(Indices::I32(&[])),
@@ -120,16 +94,15 @@ impl Plan {
         self.check_source(source)?;
         self.check_dest(dest)?;
         let missing = match &self.map {
-            Map::StridedSlice(map) => move_units(&self.rows, map, source, 0, dest),
+            Map::StridedSlice(map) => {
+                slice::Walk::of(&self.rows, map).run(source, 0, dest);
+                Missing::default()
+            }
             Map::GatherNd(map) => {
                 map.check_indices(indices)?;
                 match indices {
-                    Indices::I32(indices) => {
-                        move_units(&self.rows, &Tuples { map, indices }, source, 0, dest)
-                    }
-                    Indices::I64(indices) => {
-                        move_units(&self.rows, &Tuples { map, indices }, source, 0, dest)
-                    }
+                    Indices::I32(indices) => gather::run(&self.rows, map, source, indices, dest),
+                    Indices::I64(indices) => gather::run(&self.rows, map, source, indices, dest),
                 }
             }
         };
@@ -144,128 +117,6 @@ impl Plan {
     fn check_dest(&self, dest: &[u8]) -> Result<(), Error> {
         let needed = self.result_bytes();
         check_length("dest", &self.shape, "bytes", needed, dest.len())
-    }
-}
-
-/// Picks the unit's type. A unit is an array of bytes: it may lie at any address.
-fn move_units(
-    rows: &Rows,
-    map: &impl RowMap,
-    source: &[u8],
-    first: usize,
-    dest: &mut [u8],
-) -> Missing {
-    let first = first / rows.unit;
-    match rows.unit {
-        1 => move_parts::<1>(rows, map, source, first, dest),
-        2 => move_parts::<2>(rows, map, source, first, dest),
-        4 => move_parts::<4>(rows, map, source, first, dest),
-        8 => move_parts::<8>(rows, map, source, first, dest),
-        _ => move_parts::<16>(rows, map, source, first, dest),
-    }
-}
-
-/// Bytes of a result that are worth a thread.
-const BYTES_PER_THREAD: usize = 512 << 10;
-
-/// The cores that this process may use. Asked once: the answer takes tens of microseconds.
-fn cores() -> usize {
-    static CORES: LazyLock<usize> =
-        LazyLock::new(|| thread::available_parallelism().map_or(1, NonZero::get));
-    *CORES
-}
-
-fn move_parts<const N: usize>(
-    rows: &Rows,
-    map: &impl RowMap,
-    source: &[u8],
-    first: usize,
-    dest: &mut [u8],
-) -> Missing {
-    // The source may end in bytes that no unit of the plan covers.
-    let (source, _) = source.as_chunks::<N>();
-    let (dest, _) = dest.as_chunks_mut::<N>();
-    let threads = match dest.len() * N / BYTES_PER_THREAD {
-        0 | 1 => 1,
-        worth => worth.min(cores()),
-    };
-    if threads == 1 {
-        return move_part(rows, map, source, dest, first);
-    }
-    let part = dest.len().div_ceil(threads);
-    thread::scope(|scope| {
-        let mut parts = dest.chunks_mut(part).enumerate();
-        let own = parts.next();
-        let others: Vec<_> = parts
-            .map(|(i, dest)| {
-                scope.spawn(move || move_part(rows, map, source, dest, first + i * part))
-            })
-            .collect();
-        let own = own.map_or(Missing::default(), |(_, dest)| {
-            move_part(rows, map, source, dest, first)
-        });
-        others.into_iter().fold(own, |missing, other| {
-            // A panic in a part is a bug of ours; it is passed on rather than turned into data.
-            missing.and(
-                other
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            )
-        })
-    })
-}
-
-/// Moves the units of the result from `first` on into `dest`.
-fn move_part<const N: usize>(
-    rows: &Rows,
-    map: &impl RowMap,
-    source: &[[u8; N]],
-    mut dest: &mut [[u8; N]],
-    first: usize,
-) -> Missing {
-    let mut missing = Missing::default();
-    let first_row = first / rows.run;
-    let mut skip = first % rows.run;
-    for (row, base) in (first_row..rows.count).zip(map.bases(first_row)) {
-        if dest.is_empty() {
-            break;
-        }
-        let length = (rows.run - skip).min(dest.len());
-        let (run, rest) = dest.split_at_mut(length);
-        dest = rest;
-        match base {
-            Some(base) => {
-                let start = base.wrapping_add_signed(rows.step.wrapping_mul(skip.cast_signed()));
-                move_run(source, start, rows.step, run);
-            }
-            None => {
-                run.fill([0; N]);
-                // A row that is split between threads counts where it begins.
-                if skip == 0 {
-                    missing.add(row);
-                }
-            }
-        }
-        skip = 0;
-    }
-    missing
-}
-
-/// Moves one run: `dest[j] = source[start + j · step]`.
-fn move_run<const N: usize>(source: &[[u8; N]], start: usize, step: isize, dest: &mut [[u8; N]]) {
-    let stride = step.unsigned_abs();
-    if step == 1 {
-        dest.copy_from_slice(&source[start..][..dest.len()]);
-    } else if step > 0 {
-        for (to, from) in dest.iter_mut().zip(source[start..].iter().step_by(stride)) {
-            *to = *from;
-        }
-    } else {
-        // A run of a single unit has whatever step; 0 is the one that cannot be walked.
-        let walked = source[..=start].iter().rev().step_by(stride.max(1));
-        for (to, from) in dest.iter_mut().zip(walked) {
-            *to = *from;
-        }
     }
 }
 

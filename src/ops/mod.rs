@@ -4,6 +4,7 @@
 pub(crate) mod gather_nd;
 pub(crate) mod strided_slice;
 
+#[cfg(feature = "gpu")]
 /// Where the rows of a result begin in the source, in units.
 pub(crate) trait RowMap: Sync {
     /// The beginnings of the rows from `first` on, in order. `None` is a row without a source,

@@ -2,6 +2,7 @@
 //!
 //! Semantics as TensorFlow 2.21 has them, for any rank (TensorFlow stops at 8).
 
+#[cfg(feature = "gpu")]
 use super::RowMap;
 use crate::{
     DType, Error, Plan, SliceSpec, View,
@@ -54,30 +55,51 @@ impl Plan {
     }
 }
 
+#[cfg(feature = "gpu")]
 impl RowMap for Map {
     fn bases(&self, first: usize) -> impl Iterator<Item = Option<usize>> {
-        Odometer::at(self, first).map(Some)
+        Odometer::at(&self.axes, self.offset, first).map(Some)
     }
 }
 
-/// Walks the rows in order, without a division for each.
-struct Odometer<'a> {
+/// Walks the places that some axes number, in order, without a division for each.
+pub(crate) struct Odometer<'a> {
     axes: &'a [Axis],
-    position: Vec<usize>,
+    position: Position,
     base: usize,
 }
 
+/// Coordinates: in place for as many axes as most arrays have.
+struct Position {
+    few: [usize; 6],
+    many: Vec<usize>,
+}
+
+impl Position {
+    fn of(rank: usize) -> Self {
+        let many = if rank > 6 { vec![0; rank] } else { Vec::new() };
+        Self { few: [0; 6], many }
+    }
+
+    fn of_rank(&mut self, rank: usize) -> &mut [usize] {
+        if rank > 6 {
+            &mut self.many
+        } else {
+            &mut self.few[..rank]
+        }
+    }
+}
+
 impl<'a> Odometer<'a> {
-    fn at(map: &'a Map, row: usize) -> Self {
-        let axes = map.axes.as_slice();
-        let sizes: Vec<usize> = axes.iter().map(|axis| axis.size).collect();
-        let position = crate::shape::coordinates(row, &sizes);
-        let base = axes
-            .iter()
-            .zip(&position)
-            .fold(map.offset, |base, (axis, &at)| {
-                base.wrapping_add_signed(axis.stride.wrapping_mul(at.cast_signed()))
-            });
+    /// The places from `first` on; place 0 is `offset`.
+    pub(crate) fn at(axes: &'a [Axis], offset: usize, mut first: usize) -> Self {
+        let mut position = Position::of(axes.len());
+        let mut base = offset;
+        for (axis, at) in axes.iter().zip(position.of_rank(axes.len())).rev() {
+            *at = first % axis.size;
+            first /= axis.size;
+            base = base.wrapping_add_signed(axis.stride.wrapping_mul(at.cast_signed()));
+        }
         Self {
             axes,
             position,
@@ -89,11 +111,12 @@ impl<'a> Odometer<'a> {
 impl Iterator for Odometer<'_> {
     type Item = usize;
 
-    // Bases of rows that exist lie within the source. The wrapping steps only pass through values
-    // outside it on the way from one row to the next.
+    // Bases of places that exist lie within the source. The wrapping steps only pass through values
+    // outside it on the way from one to the next.
     fn next(&mut self) -> Option<usize> {
         let base = self.base;
-        for (axis, at) in self.axes.iter().zip(&mut self.position).rev() {
+        let position = self.position.of_rank(self.axes.len());
+        for (axis, at) in self.axes.iter().zip(position).rev() {
             *at += 1;
             self.base = self.base.wrapping_add_signed(axis.stride);
             if *at < axis.size {

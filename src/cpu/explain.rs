@@ -1,0 +1,1 @@
+//! What the CPU does with a plan, in words.

@@ -1,0 +1,194 @@
+//! The walk of a gather: rows in the order of the tuples, a block at a time.
+//!
+//! First the tuples of a block are turned into places in the source, then its rows are copied: the
+//! first loop knows the depth of the tuples, the second the size of the rows, and both keep many
+//! reads of scattered memory in flight.
+
+use super::{
+    mover::{Mover, Task, with_mover},
+    threads,
+};
+use crate::{
+    layout::Axis,
+    ops::gather_nd::{Index, Map},
+    plan,
+    report::Missing,
+};
+use std::sync::{Mutex, PoisonError};
+
+/// Rows of a block.
+const BLOCK: usize = 64;
+/// The place of a row without a source: no source reaches that far.
+const NOWHERE: usize = usize::MAX;
+
+/// Gathers all rows, and counts those without a source.
+pub(super) fn run<I: Index>(
+    rows: &plan::Rows,
+    map: &Map,
+    source: &[u8],
+    indices: &[I],
+    dest: &mut [u8],
+) -> Missing {
+    let walk = Walk {
+        unit: rows.unit,
+        row: rows.run * rows.unit,
+        map,
+        source,
+        indices,
+    };
+    let threads = threads::worth(dest.len(), 2 * rows.count);
+    let all = Mutex::new(Missing::default());
+    threads::spread(dest, walk.grain(), threads, |first, dest| {
+        let missing = walk.part(first, dest);
+        if missing.count > 0 {
+            let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            *all = all.and(missing);
+        }
+    });
+    all.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct Walk<'a, I> {
+    unit: usize,
+    /// Bytes of a row.
+    row: usize,
+    map: &'a Map,
+    source: &'a [u8],
+    indices: &'a [I],
+}
+
+impl<I: Index> Walk<'_, I> {
+    /// Short rows are never cut.
+    fn grain(&self) -> usize {
+        if self.row <= 4096 {
+            self.row
+        } else {
+            self.unit
+        }
+    }
+
+    /// Writes the bytes of the result from `first` on.
+    fn part(&self, first: usize, dest: &mut [u8]) -> Missing {
+        let mut missing = Missing::default();
+        let (mut row, skip) = (first / self.row, first % self.row);
+        let mut rest = dest;
+        if skip > 0 {
+            let part;
+            (part, rest) = rest.split_at_mut((self.row - skip).min(rest.len()));
+            // A row that is cut counts where it begins.
+            self.part_of_row(row, skip, part);
+            row += 1;
+        }
+        let size = rest.len() / self.row;
+        let (whole, rest) = rest.split_at_mut(size * self.row);
+        for block in whole.chunks_mut(BLOCK * self.row) {
+            let mut places = [NOWHERE; BLOCK];
+            let places = &mut places[..block.len() / self.row];
+            self.resolve(row, places);
+            let task = Rows {
+                source: self.source,
+                places,
+                dest: block,
+                first: row,
+                missing: &mut missing,
+            };
+            row += task.places.len();
+            with_mover(self.row, task);
+        }
+        if !rest.is_empty() && !self.part_of_row(row, 0, rest) {
+            missing.add(row);
+        }
+        missing
+    }
+
+    /// Writes the bytes from `skip` on of one row. False where the row has no source.
+    fn part_of_row(&self, row: usize, skip: usize, dest: &mut [u8]) -> bool {
+        let mut place = [NOWHERE];
+        self.resolve(row, &mut place);
+        if place == [NOWHERE] {
+            dest.fill(0);
+            return false;
+        }
+        dest.copy_from_slice(&self.source[place[0] + skip..][..dest.len()]);
+        true
+    }
+
+    /// The places in the source of the rows from `first` on, in bytes.
+    fn resolve(&self, first: usize, places: &mut [usize]) {
+        let depth = self.map.axes.len();
+        let tuples = &self.indices[first * depth..][..places.len() * depth];
+        match self.map.axes.as_slice() {
+            &[axis] => resolve([axis], tuples, self.unit, places),
+            &[a, b] => resolve([a, b], tuples, self.unit, places),
+            &[a, b, c] => resolve([a, b, c], tuples, self.unit, places),
+            axes => {
+                for (i, place) in places.iter_mut().enumerate() {
+                    let tuple = &tuples[i * depth..][..depth];
+                    *place = locate(axes, tuple, self.unit);
+                }
+            }
+        }
+        if self.map.batch_rows < self.map.tuples().iter().product() {
+            let mut batch = first / self.map.batch_rows;
+            let mut left = self.map.batch_rows - first % self.map.batch_rows;
+            for place in places {
+                if left == 0 {
+                    (batch, left) = (batch + 1, self.map.batch_rows);
+                }
+                left -= 1;
+                // Nowhere stays nowhere.
+                *place = place.saturating_add(batch * self.map.batch_stride * self.unit);
+            }
+        }
+    }
+}
+
+/// [`locate`] for tuples of a depth that the compiler knows.
+fn resolve<I: Index, const D: usize>(
+    axes: [Axis; D],
+    tuples: &[I],
+    unit: usize,
+    places: &mut [usize],
+) {
+    let (tuples, _) = tuples.as_chunks::<D>();
+    for (tuple, place) in tuples.iter().zip(places) {
+        *place = locate(&axes, tuple, unit);
+    }
+}
+
+/// Where a tuple points, in bytes.
+#[inline(always)]
+fn locate<I: Index>(axes: &[Axis], tuple: &[I], unit: usize) -> usize {
+    let mut place = 0;
+    for (index, axis) in tuple.iter().zip(axes) {
+        match index.within(axis.size) {
+            Some(index) => place += index * axis.stride.unsigned_abs(),
+            None => return NOWHERE,
+        }
+    }
+    place * unit
+}
+
+/// Copies the rows of a block.
+struct Rows<'a> {
+    source: &'a [u8],
+    places: &'a [usize],
+    dest: &'a mut [u8],
+    /// The number of the first row.
+    first: usize,
+    missing: &'a mut Missing,
+}
+
+impl Task for Rows<'_> {
+    type Outcome = ();
+
+    fn run<M: Mover>(self, mover: M) {
+        let rows = self.dest.chunks_exact_mut(mover.bytes());
+        for (i, (row, &place)) in rows.zip(self.places).enumerate() {
+            if mover.copy(self.source, place, row).is_none() {
+                row.fill(0);
+                self.missing.add(self.first + i);
+            }
+        }
+    }
+}
