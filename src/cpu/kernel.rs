@@ -17,16 +17,20 @@ pub(super) enum Kernel {
     Steps { unit: usize, stride: isize },
 }
 
-/// Rows with fewer units than this are not worth the beginning and the end of a vector loop.
-const VECTOR_ROW: usize = 16;
-
 impl Kernel {
     /// The loop for rows of `axis.size` pieces, `axis.stride` bytes apart.
     pub(super) fn of(bytes: usize, axis: Axis) -> Self {
-        if axis.size >= VECTOR_ROW && steps::has(bytes, axis.stride) {
+        if steps::has(bytes, axis.size, axis.stride) {
             let (unit, stride) = (bytes, axis.stride);
             Self::Steps { unit, stride }
-        } else if bytes <= SHORT {
+        } else {
+            Self::of_piece(bytes)
+        }
+    }
+
+    /// The loop for pieces of `bytes` bytes, wherever they lie.
+    pub(super) fn of_piece(bytes: usize) -> Self {
+        if bytes <= SHORT {
             Self::Pieces { bytes }
         } else {
             Self::Copy { bytes }
@@ -75,20 +79,31 @@ impl Task for Rows<'_> {
     fn run<M: Mover>(self, mover: M) {
         let Self {
             source,
-            mut at,
+            at,
             axis,
             pitch,
             dest,
         } = self;
-        for row in dest.chunks_exact_mut(axis.size * mover.bytes()) {
-            let mut from = at;
-            for piece in row.chunks_exact_mut(mover.bytes()) {
-                mover
-                    .copy(source, from, piece)
-                    .expect("a plan's pieces lie within its source");
-                from = from.wrapping_add_signed(axis.stride);
-            }
-            at = at.wrapping_add_signed(pitch);
+        copy_rows(mover, source, at, axis, pitch, dest);
+    }
+}
+
+fn copy_rows<M: Mover>(
+    mover: M,
+    source: &[u8],
+    mut at: usize,
+    axis: Axis,
+    pitch: isize,
+    dest: &mut [u8],
+) {
+    for row in dest.chunks_exact_mut(axis.size * mover.bytes()) {
+        let mut from = at;
+        for piece in row.chunks_exact_mut(mover.bytes()) {
+            mover
+                .copy(source, from, piece)
+                .expect("a plan's pieces lie within its source");
+            from = from.wrapping_add_signed(axis.stride);
         }
+        at = at.wrapping_add_signed(pitch);
     }
 }

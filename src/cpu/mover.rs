@@ -66,13 +66,25 @@ impl Mover for Long {
 
     #[inline(always)]
     fn copy(self, source: &[u8], at: usize, dest: &mut [u8]) -> Option<()> {
-        dest.copy_from_slice(source.get(at..)?.get(..self.bytes)?);
+        let source = source.get(at..)?.get(..self.bytes)?;
+        if self.bytes < STRINGS {
+            for (dest, source) in dest.chunks_mut(CUT).zip(source.chunks(CUT)) {
+                dest.copy_from_slice(source);
+            }
+        } else {
+            dest.copy_from_slice(source);
+        }
         Some(())
     }
 }
 
 /// Pieces of more bytes than this are copied by `memcpy`.
 pub(super) const SHORT: usize = 128;
+
+/// From here on the C library's `memcpy` on x86-64 moves by string instructions, at the speed of
+/// memory. Below, from 1 KiB on, it is slower than in pieces of [`CUT`] bytes by half.
+const STRINGS: usize = 2112;
+const CUT: usize = 512;
 
 /// What is to be done with a mover.
 pub(super) trait Task {

@@ -67,10 +67,14 @@ impl<'a> Walk<'a> {
 
     /// Writes the bytes of the result from `first` on.
     pub(super) fn run(&self, source: &[u8], first: usize, dest: &mut [u8]) {
-        let threads = threads::worth(dest.len(), dest.len() / self.piece);
-        threads::spread(dest, self.unit, threads, |at, dest| {
+        threads::spread(dest, self.unit, self.threads(dest.len()), |at, dest| {
             self.part(source, first + at, dest);
         });
+    }
+
+    /// How many threads write so many bytes.
+    pub(super) fn threads(&self, bytes: usize) -> usize {
+        threads::worth(bytes, bytes / self.piece)
     }
 
     fn part(&self, source: &[u8], first: usize, mut dest: &mut [u8]) {
