@@ -5,6 +5,7 @@
 
 use crate::{
     Array, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, Tensor, shape,
+    spare::Spare,
     tensor::{Owner, Storage},
 };
 use std::{fmt, sync::Arc};
@@ -31,6 +32,8 @@ use crate::{
 pub struct Backend {
     pub(crate) device: Device,
     reason: Arc<str>,
+    /// Memory for the results of tensors on the CPU.
+    pub(crate) spare: Spare,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +53,7 @@ impl Backend {
         Self {
             device,
             reason: reason.into(),
+            spare: Spare::default(),
         }
     }
 

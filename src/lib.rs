@@ -20,6 +20,7 @@ mod plan;
 pub mod reference;
 mod report;
 mod shape;
+mod spare;
 mod spec;
 mod tensor;
 mod view;

@@ -17,8 +17,8 @@ use crate::{
 };
 use std::sync::{Mutex, PoisonError};
 
-/// Rows of a block.
-const BLOCK: usize = 64;
+/// Rows of a block: enough that the reads in flight at its end are few beside it.
+const BLOCK: usize = 1024;
 /// The place of a row without a source: no source reaches that far.
 const NOWHERE: usize = usize::MAX;
 
@@ -93,8 +93,8 @@ impl<I: Index> Walk<'_, I> {
         }
         let size = rest.len() / self.row;
         let (whole, rest) = rest.split_at_mut(size * self.row);
+        let mut places = [NOWHERE; BLOCK];
         for block in whole.chunks_mut(BLOCK * self.row) {
-            let mut places = [NOWHERE; BLOCK];
             let places = &mut places[..block.len() / self.row];
             self.resolve(row, places);
             if places.contains(&NOWHERE) {
