@@ -74,7 +74,11 @@ impl<'a> Walk<'a> {
 
     /// How many threads write so many bytes.
     pub(super) fn threads(&self, bytes: usize) -> usize {
-        threads::worth(bytes, bytes / self.piece)
+        let pieces = match self.kernel {
+            Kernel::Steps { .. } => 0,
+            Kernel::Pieces { .. } | Kernel::Copy { .. } => bytes / self.piece,
+        };
+        threads::worth(bytes, pieces)
     }
 
     fn part(&self, source: &[u8], first: usize, mut dest: &mut [u8]) {
