@@ -1,6 +1,6 @@
 //! The CPU executor where one of its loops ends and another begins.
 
-use crate::harness::{check_gather, check_slice_on_cpu, elements, to_bytes};
+use crate::harness::{check_gather_on_cpu, check_slice_on_cpu, elements, to_bytes};
 use wgslice::{DType, Indices, Plan, SliceSpec, StridedSlice};
 
 #[track_caller]
@@ -83,7 +83,7 @@ fn gathers_that_are_written_in_parts() {
     let index = |i: usize| (i * 7919 % (params + 2)) as i64 - 1;
     for width in [1, 3, 5] {
         let indices: Vec<i64> = (0..rows).map(index).collect();
-        check_gather(&[params, width], &indices, &[rows, 1], 0);
+        check_gather_on_cpu(&[params, width], &indices, &[rows, 1], 0);
     }
 }
 
@@ -116,7 +116,7 @@ fn every_depth() {
             let indices: Vec<i64> = (0..tuples * depth)
                 .map(|i| (i * 31 + i / 7) as i64 % (dims[i % depth] as i64 + 1) - i64::from(i == 9))
                 .collect();
-            check_gather(&params, &indices, &shape, batch_dims);
+            check_gather_on_cpu(&params, &indices, &shape, batch_dims);
         }
     }
 }
@@ -146,13 +146,13 @@ fn explanations_name_the_loop() {
             &[64, 30],
             ":, ::-1",
             DType::F32,
-            "4 bytes at step -1 by a vector loop",
+            "4 bytes at step -1 by a loop for this step",
         ),
         (
             &[64, 30, 3],
             ":, ::-1",
             DType::U8,
-            "3 bytes at step -1 by a vector loop",
+            "3 bytes at step -1 by a loop for this step",
         ),
         (
             &[64, 90],

@@ -11,7 +11,10 @@ impl fmt::Display for Kernel {
             Self::Pieces { bytes } => write!(f, "pieces of {bytes} bytes by fixed moves"),
             Self::Steps { unit, stride } => {
                 let step = stride / unit.cast_signed();
-                write!(f, "units of {unit} bytes at step {step} by a vector loop")
+                write!(
+                    f,
+                    "units of {unit} bytes at step {step} by a loop for this step"
+                )
             }
         }
     }
@@ -26,7 +29,7 @@ impl Plan {
     /// let plan = Plan::strided_slice(&[32, 32], &slice![4..20, ..; 2], DType::F32)?;
     /// assert_eq!(
     ///     plan.explain_cpu(),
-    ///     "1024 bytes on 1 thread, units of 4 bytes at step 2 by a vector loop"
+    ///     "1024 bytes on 1 thread, units of 4 bytes at step 2 by a loop for this step"
     /// );
     /// # Ok::<(), wgslice::Error>(())
     /// ```
