@@ -3,13 +3,16 @@
 //! Input, indices and output are resident and reused: a CPU figure is `Plan::run` into the same
 //! buffer each time, a GPU figure is recording, submitting and waiting for one plan. Neither holds
 //! an upload, a readback or a first touch of memory. `copy` is the roof: the same number of bytes by
-//! memcpy on one thread, or by the device's own buffer copy.
+//! memcpy on one thread, or by the device's own buffer copy; `copy_2_threads` is memcpy on two. On
+//! the CPU, `fresh` is a new tensor for each result, as `Tensor::slice` makes it.
+//!
+//! `cpu_other` holds other steps, element sizes and row lengths.
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use std::hint::black_box;
+use std::{hint::black_box, thread};
 use wgslice::{
-    DType, Gpu, Indices, Plan, SliceSpec,
+    Backend, DType, GatherNd, Gpu, Indices, Plan, SliceSpec,
     gpu::{AdapterOptions, DeviceIndices},
 };
 
@@ -71,6 +74,54 @@ const CASES: [Case; 11] = [
     case("tiny", DType::F32, &[32, 32], Slice("4:20, ::2")),
 ];
 
+/// Steps, element sizes and row lengths beside those above.
+const OTHERS: [Case; 14] = [
+    case("u8_step_-1", DType::U8, &[4096, 8192], Slice(":, ::-1")),
+    case("f16_step_-1", DType::F16, &[4096, 4096], Slice(":, ::-1")),
+    case(
+        "c128_step_-1",
+        DType::Complex128,
+        &[2048, 1024],
+        Slice(":, ::-1"),
+    ),
+    case("u8_step_2", DType::U8, &[4096, 16384], Slice(":, ::2")),
+    case("f32_step_-2", DType::F32, &[4096, 4096], Slice(":, ::-2")),
+    case("f32_step_3", DType::F32, &[4096, 4096], Slice(":, ::3")),
+    case("u8_step_5", DType::U8, &[4096, 16384], Slice(":, ::5")),
+    case(
+        "channels_turned",
+        DType::U8,
+        &[64, 512, 512, 3],
+        Slice("..., ::-1"),
+    ),
+    case("rows_of_5", DType::U8, &[4_000_000, 8], Slice(":, 1:6")),
+    case("rows_of_100", DType::F32, &[500_000, 32], Slice(":, 3:28")),
+    case(
+        "rows_of_1500",
+        DType::F32,
+        &[30_000, 512],
+        Slice(":, 3:378"),
+    ),
+    case(
+        "rank_8",
+        DType::F32,
+        &[11, 8, 9, 8, 9, 8, 9, 9],
+        Slice("1:, ::-1, 1:, ::-1, 1:, ::-1, 1:, ::-1"),
+    ),
+    case(
+        "depth_3",
+        DType::F32,
+        &[128, 128, 128],
+        Gather(2_000_000, 3),
+    ),
+    case(
+        "rows_of_12",
+        DType::F32,
+        &[1_000_000, 3],
+        Gather(1_000_000, 1),
+    ),
+];
+
 impl Case {
     fn plan(&self) -> Plan {
         match self.what {
@@ -99,23 +150,69 @@ impl Case {
 fn cpu(c: &mut Criterion) {
     let mut group = c.benchmark_group("cpu");
     for case in &CASES {
-        let plan = case.plan();
-        let indices = case.indices();
-        let source = vec![0x5a; plan.source_bytes()];
-        let mut dest = vec![0xa5; plan.result_bytes()];
-        throughput(&mut group, &plan);
-        group.bench_function(case.name, |b| match case.what {
-            Slice(_) => b.iter(|| plan.run(&source, black_box(&mut dest))),
-            Gather(..) => b.iter(|| {
-                plan.run_with(&source, Indices::I32(&indices), black_box(&mut dest))
-                    .map(drop)
-            }),
-        });
-        let copied = plan.result_bytes().min(source.len());
-        group.bench_function(format!("{}/copy", case.name), |b| {
-            b.iter(|| black_box(&mut dest)[..copied].copy_from_slice(&source[..copied]));
-        });
+        reused(&mut group, case);
+        fresh(&mut group, case);
+        copies(&mut group, case);
     }
+}
+
+fn cpu_other(c: &mut Criterion) {
+    let mut group = c.benchmark_group("cpu_other");
+    for case in &OTHERS {
+        reused(&mut group, case);
+    }
+}
+
+fn reused(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
+    let plan = case.plan();
+    let indices = case.indices();
+    let source = vec![0x5a; plan.source_bytes()];
+    let mut dest = vec![0xa5; plan.result_bytes()];
+    throughput(group, &plan);
+    group.bench_function(case.name, |b| match case.what {
+        Slice(_) => b.iter(|| plan.run(&source, black_box(&mut dest))),
+        Gather(..) => b.iter(|| {
+            plan.run_with(&source, Indices::I32(&indices), black_box(&mut dest))
+                .map(drop)
+        }),
+    });
+}
+
+fn fresh(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
+    let backend = Backend::cpu();
+    let bytes = vec![0x5a; case.plan().source_bytes()];
+    let source = backend.adopt(case.dtype, case.shape, bytes);
+    let source = source.expect("bytes of the shape");
+    group.bench_function(format!("{}/fresh", case.name), |b| match case.what {
+        Slice(spec) => {
+            let spec: SliceSpec = spec.parse().expect("a spec");
+            b.iter(|| source.slice(&spec));
+        }
+        Gather(rows, depth) => {
+            let indices = backend.upload(&case.indices(), &[rows, depth]);
+            let indices = indices.expect("indices of the shape");
+            b.iter(|| source.gather_nd(&indices, GatherNd::default()));
+        }
+    });
+}
+
+fn copies(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
+    let bytes = case.plan().result_bytes();
+    let source = vec![0x5a; bytes];
+    let mut dest = vec![0xa5; bytes];
+    group.bench_function(format!("{}/copy", case.name), |b| {
+        b.iter(|| black_box(&mut dest).copy_from_slice(&source));
+    });
+    group.bench_function(format!("{}/copy_2_threads", case.name), |b| {
+        b.iter(|| {
+            let halves = black_box(&mut dest).split_at_mut(bytes / 2);
+            let (first, second) = source.split_at(bytes / 2);
+            thread::scope(|scope| {
+                scope.spawn(|| halves.1.copy_from_slice(second));
+                halves.0.copy_from_slice(first);
+            });
+        });
+    });
 }
 
 fn gpu(c: &mut Criterion) {
@@ -181,5 +278,5 @@ fn throughput(group: &mut BenchmarkGroup<'_, WallTime>, plan: &Plan) {
     group.throughput(Throughput::Bytes(2 * plan.result_bytes() as u64));
 }
 
-criterion_group!(benches, cpu, gpu);
+criterion_group!(benches, cpu, cpu_other, gpu);
 criterion_main!(benches);

@@ -5,9 +5,8 @@
 //! in, and then the backend says why.
 
 use crate::{
-    Array, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, Tensor,
-    element::zeroed,
-    shape,
+    Array, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, Tensor, shape,
+    spare::Spare,
     tensor::{Owner, Storage},
 };
 use std::{
@@ -39,6 +38,8 @@ pub struct Backend {
     reason: Arc<str>,
     /// Where there is one, the CPU may stand in for the device. Holds why it last did.
     fallback: Option<Arc<Mutex<Option<Error>>>>,
+    /// Memory for the results of tensors on the CPU.
+    pub(crate) spare: Spare,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +60,7 @@ impl Backend {
             device,
             reason: reason.into(),
             fallback: None,
+            spare: Spare::default(),
         }
     }
 
@@ -242,8 +244,8 @@ impl Backend {
         let bytes = T::as_bytes(values);
         let storage = match &self.device {
             Device::Cpu => {
-                let mut dest = zeroed(plan.result_bytes())?;
-                plan.run(bytes, &mut dest)?;
+                let mut dest = self.spare.take(plan.result_bytes())?;
+                plan.run(bytes, dest.as_mut())?;
                 Storage::Host(Owner::new(dest))
             }
             #[cfg(feature = "gpu")]

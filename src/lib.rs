@@ -21,6 +21,7 @@ mod plan;
 pub mod reference;
 mod report;
 mod shape;
+mod spare;
 mod spec;
 #[cfg(not(target_arch = "wasm32"))]
 mod stream;

@@ -1,8 +1,7 @@
 //! Arrays: values that came back, and tensors that stay where they are.
 
 use crate::{
-    Backend, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, element::zeroed,
-    error::Shape,
+    Backend, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, error::Shape,
 };
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -10,6 +9,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 use crate::{
     OutOfRange,
     backend::Device,
+    element::zeroed,
     gpu::{DeviceBytes, PendingReport},
 };
 
@@ -133,8 +133,8 @@ impl Tensor {
                 Storage::Device(gpu.slice(&plan, source)?)
             }
             _ => {
-                let mut dest = zeroed(plan.result_bytes())?;
-                plan.run(&self.bytes()?, &mut dest)?;
+                let mut dest = self.backend.spare.take(plan.result_bytes())?;
+                plan.run(&self.bytes()?, dest.as_mut())?;
                 Storage::Host(Owner::new(dest))
             }
         };
@@ -177,16 +177,16 @@ impl Tensor {
                 Ok(gathered)
             }
             _ => {
-                let mut dest = zeroed(plan.result_bytes())?;
+                let mut dest = self.backend.spare.take(plan.result_bytes())?;
                 let bytes = indices.bytes()?;
                 let report = match found {
                     DType::I32 => {
                         let tuples: Cow<'_, [i32]> = integers(&bytes);
-                        plan.run_with(&self.bytes()?, Indices::I32(&tuples), &mut dest)?
+                        plan.run_with(&self.bytes()?, Indices::I32(&tuples), dest.as_mut())?
                     }
                     _ => {
                         let tuples: Cow<'_, [i64]> = integers(&bytes);
-                        plan.run_with(&self.bytes()?, Indices::I64(&tuples), &mut dest)?
+                        plan.run_with(&self.bytes()?, Indices::I64(&tuples), dest.as_mut())?
                     }
                 };
                 Ok(Gathered {

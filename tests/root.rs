@@ -1,5 +1,6 @@
 //! All integration tests are one binary: wgpu is linked once and devices are opened once.
 
+mod cpu;
 mod devices;
 #[cfg(feature = "gpu")]
 mod failures;

@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     Error, Plan,
-    ops::{RowMap, strided_slice},
+    ops::strided_slice,
     plan::{Map, Rows},
 };
 use wgpu::{BufferSlice, BufferUsages, CommandEncoder, ComputePass};
@@ -200,7 +200,7 @@ impl Gpu {
             && copyable(&source, &dest)
         {
             let run = plan.rows.run * plan.rows.unit;
-            for (row, from) in map.bases(0).flatten().take(plan.rows.count).enumerate() {
+            for (row, from) in map.rows(&plan.rows).enumerate() {
                 let from = (from * plan.rows.unit) as u64;
                 copy(
                     encoder,

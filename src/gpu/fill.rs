@@ -6,8 +6,6 @@
 use crate::{
     Error, Plan,
     element::zeroed,
-    ops::RowMap,
-    piece::Pieces,
     plan::{Map, Rows},
 };
 
@@ -25,26 +23,22 @@ pub(super) fn fill(
     mut put: impl FnMut(usize, &[u8]),
 ) -> Result<(), Error> {
     let Rows {
-        unit,
-        count,
-        run,
-        step,
+        unit, run, step, ..
     } = plan.rows;
     let row_bytes = run * unit;
     match &plan.map {
         Map::StridedSlice(map) if step == 1 && row_bytes >= LONG_ROW => {
-            for (row, base) in map.bases(0).flatten().take(count).enumerate() {
+            for (row, base) in map.rows(&plan.rows).enumerate() {
                 put(row * row_bytes, &source[base * unit..][..row_bytes]);
             }
         }
         _ => {
-            let mut bounce = zeroed(BOUNCE.min(plan.result_bytes()))?;
-            let mut at = 0;
-            for piece in Pieces::new(plan, |piece| piece.result_bytes() <= BOUNCE) {
-                let dest = &mut bounce[..piece.result_bytes()];
-                piece.plan().run(&source[piece.span()], dest)?;
+            let bytes = plan.result_bytes();
+            let mut bounce = zeroed(BOUNCE.min(bytes))?;
+            for at in (0..bytes).step_by(BOUNCE) {
+                let dest = &mut bounce[..BOUNCE.min(bytes - at)];
+                plan.run_part(source, at, dest)?;
                 put(at, dest);
-                at += dest.len();
             }
         }
     }

@@ -11,7 +11,6 @@
 //! TensorFlow 2.21 has them with two differences: the depth is not limited to 7, and batch
 //! dimensions must be equal, where TensorFlow reinterprets some that are not.
 
-use super::RowMap;
 use crate::{
     DType, Error, GatherError, Indices, Plan,
     layout::{Axis, MAX_UNIT},
@@ -184,31 +183,5 @@ impl Index for i32 {
 impl Index for i64 {
     fn within(self, size: usize) -> Option<usize> {
         usize::try_from(self).ok().filter(|&index| index < size)
-    }
-}
-
-/// The row map with its indices.
-pub(crate) struct Tuples<'a, I> {
-    pub(crate) map: &'a Map,
-    pub(crate) indices: &'a [I],
-}
-
-impl<I: Index> RowMap for Tuples<'_, I> {
-    fn bases(&self, first: usize) -> impl Iterator<Item = Option<usize>> {
-        let Map {
-            axes,
-            batch_rows,
-            batch_stride,
-            ..
-        } = self.map;
-        let depth = axes.len();
-        (first..).map(move |row| {
-            let tuple = &self.indices[row * depth..][..depth];
-            let mut base = row / batch_rows * batch_stride;
-            for (&index, axis) in tuple.iter().zip(axes) {
-                base += index.within(axis.size)? * axis.stride.unsigned_abs();
-            }
-            Some(base)
-        })
     }
 }

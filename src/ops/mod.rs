@@ -3,10 +3,3 @@
 
 pub(crate) mod gather_nd;
 pub(crate) mod strided_slice;
-
-/// Where the rows of a result begin in the source, in units.
-pub(crate) trait RowMap: Sync {
-    /// The beginnings of the rows from `first` on, in order. `None` is a row without a source,
-    /// which becomes zeros and is counted. The caller asks for no more rows than there are.
-    fn bases(&self, first: usize) -> impl Iterator<Item = Option<usize>>;
-}

@@ -2,7 +2,6 @@
 //!
 //! Semantics as TensorFlow 2.21 has them, for any rank (TensorFlow stops at 8).
 
-use super::RowMap;
 use crate::{
     DType, Error, Plan, SliceSpec, View,
     layout::{Axis, Layout},
@@ -56,13 +55,13 @@ impl Plan {
     }
 }
 
-impl RowMap for Map {
-    fn bases(&self, first: usize) -> impl Iterator<Item = Option<usize>> {
-        Odometer::at(self, first).map(Some)
-    }
-}
-
 impl Map {
+    /// The units of the source where the rows begin, in order.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn rows(&self, rows: &Rows) -> impl Iterator<Item = usize> {
+        Odometer::at(&self.axes, self.offset, 0).take(rows.count)
+    }
+
     /// The head and the tail of the result, cut in the middle of its outermost dimension. `None` for a
     /// single unit.
     pub(crate) fn halves(&self, rows: &Rows) -> Option<[(Rows, Self); 2]> {
@@ -108,24 +107,44 @@ impl Map {
     }
 }
 
-/// Walks the rows in order, without a division for each.
-struct Odometer<'a> {
+/// Walks the places that some axes number, in order, without a division for each.
+pub(crate) struct Odometer<'a> {
     axes: &'a [Axis],
-    position: Vec<usize>,
+    position: Position,
     base: usize,
 }
 
+/// Coordinates: in place for as many axes as most arrays have.
+struct Position {
+    few: [usize; 6],
+    many: Vec<usize>,
+}
+
+impl Position {
+    fn of(rank: usize) -> Self {
+        let many = if rank > 6 { vec![0; rank] } else { Vec::new() };
+        Self { few: [0; 6], many }
+    }
+
+    fn of_rank(&mut self, rank: usize) -> &mut [usize] {
+        if rank > 6 {
+            &mut self.many
+        } else {
+            &mut self.few[..rank]
+        }
+    }
+}
+
 impl<'a> Odometer<'a> {
-    fn at(map: &'a Map, row: usize) -> Self {
-        let axes = map.axes.as_slice();
-        let sizes: Vec<usize> = axes.iter().map(|axis| axis.size).collect();
-        let position = crate::shape::coordinates(row, &sizes);
-        let base = axes
-            .iter()
-            .zip(&position)
-            .fold(map.offset, |base, (axis, &at)| {
-                base.wrapping_add_signed(axis.stride.wrapping_mul(at.cast_signed()))
-            });
+    /// The places from `first` on; place 0 is `offset`.
+    pub(crate) fn at(axes: &'a [Axis], offset: usize, mut first: usize) -> Self {
+        let mut position = Position::of(axes.len());
+        let mut base = offset;
+        for (axis, at) in axes.iter().zip(position.of_rank(axes.len())).rev() {
+            *at = first % axis.size;
+            first /= axis.size;
+            base = base.wrapping_add_signed(axis.stride.wrapping_mul(at.cast_signed()));
+        }
         Self {
             axes,
             position,
@@ -137,11 +156,12 @@ impl<'a> Odometer<'a> {
 impl Iterator for Odometer<'_> {
     type Item = usize;
 
-    // Bases of rows that exist lie within the source. The wrapping steps only pass through values
-    // outside it on the way from one row to the next.
+    // Bases of places that exist lie within the source. The wrapping steps only pass through values
+    // outside it on the way from one to the next.
     fn next(&mut self) -> Option<usize> {
         let base = self.base;
-        for (axis, at) in self.axes.iter().zip(&mut self.position).rev() {
+        let position = self.position.of_rank(self.axes.len());
+        for (axis, at) in self.axes.iter().zip(position).rev() {
             *at += 1;
             self.base = self.base.wrapping_add_signed(axis.stride);
             if *at < axis.size {

@@ -258,6 +258,29 @@ pub(crate) fn check_gather(
     indices_shape: &[usize],
     batch_dims: usize,
 ) {
+    let indices = (indices, indices_shape);
+    check_gather_on(devices(), params_shape, indices, batch_dims);
+}
+
+/// A gather, on the CPU path, against the reference.
+#[track_caller]
+pub(crate) fn check_gather_on_cpu(
+    params_shape: &[usize],
+    indices: &[i64],
+    indices_shape: &[usize],
+    batch_dims: usize,
+) {
+    let indices = (indices, indices_shape);
+    check_gather_on(&devices()[..1], params_shape, indices, batch_dims);
+}
+
+#[track_caller]
+fn check_gather_on(
+    devices: &[Device],
+    params_shape: &[usize],
+    (indices, indices_shape): (&[i64], &[usize]),
+    batch_dims: usize,
+) {
     let params = elements(params_shape.iter().product());
     let expected = reference::gather_nd(&params, params_shape, indices, indices_shape, batch_dims);
     let narrow: Result<Vec<i32>, _> = indices.iter().map(|&i| i32::try_from(i)).collect();
@@ -279,7 +302,7 @@ pub(crate) fn check_gather(
         let narrow = narrow.as_ref().ok().map(|narrow| Indices::I32(narrow));
         for indices in [wide, narrow].into_iter().flatten() {
             let takes = |device: &&Device| device.takes(source.len(), values.len());
-            for device in devices().iter().filter(takes) {
+            for device in devices.iter().filter(takes) {
                 let what = || format!("{}: {}: {plan}", device.name, case());
                 let params = (dtype, params_shape, &source[..]);
                 match device.gather(params, (indices, indices_shape), batch_dims) {

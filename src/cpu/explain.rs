@@ -1,0 +1,51 @@
+//! What the CPU does with a plan, in words: the decisions of the executor, asked and not repeated.
+
+use super::{gather, kernel::Kernel, slice::Walk};
+use crate::{Plan, plan::Map};
+use std::fmt;
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Copy { bytes } => write!(f, "pieces of {bytes} bytes by memcpy"),
+            Self::Pieces { bytes } => write!(f, "pieces of {bytes} bytes by fixed moves"),
+            Self::Steps { unit, stride } => {
+                let step = stride / unit.cast_signed();
+                write!(
+                    f,
+                    "units of {unit} bytes at step {step} by a loop for this step"
+                )
+            }
+        }
+    }
+}
+
+impl Plan {
+    /// One line: how [`Plan::run`] and [`Plan::run_with`] move the bytes on the CPU.
+    ///
+    /// ```
+    /// use wgslice::{slice, DType, Plan};
+    ///
+    /// let plan = Plan::strided_slice(&[32, 32], &slice![4..20, ..; 2], DType::F32)?;
+    /// assert_eq!(
+    ///     plan.explain_cpu(),
+    ///     "1024 bytes on 1 thread, units of 4 bytes at step 2 by a loop for this step"
+    /// );
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    pub fn explain_cpu(&self) -> String {
+        let bytes = self.result_bytes();
+        if bytes == 0 {
+            return "nothing to move".into();
+        }
+        let (kernel, threads) = match &self.map {
+            Map::StridedSlice(map) => {
+                let walk = Walk::of(&self.rows, map);
+                (walk.kernel, walk.threads(bytes))
+            }
+            Map::GatherNd(_) => (gather::kernel(&self.rows), gather::threads(&self.rows)),
+        };
+        let s = if threads == 1 { "" } else { "s" };
+        format!("{bytes} bytes on {threads} thread{s}, {kernel}")
+    }
+}

@@ -1,0 +1,151 @@
+//! The CPU executor: runs a plan on bytes in memory.
+//!
+//! It is the fallback where there is no GPU and the comparison where there is one. A result is made
+//! of pieces: bytes that lie together in the source. Every byte of the result is written once, and
+//! large results are written by all cores, each taking one part after the other.
+//!
+//! | file | decides |
+//! |---|---|
+//! | `slice.rs` | the order in which a slice is walked, and where parts of it begin and end |
+//! | `gather.rs` | where the tuples of a gather point, a block of rows at a time |
+//! | `kernel.rs` | which loop moves a row of pieces, by the size of the pieces and their distance |
+//! | `mover.rs` | how one piece is copied, by its size |
+//! | `steps.rs` | the loops over small steps, which the compiler turns into vector shuffles |
+//! | `threads.rs` | how many threads a result is worth, and who writes what |
+//! | `explain.rs` | the same decisions in words |
+
+mod explain;
+mod gather;
+mod indices;
+mod kernel;
+mod mover;
+mod slice;
+mod steps;
+mod threads;
+
+pub use indices::Indices;
+
+use crate::{
+    Error, Plan,
+    plan::Map,
+    report::{Missing, Report},
+    shape::check_length,
+};
+
+impl Plan {
+    /// Runs a slice on the CPU: `source` holds the input, `dest` receives the result.
+    ///
+    /// ```
+    /// use wgslice::{slice, DType, Plan};
+    ///
+    /// let plan = Plan::strided_slice(&[2, 3], &slice![.., ..; -1], DType::U8)?;
+    /// let mut dest = [0; 6];
+    /// plan.run(&[1, 2, 3, 4, 5, 6], &mut dest)?;
+    /// assert_eq!(dest, [3, 2, 1, 6, 5, 4]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] where a length is not what the plan says, or where the plan gathers and
+    /// needs indices.
+    pub fn run(&self, source: &[u8], dest: &mut [u8]) -> Result<(), Error> {
+        self.check_dest(dest)?;
+        self.run_part(source, 0, dest)
+    }
+
+    /// Runs a part of a slice on the CPU: the bytes of the result from `first` on, as many as
+    /// `dest` holds.
+    ///
+    /// `first` and the length of `dest` are multiples of the plan's unit, and the part lies within
+    /// the result.
+    pub(crate) fn run_part(
+        &self,
+        source: &[u8],
+        first: usize,
+        dest: &mut [u8],
+    ) -> Result<(), Error> {
+        debug_assert!((first | dest.len()).is_multiple_of(self.rows.unit));
+        debug_assert!(first + dest.len() <= self.result_bytes());
+        self.check_source(source)?;
+        match &self.map {
+            Map::StridedSlice(map) => {
+                slice::Walk::of(&self.rows, map).run(source, first, dest);
+                Ok(())
+            }
+            Map::GatherNd(map) => map.check_indices(Indices::I32(&[])),
+        }
+    }
+
+    /// Runs a gather on the CPU: `source` holds the params, `dest` receives the result.
+    ///
+    /// Tuples out of range become zeros and are reported; see
+    /// [`Report::require_none`] for the other policy.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] where a length is not what the plan says.
+    pub fn run_with(
+        &self,
+        source: &[u8],
+        indices: Indices<'_>,
+        dest: &mut [u8],
+    ) -> Result<Report, Error> {
+        self.check_source(source)?;
+        self.check_dest(dest)?;
+        let missing = match &self.map {
+            Map::StridedSlice(map) => {
+                slice::Walk::of(&self.rows, map).run(source, 0, dest);
+                Missing::default()
+            }
+            Map::GatherNd(map) => {
+                map.check_indices(indices)?;
+                match indices {
+                    Indices::I32(indices) => gather::run(&self.rows, map, source, indices, dest),
+                    Indices::I64(indices) => gather::run(&self.rows, map, source, indices, dest),
+                }
+            }
+        };
+        Ok(self.report(missing, |row| indices.tuple(row, self.depth())))
+    }
+
+    fn check_source(&self, source: &[u8]) -> Result<(), Error> {
+        let needed = self.source_bytes();
+        check_length("source", &self.source, "bytes", needed, source.len())
+    }
+
+    fn check_dest(&self, dest: &[u8]) -> Result<(), Error> {
+        let needed = self.result_bytes();
+        check_length("dest", &self.shape, "bytes", needed, dest.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DType, Plan, SliceSpec};
+
+    /// Pieces of every length that a plan allows are the result, wherever they are cut.
+    #[test]
+    fn parts_make_the_whole() {
+        for (dtype, spec) in [
+            (DType::U8, "1:, ::-1, :"),
+            (DType::F32, "::-1, ::2, 1:3"),
+            (DType::F32, "..., ::-1"),
+            (DType::U8, "..."),
+            (DType::Complex128, "1:, 2:, 1:"),
+        ] {
+            let spec: SliceSpec = spec.parse().unwrap();
+            let plan = Plan::strided_slice(&[5, 7, 3], &spec, dtype).unwrap();
+            let source: Vec<u8> = (0..=255).cycle().take(plan.source_bytes()).collect();
+            let mut whole = vec![0; plan.result_bytes()];
+            plan.run(&source, &mut whole).unwrap();
+            for piece in (1..20).map(|units| units * plan.rows.unit) {
+                let mut pieces = vec![0; whole.len()];
+                for (i, dest) in pieces.chunks_mut(piece).enumerate() {
+                    plan.run_part(&source, i * piece, dest).unwrap();
+                }
+                assert_eq!(pieces, whole, "{plan} in pieces of {piece} bytes");
+            }
+        }
+    }
+}

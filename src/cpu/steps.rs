@@ -1,0 +1,169 @@
+//! Loops over units that lie a small, fixed step apart.
+//!
+//! Unit size, step and direction are constants here, and every loop runs over arrays: the compiler
+//! turns them into vector loads and shuffles, or at least into code without a check for each unit.
+//! Other steps are moved unit by unit.
+
+/// Whether there is a loop for rows of `count` units of this size and distance, in bytes.
+pub(super) fn has(unit: usize, count: usize, stride: isize) -> bool {
+    let distance = stride.unsigned_abs();
+    if count < LONG_ROW {
+        return (2..=4).contains(&count)
+            && stride == -unit.cast_signed()
+            && [1, 2, 4, 8].contains(&unit);
+    }
+    match unit {
+        // Bytes that are taken upwards cost a shuffle each, but for every other one.
+        1 => stride == 2 || (-4..0).contains(&stride),
+        2 => stride == -2 || distance == 4,
+        4 | 8 => stride == -unit.cast_signed() || [2, 3, 4].map(|s| s * unit).contains(&distance),
+        // Pixels, backwards.
+        3 | 6 | 12 | 16 => stride == -unit.cast_signed(),
+        _ => false,
+    }
+}
+
+/// Rows with fewer units than this are not worth the beginning and the end of a vector loop.
+const LONG_ROW: usize = 16;
+
+/// Rows of units: `count` units in a row, the rows `pitch` bytes apart in the source.
+pub(super) struct Rows<'a> {
+    pub(super) source: &'a [u8],
+    /// Where the first unit of the first row lies.
+    pub(super) at: usize,
+    pub(super) count: usize,
+    pub(super) pitch: isize,
+    /// As many whole rows as there are to be moved.
+    pub(super) dest: &'a mut [u8],
+}
+
+impl Rows<'_> {
+    /// Moves units for which there is a loop.
+    pub(super) fn run(self, unit: usize, stride: isize) {
+        let (step, down) = (stride.unsigned_abs() / unit, stride < 0);
+        match (unit, step, down) {
+            (1, 1, _) if self.count < LONG_ROW => self.short::<1>(),
+            (2, 1, _) if self.count < LONG_ROW => self.short::<2>(),
+            (4, 1, _) if self.count < LONG_ROW => self.short::<4>(),
+            (8, 1, _) if self.count < LONG_ROW => self.short::<8>(),
+            (1, 1, _) => self.down::<1, 1>(),
+            (1, 2, true) => self.down::<1, 2>(),
+            (1, 3, _) => self.down::<1, 3>(),
+            (1, 4, _) => self.down::<1, 4>(),
+            (1, ..) => {
+                let length = (self.count - 1) * 2 + 1;
+                self.each(1, 0, length, every_other_byte);
+            }
+            (2, 1, _) => self.down::<2, 1>(),
+            (2, _, true) => self.down::<2, 2>(),
+            (2, _, false) => self.up::<2, 2>(),
+            (3, ..) => self.down::<3, 1>(),
+            (6, ..) => self.down::<6, 1>(),
+            (12, ..) => self.down::<12, 1>(),
+            (16, ..) => self.down::<16, 1>(),
+            (4, ..) => self.of_unit::<4>(step, down),
+            _ => self.of_unit::<8>(step, down),
+        }
+    }
+
+    fn of_unit<const N: usize>(self, step: usize, down: bool) {
+        match (step, down) {
+            (1, _) => self.down::<N, 1>(),
+            (2, false) => self.up::<N, 2>(),
+            (2, true) => self.down::<N, 2>(),
+            (3, false) => self.up::<N, 3>(),
+            (3, true) => self.down::<N, 3>(),
+            (_, false) => self.up::<N, 4>(),
+            (_, true) => self.down::<N, 4>(),
+        }
+    }
+
+    fn up<const N: usize, const S: usize>(self) {
+        let length = ((self.count - 1) * S + 1) * N;
+        self.each(N, 0, length, up::<N, S>);
+    }
+
+    fn down<const N: usize, const S: usize>(self) {
+        let length = ((self.count - 1) * S + 1) * N;
+        self.each(N, length - N, length, down::<N, S>);
+    }
+
+    /// Rows of two to four units, backwards.
+    fn short<const N: usize>(self) {
+        let length = self.count * N;
+        match self.count {
+            2 => self.each(N, length - N, length, flip::<N, 2>),
+            3 => self.each(N, length - N, length, flip::<N, 3>),
+            _ => self.each(N, length - N, length, flip::<N, 4>),
+        }
+    }
+
+    /// Calls `row` with the source and the destination of each row. The source is `length` bytes,
+    /// from the lowest unit that is taken to the highest; the first unit is `below` bytes in.
+    #[inline(always)]
+    fn each(self, unit: usize, below: usize, length: usize, row: impl Fn(&[u8], &mut [u8])) {
+        let mut low = self.at - below;
+        for dest in self.dest.chunks_exact_mut(self.count * unit) {
+            row(&self.source[low..][..length], dest);
+            low = low.wrapping_add_signed(self.pitch);
+        }
+    }
+}
+
+/// `dest[i] = source[i · S]` in units of `N` bytes.
+#[inline(always)]
+fn up<const N: usize, const S: usize>(source: &[u8], dest: &mut [u8]) {
+    let (units, _) = source.as_chunks::<N>();
+    let (dest, _) = dest.as_chunks_mut::<N>();
+    // The last unit has no whole group of S behind it.
+    if let (Some((last, units)), Some((end, dest))) = (units.split_last(), dest.split_last_mut()) {
+        let (groups, _) = units.as_chunks::<S>();
+        for (to, from) in dest.iter_mut().zip(groups) {
+            *to = from[0];
+        }
+        *end = *last;
+    }
+}
+
+/// `dest[last - i] = source[i · S]` in units of `N` bytes.
+#[inline(always)]
+fn down<const N: usize, const S: usize>(source: &[u8], dest: &mut [u8]) {
+    let (units, _) = source.as_chunks::<N>();
+    let (dest, _) = dest.as_chunks_mut::<N>();
+    if let (Some((last, units)), Some((end, dest))) = (units.split_last(), dest.split_first_mut()) {
+        let (groups, _) = units.as_chunks::<S>();
+        for (to, from) in dest.iter_mut().rev().zip(groups) {
+            *to = from[0];
+        }
+        *end = *last;
+    }
+}
+
+/// `C` units of `N` bytes, backwards.
+#[inline(always)]
+fn flip<const N: usize, const C: usize>(source: &[u8], dest: &mut [u8]) {
+    let (units, _) = source.as_chunks::<N>();
+    let (dest, _) = dest.as_chunks_mut::<N>();
+    if let (Some(units), Some(dest)) = (units.first_chunk::<C>(), dest.first_chunk_mut::<C>()) {
+        for (i, to) in dest.iter_mut().enumerate() {
+            *to = units[C - 1 - i];
+        }
+    }
+}
+
+/// `dest[i] = source[2 · i]`, four at a time.
+#[inline(always)]
+fn every_other_byte(source: &[u8], dest: &mut [u8]) {
+    let (eights, source) = source.as_chunks::<8>();
+    let (whole, rest) = dest.split_at_mut(eights.len() * 4);
+    let (fours, _) = whole.as_chunks_mut::<4>();
+    for (to, from) in fours.iter_mut().zip(eights) {
+        let bytes = u64::from_le_bytes(*from) & 0x00ff_00ff_00ff_00ff;
+        let pairs = (bytes | bytes >> 8) & 0x0000_ffff_0000_ffff;
+        let [a, b, c, d, ..] = (pairs | pairs >> 16).to_le_bytes();
+        *to = [a, b, c, d];
+    }
+    for (to, from) in rest.iter_mut().zip(source.iter().step_by(2)) {
+        *to = *from;
+    }
+}

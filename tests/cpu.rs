@@ -1,0 +1,170 @@
+//! The CPU executor where one of its loops ends and another begins.
+
+use crate::harness::{check_gather_on_cpu, check_slice_on_cpu, elements, to_bytes};
+use wgslice::{DType, Indices, Plan, SliceSpec, StridedSlice};
+
+#[track_caller]
+fn check(shape: &[usize], spec: &str) {
+    let spec: SliceSpec = spec.parse().unwrap();
+    check_slice_on_cpu(shape, &StridedSlice::try_from(&spec).unwrap());
+}
+
+/// Around the widths of vectors, of fixed moves and of rows that are worth a vector loop.
+const RUNS: [usize; 17] = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65];
+
+#[test]
+fn every_step_at_every_run_length() {
+    for run in RUNS {
+        for step in [-5, -4, -3, -2, -1, 1, 2, 3, 4, 5] {
+            let width = run * 5 + 1;
+            // `run` units of each row, from an odd place, upwards and downwards.
+            let end = i64::try_from(run).unwrap() * step;
+            let spec = if step > 0 {
+                format!(":, 1:{}:{step}", 1 + end)
+            } else {
+                match width as i64 - 1 + end {
+                    ..0 => format!(":, ::{step}"),
+                    end => format!(":, :{end}:{step}"),
+                }
+            };
+            check(&[4, width], &spec);
+            check(&[2, 3, width], &format!("::-1, ::2{}", &spec[1..]));
+        }
+    }
+}
+
+/// Pieces of every length from 1 byte on, at constant and at changing distances.
+#[test]
+fn every_piece_length() {
+    for piece in (1..40).chain([63, 64, 65, 127, 128, 129, 130, 511, 512, 513]) {
+        let width = piece + 3;
+        for rows in ["::-1", "::2", "1:"] {
+            check(&[5, width], &format!("{rows}, 2:{}", 2 + piece));
+            check(&[2, 3, width], &format!("::-1, {rows}, 1:{}", 1 + piece));
+        }
+    }
+}
+
+/// Pixels of every width and count, flipped, and with their channels turned around.
+#[test]
+fn pixels() {
+    for channels in 1..=6 {
+        for width in [1, 2, 3, 4, 15, 16, 17, 40] {
+            check(&[3, width, channels], ":, ::-1, :");
+            check(&[3, width, channels], "::-1, :, ::-1");
+            check(&[3, width, channels], "1:, ::-2, ::-1");
+            check(&[3, width, channels + 1], ":, 1:, -2::-1");
+        }
+    }
+}
+
+/// Lengths at which the copy of a piece changes hands.
+#[test]
+fn long_pieces() {
+    for bytes in [1023, 1024, 1025, 2111, 2112, 2113, 5000] {
+        check(&[3, bytes + 1], "::-1, 1:");
+    }
+}
+
+/// Results that several threads write, cut within rows, between them and within pieces.
+#[test]
+fn results_that_are_written_in_parts() {
+    check(&[70_001, 3], "::-1, :");
+    check(&[70_001, 3], ":, ::-1");
+    check(&[2, 300_007], ":, ::-1");
+    check(&[3, 200_001], "::2, 1:");
+    check(&[400_003], "::-2");
+    check(&[7, 11, 1301, 3], "::2, ::-1, 1:, 1:");
+}
+
+#[test]
+fn gathers_that_are_written_in_parts() {
+    let (rows, params) = (60_000, 5000);
+    let index = |i: usize| (i * 7919 % (params + 2)) as i64 - 1;
+    for width in [1, 3, 5] {
+        let indices: Vec<i64> = (0..rows).map(index).collect();
+        check_gather_on_cpu(&[params, width], &indices, &[rows, 1], 0);
+    }
+}
+
+/// Rows that are longer than a part: one is bad, and is counted once.
+#[test]
+fn rows_that_are_cut_between_parts_count_once() {
+    let width = 3 << 20;
+    let plan = Plan::gather_nd(&[2, width], &[3, 1], 0, DType::U8).unwrap();
+    let source = to_bytes(&elements(2 * width), 1);
+    let mut dest = vec![0xa5; plan.result_bytes()];
+    let report = plan.run_with(&source, Indices::I64(&[1, 9, 0]), &mut dest);
+    let report = report.unwrap();
+    assert_eq!((report.bad, report.first.unwrap().row), (1, 1));
+    assert!(dest[..width] == source[width..]);
+    assert!(dest[width..2 * width].iter().all(|&byte| byte == 0));
+    assert!(dest[2 * width..] == source[..width]);
+}
+
+/// Depths that the compiler knows and one that it does not, with batches and without.
+#[test]
+fn every_depth() {
+    let params = [3, 4, 5, 2, 3];
+    for depth in 0..=5 {
+        for batch_dims in [0, 1] {
+            let depth = depth.min(5 - batch_dims);
+            let dims = &params[batch_dims..][..depth];
+            let mut shape = params[..batch_dims].to_vec();
+            shape.extend([130, depth]);
+            let tuples: usize = shape[..shape.len() - 1].iter().product();
+            let indices: Vec<i64> = (0..tuples * depth)
+                .map(|i| (i * 31 + i / 7) as i64 % (dims[i % depth] as i64 + 1) - i64::from(i == 9))
+                .collect();
+            check_gather_on_cpu(&params, &indices, &shape, batch_dims);
+        }
+    }
+}
+
+#[test]
+fn explanations_name_the_loop() {
+    let line = |shape: &[usize], spec: &str, dtype| {
+        let spec: SliceSpec = spec.parse().unwrap();
+        let plan = Plan::strided_slice(shape, &spec, dtype).unwrap();
+        plan.explain_cpu()
+    };
+    for (shape, spec, dtype, expected) in [
+        (&[4, 6][..], "2:2", DType::U8, "nothing to move"),
+        (
+            &[64, 300],
+            ":, 1:",
+            DType::U8,
+            "pieces of 299 bytes by memcpy",
+        ),
+        (
+            &[64, 30],
+            ":, 1:",
+            DType::U8,
+            "pieces of 29 bytes by fixed moves",
+        ),
+        (
+            &[64, 30],
+            ":, ::-1",
+            DType::F32,
+            "4 bytes at step -1 by a loop for this step",
+        ),
+        (
+            &[64, 30, 3],
+            ":, ::-1",
+            DType::U8,
+            "3 bytes at step -1 by a loop for this step",
+        ),
+        (
+            &[64, 90],
+            ":, ::9",
+            DType::F32,
+            "pieces of 4 bytes by fixed moves",
+        ),
+    ] {
+        let line = line(shape, spec, dtype);
+        assert!(line.ends_with(expected), "{line}, not {expected}");
+    }
+    let gather = Plan::gather_nd(&[1000, 100], &[500_000, 1], 0, DType::F32).unwrap();
+    let line = gather.explain_cpu();
+    assert!(line.contains("pieces of 400 bytes by memcpy"), "{line}");
+}
