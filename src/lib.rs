@@ -16,7 +16,6 @@ mod error;
 pub mod gpu;
 mod layout;
 mod ops;
-mod piece;
 mod plan;
 pub mod reference;
 mod report;

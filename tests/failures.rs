@@ -1,7 +1,7 @@
 //! Failures of the device, provoked: each is an error that says what happened, nothing hangs, and
 //! afterwards another device can be opened and the CPU path works.
 
-use crate::harness::gpu::{noop, request_device};
+use crate::harness::gpu::{adapters, noop, request_device};
 use std::{
     panic,
     sync::mpsc::{RecvTimeoutError, channel},
@@ -29,12 +29,6 @@ fn ends<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
 }
 
 /// Every adapter that fits.
-fn adapters() -> Vec<wgpu::Adapter> {
-    let candidates = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
-    let fit = candidates.into_iter().filter(|candidate| candidate.fits());
-    fit.map(|candidate| candidate.adapter).collect()
-}
-
 /// Values go in and come out, on a device that is opened anew and on the CPU.
 #[track_caller]
 fn all_is_well() {

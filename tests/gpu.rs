@@ -2,7 +2,7 @@
 
 use crate::harness::{
     SIZES, elements,
-    gpu::{read_buffer, request_device},
+    gpu::{adapters, read_buffer, request_device},
     gpu_devices, to_bytes,
 };
 use wgslice::{
@@ -325,6 +325,33 @@ fn a_lost_device_is_an_error() {
     let tensor = again.upload(&[1u32, 2, 3], &[3]).unwrap();
     let sliced = tensor.slice(&slice![..; -1]).unwrap();
     assert_eq!(sliced.to_array::<u32>().unwrap().data, [3, 2, 1]);
+}
+
+/// Many bytes go through upload memory, whole and in parts, and come back through readback memory.
+#[test]
+fn long_tensors_go_up_and_down() {
+    let mut gpus: Vec<Gpu> = gpu_devices().cloned().collect();
+    for adapter in adapters() {
+        let limits = wgpu::Limits {
+            max_buffer_size: 1 << 20,
+            max_storage_buffer_binding_size: 1 << 20,
+            ..wgpu::Limits::default()
+        };
+        gpus.extend(request_device(&adapter, wgpu::Features::empty(), limits));
+    }
+    // More than twice what is staged in either direction, and no whole number of words.
+    let values: Vec<u8> = (0..=250).cycle().take(19_000_003).collect();
+    for gpu in gpus {
+        let backend = Backend::from(gpu);
+        let tensor = backend.upload(&values, &[values.len()]).unwrap();
+        assert!(*tensor.bytes().unwrap() == values, "{backend}");
+        let spec = slice![7..; 2];
+        let sliced = backend
+            .upload_slice(&values, &[values.len()], &spec)
+            .unwrap();
+        let expected: Vec<u8> = values[7..].iter().step_by(2).copied().collect();
+        assert!(*sliced.bytes().unwrap() == expected, "{backend}");
+    }
 }
 
 /// Entries that are longer than the shaders' offsets reach are gathered all the same.

@@ -20,7 +20,7 @@ const BOUNCE: usize = 256 << 10;
 pub(super) fn fill(
     plan: &Plan,
     source: &[u8],
-    mut put: impl FnMut(usize, &[u8]),
+    mut put: impl FnMut(usize, &[u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let Rows {
         unit, run, step, ..
@@ -29,7 +29,7 @@ pub(super) fn fill(
     match &plan.map {
         Map::StridedSlice(map) if step == 1 && row_bytes >= LONG_ROW => {
             for (row, base) in map.rows(&plan.rows).enumerate() {
-                put(row * row_bytes, &source[base * unit..][..row_bytes]);
+                put(row * row_bytes, &source[base * unit..][..row_bytes])?;
             }
         }
         _ => {
@@ -38,7 +38,7 @@ pub(super) fn fill(
             for at in (0..bytes).step_by(BOUNCE) {
                 let dest = &mut bounce[..BOUNCE.min(bytes - at)];
                 plan.run_part(source, at, dest)?;
-                put(at, dest);
+                put(at, dest)?;
             }
         }
     }

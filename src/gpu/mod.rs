@@ -11,7 +11,7 @@
 //! | `argument` | which buffers may be passed |
 //! | `groups`, `slots`, `recent` | what is kept so that recording creates nothing on the device |
 //! | `report` | how a gather says later which tuples were out of range |
-//! | `transfer`, `fill`, `readback`, `ring` | how bytes get to the device and back |
+//! | `transfer`, `upload`, `fill`, `readback`, `ring` | how bytes get to the device and back |
 //! | `failure` | what the device reports, as errors |
 
 mod adapter;
@@ -35,6 +35,7 @@ mod ring;
 mod shader_tests;
 mod slots;
 mod transfer;
+mod upload;
 mod window;
 
 pub use adapter::{AdapterOptions, Candidate, Software};

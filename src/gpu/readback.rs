@@ -58,14 +58,28 @@ impl Gpu {
         pieces: impl Iterator<Item = Piece<'a>> + Clone,
     ) -> Result<Readback, Error> {
         let size = pieces.clone().map(|piece| piece.bytes).sum();
-        let staging = self.guarded(DOING, || {
+        let staging = self.staging(size)?;
+        self.read_back_through(staging, pieces)
+    }
+
+    /// Memory that the device copies to and the host reads.
+    pub(super) fn staging(&self, size: u64) -> Result<wgpu::Buffer, Error> {
+        self.guarded(DOING, || {
             self.inner.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("wgslice readback"),
                 size,
                 usage: BufferUsages::MAP_READ | BufferUsages::COPY_DST,
                 mapped_at_creation: false,
             })
-        })?;
+        })
+    }
+
+    /// [`Gpu::read_back`] through memory that is large enough and not mapped.
+    pub(super) fn read_back_through<'a>(
+        &self,
+        staging: wgpu::Buffer,
+        pieces: impl Iterator<Item = Piece<'a>>,
+    ) -> Result<Readback, Error> {
         let mapping = Arc::new(Mapping::default());
         self.submit(DOING, |encoder| {
             let mut at = 0;
@@ -115,6 +129,12 @@ impl Readback {
             .map_err(|error| device_error(gpu, DOING, &error))?;
         bytes.copy_from_slice(&view[..bytes.len()]);
         Ok(())
+    }
+
+    /// The memory, for another use.
+    pub(super) fn into_staging(self) -> wgpu::Buffer {
+        self.staging.unmap();
+        self.staging
     }
 
     /// The bytes' arrival.

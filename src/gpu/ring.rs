@@ -82,6 +82,7 @@ impl Ring {
             .map_err(|error| device_error(&self.gpu, DOING, &error))?;
         fill(&split.host, source, |at, bytes| {
             mapped.slice(at..at + bytes.len()).copy_from_slice(bytes);
+            Ok(())
         })?;
         drop(mapped);
         slot.upload.unmap();

@@ -1,15 +1,13 @@
-//! Tensors' bytes: held on the device in as few buffers as it allows, uploaded and read back.
+//! Tensors' bytes: held on the device in as few buffers as it allows, and read back.
 
 use super::{
     Gpu,
     argument::Argument,
-    device_error,
-    fill::fill,
     readback::{Piece, Readback},
     window::Parts,
 };
-use crate::{Error, Plan};
-use std::collections::VecDeque;
+use crate::Error;
+use std::{collections::VecDeque, ops::Range};
 use wgpu::BufferUsages;
 
 /// What buffers are padded to, so that the widest unit has a place in the smallest.
@@ -19,8 +17,9 @@ pub(super) const PADDING: u64 = 16;
 /// of bindings.
 const PART_ALIGNMENT: u64 = 256;
 
-/// The most that is read back at once: what is staged does not grow with the tensor.
-const STAGING_BYTES: u64 = 64 << 20;
+/// The most that is read back at once, through memory that is used again for the piece after next:
+/// what is staged does not grow with the tensor, and its pages are touched for the first time but once.
+const STAGING_BYTES: u64 = 8 << 20;
 
 /// A tensor's bytes on the device.
 #[derive(Clone, Debug)]
@@ -46,6 +45,23 @@ impl DeviceBytes {
         }
     }
 
+    /// Where bytes from `at` on lie, part by part: the number of the part, the offset in it, and which of
+    /// the bytes.
+    pub(super) fn places(
+        &self,
+        at: usize,
+        bytes: usize,
+    ) -> impl Iterator<Item = (usize, usize, Range<usize>)> + use<> {
+        let part_bytes = usize::try_from(self.parts.bytes).unwrap_or(usize::MAX);
+        let mut done = 0;
+        std::iter::from_fn(move || {
+            let (part, within) = ((at + done) / part_bytes, (at + done) % part_bytes);
+            let begin = done;
+            done += (bytes - done).min(part_bytes - within);
+            (done > begin).then_some((part, within, begin..done))
+        })
+    }
+
     /// Pieces of at most `most` bytes that together are the whole, padded to words.
     fn pieces(&self, most: u64) -> impl Iterator<Item = Piece<'_>> {
         let total = self.bytes as u64;
@@ -66,7 +82,7 @@ impl DeviceBytes {
 }
 
 /// Bytes of the last dimension.
-fn row_bytes(shape: &[usize], element: usize) -> u64 {
+pub(super) fn row_bytes(shape: &[usize], element: usize) -> u64 {
     (shape.last().map_or(1, |&size| size.max(1)) * element) as u64
 }
 
@@ -89,32 +105,15 @@ impl Gpu {
     /// Room on the device for an array.
     pub(crate) fn allocate(&self, shape: &[usize], element: usize) -> Result<DeviceBytes, Error> {
         let bytes = shape.iter().product::<usize>() * element;
-        self.create(bytes, row_bytes(shape, element), None)
+        self.create(bytes, row_bytes(shape, element), false)
     }
 
-    /// Uploads the bytes of an array, by one copy into memory that the device reads.
-    pub(crate) fn upload(
-        &self,
-        shape: &[usize],
-        element: usize,
-        bytes: &[u8],
-    ) -> Result<DeviceBytes, Error> {
-        let copy = Plan::copy(bytes.len());
-        self.create(bytes.len(), row_bytes(shape, element), Some((&copy, bytes)))
-    }
-
-    /// Runs a slice of host memory straight into memory that the device reads.
-    pub(crate) fn upload_slice(&self, plan: &Plan, source: &[u8]) -> Result<DeviceBytes, Error> {
-        let row_bytes = row_bytes(plan.shape(), plan.element);
-        self.create(plan.result_bytes(), row_bytes, Some((plan, source)))
-    }
-
-    /// Creates buffers for `bytes`, holding the slice of `contents` if there is any.
-    fn create(
+    /// Creates buffers for `bytes`.
+    pub(super) fn create(
         &self,
         bytes: usize,
         row_bytes: u64,
-        contents: Option<(&Plan, &[u8])>,
+        mapped_at_creation: bool,
     ) -> Result<DeviceBytes, Error> {
         let most = self.inner.limits.max_buffer_size;
         let padded = (bytes as u64).max(1).next_multiple_of(PADDING);
@@ -134,49 +133,15 @@ impl Gpu {
                     label: Some("wgslice tensor"),
                     size,
                     usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
-                    mapped_at_creation: contents.is_some(),
+                    mapped_at_creation,
                 })
             })?);
             first += size;
-        }
-        if let Some((plan, source)) = contents {
-            self.fill_parts(&buffers, parts, plan, source)?;
         }
         Ok(DeviceBytes {
             buffers,
             parts,
             bytes,
-        })
-    }
-
-    /// Fills buffers that were created mapped, and unmaps them.
-    fn fill_parts(
-        &self,
-        buffers: &[wgpu::Buffer],
-        parts: Parts,
-        plan: &Plan,
-        source: &[u8],
-    ) -> Result<(), Error> {
-        let mut mapped = buffers
-            .iter()
-            .map(|buffer| buffer.get_mapped_range_mut(..))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| device_error(self, "uploading", &error))?;
-        let part_bytes = usize::try_from(parts.bytes).unwrap_or(usize::MAX);
-        fill(plan, source, |mut at, mut bytes| {
-            while !bytes.is_empty() {
-                let (part, within) = (at / part_bytes, at % part_bytes);
-                let (now, rest) = bytes.split_at(bytes.len().min(part_bytes - within));
-                mapped[part]
-                    .slice(within..within + now.len())
-                    .copy_from_slice(now);
-                at += now.len();
-                bytes = rest;
-            }
-        })?;
-        drop(mapped);
-        self.guarded("uploading", || {
-            buffers.iter().for_each(wgpu::Buffer::unmap);
         })
     }
 
@@ -227,11 +192,17 @@ impl Gpu {
         }
         let most = STAGING_BYTES.min(self.inner.limits.max_buffer_size / 4 * 4);
         let mut under_way: VecDeque<(Readback, u64)> = VecDeque::new();
-        let mut pieces = source.pieces(most);
+        let mut pieces = source.pieces(most).peekable();
+        let longest = pieces.peek().map_or(0, |piece| piece.bytes);
+        let mut idle = None;
         loop {
             let next = pieces.next();
             if let Some(piece) = next {
-                let readback = self.read_back([piece].into_iter())?;
+                let staging = match idle.take() {
+                    Some(staging) => staging,
+                    None => self.staging(longest)?,
+                };
+                let readback = self.read_back_through(staging, [piece].into_iter())?;
                 under_way.push_back((readback, piece.bytes));
             }
             if under_way.len() == 2 || next.is_none() {
@@ -242,6 +213,7 @@ impl Gpu {
                 let length = usize::try_from(bytes).unwrap_or(usize::MAX).min(into.len());
                 let (now, rest) = into.split_at_mut(length);
                 readback.copy_to(now)?;
+                idle = Some(readback.into_staging());
                 into = rest;
             }
         }

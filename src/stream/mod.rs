@@ -5,17 +5,14 @@
 //! device while the next one is packed and the last one is handed out. What is held at once is
 //! bounded, whatever the array's size.
 
+mod piece;
 #[cfg(feature = "gpu")]
 mod split;
 
 #[cfg(feature = "gpu")]
 use crate::gpu::Ring;
 use crate::{
-    Backend, DType, Error, Plan, SliceSpec,
-    backend::Device,
-    element::zeroed,
-    piece::{Piece, Pieces},
-    plan::Rows,
+    Backend, DType, Error, Plan, SliceSpec, backend::Device, element::zeroed, plan::Rows,
     shape::check_length,
 };
 #[cfg(feature = "gpu")]
@@ -25,6 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use piece::{Piece, Pieces};
 #[cfg(feature = "gpu")]
 pub(crate) use split::Split;
 

@@ -11,7 +11,8 @@
 //! | host | 99 elements of every third row | `[1000, 99]` |
 //! | device | `[:, ::-2]` of that | `[1000, 50]` |
 
-use crate::{Plan, View, layout::Axis, piece::Piece, plan::Rows};
+use super::piece::Piece;
+use crate::{Plan, View, layout::Axis, plan::Rows};
 
 /// A piece as two slices: from the bytes of its span to a packed array, and from that to the result.
 #[derive(Clone, Debug)]
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
     use crate::{
         DType, SliceSpec,
-        piece::{
+        stream::piece::{
             Pieces,
             tests::{cases, run},
         },

@@ -96,6 +96,13 @@ pub(super) fn gpus() -> Vec<Opened> {
     gpus
 }
 
+/// The adapters that are looked for first.
+pub(crate) fn adapters() -> Vec<wgpu::Adapter> {
+    let candidates = pollster::block_on(AdapterOptions::default().adapters()).expect("options");
+    let fit = candidates.into_iter().filter(|candidate| candidate.fits());
+    fit.map(|candidate| candidate.adapter).collect()
+}
+
 /// A device of the caller's, as programs bring them.
 pub(crate) fn request_device(
     adapter: &wgpu::Adapter,
