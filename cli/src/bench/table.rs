@@ -1,0 +1,161 @@
+//! What people read on the terminal.
+
+use super::{
+    devices::{Described, Kind},
+    measured::{Measured, Quantity},
+    report::Report,
+};
+use crate::print;
+
+/// What stands where there is nothing.
+const NOTHING: &str = "-";
+
+pub(crate) fn print(report: &Report) {
+    for device in &report.devices {
+        let results: Vec<&Measured> = report.of(device).collect();
+        print::line(&device.name);
+        cold(device);
+        if !results.is_empty() {
+            throughput(&results);
+            if device.kind != Kind::Cpu {
+                stages(&results);
+            }
+            tiny(&results);
+        }
+        for failed in &report.failures {
+            if failed.peer == device.peer {
+                print::line(format_args!(
+                    "  {}: error: {}",
+                    failed.workload, failed.error
+                ));
+            }
+        }
+    }
+}
+
+fn cold(device: &Described) {
+    #[cfg(feature = "gpu")]
+    if let Some(cold) = device.cold {
+        print::line(format_args!(
+            "  first result in this process after {}: adapters {}, device {}, result {}",
+            time(cold.total()),
+            time(cold.adapters),
+            time(cold.device),
+            time(cold.first_result),
+        ));
+    }
+    #[cfg(not(feature = "gpu"))]
+    let _ = device;
+}
+
+fn throughput(results: &[&Measured]) {
+    print::line(format_args!(
+        "  {:<23} {:>7} {:>8} {:>15} {:>6} {:>5} {:>8} {:>8} {:>8}",
+        "workload", "MB", "resident", "quartiles", "GB/s", "copy", "fresh", "e2e", "first"
+    ));
+    for measured in results {
+        let Some(times) = measured.seconds.get(&Quantity::Resident) else {
+            continue;
+        };
+        let [q1, q3] = times.quartiles().map(time);
+        let percent = measured.percent_of_copy;
+        let [fresh, e2e, first] =
+            [Quantity::Fresh, Quantity::E2e, Quantity::First].map(|of| median(measured, of));
+        print::line(format_args!(
+            "  {:<23.23} {:>7} {:>8} {:>15} {:>6.2} {:>5} {fresh:>8} {e2e:>8} {first:>8}",
+            format!("{} {}", measured.workload, measured.what),
+            megabytes(measured.bytes),
+            time(times.median()),
+            format!("{q1}-{q3}"),
+            measured.gb_per_second,
+            percent.map_or(NOTHING.into(), |percent| format!("{percent:.0}%")),
+        ));
+    }
+}
+
+fn stages(results: &[&Measured]) {
+    const STAGES: [(&str, Quantity); 6] = [
+        ("upload", Quantity::Upload),
+        ("encode", Quantity::Encode),
+        ("wait", Quantity::Wait),
+        ("device", Quantity::Device),
+        ("readback", Quantity::Readback),
+        ("copy", Quantity::CopyBuffer),
+    ];
+    let names: Vec<String> = STAGES.map(|(name, _)| format!("{name:>9}")).into();
+    print::line(format_args!("  {:<23} {}", "stages", names.join(" ")));
+    for measured in results {
+        let stages = STAGES.map(|(_, of)| format!("{:>9}", median(measured, of)));
+        let name = format!("{} {}", measured.workload, measured.what);
+        print::line(format_args!("  {name:<23.23} {}", stages.join(" ")));
+    }
+}
+
+/// What one of many costs, where the work is tiny.
+fn tiny(results: &[&Measured]) {
+    for measured in results {
+        if measured.seconds.contains_key(&Quantity::Pipelined100) {
+            let of = |quantity| median(measured, quantity);
+            print::line(format_args!(
+                "  {} in one submission: 1 {}, 100 {}, 1000 {} each; the barest dispatch {}, {}, {}",
+                measured.workload,
+                of(Quantity::Resident),
+                of(Quantity::Pipelined100),
+                of(Quantity::Pipelined1000),
+                of(Quantity::Bare),
+                of(Quantity::Bare100),
+                of(Quantity::Bare1000),
+            ));
+        }
+    }
+}
+
+fn median(measured: &Measured, quantity: Quantity) -> String {
+    measured.median(quantity).map_or(NOTHING.into(), time)
+}
+
+/// Seconds, with three digits.
+pub(crate) fn time(seconds: f64) -> String {
+    let (value, unit) = match seconds {
+        s if s >= 1.0 => (s, "s"),
+        s if s >= 1e-3 => (s * 1e3, "ms"),
+        s if s >= 1e-6 => (s * 1e6, "us"),
+        s => (s * 1e9, "ns"),
+    };
+    let digits = match value {
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.digits$}{unit}")
+}
+
+fn megabytes(bytes: usize) -> String {
+    let megabytes = bytes as f64 / 1e6;
+    if megabytes < 0.1 {
+        format!("{megabytes:.3}")
+    } else {
+        format!("{megabytes:.1}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_three_digits_and_a_unit() {
+        let rows = [
+            (1.234, "1.23s"),
+            (0.0999, "99.9ms"),
+            (0.012345, "12.3ms"),
+            (0.000_456_7, "457us"),
+            (0.000_001, "1.00us"),
+            (0.000_000_05, "50.0ns"),
+            (0.0, "0.00ns"),
+        ];
+        for (seconds, text) in rows {
+            assert_eq!(time(seconds), text);
+        }
+    }
+}
