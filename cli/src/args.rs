@@ -248,6 +248,7 @@ pub(crate) struct Verify {
 Examples:
   wgslice bench
   wgslice bench --device cpu --only W1,W7 --reps 20
+  wgslice bench --html results.html --sweep-to 1GiB
   wgslice bench --workloads mine.json --device gpu --jsonl results.jsonl")]
 pub(crate) struct Bench {
     /// Measure what this file describes, in the form of the built-in set
@@ -263,6 +264,30 @@ pub(crate) struct Bench {
     /// Append a line for each workload and mode to this file
     #[arg(long, value_name = "OUT.jsonl")]
     pub(crate) jsonl: Option<PathBuf>,
+    /// Write everything that was measured, as --json prints it
+    #[arg(long, value_name = "OUT.json")]
+    pub(crate) json_out: Option<PathBuf>,
+    /// Write a line for each time that was measured, for spreadsheets
+    #[arg(long, value_name = "OUT.csv")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write one page with plots: GB/s by size and by workload, and where the time goes
+    #[arg(long, value_name = "OUT.html")]
+    pub(crate) html: Option<PathBuf>,
+    /// Also measure results of 64 KiB up to this size, and say from which on each device wins;
+    /// 0 for none [default: 256MiB; 0 with --only or --workloads]
+    #[arg(long, value_name = "SIZE")]
+    sweep_to: Option<ByteSize>,
+}
+
+impl Bench {
+    /// The largest result of the sweep, in bytes.
+    pub(crate) fn sweep_to(&self) -> usize {
+        const MOST: ByteSize = ByteSize::mib(256);
+        let chosen = self.workloads.is_some() || !self.only.is_empty();
+        let unsaid = if chosen { ByteSize(0) } else { MOST };
+        let ByteSize(bytes) = self.sweep_to.unwrap_or(unsaid);
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
 }
 
 /// Integers with commas between them.

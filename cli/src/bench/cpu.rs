@@ -39,16 +39,8 @@ pub(crate) fn measure(loaded: &Loaded<'_>, effort: Effort) -> Result<Sheet, Prob
     Ok(sheet)
 }
 
-/// Into the same output again and again.
-pub(crate) fn resident(loaded: &Loaded<'_>, effort: Effort) -> Result<Times, Problem> {
-    let mut dest = garbage(loaded.work.plan.result_bytes())?;
-    let times = timed(effort, || run(loaded, &mut dest))?;
-    loaded.verify(&dest)?;
-    Ok(times)
-}
-
 /// Into a new output each time.
-pub(crate) fn fresh(loaded: &Loaded<'_>, effort: Effort) -> Result<Times, Problem> {
+fn fresh(loaded: &Loaded<'_>, effort: Effort) -> Result<Times, Problem> {
     let tensors = loaded.upload(&Backend::cpu())?;
     loaded.verify(&tensors.run()?.bytes()?)?;
     Ok(timed(effort, || tensors.run())?)
@@ -65,7 +57,7 @@ fn run(loaded: &Loaded<'_>, dest: &mut [u8]) -> Result<(), Error> {
 }
 
 /// memcpy of as many bytes as the result has, from the input, over and over if it has fewer.
-pub(crate) fn copy(loaded: &Loaded<'_>, dest: &mut [u8], threads: usize, effort: Effort) -> Times {
+fn copy(loaded: &Loaded<'_>, dest: &mut [u8], threads: usize, effort: Effort) -> Times {
     let source = loaded.input.as_ref();
     // Where there is a result, there is an input.
     let part = dest.len().div_ceil(threads).max(1);

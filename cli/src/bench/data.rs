@@ -42,6 +42,8 @@ const VALUES: [Values; 4] = [
 ];
 
 impl Values {
+    pub(crate) const F32: Self = VALUES[2];
+
     pub(crate) fn named(name: &str) -> Option<Self> {
         VALUES.into_iter().find(|values| values.name == name)
     }

@@ -10,7 +10,7 @@ use super::{
     data::Loaded,
     measured::{Failed, Measured, Problem, Sheet},
     memory,
-    times::{Effort, Times},
+    times::Effort,
     workload::Workload,
 };
 use crate::{
@@ -162,24 +162,6 @@ impl Device {
             Self::Cpu => cpu::measure(loaded, effort),
             #[cfg(feature = "gpu")]
             Self::Gpu(adapter) => gpu::measure(adapter, loaded, effort),
-        }
-    }
-
-    /// With the data where the device works.
-    pub(crate) fn resident(&self, loaded: &Loaded<'_>, effort: Effort) -> Result<Times, Problem> {
-        match self {
-            Self::Cpu => cpu::resident(loaded, effort),
-            #[cfg(feature = "gpu")]
-            Self::Gpu(adapter) => gpu::resident(adapter, loaded, effort),
-        }
-    }
-
-    /// From the host's memory to new memory of the host.
-    pub(crate) fn on_host(&self, loaded: &Loaded<'_>, effort: Effort) -> Result<Times, Problem> {
-        match self {
-            Self::Cpu => cpu::fresh(loaded, effort),
-            #[cfg(feature = "gpu")]
-            Self::Gpu(adapter) => gpu::e2e(adapter, loaded, effort),
         }
     }
 }

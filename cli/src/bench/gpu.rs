@@ -58,29 +58,6 @@ pub(crate) fn measure(
     Ok(sheet)
 }
 
-/// On data that is on the device, into the same output again and again.
-pub(crate) fn resident(
-    adapter: &Adapter,
-    loaded: &Loaded<'_>,
-    effort: Effort,
-) -> Result<Times, Problem> {
-    let bench = Bench::new(adapter, loaded);
-    let (tensors, dest) = (loaded.upload(&bench.backend)?, bench.dest()?);
-    let work = Recording::new(&bench.gpu, &loaded.work.plan, &tensors, &dest)?;
-    let times = timed(effort, || bench.submit(|encoder| work.record(encoder)))?;
-    loaded.verify(&dest.bytes()?)?;
-    Ok(times)
-}
-
-/// From the host to the host.
-pub(crate) fn e2e(
-    adapter: &Adapter,
-    loaded: &Loaded<'_>,
-    effort: Effort,
-) -> Result<Times, Problem> {
-    Bench::new(adapter, loaded).e2e(effort)
-}
-
 /// A workload on a device.
 struct Bench<'a> {
     adapter: &'a Adapter,

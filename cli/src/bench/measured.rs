@@ -138,7 +138,7 @@ pub(crate) struct Measured {
 }
 
 /// A workload that was not, or was wrong.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Failed {
     pub(crate) workload: String,
     pub(crate) device: String,
@@ -174,9 +174,7 @@ impl Measured {
         let median = |quantity| seconds.get(&quantity).map(Times::median);
         let resident = median(Quantity::Resident).unwrap_or(f64::NAN);
         let by_device = median(Quantity::Device).zip(median(Quantity::CopyDevice));
-        let copies = [Quantity::CopyOne, Quantity::CopyAll, Quantity::CopyBuffer];
-        let copy = copies.into_iter().filter_map(median).reduce(f64::min);
-        let by_host = copy.map(|copy| (resident, copy));
+        let by_host = copy(&seconds).map(|copy| (resident, copy));
         let percent = |(own, copy): (f64, f64)| 100.0 * copy / own;
         Self {
             workload: work.id.clone(),
@@ -199,7 +197,21 @@ impl Measured {
         }
     }
 
+    /// Seconds in which the device copies as many bytes.
+    pub(crate) fn copy(&self) -> Option<f64> {
+        copy(&self.seconds)
+    }
+
     pub(crate) fn median(&self, quantity: Quantity) -> Option<f64> {
         self.seconds.get(&quantity).map(Times::median)
     }
+}
+
+/// The fastest copy of as many bytes.
+fn copy(seconds: &Sheet) -> Option<f64> {
+    let copies = [Quantity::CopyOne, Quantity::CopyAll, Quantity::CopyBuffer];
+    let medians = copies
+        .iter()
+        .filter_map(|copy| seconds.get(copy).map(Times::median));
+    medians.reduce(f64::min)
 }

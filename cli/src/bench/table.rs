@@ -2,8 +2,9 @@
 
 use super::{
     devices::{Described, Kind},
-    measured::{Measured, Quantity},
+    measured::{Failed, Measured, Quantity},
     report::Report,
+    sweep::{SHAPES, size},
 };
 use crate::print;
 
@@ -30,6 +31,41 @@ pub(crate) fn print(report: &Report) {
                 ));
             }
         }
+    }
+    sweep(report);
+}
+
+fn sweep(report: &Report) {
+    if report.sweep.is_empty() {
+        return;
+    }
+    print::line("By size of the result, in GB/s");
+    for device in &report.devices {
+        for shape in SHAPES {
+            let points = report.sweep.iter();
+            let points = points.filter(|at| at.peer == device.peer && at.workload == shape);
+            let points: Vec<String> = points
+                .map(|at| format!("{} {:.2}", size(at.bytes / 2), at.gb_per_second))
+                .collect();
+            if !points.is_empty() {
+                print::line(format_args!("  {shape} on {}", device.name));
+                print::line(format_args!("    {}", points.join(", ")));
+            }
+        }
+    }
+    for stopped in &report.stopped {
+        let Failed {
+            workload,
+            device,
+            error,
+            ..
+        } = stopped;
+        print::line(format_args!(
+            "  {workload} on {device} ended there: {error}"
+        ));
+    }
+    for crossover in &report.crossovers {
+        print::line(format_args!("  {crossover}"));
     }
 }
 

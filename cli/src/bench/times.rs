@@ -17,10 +17,8 @@ pub(crate) struct Effort {
 impl Effort {
     /// Exactly this often.
     pub(crate) fn times(reps: usize) -> Self {
-        Self {
-            reps,
-            patience: Duration::MAX,
-        }
+        let patience = Duration::MAX;
+        Self { reps, patience }
     }
 
     /// At most so often.
