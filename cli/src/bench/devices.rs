@@ -80,10 +80,13 @@ pub(crate) fn open(global: &Global) -> Result<Vec<(Device, Described)>, Failure>
         DeviceChoice::Cpu | DeviceChoice::All => true,
     };
     let devices = cpu.then_some(Device::Cpu).into_iter().chain(gpus);
-    let mut count = 0;
+    let mut gpus = 0;
     let described = devices.map(|device| {
-        let described = device.describe(count);
-        count += usize::from(described.kind != Kind::Cpu);
+        let mut described = device.describe();
+        gpus += usize::from(described.kind != Kind::Cpu);
+        if gpus > 1 {
+            described.peer += &format!("-{gpus}");
+        }
         (device, described)
     });
     Ok(described.collect())
@@ -103,8 +106,7 @@ fn gpus(_: &Global, _: DeviceChoice) -> Result<Vec<Device>, Failure> {
 }
 
 impl Device {
-    /// `before` GPUs come before it.
-    fn describe(&self, before: usize) -> Described {
+    fn describe(&self) -> Described {
         match self {
             Self::Cpu => Described {
                 name: format!("CPU ({} threads)", cpu::threads()),
@@ -117,10 +119,7 @@ impl Device {
             #[cfg(feature = "gpu")]
             Self::Gpu(adapter) => Described {
                 name: adapter.name.clone(),
-                peer: match before {
-                    0 => "wgslice-gpu".into(),
-                    _ => format!("wgslice-gpu-{}", before + 1),
-                },
+                peer: "wgslice-gpu".into(),
                 kind: if adapter.software {
                     Kind::Software
                 } else {

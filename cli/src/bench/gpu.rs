@@ -55,6 +55,8 @@ pub(crate) fn measure(
     if loaded.work.e2e {
         sheet.insert(Quantity::E2e, bench.e2e(effort)?);
     }
+    // wgpu frees what was dropped when it is asked next: not during the next workload.
+    adapter.wait()?;
     Ok(sheet)
 }
 

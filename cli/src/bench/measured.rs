@@ -197,6 +197,11 @@ impl Measured {
         }
     }
 
+    /// The workload's name and what it is.
+    pub(crate) fn label(&self) -> String {
+        format!("{} {}", self.workload, self.what)
+    }
+
     /// Seconds in which the device copies as many bytes.
     pub(crate) fn copy(&self) -> Option<f64> {
         copy(&self.seconds)

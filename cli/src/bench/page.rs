@@ -115,13 +115,19 @@ fn head(report: &Report) -> String {
 
 fn crossovers(report: &Report) -> String {
     let line = |text: String| format!("<p>{}</p>\n", escaped(&text));
-    let mut lines: String = report
-        .crossovers
-        .iter()
-        .map(|at| line(at.to_string()))
-        .collect();
+    let mut lines = String::new();
+    for device in &report.devices {
+        let own = report.crossovers.iter();
+        let own = own.filter(|at| at.device == device.name);
+        let items = own.map(|at| format!("<li>{}</li>\n", escaped(at.to_string())));
+        let items: String = items.collect();
+        if !items.is_empty() {
+            lines += &line(format!("{} wins over the CPU", device.name));
+            lines += &format!("<ul>\n{items}</ul>\n");
+        }
+    }
     if lines.is_empty() {
-        lines = line("One device was measured: there is nothing to compare.".into());
+        lines = line("There are no two devices to compare.".into());
     }
     for stopped in &report.stopped {
         let (shape, device) = (&stopped.workload, &stopped.device);
@@ -173,7 +179,7 @@ fn table(results: &[&Measured]) -> String {
     let mut rows = row("th", &head);
     for measured in results {
         let mut cells = vec![
-            format!("{} {}", measured.workload, measured.what),
+            measured.label(),
             format!("{:.3}", measured.bytes as f64 / 1e6),
             format!("{:.2}", measured.gb_per_second),
             measured

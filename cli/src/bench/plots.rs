@@ -36,7 +36,7 @@ pub(super) const STAGES: [(Quantity, RGBColor); 4] = [
     (Quantity::Readback, RGBColor(230, 159, 0)),
 ];
 
-const WIDTH: u32 = 860;
+const WIDTH: u32 = 960;
 const FONT: &str = "sans-serif";
 const GRID: RGBColor = RGBColor(225, 225, 225);
 
@@ -100,8 +100,11 @@ pub(super) fn by_size(report: &Report, shape: &str) -> Picture {
             });
             chart.draw_series(DashedLineSeries::new(roof, 3, 5, colour.stroke_width(2)))?;
             chart.draw_series(LineSeries::new(on_host, colour.stroke_width(1)).point_size(3))?;
-            let resident = LineSeries::new(resident, colour.stroke_width(3)).point_size(4);
-            chart.draw_series(resident)?;
+            let dots = resident
+                .iter()
+                .map(|&at| Circle::new(at, 4, colour.filled()));
+            chart.draw_series(dots)?;
+            chart.draw_series(LineSeries::new(resident.clone(), colour.stroke_width(3)))?;
         }
         area.present()?;
     }
@@ -159,7 +162,7 @@ pub(super) fn throughput(report: &Report) -> Picture {
             let middle = top + bars / 2;
             text(&area, name, (LEFT - 10, middle), HPos::Right, VPos::Center)?;
             for (place, device) in report.devices.iter().enumerate() {
-                let own = report.of(device).find(|at| label(at) == *name);
+                let own = report.of(device).find(|at| at.label() == *name);
                 let Some(measured) = own else { continue };
                 let y = top + stacked(bar, place);
                 let corners = [(LEFT, y + 1), (at(measured.gb_per_second), y + bar - 1)];
@@ -192,7 +195,7 @@ pub(super) fn stages(report: &Report, device: &Described) -> Picture {
             let all: f64 = seconds.iter().sum();
             text(
                 &area,
-                &label(measured),
+                &measured.label(),
                 (LEFT - 10, middle),
                 HPos::Right,
                 VPos::Center,
@@ -221,7 +224,7 @@ pub(super) fn stages(report: &Report, device: &Described) -> Picture {
 
 /// Where bars begin and end.
 const LEFT: i32 = 190;
-const RIGHT: i32 = 770;
+const RIGHT: i32 = 870;
 const TOP: i32 = 10;
 
 /// How tall this many are on top of each other.
@@ -232,13 +235,9 @@ fn stacked(height: i32, count: usize) -> i32 {
 
 /// The workloads, each once.
 fn rows(results: &[Measured]) -> Vec<String> {
-    let mut rows: Vec<String> = results.iter().map(label).collect();
+    let mut rows: Vec<String> = results.iter().map(Measured::label).collect();
     rows.dedup();
     rows
-}
-
-fn label(measured: &Measured) -> String {
-    format!("{} {}", measured.workload, measured.what)
 }
 
 /// Round values up to `most`, about five.

@@ -57,7 +57,7 @@ pub(crate) fn workload(shape: &str, size: usize) -> Result<Workload, Error> {
 #[derive(Debug, Serialize)]
 pub(crate) struct Crossover {
     shape: &'static str,
-    device: String,
+    pub(crate) device: String,
     data: Place,
     /// The smallest result, in bytes, from which on the device won at every size. None where it did
     /// not win at the largest.
@@ -127,33 +127,30 @@ fn wins_from(sizes: &[(usize, bool)]) -> Option<usize> {
     won.last().map(|&(size, _)| size)
 }
 
-/// One line.
+/// One line, of a device that is known.
 impl fmt::Display for Crossover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            shape,
-            device,
-            data,
-            from,
-            measured,
-        } = self;
-        let place = match data {
+        let Self { shape, from, .. } = self;
+        let place = match self.data {
             Place::Host => "host",
             Place::Device => "device",
         };
-        let [least, most] = measured.map(size);
-        write!(f, "{shape}, data on the {place}: {device} ")?;
-        match from {
-            Some(from) if *from == measured[0] => write!(f, "wins from {least} on, or below"),
-            Some(from) => write!(f, "wins from {} on", size(*from)),
-            None => write!(f, "does not win up to {most}"),
+        let [least, most] = self.measured;
+        write!(f, "{shape}, data on the {place}: ")?;
+        match *from {
+            Some(from) if from == least => {
+                write!(f, "at every size from {} to {}", size(least), size(most))
+            }
+            Some(from) => write!(f, "from {} on", size(from)),
+            None => write!(f, "at no size up to {}", size(most)),
         }
     }
 }
 
 /// A size of a result.
 pub(crate) fn size(bytes: usize) -> String {
-    ByteSize(bytes as u64).display().iec().to_string()
+    let text = ByteSize(bytes as u64).display().iec().to_string();
+    text.replace(".0 ", " ")
 }
 
 #[cfg(test)]
@@ -170,6 +167,12 @@ mod tests {
                 assert_eq!(workload.plan.result_bytes(), size, "{shape}");
             }
         }
+    }
+
+    #[test]
+    fn sizes_are_short() {
+        assert_eq!(size(64 << 10), "64 KiB");
+        assert_eq!(size(3 << 19), "1.5 MiB");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::{
     devices::{Described, Kind},
     measured::{Failed, Measured, Quantity},
     report::Report,
-    sweep::{SHAPES, size},
+    sweep::{Crossover, SHAPES, size},
 };
 use crate::print;
 
@@ -64,8 +64,15 @@ fn sweep(report: &Report) {
             "  {workload} on {device} ended there: {error}"
         ));
     }
-    for crossover in &report.crossovers {
-        print::line(format_args!("  {crossover}"));
+    for device in &report.devices {
+        let own = report.crossovers.iter();
+        let own: Vec<&Crossover> = own.filter(|at| at.device == device.name).collect();
+        if !own.is_empty() {
+            print::line(format_args!("Where {} wins over the CPU", device.name));
+        }
+        for crossover in own {
+            print::line(format_args!("  {crossover}"));
+        }
     }
 }
 
@@ -99,7 +106,7 @@ fn throughput(results: &[&Measured]) {
             [Quantity::Fresh, Quantity::E2e, Quantity::First].map(|of| median(measured, of));
         print::line(format_args!(
             "  {:<23.23} {:>7} {:>8} {:>15} {:>6.2} {:>5} {fresh:>8} {e2e:>8} {first:>8}",
-            format!("{} {}", measured.workload, measured.what),
+            measured.label(),
             megabytes(measured.bytes),
             time(times.median()),
             format!("{q1}-{q3}"),
@@ -118,31 +125,40 @@ fn stages(results: &[&Measured]) {
         ("readback", Quantity::Readback),
         ("copy", Quantity::CopyBuffer),
     ];
-    let names: Vec<String> = STAGES.map(|(name, _)| format!("{name:>9}")).into();
-    print::line(format_args!("  {:<23} {}", "stages", names.join(" ")));
-    for measured in results {
-        let stages = STAGES.map(|(_, of)| format!("{:>9}", median(measured, of)));
-        let name = format!("{} {}", measured.workload, measured.what);
-        print::line(format_args!("  {name:<23.23} {}", stages.join(" ")));
-    }
+    columns("stages", &STAGES, results.iter());
 }
 
-/// What one of many costs, where the work is tiny.
+/// What one of many costs, where the work is tiny, and the least that a dispatch costs.
 fn tiny(results: &[&Measured]) {
+    const MANY: [(&str, Quantity); 6] = [
+        ("1", Quantity::Resident),
+        ("100", Quantity::Pipelined100),
+        ("1000", Quantity::Pipelined1000),
+        ("barest 1", Quantity::Bare),
+        ("100", Quantity::Bare100),
+        ("1000", Quantity::Bare1000),
+    ];
+    let many = |at: &&&Measured| at.seconds.contains_key(&Quantity::Pipelined100);
+    columns("each of", &MANY, results.iter().filter(many));
+}
+
+/// Medians, under their names.
+fn columns<'a>(
+    title: &str,
+    columns: &[(&str, Quantity)],
+    results: impl Iterator<Item = &'a &'a Measured>,
+) {
+    let mut results = results.peekable();
+    if results.peek().is_some() {
+        let names = columns.iter().map(|(name, _)| format!(" {name:>9}"));
+        print::line(format_args!("  {title:<23}{}", names.collect::<String>()));
+    }
     for measured in results {
-        if measured.seconds.contains_key(&Quantity::Pipelined100) {
-            let of = |quantity| median(measured, quantity);
-            print::line(format_args!(
-                "  {} in one submission: 1 {}, 100 {}, 1000 {} each; the barest dispatch {}, {}, {}",
-                measured.workload,
-                of(Quantity::Resident),
-                of(Quantity::Pipelined100),
-                of(Quantity::Pipelined1000),
-                of(Quantity::Bare),
-                of(Quantity::Bare100),
-                of(Quantity::Bare1000),
-            ));
-        }
+        let medians = columns
+            .iter()
+            .map(|(_, of)| format!(" {:>9}", median(measured, *of)));
+        let (name, medians) = (measured.label(), medians.collect::<String>());
+        print::line(format_args!("  {name:<23.23}{medians}"));
     }
 }
 
