@@ -50,15 +50,19 @@ fn rate(bytes: usize, seconds: f64) -> f64 {
     bytes as f64 / seconds / 1e9
 }
 
-/// The lines of a device in [`by_size`]: of each measurement the rate, if it has one.
-const LINES: [fn(&Measured) -> Option<f64>; 3] = [
-    |at| Some(rate(at.bytes, at.median(Quantity::Resident)?)),
-    |at| {
-        let seconds = at.median(Quantity::E2e).or(at.median(Quantity::Fresh));
-        Some(rate(at.bytes, seconds?))
-    },
-    |at| Some(rate(at.bytes, at.copy()?)),
-];
+/// From host memory to new host memory.
+fn on_host(at: &Measured) -> Option<f64> {
+    let seconds = at.median(Quantity::E2e).or(at.median(Quantity::Fresh));
+    Some(rate(at.bytes, seconds?))
+}
+
+/// The rate at which the device copies as many bytes.
+fn roof(at: &Measured) -> Option<f64> {
+    Some(rate(at.bytes, at.copy()?))
+}
+
+/// The lines of a device in [`by_size`].
+const LINES: [fn(&Measured) -> Option<f64>; 3] = [|at| Some(at.gb_per_second), on_host, roof];
 
 /// GB/s by size of the result. Thick: resident. Thin: from host memory to new host memory. Dashed:
 /// the rate at which the device copies, the roof.
@@ -104,7 +108,7 @@ pub(super) fn by_size(report: &Report, shape: &str) -> Picture {
                 .iter()
                 .map(|&at| Circle::new(at, 4, colour.filled()));
             chart.draw_series(dots)?;
-            chart.draw_series(LineSeries::new(resident.clone(), colour.stroke_width(3)))?;
+            chart.draw_series(LineSeries::new(resident, colour.stroke_width(3)))?;
         }
         area.present()?;
     }
@@ -126,8 +130,7 @@ pub(super) fn throughput(report: &Report) -> Picture {
     let rates = report
         .results
         .iter()
-        .flat_map(|at| [Some(at.gb_per_second), LINES[2](at)]);
-    // Work that is so tiny that it stays in the cache would dwarf the rest.
+        .flat_map(|at| [Some(at.gb_per_second), roof(at)]);
     let most = rates.flatten().fold(0.0, f64::max);
     let bar = 13;
     let bars = stacked(bar, report.devices.len());
@@ -139,35 +142,23 @@ pub(super) fn throughput(report: &Report) -> Picture {
             SVGBackend::with_string(&mut svg, (WIDTH, tall.unsigned_abs())).into_drawing_area();
         let at = |rate: f64| LEFT + pixels(f64::from(RIGHT - LEFT) * rate / most);
         let bottom = TOP + stacked(height, rows.len());
-        for tick in ticks(most) {
+        for (tick, name) in ticks(most) {
             let x = at(tick);
             area.draw(&PathElement::new([(x, TOP - 4), (x, bottom)], GRID))?;
-            text(
-                &area,
-                &format!("{tick}"),
-                (x, bottom + 6),
-                HPos::Center,
-                VPos::Top,
-            )?;
+            text(&area, &name, (x, bottom + 6), BELOW)?;
         }
-        text(
-            &area,
-            "GB/s",
-            (RIGHT + 10, bottom + 6),
-            HPos::Left,
-            VPos::Top,
-        )?;
+        text(&area, "GB/s", (RIGHT + 40, bottom + 6), BELOW)?;
         for (row, name) in (0..).zip(&rows) {
             let top = TOP + row * height;
             let middle = top + bars / 2;
-            text(&area, name, (LEFT - 10, middle), HPos::Right, VPos::Center)?;
+            text(&area, name, (LEFT - 10, middle), TO_THE_LEFT)?;
             for (place, device) in report.devices.iter().enumerate() {
                 let own = report.of(device).find(|at| at.label() == *name);
                 let Some(measured) = own else { continue };
                 let y = top + stacked(bar, place);
                 let corners = [(LEFT, y + 1), (at(measured.gb_per_second), y + bar - 1)];
                 area.draw(&Rectangle::new(corners, colour(place).filled()))?;
-                if let Some(roof) = LINES[2](measured) {
+                if let Some(roof) = roof(measured) {
                     let ends = [(at(roof), y), (at(roof), y + bar)];
                     area.draw(&PathElement::new(ends, BLACK.stroke_width(2)))?;
                 }
@@ -193,20 +184,8 @@ pub(super) fn stages(report: &Report, device: &Described) -> Picture {
             let middle = top + height / 2 - 2;
             let seconds = STAGES.map(|(stage, _)| measured.median(stage).unwrap_or(0.0));
             let all: f64 = seconds.iter().sum();
-            text(
-                &area,
-                &measured.label(),
-                (LEFT - 10, middle),
-                HPos::Right,
-                VPos::Center,
-            )?;
-            text(
-                &area,
-                &time(all),
-                (RIGHT + 10, middle),
-                HPos::Left,
-                VPos::Center,
-            )?;
+            text(&area, &measured.label(), (LEFT - 10, middle), TO_THE_LEFT)?;
+            text(&area, &time(all), (RIGHT + 10, middle), TO_THE_RIGHT)?;
             let mut from = LEFT;
             let mut sum = 0.0;
             for ((_, colour), seconds) in STAGES.iter().zip(seconds) {
@@ -240,30 +219,48 @@ fn rows(results: &[Measured]) -> Vec<String> {
     rows
 }
 
-/// Round values up to `most`, some five to nine.
-fn ticks(most: f64) -> Vec<f64> {
+/// Round values up to `most`, some five to nine, and how they are written.
+fn ticks(most: f64) -> Vec<(f64, String)> {
     let rough = most / 9.0;
     let decade = 10f64.powf(rough.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
-    let step = steps
-        .into_iter()
-        .find(|&step| step >= rough)
-        .unwrap_or(rough);
-    let count = (0u32..).map(f64::from);
-    count
-        .map(|i| i * step)
+    let Some(step) = steps.into_iter().find(|&step| step >= rough && step > 0.0) else {
+        // Nothing but empty results.
+        return vec![(0.0, "0".into())];
+    };
+    let digits = if step < 1.0 {
+        whole(-step.log10().floor())
+    } else {
+        0
+    };
+    let ticks = (0u32..).map(|i| f64::from(i) * step);
+    ticks
         .take_while(|&tick| tick <= most)
+        .map(|tick| (tick, format!("{tick:.digits$}")))
         .collect()
 }
+
+/// Where a text stands, seen from its place.
+const BELOW: Pos = Pos {
+    h_pos: HPos::Center,
+    v_pos: VPos::Top,
+};
+const TO_THE_LEFT: Pos = Pos {
+    h_pos: HPos::Right,
+    v_pos: VPos::Center,
+};
+const TO_THE_RIGHT: Pos = Pos {
+    h_pos: HPos::Left,
+    v_pos: VPos::Center,
+};
 
 fn text(
     area: &Area<'_>,
     text: &str,
     at: (i32, i32),
-    across: HPos,
-    down: VPos,
+    stands: Pos,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let style = TextStyle::from((FONT, 15)).pos(Pos::new(across, down));
+    let style = TextStyle::from((FONT, 15)).pos(stands);
     area.draw(&Text::new(text, at, style))?;
     Ok(())
 }
@@ -291,9 +288,13 @@ mod tests {
 
     #[test]
     fn ticks_are_round() {
-        assert_eq!(ticks(24.0), [0.0, 5.0, 10.0, 15.0, 20.0]);
-        assert_eq!(ticks(4300.0).last(), Some(&4000.0));
-        assert_eq!(ticks(4300.0).len(), 9);
-        assert_eq!(ticks(0.75), [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]);
+        let names = |most| {
+            let names: Vec<String> = ticks(most).into_iter().map(|(_, name)| name).collect();
+            names.join(" ")
+        };
+        assert_eq!(names(24.0), "0 5 10 15 20");
+        assert_eq!(names(4300.0), "0 500 1000 1500 2000 2500 3000 3500 4000");
+        assert_eq!(names(0.75), "0.0 0.1 0.2 0.3 0.4 0.5 0.6 0.7");
+        assert_eq!(names(0.0), "0");
     }
 }

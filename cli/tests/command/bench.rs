@@ -226,6 +226,34 @@ fn files_hold_what_was_measured() {
     }
 }
 
+#[test]
+fn an_empty_result_is_right_too() {
+    let empty = json!({"workloads": [{
+        "id": "E", "op": "slice", "dtype": "f32", "shape": [4, 3], "checksum": 0, "e2e": true,
+        "slices": [[3, 1, 1], [null, null, 1]]
+    }]});
+    for device in devices() {
+        let folder = Folder::new();
+        let html = folder.path("out.html");
+        let ran = bench(
+            &folder,
+            &empty,
+            &["--device", device, "--html", &html, "--json"],
+        )
+        .ok();
+        let measured = &ran.json()["results"][0];
+        assert_eq!(
+            (&measured["bytes"], &measured["checksum"]),
+            (&json!(0), &json!(0.0))
+        );
+        assert!(
+            fs::read_to_string(&html)
+                .expect("the file")
+                .contains("<svg")
+        );
+    }
+}
+
 #[cfg(feature = "gpu")]
 #[test]
 fn both_devices_are_compared_by_size() {
