@@ -29,7 +29,7 @@ PEERS = {
     "numpy": ["numpy==2.4.6"],
     "jax": ["jax==0.10.2"],
     "tensorflow": ["tensorflow-cpu==2.21.0"],
-    "torch": ["torch==2.15.0"],
+    "torch": ["torch==2.15.0", "numpy==2.4.6"],
 }
 
 WAYS = {"resident": "reused output", "fresh": "new output"}
@@ -75,7 +75,7 @@ def python_of(peer, given):
     wanted = "\n".join(PEERS[peer])
     if not done.exists() or done.read_text() != wanted:
         print(f"installing {peer} in {folder}", file=sys.stderr)
-        venv.create(folder, with_pip=True, clear=True)
+        venv.create(folder, with_pip=True)
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         subprocess.run([*pip, *PEERS[peer]], check=True)
         done.write_text(wanted)
@@ -96,17 +96,20 @@ def commands(args, jsonl):
 
 
 def measure(args, jsonl):
+    """Returns what went wrong with whole programs, one line each."""
     jsonl.unlink(missing_ok=True)
     runs = list(commands(args, jsonl))
+    problems = []
     for number in range(1, args.rounds + 1):
         for name, command in runs:
             print(f"round {number} of {args.rounds}: {name}", file=sys.stderr)
             ran = subprocess.run(command, capture_output=True, text=True)
             if ran.returncode:
-                print(ran.stdout[-2000:] + ran.stderr[-2000:], file=sys.stderr)
-                print(f"{name} ended with {ran.returncode}", file=sys.stderr)
-                if name.startswith("wgslice"):
-                    sys.exit(1)
+                said = (ran.stderr + ran.stdout).strip()
+                problem = f"{name} ended with exit code {ran.returncode} in round {number}"
+                problems.append(problem)
+                print(f"{said[-2000:]}\n{problem}", file=sys.stderr)
+    return problems
 
 
 class Results:
@@ -175,7 +178,7 @@ def processor():
         return platform.processor() or "unknown processor"
 
 
-def page(args, results):
+def page(args, results, problems):
     yield f"{datetime.date.today()}, {processor()}, {os.cpu_count()} threads, {platform.platform()}"
     yield ""
     yield (
@@ -189,17 +192,20 @@ def page(args, results):
     yield "; ".join(f"{peer}: {version}" for peer, version in results.versions.items())
     for (peer, workload, mode), error in results.errors.items():
         yield f"- {peer} {workload} {mode}: {error}"
+    for problem in problems:
+        yield f"- {problem}"
 
 
 def main():
     args = arguments()
     FOLDER.mkdir(parents=True, exist_ok=True)
     jsonl = FOLDER / "results.jsonl"
-    measure(args, jsonl)
-    text = "\n".join(page(args, Results(jsonl))) + "\n"
+    problems = measure(args, jsonl)
+    text = "\n".join(page(args, Results(jsonl), problems)) + "\n"
     Path(args.out).write_text(text)
     print(text, end="")
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
