@@ -41,13 +41,13 @@ pub(crate) fn open(global: &Global) -> Result<Backend, Failure> {
         DeviceChoice::Auto => Ok(auto(global).with_fallback()),
         DeviceChoice::Gpu => gpu(global),
         DeviceChoice::All => Err(Failure::usage(
-            "--device all is for verify: use auto, gpu or cpu",
+            "--device all is for verify and bench: use auto, gpu or cpu",
         )),
     }
 }
 
 #[cfg(feature = "gpu")]
-pub(crate) use with_gpu::{adapters, all, auto, gpu, options};
+pub(crate) use with_gpu::{adapters, all, auto, candidates, gpu, options};
 
 #[cfg(feature = "gpu")]
 mod with_gpu {
@@ -85,15 +85,20 @@ mod with_gpu {
         pollster::block_on(options.adapters()).map_err(Failure::device)
     }
 
-    /// Every adapter that fits and that the driver opens; of the others a note says why not.
-    pub(crate) fn all(global: &Global) -> Result<Vec<Backend>, Failure> {
+    /// The adapters of this machine through every graphics API, best first.
+    pub(crate) fn candidates(global: &Global) -> Result<Vec<Candidate>, Failure> {
         // OpenGL too, which is otherwise only looked for where there is nothing else.
         let mut options = options(global);
         options.backends = options
             .backends
             .or_else(Backends::from_env)
             .or(Some(Backends::all()));
-        let candidates = adapters(&options)?;
+        adapters(&options)
+    }
+
+    /// Every adapter that fits and that the driver opens; of the others a note says why not.
+    pub(crate) fn all(global: &Global) -> Result<Vec<Backend>, Failure> {
+        let candidates = candidates(global)?;
         let mut backends = Vec::new();
         let mut refused = None;
         for candidate in candidates.iter().filter(|candidate| candidate.fits()) {

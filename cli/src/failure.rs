@@ -4,8 +4,8 @@ use crate::files::FileError;
 use std::{fmt::Display, process::ExitCode};
 use wgslice::Error;
 
-/// The exit code of a verification that found a difference.
-pub(crate) const VERIFICATION_FAILED: u8 = 1;
+/// The exit code of a verification that found a difference, and of a benchmark that did.
+pub(crate) const WRONG_RESULT: u8 = 1;
 
 /// Why the command did not do what was asked.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@
 //! | `args` | what the command line looks like |
 //! | `device` | which backend the options mean |
 //! | `files` | how arrays are read and written |
-//! | `slice`, `gather_nd`, `info`, `verify` | one subcommand each |
+//! | `slice`, `gather_nd`, `info`, `verify`, `bench` | one subcommand each |
 //! | `report` | what a run prints |
 //! | `times` | the stages of a run, timed |
 //! | `progress` | what is shown while something takes long |
@@ -13,6 +13,7 @@
 //! | `print` | how lines get out |
 
 mod args;
+mod bench;
 mod device;
 mod failure;
 mod files;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::GatherNd(args) => gather_nd::run(&global, args),
         Command::Info => info::run(&global),
         Command::Verify(args) => verify::run(&global, args),
+        Command::Bench(args) => bench::run(&global, args),
     };
     outcome.unwrap_or_else(|failure: Failure| {
         print::line_to_stderr(format_args!("error: {failure}"));

@@ -89,6 +89,34 @@ pub(crate) fn write(
     writer.finish()
 }
 
+/// A text that appears whole, or not at all: see [`output`].
+#[derive(Debug)]
+pub(crate) struct Document {
+    path: PathBuf,
+    output: Output,
+}
+
+impl Document {
+    /// Refuses a folder that cannot be written to.
+    pub(crate) fn create(path: &Path) -> Result<Self, FileError> {
+        let output = Output::create(path).map_err(|problem| FileError::writing(path, problem))?;
+        Ok(Self {
+            path: path.to_owned(),
+            output,
+        })
+    }
+
+    /// Writes all of it.
+    pub(crate) fn finish(self, text: &str) -> Result<(), FileError> {
+        let Self { path, mut output } = self;
+        let written = output.file().write_all(text.as_bytes());
+        let finished = written
+            .map_err(Problem::from)
+            .and_then(|()| output.finish());
+        finished.map_err(|problem| FileError::writing(&path, problem))
+    }
+}
+
 /// An array that is written bit by bit, as `.npy` or `.png`, by the extension of its path.
 ///
 /// The file appears whole, or not at all: see [`output`].

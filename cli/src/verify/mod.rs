@@ -21,7 +21,7 @@ mod summary;
 use crate::{
     args::{DeviceChoice, Global, Verify},
     device,
-    failure::{Failure, VERIFICATION_FAILED},
+    failure::{Failure, WRONG_RESULT},
     print, progress,
 };
 use case::Case;
@@ -65,7 +65,7 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
     summary.print(global.json)?;
     Ok(match summary.all_passed() {
         true => ExitCode::SUCCESS,
-        false => VERIFICATION_FAILED.into(),
+        false => WRONG_RESULT.into(),
     })
 }
 

@@ -4,7 +4,7 @@ use crate::support::wgslice;
 
 #[test]
 fn every_command_has_examples() {
-    for command in ["slice", "gather-nd", "info", "verify"] {
+    for command in ["slice", "gather-nd", "info", "verify", "bench"] {
         let help = wgslice(&[command, "--help"]).ok().stdout;
         let examples = help.split("Examples:").nth(1).expect(command);
         let count = examples.matches(&format!("wgslice {command}")).count();

@@ -1,6 +1,7 @@
 //! The built command, as a user runs it.
 
 mod bad_input;
+mod bench;
 mod devices;
 mod gather_nd;
 mod help;

@@ -1,0 +1,104 @@
+"""What the peers share: the workloads, their data, the checksum, the clock and the lines that they leave.
+
+The formulas are those of the built-in set (cli/src/bench/workloads.json explains them), so every
+peer has the same bytes, and a time counts only if the checksum is right.
+"""
+
+import argparse
+import json
+import time
+
+import numpy as np
+
+TYPES = {
+    "u8": (np.uint8, 251),
+    "f16": (np.float16, 2048),
+    "f32": (np.float32, 8191),
+    "f64": (np.float64, 8191),
+}
+WEIGHTS = np.arange(1, 98, dtype=np.float64)
+WARM_UP = 2
+
+
+def data(workload):
+    """x[i] = i % modulus, counted in 32 bits."""
+    dtype, modulus = TYPES[workload["dtype"]]
+    count = np.prod(workload["shape"], dtype=np.int64)
+    values = np.arange(count, dtype=np.uint32) % np.uint32(modulus)
+    return values.astype(dtype).reshape(workload["shape"])
+
+
+def indices(workload):
+    """Tuples of int32: a hash of their number, cut to the dimension."""
+    rows, depth = workload["indices"]
+    bits = np.arange(rows * depth, dtype=np.uint32)
+    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
+        bits ^= bits >> np.uint32(shift)
+        bits *= np.uint32(factor)
+    bits ^= bits >> np.uint32(16)
+    dims = np.array(workload["shape"][:depth], dtype=np.uint32)
+    return (bits.reshape(rows, depth) % dims).astype(np.int32)
+
+
+def slices(workload):
+    return tuple(slice(*bounds) for bounds in workload["slices"])
+
+
+def checksum(result):
+    """The sum of result[i] * (i % 97 + 1), in parts that begin with the weight 1."""
+    flat = np.asarray(result).reshape(-1)
+    part = 97 * 10_000
+    total = 0.0
+    for first in range(0, flat.size, part):
+        values = flat[first : first + part].astype(np.float64)
+        total += float(values @ np.resize(WEIGHTS, values.size))
+    return total
+
+
+class Peer:
+    """Runs the workloads that were asked for, and appends a line for each way of doing one."""
+
+    def __init__(self, name, version):
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--workloads", required=True)
+        parser.add_argument("--only", default="")
+        parser.add_argument("--reps", type=int, default=9)
+        parser.add_argument("--jsonl", required=True)
+        args = parser.parse_args()
+        self.name, self.reps = name, args.reps
+        only = set(filter(None, args.only.split(",")))
+        with open(args.workloads) as file:
+            all_of_them = json.load(file)["workloads"]
+        self.workloads = [w for w in all_of_them if not only or w["id"] in only]
+        self.file = open(args.jsonl, "a")
+        self._put(workload="version", version=version)
+
+    def run(self, ways):
+        """`ways(workload)` gives the ways of doing a workload: a mode, a call that does it and waits,
+        and what makes a NumPy array of its result."""
+        for workload in self.workloads:
+            mode = "fresh"
+            try:
+                for mode, call, as_numpy in ways(workload):
+                    self._time(workload, mode, call, as_numpy)
+            except Exception as error:  # One that a peer cannot do must not end the others.
+                problem = f"{type(error).__name__}: {error}"[:300]
+                self._put(workload=workload["id"], mode=mode, error=problem)
+
+    def _time(self, workload, mode, call, as_numpy):
+        found = checksum(as_numpy(call()))
+        if found != workload.get("checksum", found):
+            raise ValueError(f"wrong result: its checksum is {found}")
+        for _ in range(WARM_UP):
+            call()
+        times = []
+        for _ in range(self.reps):
+            begin = time.perf_counter()
+            result = call()
+            times.append(time.perf_counter() - begin)
+            del result
+        self._put(workload=workload["id"], mode=mode, times=times, checksum=found)
+
+    def _put(self, **line):
+        self.file.write(json.dumps({"peer": self.name, **line}) + "\n")
+        self.file.flush()

@@ -1,0 +1,211 @@
+"""Runs wgslice and its peers in turn, several rounds, and writes a table of ratios.
+
+    cargo build --release
+    python3 benches/compare/compare.py
+
+Python's standard library is all it needs: each peer gets a virtual environment under
+target/compare. README.md, in this folder, says what the table means.
+"""
+
+import argparse
+import collections
+import datetime
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+FOLDER = TARGET / "compare"
+
+# What each peer needs. Pinned, so that a table says what was compared.
+PEERS = {
+    "numpy": ["numpy==2.4.6"],
+    "jax": ["jax==0.10.2"],
+    "tensorflow": ["tensorflow-cpu==2.21.0"],
+    "torch": ["torch==2.15.0", "numpy==2.4.6"],
+}
+
+WAYS = {"resident": "reused output", "fresh": "new output"}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--peers", default=",".join(PEERS), help="default: %(default)s")
+    parser.add_argument("--rounds", type=int, default=3, help="default: %(default)s")
+    parser.add_argument("--reps", type=int, default=5, help="runs in a round; default: %(default)s")
+    parser.add_argument("--only", default="", metavar="W1,W3,...")
+    parser.add_argument("--workloads", default=str(ROOT / "cli/src/bench/workloads.json"))
+    parser.add_argument(
+        "--wgslice",
+        default=os.environ.get("WGSLICE", str(TARGET / "release" / "wgslice")),
+        help="the command to measure; default: %(default)s",
+    )
+    parser.add_argument("--gpu", action="store_true", help="also measure wgslice on a GPU")
+    parser.add_argument(
+        "--python",
+        action="append",
+        default=[],
+        metavar="PEER=PATH",
+        help="a Python that has the peer already, instead of a virtual environment",
+    )
+    parser.add_argument("--out", default=str(FOLDER / "RATIOS.md"), help="default: %(default)s")
+    args = parser.parse_args()
+    args.peers = [peer for peer in args.peers.split(",") if peer]
+    args.python = dict(given.split("=", 1) for given in args.python)
+    unknown = set(args.peers) | set(args.python)
+    if unknown := unknown - set(PEERS):
+        parser.error(f"unknown peer {', '.join(sorted(unknown))}: there are {', '.join(PEERS)}")
+    return args
+
+
+def python_of(peer, given):
+    """A Python with the peer in it, made if it is not there."""
+    if peer in given:
+        return given[peer]
+    folder = FOLDER / peer
+    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+    done = folder / "installed"
+    wanted = "\n".join(PEERS[peer])
+    if not done.exists() or done.read_text() != wanted:
+        print(f"installing {peer} in {folder}", file=sys.stderr)
+        venv.create(folder, with_pip=True)
+        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, *PEERS[peer]], check=True)
+        done.write_text(wanted)
+    return str(python)
+
+
+def commands(args, jsonl):
+    """What is run in each round, in this order."""
+    shared = ["--workloads", args.workloads, "--reps", str(args.reps), "--jsonl", str(jsonl)]
+    if args.only:
+        shared += ["--only", args.only]
+    wgslice = [args.wgslice, "bench", *shared, "--device"]
+    yield "wgslice-cpu", [*wgslice, "cpu"]
+    if args.gpu:
+        yield "wgslice-gpu", [*wgslice, "gpu"]
+    for peer in args.peers:
+        yield peer, [python_of(peer, args.python), str(HERE / f"{peer}_peer.py"), *shared]
+
+
+def measure(args, jsonl):
+    """Returns what went wrong with whole programs, one line each."""
+    jsonl.unlink(missing_ok=True)
+    runs = list(commands(args, jsonl))
+    problems = []
+    for number in range(1, args.rounds + 1):
+        for name, command in runs:
+            print(f"round {number} of {args.rounds}: {name}", file=sys.stderr)
+            ran = subprocess.run(command, capture_output=True, text=True)
+            if ran.returncode:
+                said = (ran.stderr + ran.stdout).strip()
+                problem = f"{name} ended with exit code {ran.returncode} in round {number}"
+                problems.append(problem)
+                print(f"{said[-2000:]}\n{problem}", file=sys.stderr)
+    return problems
+
+
+class Results:
+    """The lines of all rounds, put together."""
+
+    def __init__(self, jsonl):
+        times = collections.defaultdict(list)
+        self.versions, self.errors, self.bytes = {}, {}, {}
+        self.adapter = "a GPU"
+        with open(jsonl) as file:
+            for line in map(json.loads, file):
+                key = line["peer"], line["workload"], line.get("mode")
+                if line["workload"] == "version":
+                    self.versions[line["peer"]] = line["version"]
+                    if line["peer"] == "wgslice-gpu":
+                        self.adapter = line["adapter"]
+                elif "error" in line:
+                    self.errors[key] = line["error"]
+                else:
+                    times[key] += line["times"]
+                    if "out_bytes" in line:
+                        self.bytes[line["workload"]] = 2 * line["out_bytes"]
+        self.times = {key: statistics.median(all_of_them) for key, all_of_them in times.items()}
+        spreads = [max(t) / min(t) for t in times.values() if len(t) > 2]
+        self.spread = statistics.median(spreads) if spreads else 1.0
+
+    def rate(self, peer, workload, mode):
+        seconds = self.times.get((peer, workload, mode))
+        return f"{self.bytes[workload] / seconds / 1e9:.3g}" if seconds else "-"
+
+    def ratio(self, peer, workload, mode):
+        """How many times longer a peer takes than wgslice on the CPU, each in the same mode."""
+        own = self.times.get(("wgslice-cpu", workload, mode))
+        other = self.times.get((peer, workload, mode))
+        return other / own if own and other else None
+
+
+def table(args, results):
+    ids = list(results.bytes)
+    yield "| | " + " | ".join(ids) + " |"
+    yield "|---" * (len(ids) + 1) + "|"
+
+    def row(name, cells):
+        return f"| {name} | " + " | ".join(cells) + " |"
+
+    for mode, way in WAYS.items():
+        yield row(f"wgslice on the CPU, {way}, GB/s", [results.rate("wgslice-cpu", i, mode) for i in ids])
+    if args.gpu:
+        rates = [results.rate("wgslice-gpu", i, "resident") for i in ids]
+        yield row(f"wgslice on {results.adapter}, GB/s", rates)
+    for mode, way in WAYS.items():
+        columns = {peer: [results.ratio(peer, i, mode) for i in ids] for peer in args.peers}
+        for peer, ratios in columns.items():
+            if any(ratios):
+                yield row(f"{peer}, {way}", [f"{r:.2f}" if r else "-" for r in ratios])
+        best = [min(filter(None, column), default=None) for column in zip(*columns.values())]
+        if any(best):
+            yield row(f"**best peer, {way}**", [f"**{r:.2f}**" if r else "-" for r in best])
+
+
+def processor():
+    try:
+        with open("/proc/cpuinfo") as file:
+            return next(line.split(": ", 1)[1].strip() for line in file if "model name" in line)
+    except (OSError, StopIteration):
+        return platform.processor() or "unknown processor"
+
+
+def page(args, results, problems):
+    yield f"{datetime.date.today()}, {processor()}, {os.cpu_count()} threads, {platform.platform()}"
+    yield ""
+    yield (
+        f"Times of a peer over those of wgslice on the CPU, medians of {args.rounds * args.reps} runs "
+        f"in {args.rounds} interleaved rounds; above 1, wgslice is faster. The slowest run took "
+        f"{results.spread:.2f} times the fastest, in the median of all cells."
+    )
+    yield ""
+    yield from table(args, results)
+    yield ""
+    yield "; ".join(f"{peer}: {version}" for peer, version in results.versions.items())
+    for (peer, workload, mode), error in results.errors.items():
+        yield f"- {peer} {workload} {mode}: {error}"
+    for problem in problems:
+        yield f"- {problem}"
+
+
+def main():
+    args = arguments()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    jsonl = FOLDER / "results.jsonl"
+    problems = measure(args, jsonl)
+    text = "\n".join(page(args, Results(jsonl), problems)) + "\n"
+    Path(args.out).write_text(text)
+    print(text, end="")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+"""NumPy: what one writes, and the same into an output that is reused."""
+
+import numpy as np
+from common import Peer, data, indices, slices
+
+
+def ways(workload):
+    x = data(workload)
+    if workload["op"] == "slice":
+        view = x[slices(workload)]
+        out = np.empty(view.shape, view.dtype)
+        yield "fresh", lambda: view.copy(order="C"), np.asarray
+        yield "resident", lambda: (np.copyto(out, view), out)[1], np.asarray
+        return
+    tuples = indices(workload)
+    depth = tuples.shape[1]
+    yield "fresh", lambda: x[tuple(tuples.T)], np.asarray
+    rows = x.reshape((-1,) + x.shape[depth:])
+    out = np.empty(tuples.shape[:1] + rows.shape[1:], x.dtype)
+
+    def take():
+        at = np.ravel_multi_index(tuple(tuples.T), x.shape[:depth])
+        return np.take(rows, at, axis=0, out=out, mode="clip")
+
+    yield "resident", take, np.asarray
+
+
+Peer("numpy", f"numpy {np.__version__}").run(ways)

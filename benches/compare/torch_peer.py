@@ -1,0 +1,36 @@
+"""PyTorch on the CPU. It has no negative steps: those are a slice forwards, and a flip."""
+
+import torch
+from common import Peer, data, indices, slices
+
+
+def forwards(part, size):
+    """The same elements in ascending order, and whether they were in descending order."""
+    positions = range(size)[part]
+    if positions.step > 0 or len(positions) == 0:
+        return slice(positions.start, max(positions.stop, 0), abs(positions.step)), False
+    return slice(positions[-1], positions[0] + 1, -positions.step), True
+
+
+def ways(workload):
+    x = torch.from_numpy(data(workload))
+    if workload["op"] == "slice":
+        parts = [forwards(*pair) for pair in zip(slices(workload), workload["shape"])]
+        view = x[tuple(part for part, _ in parts)]
+        flipped = [dim for dim, (_, backwards) in enumerate(parts) if backwards]
+        if flipped:
+            yield "fresh", lambda: view.flip(flipped), torch.Tensor.numpy
+            return
+        out = torch.empty(view.shape, dtype=view.dtype)
+        yield "fresh", lambda: view.clone(memory_format=torch.contiguous_format), torch.Tensor.numpy
+        yield "resident", lambda: out.copy_(view), torch.Tensor.numpy
+        return
+    columns = tuple(torch.from_numpy(indices(workload)).long().T.contiguous())
+    yield "fresh", lambda: x[columns], torch.Tensor.numpy
+    if len(columns) == 1:
+        out = torch.empty(len(columns[0]), *x.shape[1:], dtype=x.dtype)
+        yield "resident", lambda: torch.index_select(x, 0, columns[0], out=out), torch.Tensor.numpy
+
+
+with torch.inference_mode():
+    Peer("torch", f"torch {torch.__version__}, {torch.get_num_threads()} threads").run(ways)

@@ -1,0 +1,149 @@
+//! Opening devices, with timestamps where the adapter has them, and what the first result costs.
+
+use super::{measured::Problem, stamps::Stamps};
+use crate::{
+    args::{DeviceChoice, Global},
+    device,
+    failure::Failure,
+    print,
+};
+use serde::Serialize;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+use wgpu::Features;
+use wgslice::{
+    Backend, Gpu, SliceSpec,
+    gpu::{Candidate, Software},
+};
+
+/// A device to measure.
+#[derive(Debug)]
+pub(crate) struct Adapter {
+    pub(crate) device: wgpu::Device,
+    pub(crate) queue: wgpu::Queue,
+    pub(crate) name: String,
+    pub(crate) software: bool,
+    pub(crate) cold: Cold,
+    pub(crate) stamps: Option<Stamps>,
+    /// What the device complained of last.
+    complaint: Arc<Mutex<Option<String>>>,
+}
+
+/// Seconds until the first result of a tiny slice, in a process that did nothing before.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Cold {
+    /// Loading the drivers and listing the adapters.
+    pub(crate) adapters: f64,
+    /// Opening the device.
+    pub(crate) device: f64,
+    /// Uploading, compiling, slicing and reading back.
+    pub(crate) first_result: f64,
+}
+
+impl Cold {
+    pub(crate) fn total(&self) -> f64 {
+        self.adapters + self.device + self.first_result
+    }
+}
+
+/// The devices that the options ask for, best first.
+pub(crate) fn open(global: &Global, choice: DeviceChoice) -> Result<Vec<Adapter>, Failure> {
+    let begin = Instant::now();
+    let candidates = match choice {
+        DeviceChoice::Cpu => Vec::new(),
+        DeviceChoice::All => device::candidates(global)?,
+        DeviceChoice::Gpu => device::adapters(&device::options(global))?,
+        DeviceChoice::Auto => {
+            let mut options = device::options(global);
+            options.software = Software::Refuse;
+            device::adapters(&options)?
+        }
+    };
+    let listed = begin.elapsed().as_secs_f64();
+    let most = if choice == DeviceChoice::All {
+        usize::MAX
+    } else {
+        1
+    };
+    let mut adapters = Vec::new();
+    for candidate in candidates
+        .iter()
+        .filter(|candidate| candidate.fits())
+        .take(most)
+    {
+        match Adapter::open(candidate, listed) {
+            Ok(adapter) => adapters.push(adapter),
+            Err(problem) if choice == DeviceChoice::All => {
+                print::line_to_stderr(format_args!("note: not used: {candidate}: {problem}"));
+            }
+            Err(problem) => return Err(Failure::device(format_args!("{candidate}: {problem}"))),
+        }
+    }
+    Ok(adapters)
+}
+
+impl Adapter {
+    fn open(candidate: &Candidate, listed: f64) -> Result<Self, Problem> {
+        let adapter = &candidate.adapter;
+        let stamps = Features::TIMESTAMP_QUERY | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS;
+        let offered = adapter.features();
+        let mut features = offered & Features::IMMEDIATES;
+        if offered.contains(stamps) {
+            features |= stamps;
+        }
+        let begin = Instant::now();
+        let opening = adapter.request_device(&wgpu::DeviceDescriptor {
+            label: Some("wgslice bench"),
+            required_features: features,
+            required_limits: adapter.limits(),
+            ..Default::default()
+        });
+        let (device, queue) =
+            pollster::block_on(opening).map_err(|error| Problem::Device(error.to_string()))?;
+        let opened = begin.elapsed().as_secs_f64();
+
+        let complaint = Arc::new(Mutex::new(None));
+        let told = Arc::clone(&complaint);
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+        }));
+        let begin = Instant::now();
+        first_result(&Gpu::new(&device, &queue))?;
+        Ok(Self {
+            stamps: features
+                .contains(stamps)
+                .then(|| Stamps::new(&device, queue.get_timestamp_period())),
+            name: candidate.to_string(),
+            software: candidate.is_software(),
+            cold: Cold {
+                adapters: listed,
+                device: opened,
+                first_result: begin.elapsed().as_secs_f64(),
+            },
+            device,
+            queue,
+            complaint,
+        })
+    }
+
+    /// Waits until everything that was submitted is done.
+    pub(crate) fn wait(&self) -> Result<(), Problem> {
+        let polled = self.device.poll(wgpu::PollType::wait_indefinitely());
+        polled.map_err(|error| Problem::Device(error.to_string()))?;
+        let complaint = self.complaint.lock();
+        match complaint.unwrap_or_else(PoisonError::into_inner).take() {
+            Some(complaint) => Err(Problem::Device(complaint)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn first_result(gpu: &Gpu) -> Result<(), Problem> {
+    let spec: SliceSpec = "4:20, ::2".parse()?;
+    let values = [0.0f32; 32 * 32];
+    let tensor = Backend::from(gpu.clone()).upload(&values, &[32, 32])?;
+    tensor.slice(&spec)?.bytes()?;
+    Ok(())
+}

@@ -1,0 +1,225 @@
+//! Whether a result is right: the sum of its elements, each times its place modulo 97 plus 1.
+//!
+//! What the sum must be is computed from the formula of the data alone, by plain arithmetic on
+//! positions that shares nothing with the library. All terms are whole numbers, so that 64-bit
+//! floating point holds the sums exactly.
+
+use super::{
+    data,
+    workload::{Bounds, Operation, Workload},
+};
+use wgslice::DType;
+
+/// Weights begin again after this many elements.
+const WEIGHTS: usize = 97;
+
+/// The checksum of a workload's result, from the formula.
+pub(crate) fn expected(work: &Workload) -> f64 {
+    let mut sum = Sum::default();
+    match &work.operation {
+        Operation::Slice { bounds, .. } => {
+            let dims = bounds.iter().zip(&work.shape);
+            let walks: Vec<Walk> = dims.map(|(bounds, &size)| walk(bounds, size)).collect();
+            add_slice(&mut sum, work, &walks, 0);
+        }
+        &Operation::Gather { rows, depth } => {
+            let run: usize = work.shape[depth..].iter().product();
+            for row in 0..rows {
+                let tuple = (row * depth..).take(depth);
+                let begin = tuple.zip(&work.shape).fold(0, |at, (i, &size)| {
+                    at * size + data::index(&work.shape, depth, i)
+                });
+                for i in begin * run..(begin + 1) * run {
+                    sum.add(work.values.at(i));
+                }
+            }
+        }
+    }
+    sum.total as f64
+}
+
+#[derive(Debug, Default)]
+struct Sum {
+    total: u64,
+    at: usize,
+}
+
+impl Sum {
+    fn add(&mut self, value: u32) {
+        self.total += u64::from(value) * (self.at as u64 + 1);
+        self.at = (self.at + 1) % WEIGHTS;
+    }
+}
+
+/// The positions along one dimension.
+#[derive(Clone, Copy, Debug)]
+struct Walk {
+    first: i64,
+    step: i64,
+    count: i64,
+    size: usize,
+}
+
+/// Python's rule: negative bounds count from the end, and all are cut to the dimension.
+fn walk(&[start, stop, step]: &Bounds, size: usize) -> Walk {
+    let length = i64::try_from(size).unwrap_or(i64::MAX);
+    let step = step.unwrap_or(1);
+    let (low, high) = if step > 0 {
+        (0, length)
+    } else {
+        (-1, length - 1)
+    };
+    let cut = |at: i64| {
+        (if at < 0 {
+            at.saturating_add(length)
+        } else {
+            at
+        })
+        .clamp(low, high)
+    };
+    let first = start.map_or(if step > 0 { low } else { high }, cut);
+    let end = stop.map_or(if step > 0 { high } else { low }, cut);
+    let gap = if step > 0 { end - first } else { first - end };
+    let stride = step.saturating_abs().max(1);
+    Walk {
+        first,
+        step,
+        count: (gap.max(0) + (stride - 1)) / stride,
+        size,
+    }
+}
+
+/// Adds the elements of the dimensions that `walks` go along, below the source position `at`.
+fn add_slice(sum: &mut Sum, work: &Workload, walks: &[Walk], at: i64) {
+    match walks.split_first() {
+        None => sum.add(work.values.at(usize::try_from(at).unwrap_or(usize::MAX))),
+        Some((walk, inner)) => {
+            let below = i64::try_from(walk.size).unwrap_or(i64::MAX);
+            for i in 0..walk.count {
+                add_slice(sum, work, inner, at * below + walk.first + i * walk.step);
+            }
+        }
+    }
+}
+
+/// A result that is not what it must be.
+#[derive(Debug, thiserror::Error)]
+#[error("wrong result: its checksum is {found}, but {whose} says {expected}")]
+pub(crate) struct Wrong {
+    found: f64,
+    expected: f64,
+    whose: &'static str,
+}
+
+/// Compares a result with the formula, whose checksum is `expected`, and with what the file says.
+pub(crate) fn verify(work: &Workload, expected: f64, result: &[u8]) -> Result<(), Wrong> {
+    let found = of(result, work.values.dtype());
+    let wanted = [
+        (Some(expected), "the formula of its data"),
+        (work.checksum, "the workloads file"),
+    ];
+    for (expected, whose) in wanted {
+        if let Some(expected) = expected.filter(|&expected| expected != found) {
+            return Err(Wrong {
+                found,
+                expected,
+                whose,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The checksum of bytes.
+fn of(bytes: &[u8], dtype: DType) -> f64 {
+    match dtype {
+        DType::F16 => sum(bytes, |&bytes: &[u8; 2]| half(u16::from_ne_bytes(bytes))),
+        DType::F32 => sum(bytes, |&bytes: &[u8; 4]| f32::from_ne_bytes(bytes).into()),
+        DType::F64 => sum(bytes, |&bytes: &[u8; 8]| f64::from_ne_bytes(bytes)),
+        _ => sum(bytes, |&[byte]: &[u8; 1]| byte.into()),
+    }
+}
+
+fn sum<const N: usize>(bytes: &[u8], value: impl Fn(&[u8; N]) -> f64) -> f64 {
+    let (elements, _) = bytes.as_chunks();
+    let mut total = 0.0;
+    for run in elements.chunks(WEIGHTS) {
+        for (weight, element) in (1u8..).zip(run) {
+            total += value(element) * f64::from(weight);
+        }
+    }
+    total
+}
+
+/// The value of a half-precision number.
+fn half(bits: u16) -> f64 {
+    let (exponent, mantissa) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
+    let magnitude = match exponent {
+        0 => mantissa * 2f64.powi(-24),
+        31 if mantissa == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1024.0 + mantissa) * 2f64.powi(exponent - 25),
+    };
+    if bits >> 15 == 1 {
+        -magnitude
+    } else {
+        magnitude
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::{data::Loaded, workload};
+
+    /// NumPy's checksums, which the built-in set carries, are those of the formula.
+    #[test]
+    fn the_formula_gives_what_numpy_gives() {
+        let set = workload::built_in().expect("the set");
+        // The others take seconds without optimization.
+        for work in set
+            .iter()
+            .filter(|work| work.plan.result_bytes() < 20 << 20)
+        {
+            assert_eq!(Some(expected(work)), work.checksum, "{work}");
+        }
+    }
+
+    #[test]
+    fn elements_come_back_from_their_bytes() {
+        for dtype in ["u8", "f16", "f32", "f64"] {
+            let text = format!(
+                r#"{{"workloads": [{{"id": "A", "op": "slice", "dtype": "{dtype}",
+                    "shape": [3, 7000], "slices": [[null, null, null], [-1, null, -2]]}}]}}"#
+            );
+            let work = &workload::parse(&text).expect("a set")[0];
+            let loaded = Loaded::new(work).expect("memory");
+            let mut dest = vec![0; work.plan.result_bytes()];
+            let outcome = work.plan.run(loaded.input.as_ref(), &mut dest);
+            outcome.expect("the lengths are right");
+            assert_eq!(of(&dest, work.values.dtype()), expected(work), "{dtype}");
+            let last = dest.len() - 1;
+            dest[last] ^= 1;
+            assert_ne!(of(&dest, work.values.dtype()), expected(work), "{dtype}");
+        }
+    }
+
+    #[test]
+    fn bounds_mean_what_they_mean_in_python() {
+        let rows = [
+            ([Some(-3), None, Some(1)], vec![4, 5, 6]),
+            ([None, None, Some(-3)], vec![6, 3, 0]),
+            ([Some(9), Some(-9), Some(-2)], vec![6, 4, 2, 0]),
+            ([Some(5), Some(2), Some(1)], vec![]),
+            ([Some(2), Some(5), Some(-1)], vec![]),
+            ([Some(-9), Some(2), None], vec![0, 1]),
+        ];
+        for (bounds, positions) in rows {
+            let Walk {
+                first, step, count, ..
+            } = walk(&bounds, 7);
+            let found: Vec<i64> = (0..count).map(|i| first + i * step).collect();
+            assert_eq!(found, positions, "{bounds:?}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Measuring on the CPU.
+
+use super::{
+    data::{Loaded, garbage},
+    measured::{Problem, Quantity, Sheet},
+    times::{Effort, Times, timed},
+    workload::Operation,
+};
+use std::{convert::Infallible, hint::black_box, num::NonZero, thread, time::Instant};
+use wgslice::{Backend, Error, Indices};
+
+/// As many as the library may use.
+pub(crate) fn threads() -> usize {
+    thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// Everything that is measured of a workload.
+pub(crate) fn measure(loaded: &Loaded<'_>, effort: Effort) -> Result<Sheet, Problem> {
+    let mut sheet = Sheet::new();
+    let mut dest = garbage(loaded.work.plan.result_bytes())?;
+    let begin = Instant::now();
+    run(loaded, &mut dest)?;
+    sheet.insert(Quantity::First, begin.elapsed().into());
+    loaded.verify(&dest)?;
+
+    sheet.insert(Quantity::CopyOne, copy(loaded, &mut dest, 1, effort));
+    if threads() > 1 {
+        sheet.insert(
+            Quantity::CopyAll,
+            copy(loaded, &mut dest, threads(), effort),
+        );
+    }
+    dest.fill(0xa5);
+    let resident = timed(effort, || run(loaded, &mut dest))?;
+    loaded.verify(&dest)?;
+    sheet.insert(Quantity::Resident, resident);
+    drop(dest);
+    sheet.insert(Quantity::Fresh, fresh(loaded, effort)?);
+    Ok(sheet)
+}
+
+/// Into a new output each time.
+fn fresh(loaded: &Loaded<'_>, effort: Effort) -> Result<Times, Problem> {
+    let tensors = loaded.upload(&Backend::cpu())?;
+    loaded.verify(&tensors.run()?.bytes()?)?;
+    Ok(timed(effort, || tensors.run())?)
+}
+
+fn run(loaded: &Loaded<'_>, dest: &mut [u8]) -> Result<(), Error> {
+    let (plan, source) = (&loaded.work.plan, loaded.input.as_ref());
+    match loaded.work.operation {
+        Operation::Slice { .. } => plan.run(source, dest),
+        Operation::Gather { .. } => plan
+            .run_with(source, Indices::I32(&loaded.indices), dest)
+            .map(drop),
+    }
+}
+
+/// memcpy of as many bytes as the result has, from the input, over and over if it has fewer.
+fn copy(loaded: &Loaded<'_>, dest: &mut [u8], threads: usize, effort: Effort) -> Times {
+    let source = loaded.input.as_ref();
+    // Where there is a result, there is an input.
+    let part = dest.len().div_ceil(threads).max(1);
+    let outcome = timed(effort, || {
+        let mut parts = (0..).step_by(part).zip(dest.chunks_mut(part));
+        let own = parts.next();
+        thread::scope(|scope| {
+            for (at, dest) in parts {
+                scope.spawn(move || copy_from(source, at, dest));
+            }
+            if let Some((at, dest)) = own {
+                copy_from(source, at, dest);
+            }
+        });
+        Ok::<_, Infallible>(())
+    });
+    match outcome {
+        Ok(times) => times,
+    }
+}
+
+/// Copies the input that begins at `at`, and begins again where it ends.
+fn copy_from(source: &[u8], at: usize, dest: &mut [u8]) {
+    let source = black_box(source);
+    let begin = &source[at % source.len()..];
+    let (head, tail) = dest.split_at_mut(dest.len().min(begin.len()));
+    head.copy_from_slice(&begin[..head.len()]);
+    for dest in tail.chunks_mut(source.len()) {
+        dest.copy_from_slice(&source[..dest.len()]);
+    }
+}

@@ -1,0 +1,235 @@
+//! The data of a workload: every program that knows the formula has the same bytes.
+//!
+//! Element i has the value i % modulus, which its type holds exactly, with i counted in 32 bits.
+//! Index i of all tuples is a hash of i, cut to its dimension.
+
+use super::{
+    checksum::{self, Wrong},
+    workload::{Operation, Workload},
+};
+use std::sync::Arc;
+use wgslice::{Backend, DType, Error, GatherNd, SliceSpec, Tensor};
+
+/// A type of elements, and which values it is filled with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Values {
+    pub(crate) name: &'static str,
+    dtype: DType,
+    modulus: u32,
+}
+
+const VALUES: [Values; 4] = [
+    Values {
+        name: "u8",
+        dtype: DType::U8,
+        modulus: 251,
+    },
+    Values {
+        name: "f16",
+        dtype: DType::F16,
+        modulus: 2048,
+    },
+    Values {
+        name: "f32",
+        dtype: DType::F32,
+        modulus: 8191,
+    },
+    Values {
+        name: "f64",
+        dtype: DType::F64,
+        modulus: 8191,
+    },
+];
+
+impl Values {
+    pub(crate) const F32: Self = VALUES[2];
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        VALUES.into_iter().find(|values| values.name == name)
+    }
+
+    pub(crate) fn names() -> String {
+        VALUES.map(|values| values.name).join(", ")
+    }
+
+    pub(crate) fn dtype(self) -> DType {
+        self.dtype
+    }
+
+    /// The value of element `i`.
+    pub(crate) fn at(self, i: usize) -> u32 {
+        // 2³² is no multiple of the modulus: the count is cut to 32 bits first.
+        let i = i & u32::MAX as usize;
+        u32::try_from(i % self.modulus as usize).unwrap_or(u32::MAX)
+    }
+
+    /// The bytes of a value.
+    fn encode(self, value: u32) -> Vec<u8> {
+        match self.dtype {
+            DType::F16 => half_bits(value).to_ne_bytes().to_vec(),
+            DType::F32 => (value as f32).to_ne_bytes().to_vec(),
+            DType::F64 => f64::from(value).to_ne_bytes().to_vec(),
+            _ => vec![value.to_le_bytes()[0]],
+        }
+    }
+
+    /// The elements of an array of this many.
+    fn elements(self, count: usize) -> Result<Vec<u8>, OutOfMemory> {
+        /// Elements until the count begins again.
+        const CYCLE: usize = 1 << 32;
+        let size = self.dtype.size();
+        let mut bytes = room(count * size)?;
+        let period: Vec<u8> = (0..self.modulus)
+            .flat_map(|value| self.encode(value))
+            .collect();
+        let mut left = count * size;
+        while left > 0 {
+            let mut cycle = left.min(CYCLE * size);
+            left -= cycle;
+            while cycle > 0 {
+                let now = cycle.min(period.len());
+                bytes.extend_from_slice(&period[..now]);
+                cycle -= now;
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// The bits of a whole number below 2048 in half precision.
+fn half_bits(value: u32) -> u16 {
+    const BIAS: u32 = 15;
+    const MANTISSA: u32 = 10;
+    let Some(exponent) = value.checked_ilog2() else {
+        return 0;
+    };
+    let mantissa = (value << (MANTISSA - exponent)) & ((1 << MANTISSA) - 1);
+    let bits = (exponent + BIAS) << MANTISSA | mantissa;
+    u16::try_from(bits).unwrap_or(u16::MAX)
+}
+
+/// An index before it is cut to its dimension.
+pub(crate) fn lowbias32(mut hash: u32) -> u32 {
+    hash ^= hash >> 16;
+    hash = hash.wrapping_mul(0x7feb_352d);
+    hash ^= hash >> 15;
+    hash = hash.wrapping_mul(0x846c_a68b);
+    hash ^ (hash >> 16)
+}
+
+/// Number `i` of all index tuples' coordinates.
+pub(crate) fn index(shape: &[usize], depth: usize, i: usize) -> usize {
+    let count = u32::try_from(i & u32::MAX as usize).unwrap_or(u32::MAX);
+    lowbias32(count) as usize % shape[i % depth]
+}
+
+/// The host has no room for a workload's data.
+#[derive(Debug, thiserror::Error)]
+#[error("no memory left on the host for {0} bytes: choose smaller workloads with --only")]
+pub(crate) struct OutOfMemory(usize);
+
+/// An empty vector with room for `bytes`.
+fn room(bytes: usize) -> Result<Vec<u8>, OutOfMemory> {
+    let mut room = Vec::new();
+    let outcome = room.try_reserve_exact(bytes);
+    outcome.map(|()| room).map_err(|_| OutOfMemory(bytes))
+}
+
+/// Bytes that no result has throughout, so that what was not written shows.
+pub(crate) fn garbage(bytes: usize) -> Result<Vec<u8>, OutOfMemory> {
+    let mut garbage = room(bytes)?;
+    garbage.resize(bytes, 0xa5);
+    Ok(garbage)
+}
+
+/// Bytes that several tensors share.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared(Arc<Vec<u8>>);
+
+impl Shared {
+    /// See [`garbage`].
+    #[cfg(feature = "gpu")]
+    pub(crate) fn garbage(bytes: usize) -> Result<Self, OutOfMemory> {
+        Ok(Self(Arc::new(garbage(bytes)?)))
+    }
+}
+
+impl AsRef<[u8]> for Shared {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// A workload and its data on the host.
+#[derive(Debug)]
+pub(crate) struct Loaded<'a> {
+    pub(crate) work: &'a Workload,
+    pub(crate) input: Shared,
+    /// Empty for a slice.
+    pub(crate) indices: Vec<i32>,
+    /// The checksum of the result, from the formula.
+    pub(crate) expected: f64,
+}
+
+/// An operation and its data, where a backend works.
+#[derive(Debug)]
+pub(crate) enum Tensors<'a> {
+    Slice { input: Tensor, spec: &'a SliceSpec },
+    Gather { params: Tensor, indices: Tensor },
+}
+
+impl<'a> Loaded<'a> {
+    pub(crate) fn new(work: &'a Workload) -> Result<Self, OutOfMemory> {
+        let count = work.shape.iter().product();
+        let input = Shared(Arc::new(work.values.elements(count)?));
+        let indices = match work.operation {
+            Operation::Slice { .. } => Vec::new(),
+            Operation::Gather { rows, depth } => {
+                let mut indices = Vec::new();
+                let count = rows * depth;
+                if indices.try_reserve_exact(count).is_err() {
+                    return Err(OutOfMemory(count.saturating_mul(size_of::<i32>())));
+                }
+                let index = |i| i32::try_from(index(&work.shape, depth, i)).unwrap_or(i32::MAX);
+                indices.extend((0..count).map(index));
+                indices
+            }
+        };
+        Ok(Self {
+            work,
+            input,
+            indices,
+            expected: checksum::expected(work),
+        })
+    }
+
+    /// Compares what came out with what must.
+    pub(crate) fn verify(&self, result: &[u8]) -> Result<(), Wrong> {
+        checksum::verify(self.work, self.expected, result)
+    }
+
+    /// Puts the data where the backend works.
+    pub(crate) fn upload(&self, backend: &Backend) -> Result<Tensors<'a>, Error> {
+        let work = self.work;
+        let input = backend.adopt(work.values.dtype(), &work.shape, self.input.clone())?;
+        Ok(match &work.operation {
+            Operation::Slice { spec, .. } => Tensors::Slice { input, spec },
+            &Operation::Gather { rows, depth } => Tensors::Gather {
+                params: input,
+                indices: backend.upload(&self.indices, &[rows, depth])?,
+            },
+        })
+    }
+}
+
+impl Tensors<'_> {
+    /// Does the work into a new tensor.
+    pub(crate) fn run(&self) -> Result<Tensor, Error> {
+        match self {
+            Tensors::Slice { input, spec } => input.slice(spec),
+            Tensors::Gather { params, indices } => params
+                .gather_nd(indices, GatherNd::default())
+                .map(|gathered| gathered.tensor),
+        }
+    }
+}

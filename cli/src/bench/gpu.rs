@@ -1,0 +1,279 @@
+//! Measuring on a device.
+//!
+//! Each workload gets pipelines of its own, so that its first call compiles them. What the driver
+//! keeps of shaders that it compiled before is not under the benchmark's control.
+
+use super::{
+    adapter::Adapter,
+    bare::Bare,
+    data::{Loaded, Shared, Tensors},
+    measured::{Problem, Quantity, Sheet},
+    times::{Effort, Times, split, timed},
+};
+use std::time::{Duration, Instant};
+use wgpu::{Buffer, CommandEncoder};
+use wgslice::{Backend, Gpu, Plan, Tensor, gpu::DeviceIndices};
+
+/// Results up to this size are tiny: what counts is what an operation costs, not what a byte does.
+const TINY: usize = 64 << 10;
+
+/// Uploads and readbacks that are timed, at most.
+const TRANSFERS: usize = 5;
+
+/// Everything that is measured of a workload.
+pub(crate) fn measure(
+    adapter: &Adapter,
+    loaded: &Loaded<'_>,
+    effort: Effort,
+) -> Result<Sheet, Problem> {
+    let bench = Bench::new(adapter, loaded);
+    let mut sheet = Sheet::new();
+    sheet.insert(Quantity::Upload, bench.upload(effort.at_most(TRANSFERS))?);
+    let tensors = loaded.upload(&bench.backend)?;
+    let dest = bench.dest()?;
+    {
+        let work = Recording::new(&bench.gpu, &loaded.work.plan, &tensors, &dest)?;
+        let [_, _, first] = bench.submit(|encoder| work.record(encoder))?;
+        sheet.insert(Quantity::First, first.into());
+        loaded.verify(&dest.bytes()?)?;
+        work.copies(&bench, effort, &mut sheet)?;
+        work.resident(&bench, effort, &mut sheet)?;
+        if loaded.work.plan.result_bytes() <= TINY {
+            work.pipelined(&bench, effort, &mut sheet)?;
+        }
+    }
+    loaded.verify(&dest.bytes()?)?;
+    let readback = timed(effort.at_most(TRANSFERS), || {
+        dest.bytes().map(|bytes| bytes.len())
+    });
+    sheet.insert(Quantity::Readback, readback?);
+    drop(dest);
+    bench.gpu.trim();
+    sheet.insert(Quantity::Fresh, bench.fresh(&tensors, effort)?);
+    drop(tensors);
+    bench.gpu.trim();
+    if loaded.work.e2e {
+        sheet.insert(Quantity::E2e, bench.e2e(effort)?);
+    }
+    // wgpu frees what was dropped when it is asked next: not during the next workload.
+    adapter.wait()?;
+    Ok(sheet)
+}
+
+/// A workload on a device.
+struct Bench<'a> {
+    adapter: &'a Adapter,
+    loaded: &'a Loaded<'a>,
+    gpu: Gpu,
+    backend: Backend,
+}
+
+impl<'a> Bench<'a> {
+    fn new(adapter: &'a Adapter, loaded: &'a Loaded<'a>) -> Self {
+        let gpu = Gpu::new(&adapter.device, &adapter.queue);
+        Self {
+            adapter,
+            loaded,
+            backend: Backend::from(gpu.clone()),
+            gpu,
+        }
+    }
+
+    /// An output that is filled with what no result is.
+    fn dest(&self) -> Result<Tensor, Problem> {
+        let work = self.loaded.work;
+        let garbage = Shared::garbage(work.plan.result_bytes())?;
+        let dest = self
+            .backend
+            .adopt(work.values.dtype(), work.plan.shape(), garbage)?;
+        self.backend.wait()?;
+        Ok(dest)
+    }
+
+    /// How long the host records, how long it waits for the device, and both together.
+    fn submit(
+        &self,
+        record: impl FnOnce(&mut CommandEncoder) -> Result<(), Problem>,
+    ) -> Result<[Duration; 3], Problem> {
+        let begin = Instant::now();
+        let device = &self.adapter.device;
+        let mut encoder = device.create_command_encoder(&Default::default());
+        record(&mut encoder)?;
+        let commands = encoder.finish();
+        let encoded = begin.elapsed();
+        self.adapter.queue.submit([commands]);
+        self.adapter.wait()?;
+        let all = begin.elapsed();
+        Ok([encoded, all - encoded, all])
+    }
+
+    fn upload(&self, effort: Effort) -> Result<Times, Problem> {
+        timed(effort, || {
+            let tensors = self.loaded.upload(&self.backend)?;
+            self.backend.wait()?;
+            Ok(tensors)
+        })
+    }
+
+    fn fresh(&self, tensors: &Tensors<'_>, effort: Effort) -> Result<Times, Problem> {
+        self.loaded.verify(&tensors.run()?.bytes()?)?;
+        timed(effort, || {
+            let result = tensors.run()?;
+            self.backend.wait()?;
+            Ok(result)
+        })
+    }
+
+    fn e2e(&self, effort: Effort) -> Result<Times, Problem> {
+        let run = || {
+            let result = self.loaded.upload(&self.backend)?.run()?;
+            Ok::<_, Problem>(result.bytes()?.into_owned())
+        };
+        self.loaded.verify(&run()?)?;
+        timed(effort, run)
+    }
+}
+
+/// The operation, ready to be recorded into an encoder.
+struct Recording<'a> {
+    gpu: &'a Gpu,
+    plan: &'a Plan,
+    source: &'a Buffer,
+    indices: Option<&'a Buffer>,
+    dest: &'a Buffer,
+}
+
+impl<'a> Recording<'a> {
+    fn new(
+        gpu: &'a Gpu,
+        plan: &'a Plan,
+        tensors: &'a Tensors<'_>,
+        dest: &'a Tensor,
+    ) -> Result<Self, Problem> {
+        let (source, indices) = match tensors {
+            Tensors::Slice { input, .. } => (input, None),
+            Tensors::Gather { params, indices } => (params, Some(indices)),
+        };
+        Ok(Self {
+            gpu,
+            plan,
+            source: only(source)?,
+            indices: indices.map(only).transpose()?,
+            dest: only(dest)?,
+        })
+    }
+
+    fn record(&self, encoder: &mut CommandEncoder) -> Result<(), Problem> {
+        let (source, dest) = (self.source.slice(..), self.dest.slice(..));
+        match self.indices {
+            None => self.gpu.encode(encoder, self.plan, source, dest)?,
+            Some(indices) => {
+                let indices = DeviceIndices::I32(indices.slice(..));
+                let gpu = self.gpu;
+                gpu.encode_gather(encoder, self.plan, source, indices, dest)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Many times, in one pass.
+    fn record_many(&self, encoder: &mut CommandEncoder, count: usize) -> Result<(), Problem> {
+        let pass = &mut encoder.begin_compute_pass(&Default::default());
+        let gpu = self.gpu;
+        for _ in 0..count {
+            let (source, dest) = (self.source.slice(..), self.dest.slice(..));
+            match self.indices {
+                None => gpu.encode_in_pass(pass, self.plan, source, dest)?,
+                Some(indices) => {
+                    let indices = DeviceIndices::I32(indices.slice(..));
+                    gpu.encode_gather_in_pass(pass, self.plan, source, indices, dest)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn resident(&self, bench: &Bench<'_>, effort: Effort, to: &mut Sheet) -> Result<(), Problem> {
+        let [encode, wait, resident] = split(effort, || {
+            Ok::<_, Problem>(((), bench.submit(|encoder| self.record(encoder))?))
+        })?;
+        to.insert(Quantity::Encode, encode);
+        to.insert(Quantity::Wait, wait);
+        to.insert(Quantity::Resident, resident);
+        if let Some(device) = on_device(bench, effort, |encoder| self.record(encoder))? {
+            to.insert(Quantity::Device, device);
+        }
+        Ok(())
+    }
+
+    /// Buffer copies of as many bytes as the result has, from the input, over and over if it has
+    /// fewer.
+    fn copies(&self, bench: &Bench<'_>, effort: Effort, to: &mut Sheet) -> Result<(), Problem> {
+        let copy = |encoder: &mut CommandEncoder| {
+            let (size, most) = (self.dest.size(), self.source.size());
+            let mut done = 0;
+            while done < size {
+                let now = most.min(size - done);
+                encoder.copy_buffer_to_buffer(self.source, 0, self.dest, done, now);
+                done += now;
+            }
+            Ok(())
+        };
+        to.insert(Quantity::CopyBuffer, timed(effort, || bench.submit(copy))?);
+        if let Some(device) = on_device(bench, effort, copy)? {
+            to.insert(Quantity::CopyDevice, device);
+        }
+        Ok(())
+    }
+
+    /// What one operation costs among many, and the barest dispatch beside it.
+    fn pipelined(&self, bench: &Bench<'_>, effort: Effort, to: &mut Sheet) -> Result<(), Problem> {
+        // It writes elsewhere, so that the result stays.
+        let output = bench.dest()?;
+        let bare = Bare::new(bench.adapter, self.source, only(&output)?);
+        let many = [
+            (1, None, Quantity::Bare),
+            (100, Some(Quantity::Pipelined100), Quantity::Bare100),
+            (1000, Some(Quantity::Pipelined1000), Quantity::Bare1000),
+        ];
+        for (count, own, barest) in many {
+            if let Some(own) = own {
+                let times = timed(effort, || {
+                    bench.submit(|encoder| self.record_many(encoder, count))
+                })?;
+                to.insert(own, times.divided(count));
+            }
+            let times = timed(effort, || {
+                bench.submit(|encoder| bare.record(encoder, count))
+            })?;
+            to.insert(barest, times.divided(count));
+        }
+        Ok(())
+    }
+}
+
+/// The buffer of a tensor.
+fn only(tensor: &Tensor) -> Result<&Buffer, Problem> {
+    match tensor.buffers() {
+        [buffer] => Ok(buffer),
+        buffers => Err(Problem::Device(format!(
+            "a tensor lies in {} buffers on this device: choose a smaller workload",
+            buffers.len()
+        ))),
+    }
+}
+
+/// The device's own time, where it tells.
+fn on_device(
+    bench: &Bench<'_>,
+    effort: Effort,
+    record: impl Fn(&mut CommandEncoder) -> Result<(), Problem>,
+) -> Result<Option<Times>, Problem> {
+    let Some(stamps) = &bench.adapter.stamps else {
+        return Ok(None);
+    };
+    let [times] = split(effort, || {
+        Ok::<_, Problem>(((), [stamps.time(bench.adapter, &record)?]))
+    })?;
+    Ok(Some(times))
+}

@@ -1,0 +1,79 @@
+//! A line of JSON for each workload and mode, appended to a file as soon as it is known: the form in
+//! which programs that are compared with each other leave their times.
+
+use super::{
+    devices::Described,
+    measured::{Failed, Measured, Quantity},
+};
+use crate::failure::Failure;
+use serde_json::{Value, json};
+use std::{
+    fs::File,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+/// The file, if there is to be one.
+#[derive(Debug)]
+pub(crate) struct Lines(Option<(PathBuf, File)>);
+
+impl Lines {
+    pub(crate) fn append_to(path: Option<&Path>) -> Result<Self, Failure> {
+        let open = |path: &Path| {
+            let file = File::options().append(true).create(true).open(path);
+            match file {
+                Ok(file) => Ok((path.to_owned(), file)),
+                Err(error) => Err(cannot_append(path, &error)),
+            }
+        };
+        path.map(open).transpose().map(Self)
+    }
+
+    /// Says who measured.
+    pub(crate) fn version(&mut self, device: &Described) -> Result<(), Failure> {
+        self.put([json!({
+            "peer": device.peer,
+            "workload": "version",
+            "version": format!("wgslice {}", env!("CARGO_PKG_VERSION")),
+            "adapter": device.name,
+        })])
+    }
+
+    pub(crate) fn measured(&mut self, measured: &Measured) -> Result<(), Failure> {
+        let modes = measured.seconds.iter();
+        let modes = modes.filter(|(quantity, _)| quantity.is_mode());
+        self.put(modes.map(|(quantity, times)| {
+            json!({
+                "peer": measured.peer,
+                "workload": measured.workload,
+                "mode": quantity.name(),
+                "times": times.each(),
+                "checksum": measured.checksum,
+                "out_bytes": measured.bytes / 2,
+            })
+        }))
+    }
+
+    pub(crate) fn failed(&mut self, failed: &Failed) -> Result<(), Failure> {
+        self.put([json!({
+            "peer": failed.peer,
+            "workload": failed.workload,
+            "mode": Quantity::Resident.name(),
+            "error": failed.error,
+        })])
+    }
+
+    /// Whole lines, so that others may append to the same file.
+    fn put(&mut self, lines: impl IntoIterator<Item = Value>) -> Result<(), Failure> {
+        let Some((path, file)) = &mut self.0 else {
+            return Ok(());
+        };
+        let lines: String = lines.into_iter().map(|line| format!("{line}\n")).collect();
+        let outcome = file.write_all(lines.as_bytes());
+        outcome.map_err(|error| cannot_append(path, &error))
+    }
+}
+
+fn cannot_append(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format_args!("cannot append to {}: {error}", path.display()))
+}

@@ -1,0 +1,43 @@
+//! The most memory that the process held at once, where the system tells: Linux.
+
+use std::fs;
+
+/// Begins anew, so that what is told later is of what comes now. Where the system does not allow it,
+/// it is of the whole process.
+pub(crate) fn forget_peak() {
+    // The documented way to reset the peak of resident memory; there is no harm where it fails.
+    let _ = fs::write("/proc/self/clear_refs", "5");
+}
+
+/// Bytes.
+pub(crate) fn peak() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    parse(&status)
+}
+
+fn parse(status: &str) -> Option<u64> {
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kilobytes.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peak_is_in_bytes() {
+        assert_eq!(parse("Name:\tx\nVmHWM:\t    2048 kB\n"), Some(2 << 20));
+        assert_eq!(parse("Name:\tx\n"), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn memory_that_is_touched_counts() {
+        let touched = std::hint::black_box(vec![1u8; 64 << 20]);
+        assert!(peak().expect("Linux tells") >= 64 << 20);
+        drop(touched);
+    }
+}

@@ -1,0 +1,182 @@
+//! `wgslice bench`: how long slices and gathers take, where, and why.
+//!
+//! | file | decides |
+//! |---|---|
+//! | `workload` | what is measured: the built-in set, or a file |
+//! | `data`, `checksum` | what the data is, and whether a result is right |
+//! | `devices`, `adapter` | what is measured on |
+//! | `cpu`, `gpu` | what is timed there |
+//! | `stamps`, `bare` | the device's own time, and the least that a dispatch costs |
+//! | `times`, `memory` | how often work is timed, and the most memory held meanwhile |
+//! | `measured`, `report` | what is found out |
+//! | `sweep` | the same at growing sizes, and where a device begins to win |
+//! | `table`, `jsonl`, `csv` | how it is told |
+//! | `page`, `plots` | one HTML page with pictures |
+
+#[cfg(feature = "gpu")]
+mod adapter;
+#[cfg(feature = "gpu")]
+mod bare;
+mod checksum;
+mod cpu;
+mod csv;
+mod data;
+mod devices;
+#[cfg(feature = "gpu")]
+mod gpu;
+mod jsonl;
+mod measured;
+mod memory;
+mod page;
+mod plots;
+mod report;
+#[cfg(feature = "gpu")]
+mod stamps;
+mod sweep;
+mod table;
+mod times;
+mod workload;
+
+use crate::{
+    args::{Bench, Global},
+    failure::{Failure, WRONG_RESULT},
+    files::Document,
+    print,
+    progress::{self, Counter},
+};
+use data::Loaded;
+use devices::Device;
+use jsonl::Lines;
+use measured::{Failed, Problem};
+use report::Report;
+use std::{fs, process::ExitCode};
+use times::Effort;
+use workload::Workload;
+
+pub(crate) fn run(global: &Global, args: &Bench) -> Result<ExitCode, Failure> {
+    let workloads = workloads(args)?;
+    let sizes: Vec<usize> = sweep::sizes(args.sweep_to()).collect();
+    // What cannot be written is known before anything is measured.
+    let mut lines = Lines::append_to(args.jsonl.as_deref())?;
+    let json = args.json_out.as_deref().map(Document::create).transpose()?;
+    let csv = args.csv.as_deref().map(Document::create).transpose()?;
+    let html = args.html.as_deref().map(Document::create).transpose()?;
+
+    let (devices, described): (Vec<Device>, Vec<_>) = devices::open(global)?.into_iter().unzip();
+    for device in &described {
+        lines.version(device)?;
+    }
+    let mut report = Report::new(described);
+    let points = workloads.len() + sweep::SHAPES.len() * sizes.len();
+    progress::counted(points * devices.len(), |progress| {
+        measure(
+            &workloads,
+            &devices,
+            args,
+            &mut report,
+            &mut lines,
+            progress,
+        )?;
+        sweep_over(&sizes, &devices, &mut report, progress)
+    })?;
+    report.crossovers = sweep::crossovers(&report.devices, &report.sweep);
+
+    if let Some(json) = json {
+        let text = serde_json::to_string_pretty(&report).map_err(Failure::usage)?;
+        json.finish(&(text + "\n"))?;
+    }
+    if let Some(csv) = csv {
+        csv.finish(&csv::render(&report))?;
+    }
+    if let Some(html) = html {
+        html.finish(&page::render(&report)?)?;
+    }
+    if global.json {
+        print::json(&report)?;
+    } else {
+        table::print(&report);
+    }
+    Ok(verdict(&report))
+}
+
+fn measure(
+    workloads: &[Workload],
+    devices: &[Device],
+    args: &Bench,
+    report: &mut Report,
+    lines: &mut Lines,
+    progress: &Counter,
+) -> Result<(), Failure> {
+    let effort = Effort::times(args.reps.get());
+    for work in workloads {
+        let loaded = Loaded::new(work).map_err(Problem::from);
+        for (device, described) in devices.iter().zip(&report.devices) {
+            match device.measure(described, work, &loaded, effort) {
+                Ok(measured) => {
+                    lines.measured(&measured)?;
+                    report.results.push(measured);
+                }
+                Err(failed) => {
+                    lines.failed(&failed)?;
+                    report.failures.push(failed);
+                }
+            }
+            progress.advance(1);
+        }
+    }
+    Ok(())
+}
+
+/// A device that fails at a size is not asked for larger ones.
+fn sweep_over(
+    sizes: &[usize],
+    devices: &[Device],
+    report: &mut Report,
+    progress: &Counter,
+) -> Result<(), Failure> {
+    for shape in sweep::SHAPES {
+        for &size in sizes {
+            let work = sweep::workload(shape, size).map_err(Failure::refused(shape))?;
+            let loaded = Loaded::new(&work).map_err(Problem::from);
+            for (device, described) in devices.iter().zip(&report.devices) {
+                let stopped =
+                    |failed: &Failed| failed.workload == shape && failed.peer == described.peer;
+                if !report.stopped.iter().any(stopped) {
+                    match device.measure(described, &work, &loaded, sweep::EFFORT) {
+                        Ok(measured) => report.sweep.push(measured),
+                        Err(failed) if failed.wrong => report.failures.push(failed),
+                        Err(failed) => report.stopped.push(failed),
+                    }
+                }
+                progress.advance(1);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn workloads(args: &Bench) -> Result<Vec<Workload>, Failure> {
+    let all = match &args.workloads {
+        None => workload::built_in().map_err(Failure::usage)?,
+        Some(path) => {
+            let named = |problem: &dyn std::fmt::Display| {
+                Failure::usage(format_args!("{}: {problem}", path.display()))
+            };
+            let text = fs::read_to_string(path).map_err(|error| named(&error))?;
+            workload::parse(&text).map_err(|problem| named(&problem))?
+        }
+    };
+    workload::only(all, &args.only).map_err(Failure::usage)
+}
+
+/// A wrong result counts for more than one that there is none of.
+fn verdict(report: &Report) -> ExitCode {
+    let failures = &report.failures;
+    if failures.iter().any(|failed| failed.wrong) {
+        WRONG_RESULT.into()
+    } else if failures.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        Failure::device("").exit_code()
+    }
+}

@@ -1,0 +1,123 @@
+//! All that a run of the benchmark found out.
+
+use super::{
+    cpu,
+    devices::Described,
+    measured::{Failed, Measured, Quantity},
+    sweep::Crossover,
+};
+use serde::Serialize;
+use std::{
+    collections::BTreeMap,
+    fs,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+const SECONDS_OF_A_DAY: u64 = 24 * 60 * 60;
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    pub(crate) version: &'static str,
+    /// When it began, in UTC.
+    pub(crate) date: String,
+    pub(crate) machine: Machine,
+    pub(crate) devices: Vec<Described>,
+    pub(crate) results: Vec<Measured>,
+    pub(crate) failures: Vec<Failed>,
+    /// The same operations at growing sizes.
+    pub(crate) sweep: Vec<Measured>,
+    /// Why a device was not measured at larger sizes.
+    pub(crate) stopped: Vec<Failed>,
+    pub(crate) crossovers: Vec<Crossover>,
+    /// What the names of the times mean.
+    quantities: BTreeMap<&'static str, &'static str>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct Machine {
+    pub(crate) os: &'static str,
+    pub(crate) architecture: &'static str,
+    pub(crate) processor: Option<String>,
+    pub(crate) threads: usize,
+}
+
+impl Report {
+    pub(crate) fn new(devices: Vec<Described>) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            date: date(now.map_or(0, |time| time.as_secs() / SECONDS_OF_A_DAY)),
+            machine: Machine {
+                os: std::env::consts::OS,
+                architecture: std::env::consts::ARCH,
+                processor: processor(),
+                threads: cpu::threads(),
+            },
+            devices,
+            results: Vec::new(),
+            failures: Vec::new(),
+            sweep: Vec::new(),
+            stopped: Vec::new(),
+            crossovers: Vec::new(),
+            quantities: Quantity::ALL
+                .map(|quantity| (quantity.name(), quantity.meaning()))
+                .into(),
+        }
+    }
+
+    /// The results of a device.
+    pub(crate) fn of<'a>(&'a self, device: &'a Described) -> impl Iterator<Item = &'a Measured> {
+        let results = self.results.iter();
+        results.filter(|measured| measured.peer == device.peer)
+    }
+}
+
+/// The processor's name, where the system tells: Linux.
+fn processor() -> Option<String> {
+    let info = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = info.lines().find(|line| line.starts_with("model name"))?;
+    line.split_once(": ")
+        .map(|(_, name)| name.trim().to_owned())
+}
+
+/// The date of a day since 1970, as in 2026-11-21. Counted from the first of March of the year 0, so
+/// that leap days come last in their year.
+fn date(days: u64) -> String {
+    const DAYS_OF_400_YEARS: u64 = 146_097;
+    const DAYS_BEFORE_1970: u64 = 719_468;
+    let days = days + DAYS_BEFORE_1970;
+    let (era, day) = (days / DAYS_OF_400_YEARS, days % DAYS_OF_400_YEARS);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, later) = if month < 10 {
+        (month + 3, 0)
+    } else {
+        (month - 9, 1)
+    };
+    let year = 400 * era + year + later;
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_have_dates() {
+        let rows = [
+            (0, "1970-01-01"),
+            (58, "1970-02-28"),
+            (59, "1970-03-01"),
+            (11_016, "2000-02-29"),
+            (20_778, "2026-11-21"),
+            (20_818, "2026-12-31"),
+            (47_540, "2100-02-28"),
+            (47_541, "2100-03-01"),
+        ];
+        for (days, text) in rows {
+            assert_eq!(date(days), text);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Time on the device: a timestamp before the work and one after it.
+
+use super::{adapter::Adapter, measured::Problem};
+use std::time::Duration;
+use wgpu::{BufferUsages, CommandEncoder};
+
+/// Two timestamps, and how they come back.
+#[derive(Debug)]
+pub(crate) struct Stamps {
+    set: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    staging: wgpu::Buffer,
+    /// Nanoseconds from one to the next.
+    period: f64,
+}
+
+const COUNT: u32 = 2;
+const BYTES: u64 = 16;
+
+impl Stamps {
+    pub(crate) fn new(device: &wgpu::Device, period: f32) -> Self {
+        let buffer = |usage| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("timestamps"),
+                size: BYTES,
+                usage,
+                mapped_at_creation: false,
+            })
+        };
+        Self {
+            set: device.create_query_set(&wgpu::QuerySetDescriptor {
+                label: Some("timestamps"),
+                ty: wgpu::QueryType::Timestamp,
+                count: COUNT,
+            }),
+            resolved: buffer(BufferUsages::QUERY_RESOLVE | BufferUsages::COPY_SRC),
+            staging: buffer(BufferUsages::COPY_DST | BufferUsages::MAP_READ),
+            period: period.into(),
+        }
+    }
+
+    /// How long the device takes for what is recorded.
+    pub(crate) fn time(
+        &self,
+        adapter: &Adapter,
+        record: impl FnOnce(&mut CommandEncoder) -> Result<(), Problem>,
+    ) -> Result<Duration, Problem> {
+        let mut encoder = adapter.device.create_command_encoder(&Default::default());
+        encoder.write_timestamp(&self.set, 0);
+        record(&mut encoder)?;
+        encoder.write_timestamp(&self.set, 1);
+        encoder.resolve_query_set(&self.set, 0..COUNT, &self.resolved, 0);
+        encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.staging, 0, BYTES);
+        adapter.queue.submit([encoder.finish()]);
+        // Where mapping fails, there is nothing to get below.
+        self.staging.map_async(wgpu::MapMode::Read, .., drop);
+        adapter.wait()?;
+        let ticks = {
+            let mapped = self.staging.get_mapped_range(..);
+            let mapped = mapped.map_err(|error| Problem::Device(error.to_string()))?;
+            let mut ticks = [[0; 8]; COUNT as usize];
+            ticks.as_flattened_mut().copy_from_slice(&mapped);
+            ticks.map(u64::from_le_bytes)
+        };
+        self.staging.unmap();
+        let nanoseconds = ticks[1].saturating_sub(ticks[0]) as f64 * self.period;
+        Ok(Duration::from_secs_f64(nanoseconds * 1e-9))
+    }
+}

@@ -1,0 +1,186 @@
+//! The same operations at growing sizes, and from which size on a device is faster than the CPU.
+//!
+//! Data on the device: the operation there against the operation on the CPU with its data in the
+//! host's memory, both into an output that is reused. Data on the host: upload, operation and
+//! readback against the operation on the CPU, both into new memory of the host.
+
+use super::{
+    data::Values,
+    devices::{Described, Kind},
+    measured::{Measured, Quantity},
+    times::Effort,
+    workload::{Operation, Workload},
+};
+use bytesize::ByteSize;
+use serde::Serialize;
+use std::{fmt, time::Duration};
+use wgslice::Error;
+
+/// The smallest result, in bytes, and how much larger the next is.
+const SMALLEST: usize = 64 << 10;
+const GROWTH: usize = 4;
+
+/// How often something is timed here: sizes are many, and what matters is far from one another.
+pub(crate) const EFFORT: Effort = Effort {
+    reps: 9,
+    patience: Duration::from_millis(300),
+};
+
+/// What is swept, by the name that stands for the workload.
+pub(crate) const SHAPES: [&str; 2] = ["crop", "gather"];
+
+/// Results of at most `most` bytes.
+pub(crate) fn sizes(most: usize) -> impl Iterator<Item = usize> {
+    let next = |&size: &usize| size.checked_mul(GROWTH);
+    std::iter::successors(Some(SMALLEST), next).take_while(move |&size| size <= most)
+}
+
+/// The workload with a result of `size` bytes.
+pub(crate) fn workload(shape: &str, size: usize) -> Result<Workload, Error> {
+    const F32: usize = 4;
+    let (what, dims, operation) = if shape == "crop" {
+        let rows = size / (1024 * F32);
+        let bounds = vec![[None; 3], [Some(128), Some(128 + 1024), None]];
+        let operation = Operation::slice(bounds)?;
+        ("rows of 4 KiB cut from 5 KiB", vec![rows, 1280], operation)
+    } else {
+        let rows = size / (128 * F32);
+        let operation = Operation::Gather { rows, depth: 1 };
+        ("rows of 512 bytes by index", vec![2 * rows, 128], operation)
+    };
+    let mut workload = Workload::new(shape, what, Values::F32, dims, operation)?;
+    workload.e2e = true;
+    Ok(workload)
+}
+
+/// From which size on a device is faster than the CPU.
+#[derive(Debug, Serialize)]
+pub(crate) struct Crossover {
+    shape: &'static str,
+    pub(crate) device: String,
+    data: Place,
+    /// The smallest result, in bytes, from which on the device won at every size. None where it did
+    /// not win at the largest.
+    from: Option<usize>,
+    /// The smallest and the largest result that both were measured at.
+    measured: [usize; 2],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Place {
+    Host,
+    Device,
+}
+
+impl Place {
+    /// What is compared: on the CPU, and on the device.
+    fn quantities(self) -> [Quantity; 2] {
+        match self {
+            Self::Host => [Quantity::Fresh, Quantity::E2e],
+            Self::Device => [Quantity::Resident, Quantity::Resident],
+        }
+    }
+}
+
+pub(crate) fn crossovers(devices: &[Described], sweep: &[Measured]) -> Vec<Crossover> {
+    let Some(cpu) = devices.iter().find(|device| device.kind == Kind::Cpu) else {
+        return Vec::new();
+    };
+    let mut crossovers = Vec::new();
+    for device in devices.iter().filter(|device| device.kind != Kind::Cpu) {
+        for shape in SHAPES {
+            for data in [Place::Host, Place::Device] {
+                let [on_cpu, on_device] = data.quantities();
+                let times = |peer: &str, quantity| {
+                    let points = sweep.iter();
+                    let points = points.filter(|at| at.workload == shape && at.peer == peer);
+                    let time = |at: &Measured| Some((at.bytes / 2, at.median(quantity)?));
+                    points.filter_map(time).collect::<Vec<_>>()
+                };
+                let (cpu, gpu) = (times(&cpu.peer, on_cpu), times(&device.peer, on_device));
+                let both: Vec<(usize, bool)> = gpu
+                    .iter()
+                    .filter_map(|&(size, gpu)| {
+                        let (_, cpu) = cpu.iter().find(|(other, _)| *other == size)?;
+                        Some((size, gpu < *cpu))
+                    })
+                    .collect();
+                if let (Some(&(first, _)), Some(&(last, _))) = (both.first(), both.last()) {
+                    crossovers.push(Crossover {
+                        shape,
+                        device: device.name.clone(),
+                        data,
+                        from: wins_from(&both),
+                        measured: [first, last],
+                    });
+                }
+            }
+        }
+    }
+    crossovers
+}
+
+/// The first size of those at the end that are all won.
+fn wins_from(sizes: &[(usize, bool)]) -> Option<usize> {
+    let won = sizes.iter().rev().take_while(|(_, won)| *won);
+    won.last().map(|&(size, _)| size)
+}
+
+/// One line, of a device that is known.
+impl fmt::Display for Crossover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { shape, from, .. } = self;
+        let place = match self.data {
+            Place::Host => "host",
+            Place::Device => "device",
+        };
+        let [least, most] = self.measured;
+        write!(f, "{shape}, data on the {place}: ")?;
+        match *from {
+            Some(from) if from == least => {
+                write!(f, "at every size from {} to {}", size(least), size(most))
+            }
+            Some(from) => write!(f, "from {} on", size(from)),
+            None => write!(f, "at no size up to {}", size(most)),
+        }
+    }
+}
+
+/// A size of a result.
+pub(crate) fn size(bytes: usize) -> String {
+    let text = ByteSize(bytes as u64).display().iec().to_string();
+    text.replace(".0 ", " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_have_the_size_that_was_asked_for() {
+        let sizes: Vec<usize> = sizes(5 << 20).collect();
+        assert_eq!(sizes, [64 << 10, 256 << 10, 1 << 20, 4 << 20]);
+        for shape in SHAPES {
+            for &size in &sizes {
+                let workload = workload(shape, size).expect("a workload");
+                assert_eq!(workload.plan.result_bytes(), size, "{shape}");
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_are_short() {
+        assert_eq!(size(64 << 10), "64 KiB");
+        assert_eq!(size(3 << 19), "1.5 MiB");
+    }
+
+    #[test]
+    fn a_win_counts_only_if_it_lasts() {
+        assert_eq!(wins_from(&[(1, false), (2, true), (3, true)]), Some(2));
+        assert_eq!(wins_from(&[(1, true), (2, false), (3, true)]), Some(3));
+        assert_eq!(wins_from(&[(1, true), (2, true), (3, false)]), None);
+        assert_eq!(wins_from(&[(1, true), (2, true)]), Some(1));
+        assert_eq!(wins_from(&[]), None);
+    }
+}

@@ -1,0 +1,244 @@
+//! What is measured: the built-in set, or a file in the same format, whose `comment` explains it.
+
+use super::data::Values;
+use serde::Deserialize;
+use std::{collections::BTreeSet, fmt};
+use wgslice::{Error, Plan, SliceSpec};
+
+/// The built-in set.
+const BUILT_IN: &str = include_str!("workloads.json");
+
+/// Python's start, stop and step of one dimension.
+pub(crate) type Bounds = [Option<i64>; 3];
+
+/// A slice or a gather of data that a formula gives.
+#[derive(Clone, Debug)]
+pub(crate) struct Workload {
+    pub(crate) id: String,
+    pub(crate) what: String,
+    pub(crate) values: Values,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) operation: Operation,
+    pub(crate) plan: Plan,
+    /// Whether it is also measured from host to host.
+    pub(crate) e2e: bool,
+    /// What the checksum of the result must be, besides what the formula says.
+    pub(crate) checksum: Option<f64>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Operation {
+    Slice {
+        bounds: Vec<Bounds>,
+        spec: SliceSpec,
+    },
+    Gather {
+        rows: usize,
+        depth: usize,
+    },
+}
+
+impl Operation {
+    /// A slice of every dimension.
+    pub(crate) fn slice(bounds: Vec<Bounds>) -> Result<Self, Error> {
+        let part = |part: Option<i64>| part.map_or_else(String::new, |part| part.to_string());
+        let dims: Vec<String> = bounds.iter().map(|dim| dim.map(part).join(":")).collect();
+        let spec = dims.join(", ").parse()?;
+        Ok(Self::Slice { bounds, spec })
+    }
+}
+
+impl Workload {
+    pub(crate) fn new(
+        id: &str,
+        what: &str,
+        values: Values,
+        shape: Vec<usize>,
+        operation: Operation,
+    ) -> Result<Self, Error> {
+        let plan = match &operation {
+            Operation::Slice { spec, .. } => Plan::strided_slice(&shape, spec, values.dtype()),
+            &Operation::Gather { rows, depth } => {
+                Plan::gather_nd(&shape, &[rows, depth], 0, values.dtype())
+            }
+        }?;
+        Ok(Self {
+            id: id.to_owned(),
+            what: what.to_owned(),
+            values,
+            shape,
+            operation,
+            plan,
+            e2e: false,
+            checksum: None,
+        })
+    }
+
+    /// Bytes read plus written: the result's, twice. Indices are not counted.
+    pub(crate) fn bytes(&self) -> usize {
+        2 * self.plan.result_bytes()
+    }
+}
+
+/// The id and what it is.
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{} {}", self.id, self.what))
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct File {
+    workloads: Vec<Entry>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Entry {
+    id: String,
+    #[serde(default)]
+    what: String,
+    op: Op,
+    dtype: String,
+    shape: Vec<usize>,
+    slices: Option<Vec<Bounds>>,
+    indices: Option<[usize; 2]>,
+    #[serde(default)]
+    e2e: bool,
+    checksum: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Op {
+    Slice,
+    GatherNd,
+}
+
+/// The built-in set.
+pub(crate) fn built_in() -> Result<Vec<Workload>, String> {
+    parse(BUILT_IN)
+}
+
+/// The workloads of a file.
+pub(crate) fn parse(text: &str) -> Result<Vec<Workload>, String> {
+    let File { workloads } = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    if workloads.is_empty() {
+        return Err("there is no workload in it".into());
+    }
+    let mut ids = BTreeSet::new();
+    let twice = workloads.iter().find(|entry| !ids.insert(&entry.id));
+    if let Some(entry) = twice {
+        return Err(format!(
+            "the id {:?} is there twice: ids are names",
+            entry.id
+        ));
+    }
+    let named = |entry: Entry| {
+        let id = entry.id.clone();
+        entry.check().map_err(|problem| format!("{id}: {problem}"))
+    };
+    workloads.into_iter().map(named).collect()
+}
+
+impl Entry {
+    fn check(self) -> Result<Workload, String> {
+        let values = Values::named(&self.dtype)
+            .ok_or_else(|| format!("dtype is {:?}: use one of {}", self.dtype, Values::names()))?;
+        let rank = self.shape.len();
+        let operation = match (self.op, self.slices, self.indices) {
+            (Op::Slice, Some(bounds), None) => {
+                if bounds.len() != rank {
+                    return Err(format!(
+                        "slices has {} entries, but shape has {rank} dimensions: give one for each",
+                        bounds.len()
+                    ));
+                }
+                Operation::slice(bounds).map_err(|error| error.to_string())?
+            }
+            (Op::GatherNd, None, Some([rows, depth])) => {
+                if let Some(dim) = self.shape.iter().find(|&&dim| i32::try_from(dim).is_err()) {
+                    return Err(format!("the dimension {dim} is beyond 32-bit indices"));
+                }
+                Operation::Gather { rows, depth }
+            }
+            (Op::Slice, ..) => return Err("a slice has slices, and no indices".into()),
+            (Op::GatherNd, ..) => return Err("a gather_nd has indices, and no slices".into()),
+        };
+        let workload = Workload::new(&self.id, &self.what, values, self.shape, operation)
+            .map_err(|error| error.to_string())?;
+        Ok(Workload {
+            e2e: self.e2e,
+            checksum: self.checksum,
+            ..workload
+        })
+    }
+}
+
+/// Those of these ids, in the order of the set.
+pub(crate) fn only(workloads: Vec<Workload>, ids: &[String]) -> Result<Vec<Workload>, String> {
+    let ids: Vec<&str> = ids.iter().map(|id| id.trim()).collect();
+    let known = |id: &str| workloads.iter().any(|workload| workload.id == id);
+    if let Some(id) = ids.iter().find(|id| !known(id)) {
+        let there: Vec<&str> = workloads.iter().map(|workload| &*workload.id).collect();
+        return Err(format!(
+            "--only names {id:?}, but there are: {}",
+            there.join(", ")
+        ));
+    }
+    let wanted = |workload: &Workload| ids.is_empty() || ids.contains(&&*workload.id);
+    Ok(workloads.into_iter().filter(wanted).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_set_is_whole() {
+        let set = built_in().expect("the set");
+        let ids: Vec<&str> = set.iter().map(|workload| &*workload.id).collect();
+        assert_eq!(ids.len(), 11);
+        assert!(set.iter().all(|workload| workload.checksum.is_some()));
+        let some = only(set.clone(), &["W11".into(), " W3".into()]).expect("both are there");
+        let some: Vec<&str> = some.iter().map(|workload| &*workload.id).collect();
+        assert_eq!(some, ["W3", "W11"]);
+        let none = only(set, &["W12".into()]).expect_err("it is not there");
+        assert!(none.contains("\"W12\"") && none.contains("W11"), "{none}");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let rows = [
+            (r#"{"workloads": []}"#, "no workload"),
+            (r#"{"workloads": [{"id": "A"}]}"#, "missing field"),
+            (
+                r#"{"workloads": [{"id": "A", "op": "slice", "dtype": "f32", "shape": [2]}]}"#,
+                "A: a slice has slices",
+            ),
+            (
+                r#"{"workloads": [{"id": "A", "op": "slice", "dtype": "f8", "shape": [2],
+                    "slices": [[0, 1, 1]]}]}"#,
+                "A: dtype is \"f8\"",
+            ),
+            (
+                r#"{"workloads": [{"id": "A", "op": "slice", "dtype": "u8", "shape": [2, 2],
+                    "slices": [[0, 1, 1]]}]}"#,
+                "slices has 1 entries",
+            ),
+            (
+                r#"{"workloads": [{"id": "A", "op": "slice", "dtype": "u8", "shape": [2],
+                    "slices": [[0, 1, 0]]}]}"#,
+                "A: ",
+            ),
+            (
+                r#"{"workloads": [{"id": "A", "op": "gather_nd", "dtype": "u8", "shape": [2],
+                    "indices": [3, 2]}]}"#,
+                "A: ",
+            ),
+        ];
+        for (text, named) in rows {
+            let problem = parse(text).expect_err(text);
+            assert!(problem.contains(named), "{named} in {problem}");
+        }
+    }
+}
