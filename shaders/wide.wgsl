@@ -1,4 +1,5 @@
-// Moves units of 4, 8 or 16 bytes. `Unit` is u32, vec2<u32> or vec4<u32>.
+// Moves units of 4 bytes or more. `Unit`, and `turned`, which may reverse the elements in one, come
+// from a file of their own or are generated.
 //
 // A tile is a segment of one row. Its lanes take neighbouring units, so that a GPU's accesses
 // coalesce; with a single lane an invocation walks the tile alone, which a CPU adapter prefers.
@@ -27,7 +28,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         for (var j = first + lane; j < end; j += lanes) {
             let from_unit = origin + j * params.step;
             if within(from_unit) {
-                dest[to + j] = source[from_unit];
+                dest[to + j] = turned(source[from_unit]);
             }
         }
     } else if begin.state == MISSING {

@@ -293,9 +293,9 @@ impl Gpu {
         let (rows, map) = plan.in_units_of(places.unit());
         let dispatches = window::dispatches(&inner.reach, &rows, &map, &places)?;
         let op = Op::of(&map, index_words);
-        pass.set_pipeline(inner.pipelines.get(&inner.device, op, rows.unit));
         let mut leases = Vec::new();
         for dispatch in &dispatches {
+            pass.set_pipeline(inner.pipelines.get(&inner.device, op, dispatch.width));
             let group = self.group(op, arguments, &dispatch.spans);
             pass.set_bind_group(BUFFERS_GROUP, &group, &[]);
             if let Some(lease) = report(dispatch) {

@@ -3,6 +3,7 @@
 //! | file | decides |
 //! |---|---|
 //! | `adapter` | which adapter is used |
+//! | `width` | how many bytes a dispatch moves at once |
 //! | `grid` | how rows are dealt out to invocations |
 //! | `params` | what a dispatch is told, word by word |
 //! | `pipeline` | how shaders are put together, and that each is compiled once |
@@ -29,6 +30,7 @@ mod report;
 mod shader_tests;
 mod slots;
 mod transfer;
+mod width;
 mod window;
 
 pub use adapter::{AdapterOptions, Candidate, Software};
@@ -40,7 +42,7 @@ use crate::Error;
 use failure::device_error;
 use grid::Kind;
 use groups::Groups;
-use pipeline::{PARAMS_BYTES, ParamsSpace, Pipelines};
+use pipeline::{PARAMS_BYTES, ParamsSpace, Pipelines, Words};
 use std::sync::{Arc, OnceLock};
 use window::Reach;
 
@@ -84,17 +86,27 @@ impl Gpu {
         } else {
             ParamsSpace::Uniform
         };
+        let software = adapter::is_software(&info);
+        let words = if software
+            && info.backend == wgpu::Backend::Vulkan
+            && device.features().contains(wgpu::Features::SHADER_INT64)
+        {
+            Words::Bits64
+        } else {
+            Words::Bits32
+        };
         let reach = Reach {
             binding: limits.max_storage_buffer_binding_size,
             alignment: limits.min_storage_buffer_offset_alignment.into(),
             groups: limits.max_compute_workgroups_per_dimension,
             dispatch: DISPATCH_BYTES,
             units: i32::MAX as u64,
-            kind: if adapter::is_software(&info) {
+            kind: if software {
                 Kind::Software
             } else {
                 Kind::Hardware
             },
+            widest: words.widest(),
         };
         Self {
             inner: Arc::new(Inner {
@@ -103,7 +115,7 @@ impl Gpu {
                 info,
                 limits,
                 reach,
-                pipelines: Arc::new(Pipelines::new(device, space)),
+                pipelines: Arc::new(Pipelines::new(device, space, words)),
                 groups: Groups::default(),
                 lost: Arc::default(),
             }),
@@ -168,7 +180,8 @@ impl Gpu {
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {
                 label: Some("wgslice"),
-                required_features: adapter.features() & wgpu::Features::IMMEDIATES,
+                required_features: adapter.features()
+                    & (wgpu::Features::IMMEDIATES | wgpu::Features::SHADER_INT64),
                 required_limits: adapter.limits(),
                 ..Default::default()
             })

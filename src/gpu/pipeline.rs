@@ -4,7 +4,7 @@
 //! of `params`, `params.wgsl`, a mover, and the operation's map. The table of variants is
 //! `Variant::all`; the cache makes each at its first use and the tests validate every one.
 
-use super::{params::Params, slots::Slots};
+use super::{params::Params, slots::Slots, width::Width};
 use crate::plan::Map;
 use std::{fmt, sync::OnceLock};
 use wgpu::{BufferBindingType, BufferUsages};
@@ -12,6 +12,8 @@ use wgpu::{BufferBindingType, BufferUsages};
 const PARAMS: &str = include_str!("../../shaders/params.wgsl");
 const WIDE: &str = include_str!("../../shaders/wide.wgsl");
 const PACKED: &str = include_str!("../../shaders/packed.wgsl");
+const UNIT_16: &str = include_str!("../../shaders/unit_16.wgsl");
+const UNIT_32: &str = include_str!("../../shaders/unit_32.wgsl");
 const STRIDED_SLICE: &str = include_str!("../../shaders/strided_slice.wgsl");
 const GATHER_ND: &str = include_str!("../../shaders/gather_nd.wgsl");
 
@@ -80,11 +82,33 @@ pub(crate) enum ParamsSpace {
     Uniform,
 }
 
+/// The words that a shader's units are made of.
+///
+/// A CPU adapter runs the lanes of a load or store one after the other, and so pays for each word,
+/// whatever its size: 64-bit words are worth a third to a half more there (Mesa's lavapipe). They
+/// need `Features::SHADER_INT64`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Words {
+    Bits32,
+    Bits64,
+}
+
+impl Words {
+    /// Bytes of the largest unit: four words.
+    pub(crate) fn widest(self) -> usize {
+        match self {
+            Self::Bits32 => 16,
+            Self::Bits64 => Width::MAX,
+        }
+    }
+}
+
 /// One shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Variant {
     pub(crate) op: Op,
-    pub(crate) unit: usize,
+    pub(crate) width: Width,
+    pub(crate) words: Words,
     pub(crate) params: ParamsSpace,
 }
 
@@ -92,13 +116,20 @@ impl Variant {
     /// Every variant there is.
     #[cfg(test)]
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        [ParamsSpace::Immediate, ParamsSpace::Uniform]
+        let spaces = [ParamsSpace::Immediate, ParamsSpace::Uniform];
+        let widths = [Words::Bits32, Words::Bits64]
             .into_iter()
-            .flat_map(|params| {
-                Op::ALL
-                    .into_iter()
-                    .flat_map(move |op| UNITS.map(|unit| Self { op, unit, params }))
+            .flat_map(|words| widths(words.widest()).map(move |width| (words, width)));
+        widths.flat_map(move |(words, width)| {
+            spaces.into_iter().flat_map(move |params| {
+                Op::ALL.map(|op| Self {
+                    op,
+                    width,
+                    words,
+                    params,
+                })
             })
+        })
     }
 
     /// The shader's text.
@@ -109,48 +140,79 @@ impl Variant {
                 format!("@group({PARAMS_GROUP}) @binding(0) var<uniform> params: Params;\n")
             }
         };
-        let (unit, mover) = match self.unit {
-            16 => ("alias Unit = vec4<u32>;\n", WIDE),
-            8 => ("alias Unit = vec2<u32>;\n", WIDE),
-            4 => ("alias Unit = u32;\n", WIDE),
-            _ => ("", PACKED),
+        let plain = |ty| {
+            format!("alias Unit = {ty};\nfn turned(unit: Unit) -> Unit {{\n    return unit;\n}}\n")
         };
-        [&params, unit, PARAMS, mover, self.op.source()].concat()
+        let (unit, mover) = match (self.width.unit, self.words) {
+            (32, _) => (UNIT_32.to_owned(), WIDE),
+            (16, Words::Bits64) if !self.flips() => (plain("vec2<u64>"), WIDE),
+            (16, _) => (UNIT_16.to_owned(), WIDE),
+            (8, Words::Bits64) => (plain("u64"), WIDE),
+            (8, Words::Bits32) => (plain("vec2<u32>"), WIDE),
+            (4, _) => (plain("u32"), WIDE),
+            _ => (String::new(), PACKED),
+        };
+        [&params, &unit, PARAMS, mover, self.op.source()].concat()
+    }
+
+    /// Whether the order of elements is reversed.
+    fn flips(self) -> bool {
+        self.width.flip < self.width.unit
     }
 
     /// The values of the shader's override constants.
     pub(crate) fn constants(self) -> Vec<(&'static str, f64)> {
-        let unit = (self.unit < 4).then_some(("UNIT_BYTES", self.unit as f64));
+        let Width { unit, flip } = self.width;
+        let turns = self.source().contains("override FLIP:");
+        let flip = turns.then_some(("FLIP", flip as f64));
+        let unit = (unit < 4).then_some(("UNIT_BYTES", unit as f64));
         let index = match self.op {
             Op::StridedSlice => None,
             Op::GatherNd32 => Some(("INDEX_WORDS", 1.0)),
             Op::GatherNd64 => Some(("INDEX_WORDS", 2.0)),
         };
-        unit.into_iter().chain(index).collect()
+        unit.into_iter().chain(flip).chain(index).collect()
     }
 }
 
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "wgslice {}, {}-byte units", self.op.name(), self.unit)
+        let Width { unit, flip } = self.width;
+        write!(f, "wgslice {}, {unit}-byte units", self.op.name())?;
+        if self.flips() {
+            write!(f, " of {flip}-byte elements in reverse")?;
+        }
+        Ok(())
     }
 }
 
-/// The sizes of units.
-const UNITS: [usize; 5] = [1, 2, 4, 8, 16];
+/// Numbers of sizes of a unit, and of the elements in it.
+const SIZES: usize = Width::MAX.ilog2() as usize + 1;
+
+/// Every width up to `widest` bytes.
+#[cfg(test)]
+fn widths(widest: usize) -> impl Iterator<Item = Width> {
+    let sizes = move |to: usize| (0..=to.ilog2()).map(|log2| 1 << log2);
+    sizes(widest).flat_map(move |unit| {
+        sizes(unit)
+            .filter(move |&flip| flip == unit || unit >= Width::MIN_FLIPPED)
+            .map(move |flip| Width { unit, flip })
+    })
+}
 
 /// The pipelines of a device, each made at its first use, and the layouts that they share.
 #[derive(Debug)]
 pub(crate) struct Pipelines {
     space: ParamsSpace,
-    made: [[OnceLock<wgpu::ComputePipeline>; UNITS.len()]; Op::ALL.len()],
+    words: Words,
+    made: [[[OnceLock<wgpu::ComputePipeline>; SIZES]; SIZES]; Op::ALL.len()],
     buffers: [wgpu::BindGroupLayout; Op::ALL.len()],
     pub(crate) reports: Slots,
     pub(crate) uniforms: Slots,
 }
 
 impl Pipelines {
-    pub(crate) fn new(device: &wgpu::Device, space: ParamsSpace) -> Self {
+    pub(crate) fn new(device: &wgpu::Device, space: ParamsSpace, words: Words) -> Self {
         let storage = |&read_only: &bool| (BufferBindingType::Storage { read_only }, false);
         let buffers = Op::ALL.map(|op| {
             let entries: Vec<_> = op.buffers().iter().map(storage).collect();
@@ -161,6 +223,7 @@ impl Pipelines {
         let read_only = false;
         Self {
             space,
+            words,
             made: Default::default(),
             buffers,
             reports: slots(
@@ -186,12 +249,22 @@ impl Pipelines {
         &self.buffers[op as usize]
     }
 
-    /// The pipeline for units of `unit` bytes.
-    pub(crate) fn get(&self, device: &wgpu::Device, op: Op, unit: usize) -> &wgpu::ComputePipeline {
-        let params = self.space;
-        let number = unit.trailing_zeros() as usize;
-        self.made[op as usize][number]
-            .get_or_init(|| self.make(device, Variant { op, unit, params }))
+    /// The pipeline for units of this width.
+    pub(crate) fn get(
+        &self,
+        device: &wgpu::Device,
+        op: Op,
+        width: Width,
+    ) -> &wgpu::ComputePipeline {
+        let number = |bytes: usize| bytes.trailing_zeros() as usize;
+        let variant = Variant {
+            op,
+            width,
+            words: self.words,
+            params: self.space,
+        };
+        self.made[op as usize][number(width.unit)][number(width.flip)]
+            .get_or_init(|| self.make(device, variant))
     }
 
     fn make(&self, device: &wgpu::Device, variant: Variant) -> wgpu::ComputePipeline {

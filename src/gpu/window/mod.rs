@@ -14,6 +14,7 @@ mod slice;
 use super::{
     grid::{Grid, Kind},
     params::Params,
+    width::{Widened, Width},
 };
 use crate::{
     Error,
@@ -34,6 +35,8 @@ pub(crate) struct Reach {
     /// Offsets that the shaders can compute with, in units.
     pub(crate) units: u64,
     pub(crate) kind: Kind,
+    /// Bytes of the largest unit that its shaders move.
+    pub(crate) widest: usize,
 }
 
 /// Where the bytes of an argument lie: one stretch of a buffer, or equal stretches of several.
@@ -65,6 +68,7 @@ pub(crate) struct Span {
 /// One dispatch: what it is told and what it binds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dispatch {
+    pub(crate) width: Width,
     pub(crate) params: Params,
     pub(crate) height: u32,
     /// Source, result and, for a gather, indices.
@@ -169,9 +173,9 @@ impl Cutter<'_> {
         units * self.rows.unit as u64
     }
 
-    /// The result's binding and the first unit's place in it, with the grid, if units
-    /// `first..first + rows.units()` can be written by one dispatch.
-    fn result(&self, rows: &Rows, first: u64) -> Option<(Span, u64, Grid)> {
+    /// The result's binding and the first unit's place in it, if units `first..first + rows.units()`
+    /// can be written by one dispatch.
+    fn result(&self, rows: &Rows, first: u64) -> Option<(Span, u64)> {
         let units = rows.units() as u64;
         if self.bytes(units) > self.reach.dispatch {
             return None;
@@ -182,13 +186,18 @@ impl Cutter<'_> {
         if base + units > self.reach.units {
             return None;
         }
-        let head = usize::try_from(base).ok()? % (4usize.div_ceil(rows.unit));
-        let grid = Grid::of(rows, head, self.reach.kind, self.reach.groups)?;
-        Some((span, base, grid))
+        Some((span, base))
+    }
+
+    /// The grid, if the device takes as many workgroups.
+    fn grid(&self, wide: &Widened) -> Option<Grid> {
+        let head = usize::try_from(wide.dest_base).ok()? % (4usize.div_ceil(wide.width.unit));
+        Grid::of(&wide.rows, head, self.reach.kind, self.reach.groups)
     }
 
     /// Params that all operations share. Everything here was checked to fit the shaders' numbers.
-    fn params(&self, rows: &Rows, grid: &Grid, dest_base: u64) -> Params {
+    fn params(&self, wide: &Widened, grid: &Grid) -> Params {
+        let rows = &wide.rows;
         Params {
             run: wrap(rows.run as i64),
             step: wrap(rows.step as i64),
@@ -198,8 +207,8 @@ impl Cutter<'_> {
             lanes_log2: grid.lanes_log2,
             grid_width: grid.width,
             window: u32::MAX,
-            source_base: 0,
-            dest_base: wrap(dest_base.cast_signed()),
+            source_base: wrap(wide.source_base),
+            dest_base: wrap(wide.dest_base),
             first: 0,
             count: u32::MAX,
             map: Default::default(),

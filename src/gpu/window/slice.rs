@@ -1,7 +1,13 @@
 //! A slice is a view, and half of a view is a view: source and result are cut together.
 
-use super::{Cutter, Dispatch, Span, wrap};
-use crate::{Error, gpu::params, layout::Axis, ops::strided_slice, plan::Rows};
+use super::{Cutter, Dispatch, Span};
+use crate::{
+    Error,
+    gpu::{params, width::Widened},
+    layout::Axis,
+    ops::strided_slice,
+    plan::Rows,
+};
 
 impl Cutter<'_> {
     /// Pushes the dispatches of a slice whose result begins at unit `first`.
@@ -54,7 +60,7 @@ impl Cutter<'_> {
         rows: &Rows,
         first: u64,
     ) -> Option<Dispatch> {
-        let (dest, dest_base, grid) = self.result(rows, first)?;
+        let (dest, dest_base) = self.result(rows, first)?;
         // The source units between the lowest and the highest that are touched.
         let (mut low, mut high) = (map.offset, map.offset);
         let run = Axis {
@@ -72,12 +78,18 @@ impl Cutter<'_> {
         if (residue + to - from) / rows.unit as u64 > self.reach.units {
             return None;
         }
+        let strides = map.axes.iter().map(|axis| axis.stride as i64);
+        let (base, dest_base) = (base.cast_signed(), dest_base.cast_signed());
+        let wide = Widened::of(rows, base, dest_base, strides, self.reach.widest);
+        let mut map = map.clone();
+        wide.scale(&mut map.axes);
+        let grid = self.grid(&wide)?;
         let params = params::Params {
-            source_base: wrap(base.cast_signed()),
-            map: params::slice_map(map)?,
-            ..self.params(rows, &grid, dest_base)
+            map: params::slice_map(&map)?,
+            ..self.params(&wide, &grid)
         };
         Some(Dispatch {
+            width: wide.width,
             params,
             height: grid.height,
             spans: [source, dest, Span::default()],
