@@ -4,9 +4,13 @@
 // Words of an index: 1 for i32, 2 for i64.
 override INDEX_WORDS: u32;
 
+// Coordinates of a tuple, and whether there are several batches. Constants, so that a CPU adapter
+// runs no loop and no division for every row.
+override DIMS: u32;
+override BATCHED: bool;
+
 struct Map {
-    // Coordinates of a tuple, and the first word of the tuples within their binding.
-    depth: u32,
+    // The first word of the tuples within their binding.
     index_base: u32,
     // Rows of a batch, and units of params in a batch.
     batch_rows: u32,
@@ -25,26 +29,38 @@ struct Report {
 @group(1) @binding(0) var<storage, read_write> report: Report;
 
 fn source_row(row: u32) -> Row {
-    var base = row / params.map.batch_rows * params.map.batch_stride;
-    var state = FOUND;
-    var word = params.map.index_base + row * params.map.depth * INDEX_WORDS;
-    for (var d = 0u; d < params.map.depth; d++) {
-        // A negative index is a large unsigned one. The high word of an i64 must be 0.
-        var index = indices[word];
-        let at = axis(d);
-        if index >= at.size || (INDEX_WORDS == 2u && indices[word + 1u] != 0u) {
-            state = MISSING;
-        }
-        if d == 0u {
-            index -= params.first;
-            if index >= params.count && state == FOUND {
-                state = ELSEWHERE;
-            }
-        }
-        base += index * at.stride;
-        word += INDEX_WORDS;
+    var at = Row(0u, FOUND);
+    if BATCHED {
+        at.base = row / params.map.batch_rows * params.map.batch_stride;
     }
-    return Row(base, state);
+    let tuple = params.map.index_base + row * DIMS * INDEX_WORDS;
+    if DIMS > 0u { at = coordinate(0u, tuple, at); }
+    if DIMS > 1u { at = coordinate(1u, tuple, at); }
+    if DIMS > 2u { at = coordinate(2u, tuple, at); }
+    if DIMS > 3u { at = coordinate(3u, tuple, at); }
+    if DIMS > 4u { at = coordinate(4u, tuple, at); }
+    if DIMS > 5u { at = coordinate(5u, tuple, at); }
+    if DIMS > 6u { at = coordinate(6u, tuple, at); }
+    if DIMS > 7u { at = coordinate(7u, tuple, at); }
+    return at;
+}
+
+// Where a row begins after one more coordinate of its tuple.
+fn coordinate(d: u32, tuple: u32, so_far: Row) -> Row {
+    let word = tuple + d * INDEX_WORDS;
+    let size_and_stride = axis(d);
+    // A negative index is a large unsigned one. The high word of an i64 must be 0.
+    var index = indices[word];
+    var bad = index >= size_and_stride.size;
+    if INDEX_WORDS == 2u {
+        bad = bad | (indices[word + 1u] != 0u);
+    }
+    var state = so_far.state;
+    if d == 0u {
+        index -= params.first;
+        state = select(ELSEWHERE, FOUND, index < params.count);
+    }
+    return Row(so_far.base + index * size_and_stride.stride, select(state, MISSING, bad));
 }
 
 fn within(unit: u32) -> bool {

@@ -1,12 +1,14 @@
 // Units of 16 bytes, made of 32-bit words.
 
 alias Unit = vec4<u32>;
+alias Part = Unit;
+const PARTS: u32 = 1u;
 
 // A unit holds elements of so many bytes in reverse order; as many as it has itself: as they are.
 override FLIP: u32;
 
-fn turned(unit: Unit) -> Unit {
-    var words = unit;
+fn fetch(at: u32) -> Unit {
+    var words = source[at];
     if FLIP <= 8u {
         words = words.zwxy;
     }

@@ -1,12 +1,14 @@
 // Units of 32 bytes, made of 64-bit words.
 
 alias Unit = vec4<u64>;
+alias Part = Unit;
+const PARTS: u32 = 1u;
 
 // A unit holds elements of so many bytes in reverse order; as many as it has itself: as they are.
 override FLIP: u32;
 
-fn turned(unit: Unit) -> Unit {
-    var words = unit;
+fn fetch(at: u32) -> Unit {
+    var words = source[at];
     if FLIP <= 16u {
         words = words.zwxy;
     }

@@ -295,7 +295,7 @@ impl Gpu {
         let op = Op::of(&map, index_words);
         let mut leases = Vec::new();
         for dispatch in &dispatches {
-            pass.set_pipeline(inner.pipelines.get(&inner.device, op, dispatch.width));
+            pass.set_pipeline(&inner.pipelines.get(&inner.device, op, dispatch.kernel));
             let group = self.group(op, arguments, &dispatch.spans);
             pass.set_bind_group(BUFFERS_GROUP, &group, &[]);
             if let Some(lease) = report(dispatch) {

@@ -3,7 +3,7 @@
 use super::{
     Gpu,
     encode::copied,
-    width::Width,
+    pipeline::mover,
     window::{self, Parts, Places},
 };
 use crate::Plan;
@@ -41,8 +41,8 @@ impl Gpu {
         match window::dispatches(&self.inner.reach, rows, &plan.map, &places) {
             Err(error) => format!("{plan}: {error}"),
             Ok(dispatches) => {
-                let Width { unit, .. } = dispatches[0].width;
-                let mover = if unit < 4 { "packed" } else { "wide" };
+                let width = dispatches[0].kernel.width;
+                let (mover, unit) = (mover(width).name(), width.unit);
                 let params = &dispatches[0].params;
                 format!(
                     "{plan}: {} dispatches of the {mover} mover, the first {} x {} workgroups, \

@@ -4,13 +4,22 @@
 //! of `params`, `params.wgsl`, a mover, and the operation's map. The table of variants is
 //! `Variant::all`; the cache makes each at its first use and the tests validate every one.
 
-use super::{params::Params, slots::Slots, width::Width};
+use super::{
+    params::Params,
+    slots::Slots,
+    width::{Way, Width},
+};
 use crate::plan::Map;
-use std::{fmt, sync::OnceLock};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Mutex, PoisonError},
+};
 use wgpu::{BufferBindingType, BufferUsages};
 
 const PARAMS: &str = include_str!("../../shaders/params.wgsl");
 const WIDE: &str = include_str!("../../shaders/wide.wgsl");
+const ACROSS: &str = include_str!("../../shaders/across.wgsl");
 const PACKED: &str = include_str!("../../shaders/packed.wgsl");
 const UNIT_16: &str = include_str!("../../shaders/unit_16.wgsl");
 const UNIT_32: &str = include_str!("../../shaders/unit_32.wgsl");
@@ -103,17 +112,62 @@ impl Words {
     }
 }
 
+/// What moves rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mover {
+    Wide,
+    Across,
+    Packed,
+}
+
+impl Mover {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Wide => "wide",
+            Self::Across => "across",
+            Self::Packed => "packed",
+        }
+    }
+
+    fn source(self) -> &'static str {
+        match self {
+            Self::Wide => WIDE,
+            Self::Across => ACROSS,
+            Self::Packed => PACKED,
+        }
+    }
+}
+
+/// The mover for units of this width.
+pub(crate) fn mover(width: Width) -> Mover {
+    match (width.unit, width.way) {
+        (..4, _) => Mover::Packed,
+        (_, Way::Across) => Mover::Across,
+        _ => Mover::Wide,
+    }
+}
+
+/// What a dispatch needs of its shader beside the operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Kernel {
+    pub(crate) width: Width,
+    /// Dimensions that the map walks.
+    pub(crate) dims: usize,
+    /// Whether rows belong to several batches.
+    pub(crate) batched: bool,
+}
+
 /// One shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Variant {
     pub(crate) op: Op,
-    pub(crate) width: Width,
+    pub(crate) kernel: Kernel,
     pub(crate) words: Words,
     pub(crate) params: ParamsSpace,
 }
 
 impl Variant {
-    /// Every variant there is.
+    /// Every text that there is, with the largest constants.
     #[cfg(test)]
     pub(crate) fn all() -> impl Iterator<Item = Self> {
         let spaces = [ParamsSpace::Immediate, ParamsSpace::Uniform];
@@ -121,10 +175,15 @@ impl Variant {
             .into_iter()
             .flat_map(|words| widths(words.widest()).map(move |width| (words, width)));
         widths.flat_map(move |(words, width)| {
+            let kernel = Kernel {
+                width,
+                dims: super::params::MAX_AXES,
+                batched: true,
+            };
             spaces.into_iter().flat_map(move |params| {
                 Op::ALL.map(|op| Self {
                     op,
-                    width,
+                    kernel,
                     words,
                     params,
                 })
@@ -140,64 +199,92 @@ impl Variant {
                 format!("@group({PARAMS_GROUP}) @binding(0) var<uniform> params: Params;\n")
             }
         };
-        let plain = |ty| {
-            format!("alias Unit = {ty};\nfn turned(unit: Unit) -> Unit {{\n    return unit;\n}}\n")
-        };
-        let (unit, mover) = match (self.width.unit, self.words) {
-            (32, _) => (UNIT_32.to_owned(), WIDE),
-            (16, Words::Bits64) if !self.flips() => (plain("vec2<u64>"), WIDE),
-            (16, _) => (UNIT_16.to_owned(), WIDE),
-            (8, Words::Bits64) => (plain("u64"), WIDE),
-            (8, Words::Bits32) => (plain("vec2<u32>"), WIDE),
-            (4, _) => (plain("u32"), WIDE),
-            _ => (String::new(), PACKED),
-        };
-        [&params, &unit, PARAMS, mover, self.op.source()].concat()
+        let mover = mover(self.kernel.width).source();
+        [&params, &self.unit(), PARAMS, mover, self.op.source()].concat()
     }
 
-    /// Whether the order of elements is reversed.
-    fn flips(self) -> bool {
-        self.width.flip < self.width.unit
+    /// What the movers call a unit and its parts, and how they fetch one.
+    fn unit(self) -> String {
+        let Width { unit, part, way } = self.kernel.width;
+        let scalar = |bytes| match (bytes, self.words) {
+            (4, _) => "u32",
+            (8, Words::Bits64) => "u64",
+            (8, Words::Bits32) => "vec2<u32>",
+            (16, Words::Bits64) => "vec2<u64>",
+            (16, Words::Bits32) => "vec4<u32>",
+            _ => "vec4<u64>",
+        };
+        match way {
+            _ if unit < 4 => String::new(),
+            Way::Flipped if unit == 32 => UNIT_32.to_owned(),
+            Way::Flipped => UNIT_16.to_owned(),
+            Way::Whole => {
+                let ty = scalar(unit);
+                format!(
+                    "alias Unit = {ty};\nalias Part = {ty};\nconst PARTS: u32 = 1u;\n\
+                     fn fetch(at: u32) -> Unit {{\n    return source[at];\n}}\n"
+                )
+            }
+            Way::Assembled | Way::Across => {
+                let ty = scalar(part);
+                format!(
+                    "alias Unit = vec4<{ty}>;\nalias Part = {ty};\nconst PARTS: u32 = 4u;\n\
+                     fn fetch(at: u32) -> Unit {{\n    let step = params.step;\n    \
+                     return Unit(source[at], source[at + step], source[at + 2u * step], \
+                     source[at + 3u * step]);\n}}\n"
+                )
+            }
+        }
     }
 
     /// The values of the shader's override constants.
     pub(crate) fn constants(self) -> Vec<(&'static str, f64)> {
-        let Width { unit, flip } = self.width;
-        let turns = self.source().contains("override FLIP:");
-        let flip = turns.then_some(("FLIP", flip as f64));
-        let unit = (unit < 4).then_some(("UNIT_BYTES", unit as f64));
-        let index = match self.op {
-            Op::StridedSlice => None,
-            Op::GatherNd32 => Some(("INDEX_WORDS", 1.0)),
-            Op::GatherNd64 => Some(("INDEX_WORDS", 2.0)),
+        let Width { unit, part, way } = self.kernel.width;
+        let mut constants = vec![("DIMS", self.kernel.dims as f64)];
+        if way == Way::Flipped {
+            constants.push(("FLIP", part as f64));
+        }
+        if unit < 4 {
+            constants.push(("UNIT_BYTES", unit as f64));
+        }
+        let index_words = match self.op {
+            Op::StridedSlice => return constants,
+            Op::GatherNd32 => 1.0,
+            Op::GatherNd64 => 2.0,
         };
-        unit.into_iter().chain(flip).chain(index).collect()
+        let batched = u8::from(self.kernel.batched).into();
+        constants.extend([("INDEX_WORDS", index_words), ("BATCHED", batched)]);
+        constants
     }
 }
 
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Width { unit, flip } = self.width;
-        write!(f, "wgslice {}, {unit}-byte units", self.op.name())?;
-        if self.flips() {
-            write!(f, " of {flip}-byte elements in reverse")?;
+        let Kernel { width, dims, .. } = self.kernel;
+        let Width { unit, part, way } = width;
+        let (op, mover) = (self.op.name(), mover(width).name());
+        write!(
+            f,
+            "wgslice {op}, {dims} dimensions, {mover}, {unit}-byte units"
+        )?;
+        if way != Way::Whole {
+            write!(f, " {way:?} of {part} bytes")?;
         }
         Ok(())
     }
 }
 
-/// Numbers of sizes of a unit, and of the elements in it.
-const SIZES: usize = Width::MAX.ilog2() as usize + 1;
-
-/// Every width up to `widest` bytes.
+/// Every width of units of up to `widest` bytes.
 #[cfg(test)]
 fn widths(widest: usize) -> impl Iterator<Item = Width> {
-    let sizes = move |to: usize| (0..=to.ilog2()).map(|log2| 1 << log2);
-    sizes(widest).flat_map(move |unit| {
-        sizes(unit)
-            .filter(move |&flip| flip == unit || unit >= Width::MIN_FLIPPED)
-            .map(move |flip| Width { unit, flip })
-    })
+    let sizes = move |from: usize, to: usize| (from.ilog2()..=to.ilog2()).map(|log2| 1 << log2);
+    let whole = sizes(1, widest).map(|unit| (unit, unit, Way::Whole));
+    let flipped = sizes(Width::MIN_FLIPPED, widest)
+        .flat_map(move |unit| sizes(1, unit / 2).map(move |part| (unit, part, Way::Flipped)));
+    let together = sizes(4 * Width::PARTS, widest)
+        .flat_map(|unit| [Way::Assembled, Way::Across].map(|way| (unit, unit / Width::PARTS, way)));
+    let all = whole.chain(flipped).chain(together);
+    all.map(|(unit, part, way)| Width { unit, part, way })
 }
 
 /// The pipelines of a device, each made at its first use, and the layouts that they share.
@@ -205,7 +292,7 @@ fn widths(widest: usize) -> impl Iterator<Item = Width> {
 pub(crate) struct Pipelines {
     space: ParamsSpace,
     words: Words,
-    made: [[[OnceLock<wgpu::ComputePipeline>; SIZES]; SIZES]; Op::ALL.len()],
+    made: Mutex<HashMap<Variant, wgpu::ComputePipeline>>,
     buffers: [wgpu::BindGroupLayout; Op::ALL.len()],
     pub(crate) reports: Slots,
     pub(crate) uniforms: Slots,
@@ -249,22 +336,24 @@ impl Pipelines {
         &self.buffers[op as usize]
     }
 
-    /// The pipeline for units of this width.
+    /// The pipeline of a dispatch.
     pub(crate) fn get(
         &self,
         device: &wgpu::Device,
         op: Op,
-        width: Width,
-    ) -> &wgpu::ComputePipeline {
-        let number = |bytes: usize| bytes.trailing_zeros() as usize;
+        kernel: Kernel,
+    ) -> wgpu::ComputePipeline {
         let variant = Variant {
             op,
-            width,
+            kernel,
             words: self.words,
             params: self.space,
         };
-        self.made[op as usize][number(width.unit)][number(width.flip)]
-            .get_or_init(|| self.make(device, variant))
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let pipeline = made.entry(variant);
+        pipeline
+            .or_insert_with(|| self.make(device, variant))
+            .clone()
     }
 
     fn make(&self, device: &wgpu::Device, variant: Variant) -> wgpu::ComputePipeline {

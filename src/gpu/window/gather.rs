@@ -7,7 +7,7 @@
 use super::{Cutter, Dispatch, Span, wrap};
 use crate::{
     Error,
-    gpu::{params, width::Widened},
+    gpu::{params, pipeline::Kernel},
     layout::Axis,
     ops::gather_nd,
     plan::Rows,
@@ -78,7 +78,7 @@ impl Cutter<'_> {
             let strides = map.axes.iter().map(|axis| axis.stride as i64);
             let strides = strides.chain([map.batch_stride as i64, units]);
             let dest_base = dest_base.cast_signed();
-            let wide = Widened::of(&rows, base, dest_base, strides, self.reach.widest);
+            let wide = self.widened(&rows, base, dest_base, strides, windows.len() == 1);
             let mut map = map.clone();
             wide.scale(&mut map.axes);
             map.batch_stride /= wide.factor;
@@ -94,7 +94,11 @@ impl Cutter<'_> {
                 ..self.params(&wide, &grid)
             };
             out.push(Dispatch {
-                width: wide.width,
+                kernel: Kernel {
+                    width: wide.width,
+                    dims: map.axes.len(),
+                    batched: block.batches.len > 1,
+                },
                 params,
                 height: grid.height,
                 spans: [window.span, dest, indices],

@@ -14,7 +14,8 @@ mod slice;
 use super::{
     grid::{Grid, Kind},
     params::Params,
-    width::{Widened, Width},
+    pipeline::Kernel,
+    width::Widened,
 };
 use crate::{
     Error,
@@ -68,7 +69,7 @@ pub(crate) struct Span {
 /// One dispatch: what it is told and what it binds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dispatch {
-    pub(crate) width: Width,
+    pub(crate) kernel: Kernel,
     pub(crate) params: Params,
     pub(crate) height: u32,
     /// Source, result and, for a gather, indices.
@@ -189,6 +190,27 @@ impl Cutter<'_> {
         Some((span, base))
     }
 
+    /// The rows in the units that suit the device.
+    fn widened(
+        &self,
+        rows: &Rows,
+        source_base: i64,
+        dest_base: i64,
+        strides: impl Iterator<Item = i64>,
+        whole_source: bool,
+    ) -> Widened {
+        let Reach { widest, kind, .. } = *self.reach;
+        Widened::of(
+            rows,
+            source_base,
+            dest_base,
+            strides,
+            widest,
+            kind,
+            whole_source,
+        )
+    }
+
     /// The grid, if the device takes as many workgroups.
     fn grid(&self, wide: &Widened) -> Option<Grid> {
         let head = usize::try_from(wide.dest_base).ok()? % (4usize.div_ceil(wide.width.unit));
@@ -197,11 +219,10 @@ impl Cutter<'_> {
 
     /// Params that all operations share. Everything here was checked to fit the shaders' numbers.
     fn params(&self, wide: &Widened, grid: &Grid) -> Params {
-        let rows = &wide.rows;
         Params {
-            run: wrap(rows.run as i64),
-            step: wrap(rows.step as i64),
-            units: wrap(rows.units() as i64),
+            run: wrap(wide.run as i64),
+            step: wrap(wide.step as i64),
+            units: wrap(wide.rows.units() as i64),
             tiles: grid.tiles,
             segment: grid.segment,
             lanes_log2: grid.lanes_log2,

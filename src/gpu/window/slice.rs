@@ -3,7 +3,7 @@
 use super::{Cutter, Dispatch, Span};
 use crate::{
     Error,
-    gpu::{params, width::Widened},
+    gpu::{params, pipeline::Kernel},
     layout::Axis,
     ops::strided_slice,
     plan::Rows,
@@ -80,7 +80,7 @@ impl Cutter<'_> {
         }
         let strides = map.axes.iter().map(|axis| axis.stride as i64);
         let (base, dest_base) = (base.cast_signed(), dest_base.cast_signed());
-        let wide = Widened::of(rows, base, dest_base, strides, self.reach.widest);
+        let wide = self.widened(rows, base, dest_base, strides, true);
         let mut map = map.clone();
         wide.scale(&mut map.axes);
         let grid = self.grid(&wide)?;
@@ -89,7 +89,11 @@ impl Cutter<'_> {
             ..self.params(&wide, &grid)
         };
         Some(Dispatch {
-            width: wide.width,
+            kernel: Kernel {
+                width: wide.width,
+                dims: map.axes.len(),
+                batched: false,
+            },
             params,
             height: grid.height,
             spans: [source, dest, Span::default()],
