@@ -4,9 +4,13 @@
 // Words of an index: 1 for i32, 2 for i64.
 override INDEX_WORDS: u32;
 
+// Coordinates of a tuple, and whether there are several batches. Constants, so that a CPU adapter
+// runs no loop and no division for every row.
+override DIMS: u32;
+override BATCHED: bool;
+
 struct Map {
-    // Coordinates of a tuple, and the first word of the tuples within their binding.
-    depth: u32,
+    // The first word of the tuples within their binding.
     index_base: u32,
     // Rows of a batch, and units of params in a batch.
     batch_rows: u32,
@@ -27,34 +31,45 @@ struct Report {
 @group(1) @binding(0) var<storage, read_write> report: Report;
 
 fn source_row(row: u32) -> Row {
-    var base = row / params.map.batch_rows * params.map.batch_stride;
-    var state = FOUND;
-    var word = params.map.index_base + row * params.map.depth * INDEX_WORDS;
-    let outer_high = select(vec2(0u), params.map.axes[3].zw, params.map.depth < 8u);
-    for (var d = 0u; d < params.map.depth; d++) {
-        // Two words; a negative index is a large unsigned one.
-        var index = indices[word];
-        var index_high = 0u - (index >> 31u);
-        if INDEX_WORDS == 2u {
-            index_high = indices[word + 1u];
-        }
-        let at = axis(d);
-        let size_high = select(0u, outer_high.x, d == 0u);
-        if index_high > size_high || (index_high == size_high && index >= at.size) {
-            state = MISSING;
-        }
-        if d == 0u {
-            let borrow = select(0u, 1u, index < params.first);
-            index_high -= outer_high.y + borrow;
-            index -= params.first;
-            if (index_high != 0u || index >= params.count) && state == FOUND {
-                state = ELSEWHERE;
-            }
-        }
-        base += index * at.stride;
-        word += INDEX_WORDS;
+    var at = Row(0u, FOUND);
+    if BATCHED {
+        at.base = row / params.map.batch_rows * params.map.batch_stride;
     }
-    return Row(base, state);
+    let tuple = params.map.index_base + row * DIMS * INDEX_WORDS;
+    if DIMS > 0u { at = coordinate(0u, tuple, at); }
+    if DIMS > 1u { at = coordinate(1u, tuple, at); }
+    if DIMS > 2u { at = coordinate(2u, tuple, at); }
+    if DIMS > 3u { at = coordinate(3u, tuple, at); }
+    if DIMS > 4u { at = coordinate(4u, tuple, at); }
+    if DIMS > 5u { at = coordinate(5u, tuple, at); }
+    if DIMS > 6u { at = coordinate(6u, tuple, at); }
+    if DIMS > 7u { at = coordinate(7u, tuple, at); }
+    return at;
+}
+
+// Where a row begins after one more coordinate of its tuple.
+fn coordinate(d: u32, tuple: u32, so_far: Row) -> Row {
+    let word = tuple + d * INDEX_WORDS;
+    let size_and_stride = axis(d);
+    // Two words; a negative index is a large unsigned one.
+    var index = indices[word];
+    var index_high = 0u - (index >> 31u);
+    if INDEX_WORDS == 2u {
+        index_high = indices[word + 1u];
+    }
+    var high = vec2(0u);
+    if d == 0u && DIMS < 8u {
+        high = params.map.axes[3].zw;
+    }
+    let bad = (index_high > high.x)
+        | ((index_high == high.x) & (index >= size_and_stride.size));
+    var state = so_far.state;
+    if d == 0u {
+        index_high -= high.y + select(0u, 1u, index < params.first);
+        index -= params.first;
+        state = select(ELSEWHERE, FOUND, (index_high == 0u) & (index < params.count));
+    }
+    return Row(so_far.base + index * size_and_stride.stride, select(state, MISSING, bad));
 }
 
 fn within(unit: u32) -> bool {

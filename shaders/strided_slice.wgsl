@@ -1,20 +1,35 @@
 // strided_slice: the rows are numbered by an odometer over the outer dimensions.
 
+// How many there are. A constant, so that a CPU adapter runs no loop for every row.
+override DIMS: u32;
+
 struct Map {
-    dims: u32,
-    axes: array<vec4<u32>, 4>,
+    // As long as the longest map.
+    @size(80) axes: array<vec4<u32>, 4>,
 }
 
 fn source_row(row: u32) -> Row {
     var base = 0u;
     var rest = row;
-    for (var d = params.map.dims; d > 0u; d--) {
-        let at = axis(d - 1u);
-        let outer = rest / at.size;
-        base += (rest - outer * at.size) * at.stride;
-        rest = outer;
-    }
+    // The outermost needs no division.
+    if DIMS > 7u { base += turn(7u, &rest); }
+    if DIMS > 6u { base += turn(6u, &rest); }
+    if DIMS > 5u { base += turn(5u, &rest); }
+    if DIMS > 4u { base += turn(4u, &rest); }
+    if DIMS > 3u { base += turn(3u, &rest); }
+    if DIMS > 2u { base += turn(2u, &rest); }
+    if DIMS > 1u { base += turn(1u, &rest); }
+    if DIMS > 0u { base += rest * axis(0u).stride; }
     return Row(base, FOUND);
+}
+
+// Takes a dimension's digit off the number of a row: what it adds to the base.
+fn turn(d: u32, rest: ptr<function, u32>) -> u32 {
+    let at = axis(d);
+    let outer = *rest / at.size;
+    let digit = *rest - outer * at.size;
+    *rest = outer;
+    return digit * at.stride;
 }
 
 // All that a slice reads is bound.

@@ -1,9 +1,12 @@
-// Moves units of 4, 8 or 16 bytes. `Unit` is u32, vec2<u32> or vec4<u32>.
+// Moves rows of units of 4 bytes or more.
 //
 // A tile is a segment of one row. Its lanes take neighbouring units, so that a GPU's accesses
 // coalesce; with a single lane an invocation walks the tile alone, which a CPU adapter prefers.
+//
+// `Unit`, the `Part` that the source is read in, and `fetch`, which puts PARTS of them together, come
+// from a file of their own or are generated.
 
-@group(0) @binding(0) var<storage, read> source: array<Unit>;
+@group(0) @binding(0) var<storage, read> source: array<Part>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
 
 @compute @workgroup_size(WORKGROUP)
@@ -24,10 +27,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let to = params.dest_base + row * params.run;
     if begin.state == FOUND {
         let origin = params.source_base + begin.base;
+        let step = params.step * PARTS;
         for (var j = first + lane; j < end; j += lanes) {
-            let from_unit = origin + j * params.step;
-            if within(from_unit) {
-                dest[to + j] = source[from_unit];
+            let from_part = origin + j * step;
+            if within(from_part) {
+                dest[to + j] = fetch(from_part);
             }
         }
     } else if begin.state == MISSING {

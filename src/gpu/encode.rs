@@ -312,8 +312,13 @@ impl Gpu {
         let (rows, map) = plan.in_units_of(places.unit());
         let dispatches = window::dispatches(&inner.reach, &rows, &map, &places)?;
         let op = Op::of(&map, index_words);
-        pass.set_pipeline(inner.pipelines.get(&inner.device, op, rows.unit)?);
-        for dispatch in &dispatches {
+        // Had before anything is recorded: what fails leaves the pass as it was.
+        let pipelines = dispatches
+            .iter()
+            .map(|dispatch| inner.pipelines.get(&inner.device, op, dispatch.kernel))
+            .collect::<Result<Vec<_>, _>>()?;
+        for (dispatch, pipeline) in dispatches.iter().zip(&pipelines) {
+            pass.set_pipeline(pipeline);
             let group = self.group(op, arguments, &dispatch.spans);
             pass.set_bind_group(BUFFERS_GROUP, &group, &[]);
             match inner.pipelines.space() {

@@ -3,9 +3,10 @@
 use super::{
     Gpu,
     encode::copied,
+    pipeline::mover,
     window::{self, Parts, Places},
 };
-use crate::{Plan, plan::Rows};
+use crate::Plan;
 
 /// Dispatches that are worked out for the sake of explaining, about.
 const MOST_SPELLED_OUT: u64 = 1 << 16;
@@ -41,12 +42,12 @@ impl Gpu {
         match window::dispatches(&self.inner.reach, rows, &plan.map, &places) {
             Err(error) => format!("{plan}: {error}"),
             Ok(dispatches) => {
-                let Rows { unit, .. } = rows;
-                let mover = if *unit < 4 { "packed" } else { "wide" };
+                let width = dispatches[0].kernel.width;
+                let (mover, unit) = (mover(width).name(), width.unit);
                 let params = &dispatches[0].params;
                 format!(
                     "{plan}: {} dispatches of the {mover} mover, the first {} x {} workgroups, \
-                     {} lanes and {} units a tile",
+                     {} lanes and {} units of {unit} bytes a tile",
                     dispatches.len(),
                     params.grid_width,
                     dispatches[0].height,

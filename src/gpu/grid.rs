@@ -8,7 +8,7 @@
 //! | adapter | lanes of a tile | units of a tile |
 //! |---|---|---|
 //! | GPU | the run rounded up to a power of two, at most 64 | 4 for each lane |
-//! | software | 1 | up to 256 |
+//! | software | 1 | 16 to 512 |
 //!
 //! For units below 4 bytes a tile is a stretch of result words instead of a part of a row: 64
 //! lanes with 4 words each, or one lane with 64.
@@ -48,7 +48,7 @@ impl Grid {
                     let lanes = rows.run.next_power_of_two().min(WORKGROUP);
                     (lanes, lanes * 4)
                 }
-                Kind::Software => (1, rows.run.min(256)),
+                Kind::Software => (1, equal(rows)),
             };
             tiles = rows.count * rows.run.div_ceil(segment);
         } else {
@@ -68,6 +68,13 @@ impl Grid {
             height,
         })
     }
+}
+
+/// The length of a CPU adapter's segments: lanes run in step, so that all are about as long, and no
+/// longer than leaves each processor several workgroups.
+fn equal(rows: &Rows) -> usize {
+    let longest = (rows.units() / (WORKGROUP * 32)).clamp(16, 512);
+    rows.run.div_ceil(rows.run.div_ceil(longest))
 }
 
 /// Lays `groups` workgroups out in two dimensions of at most `limit` each.

@@ -3,6 +3,7 @@
 //! | file | decides |
 //! |---|---|
 //! | `adapter` | which adapter is used |
+//! | `width` | how many bytes a dispatch moves at once |
 //! | `grid` | how rows are dealt out to invocations |
 //! | `params` | what a dispatch is told, word by word |
 //! | `pipeline` | how shaders are put together, and that each is compiled once |
@@ -36,6 +37,7 @@ mod shader_tests;
 mod slots;
 mod transfer;
 mod upload;
+mod width;
 mod window;
 
 pub use adapter::{AdapterOptions, Candidate, Software};
@@ -49,7 +51,7 @@ use crate::Error;
 use failure::device_error;
 use grid::Kind;
 use groups::Groups;
-use pipeline::{ParamsSpace, Pipelines};
+use pipeline::{ParamsSpace, Pipelines, Words};
 use std::sync::{Arc, OnceLock};
 use window::Reach;
 
@@ -92,6 +94,14 @@ impl Gpu {
         } else {
             Kind::Hardware
         };
+        let words = if kind == Kind::Software
+            && info.backend == wgpu::Backend::Vulkan
+            && device.features().contains(wgpu::Features::SHADER_INT64)
+        {
+            Words::Bits64
+        } else {
+            Words::Bits32
+        };
         let reach = Reach {
             binding: limits.max_storage_buffer_binding_size,
             alignment: limits.min_storage_buffer_offset_alignment.into(),
@@ -99,6 +109,7 @@ impl Gpu {
             dispatch: DISPATCH_BYTES,
             units: i32::MAX as u64,
             kind,
+            widest: words.widest(),
         };
         Self {
             inner: Arc::new(Inner {
@@ -107,7 +118,7 @@ impl Gpu {
                 info,
                 limits,
                 reach,
-                pipelines: Arc::new(Pipelines::new(device, ParamsSpace::of(device, kind))),
+                pipelines: Arc::new(Pipelines::new(device, ParamsSpace::of(device, kind), words)),
                 groups: Groups::default(),
                 lost: Arc::default(),
             }),
@@ -172,7 +183,8 @@ impl Gpu {
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {
                 label: Some("wgslice"),
-                required_features: adapter.features() & wgpu::Features::IMMEDIATES,
+                required_features: adapter.features()
+                    & (wgpu::Features::IMMEDIATES | wgpu::Features::SHADER_INT64),
                 required_limits: adapter.limits(),
                 ..Default::default()
             })

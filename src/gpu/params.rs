@@ -40,28 +40,26 @@ type Axes = [[u32; 2]; MAX_AXES];
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct StridedSliceMap {
-    pub(crate) dims: u32,
-    /// The axes are vectors in the shader, which lie at multiples of 16 bytes.
-    pad: [u32; 3],
     pub(crate) axes: Axes,
+    pad: [u32; 4],
 }
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct GatherNdMap {
-    pub(crate) depth: u32,
     pub(crate) index_base: u32,
     pub(crate) batch_rows: u32,
     pub(crate) batch_stride: u32,
+    /// The axes are vectors in the shader, which lie at multiples of 16 bytes.
+    pad: u32,
     pub(crate) axes: Axes,
 }
 
 /// The map of a slice. None where it has too many dimensions, or strides beyond 32 bits.
 pub(crate) fn slice_map(map: &strided_slice::Map) -> Option<MapWords> {
     Some(bytemuck::cast(StridedSliceMap {
-        dims: u32::try_from(map.axes.len()).ok()?,
-        pad: [0; 3],
         axes: axis_words(&map.axes)?,
+        pad: [0; 4],
     }))
 }
 
@@ -103,11 +101,11 @@ pub(crate) fn gather_map(
     }
     let word = |value: usize| u32::try_from(value).map_err(|_| too_far(value as u64));
     Ok(bytemuck::cast(GatherNdMap {
-        depth: word(depth)?,
         index_base,
         batch_rows: word(map.batch_rows)?,
         // Used where several batches are looked at together, which then lie within 32 bits.
         batch_stride: word(map.batch_stride).unwrap_or(0),
+        pad: 0,
         axes,
     }))
 }

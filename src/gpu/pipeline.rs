@@ -14,14 +14,22 @@ use super::{
     grid::Kind,
     params::Params,
     slots::{Reports, SharedParams, Strips},
+    width::{Way, Width},
 };
 use crate::{Error, plan::Map};
-use std::{fmt, sync::OnceLock};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Mutex, PoisonError},
+};
 use wgpu::{BufferBindingType, BufferUsages};
 
 const PARAMS: &str = include_str!("../../shaders/params.wgsl");
 const WIDE: &str = include_str!("../../shaders/wide.wgsl");
+const ACROSS: &str = include_str!("../../shaders/across.wgsl");
 const PACKED: &str = include_str!("../../shaders/packed.wgsl");
+const UNIT_16: &str = include_str!("../../shaders/unit_16.wgsl");
+const UNIT_32: &str = include_str!("../../shaders/unit_32.wgsl");
 const STRIDED_SLICE: &str = include_str!("../../shaders/strided_slice.wgsl");
 const GATHER_ND: &str = include_str!("../../shaders/gather_nd.wgsl");
 
@@ -110,28 +118,107 @@ impl ParamsSpace {
     }
 }
 
+/// The words that a shader's units are made of.
+///
+/// A CPU adapter runs the lanes of a load or store one after the other, and so pays for each word,
+/// whatever its size: 64-bit words are worth a third to a half more there (Mesa's lavapipe). They
+/// need `Features::SHADER_INT64`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Words {
+    Bits32,
+    Bits64,
+}
+
+impl Words {
+    /// Bytes of the largest unit: four words.
+    pub(crate) fn widest(self) -> usize {
+        match self {
+            Self::Bits32 => 16,
+            Self::Bits64 => Width::MAX,
+        }
+    }
+}
+
+/// What moves rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mover {
+    Wide,
+    Across,
+    Packed,
+}
+
+impl Mover {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Wide => "wide",
+            Self::Across => "across",
+            Self::Packed => "packed",
+        }
+    }
+
+    fn source(self) -> &'static str {
+        match self {
+            Self::Wide => WIDE,
+            Self::Across => ACROSS,
+            Self::Packed => PACKED,
+        }
+    }
+}
+
+/// The mover for units of this width.
+pub(crate) fn mover(width: Width) -> Mover {
+    match (width.unit, width.way) {
+        (..4, _) => Mover::Packed,
+        (_, Way::Across) => Mover::Across,
+        _ => Mover::Wide,
+    }
+}
+
+/// What a dispatch needs of its shader beside the operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Kernel {
+    pub(crate) width: Width,
+    /// Dimensions that the map walks.
+    pub(crate) dims: usize,
+    /// Whether rows belong to several batches.
+    pub(crate) batched: bool,
+}
+
 /// One shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Variant {
     pub(crate) op: Op,
-    pub(crate) unit: usize,
+    pub(crate) kernel: Kernel,
+    pub(crate) words: Words,
     pub(crate) params: ParamsSpace,
 }
 
 impl Variant {
-    /// Every variant there is.
+    /// Every text that there is, with the largest constants.
     #[cfg(test)]
     pub(crate) fn all() -> impl Iterator<Item = Self> {
-        [
+        let spaces = [
             ParamsSpace::Immediate,
             ParamsSpace::Uniform,
             ParamsSpace::Storage,
-        ]
-        .into_iter()
-        .flat_map(|params| {
-            Op::ALL
-                .into_iter()
-                .flat_map(move |op| UNITS.map(|unit| Self { op, unit, params }))
+        ];
+        let widths = [Words::Bits32, Words::Bits64]
+            .into_iter()
+            .flat_map(|words| widths(words.widest()).map(move |width| (words, width)));
+        widths.flat_map(move |(words, width)| {
+            let kernel = Kernel {
+                width,
+                dims: super::params::MAX_AXES,
+                batched: true,
+            };
+            spaces.into_iter().flat_map(move |params| {
+                Op::ALL.map(|op| Self {
+                    op,
+                    kernel,
+                    words,
+                    params,
+                })
+            })
         })
     }
 
@@ -146,41 +233,100 @@ impl Variant {
                 format!("@group({PARAMS_GROUP}) @binding(0) var<storage> params: Params;\n")
             }
         };
-        let (unit, mover) = match self.unit {
-            16 => ("alias Unit = vec4<u32>;\n", WIDE),
-            8 => ("alias Unit = vec2<u32>;\n", WIDE),
-            4 => ("alias Unit = u32;\n", WIDE),
-            _ => ("", PACKED),
+        let mover = mover(self.kernel.width).source();
+        [&params, &self.unit(), PARAMS, mover, self.op.source()].concat()
+    }
+
+    /// What the movers call a unit and its parts, and how they fetch one.
+    fn unit(self) -> String {
+        let Width { unit, part, way } = self.kernel.width;
+        let scalar = |bytes| match (bytes, self.words) {
+            (4, _) => "u32",
+            (8, Words::Bits64) => "u64",
+            (8, Words::Bits32) => "vec2<u32>",
+            (16, Words::Bits64) => "vec2<u64>",
+            (16, Words::Bits32) => "vec4<u32>",
+            _ => "vec4<u64>",
         };
-        [&params, unit, PARAMS, mover, self.op.source()].concat()
+        match way {
+            _ if unit < 4 => String::new(),
+            Way::Flipped if unit == 32 => UNIT_32.to_owned(),
+            Way::Flipped => UNIT_16.to_owned(),
+            Way::Whole => {
+                let ty = scalar(unit);
+                format!(
+                    "alias Unit = {ty};\nalias Part = {ty};\nconst PARTS: u32 = 1u;\n\
+                     fn fetch(at: u32) -> Unit {{\n    return source[at];\n}}\n"
+                )
+            }
+            Way::Assembled | Way::Across => {
+                let ty = scalar(part);
+                format!(
+                    "alias Unit = vec4<{ty}>;\nalias Part = {ty};\nconst PARTS: u32 = 4u;\n\
+                     fn fetch(at: u32) -> Unit {{\n    let step = params.step;\n    \
+                     return Unit(source[at], source[at + step], source[at + 2u * step], \
+                     source[at + 3u * step]);\n}}\n"
+                )
+            }
+        }
     }
 
     /// The values of the shader's override constants.
     pub(crate) fn constants(self) -> Vec<(&'static str, f64)> {
-        let unit = (self.unit < 4).then_some(("UNIT_BYTES", self.unit as f64));
-        let index = match self.op {
-            Op::StridedSlice => None,
-            Op::GatherNd32 => Some(("INDEX_WORDS", 1.0)),
-            Op::GatherNd64 => Some(("INDEX_WORDS", 2.0)),
+        let Width { unit, part, way } = self.kernel.width;
+        let mut constants = vec![("DIMS", self.kernel.dims as f64)];
+        if way == Way::Flipped {
+            constants.push(("FLIP", part as f64));
+        }
+        if unit < 4 {
+            constants.push(("UNIT_BYTES", unit as f64));
+        }
+        let index_words = match self.op {
+            Op::StridedSlice => return constants,
+            Op::GatherNd32 => 1.0,
+            Op::GatherNd64 => 2.0,
         };
-        unit.into_iter().chain(index).collect()
+        let batched = u8::from(self.kernel.batched).into();
+        constants.extend([("INDEX_WORDS", index_words), ("BATCHED", batched)]);
+        constants
     }
 }
 
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "wgslice {}, {}-byte units", self.op.name(), self.unit)
+        let Kernel { width, dims, .. } = self.kernel;
+        let Width { unit, part, way } = width;
+        let (op, mover) = (self.op.name(), mover(width).name());
+        write!(
+            f,
+            "wgslice {op}, {dims} dimensions, {mover}, {unit}-byte units"
+        )?;
+        if way != Way::Whole {
+            write!(f, " {way:?} of {part} bytes")?;
+        }
+        Ok(())
     }
 }
 
-/// The sizes of units.
-const UNITS: [usize; 5] = [1, 2, 4, 8, 16];
+/// Every width of units of up to `widest` bytes.
+#[cfg(test)]
+fn widths(widest: usize) -> impl Iterator<Item = Width> {
+    let sizes = move |from: usize, to: usize| (from.ilog2()..=to.ilog2()).map(|log2| 1 << log2);
+    let whole = sizes(1, widest).map(|unit| (unit, unit, Way::Whole));
+    let flipped = sizes(Width::MIN_FLIPPED, widest)
+        .flat_map(move |unit| sizes(1, unit / 2).map(move |part| (unit, part, Way::Flipped)));
+    let together = sizes(4 * Width::PARTS, widest)
+        .flat_map(|unit| [Way::Assembled, Way::Across].map(|way| (unit, unit / Width::PARTS, way)));
+    let all = whole.chain(flipped).chain(together);
+    all.map(|(unit, part, way)| Width { unit, part, way })
+}
 
 /// The pipelines of a device, each made at its first use, and the layouts that they share.
 #[derive(Debug)]
 pub(crate) struct Pipelines {
     space: ParamsSpace,
-    made: [[OnceLock<wgpu::ComputePipeline>; UNITS.len()]; Op::ALL.len()],
+    words: Words,
+    made: Mutex<HashMap<Variant, wgpu::ComputePipeline>>,
     buffers: [wgpu::BindGroupLayout; Op::ALL.len()],
     /// Why an operation's layouts cannot be had.
     refused: [Option<Error>; Op::ALL.len()],
@@ -189,7 +335,7 @@ pub(crate) struct Pipelines {
 }
 
 impl Pipelines {
-    pub(crate) fn new(device: &wgpu::Device, space: ParamsSpace) -> Self {
+    pub(crate) fn new(device: &wgpu::Device, space: ParamsSpace, words: Words) -> Self {
         let storage = |&read_only: &bool| (BufferBindingType::Storage { read_only }, false);
         let mut refused = [const { None }; Op::ALL.len()];
         let mut layout = |label, entries: &[_], needed: &dyn Fn(Op) -> bool| {
@@ -230,6 +376,7 @@ impl Pipelines {
         }));
         Self {
             space,
+            words,
             made: Default::default(),
             buffers,
             refused,
@@ -248,25 +395,28 @@ impl Pipelines {
         &self.buffers[op as usize]
     }
 
-    /// The pipeline for units of `unit` bytes.
+    /// The pipeline of a dispatch.
     pub(crate) fn get(
         &self,
         device: &wgpu::Device,
         op: Op,
-        unit: usize,
-    ) -> Result<&wgpu::ComputePipeline, Error> {
-        let number = unit.trailing_zeros() as usize;
-        let made = &self.made[op as usize][number];
-        if let Some(pipeline) = made.get() {
-            return Ok(pipeline);
+        kernel: Kernel,
+    ) -> Result<wgpu::ComputePipeline, Error> {
+        let variant = Variant {
+            op,
+            kernel,
+            words: self.words,
+            params: self.space,
+        };
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = made.get(&variant) {
+            return Ok(pipeline.clone());
         }
         if let Some(error) = &self.refused[op as usize] {
             return Err(error.clone());
         }
-        let params = self.space;
-        let variant = Variant { op, unit, params };
         match scoped(device, || self.make(device, variant)) {
-            (pipeline, None) => Ok(made.get_or_init(|| pipeline)),
+            (pipeline, None) => Ok(made.entry(variant).insert_entry(pipeline).get().clone()),
             (_, Some(error)) => Err(refusal(&variant.to_string(), &error)),
         }
     }

@@ -5,7 +5,13 @@
 //! each writes the units that lie in its own.
 
 use super::{Cutter, Dispatch, Span, wrap};
-use crate::{Error, gpu::params, layout::Axis, ops::gather_nd, plan::Rows};
+use crate::{
+    Error,
+    gpu::{params, pipeline::Kernel},
+    layout::Axis,
+    ops::gather_nd,
+    plan::Rows,
+};
 
 impl Cutter<'_> {
     /// Pushes the dispatches that write a block of a gather's result.
@@ -41,7 +47,7 @@ impl Cutter<'_> {
         };
         let first_row = block.batches.first * map.batch_rows + block.rows.first;
         let first = first_row as u64 * self.rows.run as u64 + block.run.first as u64;
-        let Some((dest, dest_base, grid)) = self.result(&rows, first) else {
+        let Some((dest, dest_base)) = self.result(&rows, first) else {
             return Ok(false);
         };
         let tuple = map.axes.len() as u64 * u64::from(self.places.index_words) * 4;
@@ -64,18 +70,36 @@ impl Cutter<'_> {
         if windows.len() > 1 && block.batches.len > 1 {
             return Ok(false);
         }
+        let before = out.len();
         for (number, window) in windows.iter().enumerate() {
             let begin = params_from + block.run.first as u64 + window.skipped;
             let base = begin.cast_signed() - window.bound_from.cast_signed();
+            // A unit lies in one window, and a row may begin wherever an index points.
+            let units = window.units.cast_signed();
+            let strides = map.axes.iter().map(|axis| axis.stride as i64);
+            let strides = strides.chain([map.batch_stride as i64, units]);
+            let dest_base = dest_base.cast_signed();
+            let wide = self.widened(&rows, base, dest_base, strides, windows.len() == 1);
+            let mut map = map.clone();
+            wide.scale(&mut map.axes);
+            map.batch_stride /= wide.factor;
+            let Some(grid) = self.grid(&wide) else {
+                out.truncate(before);
+                return Ok(false);
+            };
             let params = params::Params {
-                window: wrap(window.units.cast_signed()),
-                source_base: wrap(base),
+                window: wrap(units / wide.factor as i64),
                 first: wrap(window.first as i64),
                 count: wrap(window.count as i64),
-                map: params::gather_map(map, index_base, window.first as u64)?,
-                ..self.params(&rows, &grid, dest_base)
+                map: params::gather_map(&map, index_base, window.first as u64)?,
+                ..self.params(&wide, &grid)
             };
             out.push(Dispatch {
+                kernel: Kernel {
+                    width: wide.width,
+                    dims: map.axes.len(),
+                    batched: block.batches.len > 1,
+                },
                 params,
                 height: grid.height,
                 spans: [window.span, dest, indices],

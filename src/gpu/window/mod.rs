@@ -14,6 +14,8 @@ mod slice;
 use super::{
     grid::{Grid, Kind},
     params::Params,
+    pipeline::Kernel,
+    width::Widened,
 };
 use crate::{
     Error,
@@ -34,6 +36,8 @@ pub(crate) struct Reach {
     /// Offsets that the shaders can compute with, in units.
     pub(crate) units: u64,
     pub(crate) kind: Kind,
+    /// Bytes of the largest unit that its shaders move.
+    pub(crate) widest: usize,
 }
 
 /// Where the bytes of an argument lie: one stretch of a buffer, or equal stretches of several.
@@ -65,6 +69,7 @@ pub(crate) struct Span {
 /// One dispatch: what it is told and what it binds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dispatch {
+    pub(crate) kernel: Kernel,
     pub(crate) params: Params,
     pub(crate) height: u32,
     /// Source, result and, for a gather, indices.
@@ -169,9 +174,9 @@ impl Cutter<'_> {
         units * self.rows.unit as u64
     }
 
-    /// The result's binding and the first unit's place in it, with the grid, if units
-    /// `first..first + rows.units()` can be written by one dispatch.
-    fn result(&self, rows: &Rows, first: u64) -> Option<(Span, u64, Grid)> {
+    /// The result's binding and the first unit's place in it, if units `first..first + rows.units()`
+    /// can be written by one dispatch.
+    fn result(&self, rows: &Rows, first: u64) -> Option<(Span, u64)> {
         let units = rows.units() as u64;
         if self.bytes(units) > self.reach.dispatch {
             return None;
@@ -182,24 +187,49 @@ impl Cutter<'_> {
         if base + units > self.reach.units {
             return None;
         }
-        let head = usize::try_from(base).ok()? % (4usize.div_ceil(rows.unit));
-        let grid = Grid::of(rows, head, self.reach.kind, self.reach.groups)?;
-        Some((span, base, grid))
+        Some((span, base))
+    }
+
+    /// The rows in the units that suit the device.
+    fn widened(
+        &self,
+        rows: &Rows,
+        source_base: i64,
+        dest_base: i64,
+        strides: impl Iterator<Item = i64>,
+        whole_source: bool,
+    ) -> Widened {
+        let Reach { widest, kind, .. } = *self.reach;
+        Widened::of(
+            rows,
+            source_base,
+            dest_base,
+            strides,
+            widest,
+            kind,
+            whole_source,
+        )
+    }
+
+    /// The grid, if the device takes as many workgroups.
+    fn grid(&self, wide: &Widened) -> Option<Grid> {
+        let head = usize::try_from(wide.dest_base).ok()? % (4usize.div_ceil(wide.width.unit));
+        Grid::of(&wide.rows, head, self.reach.kind, self.reach.groups)
     }
 
     /// Params that all operations share. Everything here was checked to fit the shaders' numbers.
-    fn params(&self, rows: &Rows, grid: &Grid, dest_base: u64) -> Params {
+    fn params(&self, wide: &Widened, grid: &Grid) -> Params {
         Params {
-            run: wrap(rows.run as i64),
-            step: wrap(rows.step as i64),
-            units: wrap(rows.units() as i64),
+            run: wrap(wide.run as i64),
+            step: wrap(wide.step as i64),
+            units: wrap(wide.rows.units() as i64),
             tiles: grid.tiles,
             segment: grid.segment,
             lanes_log2: grid.lanes_log2,
             grid_width: grid.width,
             window: u32::MAX,
-            source_base: 0,
-            dest_base: wrap(dest_base.cast_signed()),
+            source_base: wrap(wide.source_base),
+            dest_base: wrap(wide.dest_base),
             first: 0,
             count: u32::MAX,
             map: Default::default(),

@@ -1,7 +1,12 @@
 //! A slice is a view, and half of a view is a view: source and result are cut together.
 
-use super::{Cutter, Dispatch, Span, wrap};
-use crate::{Error, gpu::params, ops::strided_slice, plan::Rows};
+use super::{Cutter, Dispatch, Span};
+use crate::{
+    Error,
+    gpu::{params, pipeline::Kernel},
+    ops::strided_slice,
+    plan::Rows,
+};
 
 impl Cutter<'_> {
     /// Pushes the dispatches of a slice whose result begins at unit `first`.
@@ -29,7 +34,7 @@ impl Cutter<'_> {
         rows: &Rows,
         first: u64,
     ) -> Option<Dispatch> {
-        let (dest, dest_base, grid) = self.result(rows, first)?;
+        let (dest, dest_base) = self.result(rows, first)?;
         let read = map.span(rows);
         let (from, to) = (self.bytes(read.start as u64), self.bytes(read.end as u64));
         let (source, residue) = self.reach.span(self.places.source, from, to)?;
@@ -37,12 +42,22 @@ impl Cutter<'_> {
         if (residue + to - from) / rows.unit as u64 > self.reach.units {
             return None;
         }
+        let strides = map.axes.iter().map(|axis| axis.stride as i64);
+        let (base, dest_base) = (base.cast_signed(), dest_base.cast_signed());
+        let wide = self.widened(rows, base, dest_base, strides, true);
+        let mut map = map.clone();
+        wide.scale(&mut map.axes);
+        let grid = self.grid(&wide)?;
         let params = params::Params {
-            source_base: wrap(base.cast_signed()),
-            map: params::slice_map(map)?,
-            ..self.params(rows, &grid, dest_base)
+            map: params::slice_map(&map)?,
+            ..self.params(&wide, &grid)
         };
         Some(Dispatch {
+            kernel: Kernel {
+                width: wide.width,
+                dims: map.axes.len(),
+                batched: false,
+            },
             params,
             height: grid.height,
             spans: [source, dest, Span::default()],

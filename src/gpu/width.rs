@@ -1,0 +1,229 @@
+//! How many bytes a dispatch moves at once.
+//!
+//! A plan's unit divides everything that the whole plan is made of. A dispatch may do better, above
+//! all on a CPU adapter, which runs the lanes of each load and store one after the other and so is
+//! as fast as they are wide:
+//!
+//! | rows | moved | on |
+//! |---|---|---|
+//! | whose beginnings, run and result lie on boundaries of several units | that many at once | every adapter |
+//! | the same, backwards | 16 bytes or more at once, reversed on the way | every adapter |
+//! | with another step or source alignment, of a multiple of four units | four units into one store | CPU adapters |
+//! | of at most [`SHORT`] units, four of which go into the result without remainder | four units into one store, whatever their rows | CPU adapters |
+//! | any others | as the plan says | every adapter |
+
+use super::grid::Kind;
+use crate::{layout::Axis, plan::Rows};
+
+/// Units of a row that is looked up for each of its units rather than once.
+const SHORT: usize = 8;
+
+/// How units get from the source to the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Way {
+    /// As they are.
+    Whole,
+    /// With the order of their parts reversed.
+    Flipped,
+    /// Put together of parts that lie a step apart in the source.
+    Assembled,
+    /// Put together of parts from one row or several.
+    Across,
+}
+
+/// A unit as the movers know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Width {
+    /// Its bytes: a power of two, at most [`Width::MAX`].
+    pub(crate) unit: usize,
+    /// Bytes of its parts; `unit` where it is moved whole.
+    pub(crate) part: usize,
+    pub(crate) way: Way,
+}
+
+impl Width {
+    /// The largest unit of any device.
+    pub(crate) const MAX: usize = 32;
+    /// The smallest units whose parts are reversed.
+    pub(crate) const MIN_FLIPPED: usize = 16;
+    /// Parts of a unit that is put together.
+    pub(crate) const PARTS: usize = 4;
+}
+
+/// The moves of a dispatch in its own units.
+#[derive(Clone, Debug)]
+pub(crate) struct Widened {
+    pub(crate) width: Width,
+    /// The rows as the grid deals them out: a unit each, where units hold parts of several.
+    pub(crate) rows: Rows,
+    /// Units of a row; parts, where units hold parts of several.
+    pub(crate) run: usize,
+    /// The distance between neighbours of a row in the source, and where the first row begins there:
+    /// both in parts where units are put together.
+    pub(crate) step: isize,
+    pub(crate) source_base: i64,
+    pub(crate) dest_base: i64,
+    /// What the source's offsets and strides were divided by.
+    pub(crate) factor: usize,
+}
+
+impl Widened {
+    /// The moves of `rows` in units of up to `widest` bytes. `strides` are what rows lie apart in the
+    /// source, in units, and whatever else must stay whole. `kind` is the adapter's; units are put
+    /// together only if the whole source is bound.
+    pub(crate) fn of(
+        rows: &Rows,
+        source_base: i64,
+        dest_base: i64,
+        strides: impl Iterator<Item = i64>,
+        widest: usize,
+        kind: Kind,
+        whole_source: bool,
+    ) -> Self {
+        let flipped = rows.step == -1;
+        // The boundary at the low end of a unit; of a reversed one that is where the next begins.
+        let low = source_base + i64::from(flipped);
+        let common = strides.fold(low | dest_base | rows.run as i64, |all, stride| {
+            all | stride
+        });
+        let mut factor = 1 << common.trailing_zeros().min((widest / rows.unit).ilog2());
+        if rows.step.abs() != 1 || flipped && factor * rows.unit < Width::MIN_FLIPPED {
+            factor = 1;
+        }
+        let flipped = flipped && factor > 1;
+        let unit = rows.unit * factor;
+        let wide = Self {
+            width: Width {
+                unit,
+                part: if flipped { rows.unit } else { unit },
+                way: if flipped { Way::Flipped } else { Way::Whole },
+            },
+            rows: Rows {
+                unit,
+                run: rows.run / factor,
+                ..*rows
+            },
+            run: rows.run / factor,
+            step: rows.step,
+            source_base: low.div_euclid(factor as i64) - i64::from(rows.step == -1),
+            dest_base: dest_base / factor as i64,
+            factor,
+        };
+        if kind == Kind::Software && whole_source && !flipped {
+            wide.put_together(widest)
+        } else {
+            wide
+        }
+    }
+
+    /// The same with four units in one, if they can be put together.
+    fn put_together(mut self, widest: usize) -> Self {
+        let parts = Width::PARTS;
+        let Width { unit: part, .. } = self.width;
+        let unit = part * parts;
+        if part < 4 || unit > widest || self.dest_base % parts as i64 != 0 {
+            return self;
+        }
+        let way = if self.run.is_multiple_of(parts) {
+            self.run /= parts;
+            self.rows.run = self.run;
+            Way::Assembled
+        } else if self.run <= SHORT && self.rows.units().is_multiple_of(parts) {
+            self.rows.count = self.rows.units() / parts;
+            self.rows.run = 1;
+            Way::Across
+        } else {
+            return self;
+        };
+        self.rows.unit = unit;
+        self.dest_base /= parts as i64;
+        self.width = Width { unit, part, way };
+        self
+    }
+
+    /// Strides as the dispatch counts them.
+    pub(crate) fn scale(&self, axes: &mut [Axis]) {
+        for axis in axes {
+            axis.stride /= self.factor.cast_signed();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Where each byte of the result comes from, by the rules of the movers. Rows lie `stride` units
+    /// of the plan apart.
+    fn moves(wide: &Widened, stride: i64) -> Vec<(i64, i64)> {
+        let Width { unit, part, way } = wide.width;
+        let stride = stride / wide.factor as i64;
+        let mut moves = Vec::new();
+        for at in 0..wide.rows.units() {
+            for byte in 0..unit {
+                let (place, within) = (byte / part, byte % part);
+                let (from, bytes) = match way {
+                    Way::Whole | Way::Flipped => {
+                        let (row, j) = (at / wide.run, at % wide.run);
+                        let from = row as i64 * stride + j as i64 * wide.step as i64;
+                        let reversed = unit - part - place * part + within;
+                        let byte = if way == Way::Whole { byte } else { reversed };
+                        (from * unit as i64 + byte as i64, unit)
+                    }
+                    Way::Assembled | Way::Across => {
+                        let run = match way {
+                            Way::Across => wide.run,
+                            _ => wide.run * (unit / part),
+                        };
+                        let number = at * (unit / part) + place;
+                        let (row, j) = (number / run, number % run);
+                        let from = row as i64 * stride + j as i64 * wide.step as i64;
+                        (from * part as i64 + within as i64, part)
+                    }
+                };
+                moves.push((
+                    (wide.dest_base + at as i64) * unit as i64 + byte as i64,
+                    wide.source_base * bytes as i64 + from,
+                ));
+            }
+        }
+        moves
+    }
+
+    /// However they are moved, bytes come from where the plan has them.
+    #[test]
+    fn the_moves_stay_the_same() {
+        let mut seen = std::collections::HashSet::new();
+        for unit in [1, 2, 4, 8, 16] {
+            for step in [1, -1, 2, -3] {
+                for (count, run) in [(1, 8), (3, 6), (4, 3), (8, 1), (2, 48), (5, 7), (2, 16)] {
+                    for (source, dest) in [(0, 0), (47, 64), (63, 32), (64, 2), (95, 1)] {
+                        let rows = Rows {
+                            unit,
+                            count,
+                            run,
+                            step,
+                        };
+                        let of = |widest, kind| {
+                            let strides = [64].into_iter();
+                            Widened::of(&rows, source, dest, strides, widest, kind, true)
+                        };
+                        let plain = of(unit, Kind::Hardware);
+                        assert_eq!((plain.width.unit, plain.width.way), (unit, Way::Whole));
+                        for widest in [16, 32] {
+                            for kind in [Kind::Hardware, Kind::Software] {
+                                let wide = of(widest, kind);
+                                assert!(wide.width.unit <= widest);
+                                seen.insert(wide.width);
+                                assert_eq!(moves(&wide, 64), moves(&plain, 64), "{wide:?}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        for way in [Way::Whole, Way::Flipped, Way::Assembled, Way::Across] {
+            assert!(seen.iter().any(|width| width.way == way), "{way:?}");
+        }
+    }
+}
