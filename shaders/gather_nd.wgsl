@@ -72,6 +72,11 @@ fn coordinate(d: u32, tuple: u32, so_far: Row) -> Row {
     return Row(so_far.base + index * size_and_stride.stride, select(state, MISSING, bad));
 }
 
+// The row `n` behind another.
+fn neighbour(first: Row, row: u32, n: u32) -> Row {
+    return source_row(row + n);
+}
+
 fn within(unit: u32) -> bool {
     return unit < params.window;
 }

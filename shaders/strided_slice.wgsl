@@ -3,6 +3,9 @@
 // How many there are. A constant, so that a CPU adapter runs no loop for every row.
 override DIMS: u32;
 
+// Whether the innermost holds a multiple of four rows, so that four of them lie evenly apart.
+override EVEN: bool;
+
 struct Map {
     // As long as the longest map.
     @size(80) axes: array<vec4<u32>, 4>,
@@ -21,6 +24,14 @@ fn source_row(row: u32) -> Row {
     if DIMS > 1u { base += turn(1u, &rest); }
     if DIMS > 0u { base += rest * axis(0u).stride; }
     return Row(base, FOUND);
+}
+
+// The row `n` behind another, of four that begin at a multiple of four.
+fn neighbour(first: Row, row: u32, n: u32) -> Row {
+    if EVEN {
+        return Row(first.base + n * axis(max(DIMS, 1u) - 1u).stride, FOUND);
+    }
+    return source_row(row + n);
 }
 
 // Takes a dimension's digit off the number of a row: what it adds to the base.

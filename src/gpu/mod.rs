@@ -147,6 +147,18 @@ impl Gpu {
         })
     }
 
+    /// The same device, treated as a GPU whatever it is, so that tests on a software adapter take
+    /// both ways of dealing out work.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn as_hardware(&self) -> Self {
+        self.with_reach(Reach {
+            kind: Kind::Hardware,
+            widest: Words::Bits32.widest(),
+            ..self.inner.reach
+        })
+    }
+
     fn with_reach(&self, reach: Reach) -> Self {
         let inner = &*self.inner;
         Self {

@@ -27,6 +27,7 @@ use wgpu::{BufferBindingType, BufferUsages};
 const PARAMS: &str = include_str!("../../shaders/params.wgsl");
 const WIDE: &str = include_str!("../../shaders/wide.wgsl");
 const ACROSS: &str = include_str!("../../shaders/across.wgsl");
+const CRUMBS: &str = include_str!("../../shaders/crumbs.wgsl");
 const PACKED: &str = include_str!("../../shaders/packed.wgsl");
 const UNIT_16: &str = include_str!("../../shaders/unit_16.wgsl");
 const UNIT_32: &str = include_str!("../../shaders/unit_32.wgsl");
@@ -144,6 +145,7 @@ impl Words {
 pub(crate) enum Mover {
     Wide,
     Across,
+    Crumbs,
     Packed,
 }
 
@@ -152,6 +154,7 @@ impl Mover {
         match self {
             Self::Wide => "wide",
             Self::Across => "across",
+            Self::Crumbs => "crumbs",
             Self::Packed => "packed",
         }
     }
@@ -160,6 +163,7 @@ impl Mover {
         match self {
             Self::Wide => WIDE,
             Self::Across => ACROSS,
+            Self::Crumbs => CRUMBS,
             Self::Packed => PACKED,
         }
     }
@@ -168,8 +172,9 @@ impl Mover {
 /// The mover for units of this width.
 pub(crate) fn mover(width: Width) -> Mover {
     match (width.unit, width.way) {
-        (..4, _) => Mover::Packed,
+        (_, Way::Crumbs) => Mover::Crumbs,
         (_, Way::Across) => Mover::Across,
+        (..4, _) => Mover::Packed,
         _ => Mover::Wide,
     }
 }
@@ -182,6 +187,8 @@ pub(crate) struct Kernel {
     pub(crate) dims: usize,
     /// Whether rows belong to several batches.
     pub(crate) batched: bool,
+    /// Whether each four neighbouring rows lie evenly apart, as far as the mover looks at several.
+    pub(crate) even: bool,
 }
 
 /// One shader.
@@ -210,6 +217,7 @@ impl Variant {
                 width,
                 dims: super::params::MAX_AXES,
                 batched: true,
+                even: true,
             };
             spaces.into_iter().flat_map(move |params| {
                 Op::ALL.map(|op| Self {
@@ -249,6 +257,7 @@ impl Variant {
             _ => "vec4<u64>",
         };
         match way {
+            Way::Crumbs => String::new(),
             _ if unit < 4 => String::new(),
             Way::Flipped if unit == 32 => UNIT_32.to_owned(),
             Way::Flipped => UNIT_16.to_owned(),
@@ -278,16 +287,27 @@ impl Variant {
         if way == Way::Flipped {
             constants.push(("FLIP", part as f64));
         }
-        if unit < 4 {
-            constants.push(("UNIT_BYTES", unit as f64));
+        match mover(self.kernel.width) {
+            Mover::Crumbs => {
+                let row = unit / Width::PARTS;
+                constants.extend([("ROW_BYTES", row as f64), ("UNIT_BYTES", part as f64)]);
+            }
+            Mover::Packed => constants.push(("UNIT_BYTES", unit as f64)),
+            Mover::Wide | Mover::Across => {}
         }
+        let flag = |value| u8::from(value).into();
         let index_words = match self.op {
-            Op::StridedSlice => return constants,
+            Op::StridedSlice => {
+                constants.push(("EVEN", flag(self.kernel.even)));
+                return constants;
+            }
             Op::GatherNd32 => 1.0,
             Op::GatherNd64 => 2.0,
         };
-        let batched = u8::from(self.kernel.batched).into();
-        constants.extend([("INDEX_WORDS", index_words), ("BATCHED", batched)]);
+        constants.extend([
+            ("INDEX_WORDS", index_words),
+            ("BATCHED", flag(self.kernel.batched)),
+        ]);
         constants
     }
 }
@@ -317,7 +337,11 @@ fn widths(widest: usize) -> impl Iterator<Item = Width> {
         .flat_map(move |unit| sizes(1, unit / 2).map(move |part| (unit, part, Way::Flipped)));
     let together = sizes(4 * Width::PARTS, widest)
         .flat_map(|unit| [Way::Assembled, Way::Across].map(|way| (unit, unit / Width::PARTS, way)));
-    let all = whole.chain(flipped).chain(together);
+    let crumbs = (1..=4).flat_map(|row| {
+        let parts = [1, 2].into_iter().filter(move |part| row % part == 0);
+        parts.map(move |part| (row * Width::PARTS, part, Way::Crumbs))
+    });
+    let all = whole.chain(flipped).chain(together).chain(crumbs);
     all.map(|(unit, part, way)| Width { unit, part, way })
 }
 

@@ -25,8 +25,8 @@ fn parse(variant: Variant) -> Module {
 fn variants() -> Vec<Variant> {
     let all: Vec<_> = Variant::all().collect();
     // Of 32-bit words: 5 sizes of units, 4 of parts reversed, 1 put together in 2 ways.
-    // Of 64-bit words: 6, 4 and 5, 2 in 2 ways.
-    let widths = (5 + 4 + 2) + (6 + 9 + 4);
+    // Of 64-bit words: 6, 4 and 5, 2 in 2 ways. Crumbs of either: 6.
+    let widths = (5 + 4 + 2 + 6) + (6 + 9 + 4 + 6);
     assert_eq!(
         all.len(),
         3 * widths * 3,

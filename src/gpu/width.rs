@@ -10,6 +10,7 @@
 //! | the same, backwards | 16 bytes or more at once, reversed on the way | every adapter |
 //! | with another step or source alignment, of a multiple of four units | four units into one store | CPU adapters |
 //! | of at most [`SHORT`] units, four of which go into the result without remainder | four units into one store, whatever their rows | CPU adapters |
+//! | of at most 4 bytes, four of which fill whole words | four rows at once | CPU adapters |
 //! | any others | as the plan says | every adapter |
 
 use super::grid::Kind;
@@ -29,12 +30,15 @@ pub(crate) enum Way {
     Assembled,
     /// Put together of parts from one row or several.
     Across,
+    /// The bytes of four rows, of which each has at most four: parts are what the source is counted
+    /// in.
+    Crumbs,
 }
 
 /// A unit as the movers know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Width {
-    /// Its bytes: a power of two, at most [`Width::MAX`].
+    /// Its bytes: a power of two, at most [`Width::MAX`]; of crumbs 4, 8, 12 or 16.
     pub(crate) unit: usize,
     /// Bytes of its parts; `unit` where it is moved whole.
     pub(crate) part: usize,
@@ -54,7 +58,7 @@ impl Width {
 #[derive(Clone, Debug)]
 pub(crate) struct Widened {
     pub(crate) width: Width,
-    /// The rows as the grid deals them out: a unit each, where units hold parts of several.
+    /// The rows as the grid deals them out: a unit each, where units hold several.
     pub(crate) rows: Rows,
     /// Units of a row; parts, where units hold parts of several.
     pub(crate) run: usize,
@@ -120,8 +124,11 @@ impl Widened {
     fn put_together(mut self, widest: usize) -> Self {
         let parts = Width::PARTS;
         let Width { unit: part, .. } = self.width;
+        if part < 4 {
+            return self.crumbs(part);
+        }
         let unit = part * parts;
-        if part < 4 || unit > widest || self.dest_base % parts as i64 != 0 {
+        if unit > widest || self.dest_base % parts as i64 != 0 {
             return self;
         }
         let way = if self.run.is_multiple_of(parts) {
@@ -138,6 +145,29 @@ impl Widened {
         self.rows.unit = unit;
         self.dest_base /= parts as i64;
         self.width = Width { unit, part, way };
+        self
+    }
+
+    /// The same with four rows in one unit, if they are short enough and fill whole words.
+    fn crumbs(mut self, part: usize) -> Self {
+        let row = self.run * part;
+        let to = self.dest_base * part as i64;
+        let fills = self.rows.count.is_multiple_of(Width::PARTS) && to % 4 == 0;
+        if row > 4 || self.step != 1 && self.run > 1 || !fills {
+            return self;
+        }
+        self.rows = Rows {
+            unit: row * Width::PARTS,
+            count: self.rows.count / Width::PARTS,
+            run: 1,
+            step: 1,
+        };
+        self.dest_base = to / 4;
+        self.width = Width {
+            unit: self.rows.unit,
+            part,
+            way: Way::Crumbs,
+        };
         self
     }
 
@@ -170,6 +200,11 @@ mod tests {
                         let byte = if way == Way::Whole { byte } else { reversed };
                         (from * unit as i64 + byte as i64, unit)
                     }
+                    Way::Crumbs => {
+                        let bytes = unit / Width::PARTS;
+                        let (row, within) = (at * Width::PARTS + byte / bytes, byte % bytes);
+                        (row as i64 * stride * part as i64 + within as i64, part)
+                    }
                     Way::Assembled | Way::Across => {
                         let run = match way {
                             Way::Across => wide.run,
@@ -181,8 +216,13 @@ mod tests {
                         (from * part as i64 + within as i64, part)
                     }
                 };
+                // Of crumbs it counts words.
+                let base = match way {
+                    Way::Crumbs => wide.dest_base * 4,
+                    _ => wide.dest_base * unit as i64,
+                };
                 moves.push((
-                    (wide.dest_base + at as i64) * unit as i64 + byte as i64,
+                    base + (at * unit + byte) as i64,
                     wide.source_base * bytes as i64 + from,
                 ));
             }
@@ -222,7 +262,14 @@ mod tests {
                 }
             }
         }
-        for way in [Way::Whole, Way::Flipped, Way::Assembled, Way::Across] {
+        let ways = [
+            Way::Whole,
+            Way::Flipped,
+            Way::Assembled,
+            Way::Across,
+            Way::Crumbs,
+        ];
+        for way in ways {
             assert!(seen.iter().any(|width| width.way == way), "{way:?}");
         }
     }

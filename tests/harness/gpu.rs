@@ -11,9 +11,10 @@ use wgslice::{
 /// How a device is used by the tests, and how it is opened.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// All that the adapter offers.
+    /// All that the adapter offers and the library makes use of.
     Full,
-    /// WebGPU's default limits and no feature: params travel in buffers.
+    /// WebGPU's default limits and no feature: params travel in buffers. Work is dealt out as on a
+    /// GPU, also by a software adapter.
     Default,
     /// Bindings of 512 bytes, 3 workgroups in a dimension, dispatches of 2 KiB, and shaders as if
     /// they computed with 12 bits: everything is cut into windows.
@@ -26,18 +27,21 @@ enum Kind {
 impl Kind {
     fn open(self, adapter: &wgpu::Adapter) -> Result<Gpu, wgpu::RequestDeviceError> {
         let none = wgpu::Features::empty();
-        let immediates = adapter.features() & wgpu::Features::IMMEDIATES;
+        let all = adapter.features() & (wgpu::Features::IMMEDIATES | wgpu::Features::SHADER_INT64);
         let adapters = adapter.limits();
         match self {
-            Self::Full => request_device(adapter, immediates, adapters),
-            Self::Default => request_device(adapter, none, wgpu::Limits::default()),
+            Self::Full => request_device(adapter, all, adapters),
+            Self::Default => {
+                let gpu = request_device(adapter, none, wgpu::Limits::default())?;
+                Ok(gpu.as_hardware())
+            }
             Self::Tiny => {
                 let limits = wgpu::Limits {
                     max_storage_buffer_binding_size: 512,
                     max_compute_workgroups_per_dimension: 3,
                     ..adapters
                 };
-                let gpu = request_device(adapter, immediates, limits)?;
+                let gpu = request_device(adapter, all, limits)?;
                 Ok(gpu.with_dispatch_bytes(2048).with_offset_limit(4095))
             }
             Self::Parts => {

@@ -99,6 +99,7 @@ impl Cutter<'_> {
                     width: wide.width,
                     dims: map.axes.len(),
                     batched: block.batches.len > 1,
+                    even: false,
                 },
                 params,
                 height: grid.height,

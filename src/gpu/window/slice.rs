@@ -3,7 +3,12 @@
 use super::{Cutter, Dispatch, Span};
 use crate::{
     Error,
-    gpu::{params, pipeline::Kernel},
+    gpu::{
+        params,
+        pipeline::Kernel,
+        width::{Way, Width},
+    },
+    layout::Axis,
     ops::strided_slice,
     plan::Rows,
 };
@@ -42,11 +47,32 @@ impl Cutter<'_> {
         if (residue + to - from) / rows.unit as u64 > self.reach.units {
             return None;
         }
-        let strides = map.axes.iter().map(|axis| axis.stride as i64);
         let (base, dest_base) = (base.cast_signed(), dest_base.cast_signed());
-        let wide = self.widened(rows, base, dest_base, strides, true);
+        let strides = map.axes.iter().map(|axis| axis.stride as i64);
+        let mut wide = self.widened(rows, base, dest_base, strides, true);
         let mut map = map.clone();
+        // Bytes that lie apart may be better off as rows of their own.
+        let apart = rows.step != 1 && rows.run > 1 && wide.width.unit < 4;
+        if apart && map.axes.len() < params::MAX_AXES {
+            let each = Rows {
+                count: rows.units(),
+                run: 1,
+                step: 1,
+                ..*rows
+            };
+            let run = Axis {
+                size: rows.run,
+                stride: rows.step,
+            };
+            let strides = map.axes.iter().chain([&run]).map(|axis| axis.stride as i64);
+            let crumbs = self.widened(&each, base, dest_base, strides, true);
+            if crumbs.width.way == Way::Crumbs {
+                map.axes.push(run);
+                wide = crumbs;
+            }
+        }
         wide.scale(&mut map.axes);
+        let inner = map.axes.last().map_or(1, |axis| axis.size);
         let grid = self.grid(&wide)?;
         let params = params::Params {
             map: params::slice_map(&map)?,
@@ -57,6 +83,7 @@ impl Cutter<'_> {
                 width: wide.width,
                 dims: map.axes.len(),
                 batched: false,
+                even: wide.width.way == Way::Crumbs && inner.is_multiple_of(Width::PARTS),
             },
             params,
             height: grid.height,

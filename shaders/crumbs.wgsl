@@ -1,0 +1,58 @@
+// Moves rows of 1 to 4 bytes, on a CPU adapter, which pays for every invocation, loop and store. An
+// invocation builds the whole words that four rows fill. The whole source is bound.
+
+// Bytes of a row, and of the units that the source is counted in.
+override ROW_BYTES: u32;
+override UNIT_BYTES: u32;
+
+@group(0) @binding(0) var<storage, read> source: array<u32>;
+@group(0) @binding(1) var<storage, read_write> dest: array<u32>;
+
+// A row's bytes, at the low end of a word.
+fn crumb(row: u32, begin: Row) -> u32 {
+    if begin.state == MISSING {
+        missing(row);
+    }
+    let address = (params.source_base + begin.base) * UNIT_BYTES;
+    let word = address >> 2u;
+    let shift = (address & 3u) << 3u;
+    var bytes = source[word] >> shift;
+    // A unit lies in one word, a row of several may end in the next.
+    if ROW_BYTES > UNIT_BYTES {
+        if shift + 8u * ROW_BYTES > 32u {
+            bytes |= source[word + 1u] << (32u - shift);
+        }
+    }
+    let all = 0xffffffffu >> (32u - 8u * ROW_BYTES);
+    return select(0u, bytes & all, begin.state == FOUND);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let tile = invocation(group, local);
+    if tile >= params.tiles {
+        return;
+    }
+    let row = tile * 4u;
+    let first = source_row(row);
+    let a = crumb(row, first);
+    let b = crumb(row + 1u, neighbour(first, row, 1u));
+    let c = crumb(row + 2u, neighbour(first, row, 2u));
+    let d = crumb(row + 3u, neighbour(first, row, 3u));
+    let to = params.dest_base + tile * ROW_BYTES;
+    if ROW_BYTES == 1u {
+        dest[to] = a | (b << 8u) | (c << 16u) | (d << 24u);
+    } else if ROW_BYTES == 2u {
+        dest[to] = a | (b << 16u);
+        dest[to + 1u] = c | (d << 16u);
+    } else if ROW_BYTES == 3u {
+        dest[to] = a | (b << 24u);
+        dest[to + 1u] = (b >> 8u) | (c << 16u);
+        dest[to + 2u] = (c >> 16u) | (d << 8u);
+    } else {
+        dest[to] = a;
+        dest[to + 1u] = b;
+        dest[to + 2u] = c;
+        dest[to + 3u] = d;
+    }
+}
