@@ -4,7 +4,8 @@
 // src/gpu/params.rs; a test holds the two layouts against each other.
 
 struct Params {
-    // Units of a row, and the distance between neighbours in the source (wraps when negative).
+    // Units of a row, and the distance between neighbours in the source (wraps when negative). In
+    // parts where a unit is put together of several, but for the run of `wide.wgsl`.
     run: u32,
     step: u32,
     // Units of the result that this dispatch writes, and tiles that it is cut into.
@@ -18,7 +19,8 @@ struct Params {
     grid_width: u32,
     // Units of the source that are bound. Only a gather may point beyond them.
     window: u32,
-    // What to add to a row's base, and the first unit of the result, within the bindings.
+    // What to add to a row's base, and the first unit of the result, within the bindings; its first
+    // word in `crumbs.wgsl`.
     source_base: u32,
     dest_base: u32,
     // The indices into the first dimension of a gather that this dispatch looks at: the others

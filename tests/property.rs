@@ -151,3 +151,36 @@ fn every_range_of_a_short_axis() {
         }
     }
 }
+
+/// Every width that the shaders move or put together at once, and what falls short of it.
+#[test]
+fn rows_of_many_alignments() {
+    let all = StridedSlice {
+        begin: vec![0; 3],
+        end: vec![0; 3],
+        strides: vec![1; 3],
+        begin_mask: 7,
+        end_mask: 7,
+        ..StridedSlice::default()
+    };
+    for shape in [[2, 3, 32], [2, 3, 64], [1, 4, 24], [2, 3, 66], [4, 4, 3]] {
+        for (axis, stride) in [(2, -1), (2, 2), (2, -3), (1, -1), (1, 2)] {
+            let mut strides = all.strides.clone();
+            strides[axis] = stride;
+            let encoded = StridedSlice {
+                strides,
+                ..all.clone()
+            };
+            check_slice(&shape, &encoded);
+            // Begins and ends in the middle of units.
+            let encoded = StridedSlice {
+                begin: vec![0, 0, 1],
+                end: vec![0, 0, -1],
+                begin_mask: 3,
+                end_mask: 3,
+                ..encoded
+            };
+            check_slice(&shape, &encoded);
+        }
+    }
+}

@@ -2,16 +2,33 @@
 //!
 //! A tile is what 2^`lanes_log2` neighbouring invocations move together. A GPU wants many
 //! invocations whose neighbours touch neighbouring units; a software adapter pays for every
-//! invocation and walks a tile fastest alone. The shaders take both as numbers, so this rule is
-//! all that differs between them:
+//! invocation and walks a tile fastest alone. The shaders take both as numbers:
 //!
 //! | adapter | lanes of a tile | units of a tile |
 //! |---|---|---|
 //! | GPU | the run rounded up to a power of two, at most 64 | 4 for each lane |
-//! | software | 1 | 16 to 512 |
+//! | software | 1 | 16 to 512, equal parts of a run |
 //!
 //! For units below 4 bytes a tile is a stretch of result words instead of a part of a row: 64
-//! lanes with 4 words each, or one lane with 64.
+//! lanes with 4 words each, or one lane with 64. Where four short rows or parts of several make a
+//! unit, that unit is a tile.
+//!
+//! # What a software adapter pays for
+//!
+//! Seen in the machine code that Mesa 22.3's lavapipe makes of the shaders, and behind the numbers
+//! here and in `width`:
+//!
+//! - Eight invocations run in step, as the lanes of a vector. Each load and store is a loop over them
+//!   of about 20 instructions a lane and a few more for each word, whether neighbours lie together
+//!   or not. So accesses should be few and wide: a copy by 4-byte words ran at 3.8 GB/s, by four of
+//!   them at 8.2, by four 8-byte words at 13.4.
+//! - Neither side of an `if` is jumped over, not even where all lanes agree: only constants of the
+//!   pipeline take code away. A loop costs its first round, also where no lane enters it.
+//! - A division is eight scalar ones.
+//! - Every eight invocations are a call, every workgroup a task.
+//! - Lanes that walk a row each keep eight cache misses in flight; lanes that share a row wait for one
+//!   after the other. On gathers of 512-byte rows that made 8.5 GB/s against 4.6.
+//! - A segment of another length than its neighbour's leaves lanes idle.
 
 use crate::plan::Rows;
 

@@ -1,8 +1,10 @@
 //! The shaders, put together, and the pipelines made of them.
 //!
-//! A shader is four pieces, pasted one behind the other and not otherwise touched: the declaration
-//! of `params`, `params.wgsl`, a mover, and the operation's map. The table of variants is
-//! `Variant::all`; the cache makes each at its first use and the tests validate every one.
+//! A shader is five pieces, pasted one behind the other and not otherwise touched: the declaration
+//! of `params`, what a unit is, `params.wgsl`, a mover, and the operation's map. The table of their
+//! texts is `Variant::all`, and the tests validate every one. What a CPU adapter should not compute
+//! for every row, such as the number of dimensions, is a constant of the pipeline; each pipeline is
+//! made at its first use.
 //!
 //! A device whose limits are too low for them refuses layouts or pipelines. On a device of the
 //! caller's nobody else would tell, so each is made in an error scope, and one that was refused is
