@@ -109,7 +109,7 @@ fn fastest(backend: &Backend, tensor: &Tensor, spec: &SliceSpec) -> Duration {
         backend.wait().unwrap();
         begin.elapsed()
     };
-    (0..5).map(|_| time()).min().unwrap_or_default()
+    (0..3).map(|_| time()).min().unwrap_or_default()
 }
 
 /// On either side of a limit a byte takes as long. All results are above 64 MiB: smaller ones are made
@@ -147,8 +147,8 @@ fn no_cliff_at_any_limit() {
                 above / below
             };
             // Other work on the machine may disturb one measurement, but not three.
-            let best = (0..3).map(|_| ratio()).fold(f64::INFINITY, f64::min);
-            assert!(best < ALLOWED, "{text} around {} MiB: {best}", limit >> 20);
+            let flat = (0..3).any(|_| ratio() < ALLOWED);
+            assert!(flat, "{text} around {} MiB", limit >> 20);
         }
     }
 }
