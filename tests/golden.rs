@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-use wgslice::reference::{ReferenceError, Spec, gather_nd, strided_slice};
+use wgslice::reference::{Indexing, ReferenceError, Spec, gather_nd, strided_slice};
 
 use case::{BadLine, Case, Expectation, Tensor, parse};
 
@@ -66,6 +66,7 @@ fn run_gather_nd(case: &Case) -> Result<Outcome, BadLine> {
         &indices.data,
         &indices.shape,
         batch_dims,
+        Indexing::default(),
     );
     Ok(match gathered {
         Ok(gathered) => Outcome::Tensor {

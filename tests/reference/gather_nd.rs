@@ -1,13 +1,20 @@
 //! `gather_nd`: index rows, batch dimensions, rows out of range, and strings.
 
-use wgslice::reference::{self, Gathered};
+use wgslice::reference::{self, Gathered, Indexing};
 
 use super::{arange, integers, list, show};
 
 /// Bad rows follow the values of a result, as in `(2,) [1,0] bad [1]`.
 fn gather(params: &[usize], shape: &[usize], indices: &str, batch_dims: usize) -> String {
     let indices = integers(indices);
-    match reference::gather_nd(&arange(params), params, &indices, shape, batch_dims) {
+    match reference::gather_nd(
+        &arange(params),
+        params,
+        &indices,
+        shape,
+        batch_dims,
+        Indexing::default(),
+    ) {
         Ok(Gathered {
             shape,
             values,
@@ -291,8 +298,15 @@ fn strings() {
     ];
     for ((params_shape, params), shape, indices, result) in rows {
         let params: Vec<String> = params.iter().map(ToString::to_string).collect();
-        let gathered =
-            reference::gather_nd(&params, params_shape, &integers(indices), shape, 0).unwrap();
+        let gathered = reference::gather_nd(
+            &params,
+            params_shape,
+            &integers(indices),
+            shape,
+            0,
+            Indexing::default(),
+        )
+        .unwrap();
         assert!(gathered.bad_rows.is_empty());
         assert_eq!(
             show(&gathered.shape, &gathered.values),
@@ -305,7 +319,8 @@ fn strings() {
 #[test]
 fn a_bad_row_of_strings_is_empty_strings() {
     let params = ["a".to_owned(), "b".to_owned()];
-    let gathered = reference::gather_nd(&params, &[2, 1], &[2, 1], &[2, 1], 0).unwrap();
+    let gathered =
+        reference::gather_nd(&params, &[2, 1], &[2, 1], &[2, 1], 0, Indexing::default()).unwrap();
     assert_eq!(gathered.values, ["", "b"]);
     assert_eq!(gathered.bad_rows, [0]);
 }
@@ -314,9 +329,16 @@ fn a_bad_row_of_strings_is_empty_strings() {
 fn data_must_fill_its_shape_and_the_result_must_fit() {
     let kind =
         |params: &[i64], params_shape: &[usize], indices: &[i64], indices_shape: &[usize]| {
-            reference::gather_nd(params, params_shape, indices, indices_shape, 0)
-                .unwrap_err()
-                .kind
+            reference::gather_nd(
+                params,
+                params_shape,
+                indices,
+                indices_shape,
+                0,
+                Indexing::default(),
+            )
+            .unwrap_err()
+            .kind
         };
     assert_eq!(kind(&[1, 2], &[3], &[0], &[1, 1]), "data_length");
     assert_eq!(kind(&[1, 2], &[2], &[0], &[2, 1]), "data_length");
