@@ -1,34 +1,28 @@
 //! `gather_nd`: index rows, batch dimensions, rows out of range, and strings.
 
-use wgslice::reference::{self, Gathered, Indexing};
+use wgslice::reference::{self, Indexing};
 
-use super::{arange, integers, list, show};
+use super::{CLAMP, NUMPY, arange, gathered, integers, list, show};
 
-/// Bad rows follow the values of a result, as in `(2,) [1,0] bad [1]`.
 fn gather(params: &[usize], shape: &[usize], indices: &str, batch_dims: usize) -> String {
-    let indices = integers(indices);
-    match reference::gather_nd(
+    gather_with(Indexing::default(), params, shape, indices, batch_dims)
+}
+
+fn gather_with(
+    indexing: Indexing,
+    params: &[usize],
+    shape: &[usize],
+    indices: &str,
+    batch_dims: usize,
+) -> String {
+    gathered(reference::gather_nd(
         &arange(params),
         params,
-        &indices,
+        &integers(indices),
         shape,
         batch_dims,
-        Indexing::default(),
-    ) {
-        Ok(Gathered {
-            shape,
-            values,
-            bad_rows,
-        }) if bad_rows.is_empty() => show(&shape, &values),
-        Ok(Gathered {
-            shape,
-            values,
-            bad_rows,
-        }) => {
-            format!("{} bad [{}]", show(&shape, &values), list(&bad_rows))
-        }
-        Err(error) => format!("{}: {error}", error.kind),
-    }
+        indexing,
+    ))
 }
 
 /// Params shape, indices shape, indices, `batch_dims`, result.
@@ -192,6 +186,36 @@ fn bad_rows_are_zero_throughout() {
             "(2,3) [0,4,8,12,16,0] bad [5]",
         ),
     ]);
+}
+
+#[test]
+fn indices_may_wrap_and_clamp() {
+    let both = Indexing {
+        wrap: true,
+        clamp: true,
+    };
+    let indices = "[0,1,-1,0,3,0,2,9,-4,-5,-9,2]";
+    let rows = [
+        (Indexing::default(), "(6,) [1,0,0,0,0,0] bad [1,2,3,4,5]"),
+        (NUMPY, "(6,) [1,8,0,0,0,0] bad [2,3,4,5]"),
+        (CLAMP, "(6,) [1,0,8,11,0,2]"),
+        (both, "(6,) [1,8,8,11,0,2]"),
+    ];
+    for (indexing, result) in rows {
+        let picked = gather_with(indexing, X34, &[6, 2], indices, 0);
+        assert_eq!(picked, result, "{indexing:?}");
+    }
+    // In a batch the indices are the batch's own.
+    assert_eq!(
+        gather_with(NUMPY, X34, &[3, 1], "[-1,-5,-4]", 1),
+        "(3,) [3,0,8] bad [1]"
+    );
+    assert_eq!(
+        gather_with(CLAMP, X34, &[3, 1], "[-1,9,1]", 1),
+        "(3,) [0,7,9]"
+    );
+    // TensorFlow's rule for empty params stands before any index is looked at.
+    assert!(gather_with(both, &[3, 0], &[1, 1], "[0]", 0).starts_with("empty_params: "));
 }
 
 #[test]
