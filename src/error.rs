@@ -16,6 +16,9 @@ pub enum Error {
     /// The text of a slice does not parse.
     #[error(transparent)]
     Parse(#[from] ParseError),
+    /// The dimensions of a view cannot be put like that.
+    #[error(transparent)]
+    View(#[from] ViewError),
     /// Params, indices and batch dimensions do not fit together, or an index is out of range.
     #[error(transparent)]
     Gather(#[from] GatherError),
@@ -231,6 +234,35 @@ pub enum SpecError {
         index: i64,
         /// The size of the dimension.
         size: usize,
+    },
+}
+
+/// Dimensions that cannot be put in another order, or made larger.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ViewError {
+    /// An order of dimensions that leaves one out.
+    #[error(
+        "the permutation {permutation:?} does not order {rank} dimensions: \
+         it must name each of 0 to {rank} (exclusive) once"
+    )]
+    Permutation {
+        /// What was given.
+        permutation: Vec<usize>,
+        /// How many dimensions there are.
+        rank: usize,
+    },
+    /// A shape that others cannot be repeated to.
+    #[error(
+        "shape {} cannot be broadcast to {}: counted from the last, each dimension must be equal or 1",
+        Shape(from),
+        Shape(to)
+    )]
+    Broadcast {
+        /// The shape there is.
+        from: Vec<usize>,
+        /// The shape that was asked for.
+        to: Vec<usize>,
     },
 }
 

@@ -31,7 +31,7 @@ pub use backend::Backend;
 pub use cpu::Indices;
 pub use dtype::DType;
 pub use element::Element;
-pub use error::{BadRow, Error, GatherError, ParseError, SpecError};
+pub use error::{BadRow, Error, GatherError, ParseError, SpecError, ViewError};
 #[cfg(feature = "gpu")]
 pub use gpu::Gpu;
 pub use ops::gather_nd::{GatherNd, OutOfRange};

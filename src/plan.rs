@@ -85,12 +85,7 @@ impl Plan {
     /// A copy of so many bytes.
     #[cfg(feature = "gpu")]
     pub(crate) fn copy(bytes: usize) -> Self {
-        let view = crate::View {
-            offset: 0,
-            shape: vec![bytes],
-            strides: vec![1],
-        };
-        Self::of_view(&view, &[bytes], 1)
+        Self::of_view(&crate::View::flat(bytes), 1)
     }
 
     /// The shape of the result.

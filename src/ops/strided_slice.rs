@@ -25,12 +25,11 @@ impl Plan {
     ///
     /// [`SpecError`](crate::SpecError) as TensorFlow raises it; [`Error::ShapeTooLarge`].
     pub fn strided_slice(shape: &[usize], spec: &SliceSpec, dtype: DType) -> Result<Self, Error> {
-        let view = spec.view(shape)?;
-        Ok(Self::of_view(&view, shape, dtype.size()))
+        Ok(spec.view(shape)?.plan(dtype))
     }
 
-    /// Plans a view of an array of this shape whose elements have `element` bytes.
-    pub(crate) fn of_view(view: &View, source: &[usize], element: usize) -> Self {
+    /// Plans a view of an array whose elements have `element` bytes.
+    pub(crate) fn of_view(view: &View, element: usize) -> Self {
         let (rows, map) = if view.elements() == 0 {
             (Rows::NONE, Map::default())
         } else {
@@ -48,7 +47,7 @@ impl Plan {
         Self {
             shape: view.shape.clone(),
             element,
-            source: source.to_vec(),
+            source: view.source.clone(),
             rows,
             map: plan::Map::StridedSlice(map),
         }

@@ -51,15 +51,11 @@ impl Piece {
             through += 1;
         }
         let packed = axes.len() - through;
-        let mut host = View {
-            offset: 0,
-            shape: vec![stretch],
-            strides: vec![1],
-        };
+        let mut host = View::flat(stretch);
         let mut device = View {
-            offset: 0,
             shape: Vec::new(),
             strides: Vec::new(),
+            ..View::flat(0)
         };
         let mut packed_units = stretch;
         for (number, axis) in axes.iter().enumerate().rev() {
@@ -77,10 +73,11 @@ impl Piece {
             device.shape.insert(0, axis.size);
             device.strides.insert(0, stride);
         }
-        let read = self.map.span(&self.rows).len();
+        host.source = vec![self.map.span(&self.rows).len()];
+        device.source = vec![packed_units];
         Split {
-            host: Plan::of_view(&host, &[read], unit),
-            device: Plan::of_view(&device, &[packed_units], unit),
+            host: Plan::of_view(&host, unit),
+            device: Plan::of_view(&device, unit),
         }
     }
 }
