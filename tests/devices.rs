@@ -6,17 +6,18 @@
 //! TensorFlow gave for these vectors (`golden`).
 
 use crate::{
-    golden::case::{BadLine, Case, parse},
     harness::{check_gather, check_slice},
+    vectors::case::{BadLine, Case, parse},
 };
 use wgslice::StridedSlice;
 
 fn slice(case: &Case) -> Result<(), BadLine> {
-    let mask = |name| Ok(i32::try_from(case.integer(name)?).expect("a mask of 32 bits"));
+    let mask =
+        |name| Ok(i32::try_from(case.arguments().integer(name)?).expect("a mask of 32 bits"));
     let encoded = StridedSlice {
-        begin: case.integers("begin")?,
-        end: case.integers("end")?,
-        strides: case.integers("strides")?,
+        begin: case.arguments().integers("begin")?,
+        end: case.arguments().integers("end")?,
+        strides: case.arguments().integers("strides")?,
         begin_mask: mask("begin_mask")?,
         end_mask: mask("end_mask")?,
         ellipsis_mask: mask("ellipsis_mask")?,
@@ -29,7 +30,7 @@ fn slice(case: &Case) -> Result<(), BadLine> {
 
 fn gather(case: &Case) -> Result<(), BadLine> {
     let (params, indices) = (case.tensor("params")?, case.tensor("indices")?);
-    let batch_dims = usize::try_from(case.integer("batch_dims")?).expect("batch_dims");
+    let batch_dims = usize::try_from(case.arguments().integer("batch_dims")?).expect("batch_dims");
     check_gather(&params.shape, &indices.data, &indices.shape, batch_dims);
     Ok(())
 }
