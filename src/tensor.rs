@@ -2,6 +2,7 @@
 
 use crate::{
     Backend, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, error::Shape,
+    spare::Bytes,
 };
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -38,7 +39,8 @@ impl<T: Element> Array<T> {
 /// An array that lives on a backend: upload once, slice and gather many times, read back what is
 /// needed.
 ///
-/// Tensors do not change. Cloning one, and slicing all of it, moves nothing.
+/// Cloning one, and slicing all of it, moves nothing. A tensor changes only where [`Tensor::slice_into`]
+/// is told to write into it, and then its clones do not.
 ///
 /// ```
 /// use wgslice::{slice, Backend, GatherNd};
@@ -68,17 +70,37 @@ pub(crate) enum Storage {
     Device(DeviceBytes),
 }
 
-/// Whatever holds the bytes of a tensor on the host: a vector, a memory map.
+/// What holds the bytes of a tensor on the host.
 #[derive(Clone)]
-pub(crate) struct Owner(Arc<dyn AsRef<[u8]> + Send + Sync>);
+pub(crate) enum Owner {
+    /// Memory of ours.
+    Ours(Arc<Bytes>),
+    /// Whatever the caller gave: a vector, a memory map. It is only read.
+    Callers(Arc<dyn AsRef<[u8]> + Send + Sync>),
+}
 
 impl Owner {
-    pub(crate) fn new(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(bytes))
+    pub(crate) fn ours(bytes: Bytes) -> Self {
+        Self::Ours(Arc::new(bytes))
+    }
+
+    pub(crate) fn callers(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
+        Self::Callers(Arc::new(bytes))
     }
 
     fn bytes(&self) -> &[u8] {
-        (*self.0).as_ref()
+        match self {
+            Self::Ours(bytes) => (**bytes).as_ref(),
+            Self::Callers(bytes) => (**bytes).as_ref(),
+        }
+    }
+
+    /// The bytes, to be written, if they are ours and nobody else reads them.
+    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        match self {
+            Self::Ours(bytes) => Arc::get_mut(bytes).map(Bytes::as_mut),
+            Self::Callers(_) => None,
+        }
     }
 }
 
@@ -135,10 +157,76 @@ impl Tensor {
             _ => {
                 let mut dest = self.backend.spare.take(plan.result_bytes())?;
                 plan.run(&self.bytes()?, dest.as_mut())?;
-                Storage::Host(Owner::new(dest))
+                Storage::Host(Owner::ours(dest))
             }
         };
         Ok(self.result(&plan, storage))
+    }
+
+    /// Slices into a tensor that is there, which has the shape and the element type of the result and
+    /// lives on the same device: nothing is allocated, and on a GPU `dest` keeps its
+    /// [buffers](Self::buffers). There too the work is submitted, not waited for.
+    ///
+    /// No other tensor changes. Where `dest` shares its memory with one, as clones and slices of all
+    /// of a tensor do, or holds bytes that it was given by [`Backend::adopt`], it gets memory of its
+    /// own first. So `dest` may be a clone of this tensor. Slicing all of it copies.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let frames = backend.upload(&[1, 2, 3, 4, 5, 6], &[3, 2])?;
+    /// let mut frame = frames.slice(&slice![0, ..; -1])?;
+    /// assert_eq!(frame.to_array::<i32>()?.data, [2, 1]);
+    ///
+    /// let first = frame.clone();
+    /// frames.slice_into(&slice![1, ..; -1], &mut frame)?; // first keeps the memory, frame gets its own
+    /// frames.slice_into(&slice![2, ..; -1], &mut frame)?; // into that memory
+    /// assert_eq!(frame.to_array::<i32>()?.data, [6, 5]);
+    /// assert_eq!(first.to_array::<i32>()?.data, [2, 1]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OtherDevice`] where `dest` lives elsewhere; [`SpecError`](crate::SpecError);
+    /// [`Error::Dest`] where `dest` has another shape or element type than the result; none of them
+    /// changes `dest`. Or an error of the device, after which its values are not to be relied on.
+    pub fn slice_into(&self, spec: &SliceSpec, dest: &mut Self) -> Result<(), Error> {
+        if dest.backend.device != self.backend.device {
+            return Err(Error::OtherDevice { argument: "dest" });
+        }
+        let plan = Plan::strided_slice(&self.shape, spec, self.dtype)?;
+        if (dest.dtype, &dest.shape) != (self.dtype, &plan.shape) {
+            return Err(Error::Dest {
+                shape: dest.shape.clone(),
+                dtype: dest.dtype,
+                needed_shape: plan.shape,
+                needed_dtype: self.dtype,
+            });
+        }
+        match (&self.backend.device, &self.storage, &mut dest.storage) {
+            #[cfg(feature = "gpu")]
+            (Device::Gpu(gpu), Storage::Device(source), Storage::Device(dest)) => {
+                if dest.is_shared() {
+                    *dest = gpu.slice(&plan, source)?;
+                } else {
+                    gpu.slice_into(&plan, source, dest)?;
+                }
+            }
+            (_, _, storage) => {
+                if let Storage::Host(owner) = storage
+                    && let Some(bytes) = owner.bytes_mut()
+                {
+                    plan.run(&self.bytes()?, bytes)?;
+                } else {
+                    let mut fresh = self.backend.spare.take(plan.result_bytes())?;
+                    plan.run(&self.bytes()?, fresh.as_mut())?;
+                    *storage = Storage::Host(Owner::ours(fresh));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Gathers from this tensor, as `params`, the slices that `indices` point at.
@@ -169,7 +257,7 @@ impl Tensor {
                 let (dest, pending) = gpu.gather(&plan, params, tuples, words)?;
                 let mut gathered = Gathered {
                     tensor: self.result(&plan, Storage::Device(dest)),
-                    report: GatherReport::Pending(Arc::new(pending)),
+                    report: GatherReport::Pending(Arc::new(pending), tuples.clone()),
                 };
                 if options.out_of_range == OutOfRange::Error {
                     gathered.report = GatherReport::Known(gathered.report()?.require_none()?);
@@ -190,7 +278,7 @@ impl Tensor {
                     }
                 };
                 Ok(Gathered {
-                    tensor: self.result(&plan, Storage::Host(Owner::new(dest))),
+                    tensor: self.result(&plan, Storage::Host(Owner::ours(dest))),
                     report: GatherReport::Known(report.under(options.out_of_range)?),
                 })
             }
@@ -228,7 +316,7 @@ impl Tensor {
         let mut bytes = zeroed(self.len_bytes())?;
         gpu.download_async(source, &mut bytes).await?;
         let on_host = Self::new(&Backend::cpu(), self.dtype, &self.shape, {
-            Storage::Host(Owner::new(bytes))
+            Storage::Host(Owner::callers(bytes))
         });
         on_host.to_array()
     }
@@ -304,8 +392,12 @@ pub struct Gathered {
 #[derive(Clone, Debug)]
 enum GatherReport {
     Known(Report),
+    /// And the tuples, shared so that nothing is written where the report will look for the bad one.
     #[cfg(feature = "gpu")]
-    Pending(Arc<PendingReport>),
+    Pending(
+        Arc<PendingReport>,
+        #[expect(dead_code, reason = "held, not read")] DeviceBytes,
+    ),
 }
 
 impl Gathered {
@@ -319,7 +411,7 @@ impl Gathered {
         match &self.report {
             GatherReport::Known(report) => Ok(report.clone()),
             #[cfg(feature = "gpu")]
-            GatherReport::Pending(pending) => pending.wait(),
+            GatherReport::Pending(pending, _) => pending.wait(),
         }
     }
 
@@ -332,7 +424,7 @@ impl Gathered {
     pub async fn report_async(&self) -> Result<Report, Error> {
         match &self.report {
             GatherReport::Known(report) => Ok(report.clone()),
-            GatherReport::Pending(pending) => pending.ready().await,
+            GatherReport::Pending(pending, _) => pending.ready().await,
         }
     }
 }

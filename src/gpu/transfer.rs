@@ -7,7 +7,7 @@ use super::{
     window::Parts,
 };
 use crate::Error;
-use std::{collections::VecDeque, ops::Range};
+use std::{collections::VecDeque, ops::Range, sync::Arc};
 use wgpu::BufferUsages;
 
 /// What buffers are padded to, so that the widest unit has a place in the smallest.
@@ -21,10 +21,10 @@ const PART_ALIGNMENT: u64 = 256;
 /// what is staged does not grow with the tensor, and its pages are touched for the first time but once.
 const STAGING_BYTES: u64 = 8 << 20;
 
-/// A tensor's bytes on the device.
+/// A tensor's bytes on the device. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceBytes {
-    buffers: Vec<wgpu::Buffer>,
+    buffers: Arc<[wgpu::Buffer]>,
     parts: Parts,
     bytes: usize,
 }
@@ -35,6 +35,11 @@ impl DeviceBytes {
         &self.buffers
     }
 
+    /// Whether a clone has them too.
+    pub(crate) fn is_shared(&mut self) -> bool {
+        Arc::get_mut(&mut self.buffers).is_none()
+    }
+
     pub(super) fn argument(&self, name: &'static str) -> Argument<'_> {
         Argument {
             name,
@@ -42,6 +47,7 @@ impl DeviceBytes {
             parts: self.parts,
             passed: self.bytes as u64,
             needed: self.bytes as u64,
+            callers: false,
         }
     }
 
@@ -139,7 +145,7 @@ impl Gpu {
             first += size;
         }
         Ok(DeviceBytes {
-            buffers,
+            buffers: buffers.into(),
             parts,
             bytes,
         })

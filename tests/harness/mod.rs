@@ -8,7 +8,7 @@
 #[cfg(feature = "gpu")]
 pub(crate) mod gpu;
 
-use std::{borrow::Cow, sync::LazyLock};
+use std::sync::LazyLock;
 use wgslice::{
     Backend, DType, Error, GatherError, GatherNd, Indices, Plan, Report, SliceSpec, StridedSlice,
     reference::{self, ReferenceError},
@@ -105,7 +105,13 @@ impl Device {
     ) -> Result<Vec<u8>, Error> {
         if self.by_tensors {
             let tensor = self.backend.adopt(dtype, shape, source.to_vec())?;
-            return tensor.slice(spec)?.bytes().map(Cow::into_owned);
+            let sliced = tensor.slice(spec)?;
+            let bytes = sliced.bytes()?.into_owned();
+            let unwritten = vec![UNWRITTEN; bytes.len()];
+            let mut dest = self.backend.adopt(dtype, sliced.shape(), unwritten)?;
+            tensor.slice_into(spec, &mut dest)?;
+            assert!(*dest.bytes()? == bytes, "into a tensor: {shape:?}, {spec}");
+            return Ok(bytes);
         }
         let plan = Plan::strided_slice(shape, spec, dtype)?;
         self.run(&plan, source, None).map(|(bytes, _)| bytes)
