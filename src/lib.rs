@@ -16,6 +16,7 @@ mod error;
 pub mod gpu;
 mod layout;
 mod ops;
+mod pairs;
 mod plan;
 pub mod reference;
 mod report;
