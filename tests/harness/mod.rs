@@ -282,7 +282,14 @@ fn check_gather_on(
     batch_dims: usize,
 ) {
     let params = elements(params_shape.iter().product());
-    let expected = reference::gather_nd(&params, params_shape, indices, indices_shape, batch_dims);
+    let expected = reference::gather_nd(
+        &params,
+        params_shape,
+        indices,
+        indices_shape,
+        batch_dims,
+        reference::Indexing::default(),
+    );
     let narrow: Result<Vec<i32>, _> = indices.iter().map(|&i| i32::try_from(i)).collect();
     let case = || format!("{params_shape:?} {indices_shape:?} {indices:?} batch_dims {batch_dims}");
     for dtype in SIZES {
