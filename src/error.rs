@@ -62,8 +62,24 @@ pub enum Error {
         /// The element type of the index tensor.
         found: crate::DType,
     },
+    /// What goes into an array has another element type.
+    #[error(
+        "{argument} is {found}, but goes into an array of {needed}: convert it first, elements are \
+         moved as they are"
+    )]
+    OtherDType {
+        /// Which argument.
+        argument: &'static str,
+        /// The element type of the argument.
+        found: crate::DType,
+        /// The element type of the array.
+        needed: crate::DType,
+    },
     /// Two tensors that live on different devices.
-    #[error("{argument} lives on another device than params: upload it to the same backend")]
+    #[error(
+        "{argument} lives on another device than the tensor that it is used with: \
+         upload it to the same backend"
+    )]
     OtherDevice {
         /// Which argument.
         argument: &'static str,

@@ -27,6 +27,7 @@ mod spec;
 mod stream;
 mod tensor;
 mod view;
+mod write;
 
 pub use backend::Backend;
 pub use cpu::Indices;

@@ -3,6 +3,7 @@
 //! | plan | recorded |
 //! |---|---|
 //! | nothing is written | nothing |
+//! | all of the result is zeros, whole words, into an encoder | a clear of the buffer |
 //! | contiguous rows on word boundaries, into an encoder, if few or long | a buffer copy each: no pipeline, and wgpu does not clear a fresh destination for it |
 //! | anything else | a dispatch, or several where the device's limits demand it |
 //!
@@ -28,7 +29,7 @@ use super::{
 };
 use crate::{
     Error, Plan,
-    ops::strided_slice,
+    ops::{strided_slice, strided_slice_grad},
     pairs::{Pairs, walk},
     plan::{Map, Rows},
 };
@@ -155,10 +156,30 @@ impl Gpu {
         self.record_gather(pass, plan, params, (indices, words), dest)
     }
 
-    /// Slices a tensor into a new one.
-    pub(crate) fn slice(&self, plan: &Plan, source: &DeviceBytes) -> Result<DeviceBytes, Error> {
+    /// Runs a plan that changes a tensor in place, or a copy of it that is then returned.
+    pub(crate) fn update(
+        &self,
+        plan: &Plan,
+        source: &DeviceBytes,
+        dest: &DeviceBytes,
+        in_place: bool,
+    ) -> Result<DeviceBytes, Error> {
+        let (dest, _) = self.submit(plan.map.name(), |encoder| {
+            let dest = match in_place {
+                true => dest.clone(),
+                false => self.duplicate(encoder, dest)?,
+            };
+            let (source, changed) = (source.argument("value"), dest.argument("dest"));
+            self.record(encoder, plan, source, changed)?;
+            Ok(dest)
+        })?;
+        Ok(dest)
+    }
+
+    /// Runs a plan without indices on a tensor, into a new one.
+    pub(crate) fn moved(&self, plan: &Plan, source: &DeviceBytes) -> Result<DeviceBytes, Error> {
         let dest = self.allocate(plan.shape(), plan.element)?;
-        self.submit("slicing", |encoder| {
+        self.submit(plan.map.name(), |encoder| {
             self.record(
                 encoder,
                 plan,
@@ -184,7 +205,7 @@ impl Gpu {
             let (params, dest) = (params.argument("params"), dest.argument("dest"));
             self.record_gather(&mut pass, plan, params, indices, dest)
         })?;
-        Ok((dest, report))
+        Ok((dest, report.holding(indices)))
     }
 
     fn record(
@@ -214,6 +235,13 @@ impl Gpu {
                     bytes as u64,
                 );
             });
+            return Ok(());
+        }
+        if let Map::StridedSliceGrad(strided_slice_grad::Map { pairs: None }) = plan.map
+            && copyable(&source, &dest)
+            && dest.needed.is_multiple_of(4)
+        {
+            clear(encoder, &dest);
             return Ok(());
         }
         let mut pass = encoder.begin_compute_pass(&Default::default());
@@ -453,6 +481,17 @@ fn copy(
         from += piece;
         to += piece;
         bytes -= piece;
+    }
+}
+
+/// Fills an argument with zeros, part by part.
+fn clear(encoder: &mut CommandEncoder, dest: &Argument<'_>) {
+    let mut at = 0;
+    while at < dest.needed {
+        let (buffer, offset, left) = dest.at(at);
+        let piece = left.min(dest.needed - at);
+        encoder.clear_buffer(buffer, offset, Some(piece));
+        at += piece;
     }
 }
 

@@ -1,6 +1,6 @@
 //! The operations. Each is a file here, a file in `shaders/` and a file in `tests/`, all of one
-//! name, and a variant of [`Map`](crate::plan::Map). `slice` is another way to ask for a
-//! strided_slice, and has no map or shader of its own.
+//! name, and a variant of [`Map`](crate::plan::Map). `slice` is a
+//! strided_slice said in another way, and has neither a map nor a shader.
 
 pub(crate) mod gather_nd;
 pub(crate) mod slice;

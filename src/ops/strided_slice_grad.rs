@@ -6,7 +6,6 @@
 
 use crate::{
     DType, Error, Plan, SliceSpec, SpecError, View,
-    layout::MAX_UNIT,
     pairs::Pairs,
     plan::{self, Rows},
     shape,
@@ -54,7 +53,8 @@ impl Plan {
         };
         let unit = match &pairs {
             Some(pairs) => pairs.unit,
-            None => element * shape::common_power_of_two(MAX_UNIT / element, [elements]),
+            // Whole words: a device binds a word of what is not read, and that may be all there is.
+            None => shape::common_power_of_two(4, [elements * element]),
         };
         let rows = match elements {
             0 => Rows::NONE,

@@ -51,21 +51,6 @@ impl View {
         Ok(view.normal())
     }
 
-    /// The first position and the count of each dimension, which lie within it.
-    pub(crate) fn blocks(&self, blocks: &[(usize, usize)]) -> Self {
-        let mut view = Self {
-            source: self.source.clone(),
-            offset: self.offset,
-            shape: Vec::with_capacity(blocks.len()),
-            strides: Vec::with_capacity(blocks.len()),
-        };
-        for (&(first, count), &stride) in blocks.iter().zip(&self.strides) {
-            let step = 1;
-            view.push(Positions { first, step, count }, stride);
-        }
-        view.normal()
-    }
-
     fn push(&mut self, positions: Positions, stride: isize) {
         let Positions { first, step, count } = positions;
         if count > 0 {

@@ -75,7 +75,10 @@ impl Cutter<'_> {
         };
         let (run, axes, (source, source_base), at) = match &stretch.pairs {
             // Nothing is read, but something must be bound.
-            None => (none, &[][..], self.reach.span(self.places.source, 0, 0)?, 0),
+            None => {
+                let source = self.reach.span(self.places.source, 0, unit as u64)?;
+                (none, &[][..], source, 0)
+            }
             Some(pairs) => {
                 let (run, axes) = pairs.run();
                 (run, axes, self.read(pairs)?, pairs.to - stretch.begin)
