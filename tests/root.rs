@@ -13,6 +13,7 @@ mod harness;
 mod limits;
 mod property;
 mod reference;
+mod slice;
 mod spec;
 mod stream;
 mod strided_slice;

@@ -146,21 +146,25 @@ impl Device {
         source: &[u8],
         indices: Option<Indices<'_>>,
     ) -> Result<(Vec<u8>, Option<Report>), Error> {
-        self.run_on(plan, source, indices, &vec![UNWRITTEN; plan.result_bytes()])
+        let dest = vec![UNWRITTEN; plan.result_bytes()];
+        self.run_on(plan, source, indices, &dest, 0)
     }
 
-    /// The same on memory that holds something.
+    /// The same on memory that holds something, `shift` bytes into buffers of a GPU.
     fn run_on(
         &self,
         plan: &Plan,
         source: &[u8],
         indices: Option<Indices<'_>>,
         dest: &[u8],
+        shift: usize,
     ) -> Result<(Vec<u8>, Option<Report>), Error> {
         #[cfg(feature = "gpu")]
         if let Some(gpu) = self.backend.gpu() {
-            return gpu::run(gpu, plan, source, indices, dest);
+            return gpu::run(gpu, plan, source, indices, dest, shift);
         }
+        #[cfg(not(feature = "gpu"))]
+        let _ = shift;
         let mut dest = dest.to_vec();
         let report = match indices {
             None => plan.run(source, &mut dest).map(|()| None)?,
