@@ -214,7 +214,7 @@ impl Backend {
             Device::Cpu => {
                 let mut dest = self.spare.take(bytes.len())?;
                 dest.as_mut().copy_from_slice(bytes);
-                Storage::Host(Owner::ours(dest))
+                Storage::Host(Owner::new(dest))
             }
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Device(gpu.upload(shape, T::DTYPE.size(), bytes)?),
@@ -250,7 +250,7 @@ impl Backend {
             Device::Cpu => {
                 let mut dest = self.spare.take(plan.result_bytes())?;
                 plan.run(bytes, dest.as_mut())?;
-                Storage::Host(Owner::ours(dest))
+                Storage::Host(Owner::new(dest))
             }
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Device(gpu.upload_slice(&plan, bytes)?),
@@ -395,6 +395,10 @@ impl fmt::Display for Backend {
     }
 }
 
-fn check_elements(argument: &'static str, shape: &[usize], found: usize) -> Result<(), Error> {
+pub(crate) fn check_elements(
+    argument: &'static str,
+    shape: &[usize],
+    found: usize,
+) -> Result<(), Error> {
     shape::check_length(argument, shape, "elements", shape::elements(shape)?, found)
 }

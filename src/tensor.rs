@@ -39,8 +39,9 @@ impl<T: Element> Array<T> {
 /// An array that lives on a backend: upload once, slice and gather many times, read back what is
 /// needed.
 ///
-/// Cloning one, and slicing all of it, moves nothing. A tensor changes only where [`Tensor::slice_into`]
-/// is told to write into it, and then its clones do not.
+/// Cloning a tensor, and slicing all of it, moves nothing. A tensor changes only where it is asked to
+/// in place, as by [`Tensor::update`] and [`Tensor::slice_into`]; what shares its memory does not see
+/// it.
 ///
 /// ```
 /// use wgslice::{slice, Backend, GatherNd};
@@ -56,10 +57,10 @@ impl<T: Element> Array<T> {
 /// ```
 #[derive(Clone)]
 pub struct Tensor {
-    backend: Backend,
+    pub(crate) backend: Backend,
     dtype: DType,
     shape: Vec<usize>,
-    storage: Storage,
+    pub(crate) storage: Storage,
 }
 
 /// Where a tensor's bytes are. The variant always agrees with the tensor's backend.
@@ -70,35 +71,35 @@ pub(crate) enum Storage {
     Device(DeviceBytes),
 }
 
-/// What holds the bytes of a tensor on the host.
+/// Whatever holds the bytes of a tensor on the host.
 #[derive(Clone)]
 pub(crate) enum Owner {
-    /// Memory of ours.
-    Ours(Arc<Bytes>),
-    /// Whatever the caller gave: a vector, a memory map. It is only read.
+    /// Memory of this crate.
+    Own(Arc<Bytes>),
+    /// The caller's: a vector, a memory map. It is read only.
     Callers(Arc<dyn AsRef<[u8]> + Send + Sync>),
 }
 
 impl Owner {
-    pub(crate) fn ours(bytes: Bytes) -> Self {
-        Self::Ours(Arc::new(bytes))
+    pub(crate) fn new(bytes: Bytes) -> Self {
+        Self::Own(Arc::new(bytes))
     }
 
     pub(crate) fn callers(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
         Self::Callers(Arc::new(bytes))
     }
 
-    fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         match self {
-            Self::Ours(bytes) => (**bytes).as_ref(),
+            Self::Own(bytes) => (**bytes).as_ref(),
             Self::Callers(bytes) => (**bytes).as_ref(),
         }
     }
 
-    /// The bytes, to be written, if they are ours and nobody else reads them.
-    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+    /// The bytes to be changed in place, if no other tensor shares them.
+    pub(crate) fn bytes_mut(&mut self) -> Option<&mut [u8]> {
         match self {
-            Self::Ours(bytes) => Arc::get_mut(bytes).map(Bytes::as_mut),
+            Self::Own(bytes) => Arc::get_mut(bytes).map(AsMut::as_mut),
             Self::Callers(_) => None,
         }
     }
@@ -149,18 +150,23 @@ impl Tensor {
         if plan.is_identity() {
             return Ok(self.result(&plan, self.storage.clone()));
         }
+        self.moved(&plan)
+    }
+
+    /// The result of a plan without indices that has this tensor as its source.
+    pub(crate) fn moved(&self, plan: &Plan) -> Result<Self, Error> {
         let storage = match (&self.backend.device, &self.storage) {
             #[cfg(feature = "gpu")]
             (Device::Gpu(gpu), Storage::Device(source)) => {
-                Storage::Device(gpu.slice(&plan, source)?)
+                Storage::Device(gpu.moved(plan, source)?)
             }
             _ => {
                 let mut dest = self.backend.spare.take(plan.result_bytes())?;
                 plan.run(&self.bytes()?, dest.as_mut())?;
-                Storage::Host(Owner::ours(dest))
+                Storage::Host(Owner::new(dest))
             }
         };
-        Ok(self.result(&plan, storage))
+        Ok(self.result(plan, storage))
     }
 
     /// Slices into a tensor that is there, which has the shape and the element type of the result and
@@ -208,10 +214,10 @@ impl Tensor {
         match (&self.backend.device, &self.storage, &mut dest.storage) {
             #[cfg(feature = "gpu")]
             (Device::Gpu(gpu), Storage::Device(source), Storage::Device(dest)) => {
-                if dest.is_shared() {
-                    *dest = gpu.slice(&plan, source)?;
+                if dest.is_unshared() {
+                    gpu.move_into(&plan, source, dest)?;
                 } else {
-                    gpu.slice_into(&plan, source, dest)?;
+                    *dest = gpu.moved(&plan, source)?;
                 }
             }
             (_, _, storage) => {
@@ -222,7 +228,7 @@ impl Tensor {
                 } else {
                     let mut fresh = self.backend.spare.take(plan.result_bytes())?;
                     plan.run(&self.bytes()?, fresh.as_mut())?;
-                    *storage = Storage::Host(Owner::ours(fresh));
+                    *storage = Storage::Host(Owner::new(fresh));
                 }
             }
         }
@@ -278,7 +284,7 @@ impl Tensor {
                     }
                 };
                 Ok(Gathered {
-                    tensor: self.result(&plan, Storage::Host(Owner::ours(dest))),
+                    tensor: self.result(&plan, Storage::Host(Owner::new(dest))),
                     report: GatherReport::Known(report.under(options.out_of_range)?),
                 })
             }
@@ -354,7 +360,7 @@ impl Tensor {
         self.shape.iter().product::<usize>() * self.dtype.size()
     }
 
-    fn result(&self, plan: &Plan, storage: Storage) -> Self {
+    pub(crate) fn result(&self, plan: &Plan, storage: Storage) -> Self {
         Self::new(&self.backend, self.dtype, plan.shape(), storage)
     }
 }

@@ -35,9 +35,9 @@ impl DeviceBytes {
         &self.buffers
     }
 
-    /// Whether a clone has them too.
-    pub(crate) fn is_shared(&mut self) -> bool {
-        Arc::get_mut(&mut self.buffers).is_none()
+    /// Whether no other tensor holds them, nor a report that is still to come.
+    pub(crate) fn is_unshared(&mut self) -> bool {
+        Arc::get_mut(&mut self.buffers).is_some()
     }
 
     pub(super) fn argument(&self, name: &'static str) -> Argument<'_> {
@@ -114,6 +114,34 @@ impl Gpu {
         self.create(bytes, row_bytes(shape, element), false)
     }
 
+    /// Records a copy of a tensor's bytes into new buffers like its own.
+    pub(super) fn duplicate(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        source: &DeviceBytes,
+    ) -> Result<DeviceBytes, Error> {
+        let buffers = source.buffers.iter().map(|buffer| {
+            let copy = self.tensor_buffer(buffer.size(), false)?;
+            encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, buffer.size());
+            Ok(copy)
+        });
+        Ok(DeviceBytes {
+            buffers: buffers.collect::<Result<_, Error>>()?,
+            ..source.clone()
+        })
+    }
+
+    fn tensor_buffer(&self, size: u64, mapped_at_creation: bool) -> Result<wgpu::Buffer, Error> {
+        self.guarded("allocating a buffer", || {
+            self.inner.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("wgslice tensor"),
+                size,
+                usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
+                mapped_at_creation,
+            })
+        })
+    }
+
     /// Creates buffers for `bytes`.
     pub(super) fn create(
         &self,
@@ -134,14 +162,7 @@ impl Gpu {
         let mut first = 0;
         while first < padded {
             let size = parts.bytes.min(padded - first);
-            buffers.push(self.guarded("allocating a buffer", || {
-                self.inner.device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some("wgslice tensor"),
-                    size,
-                    usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
-                    mapped_at_creation,
-                })
-            })?);
+            buffers.push(self.tensor_buffer(size, mapped_at_creation)?);
             first += size;
         }
         Ok(DeviceBytes {
