@@ -15,6 +15,8 @@ mod error;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod layout;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 mod ops;
 mod plan;
 pub mod reference;
