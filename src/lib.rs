@@ -14,6 +14,7 @@ mod element;
 mod error;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod guide;
 mod layout;
 #[cfg(feature = "ndarray")]
 mod ndarray;
