@@ -19,6 +19,7 @@ mod layout;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod ops;
+mod pairs;
 mod plan;
 pub mod reference;
 mod report;
@@ -29,6 +30,7 @@ mod spec;
 mod stream;
 mod tensor;
 mod view;
+mod write;
 
 pub use backend::Backend;
 pub use cpu::Indices;

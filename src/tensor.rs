@@ -2,6 +2,7 @@
 
 use crate::{
     Backend, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, error::Shape,
+    spare::Bytes,
 };
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -38,7 +39,8 @@ impl<T: Element> Array<T> {
 /// An array that lives on a backend: upload once, slice and gather many times, read back what is
 /// needed.
 ///
-/// Tensors do not change. Cloning one, and slicing all of it, moves nothing.
+/// Cloning a tensor, and slicing all of it, moves nothing. A tensor changes only where it is asked to
+/// in place, as by [`Tensor::update`]; what shares its memory does not see it.
 ///
 /// ```
 /// use wgslice::{slice, Backend, GatherNd};
@@ -54,10 +56,10 @@ impl<T: Element> Array<T> {
 /// ```
 #[derive(Clone)]
 pub struct Tensor {
-    backend: Backend,
+    pub(crate) backend: Backend,
     dtype: DType,
     shape: Vec<usize>,
-    storage: Storage,
+    pub(crate) storage: Storage,
 }
 
 /// Where a tensor's bytes are. The variant always agrees with the tensor's backend.
@@ -68,17 +70,37 @@ pub(crate) enum Storage {
     Device(DeviceBytes),
 }
 
-/// Whatever holds the bytes of a tensor on the host: a vector, a memory map.
+/// Whatever holds the bytes of a tensor on the host.
 #[derive(Clone)]
-pub(crate) struct Owner(Arc<dyn AsRef<[u8]> + Send + Sync>);
+pub(crate) enum Owner {
+    /// Memory of this crate.
+    Own(Arc<Bytes>),
+    /// The caller's: a vector, a memory map. It is read only.
+    Callers(Arc<dyn AsRef<[u8]> + Send + Sync>),
+}
 
 impl Owner {
-    pub(crate) fn new(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(bytes))
+    pub(crate) fn new(bytes: Bytes) -> Self {
+        Self::Own(Arc::new(bytes))
     }
 
-    fn bytes(&self) -> &[u8] {
-        (*self.0).as_ref()
+    pub(crate) fn callers(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
+        Self::Callers(Arc::new(bytes))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => (**bytes).as_ref(),
+            Self::Callers(bytes) => (**bytes).as_ref(),
+        }
+    }
+
+    /// The bytes to be changed in place, if no other tensor shares them.
+    pub(crate) fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        match self {
+            Self::Own(bytes) => Arc::get_mut(bytes).map(AsMut::as_mut),
+            Self::Callers(_) => None,
+        }
     }
 }
 
@@ -127,10 +149,15 @@ impl Tensor {
         if plan.is_identity() {
             return Ok(self.result(&plan, self.storage.clone()));
         }
+        self.moved(&plan)
+    }
+
+    /// The result of a plan without indices that has this tensor as its source.
+    pub(crate) fn moved(&self, plan: &Plan) -> Result<Self, Error> {
         let storage = match (&self.backend.device, &self.storage) {
             #[cfg(feature = "gpu")]
             (Device::Gpu(gpu), Storage::Device(source)) => {
-                Storage::Device(gpu.slice(&plan, source)?)
+                Storage::Device(gpu.moved(plan, source)?)
             }
             _ => {
                 let mut dest = self.backend.spare.take(plan.result_bytes())?;
@@ -138,7 +165,7 @@ impl Tensor {
                 Storage::Host(Owner::new(dest))
             }
         };
-        Ok(self.result(&plan, storage))
+        Ok(self.result(plan, storage))
     }
 
     /// Gathers from this tensor, as `params`, the slices that `indices` point at.
@@ -228,7 +255,7 @@ impl Tensor {
         let mut bytes = zeroed(self.len_bytes())?;
         gpu.download_async(source, &mut bytes).await?;
         let on_host = Self::new(&Backend::cpu(), self.dtype, &self.shape, {
-            Storage::Host(Owner::new(bytes))
+            Storage::Host(Owner::callers(bytes))
         });
         on_host.to_array()
     }
@@ -266,7 +293,7 @@ impl Tensor {
         self.shape.iter().product::<usize>() * self.dtype.size()
     }
 
-    fn result(&self, plan: &Plan, storage: Storage) -> Self {
+    pub(crate) fn result(&self, plan: &Plan, storage: Storage) -> Self {
         Self::new(&self.backend, self.dtype, plan.shape(), storage)
     }
 }

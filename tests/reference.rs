@@ -3,13 +3,52 @@
 //! The tables are text: what goes in, and what comes out as `(shape) [values]` or `kind: message`.
 //! Inputs count up from 0; the value of a scalar input is 7.
 
+mod broadcast_to;
+mod gather;
 mod gather_nd;
+mod scatter_nd;
+mod slice;
+mod spec_text;
 mod strided_slice;
+mod strided_slice_grad;
+mod strided_slice_update;
+mod transpose;
+
+use wgslice::reference::{Gathered, Indexing, ReferenceError};
+
+const NUMPY: Indexing = Indexing {
+    wrap: true,
+    clamp: false,
+};
+const CLAMP: Indexing = Indexing {
+    wrap: false,
+    clamp: true,
+};
 
 fn arange(shape: &[usize]) -> Vec<i64> {
     match shape {
         [] => vec![7],
         _ => (0..).take(shape.iter().product()).collect(),
+    }
+}
+
+fn outcome(result: Result<(Vec<usize>, Vec<i64>), ReferenceError>) -> String {
+    match result {
+        Ok((shape, values)) => show(&shape, &values),
+        Err(error) => format!("{}: {error}", error.kind),
+    }
+}
+
+/// Bad rows follow the values of a result, as in `(2,) [1,0] bad [1]`.
+fn gathered(result: Result<Gathered<i64>, ReferenceError>) -> String {
+    with_bad_rows(result.map(|found| (found.shape, found.values, found.bad_rows)))
+}
+
+fn with_bad_rows(result: Result<(Vec<usize>, Vec<i64>, Vec<usize>), ReferenceError>) -> String {
+    match result {
+        Ok((shape, values, bad)) if bad.is_empty() => show(&shape, &values),
+        Ok((shape, values, bad)) => format!("{} bad [{}]", show(&shape, &values), list(&bad)),
+        Err(error) => format!("{}: {error}", error.kind),
     }
 }
 

@@ -19,4 +19,6 @@ mod reference;
 mod spec;
 mod stream;
 mod strided_slice;
+mod strided_slice_grad;
+mod strided_slice_update;
 mod vector_lines;

@@ -4,17 +4,19 @@
 //! type's default and the rows are listed, so that a caller can follow either policy: fail when the
 //! list is not empty, or keep the fill.
 
-use super::{ReferenceError, at, check_length, coordinates, element_count, fail, show};
+use super::{Indexing, ReferenceError, at, check_length, coordinates, fail, room, show};
 
-/// What [`gather_nd`] found.
+/// What [`gather_nd`], [`gather`](super::gather()) or [`batch_gather`](super::batch_gather()) found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gathered<T> {
+    /// The shape of `values`; of `gather_nd`,
     /// `indices.shape[..-1] + params.shape[batch_dims + depth..]`.
     pub shape: Vec<usize>,
-    /// The slices, one per row of indices, row-major.
+    /// The elements, row-major; of `gather_nd`, one slice for each row of indices.
     pub values: Vec<T>,
     /// The rows that point outside of params, ascending; rows are numbered row-major through
     /// `indices.shape[..-1]`, batch dimensions included. Their slices are `T::default()` throughout.
+    /// In the other two a row is a single index, and they are numbered through `indices.shape`.
     pub bad_rows: Vec<usize>,
 }
 
@@ -22,20 +24,53 @@ pub struct Gathered<T> {
 /// order.
 ///
 /// The last dimension of `indices` is the depth: how many leading dimensions of `params` a row
-/// indexes, after the first `batch_dims`, which both arrays share. A negative index is out of range.
+/// indexes, after the first `batch_dims`, which both arrays share. What becomes of an index that lies
+/// outside is up to `indexing`; by default a negative one does.
 ///
 /// ```
-/// use wgslice::reference::gather_nd;
-///
-/// let params = ["a", "b", "c", "d"].map(String::from);
-/// let rows = gather_nd(&params, &[2, 2], &[1, 0], &[2, 1], 0)?;
-/// assert_eq!((rows.shape, rows.values.concat()), (vec![2, 2], "cdab".into()));
+/// use wgslice::reference::{Indexing, gather_nd};
 ///
 /// // One element of each row, and -1 is none of them.
-/// let picked = gather_nd(&params, &[2, 2], &[1, -1], &[2, 1], 1)?;
+/// let params = ["a", "b", "c", "d"].map(String::from);
+/// let tensorflow = Indexing::default();
+/// let picked = gather_nd(&params, &[2, 2], &[1, -1], &[2, 1], 1, tensorflow)?;
 /// assert_eq!(picked.values, ["b", ""]);
 /// assert_eq!(picked.bad_rows, [1]);
+///
+/// let numpy = Indexing { wrap: true, ..tensorflow };
+/// let picked = gather_nd(&params, &[2, 2], &[1, -1], &[2, 1], 1, numpy)?;
+/// assert_eq!(picked.values, ["b", "d"]);
 /// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// ```
+///
+/// The examples of TensorFlow's documentation:
+///
+/// ```
+/// use wgslice::reference::{Indexing, gather_nd};
+///
+/// let p2 = (&["a", "b", "c", "d"][..], &[2, 2][..]);
+/// let p3 = (&["a0", "b0", "c0", "d0", "a1", "b1", "c1", "d1"][..], &[2, 2, 2][..]);
+/// let check = |(params, params_shape), indices: &[i64], indices_shape: &[usize], shape, values| {
+///     let indexing = Indexing::default();
+///     let rows = gather_nd(params, params_shape, indices, indices_shape, 0, indexing).unwrap();
+///     assert_eq!((rows.shape, rows.values.join(" ")), (Vec::from(shape), String::from(values)));
+/// };
+///
+/// // Elements of a matrix, and rows of one.
+/// check(p2, &[0, 0, 1, 1], &[2, 2], &[2][..], "a d");
+/// check(p2, &[1, 0], &[2, 1], &[2, 2], "c d a b");
+///
+/// // Matrices, rows and elements of an array of three dimensions.
+/// check(p3, &[1], &[1, 1], &[1, 2, 2], "a1 b1 c1 d1");
+/// check(p3, &[0, 1, 1, 0], &[2, 2], &[2, 2], "c0 d0 a1 b1");
+/// check(p3, &[0, 0, 1, 1, 0, 1], &[2, 3], &[2], "b0 b1");
+///
+/// // The same with a batch of rows of indices.
+/// check(p2, &[0, 0, 0, 1], &[2, 1, 2], &[2, 1], "a b");
+/// check(p2, &[1, 0], &[2, 1, 1], &[2, 1, 2], "c d a b");
+/// check(p3, &[1, 0], &[2, 1, 1], &[2, 1, 2, 2], "a1 b1 c1 d1 a0 b0 c0 d0");
+/// check(p3, &[0, 1, 1, 0, 0, 0, 1, 1], &[2, 2, 2], &[2, 2, 2], "c0 d0 a1 b1 a0 b0 c1 d1");
+/// check(p3, &[0, 0, 1, 1, 0, 1, 0, 1, 1, 1, 1, 0], &[2, 2, 3], &[2, 2], "b0 b1 d0 c1");
 /// ```
 ///
 /// # Errors
@@ -49,6 +84,7 @@ pub fn gather_nd<T: Clone + Default>(
     indices: &[i64],
     indices_shape: &[usize],
     batch_dims: usize,
+    indexing: Indexing,
 ) -> Result<Gathered<T>, ReferenceError> {
     check_length("params", params.len(), params_shape)?;
     check_length("indices", indices.len(), indices_shape)?;
@@ -81,14 +117,7 @@ pub fn gather_nd<T: Clone + Default>(
     let indexed = &params_shape[batch_dims..batch_dims + depth];
     let slice = &params_shape[batch_dims + depth..];
     let shape = [lead, slice].concat();
-    let mut values = Vec::new();
-    // A row of depth 0 costs nothing, so a few shape numbers can ask for any amount of memory.
-    if element_count(&shape).is_none_or(|count| values.try_reserve_exact(count).is_err()) {
-        return fail(
-            "too_large",
-            format!("no room for a result of shape {}", show(&shape)),
-        );
-    }
+    let mut values = room(&shape)?;
     let mut bad_rows = Vec::new();
     for (number, row) in coordinates(lead).enumerate() {
         let index: Option<Vec<usize>> = indexed
@@ -96,7 +125,7 @@ pub fn gather_nd<T: Clone + Default>(
             .enumerate()
             .map(|(k, &size)| {
                 let value = *at(indices, indices_shape, &[&row[..], &[k]].concat());
-                usize::try_from(value).ok().filter(|&value| value < size)
+                indexing.resolve(value, size)
             })
             .collect();
         if index.is_none() {
@@ -122,7 +151,7 @@ pub fn gather_nd<T: Clone + Default>(
 }
 
 /// Both arrays have more than `batch_dims` dimensions and agree in the first `batch_dims`.
-fn check_batch(
+pub(super) fn check_batch(
     params_shape: &[usize],
     indices_shape: &[usize],
     batch_dims: usize,
@@ -141,6 +170,15 @@ fn check_batch(
             );
         }
     }
+    check_batch_shape(params_shape, indices_shape, batch_dims)
+}
+
+/// Both arrays, which have that many dimensions, agree in the first `batch_dims`.
+pub(super) fn check_batch_shape(
+    params_shape: &[usize],
+    indices_shape: &[usize],
+    batch_dims: usize,
+) -> Result<(), ReferenceError> {
     for dim in 0..batch_dims {
         let (params, indices) = (params_shape[dim], indices_shape[dim]);
         if params != indices {

@@ -7,7 +7,7 @@
 //!
 //! The semantics are TensorFlow 2.21's, as measured on its CPU kernels and replayed from vectors
 //! that TensorFlow produced. Where TensorFlow only has a technical limit (rank 8 for slices, index
-//! depth 7 for gathers), the result is computed as if there were none.
+//! depth 7 for gathers and scatters), the result is computed as if there were none.
 //!
 //! It is also the way to slice and gather elements that are not plain bytes:
 //!
@@ -22,11 +22,27 @@
 //! # Ok::<(), wgslice::reference::ReferenceError>(())
 //! ```
 
+mod broadcast_to;
+mod gather;
 mod gather_nd;
+mod indexing;
+mod scatter_nd;
+mod slice;
 mod strided_slice;
+mod strided_slice_grad;
+mod strided_slice_update;
+mod transpose;
 
+pub use broadcast_to::broadcast_to;
+pub use gather::{batch_gather, gather};
 pub use gather_nd::{Gathered, gather_nd};
+pub use indexing::Indexing;
+pub use scatter_nd::{Scattered, scatter_nd, tensor_scatter_nd};
+pub use slice::slice;
 pub use strided_slice::{Spec, strided_slice};
+pub use strided_slice_grad::strided_slice_grad;
+pub use strided_slice_update::strided_slice_update;
+pub use transpose::transpose;
 
 use std::{error, fmt, iter};
 
@@ -46,11 +62,21 @@ use std::{error, fmt, iter};
 /// | `stride_zero` | the stride of a dimension is not 0 |
 /// | `shrink_stride` | a shrunk dimension has a positive stride |
 /// | `shrink_out_of_range` | the index of a shrunk dimension lies inside it |
-/// | `batch_dims` | `batch_dims` is less than both ranks |
+/// | `dy_shape` | dy has the shape of the slice |
+/// | `broadcast` | every axis is as large as the new one, or 1 |
+/// | `slice_vectors` | begin and size have an entry for each dimension |
+/// | `slice_begin` | a block begins inside its dimension, or at its end |
+/// | `slice_size` | a block ends inside its dimension |
+/// | `permutation` | every axis is named once |
+/// | `axis` | `axis` is one of params |
+/// | `batch_dims` | `batch_dims` is less than both ranks; in `gather`, at most the rank of indices and the axis |
 /// | `batch_shape` | params and indices agree in their batch dimensions |
 /// | `params_rank`, `indices_rank` | both have at least one dimension |
 /// | `index_depth` | index rows are no longer than the dimensions they index |
 /// | `empty_params` | rows cannot be taken from params without elements |
+/// | `updates_rank` | indices and updates of a scatter have at least one dimension |
+/// | `empty_output` | where indices, updates or the output are empty, indices and updates are |
+/// | `updates_shape` | updates have a slice for each row of indices, and rows are numbered |
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReferenceError {
@@ -92,6 +118,28 @@ fn element_count(shape: &[usize]) -> Option<usize> {
         .try_fold(1_usize, |count, &size| count.checked_mul(size))
 }
 
+/// An empty vector with room for the values of a result.
+///
+/// A few shape numbers can ask for any amount of memory.
+fn room<T>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
+    let mut values = Vec::new();
+    if element_count(shape).is_none_or(|count| values.try_reserve_exact(count).is_err()) {
+        let shape = show(shape);
+        return fail(
+            "too_large",
+            format!("no room for a result of shape {shape}"),
+        );
+    }
+    Ok(values)
+}
+
+/// The values of an array that is `T::default()` throughout.
+fn zeros<T: Clone + Default>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
+    let mut values = room(shape)?;
+    values.resize(element_count(shape).unwrap_or(0), T::default());
+    Ok(values)
+}
+
 fn check_length(name: &str, length: usize, shape: &[usize]) -> Result<(), ReferenceError> {
     if element_count(shape) == Some(length) {
         return Ok(());
@@ -121,6 +169,14 @@ fn coordinates(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
 
 /// The value at `coordinates` of a row-major array.
 fn at<'a, T>(values: &'a [T], shape: &[usize], coordinates: &[usize]) -> &'a T {
-    let position = iter::zip(shape, coordinates).fold(0, |sum, (size, c)| sum * size + c);
-    &values[position]
+    &values[place(shape, coordinates)]
+}
+
+/// The place of `coordinates` in a row-major array.
+fn at_mut<'a, T>(values: &'a mut [T], shape: &[usize], coordinates: &[usize]) -> &'a mut T {
+    &mut values[place(shape, coordinates)]
+}
+
+fn place(shape: &[usize], coordinates: &[usize]) -> usize {
+    iter::zip(shape, coordinates).fold(0, |sum, (size, c)| sum * size + c)
 }

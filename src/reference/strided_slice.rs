@@ -1,8 +1,8 @@
 //! `strided_slice`: which elements a spec selects, and the shape they come back in.
 //!
 //! Three steps, each a function: [`assign`] lays the specs along the input's dimensions, [`select`]
-//! turns one dimension's spec into a range of positions, and [`strided_slice`] looks the elements
-//! up. The first broken rule is the one reported, in this order: vectors, ellipses, dimensions that
+//! turns one dimension's spec into a range of positions, and [`Selection::sources`] lists the elements
+//! by their coordinates. The first broken rule is the one reported, in this order: vectors, ellipses, dimensions that
 //! run out, and then per input dimension the stride, the shrink stride and the shrink index.
 
 use super::{ReferenceError, at, check_length, coordinates, fail};
@@ -69,35 +69,61 @@ pub fn strided_slice<T: Clone>(
     spec: &Spec<'_>,
 ) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
     check_length("input", input.len(), shape)?;
-    let (items, axes) = assign(spec, shape.len())?;
-    let mut ranges = Vec::with_capacity(shape.len());
-    for (dim, item) in items.iter().enumerate() {
-        ranges.push(select(item, dim, shape[dim])?);
-    }
-    let result: Vec<usize> = axes
-        .iter()
-        .map(|axis| match axis {
-            Axis::New => 1,
-            Axis::Of(dim) => ranges[*dim].len(),
-        })
+    let selection = Selection::new(shape, spec)?;
+    let values = selection
+        .sources()
+        .map(|source| at(input, shape, &source).clone())
         .collect();
-    // Only an empty input can have sizes larger than memory: list no positions of those.
-    if result.contains(&0) {
-        return Ok((result, Vec::new()));
-    }
-    let positions: Vec<Vec<usize>> = ranges.iter().map(Range::positions).collect();
-    let mut values = Vec::new();
-    for element in coordinates(&result) {
-        // A shrunk dimension has one position and no axis in the result to choose another.
-        let mut source: Vec<usize> = positions.iter().map(|list| list[0]).collect();
-        for (axis, &c) in axes.iter().zip(&element) {
-            if let Axis::Of(dim) = axis {
-                source[*dim] = positions[*dim][c];
-            }
+    Ok((selection.shape, values))
+}
+
+/// The elements that a spec selects from an array.
+pub(super) struct Selection {
+    /// The shape that they come back in.
+    pub(super) shape: Vec<usize>,
+    axes: Vec<Axis>,
+    ranges: Vec<Range>,
+}
+
+impl Selection {
+    /// What `spec` selects from an array of `shape`.
+    pub(super) fn new(shape: &[usize], spec: &Spec<'_>) -> Result<Self, ReferenceError> {
+        let (items, axes) = assign(spec, shape.len())?;
+        let mut ranges = Vec::with_capacity(shape.len());
+        for (dim, item) in items.iter().enumerate() {
+            ranges.push(select(item, dim, shape[dim])?);
         }
-        values.push(at(input, shape, &source).clone());
+        let shape = axes
+            .iter()
+            .map(|axis| match axis {
+                Axis::New => 1,
+                Axis::Of(dim) => ranges[*dim].len(),
+            })
+            .collect();
+        Ok(Self {
+            shape,
+            axes,
+            ranges,
+        })
     }
-    Ok((result, values))
+
+    /// The coordinates in the array of every selected element, in the order of the result.
+    pub(super) fn sources(&self) -> impl Iterator<Item = Vec<usize>> {
+        // Only an empty array can have sizes larger than memory: list no positions of those.
+        let empty = self.shape.contains(&0);
+        let listed = self.ranges.iter().filter(|_| !empty);
+        let positions: Vec<Vec<usize>> = listed.map(Range::positions).collect();
+        coordinates(&self.shape).map(move |element| {
+            // A shrunk dimension has one position and no axis in the result to choose another.
+            let mut source: Vec<usize> = positions.iter().map(|list| list[0]).collect();
+            for (axis, &c) in self.axes.iter().zip(&element) {
+                if let Axis::Of(dim) = axis {
+                    source[*dim] = positions[*dim][c];
+                }
+            }
+            source
+        })
+    }
 }
 
 /// What the specs ask of one input dimension. A masked bound is `None`, as in Python's `slice`.

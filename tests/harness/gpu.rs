@@ -133,12 +133,14 @@ pub(crate) fn noop(limits: impl FnOnce(&mut wgpu::Limits)) -> Gpu {
     request_device(&adapters[0], wgpu::Features::empty(), lowered).unwrap()
 }
 
-/// Runs a plan on buffers of the caller's, and checks what lies around the result.
+/// Runs a plan on buffers of the caller's, and checks what lies around the result. `dest` is what is
+/// there before.
 pub(super) fn run(
     gpu: &Gpu,
     plan: &Plan,
     source: &[u8],
     indices: Option<Indices<'_>>,
+    dest: &[u8],
 ) -> Result<(Vec<u8>, Option<Report>), Error> {
     let buffer = |contents: &[u8]| {
         // Whole words, and at least one.
@@ -156,7 +158,9 @@ pub(super) fn run(
     let result = plan.result_bytes();
     let words = result.next_multiple_of(4);
     let source = buffer(source);
-    let dest = buffer(&vec![UNWRITTEN; words + GUARD_BYTES]);
+    let mut before = dest.to_vec();
+    before.resize(words + GUARD_BYTES, UNWRITTEN);
+    let dest = buffer(&before);
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let pending = match indices {
         None => {

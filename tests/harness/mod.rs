@@ -7,6 +7,9 @@
 
 #[cfg(feature = "gpu")]
 pub(crate) mod gpu;
+mod write;
+
+pub(crate) use write::{check_grad, check_update};
 
 use std::{borrow::Cow, sync::LazyLock};
 use wgslice::{
@@ -143,11 +146,22 @@ impl Device {
         source: &[u8],
         indices: Option<Indices<'_>>,
     ) -> Result<(Vec<u8>, Option<Report>), Error> {
+        self.run_on(plan, source, indices, &vec![UNWRITTEN; plan.result_bytes()])
+    }
+
+    /// The same on memory that holds something.
+    fn run_on(
+        &self,
+        plan: &Plan,
+        source: &[u8],
+        indices: Option<Indices<'_>>,
+        dest: &[u8],
+    ) -> Result<(Vec<u8>, Option<Report>), Error> {
         #[cfg(feature = "gpu")]
         if let Some(gpu) = self.backend.gpu() {
-            return gpu::run(gpu, plan, source, indices);
+            return gpu::run(gpu, plan, source, indices, dest);
         }
-        let mut dest = vec![UNWRITTEN; plan.result_bytes()];
+        let mut dest = dest.to_vec();
         let report = match indices {
             None => plan.run(source, &mut dest).map(|()| None)?,
             Some(indices) => plan.run_with(source, indices, &mut dest).map(Some)?,
@@ -183,6 +197,11 @@ pub(crate) fn naive_slice(
     shape: &[usize],
     encoded: &StridedSlice,
 ) -> Result<(Vec<usize>, Vec<u128>), ReferenceError> {
+    reference::strided_slice(input, shape, &spec_of(encoded))
+}
+
+/// A slice as the reference takes it.
+fn spec_of(encoded: &StridedSlice) -> reference::Spec<'_> {
     let StridedSlice {
         ref begin,
         ref end,
@@ -193,7 +212,7 @@ pub(crate) fn naive_slice(
         new_axis_mask,
         shrink_axis_mask,
     } = *encoded;
-    let spec = reference::Spec {
+    reference::Spec {
         begin,
         end,
         strides,
@@ -202,8 +221,7 @@ pub(crate) fn naive_slice(
         ellipsis_mask,
         new_axis_mask,
         shrink_axis_mask,
-    };
-    reference::strided_slice(input, shape, &spec)
+    }
 }
 
 /// A slice, on every device at every element size, against the reference.
@@ -282,7 +300,14 @@ fn check_gather_on(
     batch_dims: usize,
 ) {
     let params = elements(params_shape.iter().product());
-    let expected = reference::gather_nd(&params, params_shape, indices, indices_shape, batch_dims);
+    let expected = reference::gather_nd(
+        &params,
+        params_shape,
+        indices,
+        indices_shape,
+        batch_dims,
+        reference::Indexing::default(),
+    );
     let narrow: Result<Vec<i32>, _> = indices.iter().map(|&i| i32::try_from(i)).collect();
     let case = || format!("{params_shape:?} {indices_shape:?} {indices:?} batch_dims {batch_dims}");
     for dtype in SIZES {
@@ -339,7 +364,7 @@ fn check_report(bad: &[usize], report: &Report, indices: Indices<'_>, what: &dyn
 
 /// The tag that TensorFlow's golden vectors give to an error.
 pub(crate) fn kind(error: &Error) -> &'static str {
-    use wgslice::SpecError;
+    use wgslice::{SpecError, ViewError};
     match error {
         Error::Spec(error) => match error {
             SpecError::Vectors { .. } => "spec_vectors",
@@ -349,8 +374,13 @@ pub(crate) fn kind(error: &Error) -> &'static str {
             SpecError::StrideZero { .. } => "stride_zero",
             SpecError::ShrinkStride { .. } => "shrink_stride",
             SpecError::ShrinkOutOfRange { .. } => "shrink_out_of_range",
+            SpecError::DyShape { .. } => "dy_shape",
+            SpecError::SliceVectors { .. } => "slice_vectors",
+            SpecError::SliceBegin { .. } => "slice_begin",
+            SpecError::SliceSize { .. } => "slice_size",
             _ => "other",
         },
+        Error::View(ViewError::Broadcast { .. }) => "broadcast",
         Error::Gather(error) => match error {
             GatherError::ParamsRank => "params_rank",
             GatherError::IndicesRank => "indices_rank",

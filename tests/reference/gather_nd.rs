@@ -1,27 +1,28 @@
 //! `gather_nd`: index rows, batch dimensions, rows out of range, and strings.
 
-use wgslice::reference::{self, Gathered};
+use wgslice::reference::{self, Indexing};
 
-use super::{arange, integers, list, show};
+use super::{CLAMP, NUMPY, arange, gathered, integers, list, show};
 
-/// Bad rows follow the values of a result, as in `(2,) [1,0] bad [1]`.
 fn gather(params: &[usize], shape: &[usize], indices: &str, batch_dims: usize) -> String {
-    let indices = integers(indices);
-    match reference::gather_nd(&arange(params), params, &indices, shape, batch_dims) {
-        Ok(Gathered {
-            shape,
-            values,
-            bad_rows,
-        }) if bad_rows.is_empty() => show(&shape, &values),
-        Ok(Gathered {
-            shape,
-            values,
-            bad_rows,
-        }) => {
-            format!("{} bad [{}]", show(&shape, &values), list(&bad_rows))
-        }
-        Err(error) => format!("{}: {error}", error.kind),
-    }
+    gather_with(Indexing::default(), params, shape, indices, batch_dims)
+}
+
+fn gather_with(
+    indexing: Indexing,
+    params: &[usize],
+    shape: &[usize],
+    indices: &str,
+    batch_dims: usize,
+) -> String {
+    gathered(reference::gather_nd(
+        &arange(params),
+        params,
+        &integers(indices),
+        shape,
+        batch_dims,
+        indexing,
+    ))
 }
 
 /// Params shape, indices shape, indices, `batch_dims`, result.
@@ -188,6 +189,36 @@ fn bad_rows_are_zero_throughout() {
 }
 
 #[test]
+fn indices_may_wrap_and_clamp() {
+    let both = Indexing {
+        wrap: true,
+        clamp: true,
+    };
+    let indices = "[0,1,-1,0,3,0,2,9,-4,-5,-9,2]";
+    let rows = [
+        (Indexing::default(), "(6,) [1,0,0,0,0,0] bad [1,2,3,4,5]"),
+        (NUMPY, "(6,) [1,8,0,0,0,0] bad [2,3,4,5]"),
+        (CLAMP, "(6,) [1,0,8,11,0,2]"),
+        (both, "(6,) [1,8,8,11,0,2]"),
+    ];
+    for (indexing, result) in rows {
+        let picked = gather_with(indexing, X34, &[6, 2], indices, 0);
+        assert_eq!(picked, result, "{indexing:?}");
+    }
+    // In a batch the indices are the batch's own.
+    assert_eq!(
+        gather_with(NUMPY, X34, &[3, 1], "[-1,-5,-4]", 1),
+        "(3,) [3,0,8] bad [1]"
+    );
+    assert_eq!(
+        gather_with(CLAMP, X34, &[3, 1], "[-1,9,1]", 1),
+        "(3,) [0,7,9]"
+    );
+    // TensorFlow's rule for empty params stands before any index is looked at.
+    assert!(gather_with(both, &[3, 0], &[1, 1], "[0]", 0).starts_with("empty_params: "));
+}
+
+#[test]
 fn batch_dimensions_are_shared() {
     let batch = "batch_shape: params.shape";
     check(&[
@@ -291,8 +322,15 @@ fn strings() {
     ];
     for ((params_shape, params), shape, indices, result) in rows {
         let params: Vec<String> = params.iter().map(ToString::to_string).collect();
-        let gathered =
-            reference::gather_nd(&params, params_shape, &integers(indices), shape, 0).unwrap();
+        let gathered = reference::gather_nd(
+            &params,
+            params_shape,
+            &integers(indices),
+            shape,
+            0,
+            Indexing::default(),
+        )
+        .unwrap();
         assert!(gathered.bad_rows.is_empty());
         assert_eq!(
             show(&gathered.shape, &gathered.values),
@@ -305,7 +343,8 @@ fn strings() {
 #[test]
 fn a_bad_row_of_strings_is_empty_strings() {
     let params = ["a".to_owned(), "b".to_owned()];
-    let gathered = reference::gather_nd(&params, &[2, 1], &[2, 1], &[2, 1], 0).unwrap();
+    let gathered =
+        reference::gather_nd(&params, &[2, 1], &[2, 1], &[2, 1], 0, Indexing::default()).unwrap();
     assert_eq!(gathered.values, ["", "b"]);
     assert_eq!(gathered.bad_rows, [0]);
 }
@@ -314,9 +353,16 @@ fn a_bad_row_of_strings_is_empty_strings() {
 fn data_must_fill_its_shape_and_the_result_must_fit() {
     let kind =
         |params: &[i64], params_shape: &[usize], indices: &[i64], indices_shape: &[usize]| {
-            reference::gather_nd(params, params_shape, indices, indices_shape, 0)
-                .unwrap_err()
-                .kind
+            reference::gather_nd(
+                params,
+                params_shape,
+                indices,
+                indices_shape,
+                0,
+                Indexing::default(),
+            )
+            .unwrap_err()
+            .kind
         };
     assert_eq!(kind(&[1, 2], &[3], &[0], &[1, 1]), "data_length");
     assert_eq!(kind(&[1, 2], &[2], &[0], &[2, 1]), "data_length");

@@ -1,0 +1,62 @@
+//! `broadcast_to`: axes of size 1 repeated, by NumPy's rules.
+
+use super::{ReferenceError, at, check_length, coordinates, fail, room, show};
+
+/// The values of an array of `shape`, broadcast to `new_shape`.
+///
+/// The axes are aligned from the last; each is as large as the new one, or 1 and repeated. Axes that
+/// the array lacks in front are repeated as well. It may not have more than the new shape.
+///
+/// ```
+/// use wgslice::reference::broadcast_to;
+///
+/// assert_eq!(broadcast_to(&["a", "b"], &[2, 1], &[2, 3])?, ["a", "a", "a", "b", "b", "b"]);
+/// assert_eq!(broadcast_to(&["a", "b"], &[2], &[2, 2])?, ["a", "b", "a", "b"]);
+///
+/// let error = broadcast_to(&["a", "b"], &[2], &[2, 3]).unwrap_err();
+/// assert_eq!(error.kind, "broadcast");
+/// assert_eq!(error.message, "Cannot broadcast input shape [2] into final shape [2,3]");
+/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// `data_length`, `broadcast` or `too_large`.
+pub fn broadcast_to<T: Clone>(
+    values: &[T],
+    shape: &[usize],
+    new_shape: &[usize],
+) -> Result<Vec<T>, ReferenceError> {
+    check_length("values", values.len(), shape)?;
+    if !broadcasts(shape, new_shape) {
+        let (from, to) = (show(shape), show(new_shape));
+        return fail(
+            "broadcast",
+            format!("Cannot broadcast input shape {from} into final shape {to}"),
+        );
+    }
+    let mut result = room(new_shape)?;
+    let front = new_shape.len() - shape.len();
+    for element in coordinates(new_shape) {
+        let source: Vec<usize> = (0..shape.len())
+            .map(|axis| {
+                if shape[axis] == 1 {
+                    0
+                } else {
+                    element[front + axis]
+                }
+            })
+            .collect();
+        result.push(at(values, shape, &source).clone());
+    }
+    Ok(result)
+}
+
+/// Whether an array of `shape` can be broadcast to `new_shape`.
+pub(super) fn broadcasts(shape: &[usize], new_shape: &[usize]) -> bool {
+    let aligned = shape.iter().rev().zip(new_shape.iter().rev());
+    shape.len() <= new_shape.len()
+        && aligned
+            .into_iter()
+            .all(|(size, new)| size == new || *size == 1)
+}

@@ -1,0 +1,187 @@
+//! `gather`: positions along one axis, by index; and `batch_gather`, where every batch has its own.
+
+use super::{
+    Gathered, Indexing, ReferenceError, at, check_length, coordinates, fail,
+    gather_nd::{check_batch, check_batch_shape},
+    room,
+};
+
+/// The slices of `params` at the positions along `axis` that `indices` names, for arrays of any rank
+/// in row-major order.
+///
+/// The result has the shape of `params` with `axis` replaced by the axes of `indices`. The first
+/// `batch_dims` axes are shared: each index looks only at its own batch of `params`. A negative `axis`
+/// counts from the end of the axes of `params`, a negative `batch_dims` from the end of those of
+/// `indices`. What becomes of an index that lies outside is up to `indexing`; by default a negative
+/// one does.
+///
+/// [`Gathered::bad_rows`] numbers the elements of `indices`. The result is `T::default()` wherever it
+/// would come from one of those. Where the result has no elements, the indices are not looked at and
+/// none is bad; TensorFlow does the same.
+///
+/// ```
+/// use wgslice::reference::{Indexing, gather};
+///
+/// let table = ["a", "b", "c", "d", "e", "f"];
+/// let columns = gather(&table, &[2, 3], &[2, 0], &[2], 1, 0, Indexing::default())?;
+/// assert_eq!((columns.shape, columns.values.concat()), (vec![2, 2], "cafd".into()));
+///
+/// // Another column of each row, and -1 is none of them.
+/// let picked = gather(&table, &[2, 3], &[2, -1], &[2], 1, 1, Indexing::default())?;
+/// assert_eq!((picked.shape, picked.values), (vec![2], vec!["c", ""]));
+/// assert_eq!(picked.bad_rows, [1]);
+/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// `data_length`, `params_rank`, `axis`, `batch_dims`, `batch_shape` or `too_large`, in this order.
+pub fn gather<T: Clone + Default>(
+    params: &[T],
+    params_shape: &[usize],
+    indices: &[i64],
+    indices_shape: &[usize],
+    axis: i64,
+    batch_dims: i64,
+    indexing: Indexing,
+) -> Result<Gathered<T>, ReferenceError> {
+    check_length("params", params.len(), params_shape)?;
+    check_length("indices", indices.len(), indices_shape)?;
+    let axis = resolve_axis(axis, params_shape.len())?;
+    let batch_dims = resolve_batch(batch_dims, params_shape.len(), indices_shape.len(), axis)?;
+    check_batch_shape(params_shape, indices_shape, batch_dims)?;
+
+    let inner = &indices_shape[batch_dims..];
+    let shape = [&params_shape[..axis], inner, &params_shape[axis + 1..]].concat();
+    let mut values = room(&shape)?;
+    let positions: Vec<Option<usize>> = indices
+        .iter()
+        .map(|&index| indexing.resolve(index, params_shape[axis]))
+        .collect();
+    for element in coordinates(&shape) {
+        let (before, rest) = element.split_at(axis);
+        let (within, after) = rest.split_at(inner.len());
+        let index = [&before[..batch_dims], within].concat();
+        values.push(match *at(&positions, indices_shape, &index) {
+            Some(position) => {
+                let source = [before, &[position], after].concat();
+                at(params, params_shape, &source).clone()
+            }
+            None => T::default(),
+        });
+    }
+    let bad = |&row: &usize| !values.is_empty() && positions[row].is_none();
+    Ok(Gathered {
+        shape,
+        bad_rows: (0..positions.len()).filter(bad).collect(),
+        values,
+    })
+}
+
+/// [`gather`] along the last axis of `indices`, with all axes before it as batch dimensions: every
+/// batch of `params` is looked up by indices of its own.
+///
+/// TensorFlow 1's function of this name reads another batch where an index lies outside of its own;
+/// here such an index is bad.
+///
+/// ```
+/// use wgslice::reference::{Indexing, batch_gather};
+///
+/// let table = ["a", "b", "c", "d", "e", "f"];
+/// let swapped = batch_gather(&table, &[2, 3], &[1, 0, 1, 3], &[2, 2], Indexing::default())?;
+/// assert_eq!((swapped.shape, swapped.values), (vec![2, 2], vec!["b", "a", "e", ""]));
+/// assert_eq!(swapped.bad_rows, [3]);
+/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// `indices_rank`, and those of [`gather`].
+pub fn batch_gather<T: Clone + Default>(
+    params: &[T],
+    params_shape: &[usize],
+    indices: &[i64],
+    indices_shape: &[usize],
+    indexing: Indexing,
+) -> Result<Gathered<T>, ReferenceError> {
+    let Some(batch_dims) = indices_shape.len().checked_sub(1) else {
+        return fail("indices_rank", "indices must be at least a vector");
+    };
+    check_batch(params_shape, indices_shape, batch_dims)?;
+    let axis = i64::try_from(batch_dims).expect("a rank fits 64 bits");
+    gather(
+        params,
+        params_shape,
+        indices,
+        indices_shape,
+        axis,
+        axis,
+        indexing,
+    )
+}
+
+fn resolve_axis(axis: i64, rank: usize) -> Result<usize, ReferenceError> {
+    if rank == 0 {
+        return fail("params_rank", "params must be at least 1 dimensional");
+    }
+    resolve(axis, rank).map_or_else(
+        || {
+            // The rank at which there would be such an axis.
+            let least = if axis < 0 {
+                i128::from(axis).abs()
+            } else {
+                i128::from(axis) + 1
+            };
+            fail(
+                "axis",
+                format!("Shape must be at least rank {least} but is rank {rank}"),
+            )
+        },
+        Ok,
+    )
+}
+
+fn resolve_batch(
+    batch_dims: i64,
+    params_rank: usize,
+    indices_rank: usize,
+    axis: usize,
+) -> Result<usize, ReferenceError> {
+    // All axes of indices may be batch dimensions, so there is one more number than axes.
+    let batch = match batch_dims {
+        ..0 => resolve(batch_dims, indices_rank),
+        _ => resolve(batch_dims, indices_rank + 1),
+    };
+    let Some(batch) = batch else {
+        return fail(
+            "batch_dims",
+            format!(
+                "Expected batch_dims in the range [{}{indices_rank}, {indices_rank}], but got \
+                 {batch_dims}",
+                if indices_rank == 0 { "" } else { "-" }
+            ),
+        );
+    };
+    if batch >= params_rank {
+        return fail(
+            "batch_dims",
+            format!("batch_dims ({batch}) must be less than rank(params) ({params_rank})."),
+        );
+    }
+    if batch > axis {
+        return fail(
+            "batch_dims",
+            format!("batch_dims ({batch}) must be less than or equal to axis ({axis})."),
+        );
+    }
+    Ok(batch)
+}
+
+/// One of `count` numbers; negative counts from the end.
+fn resolve(number: i64, count: usize) -> Option<usize> {
+    let wrap = Indexing {
+        wrap: true,
+        clamp: false,
+    };
+    wrap.resolve(number, count)
+}

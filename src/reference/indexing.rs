@@ -1,0 +1,66 @@
+//! What an index means that does not lie inside its dimension.
+
+/// How the indices of gathers and scatters are read.
+///
+/// By default as TensorFlow reads them: whatever lies outside of the dimension is bad, and so is
+/// every negative index. The result then says which rows are bad.
+///
+/// | index into 5 | default | `wrap` | `clamp` | both |
+/// |---|---|---|---|---|
+/// | 2 | 2 | 2 | 2 | 2 |
+/// | -1 | bad | 4 | 0 | 4 |
+/// | -6 | bad | bad | 0 | 0 |
+/// | 5 | bad | bad | 4 | 4 |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Indexing {
+    /// A negative index counts from the end, as in NumPy and ONNX: the size of the dimension is
+    /// added to it, once.
+    pub wrap: bool,
+    /// What still lies outside after that is moved to the nearest end. A dimension of size 0 has
+    /// none, and its indices stay bad.
+    pub clamp: bool,
+}
+
+impl Indexing {
+    /// The position in a dimension of `size` that `index` means, unless it is bad.
+    pub(super) fn resolve(self, index: i64, size: usize) -> Option<usize> {
+        // Wide enough for the sum of any index and any size.
+        let (mut index, size) = (i128::from(index), size as i128);
+        if self.wrap && index < 0 {
+            index += size;
+        }
+        if self.clamp && size > 0 {
+            index = index.clamp(0, size - 1);
+        }
+        let inside = (0..size).contains(&index);
+        inside.then(|| usize::try_from(index).expect("a position is less than its size"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Indexing;
+
+    #[test]
+    fn an_index_is_wrapped_once_and_then_clamped() {
+        let resolve = |index, size| {
+            [(false, false), (true, false), (false, true), (true, true)]
+                .map(|(wrap, clamp)| Indexing { wrap, clamp }.resolve(index, size))
+        };
+        let all = |position| [Some(position); 4];
+        assert_eq!(resolve(0, 5), all(0));
+        assert_eq!(resolve(4, 5), all(4));
+        assert_eq!(resolve(-1, 5), [None, Some(4), Some(0), Some(4)]);
+        assert_eq!(resolve(-5, 5), [None, Some(0), Some(0), Some(0)]);
+        assert_eq!(resolve(-6, 5), [None, None, Some(0), Some(0)]);
+        assert_eq!(resolve(-11, 5), [None, None, Some(0), Some(0)]);
+        assert_eq!(resolve(5, 5), [None, None, Some(4), Some(4)]);
+        assert_eq!(resolve(1 << 32, 5), [None, None, Some(4), Some(4)]);
+        assert_eq!(resolve(i64::MIN, 5), [None, None, Some(0), Some(0)]);
+        assert_eq!(resolve(i64::MAX, 5), [None, None, Some(4), Some(4)]);
+        assert_eq!(resolve(-1, usize::MAX)[1], Some(usize::MAX - 1));
+        for index in [i64::MIN, -1, 0, 1, i64::MAX] {
+            assert_eq!(resolve(index, 0), [None; 4]);
+        }
+    }
+}

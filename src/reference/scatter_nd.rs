@@ -1,0 +1,233 @@
+//! `scatter_nd` and `tensor_scatter_nd`: every row of indices names the place of a slice of updates.
+//!
+//! Rows that point outside do not end the operation here. Their updates are dropped and the rows are
+//! listed, so that a caller can follow either policy: fail when the list is not empty, or drop them.
+
+use super::{Indexing, ReferenceError, at, at_mut, check_length, coordinates, element_count};
+use super::{fail, show, zeros};
+
+/// What [`scatter_nd`] or [`tensor_scatter_nd`] made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scattered<T> {
+    /// The elements after all updates, row-major.
+    pub values: Vec<T>,
+    /// The rows that point outside, ascending; rows are numbered row-major through
+    /// `indices.shape[..-1]`. Their updates are in no element.
+    pub bad_rows: Vec<usize>,
+}
+
+/// An array of `shape` that is `T::default()` throughout, into which the slices of `updates` have
+/// been combined at the places that the rows of `indices` name.
+///
+/// The last dimension of `indices` is the depth: how many leading dimensions a row indexes. The
+/// shape of `updates` is `indices.shape[..-1] + shape[depth..]`. Rows take effect one after the other,
+/// each by `combine(element, update)` on every element of its slice. TensorFlow's operation adds, and
+/// integers wrap.
+///
+/// ```
+/// use wgslice::reference::{Indexing, scatter_nd};
+///
+/// let add = |sum: &mut i8, update: &i8| *sum = sum.wrapping_add(*update);
+/// let tensorflow = Indexing::default();
+/// let sums = scatter_nd(&[1, 3, 1, -1], &[4, 1], &[100, 5, 100, 7], &[4], &[4], tensorflow, add)?;
+/// assert_eq!(sums.values, [0, -56, 0, 5]);
+/// assert_eq!(sums.bad_rows, [3]);
+/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// `data_length`, `updates_rank`, `empty_output`, `updates_shape` or `too_large`.
+pub fn scatter_nd<T: Clone + Default>(
+    indices: &[i64],
+    indices_shape: &[usize],
+    updates: &[T],
+    updates_shape: &[usize],
+    shape: &[usize],
+    indexing: Indexing,
+    combine: impl FnMut(&mut T, &T),
+) -> Result<Scattered<T>, ReferenceError> {
+    let depth = check_ranks(
+        (indices.len(), indices_shape),
+        (updates.len(), updates_shape),
+    )?;
+    // TensorFlow counts the numbers in the shape first, and the elements of the output last.
+    let counts = (indices.len(), updates.len());
+    check_counts(counts, shape.len())?;
+    check_shapes(indices_shape, depth, updates_shape, shape)?;
+    check_counts(counts, element_count(shape).unwrap_or(usize::MAX))?;
+    let rows = Rows {
+        indices,
+        indices_shape,
+        updates,
+        updates_shape,
+    };
+    Ok(rows.apply(zeros(shape)?, shape, indexing, combine))
+}
+
+/// A copy of `tensor` into which the slices of `updates` have been combined at the places that the
+/// rows of `indices` name.
+///
+/// Apart from where it starts, it is [`scatter_nd`]. A `combine` that replaces lets the last of
+/// several rows for one place win, as TensorFlow's `tensor_scatter_nd_update` does on the CPU.
+///
+/// ```
+/// use wgslice::reference::{Indexing, tensor_scatter_nd};
+///
+/// let replace = |old: &mut &str, new: &&'static str| *old = new;
+/// let tensor = ["a", "b", "c"];
+/// let (indices, updates) = ([2, 0, 2], ["x", "y", "z"]);
+/// let updated = tensor_scatter_nd(
+///     &tensor, &[3], &indices, &[3, 1], &updates, &[3], Indexing::default(), replace,
+/// )?;
+/// assert_eq!(updated.values, ["y", "b", "z"]);
+/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// `data_length`, `updates_rank`, `empty_output` or `updates_shape`.
+#[expect(
+    clippy::too_many_arguments,
+    reason = "three arrays, each with its shape, as in the functions beside it"
+)]
+pub fn tensor_scatter_nd<T: Clone>(
+    tensor: &[T],
+    shape: &[usize],
+    indices: &[i64],
+    indices_shape: &[usize],
+    updates: &[T],
+    updates_shape: &[usize],
+    indexing: Indexing,
+    combine: impl FnMut(&mut T, &T),
+) -> Result<Scattered<T>, ReferenceError> {
+    check_length("tensor", tensor.len(), shape)?;
+    let depth = check_ranks(
+        (indices.len(), indices_shape),
+        (updates.len(), updates_shape),
+    )?;
+    check_counts((indices.len(), updates.len()), tensor.len())?;
+    check_shapes(indices_shape, depth, updates_shape, shape)?;
+    let rows = Rows {
+        indices,
+        indices_shape,
+        updates,
+        updates_shape,
+    };
+    Ok(rows.apply(tensor.to_vec(), shape, indexing, combine))
+}
+
+/// Both arrays fill their shapes and have at least one dimension; what the depth of indices is.
+fn check_ranks(
+    (indices, indices_shape): (usize, &[usize]),
+    (updates, updates_shape): (usize, &[usize]),
+) -> Result<usize, ReferenceError> {
+    check_length("indices", indices, indices_shape)?;
+    check_length("updates", updates, updates_shape)?;
+    let rank = |name| format!("{name} shape must have rank at least one. Found:[]");
+    let Some(&depth) = indices_shape.last() else {
+        return fail("updates_rank", rank("Indices"));
+    };
+    if updates_shape.is_empty() {
+        return fail("updates_rank", rank("Updates"));
+    }
+    Ok(depth)
+}
+
+/// Indices and updates are both empty, or neither they nor the output are. So a row without indices
+/// updates nothing, not even everything.
+fn check_counts((indices, updates): (usize, usize), output: usize) -> Result<(), ReferenceError> {
+    if (indices == 0 && updates == 0) || (indices > 0 && updates > 0 && output > 0) {
+        return Ok(());
+    }
+    fail(
+        "empty_output",
+        "Indices and updates specified for empty output shape",
+    )
+}
+
+/// The shape of updates is `indices.shape[..-1] + shape[depth..]`. TensorFlow takes no single row
+/// without an axis to number it, though `gather_nd` does.
+fn check_shapes(
+    indices_shape: &[usize],
+    depth: usize,
+    updates_shape: &[usize],
+    shape: &[usize],
+) -> Result<(), ReferenceError> {
+    let lead = &indices_shape[..indices_shape.len() - 1];
+    let (outer, rank, updates_rank) = (lead.len(), shape.len(), updates_shape.len());
+    let updates = show(updates_shape);
+    if !updates_shape.starts_with(lead) {
+        let indices = show(indices_shape);
+        return fail(
+            "updates_shape",
+            format!(
+                "Dimensions [0,{outer}) of indices[shape={indices}] must match dimensions \
+                 [0,{outer}) of updates[shape={updates}]"
+            ),
+        );
+    }
+    let slice = shape.get(depth..);
+    if slice != Some(&updates_shape[outer..]) || lead.is_empty() {
+        let shape = show(shape);
+        return fail(
+            "updates_shape",
+            format!(
+                "Dimensions [{depth},{rank}) of input[shape={shape}] must match dimensions \
+                 [{outer},{updates_rank}) of updates[shape={updates}]"
+            ),
+        );
+    }
+    Ok(())
+}
+
+/// Rows of indices and the slices of updates that belong to them, as checked above.
+struct Rows<'a, T> {
+    indices: &'a [i64],
+    indices_shape: &'a [usize],
+    updates: &'a [T],
+    updates_shape: &'a [usize],
+}
+
+impl<T> Rows<'_, T> {
+    fn apply(
+        &self,
+        mut values: Vec<T>,
+        shape: &[usize],
+        indexing: Indexing,
+        mut combine: impl FnMut(&mut T, &T),
+    ) -> Scattered<T> {
+        let mut bad_rows = Vec::new();
+        // Rows without indices and slices without elements may be more than can be counted to.
+        if !self.updates.is_empty() {
+            let (lead, depth) = self.indices_shape.split_at(self.indices_shape.len() - 1);
+            let (indexed, slice) = shape.split_at(depth[0]);
+            for (number, row) in coordinates(lead).enumerate() {
+                let index: Option<Vec<usize>> = indexed
+                    .iter()
+                    .enumerate()
+                    .map(|(k, &size)| {
+                        let place = [&row[..], &[k]].concat();
+                        indexing.resolve(*at(self.indices, self.indices_shape, &place), size)
+                    })
+                    .collect();
+                let Some(index) = index else {
+                    bad_rows.push(number);
+                    continue;
+                };
+                for rest in coordinates(slice) {
+                    let update = at(
+                        self.updates,
+                        self.updates_shape,
+                        &[&row[..], &rest].concat(),
+                    );
+                    combine(
+                        at_mut(&mut values, shape, &[&index[..], &rest].concat()),
+                        update,
+                    );
+                }
+            }
+        }
+        Scattered { values, bad_rows }
+    }
+}

@@ -1,0 +1,92 @@
+//! `slice`: a block given by where it begins and how large it is.
+
+use super::{ReferenceError, at, check_length, coordinates, fail};
+
+/// The shape and the values of the block of `input` that begins at `begin` and has `size`, for an
+/// `input` of any rank in row-major order.
+///
+/// There is one entry for each dimension. A size of -1 reaches to the end of the dimension. Unlike
+/// in `strided_slice` nothing else counts from the end, and nothing is cut to fit.
+///
+/// ```
+/// use wgslice::reference::slice;
+///
+/// let table = ["a", "b", "c", "d", "e", "f"];
+/// assert_eq!(slice(&table, &[2, 3], &[0, 1], &[-1, 2])?, (vec![2, 2], vec!["b", "c", "e", "f"]));
+///
+/// let error = slice(&table, &[2, 3], &[0, 1], &[-1, 3]).unwrap_err();
+/// assert_eq!(error.kind, "slice_size");
+/// assert_eq!(error.message, "Expected size[1] in [0, 2], but got 3");
+/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// `data_length`, `slice_vectors`, `slice_begin` or `slice_size`. The last three are TensorFlow's,
+/// except that a sum of begin and size too large for 64 bits is the error `slice_size` here.
+pub fn slice<T: Clone>(
+    input: &[T],
+    shape: &[usize],
+    begin: &[i64],
+    size: &[i64],
+) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
+    check_length("input", input.len(), shape)?;
+    let rank = shape.len();
+    if begin.len() != rank || size.len() != rank {
+        let (begin, size) = (begin.len(), size.len());
+        return fail(
+            "slice_vectors",
+            format!(
+                "Expected begin and size arguments to be 1-D tensors of size {rank}, but got \
+                 shapes [{begin}] and [{size}] instead."
+            ),
+        );
+    }
+    let mut result = Vec::with_capacity(rank);
+    for dim in 0..rank {
+        result.push(select(dim, shape[dim], begin[dim], size[dim])?);
+    }
+    let values = coordinates(&result)
+        .map(|element| {
+            let source: Vec<usize> = (0..rank)
+                .map(|dim| element[dim] + index(begin[dim].into()))
+                .collect();
+            at(input, shape, &source).clone()
+        })
+        .collect();
+    Ok((result, values))
+}
+
+/// How many positions of dimension `dim`, which has `count` of them, are taken.
+fn select(dim: usize, count: usize, begin: i64, size: i64) -> Result<usize, ReferenceError> {
+    // Wide enough that no sum or difference of two of these overflows.
+    let (count, begin, size) = (count as i128, i128::from(begin), i128::from(size));
+    let size = if size == -1 { count - begin } else { size };
+    if count == 0 && (begin != 0 || size != 0) {
+        return fail(
+            "slice_begin",
+            format!(
+                "Expected begin[{dim}] == 0 (got {begin}) and size[{dim}] == 0 (got {size}) when \
+                 input.dim_size({dim}) == 0"
+            ),
+        );
+    }
+    if !(0..=count).contains(&begin) {
+        return fail(
+            "slice_begin",
+            format!("Expected begin[{dim}] in [0, {count}], but got {begin}"),
+        );
+    }
+    let rest = count - begin;
+    if !(0..=rest).contains(&size) {
+        return fail(
+            "slice_size",
+            format!("Expected size[{dim}] in [0, {rest}], but got {size}"),
+        );
+    }
+    Ok(index(size))
+}
+
+fn index(value: i128) -> usize {
+    usize::try_from(value).expect("a position or a count in a dimension is at most its size")
+}

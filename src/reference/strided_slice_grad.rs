@@ -1,0 +1,48 @@
+//! `strided_slice_grad`: the values of a slice, put back where they came from.
+
+use super::{
+    ReferenceError, Spec, at_mut, check_length, fail, show, strided_slice::Selection, zeros,
+};
+use std::iter;
+
+/// An array of `shape` that holds the values of `dy` where a slice of it takes its values from, and
+/// `T::default()` everywhere else.
+///
+/// `dy` has the shape of the slice, to the axis: nothing is broadcast. No two elements of a slice come
+/// from one place, so the order plays no part.
+///
+/// ```
+/// use wgslice::reference::{Spec, strided_slice_grad};
+///
+/// let spec = Spec { begin: &[4], end: &[-6], strides: &[-2], ..Spec::default() };
+/// assert_eq!(strided_slice_grad(&[5], &spec, &[1, 2, 3], &[3])?, [3, 0, 2, 0, 1]);
+///
+/// let error = strided_slice_grad(&[5], &spec, &[1], &[1]).unwrap_err();
+/// assert_eq!((error.kind, &*error.message), ("dy_shape", "shape of dy was [1] instead of [3]"));
+/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`strided_slice`](super::strided_slice()), and then `dy_shape` and `too_large`.
+pub fn strided_slice_grad<T: Clone + Default>(
+    shape: &[usize],
+    spec: &Spec<'_>,
+    dy: &[T],
+    dy_shape: &[usize],
+) -> Result<Vec<T>, ReferenceError> {
+    check_length("dy", dy.len(), dy_shape)?;
+    let selection = Selection::new(shape, spec)?;
+    if dy_shape != selection.shape {
+        let (found, due) = (show(dy_shape), show(&selection.shape));
+        return fail(
+            "dy_shape",
+            format!("shape of dy was {found} instead of {due}"),
+        );
+    }
+    let mut values = zeros(shape)?;
+    for (source, value) in iter::zip(selection.sources(), dy) {
+        *at_mut(&mut values, shape, &source) = value.clone();
+    }
+    Ok(values)
+}

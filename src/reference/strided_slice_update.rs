@@ -1,0 +1,66 @@
+//! `strided_slice_update`: a slice assigned to.
+
+use super::{
+    ReferenceError, Spec, at_mut,
+    broadcast_to::{broadcast_to, broadcasts},
+    check_length, fail, show,
+    strided_slice::Selection,
+};
+use std::iter;
+
+/// A copy of `input` in which the elements that a slice takes have been replaced by those of
+/// `value`: `input[spec] = value`.
+///
+/// `value` is broadcast to the shape of the slice, after axes of size 1 have been dropped from its
+/// front as far as it has more axes than the slice. Where the slice is empty, a value of any shape is
+/// accepted, as TensorFlow does.
+///
+/// ```
+/// use wgslice::reference::{Spec, strided_slice_update};
+///
+/// let spec = Spec { begin: &[3], end: &[0], strides: &[-1], ..Spec::default() };
+/// let table = ["a", "b", "c", "d", "e"];
+/// let updated = strided_slice_update(&table, &[5], &spec, &["x", "y", "z"], &[3])?;
+/// assert_eq!(updated, ["a", "z", "y", "x", "e"]);
+/// let updated = strided_slice_update(&table, &[5], &spec, &["x"], &[1, 1])?;
+/// assert_eq!(updated, ["a", "x", "x", "x", "e"]);
+///
+/// let error = strided_slice_update(&table, &[5], &spec, &["x", "y"], &[2]).unwrap_err();
+/// assert_eq!(error.kind, "broadcast");
+/// assert_eq!(error.message, "Cannot broadcast input shape [2] into final shape [3]");
+/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// Those of [`strided_slice`](super::strided_slice()), and then `broadcast`.
+pub fn strided_slice_update<T: Clone>(
+    input: &[T],
+    shape: &[usize],
+    spec: &Spec<'_>,
+    value: &[T],
+    value_shape: &[usize],
+) -> Result<Vec<T>, ReferenceError> {
+    check_length("input", input.len(), shape)?;
+    check_length("value", value.len(), value_shape)?;
+    let selection = Selection::new(shape, spec)?;
+    let mut values = input.to_vec();
+    if selection.shape.contains(&0) {
+        return Ok(values);
+    }
+    let surplus = value_shape.len().saturating_sub(selection.shape.len());
+    let ones = value_shape.iter().take_while(|&&size| size == 1).count();
+    let aligned = &value_shape[surplus.min(ones)..];
+    if !broadcasts(aligned, &selection.shape) {
+        let (from, to) = (show(value_shape), show(&selection.shape));
+        return fail(
+            "broadcast",
+            format!("Cannot broadcast input shape {from} into final shape {to}"),
+        );
+    }
+    let new = broadcast_to(value, aligned, &selection.shape)?;
+    for (source, value) in iter::zip(selection.sources(), new) {
+        *at_mut(&mut values, shape, &source) = value;
+    }
+    Ok(values)
+}

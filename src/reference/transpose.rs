@@ -1,0 +1,48 @@
+//! `transpose`: axes in another order.
+
+use super::{ReferenceError, at, check_length, coordinates, fail, show};
+
+/// The shape and the values of an array whose axis `i` is axis `perm[i]` of the one of `shape`.
+///
+/// ```
+/// use wgslice::reference::transpose;
+///
+/// let table = ["a", "b", "c", "d", "e", "f"];
+/// let (shape, values) = transpose(&table, &[2, 3], &[1, 0])?;
+/// assert_eq!((shape, values.concat()), (vec![3, 2], "adbecf".into()));
+///
+/// let error = transpose(&table, &[2, 3], &[1, 1]).unwrap_err();
+/// assert_eq!(error.kind, "permutation");
+/// assert_eq!(error.message, "perm [1,1] does not name each of 2 axes once");
+/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// `data_length` or `permutation`.
+pub fn transpose<T: Clone>(
+    values: &[T],
+    shape: &[usize],
+    perm: &[usize],
+) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
+    check_length("values", values.len(), shape)?;
+    let rank = shape.len();
+    if perm.len() != rank || (0..rank).any(|axis| !perm.contains(&axis)) {
+        let perm = show(perm);
+        return fail(
+            "permutation",
+            format!("perm {perm} does not name each of {rank} axes once"),
+        );
+    }
+    let result: Vec<usize> = perm.iter().map(|&axis| shape[axis]).collect();
+    let moved = coordinates(&result)
+        .map(|element| {
+            let mut source = vec![0; rank];
+            for (&axis, c) in perm.iter().zip(element) {
+                source[axis] = c;
+            }
+            at(values, shape, &source).clone()
+        })
+        .collect();
+    Ok((result, moved))
+}

@@ -1,0 +1,67 @@
+//! `broadcast_to`, by NumPy's rules.
+
+use wgslice::reference;
+
+use super::{arange, outcome};
+
+fn check(rows: &[(&[usize], &[usize], &str)]) {
+    for (shape, new_shape, result) in rows {
+        let values = reference::broadcast_to(&arange(shape), shape, new_shape);
+        let result = match result.split_once(' ') {
+            None => format!(
+                "broadcast: Cannot broadcast input shape {result} into final shape {}",
+                format!("{new_shape:?}").replace(' ', "")
+            ),
+            Some(_) => (*result).to_owned(),
+        };
+        let row = format!("{shape:?} to {new_shape:?}");
+        assert_eq!(
+            outcome(values.map(|values| (new_shape.to_vec(), values))),
+            result,
+            "{row}"
+        );
+    }
+}
+
+#[test]
+fn axes_of_size_one_are_repeated() {
+    check(&[
+        (&[], &[], "() [7]"),
+        (&[], &[2, 2], "(2,2) [7,7,7,7]"),
+        (&[3], &[3], "(3,) [0,1,2]"),
+        (&[3], &[2, 3], "(2,3) [0,1,2,0,1,2]"),
+        (&[2, 1], &[2, 3], "(2,3) [0,0,0,1,1,1]"),
+        (&[1, 2, 1], &[2, 2, 2], "(2,2,2) [0,0,1,1,0,0,1,1]"),
+        (&[2, 1, 2], &[2, 2, 2], "(2,2,2) [0,1,0,1,2,3,2,3]"),
+        (&[1], &[0], "(0,) []"),
+        (&[], &[0, 2], "(0,2) []"),
+        (&[0, 1], &[2, 0, 3], "(2,0,3) []"),
+    ]);
+}
+
+/// A result without a space is the shape that an error names.
+#[test]
+fn other_axes_are_not() {
+    check(&[
+        (&[2], &[3], "[2]"),
+        (&[3], &[1], "[3]"),
+        (&[3], &[3, 1], "[3]"),
+        (&[0], &[1], "[0]"),
+        (&[2], &[], "[2]"),
+        // NumPy drops no axis, though assignment to a slice does.
+        (&[1, 3], &[3], "[1,3]"),
+        (&[1], &[], "[1]"),
+    ]);
+}
+
+#[test]
+fn data_must_fill_its_shape_and_the_result_must_fit() {
+    let kind = |shape: &[usize], new_shape: &[usize]| {
+        reference::broadcast_to(&[1], shape, new_shape)
+            .unwrap_err()
+            .kind
+    };
+    assert_eq!(kind(&[2], &[2]), "data_length");
+    assert_eq!(kind(&[1], &[usize::MAX, usize::MAX]), "too_large");
+    assert_eq!(kind(&[1], &[usize::MAX / 2]), "too_large");
+}

@@ -1,0 +1,299 @@
+//! `gather` and `batch_gather`: axes, batch dimensions, and indices out of range.
+
+use wgslice::reference::{self, Indexing};
+
+use super::{CLAMP, NUMPY, arange, gathered, integers};
+
+/// Params shape, indices shape, indices, axis, `batch_dims`, result.
+type Row<'a> = (&'a [usize], &'a [usize], &'a str, i64, i64, &'a str);
+
+fn check_with(indexing: Indexing, rows: &[Row<'_>]) {
+    for &(params, shape, indices, axis, batch_dims, result) in rows {
+        let found = reference::gather(
+            &arange(params),
+            params,
+            &integers(indices),
+            shape,
+            axis,
+            batch_dims,
+            indexing,
+        );
+        let row = format!("{params:?} {shape:?} {indices} {axis} {batch_dims} {indexing:?}");
+        assert_eq!(gathered(found), result, "{row}");
+    }
+}
+
+fn check(rows: &[Row<'_>]) {
+    check_with(Indexing::default(), rows);
+}
+
+const X5: &[usize] = &[5];
+const X34: &[usize] = &[3, 4];
+const X234: &[usize] = &[2, 3, 4];
+
+#[test]
+fn positions_along_an_axis() {
+    check(&[
+        (X34, &[2], "[2,0]", 1, 0, "(3,2) [2,0,6,4,10,8]"),
+        (X34, &[2], "[2,0]", -1, 0, "(3,2) [2,0,6,4,10,8]"),
+        (X34, &[2], "[2,0]", -2, 0, "(2,4) [8,9,10,11,0,1,2,3]"),
+        (X34, &[], "[1]", 0, 0, "(4,) [4,5,6,7]"),
+        (X34, &[], "[1]", 1, 0, "(3,) [1,5,9]"),
+        (X5, &[], "[4]", 0, 0, "() [4]"),
+        (X5, &[2, 2], "[0,4,4,1]", 0, 0, "(2,2) [0,4,4,1]"),
+        (X34, &[1, 2], "[1,3]", 1, 0, "(3,1,2) [1,3,5,7,9,11]"),
+        (
+            X234,
+            &[2],
+            "[2,0]",
+            1,
+            0,
+            "(2,2,4) [8,9,10,11,0,1,2,3,20,21,22,23,12,13,14,15]",
+        ),
+        (X34, &[0], "[]", 1, 0, "(3,0) []"),
+        (
+            &[1; 12],
+            &[2],
+            "[0,0]",
+            11,
+            0,
+            "(1,1,1,1,1,1,1,1,1,1,1,2) [0,0]",
+        ),
+    ]);
+}
+
+#[test]
+fn batch_dimensions_are_shared() {
+    let columns = "(2,3,2) [0,2,4,6,8,10,13,13,17,17,21,21]";
+    let rows = "(2,2,4) [0,1,2,3,8,9,10,11,16,17,18,19,16,17,18,19]";
+    check(&[
+        (X34, &[3, 2], "[0,1,2,3,1,1]", 1, 1, "(3,2) [0,1,6,7,9,9]"),
+        (X34, &[3], "[0,3,2]", 1, 1, "(3,) [0,7,10]"),
+        (X34, &[3], "[0,3,2]", -1, -1, "(3,3) [0,3,2,4,7,6,8,11,10]"),
+        (X34, &[3, 1], "[0,3,2]", -1, -1, "(3,1) [0,7,10]"),
+        (X234, &[2, 2], "[0,2,1,1]", 2, 1, columns),
+        (X234, &[2, 2], "[0,2,1,1]", 2, -1, columns),
+        (X234, &[2, 2], "[0,2,1,1]", 1, -1, rows),
+        (X234, &[2, 2], "[0,2,1,1]", 1, 1, rows),
+        (
+            X234,
+            &[2, 3],
+            "[3,2,1,0,1,2]",
+            2,
+            2,
+            "(2,3) [3,6,9,12,17,22]",
+        ),
+        // All of them: the result drops the axis.
+        (X234, &[2], "[2,0]", 1, 1, "(2,4) [8,9,10,11,12,13,14,15]"),
+    ]);
+}
+
+#[test]
+fn the_first_broken_rule_is_reported() {
+    let axis =
+        |least, rank| format!("axis: Shape must be at least rank {least} but is rank {rank}");
+    let range = |first, last, got| {
+        format!("batch_dims: Expected batch_dims in the range [{first}, {last}], but got {got}")
+    };
+    check(&[
+        (
+            &[],
+            &[1],
+            "[0]",
+            0,
+            0,
+            "params_rank: params must be at least 1 dimensional",
+        ),
+        (
+            &[],
+            &[1],
+            "[0]",
+            5,
+            5,
+            "params_rank: params must be at least 1 dimensional",
+        ),
+        (X34, &[2], "[0,0]", 2, 0, &axis("3", 2)),
+        (X34, &[2], "[0,0]", -5, 0, &axis("5", 2)),
+        (
+            X34,
+            &[2],
+            "[0,0]",
+            i64::MIN,
+            0,
+            &axis("9223372036854775808", 2),
+        ),
+        (
+            X34,
+            &[2],
+            "[0,0]",
+            i64::MAX,
+            9,
+            &axis("9223372036854775808", 2),
+        ),
+        (X34, &[3, 1], "[0,0,0]", 1, 3, &range("-2", 2, "3")),
+        (X34, &[3, 1], "[0,0,0]", 1, -3, &range("-2", 2, "-3")),
+        (X34, &[], "[0]", 1, 1, &range("0", 0, "1")),
+        (
+            X34,
+            &[],
+            "[0]",
+            1,
+            i64::MIN,
+            &range("0", 0, "-9223372036854775808"),
+        ),
+        (
+            X234,
+            &[2, 3, 4],
+            &format!("[{}]", ["0"; 24].join(",")),
+            0,
+            3,
+            "batch_dims: batch_dims (3) must be less than rank(params) (3).",
+        ),
+        (
+            X34,
+            &[3, 1],
+            "[0,0,0]",
+            0,
+            1,
+            "batch_dims: batch_dims (1) must be less than or equal to axis (0).",
+        ),
+        (
+            X234,
+            &[3, 1],
+            "[0,0,0]",
+            1,
+            1,
+            "batch_shape: params.shape[0]: 2 should be equal to indices.shape[0]: 3",
+        ),
+        // As many elements in another shape are another batch all the same.
+        (
+            X234,
+            &[3, 2],
+            "[0,0,0,0,0,0]",
+            2,
+            2,
+            "batch_shape: params.shape[0]: 2 should be equal to indices.shape[0]: 3",
+        ),
+    ]);
+}
+
+#[test]
+fn bad_indices_are_zero_wherever_they_are_used() {
+    check(&[
+        (X5, &[3], "[0,7,-3]", 0, 0, "(3,) [0,0,0] bad [1,2]"),
+        (X5, &[], "[5]", 0, 0, "() [0] bad [0]"),
+        (X34, &[2], "[4,1]", 1, 0, "(3,2) [0,1,0,5,0,9] bad [0]"),
+        (X34, &[2], "[-1,1]", 0, 0, "(2,4) [0,0,0,0,4,5,6,7] bad [0]"),
+        (
+            X234,
+            &[2, 2],
+            "[0,2,1,3]",
+            1,
+            1,
+            "(2,2,4) [0,1,2,3,8,9,10,11,16,17,18,19,0,0,0,0] bad [3]",
+        ),
+        (X5, &[2], "[4294967296,1]", 0, 0, "(2,) [0,1] bad [0]"),
+        (
+            X5,
+            &[2],
+            &format!("[{},{}]", i64::MIN, i64::MAX),
+            0,
+            0,
+            "(2,) [0,0] bad [0,1]",
+        ),
+    ]);
+}
+
+/// Unlike `gather_nd`, which refuses empty params.
+#[test]
+fn the_indices_of_an_empty_result_are_not_looked_at() {
+    check(&[
+        (&[3, 0], &[1], "[5]", 0, 0, "(1,0) []"),
+        (&[0, 3], &[1], "[-1]", 1, 0, "(0,1) []"),
+        (&[0, 3], &[1], "[0]", 0, 0, "(1,3) [0,0,0] bad [0]"),
+        (&[0, 3], &[0], "[]", 0, 0, "(0,3) []"),
+    ]);
+}
+
+#[test]
+fn indices_may_wrap_and_clamp() {
+    let both = Indexing {
+        wrap: true,
+        clamp: true,
+    };
+    check_with(
+        NUMPY,
+        &[(X5, &[4], "[0,7,-3,-6]", 0, 0, "(4,) [0,0,2,0] bad [1,3]")],
+    );
+    check_with(CLAMP, &[(X5, &[4], "[0,7,-3,-6]", 0, 0, "(4,) [0,4,0,0]")]);
+    check_with(both, &[(X5, &[4], "[0,7,-3,-6]", 0, 0, "(4,) [0,4,2,0]")]);
+    // A dimension of size 0 has no nearest end.
+    check_with(both, &[(&[0, 2], &[1], "[0]", 0, 0, "(1,2) [0,0] bad [0]")]);
+}
+
+#[test]
+fn along_the_first_axis_it_is_gather_nd() {
+    let indices = [1, -1, 0, 2, 1, 5];
+    for params in [X5, X34, &[2, 3, 1, 2]] {
+        let values = arange(params);
+        for indexing in [Indexing::default(), NUMPY, CLAMP] {
+            assert_eq!(
+                reference::gather(&values, params, &indices, &[2, 3], 0, 0, indexing),
+                reference::gather_nd(&values, params, &indices, &[2, 3, 1], 0, indexing),
+            );
+        }
+    }
+}
+
+#[test]
+fn a_batch_is_looked_up_by_its_own_indices() {
+    let rows: [(&[usize], &[usize], &str, &str); 8] = [
+        (X34, &[3, 1], "[0,3,2]", "(3,1) [0,7,10]"),
+        (X5, &[2], "[4,0]", "(2,) [4,0]"),
+        (X234, &[2, 1], "[2,0]", "(2,1,4) [8,9,10,11,12,13,14,15]"),
+        // TensorFlow reads 8 and 3 from the neighbouring batches.
+        (X34, &[3, 1], "[0,4,0]", "(3,1) [0,0,8] bad [1]"),
+        (X34, &[3, 1], "[0,-1,0]", "(3,1) [0,0,8] bad [1]"),
+        (
+            X34,
+            &[],
+            "[0]",
+            "indices_rank: indices must be at least a vector",
+        ),
+        (
+            X5,
+            &[5, 1],
+            "[0,0,0,0,0]",
+            "batch_dims: Argument `batch_dims` = 1 must be less than rank(`params`) = 1",
+        ),
+        (
+            X34,
+            &[2, 1],
+            "[0,0]",
+            "batch_shape: params.shape[0]: 3 should be equal to indices.shape[0]: 2",
+        ),
+    ];
+    for (params, shape, indices, result) in rows {
+        let found = reference::batch_gather(
+            &arange(params),
+            params,
+            &integers(indices),
+            shape,
+            Indexing::default(),
+        );
+        assert_eq!(gathered(found), result, "{params:?} {shape:?} {indices}");
+    }
+}
+
+#[test]
+fn data_must_fill_its_shape_and_the_result_must_fit() {
+    let kind = |params: &[i64], indices: &[i64], indices_shape: &[usize]| {
+        reference::gather(params, &[2, 1], indices, indices_shape, 1, 0, NUMPY)
+            .unwrap_err()
+            .kind
+    };
+    assert_eq!(kind(&[1], &[0], &[1]), "data_length");
+    assert_eq!(kind(&[1, 2], &[0], &[2]), "data_length");
+    let huge = reference::gather::<i64>(&[], &[usize::MAX, 0], &[0], &[1], 1, 0, CLAMP);
+    assert_eq!(huge.unwrap_err().kind, "too_large");
+}

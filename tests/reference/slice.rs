@@ -1,0 +1,153 @@
+//! `slice`: nothing wraps and nothing is cut to fit.
+
+use wgslice::reference::{self, Spec};
+
+use super::{arange, integers, outcome};
+
+fn slice(shape: &[usize], begin: &str, size: &str) -> String {
+    let (begin, size) = (integers(begin), integers(size));
+    outcome(reference::slice(&arange(shape), shape, &begin, &size))
+}
+
+/// Shape, begin, size, result.
+type Row<'a> = (&'a [usize], &'a str, &'a str, &'a str);
+
+fn check(rows: &[Row<'_>]) {
+    for (shape, begin, size, result) in rows {
+        assert_eq!(
+            slice(shape, begin, size),
+            *result,
+            "{shape:?} {begin} {size}"
+        );
+    }
+}
+
+const X5: &[usize] = &[5];
+const X34: &[usize] = &[3, 4];
+
+#[test]
+fn blocks() {
+    check(&[
+        (X5, "[1]", "[3]", "(3,) [1,2,3]"),
+        (X5, "[1]", "[-1]", "(4,) [1,2,3,4]"),
+        (X5, "[5]", "[-1]", "(0,) []"),
+        (X5, "[5]", "[0]", "(0,) []"),
+        (X34, "[1,1]", "[-1,2]", "(2,2) [5,6,9,10]"),
+        (X34, "[3,0]", "[-1,-1]", "(0,4) []"),
+        (&[], "[]", "[]", "() [7]"),
+        (&[0], "[0]", "[0]", "(0,) []"),
+        (&[0], "[0]", "[-1]", "(0,) []"),
+        (
+            &[0, usize::MAX],
+            "[0,1]",
+            "[0,-1]",
+            "(0,18446744073709551614) []",
+        ),
+    ]);
+}
+
+#[test]
+fn the_first_broken_rule_is_reported() {
+    let vectors = |b, s| {
+        format!(
+            "slice_vectors: Expected begin and size arguments to be 1-D tensors of size 2, but got \
+             shapes [{b}] and [{s}] instead."
+        )
+    };
+    let begin = |got| format!("slice_begin: Expected begin[0] in [0, 5], but got {got}");
+    let size = |most, got| format!("slice_size: Expected size[0] in [0, {most}], but got {got}");
+    let empty = |begin, size| {
+        format!(
+            "slice_begin: Expected begin[0] == 0 (got {begin}) and size[0] == 0 (got {size}) when \
+             input.dim_size(0) == 0"
+        )
+    };
+    check(&[
+        (X34, "[0]", "[1]", &vectors(1, 1)),
+        (X34, "[9,9]", "[1,1,1]", &vectors(2, 3)),
+        (X5, "[6]", "[-1]", &begin(6)),
+        (X5, "[6]", "[0]", &begin(6)),
+        (X5, "[-1]", "[1]", &begin(-1)),
+        (X5, "[-1]", "[-1]", &begin(-1)),
+        (X5, "[5]", "[1]", &size(0, 1)),
+        (X5, "[0]", "[6]", &size(5, 6)),
+        (X5, "[3]", "[3]", &size(2, 3)),
+        (X5, "[0]", "[-2]", &size(5, -2)),
+        (&[0], "[0]", "[1]", &empty(0, 1)),
+        (&[0], "[1]", "[-1]", &empty(1, -1)),
+        // Dimension by dimension: the size of the first before the begin of the second.
+        (&[5, 5], "[3,9]", "[3,1]", &size(2, 3)),
+        (
+            &[5, 5],
+            "[3,9]",
+            "[2,1]",
+            "slice_begin: Expected begin[1] in [0, 5], but got 9",
+        ),
+    ]);
+}
+
+/// The sum of these overflows in TensorFlow, which then asks for the memory.
+#[test]
+fn extreme_values() {
+    for value in [i64::MIN, i64::MAX] {
+        check(&[
+            (
+                X5,
+                "[1]",
+                &format!("[{value}]"),
+                &format!("slice_size: Expected size[0] in [0, 4], but got {value}"),
+            ),
+            (
+                X5,
+                &format!("[{value}]"),
+                "[-1]",
+                &format!("slice_begin: Expected begin[0] in [0, 5], but got {value}"),
+            ),
+        ]);
+    }
+}
+
+/// TensorFlow's kernel takes up to 8 dimensions.
+#[test]
+fn any_rank() {
+    check(&[(
+        &[2; 9],
+        "[1,0,1,1,1,1,1,1,0]",
+        "[1,-1,1,1,1,1,1,-1,1]",
+        "(1,2,1,1,1,1,1,1,1) [382,510]",
+    )]);
+}
+
+#[test]
+fn a_valid_block_is_a_strided_slice() {
+    for shape in [[0, 3], [3, 2]] {
+        let input = arange(&shape);
+        let blocks = shape.map(|n| (0..=n).flat_map(move |b| (0..=n - b).map(move |s| (b, s))));
+        let [rows, columns] = blocks.map(|blocks| blocks.collect::<Vec<_>>());
+        for (rows, columns) in rows
+            .iter()
+            .flat_map(|r| columns.iter().map(move |c| (r, c)))
+        {
+            let wide = |value: usize| i64::try_from(value).unwrap();
+            let begin = [wide(rows.0), wide(columns.0)];
+            let size = [wide(rows.1), wide(columns.1)];
+            let end = [begin[0] + size[0], begin[1] + size[1]];
+            let spec = Spec {
+                begin: &begin,
+                end: &end,
+                strides: &[1, 1],
+                ..Spec::default()
+            };
+            assert_eq!(
+                reference::slice(&input, &shape, &begin, &size),
+                reference::strided_slice(&input, &shape, &spec),
+            );
+        }
+    }
+}
+
+#[test]
+fn values_must_fill_the_shape() {
+    let error = reference::slice(&[1, 2], &[3], &[], &[]).unwrap_err();
+    assert_eq!(error.kind, "data_length");
+}

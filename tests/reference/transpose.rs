@@ -1,0 +1,64 @@
+//! `transpose`: axes in another order.
+
+use wgslice::reference;
+
+use super::{arange, outcome};
+
+fn check(rows: &[(&[usize], &[usize], &str)]) {
+    for (shape, perm, result) in rows {
+        let moved = outcome(reference::transpose(&arange(shape), shape, perm));
+        assert_eq!(moved, *result, "{shape:?} {perm:?}");
+    }
+}
+
+#[test]
+fn axes_move() {
+    check(&[
+        (&[], &[], "() [7]"),
+        (&[3], &[0], "(3,) [0,1,2]"),
+        (&[2, 3], &[0, 1], "(2,3) [0,1,2,3,4,5]"),
+        (&[2, 3], &[1, 0], "(3,2) [0,3,1,4,2,5]"),
+        // Axis i of the result is axis perm[i]: a perm that is not its own inverse tells.
+        (
+            &[2, 3, 4],
+            &[1, 2, 0],
+            "(3,4,2) [0,12,1,13,2,14,3,15,4,16,5,17,6,18,7,19,8,20,9,21,10,22,11,23]",
+        ),
+        (&[2, 1, 2], &[2, 0, 1], "(2,2,1) [0,2,1,3]"),
+        (&[2, 0, 3], &[2, 1, 0], "(3,0,2) []"),
+    ]);
+}
+
+#[test]
+fn every_axis_is_named_once() {
+    let wrong = |perm| format!("permutation: perm {perm} does not name each of 2 axes once");
+    check(&[
+        (&[2, 3], &[0], &wrong("[0]")),
+        (&[2, 3], &[0, 1, 1], &wrong("[0,1,1]")),
+        (&[2, 3], &[1, 1], &wrong("[1,1]")),
+        (&[2, 3], &[0, 2], &wrong("[0,2]")),
+    ]);
+    let error = reference::transpose(&[1], &[2], &[0]).unwrap_err();
+    assert_eq!(error.kind, "data_length");
+}
+
+#[test]
+fn the_inverse_brings_them_back() {
+    let shape = [2, 3, 4];
+    for perm in [
+        [0, 1, 2],
+        [0, 2, 1],
+        [1, 0, 2],
+        [1, 2, 0],
+        [2, 0, 1],
+        [2, 1, 0],
+    ] {
+        let mut inverse = [0; 3];
+        for (axis, &from) in perm.iter().enumerate() {
+            inverse[from] = axis;
+        }
+        let (moved, values) = reference::transpose(&arange(&shape), &shape, &perm).unwrap();
+        let back = reference::transpose(&values, &moved, &inverse).unwrap();
+        assert_eq!(back, (shape.to_vec(), arange(&shape)));
+    }
+}
