@@ -7,18 +7,21 @@
 //! | | rows | a row begins at |
 //! |---|---|---|
 //! | strided_slice | all but the innermost of the merged dimensions | an odometer over them |
-//! | gather_nd | the index tuples | tuple · strides, or nowhere when out of range |
+//! | gather_nd, gather | the index tuples, and dimensions that repeat them | an odometer over them + tuple · strides, or nowhere when out of range |
 //!
 //! The map is the whole of an operation: once in Rust (`ops/`), once in WGSL (`shaders/`). What
 //! moves the run is shared by all.
 
 use crate::{
     error::Shape,
-    ops::{gather_nd, strided_slice},
+    ops::{indexed, strided_slice},
 };
-#[cfg(feature = "gpu")]
-use std::borrow::Cow;
 use std::fmt;
+#[cfg(feature = "gpu")]
+use {
+    crate::ops::index::{IndexType, Policy},
+    std::borrow::Cow,
+};
 
 /// The rows of a result and the units that they are moved in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,17 +51,17 @@ impl Rows {
     }
 }
 
-/// Where the rows of a result begin in the source: one variant for each operation.
+/// Where the rows of a result begin in the source: one variant for each operation, or family.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Map {
     StridedSlice(strided_slice::Map),
-    GatherNd(gather_nd::Map),
+    Indexed(indexed::Map),
 }
 
 /// An operation on arrays of known shapes, ready to run anywhere.
 ///
-/// A plan holds no data and nothing of a device. Make one with [`Plan::strided_slice`] or
-/// [`Plan::gather_nd`], run it with [`Plan::run`] on the CPU or record it with
+/// A plan holds no data and nothing of a device. Make one with [`Plan::strided_slice`],
+/// [`Plan::gather_nd`] or [`Plan::gather`], or of a [`View`](crate::View), run it with [`Plan::run`] on the CPU or record it with
 /// [`Gpu::encode`](crate::Gpu::encode).
 ///
 /// ```
@@ -140,22 +143,28 @@ impl Plan {
                 }
                 map.offset *= factor;
                 map.axes.iter_mut().for_each(|axis| axis.stride *= stride);
+                rows.run *= factor;
             }
-            Map::GatherNd(map) => {
-                map.batch_stride *= factor;
-                map.axes.iter_mut().for_each(|axis| axis.stride *= stride);
-            }
+            Map::Indexed(map) => map.split_units(&mut rows, factor),
         }
-        rows.run *= factor;
         (rows, Cow::Owned(map))
     }
 
-    /// Bytes of the index tuples, with indices of `words` words.
+    /// Bytes of the index tuples, with indices of this type.
     #[cfg(feature = "gpu")]
-    pub(crate) fn index_bytes(&self, words: u32) -> usize {
+    pub(crate) fn index_bytes(&self, index: IndexType) -> usize {
         match &self.map {
             Map::StridedSlice(_) => 0,
-            Map::GatherNd(map) => map.indices.iter().product::<usize>() * words as usize * 4,
+            Map::Indexed(map) => map.indices.iter().product::<usize>() * index.bytes(),
+        }
+    }
+
+    /// What becomes of indices. The default for a slice, which has none.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn policy(&self) -> Policy {
+        match &self.map {
+            Map::StridedSlice(_) => Policy::default(),
+            Map::Indexed(map) => map.policy,
         }
     }
 
@@ -163,7 +172,7 @@ impl Plan {
     pub(crate) fn depth(&self) -> usize {
         match &self.map {
             Map::StridedSlice(_) => 0,
-            Map::GatherNd(map) => map.axes.len(),
+            Map::Indexed(map) => map.coordinates.len(),
         }
     }
 }
@@ -177,9 +186,9 @@ impl fmt::Display for Plan {
             run,
             step,
         } = self.rows;
-        let name = match self.map {
+        let name = match &self.map {
             Map::StridedSlice(_) => "strided_slice",
-            Map::GatherNd(_) => "gather_nd",
+            Map::Indexed(map) => map.name,
         };
         let (source, shape) = (Shape(&self.source), Shape(&self.shape));
         write!(f, "{name} {source} -> {shape}: ")?;

@@ -1,6 +1,6 @@
 //! What the CPU does with a plan, in words: the decisions of the executor, asked and not repeated.
 
-use super::{gather, kernel::Kernel, slice::Walk};
+use super::{gather::Group, kernel::Kernel, slice::Walk};
 use crate::{Plan, plan::Map};
 use std::fmt;
 
@@ -43,7 +43,10 @@ impl Plan {
                 let walk = Walk::of(&self.rows, map);
                 (walk.kernel, walk.threads(bytes))
             }
-            Map::GatherNd(_) => (gather::kernel(&self.rows), gather::threads(&self.rows)),
+            Map::Indexed(map) => {
+                let group = Group::of(&self.rows, map);
+                (group.kernel(), group.threads(bytes))
+            }
         };
         let s = if threads == 1 { "" } else { "s" };
         format!("{bytes} bytes on {threads} thread{s}, {kernel}")

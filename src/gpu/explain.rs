@@ -6,7 +6,7 @@ use super::{
     pipeline::mover,
     window::{self, Parts, Places},
 };
-use crate::Plan;
+use crate::{Plan, ops::index::IndexType};
 
 /// Dispatches that are worked out for the sake of explaining, about.
 const MOST_SPELLED_OUT: u64 = 1 << 16;
@@ -30,7 +30,7 @@ impl Gpu {
             source: Parts::ONE,
             dest: Parts::ONE,
             indices: Parts::ONE,
-            index_words: 1,
+            index: IndexType::I32,
         };
         // Spelling out the dispatches of a plan beyond any memory would itself take forever.
         let reach = &self.inner.reach;

@@ -18,7 +18,13 @@ use super::{
     slots::{Reports, SharedParams, Strips},
     width::{Way, Width},
 };
-use crate::{Error, plan::Map};
+use crate::{
+    Error,
+    ops::index::{IndexType, Policy},
+    plan::Map,
+};
+#[cfg(test)]
+use crate::{Negative, OutOfRange};
 use std::{
     collections::HashMap,
     fmt,
@@ -34,7 +40,7 @@ const PACKED: &str = include_str!("../../shaders/packed.wgsl");
 const UNIT_16: &str = include_str!("../../shaders/unit_16.wgsl");
 const UNIT_32: &str = include_str!("../../shaders/unit_32.wgsl");
 const STRIDED_SLICE: &str = include_str!("../../shaders/strided_slice.wgsl");
-const GATHER_ND: &str = include_str!("../../shaders/gather_nd.wgsl");
+const INDEXED: &str = include_str!("../../shaders/indexed.wgsl");
 
 /// Bind groups: the buffers that are moved between, the report, and the params where they are a
 /// uniform buffer.
@@ -46,34 +52,31 @@ pub(crate) const PARAMS_GROUP: u32 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
     StridedSlice,
-    /// With i32 indices.
-    GatherNd32,
-    /// With i64 indices.
-    GatherNd64,
+    /// gather_nd and gather.
+    Gather,
 }
 
 impl Op {
-    const ALL: [Self; 3] = [Self::StridedSlice, Self::GatherNd32, Self::GatherNd64];
+    const ALL: [Self; 2] = [Self::StridedSlice, Self::Gather];
 
-    pub(crate) fn of(map: &Map, index_words: u32) -> Self {
+    pub(crate) fn of(map: &Map) -> Self {
         match map {
             Map::StridedSlice(_) => Self::StridedSlice,
-            Map::GatherNd(_) if index_words == 1 => Self::GatherNd32,
-            Map::GatherNd(_) => Self::GatherNd64,
+            Map::Indexed(_) => Self::Gather,
         }
     }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::StridedSlice => "strided_slice",
-            Self::GatherNd32 | Self::GatherNd64 => "gather_nd",
+            Self::Gather => "gather",
         }
     }
 
     fn source(self) -> &'static str {
         match self {
             Self::StridedSlice => STRIDED_SLICE,
-            Self::GatherNd32 | Self::GatherNd64 => GATHER_ND,
+            Self::Gather => INDEXED,
         }
     }
 
@@ -82,7 +85,7 @@ impl Op {
     pub(crate) fn buffers(self) -> &'static [bool] {
         match self {
             Self::StridedSlice => &[true, false],
-            Self::GatherNd32 | Self::GatherNd64 => &[true, false, true],
+            Self::Gather => &[true, false, true],
         }
     }
 
@@ -185,12 +188,22 @@ pub(crate) fn mover(width: Width) -> Mover {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Kernel {
     pub(crate) width: Width,
-    /// Dimensions that the map walks.
+    /// Dimensions that the map of a slice walks, or coordinates of an index tuple.
     pub(crate) dims: usize,
-    /// Whether rows belong to several batches.
-    pub(crate) batched: bool,
+    /// Of a gather.
+    pub(crate) indexed: Indexed,
     /// Whether each four neighbouring rows lie evenly apart, as far as the mover looks at several.
     pub(crate) even: bool,
+}
+
+/// What a dispatch of a gather needs of its shader: constants of `indexed.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Indexed {
+    /// Dimensions that are walked, and a bit for each that repeats the tuples.
+    pub(crate) walk: usize,
+    pub(crate) repeats: u32,
+    pub(crate) index: IndexType,
+    pub(crate) policy: Policy,
 }
 
 /// One shader.
@@ -218,7 +231,15 @@ impl Variant {
             let kernel = Kernel {
                 width,
                 dims: super::params::MAX_AXES,
-                batched: true,
+                indexed: Indexed {
+                    walk: 2,
+                    repeats: 1,
+                    index: IndexType::I64,
+                    policy: Policy {
+                        out_of_range: OutOfRange::Clamp,
+                        negative: Negative::Wrap,
+                    },
+                },
                 even: true,
             };
             spaces.into_iter().flat_map(move |params| {
@@ -298,18 +319,25 @@ impl Variant {
             Mover::Wide | Mover::Across => {}
         }
         let flag = |value| u8::from(value).into();
-        let index_words = match self.op {
-            Op::StridedSlice => {
-                constants.push(("EVEN", flag(self.kernel.even)));
-                return constants;
+        match self.op {
+            Op::StridedSlice => constants.push(("EVEN", flag(self.kernel.even))),
+            Op::Gather => {
+                let Indexed {
+                    walk,
+                    repeats,
+                    index,
+                    policy,
+                } = self.kernel.indexed;
+                constants.extend([
+                    ("WALK", walk as f64),
+                    ("REPEATS", repeats.into()),
+                    ("INDEX_WORDS", index.words().into()),
+                    ("SIGNED", flag(index != IndexType::U32)),
+                    ("WRAPS", flag(policy.wraps())),
+                    ("CLAMPS", flag(policy.clamps())),
+                ]);
             }
-            Op::GatherNd32 => 1.0,
-            Op::GatherNd64 => 2.0,
-        };
-        constants.extend([
-            ("INDEX_WORDS", index_words),
-            ("BATCHED", flag(self.kernel.batched)),
-        ]);
+        }
         constants
     }
 }

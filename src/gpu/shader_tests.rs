@@ -7,8 +7,14 @@
 
 use super::{
     grid::WORKGROUP,
-    params::{GatherNdMap, MAX_AXES, Params, StridedSliceMap},
-    pipeline::{BUFFERS_GROUP, Op, PARAMS_GROUP, ParamsSpace, REPORT_GROUP, Variant},
+    params::{INDEXED_PAIRS, IndexedMap, MAX_AXES, Params, StridedSliceMap},
+    pipeline::{
+        BUFFERS_GROUP, Indexed, Op, PARAMS_GROUP, ParamsSpace, REPORT_GROUP, Variant, mover,
+    },
+};
+use crate::{
+    Negative, OutOfRange,
+    ops::index::{IndexType, Policy},
 };
 use naga::{
     AddressSpace, Module, StorageAccess, TypeInner,
@@ -29,7 +35,7 @@ fn variants() -> Vec<Variant> {
     let widths = (5 + 4 + 2 + 6) + (6 + 9 + 4 + 6);
     assert_eq!(
         all.len(),
-        3 * widths * 3,
+        2 * widths * 3,
         "operations × widths × params spaces"
     );
     all
@@ -135,17 +141,14 @@ fn params_lie_where_the_host_writes_them() {
         "map" = map,
     );
     let strided_slice = host_layout!(StridedSliceMap: "axes" = axes);
-    let gather_nd = host_layout!(GatherNdMap:
-        "index_base" = index_base, "batch_rows" = batch_rows,
-        "batch_stride" = batch_stride, "axes" = axes,
-    );
-    assert_eq!(size_of::<StridedSliceMap>(), size_of::<GatherNdMap>());
+    let indexed = host_layout!(IndexedMap: "axes" = axes);
+    assert_eq!(size_of::<StridedSliceMap>(), size_of::<IndexedMap>());
     for variant in variants() {
         let module = parse(variant);
         assert_eq!(layout(&module, "Params"), params, "{variant}");
         let map = match variant.op {
             Op::StridedSlice => &strided_slice,
-            Op::GatherNd32 | Op::GatherNd64 => &gather_nd,
+            Op::Gather => &indexed,
         };
         assert_eq!(layout(&module, "Map"), *map, "{variant}");
     }
@@ -163,6 +166,66 @@ fn a_map_holds_as_many_axes_as_the_host_allows() {
             } => Some(size.get()),
             _ => None,
         });
-        assert_eq!(pairs, Some(MAX_AXES as u32 / 2), "{variant}");
+        let held = match variant.op {
+            Op::StridedSlice => MAX_AXES,
+            Op::Gather => INDEXED_PAIRS,
+        };
+        assert_eq!(pairs, Some(held as u32 / 2), "{variant}");
     }
+}
+
+/// A gather takes as many coordinates and walked dimensions as the host writes, in any proportion, with
+/// indices of every type and under every policy.
+#[test]
+fn every_gather_is_valid() {
+    let gathers = Variant::all().filter(|variant| variant.op == Op::Gather);
+    let mut movers = Vec::new();
+    for variant in gathers.filter(|variant| variant.params == ParamsSpace::Immediate) {
+        let mover = mover(variant.kernel.width);
+        if movers.contains(&mover) {
+            continue;
+        }
+        movers.push(mover);
+        let module = parse(variant);
+        let capabilities = Capabilities::IMMEDIATES | Capabilities::SHADER_INT64;
+        let info = Validator::new(ValidationFlags::all(), capabilities)
+            .validate(&module)
+            .unwrap();
+        for dims in 0..INDEXED_PAIRS {
+            for walk in [0, 1, INDEXED_PAIRS - dims] {
+                for (index, policy) in [IndexType::I32, IndexType::U32, IndexType::I64]
+                    .into_iter()
+                    .flat_map(|index| policies().map(move |policy| (index, policy)))
+                {
+                    let mut variant = variant;
+                    variant.kernel.dims = dims;
+                    variant.kernel.indexed = Indexed {
+                        walk,
+                        repeats: (1 << walk) - 1,
+                        index,
+                        policy,
+                    };
+                    let constants = variant.constants().into_iter();
+                    let constants = constants
+                        .map(|(name, value)| (name.to_owned(), value))
+                        .collect();
+                    naga::back::pipeline_constants::process_overrides(
+                        &module, &info, None, &constants,
+                    )
+                    .unwrap_or_else(|error| panic!("{variant:?}: {error}"));
+                }
+            }
+        }
+    }
+}
+
+fn policies() -> impl Iterator<Item = Policy> {
+    [OutOfRange::Zero, OutOfRange::Clamp]
+        .into_iter()
+        .flat_map(|out_of_range| {
+            [Negative::OutOfRange, Negative::Wrap].map(|negative| Policy {
+                out_of_range,
+                negative,
+            })
+        })
 }

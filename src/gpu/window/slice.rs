@@ -82,14 +82,14 @@ impl Cutter<'_> {
             kernel: Kernel {
                 width: wide.width,
                 dims: map.axes.len(),
-                batched: false,
+                indexed: Default::default(),
                 even: wide.width.way == Way::Crumbs && inner.is_multiple_of(Width::PARTS),
             },
             params,
             height: grid.height,
             spans: [source, dest, Span::default()],
             counts: false,
-            first_row: 0,
+            first_tuple: 0,
         })
     }
 }
