@@ -243,8 +243,9 @@ impl From<Negative> for wgslice::Negative {
 /// Run golden vectors and compare every bit
 ///
 /// CASES are JSON lines made by TensorFlow. Each line of an operation that exists here runs on
-/// each device at every element size (1 to 16 bytes) that can hold its values; for gather_nd
-/// also with 32-bit and 64-bit indices and under both policies for tuples out of range. A line
+/// each device at every element size (1 to 16 bytes) that can hold its values; for the gathers
+/// also with 32-bit and 64-bit indices, signed and unsigned, and with zeros and an error for those out of
+/// range. A line
 /// on a device counts as one, and passes if all of that does. Lines of other operations are
 /// skipped.
 #[derive(Debug, ArgGroup)]
