@@ -186,6 +186,7 @@ impl Backend {
                 let indices = match indices {
                     Indices::I32(indices) => self.upload(indices, indices_shape)?,
                     Indices::I64(indices) => self.upload(indices, indices_shape)?,
+                    Indices::U32(indices) => self.upload(indices, indices_shape)?,
                 };
                 let gathered = params.gather_nd(&indices, options)?;
                 Ok((gathered.tensor.to_array()?, gathered.report()?))

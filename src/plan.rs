@@ -10,19 +10,19 @@
 //! | gather_nd | the index tuples | tuple · strides, or nowhere when out of range |
 //!
 //! What is written into places instead, `strided_slice_update` and `strided_slice_grad`, moves along
-//! an odometer over both sides: [`Pairs`].
+//! an odometer over both sides, [`Pairs`]; and the rows of `scatter_nd` go where their tuples point.
 //!
 //! The map is the whole of an operation: once in Rust (`ops/`), once in WGSL (`shaders/`). What
 //! moves the run is shared by all.
 
 use crate::{
     error::Shape,
-    ops::{gather_nd, strided_slice, strided_slice_grad, strided_slice_update},
+    ops::{gather_nd, scatter_nd, strided_slice, strided_slice_grad, strided_slice_update},
     pairs::Pairs,
 };
-#[cfg(feature = "gpu")]
-use std::borrow::Cow;
 use std::fmt;
+#[cfg(feature = "gpu")]
+use {crate::ops::index::Policy, std::borrow::Cow};
 
 /// The rows of a result and the units that they are moved in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +70,7 @@ pub(crate) enum Map {
     StridedSliceUpdate(strided_slice_update::Map),
     StridedSliceGrad(strided_slice_grad::Map),
     GatherNd(gather_nd::Map),
+    ScatterNd(scatter_nd::Map),
 }
 
 impl Map {
@@ -80,6 +81,8 @@ impl Map {
             Self::StridedSliceUpdate(_) => "strided_slice_update",
             Self::StridedSliceGrad(_) => "strided_slice_grad",
             Self::GatherNd(_) => "gather_nd",
+            Self::ScatterNd(map) if map.fresh => "scatter_nd",
+            Self::ScatterNd(_) => "tensor_scatter_nd",
         }
     }
 }
@@ -117,6 +120,24 @@ impl Plan {
         Self::of_view(&crate::View::flat(bytes), 1)
     }
 
+    /// So many bytes of zeros.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn zeros(bytes: usize) -> Self {
+        let unit = crate::shape::common_power_of_two(4, [bytes]);
+        Self {
+            shape: vec![bytes],
+            element: 1,
+            source: vec![0],
+            rows: Rows {
+                unit,
+                count: 1,
+                run: bytes / unit,
+                step: 1,
+            },
+            map: Map::StridedSliceGrad(strided_slice_grad::Map { pairs: None }),
+        }
+    }
+
     /// The shape of the result; of the array that is changed, where a plan works in place.
     pub fn shape(&self) -> &[usize] {
         &self.shape
@@ -129,11 +150,15 @@ impl Plan {
 
     /// Whether the plan changes its destination in place, so that what it does not write is kept.
     pub fn is_in_place(&self) -> bool {
-        matches!(self.map, Map::StridedSliceUpdate(_))
+        match &self.map {
+            Map::StridedSliceUpdate(_) => true,
+            Map::ScatterNd(map) => !map.fresh,
+            Map::StridedSlice(_) | Map::StridedSliceGrad(_) | Map::GatherNd(_) => false,
+        }
     }
 
     /// The size of the source in bytes: `input` of a slice, `value` of an update, `dy` of a gradient,
-    /// `params` of a gather.
+    /// `params` of a gather, `updates` of a scatter.
     pub fn source_bytes(&self) -> usize {
         self.source.iter().product::<usize>() * self.element
     }
@@ -188,6 +213,8 @@ impl Plan {
                 map.batch_stride *= factor;
                 map.axes.iter_mut().for_each(|axis| axis.stride *= stride);
             }
+            // Its strides count slices.
+            Map::ScatterNd(_) => {}
         }
         rows.run *= factor;
         (rows, Cow::Owned(map))
@@ -198,7 +225,19 @@ impl Plan {
     pub(crate) fn index_bytes(&self, words: u32) -> usize {
         match &self.map {
             Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => 0,
-            Map::GatherNd(map) => map.indices.iter().product::<usize>() * words as usize * 4,
+            Map::GatherNd(gather_nd::Map { indices, .. })
+            | Map::ScatterNd(scatter_nd::Map { indices, .. }) => {
+                indices.iter().product::<usize>() * words as usize * 4
+            }
+        }
+    }
+
+    /// What becomes of indices. The default where there are none.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn policy(&self) -> Policy {
+        match &self.map {
+            Map::ScatterNd(map) => map.policy(),
+            _ => Policy::default(),
         }
     }
 
@@ -206,7 +245,8 @@ impl Plan {
     pub(crate) fn depth(&self) -> usize {
         match &self.map {
             Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => 0,
-            Map::GatherNd(map) => map.axes.len(),
+            Map::GatherNd(gather_nd::Map { axes, .. })
+            | Map::ScatterNd(scatter_nd::Map { axes, .. }) => axes.len(),
         }
     }
 }

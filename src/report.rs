@@ -1,6 +1,8 @@
-//! What a gather says of the index tuples that were out of range.
+//! What a gather or a scatter says of the index tuples that were out of range.
 
-use crate::{BadRow, Error, GatherError, OutOfRange, Plan, plan::Map, shape::coordinates};
+use crate::{
+    BadRow, Error, GatherError, OutOfRange, Plan, ScatterError, plan::Map, shape::coordinates,
+};
 
 /// Rows without a source, as an executor counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,17 +27,17 @@ impl Missing {
     }
 }
 
-/// Which index tuples of a gather were out of range.
+/// Which index tuples of a gather or a scatter were out of range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// How many tuples were gathered, bad ones included.
+    /// How many tuples there were, bad ones included.
     pub rows: usize,
-    /// How many were out of range and became zeros.
+    /// How many were out of range: what a gather made zeros of, and a scatter dropped.
     pub bad: usize,
     /// The first of those, in row-major order.
     pub first: Option<BadRow>,
-    /// The shape of `params`.
+    /// The shape that they point into: of `params`, or of what is scattered into.
     pub params: Vec<usize>,
 }
 
@@ -61,28 +63,52 @@ impl Report {
     /// Applies the policy of a gather.
     pub(crate) fn under(self, policy: OutOfRange) -> Result<Self, Error> {
         match policy {
-            OutOfRange::Zero => Ok(self),
+            OutOfRange::Zero | OutOfRange::Clamp => Ok(self),
             OutOfRange::Error => self.require_none(),
         }
     }
 }
 
 impl Plan {
-    /// Spells out what an executor counted.
-    pub(crate) fn report(&self, missing: Missing, tuple: impl FnOnce(usize) -> Vec<i64>) -> Report {
-        let first = match &self.map {
-            Map::GatherNd(map) => missing.first.map(|row| BadRow {
-                row,
-                position: coordinates(row, map.tuples()),
-                index: tuple(row),
-            }),
-            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => None,
+    /// Spells out what an executor counted. Of a scatter it is an error, if that is its policy.
+    pub(crate) fn report(
+        &self,
+        missing: Missing,
+        tuple: impl FnOnce(usize) -> Vec<i64>,
+    ) -> Result<Report, Error> {
+        let (tuples, params): (&[usize], _) = match &self.map {
+            Map::GatherNd(map) => (map.tuples(), &self.source),
+            Map::ScatterNd(map) => (map.tuples(), &self.shape),
+            _ => (&[], &self.source),
         };
-        Report {
+        let first = missing.first.map(|row| BadRow {
+            row,
+            position: coordinates(row, tuples),
+            index: tuple(row),
+        });
+        let report = Report {
             rows: self.rows.count,
             bad: missing.count,
             first,
-            params: self.source.clone(),
+            params: params.clone(),
+        };
+        match (&self.map, report) {
+            (
+                Map::ScatterNd(map),
+                Report {
+                    first: Some(first),
+                    bad,
+                    rows,
+                    params: shape,
+                },
+            ) if map.options.out_of_range == OutOfRange::Error => Err(ScatterError::OutOfRange {
+                first,
+                bad,
+                rows,
+                shape,
+            }
+            .into()),
+            (_, report) => Ok(report),
         }
     }
 }

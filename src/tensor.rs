@@ -12,6 +12,7 @@ use crate::{
     backend::Device,
     element::zeroed,
     gpu::{DeviceBytes, PendingReport},
+    ops::index::IndexType,
 };
 
 /// Values with a shape, row-major.
@@ -192,8 +193,11 @@ impl Tensor {
         match (&self.backend.device, &self.storage, &indices.storage) {
             #[cfg(feature = "gpu")]
             (Device::Gpu(gpu), Storage::Device(params), Storage::Device(tuples)) => {
-                let words = if found == DType::I32 { 1 } else { 2 };
-                let (dest, pending) = gpu.gather(&plan, params, tuples, words)?;
+                let index = match found {
+                    DType::I32 => IndexType::I32,
+                    _ => IndexType::I64,
+                };
+                let (dest, pending) = gpu.gather(&plan, params, tuples, index)?;
                 let mut gathered = Gathered {
                     tensor: self.result(&plan, Storage::Device(dest)),
                     report: GatherReport::Pending(Arc::new(pending)),
@@ -300,7 +304,9 @@ impl Tensor {
 
 /// Bytes as integers: in place where they are aligned, and they are unless a caller's memory map
 /// begins at an odd place.
-fn integers<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(bytes: &[u8]) -> Cow<'_, [T]> {
+pub(crate) fn integers<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(
+    bytes: &[u8],
+) -> Cow<'_, [T]> {
     match bytemuck::try_cast_slice(bytes) {
         Ok(integers) => Cow::Borrowed(integers),
         Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(bytes)),

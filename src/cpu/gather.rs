@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     layout::Axis,
-    ops::gather_nd::{Index, Map},
+    ops::{gather_nd::Map, index::Index},
     plan,
     report::Missing,
 };
@@ -176,7 +176,7 @@ fn resolve<I: Index, const D: usize>(
 fn locate<I: Index>(axes: &[Axis], tuple: &[I], unit: usize) -> usize {
     let mut place = 0;
     for (index, axis) in tuple.iter().zip(axes) {
-        match index.within(axis.size) {
+        match index.within::<false, false>(axis.size) {
             Some(index) => place += index * axis.stride.unsigned_abs(),
             None => return NOWHERE,
         }

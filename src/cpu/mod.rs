@@ -9,18 +9,22 @@
 //! | `slice.rs` | the order in which a slice is walked, and where parts of it begin and end |
 //! | `gather.rs` | where the tuples of a gather point, a block of rows at a time |
 //! | `place.rs` | what is written into places of the destination, and between them |
+//! | `scatter.rs` | where the rows of a scatter go, and who combines them |
+//! | `add.rs` | how elements are added |
 //! | `kernel.rs` | which loop moves a row of pieces, by the size of the pieces and their distance |
 //! | `mover.rs` | how one piece is copied, by its size |
 //! | `steps.rs` | the loops over small steps, which the compiler turns into vector shuffles |
 //! | `threads.rs` | how many threads a result is worth, and who writes what |
 //! | `explain.rs` | the same decisions in words |
 
+mod add;
 mod explain;
 mod gather;
 mod indices;
 mod kernel;
 mod mover;
 mod place;
+mod scatter;
 mod slice;
 mod steps;
 mod threads;
@@ -56,6 +60,7 @@ impl Plan {
         self.check_dest(dest)?;
         match &self.map {
             Map::StridedSlice(_) | Map::GatherNd(_) => self.run_part(source, 0, dest),
+            Map::ScatterNd(map) => map.check_indices(Indices::I32(&[])),
             Map::StridedSliceUpdate(map) => {
                 self.check_source(source)?;
                 if let Some(pairs) = &map.pairs {
@@ -91,20 +96,22 @@ impl Plan {
                 Ok(())
             }
             Map::GatherNd(map) => map.check_indices(Indices::I32(&[])),
-            Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => {
+            Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) | Map::ScatterNd(_) => {
                 unreachable!("only the results of slices are streamed in parts")
             }
         }
     }
 
-    /// Runs a gather on the CPU: `source` holds the params, `dest` receives the result.
+    /// Runs a plan with indices on the CPU. Of a gather `source` holds the params and `dest` receives the
+    /// result; of a scatter it holds the updates, and `dest` receives the result or is what is changed.
     ///
-    /// Tuples out of range become zeros and are reported; see
-    /// [`Report::require_none`] for the other policy.
+    /// Tuples out of range become zeros in a gather and are reported; see
+    /// [`Report::require_none`] for the other policy. A scatter follows its own.
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] where a length is not what the plan says.
+    /// [`Error::Length`] where a length is not what the plan says;
+    /// [`ScatterError::OutOfRange`](crate::ScatterError::OutOfRange), and then `dest` is as it was.
     pub fn run_with(
         &self,
         source: &[u8],
@@ -123,10 +130,19 @@ impl Plan {
                 match indices {
                     Indices::I32(indices) => gather::run(&self.rows, map, source, indices, dest),
                     Indices::I64(indices) => gather::run(&self.rows, map, source, indices, dest),
+                    Indices::U32(indices) => gather::run(&self.rows, map, source, indices, dest),
+                }
+            }
+            Map::ScatterNd(map) => {
+                map.check_indices(indices)?;
+                match indices {
+                    Indices::I32(indices) => scatter::run(&self.rows, map, source, indices, dest),
+                    Indices::I64(indices) => scatter::run(&self.rows, map, source, indices, dest),
+                    Indices::U32(indices) => scatter::run(&self.rows, map, source, indices, dest),
                 }
             }
         };
-        Ok(self.report(missing, |row| indices.tuple(row, self.depth())))
+        self.report(missing, |row| indices.tuple(row, self.depth()))
     }
 
     fn check_source(&self, source: &[u8]) -> Result<(), Error> {

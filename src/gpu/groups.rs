@@ -14,8 +14,8 @@ use std::{
 /// What a group binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key<'a> {
-    pub(super) buffers: [Option<&'a wgpu::Buffer>; 3],
-    pub(super) spans: [Span; 3],
+    pub(super) buffers: [Option<&'a wgpu::Buffer>; 4],
+    pub(super) spans: [Span; 4],
 }
 
 /// The groups that are kept.
@@ -33,8 +33,8 @@ struct State {
 
 #[derive(Debug)]
 struct Kept {
-    buffers: [Option<wgpu::Buffer>; 3],
-    spans: [Span; 3],
+    buffers: [Option<wgpu::Buffer>; 4],
+    spans: [Span; 4],
     group: wgpu::BindGroup,
 }
 

@@ -1,4 +1,4 @@
-//! The report of a gather, which arrives when the device is done.
+//! The report of a gather or a scatter, which arrives when the device is done.
 
 use super::{
     DeviceBytes, Gpu,
@@ -7,7 +7,7 @@ use super::{
     slots::Slot,
     window::Parts,
 };
-use crate::{Error, Plan, Report, report::Missing};
+use crate::{Error, Plan, Report, ops::index::IndexType, report::Missing};
 use std::{
     mem,
     sync::{Mutex, PoisonError},
@@ -17,7 +17,7 @@ use wgpu::BufferUsages;
 /// Bytes of a report on the device: how many rows, and the complement of the first.
 const REPORT_BYTES: u64 = 8;
 
-/// The report of a gather that was recorded.
+/// The report of a gather or a scatter that was recorded.
 ///
 /// Ask for it once the commands have been submitted; before that it says that no tuple was out of
 /// range. It can be [polled](Self::poll), [waited for](Self::wait) or, with [`Self::ready`],
@@ -34,7 +34,7 @@ pub struct PendingReport {
     /// The tensor that they are of, which is therefore not changed in place meanwhile.
     held: Option<DeviceBytes>,
     indices_parts: Parts,
-    index_words: u32,
+    index: IndexType,
     state: Mutex<State>,
 }
 
@@ -53,10 +53,10 @@ impl PendingReport {
         plan: &Plan,
         reports: Vec<(Slot, usize)>,
         indices: &Argument<'_>,
-        index_words: u32,
+        index: IndexType,
     ) -> Self {
         let state = if reports.is_empty() {
-            State::Done(Ok(plan.report(Missing::default(), |_| Vec::new())))
+            State::Done(plan.report(Missing::default(), |_| Vec::new()))
         } else {
             State::Recorded
         };
@@ -67,7 +67,7 @@ impl PendingReport {
             indices: indices.buffers.to_vec(),
             held: None,
             indices_parts: indices.parts,
-            index_words,
+            index,
             state: Mutex::new(state),
         }
     }
@@ -201,9 +201,9 @@ impl PendingReport {
         let readable = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::COPY_SRC);
         let row = missing.first.filter(|_| self.indices.iter().all(readable));
         let Some(row) = row else {
-            return Ok(State::Done(Ok(self.plan.report(missing, |_| Vec::new()))));
+            return Ok(State::Done(self.plan.report(missing, |_| Vec::new())));
         };
-        let tuple = u64::from(self.index_words) * 4 * self.plan.depth() as u64;
+        let tuple = self.index.bytes() as u64 * self.plan.depth() as u64;
         let from = row as u64 * tuple;
         let pieces = (from..from + tuple).step_by(4).map(|byte| {
             let Parts { offset, bytes } = self.indices_parts;
@@ -218,15 +218,10 @@ impl PendingReport {
     }
 
     fn named(&self, missing: Missing, readback: &Readback) -> Result<State, Error> {
-        let mut words = vec![0i32; self.plan.depth() * self.index_words as usize];
+        let mut words = vec![0u32; self.plan.depth() * self.index.words() as usize];
         readback.copy_to(bytemuck::cast_slice_mut(&mut words))?;
-        let tuple = match self.index_words {
-            1 => words.iter().map(|&index| index.into()).collect(),
-            _ => words
-                .chunks_exact(2)
-                .map(|word| i64::from(word[1]) << 32 | i64::from(word[0].cast_unsigned()))
-                .collect(),
-        };
-        Ok(State::Done(Ok(self.plan.report(missing, |_| tuple))))
+        Ok(State::Done(
+            self.plan.report(missing, |_| self.index.read(&words)),
+        ))
     }
 }

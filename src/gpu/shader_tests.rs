@@ -7,7 +7,7 @@
 
 use super::{
     grid::WORKGROUP,
-    params::{GatherNdMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params, StridedSliceMap},
+    params::{GatherNdMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params, ScatterMap, StridedSliceMap},
     pipeline::{BUFFERS_GROUP, Op, PARAMS_GROUP, ParamsSpace, REPORT_GROUP, Variant},
 };
 use naga::{
@@ -27,10 +27,13 @@ fn variants() -> Vec<Variant> {
     // Of 32-bit words: 5 sizes of units, 4 of parts reversed, 1 put together in 2 ways.
     // Of 64-bit words: 6, 4 and 5, 2 in 2 ways. Crumbs of either: 6.
     let widths = (5 + 4 + 2 + 6) + (6 + 9 + 4 + 6);
+    // Slices and gathers know all of them; updates, gradients and moving scatters those of whole units;
+    // adding scatters those of 1 to 8 bytes, and their other steps one, of either kind of words.
     let whole = 5 + 6;
+    let added = 4 + 4;
     assert_eq!(
         all.len(),
-        (3 * widths + 2 * whole) * 3,
+        (3 * widths + 3 * whole + added + 2 * 2) * 3,
         "operations × widths × params spaces"
     );
     all
@@ -141,6 +144,11 @@ fn params_lie_where_the_host_writes_them() {
         "batch_stride" = batch_stride, "axes" = axes,
     );
     let pairs = host_layout!(PairsMap: "axes" = axes);
+    let scatter = host_layout!(ScatterMap:
+        "index_base" = index_base, "first_slice" = first_slice, "slices" = slices,
+        "stride" = stride, "axes" = axes,
+    );
+    assert_eq!(size_of::<StridedSliceMap>(), size_of::<ScatterMap>());
     assert_eq!(size_of::<StridedSliceMap>(), size_of::<GatherNdMap>());
     assert_eq!(size_of::<StridedSliceMap>(), size_of::<PairsMap>());
     for variant in variants() {
@@ -150,6 +158,7 @@ fn params_lie_where_the_host_writes_them() {
             Op::StridedSlice => &strided_slice,
             Op::StridedSliceUpdate | Op::StridedSliceGrad => &pairs,
             Op::GatherNd32 | Op::GatherNd64 => &gather_nd,
+            Op::ScatterResolve | Op::ScatterSort | Op::ScatterMove | Op::ScatterAdd => &scatter,
         };
         assert_eq!(layout(&module, "Map"), *map, "{variant}");
     }
@@ -169,7 +178,7 @@ fn a_map_holds_as_many_axes_as_the_host_allows() {
         });
         let expected = match variant.op {
             Op::StridedSliceUpdate | Op::StridedSliceGrad => MAX_PAIR_AXES as u32,
-            Op::StridedSlice | Op::GatherNd32 | Op::GatherNd64 => MAX_AXES as u32 / 2,
+            _ => MAX_AXES as u32 / 2,
         };
         assert_eq!(pairs, Some(expected), "{variant}");
     }

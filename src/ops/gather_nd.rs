@@ -12,26 +12,11 @@
 //! dimensions must be equal, where TensorFlow reinterprets some that are not.
 
 use crate::{
-    DType, Error, GatherError, Indices, Plan,
+    DType, Error, GatherError, Indices, OutOfRange, Plan,
     layout::{Axis, MAX_UNIT},
     plan::{self, Rows},
     shape,
 };
-
-/// What becomes of an index tuple that points outside `params`.
-///
-/// The same on every device. Negative indices are out of range, as in TensorFlow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum OutOfRange {
-    /// Its whole slice becomes zeros (false, +0.0, 0+0j). What TensorFlow does on a GPU, and on a
-    /// CPU under `bad_indices_policy="IGNORE"`. How many there were, and which was the first, can
-    /// be asked afterwards.
-    #[default]
-    Zero,
-    /// The operation fails with [`GatherError::OutOfRange`] and gives no result. TensorFlow's
-    /// default on a CPU; there is no such thing on its GPUs.
-    Error,
-}
 
 /// How to gather: TensorFlow's attributes of `gather_nd`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -166,22 +151,4 @@ fn check<'a>(
         });
     }
     Ok((depth, tuples))
-}
-
-/// An index type.
-pub(crate) trait Index: Copy + Into<i64> + Sync {
-    /// The index, if it lies in a dimension of `size`.
-    fn within(self, size: usize) -> Option<usize>;
-}
-
-impl Index for i32 {
-    fn within(self, size: usize) -> Option<usize> {
-        usize::try_from(self).ok().filter(|&index| index < size)
-    }
-}
-
-impl Index for i64 {
-    fn within(self, size: usize) -> Option<usize> {
-        usize::try_from(self).ok().filter(|&index| index < size)
-    }
 }

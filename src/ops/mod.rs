@@ -3,6 +3,8 @@
 //! strided_slice said in another way, and has neither a map nor a shader.
 
 pub(crate) mod gather_nd;
+pub(crate) mod index;
+pub(crate) mod scatter_nd;
 pub(crate) mod slice;
 pub(crate) mod strided_slice;
 pub(crate) mod strided_slice_grad;

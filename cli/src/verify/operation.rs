@@ -211,6 +211,7 @@ impl fmt::Display for Variant {
             let policy = match policy {
                 OutOfRange::Zero => "zero",
                 OutOfRange::Error => "error",
+                OutOfRange::Clamp => "clamp",
             };
             write!(f, ", {kind} indices, out of range {policy}")?;
         }

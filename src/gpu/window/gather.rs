@@ -101,10 +101,11 @@ impl Cutter<'_> {
                     batched: block.batches.len > 1,
                     even: false,
                     stepped: false,
+                    scatter: Default::default(),
                 },
                 params,
                 height: grid.height,
-                spans: [window.span, dest, indices],
+                spans: [window.span, dest, indices, Span::default()],
                 counts: number == 0 && block.run.first == 0,
                 first_row,
             });

@@ -85,10 +85,11 @@ impl Cutter<'_> {
                 batched: false,
                 even: wide.width.way == Way::Crumbs && inner.is_multiple_of(Width::PARTS),
                 stepped: false,
+                scatter: Default::default(),
             },
             params,
             height: grid.height,
-            spans: [source, dest, Span::default()],
+            spans: [source, dest, Span::default(), Span::default()],
             counts: false,
             first_row: 0,
         })

@@ -102,13 +102,14 @@ impl Cutter<'_> {
                 batched: false,
                 even: false,
                 stepped: run.to != 1,
+                scatter: Default::default(),
             },
             params: Params {
                 map: params::pairs_map(axes, length, words)?,
                 ..self.params(&wide, &grid)
             },
             height: grid.height,
-            spans: [source, dest, Span::default()],
+            spans: [source, dest, Span::default(), Span::default()],
             counts: false,
             first_row: 0,
         })
