@@ -13,6 +13,7 @@ mod harness;
 mod limits;
 mod property;
 mod reference;
+mod scatter_nd;
 mod slice;
 mod spec;
 mod stream;

@@ -7,8 +7,10 @@
 
 #[cfg(feature = "gpu")]
 pub(crate) mod gpu;
+mod scatter;
 mod write;
 
+pub(crate) use scatter::{ScatterCase, check_scatter, naive_scatter, scatter_everywhere};
 pub(crate) use write::{check_grad, check_update};
 
 use std::{borrow::Cow, sync::LazyLock};
@@ -126,6 +128,7 @@ impl Device {
             let indices = match indices {
                 Indices::I32(indices) => self.backend.upload(indices, indices_shape)?,
                 Indices::I64(indices) => self.backend.upload(indices, indices_shape)?,
+                Indices::U32(indices) => self.backend.upload(indices, indices_shape)?,
             };
             let options = GatherNd {
                 batch_dims,
@@ -361,6 +364,7 @@ fn check_report(bad: &[usize], report: &Report, indices: Indices<'_>, what: &dyn
         let tuple: Vec<i64> = match indices {
             Indices::I32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
             Indices::I64(indices) => indices[range].to_vec(),
+            Indices::U32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
         };
         assert_eq!(first.index, tuple, "{}", what());
     }
@@ -368,7 +372,7 @@ fn check_report(bad: &[usize], report: &Report, indices: Indices<'_>, what: &dyn
 
 /// The tag that TensorFlow's golden vectors give to an error.
 pub(crate) fn kind(error: &Error) -> &'static str {
-    use wgslice::{SpecError, ViewError};
+    use wgslice::{ScatterError, SpecError, ViewError};
     match error {
         Error::Spec(error) => match error {
             SpecError::Vectors { .. } => "spec_vectors",
@@ -385,6 +389,13 @@ pub(crate) fn kind(error: &Error) -> &'static str {
             _ => "other",
         },
         Error::View(ViewError::Broadcast { .. }) => "broadcast",
+        Error::Scatter(error) => match error {
+            ScatterError::UpdatesRank { .. } => "updates_rank",
+            ScatterError::EmptyOutput { .. } => "empty_output",
+            ScatterError::UpdatesShape { .. } => "updates_shape",
+            ScatterError::OutOfRange { .. } => "out_of_range",
+            _ => "other",
+        },
         Error::Gather(error) => match error {
             GatherError::ParamsRank => "params_rank",
             GatherError::IndicesRank => "indices_rank",

@@ -14,7 +14,7 @@ use crate::{
         width::Width,
     },
     ops::{
-        index::{IndexType, OutOfRange},
+        index::{IndexType, OutOfRange, Policy},
         scatter_nd::{Combine, Map, Order},
     },
     plan::Rows,
@@ -123,16 +123,9 @@ enum Cut {
 impl Cutter<'_> {
     /// Pushes the dispatches that look at all rows.
     fn checks(&self, rows: Stretch, out: &mut Vec<Dispatch>) -> Result<(), Error> {
-        let scatter = Scattering {
-            checks: true,
-            chains: false,
-            sorted: false,
-            adder: Adder::Integers,
-            ..self.scatter
-        };
         // They need not be bound to check.
         let slices = Stretch { first: 0, len: 0 };
-        if let Some(dispatch) = self.resolve(rows, slices, scatter) {
+        if let Some(dispatch) = self.resolve(rows, slices, true) {
             out.push(dispatch);
             return Ok(());
         }
@@ -160,7 +153,7 @@ impl Cutter<'_> {
 
     fn step(&self, block: &Block) -> Result<(Step, Scratch), Cut> {
         let Block { rows, slices, run } = *block;
-        let resolve = self.resolve(rows, slices, self.scatter).ok_or(Cut::Rows)?;
+        let resolve = self.resolve(rows, slices, false).ok_or(Cut::Rows)?;
         let scratch = Scratch {
             head: (slices.len as u64 + 1) * 4,
             rows: rows.len as u64 * ENTRY_WORDS * 4,
@@ -190,6 +183,11 @@ impl Cutter<'_> {
             .ok_or(Cut::Slices)?;
         let (grid, grid_run) = self.grid(rows.len, run.len).ok_or(Cut::Rows)?;
         let sort = self.scatter.sorted.then(|| Dispatch {
+            kernel: Kernel {
+                dims: 0,
+                scatter: Scattering::default(),
+                ..resolve.kernel
+            },
             spans: [head, entries, Span::default(), Span::default()],
             counts: false,
             ..resolve
@@ -198,11 +196,7 @@ impl Cutter<'_> {
             kernel: Kernel {
                 width: Width::whole(self.rows.unit),
                 dims: 0,
-                scatter: Scattering {
-                    // It reads no indices.
-                    index: IndexType::default(),
-                    ..self.scatter
-                },
+                scatter: self.applying(),
                 ..resolve.kernel
             },
             params: Params {
@@ -239,7 +233,7 @@ impl Cutter<'_> {
 
     /// The dispatch that finds where rows go, if their tuples fit in a binding. What it binds of the
     /// device's own is left open.
-    fn resolve(&self, rows: Stretch, slices: Stretch, scatter: Scattering) -> Option<Dispatch> {
+    fn resolve(&self, rows: Stretch, slices: Stretch, checks: bool) -> Option<Dispatch> {
         let (from, to) = (rows.first as u64, (rows.first + rows.len) as u64);
         let (indices, residue) =
             self.reach
@@ -262,7 +256,7 @@ impl Cutter<'_> {
                 batched: false,
                 even: false,
                 stepped: false,
-                scatter,
+                scatter: self.resolving(checks),
             },
             params: Params {
                 run: 1,
@@ -284,6 +278,51 @@ impl Cutter<'_> {
             counts: true,
             first_row: rows.first,
         })
+    }
+
+    /// What the shader that finds where rows go is told, and nothing else, so that few are made.
+    fn resolving(&self, checks: bool) -> Scattering {
+        let Scattering {
+            index,
+            mut policy,
+            chains,
+            ..
+        } = self.scatter;
+        if policy.out_of_range == OutOfRange::Error {
+            policy.out_of_range = OutOfRange::Zero;
+        }
+        Scattering {
+            index,
+            policy,
+            checks,
+            chains: chains && !checks,
+            ..Scattering::default()
+        }
+    }
+
+    /// The same for the one that takes them there.
+    fn applying(&self) -> Scattering {
+        let strict = self.scatter.policy.out_of_range == OutOfRange::Error;
+        let out_of_range = if strict {
+            OutOfRange::Error
+        } else {
+            OutOfRange::Zero
+        };
+        let Scattering {
+            sorted,
+            adder,
+            chains,
+            ..
+        } = self.scatter;
+        Scattering {
+            policy: Policy {
+                out_of_range,
+                ..Policy::default()
+            },
+            sorted,
+            adder: if chains { adder } else { Adder::default() },
+            ..Scattering::default()
+        }
     }
 
     /// The binding of a stretch of some slices or updates, and the place of the first unit in it.
