@@ -60,7 +60,8 @@ impl Plan {
         self.check_dest(dest)?;
         match &self.map {
             Map::StridedSlice(_) | Map::GatherNd(_) => self.run_part(source, 0, dest),
-            Map::ScatterNd(map) => map.check_indices(Indices::I32(&[])),
+            // Zeros may be made even where there is no index.
+            Map::ScatterNd(_) => self.run_with(source, Indices::I32(&[]), dest).map(drop),
             Map::StridedSliceUpdate(map) => {
                 self.check_source(source)?;
                 if let Some(pairs) = &map.pairs {

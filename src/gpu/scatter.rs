@@ -152,16 +152,7 @@ impl Gpu {
             return Err(indices.problem(problem.into()));
         };
         let adds = map.options.combine == Combine::Add;
-        let (adder, added) = match Adder::of(map.dtype) {
-            Some(adder) => adder,
-            None if adds => {
-                return Err(Error::DTypeOnDevice {
-                    operation: plan.map.name(),
-                    dtype: map.dtype,
-                });
-            }
-            None => (Adder::Integers, plan.element),
-        };
+        adder_of(plan, map)?;
         updates.check(&dest)?;
         indices.check(&dest)?;
         if !indices.parts.offset.is_multiple_of(4) {
@@ -181,24 +172,18 @@ impl Gpu {
                 indices: indices.parts,
                 index_words: index.words(),
             };
-            let unit = if adds {
-                for argument in [&updates, &dest] {
-                    if !argument.parts.offset.is_multiple_of(added as u64) {
-                        let problem = format!(
-                            "begins at byte {}: where elements are added it must be a multiple of \
-                             {added}",
-                            argument.parts.offset
-                        );
-                        return Err(argument.problem(problem));
-                    }
+            for argument in [&updates, &dest] {
+                let (_, element) = adder_of(plan, map)?;
+                let offset = argument.parts.offset;
+                if adds && !offset.is_multiple_of(element as u64) {
+                    let problem = format!(
+                        "begins at byte {offset}: where elements are added it must be a multiple of \
+                         {element}"
+                    );
+                    return Err(argument.problem(problem));
                 }
-                added
-            } else {
-                places.unit()
-            };
-            let (rows, _) = plan.in_units_of(unit);
-            let reach = &self.inner.reach;
-            window::scatter_steps(reach, &rows, map, &places, index, adder)?
+            }
+            self.scatter_steps(plan, map, &places, index)?
         };
         // Had before anything is recorded: what fails leaves the encoder as it was.
         let memory = self.inner.scatter.get(self, steps.scratch)?;
@@ -215,6 +200,23 @@ impl Gpu {
         };
         self.record_steps(encoder, map, &steps, &arguments, &mut reports)?;
         Ok(PendingReport::new(self, plan, reports, &indices, index))
+    }
+
+    /// The steps of a plan that is not empty, on arguments that lie where its elements can be added.
+    pub(super) fn scatter_steps(
+        &self,
+        plan: &Plan,
+        map: &ScatterNd,
+        places: &Places,
+        index: IndexType,
+    ) -> Result<Steps, Error> {
+        let (adder, element) = adder_of(plan, map)?;
+        let unit = match map.options.combine {
+            Combine::Add => element,
+            Combine::Update => places.unit(),
+        };
+        let (rows, _) = plan.in_units_of(unit);
+        window::scatter_steps(&self.inner.reach, &rows, map, places, index, adder)
     }
 
     /// Has every pipeline that the steps need.
@@ -307,6 +309,18 @@ struct Arguments<'a> {
     dest: Argument<'a>,
     head: Argument<'a>,
     rows: Argument<'a>,
+}
+
+/// How elements are added, if they are, and bytes of what is added by itself.
+fn adder_of(plan: &Plan, map: &ScatterNd) -> Result<(Adder, usize), Error> {
+    match (map.options.combine, Adder::of(map.dtype)) {
+        (Combine::Update, _) => Ok((Adder::Integers, plan.element)),
+        (Combine::Add, Some(adder)) => Ok(adder),
+        (Combine::Add, None) => Err(Error::DTypeOnDevice {
+            operation: plan.map.name(),
+            dtype: map.dtype,
+        }),
+    }
 }
 
 fn apply(adds: bool) -> Op {

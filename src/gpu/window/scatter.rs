@@ -238,7 +238,7 @@ impl Cutter<'_> {
         let (indices, residue) =
             self.reach
                 .span(self.places.indices, from * self.tuple, to * self.tuple)?;
-        if indices.bytes / 4 > self.reach.units.max(u64::from(u32::MAX >> 1)) {
+        if indices.bytes / 4 > self.reach.units {
             return None;
         }
         let (grid, _) = self.grid_of(rows.len, 1, 4)?;
