@@ -143,7 +143,7 @@ fn params_are_views() {
         }
     }
     // Batches of a view: strides of any sign in front of the tuples.
-    let images = vec![transpose(&[3, 0, 1, 2]), slice("::-1, ::-1, ..., ::-1")];
+    let images = [transpose(&[3, 0, 1, 2]), slice("::-1, ::-1, ..., ::-1")];
     for batch_dims in [1, 2] {
         let how = How::GatherNd(GatherNd {
             batch_dims,

@@ -97,7 +97,7 @@ fn position(index: i64, size: usize, how: &How) -> Option<usize> {
     if how.out_of_range() == OutOfRange::Clamp && size > 0 {
         index = index.clamp(0, size - 1);
     }
-    (0..size).contains(&index).then_some(index as usize)
+    usize::try_from(index).ok().filter(|_| index < size)
 }
 
 fn flat(coordinates: &[usize], shape: &[usize]) -> usize {
@@ -129,8 +129,13 @@ fn naive(
             (options.batch_dims, options.batch_dims, depth, tuples.len())
         }
         How::Gather(options) => {
-            let from_end =
-                |n: isize, rank: usize| if n < 0 { rank as isize + n } else { n } as usize;
+            let from_end = |n: isize, rank: usize| {
+                if n < 0 {
+                    rank.wrapping_add_signed(n)
+                } else {
+                    n.unsigned_abs()
+                }
+            };
             let axis = from_end(options.axis.unwrap_or(options.batch_dims), shape.len());
             let batch = from_end(options.batch_dims, indices_shape.len());
             (batch, axis, 1, indices_shape.len())
@@ -178,7 +183,7 @@ fn selected(view: &View, source: &[u128]) -> Vec<u128> {
         let steps = coordinates(at, view.shape());
         let steps = steps.iter().zip(view.strides());
         let moved: isize = steps.map(|(&c, &stride)| c as isize * stride).sum();
-        source[(view.offset() as isize + moved) as usize]
+        source[view.offset().checked_add_signed(moved).unwrap()]
     };
     (0..count).map(place).collect()
 }

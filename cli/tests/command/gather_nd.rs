@@ -111,7 +111,7 @@ fn indices_wrap_and_are_clamped_on_demand() {
             ),
         ] {
             let args = ["gather-nd", &params, &indices, "-o", &output];
-            wgslice(&[&args, &["--device", device], options].concat()).ok();
+            wgslice(&[&args[..], &["--device", device], options].concat()).ok();
             assert_eq!(
                 read_i32(&output),
                 (vec![4], expected.to_vec()),

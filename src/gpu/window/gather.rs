@@ -99,12 +99,11 @@ impl Cutter<'_> {
                 out.truncate(before);
                 return Ok(false);
             };
-            let first = window.first as u64;
             let params = params::Params {
                 window: wrap(units / wide.factor as i64),
-                first: wrap(first.cast_signed()),
+                first: wrap(window.first.cast_signed()),
                 count: window.count,
-                map: params::indexed_map(&coordinates, &axes, index_base, first)?,
+                map: params::indexed_map(&coordinates, &axes, index_base, window.first)?,
                 ..self.params(&wide, &grid)
             };
             out.push(Dispatch {
