@@ -38,6 +38,7 @@ pub use error::{BadRow, Error, GatherError, ParseError, ScatterError, SpecError,
 #[cfg(feature = "gpu")]
 pub use gpu::Gpu;
 pub use ops::{
+    gather::Gather,
     gather_nd::GatherNd,
     index::{Negative, OutOfRange},
     scatter_nd::{Combine, Order, Scatter},
@@ -48,5 +49,5 @@ pub use scatter::ScatterReport;
 pub use spec::{Ellipsis, NewAxis, SliceItem, SliceSpec, StridedSlice};
 #[cfg(not(target_arch = "wasm32"))]
 pub use stream::{Stream, Streamed};
-pub use tensor::{Array, Gathered, Tensor};
+pub use tensor::{Array, Gathered, Tensor, TensorView};
 pub use view::View;

@@ -4,7 +4,7 @@ use crate::{
     BadRow, Error, GatherError, OutOfRange, Plan, ScatterError, plan::Map, shape::coordinates,
 };
 
-/// Rows without a source, as an executor counts them.
+/// Tuples without a source, as an executor counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Missing {
     pub(crate) count: usize,
@@ -12,10 +12,10 @@ pub(crate) struct Missing {
 }
 
 impl Missing {
-    /// Counts `row`. Rows come in ascending order.
-    pub(crate) fn add(&mut self, row: usize) {
+    /// Counts `tuple`. Tuples come in ascending order.
+    pub(crate) fn add(&mut self, tuple: usize) {
         self.count += 1;
-        self.first.get_or_insert(row);
+        self.first.get_or_insert(tuple);
     }
 
     /// Both, whatever their order.
@@ -33,7 +33,8 @@ impl Missing {
 pub struct Report {
     /// How many tuples there were, bad ones included.
     pub rows: usize,
-    /// How many were out of range: what a gather made zeros of, and a scatter dropped.
+    /// How many were out of range: what a gather made zeros of, if there is a result, and a scatter
+    /// dropped.
     pub bad: usize,
     /// The first of those, in row-major order.
     pub first: Option<BadRow>,
@@ -60,55 +61,59 @@ impl Report {
         }
     }
 
-    /// Applies the policy of a gather.
-    pub(crate) fn under(self, policy: OutOfRange) -> Result<Self, Error> {
-        match policy {
-            OutOfRange::Zero | OutOfRange::Clamp => Ok(self),
-            OutOfRange::Error => self.require_none(),
+    /// The same of a scatter.
+    fn require_none_scattered(self) -> Result<Self, Error> {
+        match self.first {
+            None => Ok(self),
+            Some(first) => Err(ScatterError::OutOfRange {
+                first,
+                bad: self.bad,
+                rows: self.rows,
+                shape: self.params,
+            }
+            .into()),
         }
     }
 }
 
 impl Plan {
-    /// Spells out what an executor counted. Of a scatter it is an error, if that is its policy.
+    /// Spells out what an executor counted, and applies the plan's policy.
     pub(crate) fn report(
         &self,
         missing: Missing,
         tuple: impl FnOnce(usize) -> Vec<i64>,
     ) -> Result<Report, Error> {
-        let (tuples, params): (&[usize], _) = match &self.map {
-            Map::GatherNd(map) => (map.tuples(), &self.source),
-            Map::ScatterNd(map) => (map.tuples(), &self.shape),
-            _ => (&[], &self.source),
+        let (tuples, params, policy) = match &self.map {
+            Map::Indexed(map) => (map.tuples(), &map.params, map.policy),
+            Map::ScatterNd(map) => (map.tuples(), &self.shape, map.policy()),
+            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => {
+                return Ok(Report {
+                    rows: self.rows.count,
+                    bad: 0,
+                    first: None,
+                    params: self.source.clone(),
+                });
+            }
         };
         let first = missing.first.map(|row| BadRow {
             row,
             position: coordinates(row, tuples),
             index: tuple(row),
         });
+        let rows = match self.rows.count {
+            0 => 0,
+            _ => tuples.iter().product(),
+        };
         let report = Report {
-            rows: self.rows.count,
+            rows,
             bad: missing.count,
             first,
             params: params.clone(),
         };
-        match (&self.map, report) {
-            (
-                Map::ScatterNd(map),
-                Report {
-                    first: Some(first),
-                    bad,
-                    rows,
-                    params: shape,
-                },
-            ) if map.options.out_of_range == OutOfRange::Error => Err(ScatterError::OutOfRange {
-                first,
-                bad,
-                rows,
-                shape,
-            }
-            .into()),
-            (_, report) => Ok(report),
+        match (&self.map, policy.out_of_range) {
+            (_, OutOfRange::Zero | OutOfRange::Clamp) => Ok(report),
+            (Map::ScatterNd(_), OutOfRange::Error) => report.require_none_scattered(),
+            (_, OutOfRange::Error) => report.require_none(),
         }
     }
 }

@@ -7,11 +7,14 @@
 
 use crate::{
     golden::case::{Case, parse},
-    harness::{check_gather, check_grad, check_slice, check_update},
+    harness::{
+        ScatterCase, check_block, check_gather, check_grad, check_scatter, check_slice,
+        check_update,
+    },
     vector_lines::{Call, Spec},
 };
 use std::collections::BTreeMap;
-use wgslice::StridedSlice;
+use wgslice::{Combine, Scatter, StridedSlice};
 
 fn encoded(spec: Spec) -> StridedSlice {
     let Spec {
@@ -51,6 +54,34 @@ fn check(case: &Case) -> bool {
             indices,
             batch_dims,
         } => check_gather(&params.shape, &indices.data, &indices.shape, batch_dims),
+        Call::Slice { input, begin, size } => check_block(&input.shape, &begin, &size),
+        Call::ScatterNd {
+            indices,
+            updates,
+            shape,
+        } => check_scatter(ScatterCase {
+            shape: &shape,
+            fresh: true,
+            indices: &indices.data,
+            indices_shape: &indices.shape,
+            updates_shape: &updates.shape,
+            options: Scatter::default(),
+        }),
+        Call::TensorScatterNdUpdate {
+            tensor,
+            indices,
+            updates,
+        } => check_scatter(ScatterCase {
+            shape: &tensor.shape,
+            fresh: false,
+            indices: &indices.data,
+            indices_shape: &indices.shape,
+            updates_shape: &updates.shape,
+            options: Scatter {
+                combine: Combine::Update,
+                ..Scatter::default()
+            },
+        }),
         _ => return false,
     }
     true
@@ -71,8 +102,11 @@ fn every_vector_on_every_device() {
         .collect();
     let expected = [
         ("gather_nd", 267),
+        ("scatter_nd", 97),
+        ("slice", 157),
         ("strided_slice", 785),
         ("strided_slice_grad", 167),
+        ("tensor_scatter_nd_update", 101),
         ("tensor_strided_slice_update", 230),
     ];
     assert_eq!(checked, expected);

@@ -116,7 +116,8 @@ impl Gpu {
 
     /// Records a gather: `params` and `indices` are read, `dest` receives the result.
     ///
-    /// Tuples that are out of range become zeros; the report says later which they were. The buffers
+    /// Tuples that are out of range become zeros; the report says later which they were, or is the error
+    /// that the plan's policy makes of them. The buffers
     /// must be as for [`Gpu::encode`]; `indices` begins at a multiple of 4 bytes, and with the usage
     /// `COPY_SRC` the report can name the first bad tuple.
     ///
@@ -154,7 +155,7 @@ impl Gpu {
             DeviceIndices::U32(indices) => (indices, IndexType::U32),
         };
         let params = Argument::of("params", params, plan.source_bytes());
-        let indices = Argument::of("indices", indices, plan.index_bytes(index.words()));
+        let indices = Argument::of("indices", indices, plan.index_bytes(index));
         let dest = Argument::of("dest", dest, plan.result_bytes());
         self.record_gather(pass, plan, params, (indices, index), dest)
     }
@@ -193,7 +194,7 @@ impl Gpu {
         Ok(dest)
     }
 
-    /// Gathers from a tensor into a new one, with index tensors of a type.
+    /// Gathers from a tensor into a new one, with an index tensor of this type.
     pub(crate) fn gather(
         &self,
         plan: &Plan,
@@ -258,7 +259,7 @@ impl Gpu {
         source: Argument<'_>,
         dest: Argument<'_>,
     ) -> Result<(), Error> {
-        if let Map::GatherNd(_) | Map::ScatterNd(_) = plan.map {
+        if let Map::Indexed(_) | Map::ScatterNd(_) = plan.map {
             return Err(Error::Buffer {
                 argument: "indices",
                 problem: "is missing: record a gather with encode_gather, and a scatter with \
@@ -273,7 +274,7 @@ impl Gpu {
         source.check_storage()?;
         dest.check_storage()?;
         let arguments = [Some(source), Some(dest), None, None];
-        self.dispatches(pass, plan, &arguments, 0, |_| None)
+        self.dispatches(pass, plan, &arguments, IndexType::default(), |_| None)
     }
 
     fn record_gather(
@@ -284,7 +285,7 @@ impl Gpu {
         (indices, index): (Argument<'_>, IndexType),
         dest: Argument<'_>,
     ) -> Result<PendingReport, Error> {
-        let Map::GatherNd(_) = plan.map else {
+        let Map::Indexed(_) = plan.map else {
             return Err(Error::Buffer {
                 argument: "indices",
                 problem: "is not used by a slice: record it with encode".into(),
@@ -302,14 +303,14 @@ impl Gpu {
                 argument.check_storage()?;
             }
             let arguments = [Some(params), Some(dest), Some(indices), None];
-            // Rows that several dispatches look at are counted by one; the others count into a
+            // Tuples that several dispatches look at are counted by one; the others count into a
             // report that nobody reads.
             let mut unread = None;
-            self.dispatches(pass, plan, &arguments, index.words(), |dispatch| {
+            self.dispatches(pass, plan, &arguments, index, |dispatch| {
                 let lend = || self.lend_report();
                 Some(if dispatch.counts {
                     let slot = lend();
-                    reports.push((slot.clone(), dispatch.first_row));
+                    reports.push((slot.clone(), dispatch.first_tuple));
                     slot
                 } else {
                     unread.get_or_insert_with(lend).clone()
@@ -330,7 +331,7 @@ impl Gpu {
         pass: &mut ComputePass<'_>,
         plan: &Plan,
         arguments: &[Option<Argument<'_>>; 4],
-        index_words: u32,
+        index: IndexType,
         mut report: impl FnMut(&Dispatch) -> Option<Slot>,
     ) -> Result<(), Error> {
         let inner = &*self.inner;
@@ -343,11 +344,13 @@ impl Gpu {
             source: parts(&arguments[0]),
             dest: parts(&arguments[1]),
             indices: parts(&arguments[2]),
-            index_words,
+            index,
         };
-        let (rows, map) = plan.in_units_of(places.unit());
+        // The buffer of an empty source may be a single word.
+        let widest = if plan.source_bytes() > 0 { 16 } else { 4 };
+        let (rows, map) = plan.in_units_of(places.unit().min(widest));
         let dispatches = window::dispatches(&inner.reach, &rows, &map, &places)?;
-        let op = Op::of(&map, index_words);
+        let op = Op::of(&map);
         // Had before anything is recorded: what fails leaves the pass as it was.
         let pipelines = dispatches
             .iter()
@@ -480,7 +483,7 @@ pub(super) fn copied(plan: &Plan, kind: Kind) -> Option<Copies<'_>> {
             let pairs = map.pairs.as_ref()?;
             (pairs.run().0.to == 1).then_some(Copies::Pairs(pairs))
         }
-        Map::StridedSliceGrad(_) | Map::GatherNd(_) | Map::ScatterNd(_) => None,
+        Map::StridedSliceGrad(_) | Map::Indexed(_) | Map::ScatterNd(_) => None,
     }
 }
 

@@ -30,7 +30,7 @@ impl Gpu {
             source: Parts::ONE,
             dest: Parts::ONE,
             indices: Parts::ONE,
-            index_words: 1,
+            index: IndexType::I32,
         };
         // Spelling out the dispatches of a plan beyond any memory would itself take forever.
         let reach = &self.inner.reach;
@@ -40,11 +40,11 @@ impl Gpu {
             return format!("{plan}: {least} dispatches or more");
         }
         if let Map::ScatterNd(map) = &plan.map {
-            return match self.scatter_steps(plan, map, &places, IndexType::I32) {
+            return match self.scatter_steps(plan, map, &places) {
                 Err(error) => format!("{plan}: {error}"),
                 Ok(steps) => {
                     let applied = &steps.blocks[0].apply;
-                    let op = Op::of(&plan.map, places.index_words);
+                    let op = Op::of(&plan.map);
                     format!(
                         "{plan}: {} blocks, the first of {} x {} workgroups of the {} mover, \
                          {} lanes and {} units of {} bytes a tile; {} bytes between the steps",
@@ -64,7 +64,7 @@ impl Gpu {
             Err(error) => format!("{plan}: {error}"),
             Ok(dispatches) => {
                 let width = dispatches[0].kernel.width;
-                let op = Op::of(&plan.map, places.index_words);
+                let op = Op::of(&plan.map);
                 let (mover, unit) = (op.mover(width).name(), width.unit);
                 let params = &dispatches[0].params;
                 format!(

@@ -18,6 +18,8 @@ use super::{
     slots::{Reports, SharedParams, Strips},
     width::{Way, Width},
 };
+#[cfg(test)]
+use crate::Negative;
 use crate::{
     DType, Error, OutOfRange,
     ops::{
@@ -52,7 +54,7 @@ const STRIDED_SLICE_GRAD: &str = include_str!("../../shaders/strided_slice_grad.
 const SCATTER_RESOLVE: &str = include_str!("../../shaders/scatter_resolve.wgsl");
 const SCATTER_SORT: &str = include_str!("../../shaders/scatter_sort.wgsl");
 const SCATTER_ND: &str = include_str!("../../shaders/scatter_nd.wgsl");
-const GATHER_ND: &str = include_str!("../../shaders/gather_nd.wgsl");
+const INDEXED: &str = include_str!("../../shaders/indexed.wgsl");
 
 /// Bind groups: the buffers that are moved between, the report, and the params where they are a
 /// uniform buffer.
@@ -66,10 +68,8 @@ pub(crate) enum Op {
     StridedSlice,
     StridedSliceUpdate,
     StridedSliceGrad,
-    /// With i32 indices.
-    GatherNd32,
-    /// With i64 indices.
-    GatherNd64,
+    /// gather_nd and gather.
+    Gather,
     /// The steps of a scatter: where the rows go, in which order, and that they get there.
     ScatterResolve,
     ScatterSort,
@@ -78,12 +78,11 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 8] = [
         Self::StridedSlice,
         Self::StridedSliceUpdate,
         Self::StridedSliceGrad,
-        Self::GatherNd32,
-        Self::GatherNd64,
+        Self::Gather,
         Self::ScatterResolve,
         Self::ScatterSort,
         Self::ScatterMove,
@@ -91,7 +90,7 @@ impl Op {
     ];
 
     /// The operation of a plan; the one that moves, where there are several steps.
-    pub(crate) fn of(map: &Map, index_words: u32) -> Self {
+    pub(crate) fn of(map: &Map) -> Self {
         match map {
             Map::ScatterNd(map) => match map.options.combine {
                 Combine::Update => Self::ScatterMove,
@@ -100,8 +99,7 @@ impl Op {
             Map::StridedSlice(_) => Self::StridedSlice,
             Map::StridedSliceUpdate(_) => Self::StridedSliceUpdate,
             Map::StridedSliceGrad(_) => Self::StridedSliceGrad,
-            Map::GatherNd(_) if index_words == 1 => Self::GatherNd32,
-            Map::GatherNd(_) => Self::GatherNd64,
+            Map::Indexed(_) => Self::Gather,
         }
     }
 
@@ -110,7 +108,7 @@ impl Op {
             Self::StridedSlice => "strided_slice",
             Self::StridedSliceUpdate => "strided_slice_update",
             Self::StridedSliceGrad => "strided_slice_grad",
-            Self::GatherNd32 | Self::GatherNd64 => "gather_nd",
+            Self::Gather => "gather",
             Self::ScatterResolve => "scatter_nd, resolve",
             Self::ScatterSort => "scatter_nd, sort",
             Self::ScatterMove | Self::ScatterAdd => "scatter_nd",
@@ -122,7 +120,7 @@ impl Op {
             Self::StridedSlice => STRIDED_SLICE,
             Self::StridedSliceUpdate => STRIDED_SLICE_UPDATE,
             Self::StridedSliceGrad => STRIDED_SLICE_GRAD,
-            Self::GatherNd32 | Self::GatherNd64 => GATHER_ND,
+            Self::Gather => INDEXED,
             Self::ScatterResolve => SCATTER_RESOLVE,
             Self::ScatterSort => SCATTER_SORT,
             Self::ScatterMove | Self::ScatterAdd => SCATTER_ND,
@@ -136,7 +134,7 @@ impl Op {
             Self::StridedSlice | Self::StridedSliceUpdate | Self::StridedSliceGrad => {
                 &[true, false]
             }
-            Self::GatherNd32 | Self::GatherNd64 => &[true, false, true],
+            Self::Gather => &[true, false, true],
             Self::ScatterResolve => &[true, false, false],
             Self::ScatterSort => &[true, false],
             Self::ScatterMove | Self::ScatterAdd => &[true, false, true, true],
@@ -145,10 +143,7 @@ impl Op {
 
     /// Whether rows can be without a source.
     pub(crate) fn reports(self) -> bool {
-        matches!(
-            self,
-            Self::GatherNd32 | Self::GatherNd64 | Self::ScatterResolve
-        )
+        matches!(self, Self::Gather | Self::ScatterResolve)
     }
 
     /// What moves rows of this width. Operations that write into places have movers of their own,
@@ -173,7 +168,7 @@ impl Op {
     #[cfg(test)]
     fn takes(self, width: Width) -> bool {
         match self {
-            Self::StridedSlice | Self::GatherNd32 | Self::GatherNd64 => true,
+            Self::StridedSlice | Self::Gather => true,
             Self::StridedSliceUpdate | Self::StridedSliceGrad | Self::ScatterMove => {
                 width.way == Way::Whole
             }
@@ -288,16 +283,30 @@ impl Mover {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Kernel {
     pub(crate) width: Width,
-    /// Dimensions that the map walks.
+    /// Dimensions that the map of a slice walks, or coordinates of an index tuple.
     pub(crate) dims: usize,
-    /// Whether rows belong to several batches.
-    pub(crate) batched: bool,
+    /// Of a gather.
+    pub(crate) indexed: Indexed,
     /// Whether each four neighbouring rows lie evenly apart, as far as the mover looks at several.
     pub(crate) even: bool,
     /// Whether units of a row that have a source lie apart in a gradient.
     pub(crate) stepped: bool,
     /// Of a scatter.
     pub(crate) scatter: Scattering,
+}
+
+impl Kernel {
+    /// Units of this width, with so many dimensions, and nothing else.
+    pub(crate) fn of(width: Width, dims: usize) -> Self {
+        Self {
+            width,
+            dims,
+            indexed: Indexed::default(),
+            even: false,
+            stepped: false,
+            scatter: Scattering::default(),
+        }
+    }
 }
 
 /// What a dispatch of a scatter needs of its shader: constants of its steps.
@@ -353,6 +362,16 @@ impl Adder {
     }
 }
 
+/// What a dispatch of a gather needs of its shader: constants of `indexed.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Indexed {
+    /// Dimensions that are walked, and a bit for each that repeats the tuples.
+    pub(crate) walk: usize,
+    pub(crate) repeats: u32,
+    pub(crate) index: IndexType,
+    pub(crate) policy: Policy,
+}
+
 /// One shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Variant {
@@ -378,7 +397,15 @@ impl Variant {
             let kernel = Kernel {
                 width,
                 dims: super::params::MAX_AXES,
-                batched: true,
+                indexed: Indexed {
+                    walk: 2,
+                    repeats: 1,
+                    index: IndexType::I64,
+                    policy: Policy {
+                        out_of_range: OutOfRange::Clamp,
+                        negative: Negative::Wrap,
+                    },
+                },
                 even: true,
                 stepped: true,
                 scatter: Scattering::default(),
@@ -479,12 +506,25 @@ impl Variant {
             Mover::Wide | Mover::Across | Mover::Place | Mover::Spread | Mover::None => {}
         }
         let flag = |value| u8::from(value).into();
-        let index_words = match self.op {
-            Op::StridedSlice => {
-                constants.push(("EVEN", flag(self.kernel.even)));
-                return constants;
+        match self.op {
+            Op::StridedSlice => constants.push(("EVEN", flag(self.kernel.even))),
+            Op::Gather => {
+                let Indexed {
+                    walk,
+                    repeats,
+                    index,
+                    policy,
+                } = self.kernel.indexed;
+                constants.extend([
+                    ("WALK", walk as f64),
+                    ("REPEATS", repeats.into()),
+                    ("INDEX_WORDS", index.words().into()),
+                    ("SIGNED", flag(index != IndexType::U32)),
+                    ("WRAPS", flag(policy.wraps())),
+                    ("CLAMPS", flag(policy.clamps())),
+                ]);
             }
-            Op::StridedSliceUpdate | Op::ScatterSort => return constants,
+            Op::StridedSliceUpdate | Op::ScatterSort => {}
             Op::ScatterResolve => {
                 let scatter = self.kernel.scatter;
                 constants.extend([
@@ -495,7 +535,6 @@ impl Variant {
                     ("CHAINS", flag(scatter.chains)),
                     ("CHECKS", flag(scatter.checks)),
                 ]);
-                return constants;
             }
             Op::ScatterMove | Op::ScatterAdd => {
                 let scatter = self.kernel.scatter;
@@ -507,19 +546,9 @@ impl Variant {
                         constants.push(("FLOATS", flag(scatter.adder == Adder::F32)));
                     }
                 }
-                return constants;
             }
-            Op::StridedSliceGrad => {
-                constants.push(("STEPPED", flag(self.kernel.stepped)));
-                return constants;
-            }
-            Op::GatherNd32 => 1.0,
-            Op::GatherNd64 => 2.0,
-        };
-        constants.extend([
-            ("INDEX_WORDS", index_words),
-            ("BATCHED", flag(self.kernel.batched)),
-        ]);
+            Op::StridedSliceGrad => constants.push(("STEPPED", flag(self.kernel.stepped))),
+        }
         constants
     }
 }

@@ -14,7 +14,7 @@ use std::{
 };
 use wgpu::BufferUsages;
 
-/// Bytes of a report on the device: how many rows, and the complement of the first.
+/// Bytes of a report on the device: how many tuples, and the complement of the first.
 const REPORT_BYTES: u64 = 8;
 
 /// The report of a gather or a scatter that was recorded.
@@ -28,7 +28,7 @@ const REPORT_BYTES: u64 = 8;
 pub struct PendingReport {
     gpu: Gpu,
     plan: Plan,
-    /// Where dispatches have counted, and the rows that theirs begin at.
+    /// Where dispatches have counted, and the tuples that theirs begin at.
     reports: Vec<(Slot, usize)>,
     indices: Vec<wgpu::Buffer>,
     /// The tensor that they are of, which is therefore not changed in place meanwhile.
@@ -82,7 +82,8 @@ impl PendingReport {
     ///
     /// # Errors
     ///
-    /// An error of the device.
+    /// An error of the device, or [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) by the
+    /// plan's policy.
     pub fn poll(&self) -> Result<Option<Report>, Error> {
         self.advance(|gpu, _| gpu.poll())
     }
@@ -91,7 +92,7 @@ impl PendingReport {
     ///
     /// # Errors
     ///
-    /// An error of the device.
+    /// As [`PendingReport::poll`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn wait(&self) -> Result<Report, Error> {
         loop {
@@ -114,7 +115,7 @@ impl PendingReport {
     ///
     /// # Errors
     ///
-    /// An error of the device.
+    /// As [`PendingReport::poll`].
     pub async fn ready(&self) -> Result<Report, Error> {
         loop {
             let mut waiting = None;
@@ -189,9 +190,9 @@ impl PendingReport {
         let missing = words
             .into_iter()
             .zip(some)
-            .map(|([count, first], (_, first_row))| Missing {
+            .map(|([count, first], (_, first_tuple))| Missing {
                 count: count as usize,
-                first: (count > 0).then(|| first_row + !first as usize),
+                first: (count > 0).then(|| first_tuple + !first as usize),
             })
             .fold(missing, Missing::and);
         let next = first + some.len();
@@ -199,13 +200,14 @@ impl PendingReport {
             return self.count(missing, next);
         }
         let readable = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::COPY_SRC);
-        let row = missing.first.filter(|_| self.indices.iter().all(readable));
-        let Some(row) = row else {
-            return Ok(State::Done(self.plan.report(missing, |_| Vec::new())));
+        let tuple = missing.first.filter(|_| self.indices.iter().all(readable));
+        let Some(tuple) = tuple else {
+            let report = self.plan.report(missing, |_| Vec::new());
+            return Ok(State::Done(report));
         };
-        let tuple = self.index.bytes() as u64 * self.plan.depth() as u64;
-        let from = row as u64 * tuple;
-        let pieces = (from..from + tuple).step_by(4).map(|byte| {
+        let bytes = self.index.bytes() as u64 * self.plan.depth() as u64;
+        let from = tuple as u64 * bytes;
+        let pieces = (from..from + bytes).step_by(4).map(|byte| {
             let Parts { offset, bytes } = self.indices_parts;
             let part = usize::try_from(byte / bytes).unwrap_or(usize::MAX);
             Piece {

@@ -112,7 +112,7 @@ impl Gpu {
             DeviceIndices::U32(indices) => (indices, IndexType::U32),
         };
         let updates = Argument::of("updates", updates, plan.source_bytes());
-        let indices = Argument::of("indices", indices, plan.index_bytes(index.words()));
+        let indices = Argument::of("indices", indices, plan.index_bytes(index));
         let dest = Argument::of("dest", dest, plan.result_bytes());
         self.record_scatter(encoder, plan, updates, (indices, index), dest)
     }
@@ -170,7 +170,7 @@ impl Gpu {
                 source: updates.parts,
                 dest: dest.parts,
                 indices: indices.parts,
-                index_words: index.words(),
+                index,
             };
             for argument in [&updates, &dest] {
                 let (_, element) = adder_of(plan, map)?;
@@ -183,7 +183,7 @@ impl Gpu {
                     return Err(argument.problem(problem));
                 }
             }
-            self.scatter_steps(plan, map, &places, index)?
+            self.scatter_steps(plan, map, &places)?
         };
         // Had before anything is recorded: what fails leaves the encoder as it was.
         let memory = self.inner.scatter.get(self, steps.scratch)?;
@@ -208,7 +208,6 @@ impl Gpu {
         plan: &Plan,
         map: &ScatterNd,
         places: &Places,
-        index: IndexType,
     ) -> Result<Steps, Error> {
         let (adder, element) = adder_of(plan, map)?;
         let unit = match map.options.combine {
@@ -216,7 +215,7 @@ impl Gpu {
             Combine::Update => places.unit(),
         };
         let (rows, _) = plan.in_units_of(unit);
-        window::scatter_steps(&self.inner.reach, &rows, map, places, index, adder)
+        window::scatter_steps(&self.inner.reach, &rows, map, places, adder)
     }
 
     /// Has every pipeline that the steps need.
@@ -259,7 +258,7 @@ impl Gpu {
         let mut report = |dispatch: &Dispatch| {
             if dispatch.counts {
                 let slot = self.lend_report();
-                reports.push((slot.clone(), dispatch.first_row));
+                reports.push((slot.clone(), dispatch.first_tuple));
                 slot
             } else {
                 unread.get_or_insert_with(|| self.lend_report()).clone()

@@ -1,8 +1,6 @@
 //! Scatters, on every device, into zeros and in place, with every type of index that holds the indices.
 
-use super::{
-    Device, SIZES, UNWRITTEN, assert_same, check_report, devices, elements, kind, to_bytes,
-};
+use super::{Device, SIZES, UNWRITTEN, assert_same, devices, elements, kind, to_bytes};
 use std::borrow::Cow;
 use wgslice::{
     Combine, DType, Error, Indices, Negative, OutOfRange, Plan, Report, Scatter,
@@ -208,5 +206,22 @@ impl Device {
         let mut dest = before.to_vec();
         let report = plan.run_with(updates, indices, &mut dest);
         Ok((dest, report))
+    }
+}
+
+#[track_caller]
+fn check_report(bad: &[usize], report: &Report, indices: Indices<'_>, what: &dyn Fn() -> String) {
+    assert_eq!(report.bad, bad.len(), "{}", what());
+    let row = report.first.as_ref().map(|first| first.row);
+    assert_eq!(row, bad.first().copied(), "{}", what());
+    if let Some(first) = &report.first {
+        let depth = first.index.len();
+        let range = first.row * depth..(first.row + 1) * depth;
+        let tuple: Vec<i64> = match indices {
+            Indices::I32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
+            Indices::I64(indices) => indices[range].to_vec(),
+            Indices::U32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
+        };
+        assert_eq!(first.index, tuple, "{}", what());
     }
 }

@@ -65,14 +65,7 @@ impl Cutter<'_> {
         };
         let grid = Grid::of(&rows, 0, self.reach.kind, self.reach.groups)?;
         Some(Dispatch {
-            kernel: Kernel {
-                width: Width::whole(unit),
-                dims: axes.len(),
-                batched: false,
-                even: false,
-                stepped: false,
-                scatter: Default::default(),
-            },
+            kernel: Kernel::of(Width::whole(unit), axes.len()),
             params: Params {
                 run: wrap(rows.run as i64),
                 step: wrap(rows.step as i64),
@@ -91,7 +84,7 @@ impl Cutter<'_> {
             height: grid.height,
             spans: [source, dest, Span::default(), Span::default()],
             counts: false,
-            first_row: 0,
+            first_tuple: 0,
         })
     }
 

@@ -14,7 +14,7 @@ use crate::{
         width::Width,
     },
     ops::{
-        index::{IndexType, OutOfRange, Policy},
+        index::{OutOfRange, Policy},
         scatter_nd::{Combine, Map, Order},
     },
     plan::Rows,
@@ -70,7 +70,6 @@ pub(crate) fn scatter_steps(
     rows: &Rows,
     map: &Map,
     places: &Places,
-    index: IndexType,
     adder: Adder,
 ) -> Result<Steps, Error> {
     let chains = map.options.combine == Combine::Add;
@@ -78,11 +77,11 @@ pub(crate) fn scatter_steps(
         reach,
         rows,
         places,
-        tuple: map.axes.len() as u64 * index.bytes() as u64,
+        tuple: map.axes.len() as u64 * places.index.bytes() as u64,
         map: params::scatter_map(map, rows.run)?,
         dims: map.axes.len(),
         scatter: Scattering {
-            index,
+            index: places.index,
             policy: map.policy(),
             checks: false,
             chains,
@@ -183,21 +182,15 @@ impl Cutter<'_> {
             .ok_or(Cut::Slices)?;
         let (grid, grid_run) = self.grid(rows.len, run.len).ok_or(Cut::Rows)?;
         let sort = self.scatter.sorted.then(|| Dispatch {
-            kernel: Kernel {
-                dims: 0,
-                scatter: Scattering::default(),
-                ..resolve.kernel
-            },
+            kernel: Kernel::of(Width::whole(4), 0),
             spans: [head, entries, Span::default(), Span::default()],
             counts: false,
             ..resolve
         });
         let apply = Dispatch {
             kernel: Kernel {
-                width: Width::whole(self.rows.unit),
-                dims: 0,
                 scatter: self.applying(),
-                ..resolve.kernel
+                ..Kernel::of(Width::whole(self.rows.unit), 0)
             },
             params: Params {
                 run: wrap(grid_run as i64),
@@ -213,7 +206,7 @@ impl Cutter<'_> {
             height: grid.height,
             spans: [source, dest, head, entries],
             counts: false,
-            first_row: rows.first,
+            first_tuple: rows.first,
         };
         let step = Step {
             cleared: scratch,
@@ -251,12 +244,8 @@ impl Cutter<'_> {
         };
         Some(Dispatch {
             kernel: Kernel {
-                width: Width::whole(4),
-                dims: self.dims,
-                batched: false,
-                even: false,
-                stepped: false,
                 scatter: self.resolving(checks),
+                ..Kernel::of(Width::whole(4), self.dims)
             },
             params: Params {
                 run: 1,
@@ -276,7 +265,7 @@ impl Cutter<'_> {
             height: grid.height,
             spans: [indices, Span::default(), Span::default(), Span::default()],
             counts: true,
-            first_row: rows.first,
+            first_tuple: rows.first,
         })
     }
 

@@ -97,12 +97,8 @@ impl Cutter<'_> {
         let grid = self.grid(&wide)?;
         Some(Dispatch {
             kernel: Kernel {
-                width: wide.width,
-                dims: axes.len(),
-                batched: false,
-                even: false,
                 stepped: run.to != 1,
-                scatter: Default::default(),
+                ..Kernel::of(wide.width, axes.len())
             },
             params: Params {
                 map: params::pairs_map(axes, length, words)?,
@@ -111,7 +107,7 @@ impl Cutter<'_> {
             height: grid.height,
             spans: [source, dest, Span::default(), Span::default()],
             counts: false,
-            first_row: 0,
+            first_tuple: 0,
         })
     }
 }
