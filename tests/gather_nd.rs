@@ -161,6 +161,31 @@ fn params_are_views() {
     }
 }
 
+/// Larger than what the shaders are told that they can count: cut along the first coordinate too, also
+/// where it runs backwards.
+#[test]
+fn views_beyond_the_reach_of_offsets() {
+    let slice = |text: &str| Select::Slice(text.parse().unwrap());
+    let indices = [199, 0, 100, 41, 42, 200, -1, 3, 80, 160, 120, 7];
+    let views: [(&[usize], &str); 6] = [
+        (&[200, 101], ":"),
+        (&[200, 101], "::-1"),
+        (&[200, 101], "::-1, ::-1"),
+        (&[400, 55], "::-2, ::-3"),
+        (&[200, 3, 41], "::-1, ::-1, :"),
+        (&[200, 5, 25], "::-1, :, ::-1"),
+    ];
+    for (shape, spec) in views {
+        let selection = [slice(spec)];
+        let how = How::GatherNd(GatherNd::default());
+        for (tuples, depth) in [(3, 1), (1, 1), (6, 2)] {
+            let indices = (&indices[..tuples * depth], &[tuples, depth][..]);
+            check_gathering(0, (shape, &selection), indices, how);
+            check_gathering(5, (shape, &selection), indices, how);
+        }
+    }
+}
+
 /// A dimension longer than 32 bits count: both words of sizes and indices are compared, added and clamped.
 #[test]
 fn a_dimension_beyond_32_bits() {
