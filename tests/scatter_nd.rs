@@ -191,7 +191,7 @@ fn halves_are_added_in_order() {
     let halves = |count: usize, seed: u32, mask: u16| -> Vec<u8> {
         let bits = floats(count, seed).into_iter().map(f32::to_bits);
         // Any bits will do, but for infinities and NaNs.
-        let halves = bits.map(|bits| ((bits >> 7) as u16) & mask);
+        let halves = bits.map(|bits| u16::try_from(bits >> 7 & 0xffff).unwrap() & mask);
         halves.flat_map(u16::to_ne_bytes).collect()
     };
     for (dtype, mask) in [(DType::F16, 0xb3ff), (DType::BF16, 0xbeff)] {

@@ -113,7 +113,6 @@ fn f32_of_bf16(half: u16) -> f32 {
 }
 
 /// The nearest one, and of two the even one.
-#[expect(clippy::cast_possible_truncation, reason = "halves have 16 bits")]
 fn bf16_of_f32(single: f32) -> u16 {
     let bits = single.to_bits();
     match single.is_nan() {
