@@ -2,7 +2,8 @@
 
 use crate::harness::{check_gather_on_cpu, check_slice_on_cpu, elements, to_bytes};
 use wgslice::{
-    Backend, Combine, DType, GatherNd, Indices, Plan, Scatter, SliceSpec, StridedSlice, reference,
+    Backend, Combine, DType, GatherNd, Indices, Plan, Scatter, SliceSpec, StridedSlice, View,
+    reference, slice,
 };
 
 #[track_caller]
@@ -102,6 +103,43 @@ fn rows_that_are_cut_between_parts_count_once() {
     assert!(dest[..width] == source[width..]);
     assert!(dest[width..2 * width].iter().all(|&byte| byte == 0));
     assert!(dest[2 * width..] == source[..width]);
+}
+
+/// Slices of views that are longer than a part: each is cut in the middle of its own walk.
+#[test]
+fn slices_of_views_that_are_cut_between_parts() {
+    let view = |shape: &[usize]| View::of(shape).unwrap();
+    let flipped = view(&[3, 1 << 20])
+        .strided_slice(&slice![.., ..; -1])
+        .unwrap();
+    let turned = view(&[700, 3, 501]).transpose(&[1, 2, 0]).unwrap();
+    let stepped = view(&[3, 90, 17, 999])
+        .strided_slice(&slice![.., ..; -1, ..; 2, ..; -3])
+        .unwrap();
+    let indices = Indices::I32(&[1, 9, 0, 2, 2]);
+    for params in [flipped, turned, stepped] {
+        for dtype in [DType::U8, DType::F32, DType::Complex128] {
+            let source = to_bytes(&elements(params.source().iter().product()), dtype.size());
+            let plan = params.plan(dtype);
+            let mut selected = vec![0xa5; plan.result_bytes()];
+            plan.run(&source, &mut selected).unwrap();
+            let gather = params
+                .gather_nd(&[5, 1], GatherNd::default(), dtype)
+                .unwrap();
+            let mut dest = vec![0xa5; gather.result_bytes()];
+            let report = gather.run_with(&source, indices, &mut dest).unwrap();
+            assert_eq!((report.bad, report.first.unwrap().row), (1, 1));
+            let slice = selected.len() / 3;
+            let zeros = vec![0; slice];
+            let slices: Vec<&[u8]> = selected.chunks(slice).collect();
+            for (got, expected) in dest
+                .chunks(slice)
+                .zip([slices[1], &zeros, slices[0], slices[2], slices[2]])
+            {
+                assert!(got == expected, "{gather}");
+            }
+        }
+    }
 }
 
 /// Depths that the compiler knows and one that it does not, with batches and without.
