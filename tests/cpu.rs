@@ -1,7 +1,10 @@
 //! The CPU executor where one of its loops ends and another begins.
 
 use crate::harness::{check_gather_on_cpu, check_slice_on_cpu, elements, to_bytes};
-use wgslice::{DType, GatherNd, Indices, Plan, SliceSpec, StridedSlice, View, slice};
+use wgslice::{
+    Backend, Combine, DType, GatherNd, Indices, Plan, Scatter, SliceSpec, StridedSlice, View,
+    reference, slice,
+};
 
 #[track_caller]
 fn check(shape: &[usize], spec: &str) {
@@ -205,4 +208,59 @@ fn explanations_name_the_loop() {
         Plan::gather_nd(&[1000, 100], &[500_000, 1], GatherNd::default(), DType::F32).unwrap();
     let line = gather.explain_cpu();
     assert!(line.contains("pieces of 400 bytes by memcpy"), "{line}");
+}
+
+/// Results that are worth several threads, which write into parts of the destination.
+#[test]
+fn threads_write_in_parts() {
+    let (shape, cpu) = ([500, 7, 90], Backend::cpu());
+    let input: Vec<u32> = (0..500 * 7 * 90).collect();
+    let spec: SliceSpec = "::-1, 1:, ::-2".parse().unwrap();
+    let encoded = StridedSlice::try_from(&spec).unwrap();
+    let naive = reference::Spec {
+        begin: &encoded.begin,
+        end: &encoded.end,
+        strides: &encoded.strides,
+        begin_mask: encoded.begin_mask,
+        end_mask: encoded.end_mask,
+        ..Default::default()
+    };
+    let value: Vec<u32> = (1_000_000..).take(500 * 6 * 45).collect();
+    let value_shape = [500, 6, 45];
+    let updated = cpu.strided_slice_update(&input, &shape, &spec, &value, &value_shape);
+    let expected =
+        reference::strided_slice_update(&input, &shape, &naive, &value, &value_shape).unwrap();
+    assert!(updated.unwrap().data == expected);
+    let gradient = cpu.strided_slice_grad(&shape, &spec, &value, &value_shape);
+    let expected = reference::strided_slice_grad(&shape, &naive, &value, &value_shape).unwrap();
+    assert!(gradient.unwrap().data == expected);
+
+    let rows: Vec<i64> = (0..70_000).map(|i| i * i % 1009 % 500).collect();
+    for combine in [Combine::Add, Combine::Update] {
+        let options = Scatter {
+            combine,
+            ..Scatter::default()
+        };
+        let updates: Vec<u32> = (5..).take(70_000).collect();
+        let (sums, _) = cpu
+            .tensor_scatter_nd(
+                &input[..500],
+                &[500],
+                &rows[..],
+                &[70_000, 1],
+                &updates,
+                &[70_000],
+                options,
+            )
+            .unwrap();
+        let mut expected = input[..500].to_vec();
+        for (row, update) in rows.iter().zip(&updates) {
+            let sum = &mut expected[usize::try_from(*row).unwrap()];
+            *sum = match combine {
+                Combine::Add => sum.wrapping_add(*update),
+                Combine::Update => *update,
+            };
+        }
+        assert!(sums.data == expected);
+    }
 }

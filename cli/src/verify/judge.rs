@@ -4,7 +4,7 @@ use super::{
     case::{Case, Expectation, Tensor},
     operation::{Operation, Outcome, Variant},
 };
-use wgslice::{Backend, Error, GatherError, OutOfRange, SpecError};
+use wgslice::{Backend, Error, GatherError, OutOfRange, ScatterError, SpecError, ViewError};
 
 /// The first way in which a case came out wrong.
 #[derive(Debug, serde::Serialize)]
@@ -44,7 +44,7 @@ fn judge(
     variant: &Variant,
     found: Result<Outcome, Error>,
 ) -> Result<(), String> {
-    let zeros = matches!(variant.gather, Some((_, OutOfRange::Zero)));
+    let left_out = matches!(variant.indices, Some((_, OutOfRange::Zero)));
     match (expected, found) {
         (Expectation::Success(tensor), Ok(found)) => {
             same(tensor, &found)?;
@@ -57,12 +57,16 @@ fn judge(
         }
         (
             Expectation::Error {
-                zero_fill: Some(zero_fill),
+                zero_fill: Some(without),
+                ..
+            }
+            | Expectation::Error {
+                ignore: Some(without),
                 ..
             },
             Ok(found),
-        ) if zeros => {
-            same(zero_fill, &found)?;
+        ) if left_out => {
+            same(without, &found)?;
             match found.bad {
                 0 => Err("no tuple is reported out of range, but some are".into()),
                 _ => Ok(()),
@@ -77,12 +81,15 @@ fn judge(
         (
             Expectation::Error {
                 zero_fill: Some(_), ..
+            }
+            | Expectation::Error {
+                ignore: Some(_), ..
             },
             Err(error),
-        ) if zeros => {
+        ) if left_out => {
             let kind = kind(&error);
             Err(format!(
-                "expected the zero-filled result, got the error {kind}: {error}"
+                "expected the result without what is out of range, got the error {kind}: {error}"
             ))
         }
         (
@@ -198,6 +205,10 @@ fn kind(error: &Error) -> &'static str {
             SpecError::ShrinkStride { .. } => "shrink_stride",
             SpecError::ShrinkOutOfRange { .. } => "shrink_out_of_range",
             SpecError::Mask { .. } => "mask",
+            SpecError::DyShape { .. } => "dy_shape",
+            SpecError::SliceVectors { .. } => "slice_vectors",
+            SpecError::SliceBegin { .. } => "slice_begin",
+            SpecError::SliceSize { .. } => "slice_size",
             _ => "spec",
         },
         Error::Gather(error) => match error {
@@ -210,6 +221,14 @@ fn kind(error: &Error) -> &'static str {
             GatherError::BatchDims { .. } | GatherError::BatchDimsOfAxis { .. } => "batch_dims",
             GatherError::OutOfRange { .. } => "out_of_range",
             _ => "gather",
+        },
+        Error::View(ViewError::Broadcast { .. }) => "broadcast",
+        Error::Scatter(error) => match error {
+            ScatterError::UpdatesRank { .. } => "updates_rank",
+            ScatterError::EmptyOutput { .. } => "empty_output",
+            ScatterError::UpdatesShape { .. } => "updates_shape",
+            ScatterError::OutOfRange { .. } => "out_of_range",
+            _ => "scatter",
         },
         Error::DeviceLimit { .. } => "device_limit",
         Error::Device { .. } => "device",

@@ -5,17 +5,38 @@ use super::{
     elements::{self, WIDTHS},
 };
 use std::fmt;
-use wgslice::{Backend, DType, Error, Gather, GatherNd, OutOfRange, SliceSpec, StridedSlice};
+use wgslice::{
+    Backend, Combine, DType, Error, Gather, GatherNd, OutOfRange, Scatter, SliceSpec, StridedSlice,
+};
 
 /// A case of an operation that exists here.
 #[derive(Debug)]
 pub(crate) enum Operation {
     StridedSlice {
         input: Tensor,
-        /// begin, end, strides.
-        vectors: [Vec<i64>; 3],
-        /// In the order of [`MASKS`].
-        masks: [i64; 5],
+        spec: Spec,
+    },
+    StridedSliceUpdate {
+        input: Tensor,
+        spec: Spec,
+        value: Tensor,
+    },
+    StridedSliceGrad {
+        shape: Vec<usize>,
+        spec: Spec,
+        dy: Tensor,
+    },
+    Slice {
+        input: Tensor,
+        begin: Vec<i64>,
+        size: Vec<i64>,
+    },
+    Scatter {
+        dest: Dest,
+        indices: Tensor,
+        updates: Tensor,
+        /// The values that come of it, which must fit where they are added.
+        expected: Vec<i64>,
     },
     Gather {
         params: Tensor,
@@ -24,6 +45,24 @@ pub(crate) enum Operation {
         /// Whether the case says what zeros for indices out of range come to.
         zeros: bool,
     },
+}
+
+/// The arguments of a strided_slice.
+#[derive(Debug)]
+pub(crate) struct Spec {
+    /// begin, end, strides.
+    vectors: [Vec<i64>; 3],
+    /// In the order of [`MASKS`].
+    masks: [i64; 5],
+}
+
+/// What is scattered into.
+#[derive(Debug)]
+pub(crate) enum Dest {
+    /// Zeros of a shape, to which rows are added.
+    Zeros(Vec<usize>),
+    /// A tensor, in which rows replace others.
+    Tensor(Tensor),
 }
 
 /// Which gather.
@@ -45,8 +84,8 @@ const MASKS: [&str; 5] = [
 #[derive(Clone, Debug)]
 pub(crate) struct Variant {
     pub(crate) dtype: DType,
-    /// The index type and the policy, of a gather.
-    pub(crate) gather: Option<(DType, OutOfRange)>,
+    /// The index type and the policy, of a gather or a scatter.
+    pub(crate) indices: Option<(DType, OutOfRange)>,
 }
 
 /// What a run gave.
@@ -62,7 +101,29 @@ impl Operation {
     /// The operation of a case. None where there is no such operation here.
     pub(crate) fn of(case: &Case) -> Result<Option<Self>, BadLine> {
         let operation = match case.op.as_str() {
-            "strided_slice" => Self::strided_slice(case)?,
+            "strided_slice" => Self::StridedSlice {
+                input: case.tensor("input")?.clone(),
+                spec: Spec::of(case)?,
+            },
+            "tensor_strided_slice_update" => Self::StridedSliceUpdate {
+                input: case.tensor("input")?.clone(),
+                spec: Spec::of(case)?,
+                value: case.tensor("value")?.clone(),
+            },
+            "strided_slice_grad" => Self::StridedSliceGrad {
+                shape: sizes(case, "shape")?,
+                spec: Spec::of(case)?,
+                dy: case.tensor("dy")?.clone(),
+            },
+            "slice" => Self::Slice {
+                input: case.tensor("input")?.clone(),
+                begin: case.integers("begin")?,
+                size: case.integers("size")?,
+            },
+            "scatter_nd" => Self::scatter(case, Dest::Zeros(sizes(case, "shape")?))?,
+            "tensor_scatter_nd_update" => {
+                Self::scatter(case, Dest::Tensor(case.tensor("tensor")?.clone()))?
+            }
             "gather_nd" => Self::gather_nd(case)?,
             "gather" => Self::gather(case)?,
             _ => return Ok(None),
@@ -70,19 +131,23 @@ impl Operation {
         Ok(Some(operation))
     }
 
-    fn strided_slice(case: &Case) -> Result<Self, BadLine> {
-        let mut masks = [0; 5];
-        for (mask, name) in masks.iter_mut().zip(MASKS) {
-            *mask = case.arguments().integer(name)?;
-        }
-        Ok(Self::StridedSlice {
-            input: case.tensor("input")?.clone(),
-            vectors: [
-                case.arguments().integers("begin")?,
-                case.arguments().integers("end")?,
-                case.arguments().integers("strides")?,
-            ],
-            masks,
+    fn scatter(case: &Case, dest: Dest) -> Result<Self, BadLine> {
+        let expected = match &case.expected {
+            Expectation::Success(tensor)
+            | Expectation::Error {
+                ignore: Some(tensor),
+                ..
+            } => tensor.data.clone(),
+            Expectation::Error { kind, .. } if kind == "out_of_range" => {
+                return Err(case.bad("an index out of range needs an `ignore`"));
+            }
+            Expectation::Error { .. } => Vec::new(),
+        };
+        Ok(Self::Scatter {
+            dest,
+            indices: case.tensor("indices")?.clone(),
+            updates: case.tensor("updates")?.clone(),
+            expected,
         })
     }
 
@@ -96,7 +161,7 @@ impl Operation {
         {
             return Err(case.bad("an index out of range needs a `zero_fill`"));
         }
-        let batch_dims = case.arguments().integer("batch_dims")?;
+        let batch_dims = case.integer("batch_dims")?;
         let batch_dims = usize::try_from(batch_dims).map_err(|_| {
             case.bad(format!(
                 "argument `batch_dims` is {batch_dims}, but must be 0 or more"
@@ -107,7 +172,7 @@ impl Operation {
 
     fn gather(case: &Case) -> Result<Self, BadLine> {
         let integer = |name| {
-            let value = case.arguments().integer(name)?;
+            let value = case.integer(name)?;
             isize::try_from(value)
                 .map_err(|_| case.bad(format!("argument `{name}` is {value}, too large here")))
         };
@@ -133,71 +198,120 @@ impl Operation {
     }
 
     /// Every way to run it: all widths that hold the values and all index types that hold the
-    /// indices, each gather with zeros for what is out of range and with an error.
+    /// indices, each gather and scatter with what is out of range left out and with an error.
     pub(crate) fn variants(&self) -> Vec<Variant> {
-        let source = match self {
-            Self::StridedSlice { input, .. } => input,
-            Self::Gather { params, .. } => params,
+        let mut dtypes = WIDTHS.to_vec();
+        let fits = |values: &[i64]| {
+            let values = values.to_vec();
+            move |dtype: &DType| elements::encode(&values, *dtype).is_some()
         };
-        let dtypes = WIDTHS
-            .into_iter()
-            .filter(|&dtype| elements::encode(&source.data, dtype).is_some());
-        match self {
-            Self::StridedSlice { .. } => dtypes
-                .map(|dtype| Variant {
-                    dtype,
-                    gather: None,
-                })
-                .collect(),
-            Self::Gather { indices, zeros, .. } => {
-                let policies = [OutOfRange::Error, OutOfRange::Zero];
-                let policies = &policies[..1 + usize::from(*zeros)];
-                let kinds: Vec<_> = [DType::I32, DType::I64, DType::U32]
-                    .into_iter()
-                    .filter(|&kind| native_indices(&indices.data, kind).is_some())
-                    .flat_map(|kind| policies.iter().map(move |&policy| (kind, policy)))
-                    .collect();
-                dtypes
-                    .flat_map(|dtype| {
-                        let variant = move |&gather| Variant {
-                            dtype,
-                            gather: Some(gather),
-                        };
-                        kinds.iter().map(variant)
-                    })
-                    .collect()
+        let (indices, leaves_out) = match self {
+            Self::StridedSlice { input, .. } | Self::Slice { input, .. } => {
+                dtypes.retain(fits(&input.data));
+                (None, false)
             }
-        }
+            Self::StridedSliceUpdate { input, value, .. } => {
+                dtypes.retain(fits(&input.data));
+                dtypes.retain(fits(&value.data));
+                (None, false)
+            }
+            Self::StridedSliceGrad { dy, .. } => {
+                dtypes.retain(fits(&dy.data));
+                (None, false)
+            }
+            Self::Gather {
+                params,
+                indices,
+                zeros,
+                ..
+            } => {
+                dtypes.retain(fits(&params.data));
+                (Some(indices), *zeros)
+            }
+            Self::Scatter {
+                dest,
+                indices,
+                updates,
+                expected,
+            } => {
+                dtypes.retain(fits(&updates.data));
+                dtypes.retain(fits(expected));
+                match dest {
+                    Dest::Tensor(tensor) => dtypes.retain(fits(&tensor.data)),
+                    // The widest is a number in two parts, which are added each by itself.
+                    Dest::Zeros(_) => dtypes.retain(|dtype| dtype.size() <= 8),
+                }
+                (Some(indices), true)
+            }
+        };
+        let Some(indices) = indices else {
+            let variant = |dtype| Variant {
+                dtype,
+                indices: None,
+            };
+            return dtypes.into_iter().map(variant).collect();
+        };
+        let policies = [OutOfRange::Error, OutOfRange::Zero];
+        let policies = &policies[..1 + usize::from(leaves_out)];
+        let kinds: Vec<_> = [DType::I32, DType::I64, DType::U32]
+            .into_iter()
+            .filter(|&kind| native_indices(&indices.data, kind).is_some())
+            .flat_map(|kind| policies.iter().map(move |&policy| (kind, policy)))
+            .collect();
+        let variants = dtypes.into_iter().flat_map(|dtype| {
+            let variant = move |&indices| Variant {
+                dtype,
+                indices: Some(indices),
+            };
+            kinds.iter().map(variant)
+        });
+        variants.collect()
     }
 
     /// Runs it on a device.
     pub(crate) fn run(&self, device: &Backend, variant: &Variant) -> Result<Outcome, Error> {
-        let upload = |tensor: &Tensor, bytes: Option<Vec<u8>>, dtype| {
-            device.adopt(dtype, &tensor.shape, bytes.unwrap_or_default())
+        let values = |tensor: &Tensor| {
+            let bytes = elements::encode(&tensor.data, variant.dtype).unwrap_or_default();
+            device.adopt(variant.dtype, &tensor.shape, bytes)
         };
-        let source = |tensor: &Tensor| {
-            let bytes = elements::encode(&tensor.data, variant.dtype);
-            upload(tensor, bytes, variant.dtype)
+        let (kind, out_of_range) = variant.indices.unwrap_or((DType::I64, OutOfRange::Zero));
+        let tuples = |tensor: &Tensor| {
+            let bytes = native_indices(&tensor.data, kind).unwrap_or_default();
+            device.adopt(kind, &tensor.shape, bytes)
         };
         let (result, bad) = match self {
-            Self::StridedSlice {
-                input,
-                vectors,
-                masks,
+            Self::StridedSlice { input, spec } => (values(input)?.slice(&spec.get()?)?, 0),
+            Self::StridedSliceUpdate { input, spec, value } => {
+                let mut tensor = values(input)?;
+                tensor.update(&spec.get()?, &values(value)?)?;
+                (tensor, 0)
+            }
+            Self::StridedSliceGrad { shape, spec, dy } => {
+                (values(dy)?.strided_slice_grad(shape, &spec.get()?)?, 0)
+            }
+            Self::Slice { input, begin, size } => (values(input)?.slice_block(begin, size)?, 0),
+            Self::Scatter {
+                dest,
+                indices,
+                updates,
+                ..
             } => {
-                let [begin, end, strides] = vectors.clone();
-                let mask = |at: usize| StridedSlice::mask(MASKS[at], masks[at]);
-                let spec = SliceSpec::try_from(StridedSlice {
-                    begin,
-                    end,
-                    strides,
-                    begin_mask: mask(0)?,
-                    end_mask: mask(1)?,
-                    ellipsis_mask: mask(2)?,
-                    new_axis_mask: mask(3)?,
-                    shrink_axis_mask: mask(4)?,
-                })?;
-                (source(input)?.slice(&spec)?, 0)
+                let (tuples, updates) = (tuples(indices)?, values(updates)?);
+                let options = Scatter {
+                    out_of_range,
+                    ..Scatter::default()
+                };
+                let (result, report) = match dest {
+                    Dest::Zeros(shape) => updates.scatter_nd(&tuples, shape, options)?,
+                    Dest::Tensor(tensor) => {
+                        let combine = Combine::Update;
+                        let options = Scatter { combine, ..options };
+                        let mut tensor = values(tensor)?;
+                        let report = tensor.scatter(&tuples, &updates, options)?;
+                        (tensor, report)
+                    }
+                };
+                (result, report.report()?.bad)
             }
             Self::Gather {
                 params,
@@ -205,9 +319,7 @@ impl Operation {
                 how,
                 ..
             } => {
-                let (kind, out_of_range) = variant.gather.unwrap_or((DType::I64, OutOfRange::Zero));
-                let tuples = upload(indices, native_indices(&indices.data, kind), kind)?;
-                let params = source(params)?;
+                let (tuples, params) = (tuples(indices)?, values(params)?);
                 let gathered = match *how {
                     How::GatherNd { batch_dims } => {
                         let options = GatherNd {
@@ -239,6 +351,48 @@ impl Operation {
     }
 }
 
+impl Spec {
+    fn of(case: &Case) -> Result<Self, BadLine> {
+        let mut masks = [0; 5];
+        for (mask, name) in masks.iter_mut().zip(MASKS) {
+            *mask = case.integer(name)?;
+        }
+        Ok(Self {
+            vectors: [
+                case.integers("begin")?,
+                case.integers("end")?,
+                case.integers("strides")?,
+            ],
+            masks,
+        })
+    }
+
+    fn get(&self) -> Result<SliceSpec, Error> {
+        let [begin, end, strides] = self.vectors.clone();
+        let mask = |at: usize| StridedSlice::mask(MASKS[at], self.masks[at]);
+        SliceSpec::try_from(StridedSlice {
+            begin,
+            end,
+            strides,
+            begin_mask: mask(0)?,
+            end_mask: mask(1)?,
+            ellipsis_mask: mask(2)?,
+            new_axis_mask: mask(3)?,
+            shrink_axis_mask: mask(4)?,
+        })
+    }
+}
+
+/// An argument that is a shape.
+fn sizes(case: &Case, name: &str) -> Result<Vec<usize>, BadLine> {
+    let sizes = case.integers(name)?.into_iter();
+    let size = |size| {
+        let negative = |_| case.bad(format!("argument `{name}` has the size {size}, below 0"));
+        usize::try_from(size).map_err(negative)
+    };
+    sizes.map(size).collect()
+}
+
 /// Indices are the one thing the library reads as numbers, so they have the machine's byte order.
 /// None where one does not fit.
 fn native_indices(indices: &[i64], kind: DType) -> Option<Vec<u8>> {
@@ -261,7 +415,7 @@ fn native_indices(indices: &[i64], kind: DType) -> Option<Vec<u8>> {
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-byte elements", self.dtype.size())?;
-        if let Some((kind, policy)) = self.gather {
+        if let Some((kind, policy)) = self.indices {
             let policy = match policy {
                 OutOfRange::Zero => "zero",
                 OutOfRange::Error => "error",
