@@ -211,7 +211,11 @@ impl Backend {
         check_elements("values", shape, values.len())?;
         let bytes = T::as_bytes(values);
         let storage = match &self.device {
-            Device::Cpu => Storage::Host(Owner::new(bytes.to_vec())),
+            Device::Cpu => {
+                let mut dest = self.spare.take(bytes.len())?;
+                dest.as_mut().copy_from_slice(bytes);
+                Storage::Host(Owner::new(dest))
+            }
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Device(gpu.upload(shape, T::DTYPE.size(), bytes)?),
         };
@@ -271,7 +275,7 @@ impl Backend {
         let needed = shape::elements(shape)? * dtype.size();
         shape::check_length("bytes", shape, "bytes", needed, bytes.as_ref().len())?;
         let storage = match &self.device {
-            Device::Cpu => Storage::Host(Owner::new(bytes)),
+            Device::Cpu => Storage::Host(Owner::callers(bytes)),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Device(gpu.upload(shape, dtype.size(), bytes.as_ref())?),
         };
@@ -391,6 +395,10 @@ impl fmt::Display for Backend {
     }
 }
 
-fn check_elements(argument: &'static str, shape: &[usize], found: usize) -> Result<(), Error> {
+pub(crate) fn check_elements(
+    argument: &'static str,
+    shape: &[usize],
+    found: usize,
+) -> Result<(), Error> {
     shape::check_length(argument, shape, "elements", shape::elements(shape)?, found)
 }

@@ -62,11 +62,44 @@ pub enum Error {
         /// The element type of the index tensor.
         found: crate::DType,
     },
+    /// What goes into an array has another element type.
+    #[error(
+        "{argument} is {found}, but goes into an array of {needed}: convert it first, elements are \
+         moved as they are"
+    )]
+    OtherDType {
+        /// Which argument.
+        argument: &'static str,
+        /// The element type of the argument.
+        found: crate::DType,
+        /// The element type of the array.
+        needed: crate::DType,
+    },
     /// Two tensors that live on different devices.
-    #[error("{argument} lives on another device than params: upload it to the same backend")]
+    #[error(
+        "{argument} lives on another device than the tensor that it is used with: \
+         upload it to the same backend"
+    )]
     OtherDevice {
         /// Which argument.
         argument: &'static str,
+    },
+    /// A tensor that cannot receive a result, because it has another shape or element type.
+    #[error(
+        "dest is {dtype} {}, but the result is {needed_dtype} {}: \
+         pass a tensor of that shape and type, or let Tensor::slice make one",
+        Shape(shape),
+        Shape(needed_shape)
+    )]
+    Dest {
+        /// The shape of the tensor.
+        shape: Vec<usize>,
+        /// Its element type.
+        dtype: crate::DType,
+        /// The shape of the result.
+        needed_shape: Vec<usize>,
+        /// Its element type.
+        needed_dtype: crate::DType,
     },
     /// The memory for a result cannot be had.
     #[error("{bytes} bytes of memory could not be allocated for the result")]
@@ -234,6 +267,59 @@ pub enum SpecError {
         index: i64,
         /// The size of the dimension.
         size: usize,
+    },
+    /// The gradient's input does not have the shape of the slice.
+    #[error(
+        "dy has shape {}, but the slice has shape {}: they must be equal, nothing is broadcast",
+        Shape(found),
+        Shape(needed)
+    )]
+    DyShape {
+        /// The shape of `dy`.
+        found: Vec<usize>,
+        /// The shape of the slice.
+        needed: Vec<usize>,
+    },
+    /// `begin` and `size` of a block must have an entry for each dimension.
+    #[error(
+        "begin and size have lengths {begin} and {size}, but the input has {rank} dimensions: \
+         each must have an entry for each dimension"
+    )]
+    SliceVectors {
+        /// Length of `begin`.
+        begin: usize,
+        /// Length of `size`.
+        size: usize,
+        /// Dimensions of the input.
+        rank: usize,
+    },
+    /// A block that begins outside its dimension.
+    #[error(
+        "begin[{dimension}] is {begin}: the dimension has {count} elements, so it must be in \
+         [0, {count}], and a dimension without elements has only the block of size 0"
+    )]
+    SliceBegin {
+        /// The input dimension.
+        dimension: usize,
+        /// Where the block begins.
+        begin: i64,
+        /// The size of the dimension.
+        count: usize,
+    },
+    /// A block that ends outside its dimension.
+    #[error(
+        "size[{dimension}] is {size} from {begin} on: the dimension has {count} elements, so it \
+         must be at most what is left, or -1 for all of that"
+    )]
+    SliceSize {
+        /// The input dimension.
+        dimension: usize,
+        /// Where the block begins.
+        begin: i64,
+        /// The size of the block.
+        size: i64,
+        /// The size of the dimension.
+        count: usize,
     },
 }
 

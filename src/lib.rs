@@ -16,6 +16,7 @@ mod error;
 pub mod gpu;
 mod layout;
 mod ops;
+mod pairs;
 mod plan;
 pub mod reference;
 mod report;
@@ -26,6 +27,7 @@ mod spec;
 mod stream;
 mod tensor;
 mod view;
+mod write;
 
 pub use backend::Backend;
 pub use cpu::Indices;

@@ -9,12 +9,16 @@
 //! | strided_slice | all but the innermost of the merged dimensions | an odometer over them |
 //! | gather_nd | the index tuples | tuple · strides, or nowhere when out of range |
 //!
+//! What is written into places instead, `strided_slice_update` and `strided_slice_grad`, moves along
+//! an odometer over both sides: [`Pairs`].
+//!
 //! The map is the whole of an operation: once in Rust (`ops/`), once in WGSL (`shaders/`). What
 //! moves the run is shared by all.
 
 use crate::{
     error::Shape,
-    ops::{gather_nd, strided_slice},
+    ops::{gather_nd, strided_slice, strided_slice_grad, strided_slice_update},
+    pairs::Pairs,
 };
 #[cfg(feature = "gpu")]
 use std::borrow::Cow;
@@ -42,7 +46,18 @@ impl Rows {
         step: 1,
     };
 
-    /// Units of the result.
+    /// The rows that pairs move.
+    pub(crate) fn of_pairs(pairs: &Pairs) -> Self {
+        let (run, outer) = pairs.run();
+        Self {
+            unit: pairs.unit,
+            count: outer.iter().map(|axis| axis.size).product(),
+            run: run.size,
+            step: run.from,
+        }
+    }
+
+    /// Units that are moved.
     pub(crate) fn units(&self) -> usize {
         self.count * self.run
     }
@@ -52,7 +67,21 @@ impl Rows {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Map {
     StridedSlice(strided_slice::Map),
+    StridedSliceUpdate(strided_slice_update::Map),
+    StridedSliceGrad(strided_slice_grad::Map),
     GatherNd(gather_nd::Map),
+}
+
+impl Map {
+    /// The operation's name.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::StridedSlice(_) => "strided_slice",
+            Self::StridedSliceUpdate(_) => "strided_slice_update",
+            Self::StridedSliceGrad(_) => "strided_slice_grad",
+            Self::GatherNd(_) => "gather_nd",
+        }
+    }
 }
 
 /// An operation on arrays of known shapes, ready to run anywhere.
@@ -71,11 +100,11 @@ pub(crate) enum Map {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Plan {
-    /// Shape of the result.
+    /// Shape of the result, or of what is changed in place.
     pub(crate) shape: Vec<usize>,
     /// Bytes of an element.
     pub(crate) element: usize,
-    /// Shape of the source: `input` or `params`.
+    /// Shape of the source: `input`, `value`, `dy` or `params`.
     pub(crate) source: Vec<usize>,
     pub(crate) rows: Rows,
     pub(crate) map: Map,
@@ -88,17 +117,23 @@ impl Plan {
         Self::of_view(&crate::View::flat(bytes), 1)
     }
 
-    /// The shape of the result.
+    /// The shape of the result; of the array that is changed, where a plan works in place.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The size of the result in bytes.
+    /// The size of the result in bytes; of the array that is changed, where a plan works in place.
     pub fn result_bytes(&self) -> usize {
-        self.rows.units() * self.rows.unit
+        self.shape.iter().product::<usize>() * self.element
     }
 
-    /// The size of the source in bytes: `input` of a slice, `params` of a gather.
+    /// Whether the plan changes its destination in place, so that what it does not write is kept.
+    pub fn is_in_place(&self) -> bool {
+        matches!(self.map, Map::StridedSliceUpdate(_))
+    }
+
+    /// The size of the source in bytes: `input` of a slice, `value` of an update, `dy` of a gradient,
+    /// `params` of a gather.
     pub fn source_bytes(&self) -> usize {
         self.source.iter().product::<usize>() * self.element
     }
@@ -130,6 +165,14 @@ impl Plan {
         let stride = factor.cast_signed();
         rows.unit /= factor;
         match &mut map {
+            Map::StridedSliceUpdate(strided_slice_update::Map { pairs: Some(pairs) }) => {
+                *pairs = pairs.narrowed(factor);
+                return (Rows::of_pairs(pairs), Cow::Owned(map));
+            }
+            Map::StridedSliceUpdate(strided_slice_update::Map { pairs: None }) => {}
+            Map::StridedSliceGrad(map) => {
+                map.pairs = map.pairs.as_ref().map(|pairs| pairs.narrowed(factor));
+            }
             Map::StridedSlice(map) => {
                 if rows.step != 1 {
                     // What was a unit becomes the run, and the run a dimension outside of it.
@@ -154,7 +197,7 @@ impl Plan {
     #[cfg(feature = "gpu")]
     pub(crate) fn index_bytes(&self, words: u32) -> usize {
         match &self.map {
-            Map::StridedSlice(_) => 0,
+            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => 0,
             Map::GatherNd(map) => map.indices.iter().product::<usize>() * words as usize * 4,
         }
     }
@@ -162,7 +205,7 @@ impl Plan {
     /// Indices of a tuple. 0 for a slice.
     pub(crate) fn depth(&self) -> usize {
         match &self.map {
-            Map::StridedSlice(_) => 0,
+            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => 0,
             Map::GatherNd(map) => map.axes.len(),
         }
     }
@@ -177,14 +220,16 @@ impl fmt::Display for Plan {
             run,
             step,
         } = self.rows;
-        let name = match self.map {
-            Map::StridedSlice(_) => "strided_slice",
-            Map::GatherNd(_) => "gather_nd",
-        };
+        let name = self.map.name();
         let (source, shape) = (Shape(&self.source), Shape(&self.shape));
         write!(f, "{name} {source} -> {shape}: ")?;
         if count == 0 {
             return f.write_str("empty");
+        }
+        if let Map::StridedSliceGrad(map) = &self.map {
+            let kept = map.pairs.as_ref().map_or(0, Pairs::units);
+            let zeros = run - kept;
+            return write!(f, "{kept} units of {unit} bytes and {zeros} of zeros");
         }
         write!(
             f,

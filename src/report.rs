@@ -76,7 +76,7 @@ impl Plan {
                 position: coordinates(row, map.tuples()),
                 index: tuple(row),
             }),
-            Map::StridedSlice(_) => None,
+            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => None,
         };
         Report {
             rows: self.rows.count,

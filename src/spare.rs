@@ -32,8 +32,13 @@ impl Spare {
             drop(kept);
             zeroed(len)?
         };
+        Ok(self.of(bytes))
+    }
+
+    /// Bytes that are kept when they are dropped.
+    pub(crate) fn of(&self, bytes: Vec<u8>) -> Bytes {
         let spare = self.clone();
-        Ok(Bytes { bytes, spare })
+        Bytes { bytes, spare }
     }
 
     fn keep(&self, bytes: Vec<u8>) {

@@ -2,6 +2,7 @@
 
 use crate::{
     Backend, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, error::Shape,
+    spare::Bytes,
 };
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -38,7 +39,9 @@ impl<T: Element> Array<T> {
 /// An array that lives on a backend: upload once, slice and gather many times, read back what is
 /// needed.
 ///
-/// Tensors do not change. Cloning one, and slicing all of it, moves nothing.
+/// Cloning a tensor, and slicing all of it, moves nothing. A tensor changes only where it is asked to
+/// in place, as by [`Tensor::update`] and [`Tensor::slice_into`]; what shares its memory does not see
+/// it.
 ///
 /// ```
 /// use wgslice::{slice, Backend, GatherNd};
@@ -54,10 +57,10 @@ impl<T: Element> Array<T> {
 /// ```
 #[derive(Clone)]
 pub struct Tensor {
-    backend: Backend,
+    pub(crate) backend: Backend,
     dtype: DType,
     shape: Vec<usize>,
-    storage: Storage,
+    pub(crate) storage: Storage,
 }
 
 /// Where a tensor's bytes are. The variant always agrees with the tensor's backend.
@@ -68,17 +71,37 @@ pub(crate) enum Storage {
     Device(DeviceBytes),
 }
 
-/// Whatever holds the bytes of a tensor on the host: a vector, a memory map.
+/// Whatever holds the bytes of a tensor on the host.
 #[derive(Clone)]
-pub(crate) struct Owner(Arc<dyn AsRef<[u8]> + Send + Sync>);
+pub(crate) enum Owner {
+    /// Memory of this crate.
+    Own(Arc<Bytes>),
+    /// The caller's: a vector, a memory map. It is read only.
+    Callers(Arc<dyn AsRef<[u8]> + Send + Sync>),
+}
 
 impl Owner {
-    pub(crate) fn new(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(bytes))
+    pub(crate) fn new(bytes: Bytes) -> Self {
+        Self::Own(Arc::new(bytes))
     }
 
-    fn bytes(&self) -> &[u8] {
-        (*self.0).as_ref()
+    pub(crate) fn callers(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
+        Self::Callers(Arc::new(bytes))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Own(bytes) => (**bytes).as_ref(),
+            Self::Callers(bytes) => (**bytes).as_ref(),
+        }
+    }
+
+    /// The bytes to be changed in place, if no other tensor shares them.
+    pub(crate) fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        match self {
+            Self::Own(bytes) => Arc::get_mut(bytes).map(AsMut::as_mut),
+            Self::Callers(_) => None,
+        }
     }
 }
 
@@ -127,10 +150,15 @@ impl Tensor {
         if plan.is_identity() {
             return Ok(self.result(&plan, self.storage.clone()));
         }
+        self.moved(&plan)
+    }
+
+    /// The result of a plan without indices that has this tensor as its source.
+    pub(crate) fn moved(&self, plan: &Plan) -> Result<Self, Error> {
         let storage = match (&self.backend.device, &self.storage) {
             #[cfg(feature = "gpu")]
             (Device::Gpu(gpu), Storage::Device(source)) => {
-                Storage::Device(gpu.slice(&plan, source)?)
+                Storage::Device(gpu.moved(plan, source)?)
             }
             _ => {
                 let mut dest = self.backend.spare.take(plan.result_bytes())?;
@@ -138,7 +166,73 @@ impl Tensor {
                 Storage::Host(Owner::new(dest))
             }
         };
-        Ok(self.result(&plan, storage))
+        Ok(self.result(plan, storage))
+    }
+
+    /// Slices into a tensor that is there, which has the shape and the element type of the result and
+    /// lives on the same device: nothing is allocated, and on a GPU `dest` keeps its
+    /// [buffers](Self::buffers). There too the work is submitted, not waited for.
+    ///
+    /// No other tensor changes. Where `dest` shares its memory with one, as clones and slices of all
+    /// of a tensor do, or holds bytes that it was given by [`Backend::adopt`], it gets memory of its
+    /// own first. So `dest` may be a clone of this tensor. Slicing all of it copies.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let frames = backend.upload(&[1, 2, 3, 4, 5, 6], &[3, 2])?;
+    /// let mut frame = frames.slice(&slice![0, ..; -1])?;
+    /// assert_eq!(frame.to_array::<i32>()?.data, [2, 1]);
+    ///
+    /// let first = frame.clone();
+    /// frames.slice_into(&slice![1, ..; -1], &mut frame)?; // first keeps the memory, frame gets its own
+    /// frames.slice_into(&slice![2, ..; -1], &mut frame)?; // into that memory
+    /// assert_eq!(frame.to_array::<i32>()?.data, [6, 5]);
+    /// assert_eq!(first.to_array::<i32>()?.data, [2, 1]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OtherDevice`] where `dest` lives elsewhere; [`SpecError`](crate::SpecError);
+    /// [`Error::Dest`] where `dest` has another shape or element type than the result; none of them
+    /// changes `dest`. Or an error of the device, after which its values are not to be relied on.
+    pub fn slice_into(&self, spec: &SliceSpec, dest: &mut Self) -> Result<(), Error> {
+        if dest.backend.device != self.backend.device {
+            return Err(Error::OtherDevice { argument: "dest" });
+        }
+        let plan = Plan::strided_slice(&self.shape, spec, self.dtype)?;
+        if (dest.dtype, &dest.shape) != (self.dtype, &plan.shape) {
+            return Err(Error::Dest {
+                shape: dest.shape.clone(),
+                dtype: dest.dtype,
+                needed_shape: plan.shape,
+                needed_dtype: self.dtype,
+            });
+        }
+        match (&self.backend.device, &self.storage, &mut dest.storage) {
+            #[cfg(feature = "gpu")]
+            (Device::Gpu(gpu), Storage::Device(source), Storage::Device(dest)) => {
+                if dest.is_unshared() {
+                    gpu.move_into(&plan, source, dest)?;
+                } else {
+                    *dest = gpu.moved(&plan, source)?;
+                }
+            }
+            (_, _, storage) => {
+                if let Storage::Host(owner) = storage
+                    && let Some(bytes) = owner.bytes_mut()
+                {
+                    plan.run(&self.bytes()?, bytes)?;
+                } else {
+                    let mut fresh = self.backend.spare.take(plan.result_bytes())?;
+                    plan.run(&self.bytes()?, fresh.as_mut())?;
+                    *storage = Storage::Host(Owner::new(fresh));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Gathers from this tensor, as `params`, the slices that `indices` point at.
@@ -169,7 +263,7 @@ impl Tensor {
                 let (dest, pending) = gpu.gather(&plan, params, tuples, words)?;
                 let mut gathered = Gathered {
                     tensor: self.result(&plan, Storage::Device(dest)),
-                    report: GatherReport::Pending(Arc::new(pending)),
+                    report: GatherReport::Pending(Arc::new(pending), tuples.clone()),
                 };
                 if options.out_of_range == OutOfRange::Error {
                     gathered.report = GatherReport::Known(gathered.report()?.require_none()?);
@@ -228,7 +322,7 @@ impl Tensor {
         let mut bytes = zeroed(self.len_bytes())?;
         gpu.download_async(source, &mut bytes).await?;
         let on_host = Self::new(&Backend::cpu(), self.dtype, &self.shape, {
-            Storage::Host(Owner::new(bytes))
+            Storage::Host(Owner::callers(bytes))
         });
         on_host.to_array()
     }
@@ -266,7 +360,7 @@ impl Tensor {
         self.shape.iter().product::<usize>() * self.dtype.size()
     }
 
-    fn result(&self, plan: &Plan, storage: Storage) -> Self {
+    pub(crate) fn result(&self, plan: &Plan, storage: Storage) -> Self {
         Self::new(&self.backend, self.dtype, plan.shape(), storage)
     }
 }
@@ -304,8 +398,12 @@ pub struct Gathered {
 #[derive(Clone, Debug)]
 enum GatherReport {
     Known(Report),
+    /// And the tuples, shared so that nothing is written where the report will look for the bad one.
     #[cfg(feature = "gpu")]
-    Pending(Arc<PendingReport>),
+    Pending(
+        Arc<PendingReport>,
+        #[expect(dead_code, reason = "held, not read")] DeviceBytes,
+    ),
 }
 
 impl Gathered {
@@ -319,7 +417,7 @@ impl Gathered {
         match &self.report {
             GatherReport::Known(report) => Ok(report.clone()),
             #[cfg(feature = "gpu")]
-            GatherReport::Pending(pending) => pending.wait(),
+            GatherReport::Pending(pending, _) => pending.wait(),
         }
     }
 
@@ -332,7 +430,7 @@ impl Gathered {
     pub async fn report_async(&self) -> Result<Report, Error> {
         match &self.report {
             GatherReport::Known(report) => Ok(report.clone()),
-            GatherReport::Pending(pending) => pending.ready().await,
+            GatherReport::Pending(pending, _) => pending.ready().await,
         }
     }
 }

@@ -6,51 +6,80 @@
 //! TensorFlow gave for these vectors (`golden`).
 
 use crate::{
-    harness::{check_gather, check_slice},
-    vectors::case::{BadLine, Case, parse},
+    harness::{check_gather, check_grad, check_slice, check_update},
+    vectors::{
+        arguments::Encoded,
+        call::Call,
+        case::{Case, parse},
+    },
 };
+use std::collections::BTreeMap;
 use wgslice::StridedSlice;
 
-fn slice(case: &Case) -> Result<(), BadLine> {
-    let mask =
-        |name| Ok(i32::try_from(case.arguments().integer(name)?).expect("a mask of 32 bits"));
-    let encoded = StridedSlice {
-        begin: case.arguments().integers("begin")?,
-        end: case.arguments().integers("end")?,
-        strides: case.arguments().integers("strides")?,
-        begin_mask: mask("begin_mask")?,
-        end_mask: mask("end_mask")?,
-        ellipsis_mask: mask("ellipsis_mask")?,
-        new_axis_mask: mask("new_axis_mask")?,
-        shrink_axis_mask: mask("shrink_axis_mask")?,
-    };
-    check_slice(&case.tensor("input")?.shape, &encoded);
-    Ok(())
+fn encoded(spec: Encoded) -> StridedSlice {
+    let [
+        begin_mask,
+        end_mask,
+        ellipsis_mask,
+        new_axis_mask,
+        shrink_axis_mask,
+    ] = spec.masks;
+    StridedSlice {
+        begin: spec.begin,
+        end: spec.end,
+        strides: spec.strides,
+        begin_mask,
+        end_mask,
+        ellipsis_mask,
+        new_axis_mask,
+        shrink_axis_mask,
+    }
 }
 
-fn gather(case: &Case) -> Result<(), BadLine> {
-    let (params, indices) = (case.tensor("params")?, case.tensor("indices")?);
-    let batch_dims = usize::try_from(case.arguments().integer("batch_dims")?).expect("batch_dims");
-    check_gather(&params.shape, &indices.data, &indices.shape, batch_dims);
-    Ok(())
+/// Whether there is such an operation to be checked.
+fn check(case: &Case) -> bool {
+    match Call::of(case).unwrap().expect("an operation that exists") {
+        Call::StridedSlice { input, spec } => check_slice(&input.shape, &encoded(spec)),
+        Call::StridedSliceUpdate { input, spec, value } => {
+            check_update(&input.shape, &encoded(spec), &value.shape);
+        }
+        Call::StridedSliceGrad { shape, spec, dy } => {
+            check_grad(&shape, &encoded(spec), &dy.shape);
+        }
+        Call::GatherNd {
+            params,
+            indices,
+            batch_dims,
+            ..
+        } => check_gather(
+            &params.tensor.shape,
+            &indices.data,
+            &indices.shape,
+            batch_dims,
+        ),
+        _ => return false,
+    }
+    true
 }
 
 #[test]
 fn every_vector_on_every_device() {
-    let (mut slices, mut gathers) = (0, 0);
+    let mut checked = BTreeMap::new();
     for case in parse(include_str!("vectors/seed1.jsonl")) {
         let case = case.unwrap();
-        match case.op.as_str() {
-            "strided_slice" => {
-                slices += 1;
-                slice(&case).unwrap();
-            }
-            "gather_nd" => {
-                gathers += 1;
-                gather(&case).unwrap();
-            }
-            _ => {}
+        if check(&case) {
+            *checked.entry(case.op).or_insert(0) += 1;
         }
     }
-    assert_eq!((slices, gathers), (785, 267));
+    let checked: Vec<_> = checked
+        .iter()
+        .map(|(op, &count)| (&op[..], count))
+        .collect();
+    let expected = [
+        ("gather_nd", 267),
+        ("strided_slice", 785),
+        ("strided_slice_grad", 167),
+        ("tensor_strided_slice_update", 230),
+    ];
+    assert_eq!(checked, expected);
 }

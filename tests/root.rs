@@ -13,9 +13,12 @@ mod harness;
 mod limits;
 mod property;
 mod reference;
+mod slice;
 mod spec;
 mod stream;
 mod strided_slice;
+mod strided_slice_grad;
+mod strided_slice_update;
 mod vector_lines;
 
 /// The command reads vector files too, and asks the reference the same.

@@ -1,7 +1,11 @@
 //! What the CPU does with a plan, in words: the decisions of the executor, asked and not repeated.
 
-use super::{gather, kernel::Kernel, slice::Walk};
-use crate::{Plan, plan::Map};
+use super::{gather, kernel::Kernel, place, slice::Walk};
+use crate::{
+    Plan,
+    ops::{strided_slice_grad, strided_slice_update},
+    plan::Map,
+};
 use std::fmt;
 
 impl fmt::Display for Kernel {
@@ -34,7 +38,7 @@ impl Plan {
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     pub fn explain_cpu(&self) -> String {
-        let bytes = self.result_bytes();
+        let bytes = self.rows.units() * self.rows.unit;
         if bytes == 0 {
             return "nothing to move".into();
         }
@@ -43,6 +47,11 @@ impl Plan {
                 let walk = Walk::of(&self.rows, map);
                 (walk.kernel, walk.threads(bytes))
             }
+            Map::StridedSliceUpdate(strided_slice_update::Map { pairs })
+            | Map::StridedSliceGrad(strided_slice_grad::Map { pairs }) => match pairs {
+                Some(pairs) => (place::kernel(pairs), place::threads(pairs, bytes)),
+                None => return format!("{bytes} bytes of zeros"),
+            },
             Map::GatherNd(_) => (gather::kernel(&self.rows), gather::threads(&self.rows)),
         };
         let s = if threads == 1 { "" } else { "s" };

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `slice.rs` | the order in which a slice is walked, and where parts of it begin and end |
 //! | `gather.rs` | where the tuples of a gather point, a block of rows at a time |
+//! | `place.rs` | what is written into places of the destination, and between them |
 //! | `kernel.rs` | which loop moves a row of pieces, by the size of the pieces and their distance |
 //! | `mover.rs` | how one piece is copied, by its size |
 //! | `steps.rs` | the loops over small steps, which the compiler turns into vector shuffles |
@@ -19,6 +20,7 @@ mod gather;
 mod indices;
 mod kernel;
 mod mover;
+mod place;
 mod slice;
 mod steps;
 mod threads;
@@ -33,7 +35,8 @@ use crate::{
 };
 
 impl Plan {
-    /// Runs a slice on the CPU: `source` holds the input, `dest` receives the result.
+    /// Runs a plan without indices on the CPU. Of a slice `source` holds the input, of an update the
+    /// value, of a gradient `dy`; `dest` receives the result, or is what is updated.
     ///
     /// ```
     /// use wgslice::{slice, DType, Plan};
@@ -51,7 +54,21 @@ impl Plan {
     /// needs indices.
     pub fn run(&self, source: &[u8], dest: &mut [u8]) -> Result<(), Error> {
         self.check_dest(dest)?;
-        self.run_part(source, 0, dest)
+        match &self.map {
+            Map::StridedSlice(_) | Map::GatherNd(_) => self.run_part(source, 0, dest),
+            Map::StridedSliceUpdate(map) => {
+                self.check_source(source)?;
+                if let Some(pairs) = &map.pairs {
+                    place::update(pairs, source, dest);
+                }
+                Ok(())
+            }
+            Map::StridedSliceGrad(map) => {
+                self.check_source(source)?;
+                place::grad(map.pairs.as_ref(), source, dest);
+                Ok(())
+            }
+        }
     }
 
     /// Runs a part of a slice on the CPU: the bytes of the result from `first` on, as many as
@@ -74,6 +91,9 @@ impl Plan {
                 Ok(())
             }
             Map::GatherNd(map) => map.check_indices(Indices::I32(&[])),
+            Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => {
+                unreachable!("only the results of slices are streamed in parts")
+            }
         }
     }
 
@@ -94,8 +114,8 @@ impl Plan {
         self.check_source(source)?;
         self.check_dest(dest)?;
         let missing = match &self.map {
-            Map::StridedSlice(map) => {
-                slice::Walk::of(&self.rows, map).run(source, 0, dest);
+            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => {
+                self.run(source, dest)?;
                 Missing::default()
             }
             Map::GatherNd(map) => {

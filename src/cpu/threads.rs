@@ -49,11 +49,29 @@ pub(super) fn spread(
     }
     let part = dest.len().div_ceil(threads * PARTS).min(PART);
     let part = part.div_ceil(grain) * grain;
-    let parts = Mutex::new(dest.chunks_mut(part).enumerate());
+    let parts = dest.chunks_mut(part).enumerate();
+    share(parts, threads, |(i, dest)| write(i * part, dest));
+}
+
+/// How many parts a result is cut into for so many threads, at least.
+pub(super) fn parts(threads: usize) -> usize {
+    if threads == 1 { 1 } else { threads * PARTS }
+}
+
+/// Does `parts` with so many threads, each taking the next when it is done with one.
+pub(super) fn share<T>(
+    parts: impl Iterator<Item = T> + Send,
+    threads: usize,
+    each: impl Fn(T) + Sync,
+) {
+    if threads == 1 {
+        return parts.for_each(each);
+    }
+    let parts = Mutex::new(parts);
     let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
     let work = || {
-        while let Some((i, dest)) = next() {
-            write(i * part, dest);
+        while let Some(part) = next() {
+            each(part);
         }
     };
     thread::scope(|scope| {

@@ -2,7 +2,8 @@
 //!
 //! | plan | recorded |
 //! |---|---|
-//! | the result is empty | nothing |
+//! | nothing is written | nothing |
+//! | all of the result is zeros, whole words, into an encoder | a clear of the buffer |
 //! | contiguous rows on word boundaries, into an encoder, if few or long | a buffer copy each: no pipeline, and wgpu does not clear a fresh destination for it |
 //! | anything else | a dispatch, or several where the device's limits demand it |
 //!
@@ -28,7 +29,8 @@ use super::{
 };
 use crate::{
     Error, Plan,
-    ops::strided_slice,
+    ops::{strided_slice, strided_slice_grad},
+    pairs::{Pairs, walk},
     plan::{Map, Rows},
 };
 use wgpu::{BufferSlice, BufferUsages, CommandEncoder, ComputePass};
@@ -51,7 +53,8 @@ pub enum DeviceIndices<'a> {
 }
 
 impl Gpu {
-    /// Records a slice: `source` holds the input, `dest` receives the result.
+    /// Records a plan without indices. Of a slice `source` holds the input, of an update the value, of a
+    /// gradient `dy`; `dest` receives the result, or is what is updated.
     ///
     /// The buffers may be any of this device's with the usage `STORAGE`, at any offset. With `COPY_SRC`
     /// and `COPY_DST`, and offsets that are multiples of 4, slices of long contiguous pieces are
@@ -153,18 +156,45 @@ impl Gpu {
         self.record_gather(pass, plan, params, (indices, words), dest)
     }
 
-    /// Slices a tensor into a new one.
-    pub(crate) fn slice(&self, plan: &Plan, source: &DeviceBytes) -> Result<DeviceBytes, Error> {
-        let dest = self.allocate(plan.shape(), plan.element)?;
-        self.submit("slicing", |encoder| {
-            self.record(
-                encoder,
-                plan,
-                source.argument("source"),
-                dest.argument("dest"),
-            )
+    /// Runs a plan that changes a tensor in place, or a copy of it that is then returned.
+    pub(crate) fn update(
+        &self,
+        plan: &Plan,
+        source: &DeviceBytes,
+        dest: &DeviceBytes,
+        in_place: bool,
+    ) -> Result<DeviceBytes, Error> {
+        let (dest, _) = self.submit(plan.map.name(), |encoder| {
+            let dest = match in_place {
+                true => dest.clone(),
+                false => self.duplicate(encoder, dest)?,
+            };
+            let (source, changed) = (source.argument("value"), dest.argument("dest"));
+            self.record(encoder, plan, source, changed)?;
+            Ok(dest)
         })?;
         Ok(dest)
+    }
+
+    /// Runs a plan without indices on a tensor, into a new one.
+    pub(crate) fn moved(&self, plan: &Plan, source: &DeviceBytes) -> Result<DeviceBytes, Error> {
+        let dest = self.allocate(plan.shape(), plan.element)?;
+        self.move_into(plan, source, &dest)?;
+        Ok(dest)
+    }
+
+    /// Runs a plan without indices on a tensor, into one that has the shape of the result.
+    pub(crate) fn move_into(
+        &self,
+        plan: &Plan,
+        source: &DeviceBytes,
+        dest: &DeviceBytes,
+    ) -> Result<(), Error> {
+        let (source, dest) = (source.argument("source"), dest.argument("dest"));
+        self.submit(plan.map.name(), |encoder| {
+            self.record(encoder, plan, source, dest)
+        })?;
+        Ok(())
     }
 
     /// Gathers from a tensor into a new one, with index tensors whose indices have `words` words.
@@ -182,7 +212,7 @@ impl Gpu {
             let (params, dest) = (params.argument("params"), dest.argument("dest"));
             self.record_gather(&mut pass, plan, params, indices, dest)
         })?;
-        Ok((dest, report))
+        Ok((dest, report.holding(indices)))
     }
 
     fn record(
@@ -192,25 +222,33 @@ impl Gpu {
         source: Argument<'_>,
         dest: Argument<'_>,
     ) -> Result<(), Error> {
-        if plan.result_bytes() == 0 {
+        if plan.rows.count == 0 {
             return Ok(());
         }
         source.check(&dest)?;
-        if let Some(map) = copied(plan, self.inner.reach.kind)
+        if let Some(copies) = copied(plan, self.inner.reach.kind)
             && copyable(&source, &dest)
         {
-            let run = plan.rows.run * plan.rows.unit;
-            for (row, from) in map.rows(&plan.rows).enumerate() {
-                let from = (from * plan.rows.unit) as u64;
+            let Rows { unit, run, .. } = plan.rows;
+            copies.each(&plan.rows, |from, to| {
+                let (from, to) = (from * unit, to * unit);
+                let bytes = run * unit;
                 copy(
                     encoder,
                     &source,
-                    from,
+                    from as u64,
                     &dest,
-                    (row * run) as u64,
-                    run as u64,
+                    to as u64,
+                    bytes as u64,
                 );
-            }
+            });
+            return Ok(());
+        }
+        if let Map::StridedSliceGrad(strided_slice_grad::Map { pairs: None }) = plan.map
+            && copyable(&source, &dest)
+            && dest.needed.is_multiple_of(4)
+        {
+            clear(encoder, &dest);
             return Ok(());
         }
         let mut pass = encoder.begin_compute_pass(&Default::default());
@@ -230,7 +268,7 @@ impl Gpu {
                 problem: "is missing: record a gather with encode_gather".into(),
             });
         }
-        if plan.result_bytes() == 0 {
+        if plan.rows.count == 0 {
             return Ok(());
         }
         source.check(&dest)?;
@@ -356,7 +394,7 @@ impl Gpu {
             buffers: [buffer(0), buffer(1), buffer(2)],
             spans: *spans,
         };
-        inner.groups.get(&key, || {
+        let make = || {
             let entries: Vec<_> = (0..)
                 .zip(key.buffers.iter().flatten().zip(&key.spans))
                 .map(|(binding, (buffer, span))| wgpu::BindGroupEntry {
@@ -373,25 +411,55 @@ impl Gpu {
                 layout: inner.pipelines.buffers(op),
                 entries: &entries,
             })
-        })
+        };
+        if arguments.iter().flatten().all(|argument| argument.callers) {
+            inner.groups.get(&key, make)
+        } else {
+            make()
+        }
     }
 }
 
-/// The map of a plan whose rows are copied on an adapter of this kind, if the buffers allow it.
-pub(super) fn copied(plan: &Plan, kind: Kind) -> Option<&strided_slice::Map> {
+/// Rows that are copied.
+pub(super) enum Copies<'a> {
+    /// To one place after the other.
+    Slice(&'a strided_slice::Map),
+    /// To places of their own.
+    Pairs(&'a Pairs),
+}
+
+impl Copies<'_> {
+    /// Calls `each` with the first unit of every row in the source and in the destination.
+    fn each(&self, rows: &Rows, mut each: impl FnMut(usize, usize)) {
+        match self {
+            Self::Slice(map) => {
+                for (row, from) in map.rows(rows).enumerate() {
+                    each(from, row * rows.run);
+                }
+            }
+            Self::Pairs(pairs) => walk(pairs.run().1, pairs.from, pairs.to, &mut each),
+        }
+    }
+}
+
+/// The rows of a plan that are copied on an adapter of this kind, if the buffers allow it.
+pub(super) fn copied(plan: &Plan, kind: Kind) -> Option<Copies<'_>> {
     let Rows {
         unit,
         count,
         run,
         step,
     } = plan.rows;
+    if unit < 4 || step != 1 || !few_or_long(kind, count, run * unit) {
+        return None;
+    }
     match &plan.map {
-        Map::StridedSlice(map)
-            if step == 1 && unit >= 4 && few_or_long(kind, count, run * unit) =>
-        {
-            Some(map)
+        Map::StridedSlice(map) => Some(Copies::Slice(map)),
+        Map::StridedSliceUpdate(map) => {
+            let pairs = map.pairs.as_ref()?;
+            (pairs.run().0.to == 1).then_some(Copies::Pairs(pairs))
         }
-        _ => None,
+        Map::StridedSliceGrad(_) | Map::GatherNd(_) => None,
     }
 }
 
@@ -425,6 +493,17 @@ fn copy(
         from += piece;
         to += piece;
         bytes -= piece;
+    }
+}
+
+/// Fills an argument with zeros, part by part.
+fn clear(encoder: &mut CommandEncoder, dest: &Argument<'_>) {
+    let mut at = 0;
+    while at < dest.needed {
+        let (buffer, offset, left) = dest.at(at);
+        let piece = left.min(dest.needed - at);
+        encoder.clear_buffer(buffer, offset, Some(piece));
+        at += piece;
     }
 }
 

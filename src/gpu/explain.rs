@@ -3,7 +3,7 @@
 use super::{
     Gpu,
     encode::copied,
-    pipeline::mover,
+    pipeline::Op,
     window::{self, Parts, Places},
 };
 use crate::Plan;
@@ -19,7 +19,7 @@ impl Gpu {
         if plan.is_identity() {
             return format!("{plan}: the result is the source, nothing is moved");
         }
-        if plan.result_bytes() == 0 {
+        if rows.count == 0 {
             return format!("{plan}: nothing is recorded");
         }
         if copied(plan, self.inner.reach.kind).is_some() {
@@ -43,7 +43,8 @@ impl Gpu {
             Err(error) => format!("{plan}: {error}"),
             Ok(dispatches) => {
                 let width = dispatches[0].kernel.width;
-                let (mover, unit) = (mover(width).name(), width.unit);
+                let op = Op::of(&plan.map, places.index_words);
+                let (mover, unit) = (op.mover(width).name(), width.unit);
                 let params = &dispatches[0].params;
                 format!(
                     "{plan}: {} dispatches of the {mover} mover, the first {} x {} workgroups, \

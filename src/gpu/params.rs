@@ -6,6 +6,7 @@ use crate::{
     Error,
     layout::Axis,
     ops::{gather_nd, strided_slice},
+    pairs::PairAxis,
 };
 use bytemuck::{Pod, Zeroable};
 
@@ -27,7 +28,7 @@ pub(crate) struct Params {
     pub(crate) dest_base: u32,
     pub(crate) first: u32,
     pub(crate) count: u32,
-    /// [`StridedSliceMap`] or [`GatherNdMap`].
+    /// [`StridedSliceMap`], [`PairsMap`] or [`GatherNdMap`].
     pub(crate) map: MapWords,
 }
 
@@ -53,6 +54,37 @@ pub(crate) struct GatherNdMap {
     /// The axes are vectors in the shader, which lie at multiples of 16 bytes.
     pad: u32,
     pub(crate) axes: Axes,
+}
+
+/// Dimensions outside of the run that a map of pairs can hold. One of more is cut along the outermost.
+pub(crate) const MAX_PAIR_AXES: usize = 5;
+
+/// What goes from one side to another: of an update and of a gradient.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(crate) struct PairsMap {
+    /// Size, stride in the source, stride in the destination, and a word that belongs to no dimension:
+    /// the shaders say which.
+    pub(crate) axes: [[u32; 4]; MAX_PAIR_AXES],
+}
+
+/// The map of pairs, with strides of the destination in `to_unit` units of it. None where it has too
+/// many dimensions, or strides beyond 32 bits.
+pub(crate) fn pairs_map(axes: &[PairAxis], to_unit: usize, words: [usize; 4]) -> Option<MapWords> {
+    if axes.len() > MAX_PAIR_AXES {
+        return None;
+    }
+    let mut map = PairsMap::zeroed();
+    for (map, axis) in map.axes.iter_mut().zip(axes) {
+        map[0] = i32::try_from(axis.size).ok()?.cast_unsigned();
+        // A negative stride wraps.
+        map[1] = i32::try_from(axis.from).ok()?.cast_unsigned();
+        map[2] = i32::try_from(axis.to / to_unit).ok()?.cast_unsigned();
+    }
+    for (map, word) in map.axes.iter_mut().zip(words) {
+        map[3] = u32::try_from(word).ok()?;
+    }
+    Some(bytemuck::cast(map))
 }
 
 /// The map of a slice. None where it has too many dimensions, or strides beyond 32 bits.

@@ -31,9 +31,15 @@ const WIDE: &str = include_str!("../../shaders/wide.wgsl");
 const ACROSS: &str = include_str!("../../shaders/across.wgsl");
 const CRUMBS: &str = include_str!("../../shaders/crumbs.wgsl");
 const PACKED: &str = include_str!("../../shaders/packed.wgsl");
+const PLACE: &str = include_str!("../../shaders/place.wgsl");
+const PLACE_PACKED: &str = include_str!("../../shaders/place_packed.wgsl");
+const SPREAD: &str = include_str!("../../shaders/spread.wgsl");
+const SPREAD_PACKED: &str = include_str!("../../shaders/spread_packed.wgsl");
 const UNIT_16: &str = include_str!("../../shaders/unit_16.wgsl");
 const UNIT_32: &str = include_str!("../../shaders/unit_32.wgsl");
 const STRIDED_SLICE: &str = include_str!("../../shaders/strided_slice.wgsl");
+const STRIDED_SLICE_UPDATE: &str = include_str!("../../shaders/strided_slice_update.wgsl");
+const STRIDED_SLICE_GRAD: &str = include_str!("../../shaders/strided_slice_grad.wgsl");
 const GATHER_ND: &str = include_str!("../../shaders/gather_nd.wgsl");
 
 /// Bind groups: the buffers that are moved between, the report, and the params where they are a
@@ -46,6 +52,8 @@ pub(crate) const PARAMS_GROUP: u32 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
     StridedSlice,
+    StridedSliceUpdate,
+    StridedSliceGrad,
     /// With i32 indices.
     GatherNd32,
     /// With i64 indices.
@@ -53,11 +61,19 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    const ALL: [Self; 3] = [Self::StridedSlice, Self::GatherNd32, Self::GatherNd64];
+    const ALL: [Self; 5] = [
+        Self::StridedSlice,
+        Self::StridedSliceUpdate,
+        Self::StridedSliceGrad,
+        Self::GatherNd32,
+        Self::GatherNd64,
+    ];
 
     pub(crate) fn of(map: &Map, index_words: u32) -> Self {
         match map {
             Map::StridedSlice(_) => Self::StridedSlice,
+            Map::StridedSliceUpdate(_) => Self::StridedSliceUpdate,
+            Map::StridedSliceGrad(_) => Self::StridedSliceGrad,
             Map::GatherNd(_) if index_words == 1 => Self::GatherNd32,
             Map::GatherNd(_) => Self::GatherNd64,
         }
@@ -66,6 +82,8 @@ impl Op {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::StridedSlice => "strided_slice",
+            Self::StridedSliceUpdate => "strided_slice_update",
+            Self::StridedSliceGrad => "strided_slice_grad",
             Self::GatherNd32 | Self::GatherNd64 => "gather_nd",
         }
     }
@@ -73,6 +91,8 @@ impl Op {
     fn source(self) -> &'static str {
         match self {
             Self::StridedSlice => STRIDED_SLICE,
+            Self::StridedSliceUpdate => STRIDED_SLICE_UPDATE,
+            Self::StridedSliceGrad => STRIDED_SLICE_GRAD,
             Self::GatherNd32 | Self::GatherNd64 => GATHER_ND,
         }
     }
@@ -81,14 +101,38 @@ impl Op {
     /// read.
     pub(crate) fn buffers(self) -> &'static [bool] {
         match self {
-            Self::StridedSlice => &[true, false],
+            Self::StridedSlice | Self::StridedSliceUpdate | Self::StridedSliceGrad => {
+                &[true, false]
+            }
             Self::GatherNd32 | Self::GatherNd64 => &[true, false, true],
         }
     }
 
     /// Whether rows can be without a source.
     pub(crate) fn reports(self) -> bool {
-        self != Self::StridedSlice
+        matches!(self, Self::GatherNd32 | Self::GatherNd64)
+    }
+
+    /// What moves rows of this width. Operations that write into places have movers of their own,
+    /// which know whole units only.
+    pub(crate) fn mover(self, width: Width) -> Mover {
+        match (self, width.unit, width.way) {
+            (Self::StridedSliceUpdate, ..4, _) => Mover::PlacePacked,
+            (Self::StridedSliceUpdate, ..) => Mover::Place,
+            (Self::StridedSliceGrad, ..4, _) => Mover::SpreadPacked,
+            (Self::StridedSliceGrad, ..) => Mover::Spread,
+            (_, _, Way::Crumbs) => Mover::Crumbs,
+            (_, _, Way::Across) => Mover::Across,
+            (_, ..4, _) => Mover::Packed,
+            _ => Mover::Wide,
+        }
+    }
+
+    /// Whether it has a shader for units of this width.
+    #[cfg(test)]
+    fn takes(self, width: Width) -> bool {
+        let whole = matches!(self, Self::StridedSliceUpdate | Self::StridedSliceGrad);
+        !whole || width.way == Way::Whole
     }
 }
 
@@ -149,6 +193,10 @@ pub(crate) enum Mover {
     Across,
     Crumbs,
     Packed,
+    Place,
+    PlacePacked,
+    Spread,
+    SpreadPacked,
 }
 
 impl Mover {
@@ -158,6 +206,10 @@ impl Mover {
             Self::Across => "across",
             Self::Crumbs => "crumbs",
             Self::Packed => "packed",
+            Self::Place => "place",
+            Self::PlacePacked => "packed place",
+            Self::Spread => "spread",
+            Self::SpreadPacked => "packed spread",
         }
     }
 
@@ -167,17 +219,11 @@ impl Mover {
             Self::Across => ACROSS,
             Self::Crumbs => CRUMBS,
             Self::Packed => PACKED,
+            Self::Place => PLACE,
+            Self::PlacePacked => PLACE_PACKED,
+            Self::Spread => SPREAD,
+            Self::SpreadPacked => SPREAD_PACKED,
         }
-    }
-}
-
-/// The mover for units of this width.
-pub(crate) fn mover(width: Width) -> Mover {
-    match (width.unit, width.way) {
-        (_, Way::Crumbs) => Mover::Crumbs,
-        (_, Way::Across) => Mover::Across,
-        (..4, _) => Mover::Packed,
-        _ => Mover::Wide,
     }
 }
 
@@ -191,6 +237,8 @@ pub(crate) struct Kernel {
     pub(crate) batched: bool,
     /// Whether each four neighbouring rows lie evenly apart, as far as the mover looks at several.
     pub(crate) even: bool,
+    /// Whether units of a row that have a source lie apart in a gradient.
+    pub(crate) stepped: bool,
 }
 
 /// One shader.
@@ -220,9 +268,11 @@ impl Variant {
                 dims: super::params::MAX_AXES,
                 batched: true,
                 even: true,
+                stepped: true,
             };
             spaces.into_iter().flat_map(move |params| {
-                Op::ALL.map(|op| Self {
+                let ops = Op::ALL.into_iter().filter(move |op| op.takes(width));
+                ops.map(move |op| Self {
                     op,
                     kernel,
                     words,
@@ -243,7 +293,7 @@ impl Variant {
                 format!("@group({PARAMS_GROUP}) @binding(0) var<storage> params: Params;\n")
             }
         };
-        let mover = mover(self.kernel.width).source();
+        let mover = self.op.mover(self.kernel.width).source();
         [&params, &self.unit(), PARAMS, mover, self.op.source()].concat()
     }
 
@@ -289,18 +339,25 @@ impl Variant {
         if way == Way::Flipped {
             constants.push(("FLIP", part as f64));
         }
-        match mover(self.kernel.width) {
+        match self.op.mover(self.kernel.width) {
             Mover::Crumbs => {
                 let row = unit / Width::PARTS;
                 constants.extend([("ROW_BYTES", row as f64), ("UNIT_BYTES", part as f64)]);
             }
-            Mover::Packed => constants.push(("UNIT_BYTES", unit as f64)),
-            Mover::Wide | Mover::Across => {}
+            Mover::Packed | Mover::PlacePacked | Mover::SpreadPacked => {
+                constants.push(("UNIT_BYTES", unit as f64));
+            }
+            Mover::Wide | Mover::Across | Mover::Place | Mover::Spread => {}
         }
         let flag = |value| u8::from(value).into();
         let index_words = match self.op {
             Op::StridedSlice => {
                 constants.push(("EVEN", flag(self.kernel.even)));
+                return constants;
+            }
+            Op::StridedSliceUpdate => return constants,
+            Op::StridedSliceGrad => {
+                constants.push(("STEPPED", flag(self.kernel.stepped)));
                 return constants;
             }
             Op::GatherNd32 => 1.0,
@@ -318,7 +375,7 @@ impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Kernel { width, dims, .. } = self.kernel;
         let Width { unit, part, way } = width;
-        let (op, mover) = (self.op.name(), mover(width).name());
+        let (op, mover) = (self.op.name(), self.op.mover(width).name());
         write!(
             f,
             "wgslice {op}, {dims} dimensions, {mover}, {unit}-byte units"

@@ -1,7 +1,7 @@
 //! The report of a gather, which arrives when the device is done.
 
 use super::{
-    Gpu,
+    DeviceBytes, Gpu,
     argument::Argument,
     readback::{Piece, Readback},
     slots::Slot,
@@ -31,6 +31,8 @@ pub struct PendingReport {
     /// Where dispatches have counted, and the rows that theirs begin at.
     reports: Vec<(Slot, usize)>,
     indices: Vec<wgpu::Buffer>,
+    /// The tensor that they are of, which is therefore not changed in place meanwhile.
+    held: Option<DeviceBytes>,
     indices_parts: Parts,
     index_words: u32,
     state: Mutex<State>,
@@ -63,10 +65,17 @@ impl PendingReport {
             plan: plan.clone(),
             reports,
             indices: indices.buffers.to_vec(),
+            held: None,
             indices_parts: indices.parts,
             index_words,
             state: Mutex::new(state),
         }
+    }
+
+    /// Sees to it that the tensor of indices stays as it is as long as the report may be asked for.
+    pub(super) fn holding(mut self, indices: &DeviceBytes) -> Self {
+        self.held = Some(indices.clone());
+        self
     }
 
     /// The report, if the device is done.

@@ -7,7 +7,7 @@
 
 use super::{
     grid::WORKGROUP,
-    params::{GatherNdMap, MAX_AXES, Params, StridedSliceMap},
+    params::{GatherNdMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params, StridedSliceMap},
     pipeline::{BUFFERS_GROUP, Op, PARAMS_GROUP, ParamsSpace, REPORT_GROUP, Variant},
 };
 use naga::{
@@ -27,9 +27,10 @@ fn variants() -> Vec<Variant> {
     // Of 32-bit words: 5 sizes of units, 4 of parts reversed, 1 put together in 2 ways.
     // Of 64-bit words: 6, 4 and 5, 2 in 2 ways. Crumbs of either: 6.
     let widths = (5 + 4 + 2 + 6) + (6 + 9 + 4 + 6);
+    let whole = 5 + 6;
     assert_eq!(
         all.len(),
-        3 * widths * 3,
+        (3 * widths + 2 * whole) * 3,
         "operations × widths × params spaces"
     );
     all
@@ -139,12 +140,15 @@ fn params_lie_where_the_host_writes_them() {
         "index_base" = index_base, "batch_rows" = batch_rows,
         "batch_stride" = batch_stride, "axes" = axes,
     );
+    let pairs = host_layout!(PairsMap: "axes" = axes);
     assert_eq!(size_of::<StridedSliceMap>(), size_of::<GatherNdMap>());
+    assert_eq!(size_of::<StridedSliceMap>(), size_of::<PairsMap>());
     for variant in variants() {
         let module = parse(variant);
         assert_eq!(layout(&module, "Params"), params, "{variant}");
         let map = match variant.op {
             Op::StridedSlice => &strided_slice,
+            Op::StridedSliceUpdate | Op::StridedSliceGrad => &pairs,
             Op::GatherNd32 | Op::GatherNd64 => &gather_nd,
         };
         assert_eq!(layout(&module, "Map"), *map, "{variant}");
@@ -163,6 +167,10 @@ fn a_map_holds_as_many_axes_as_the_host_allows() {
             } => Some(size.get()),
             _ => None,
         });
-        assert_eq!(pairs, Some(MAX_AXES as u32 / 2), "{variant}");
+        let expected = match variant.op {
+            Op::StridedSliceUpdate | Op::StridedSliceGrad => MAX_PAIR_AXES as u32,
+            Op::StridedSlice | Op::GatherNd32 | Op::GatherNd64 => MAX_AXES as u32 / 2,
+        };
+        assert_eq!(pairs, Some(expected), "{variant}");
     }
 }

@@ -7,7 +7,7 @@ use super::{
     window::Parts,
 };
 use crate::Error;
-use std::{collections::VecDeque, ops::Range};
+use std::{collections::VecDeque, ops::Range, sync::Arc};
 use wgpu::BufferUsages;
 
 /// What buffers are padded to, so that the widest unit has a place in the smallest.
@@ -21,10 +21,10 @@ const PART_ALIGNMENT: u64 = 256;
 /// what is staged does not grow with the tensor, and its pages are touched for the first time but once.
 const STAGING_BYTES: u64 = 8 << 20;
 
-/// A tensor's bytes on the device.
+/// A tensor's bytes on the device. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceBytes {
-    buffers: Vec<wgpu::Buffer>,
+    buffers: Arc<[wgpu::Buffer]>,
     parts: Parts,
     bytes: usize,
 }
@@ -35,6 +35,11 @@ impl DeviceBytes {
         &self.buffers
     }
 
+    /// Whether no other tensor holds them, nor a report that is still to come.
+    pub(crate) fn is_unshared(&mut self) -> bool {
+        Arc::get_mut(&mut self.buffers).is_some()
+    }
+
     pub(super) fn argument(&self, name: &'static str) -> Argument<'_> {
         Argument {
             name,
@@ -42,6 +47,7 @@ impl DeviceBytes {
             parts: self.parts,
             passed: self.bytes as u64,
             needed: self.bytes as u64,
+            callers: false,
         }
     }
 
@@ -108,6 +114,34 @@ impl Gpu {
         self.create(bytes, row_bytes(shape, element), false)
     }
 
+    /// Records a copy of a tensor's bytes into new buffers like its own.
+    pub(super) fn duplicate(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        source: &DeviceBytes,
+    ) -> Result<DeviceBytes, Error> {
+        let buffers = source.buffers.iter().map(|buffer| {
+            let copy = self.tensor_buffer(buffer.size(), false)?;
+            encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, buffer.size());
+            Ok(copy)
+        });
+        Ok(DeviceBytes {
+            buffers: buffers.collect::<Result<_, Error>>()?,
+            ..source.clone()
+        })
+    }
+
+    fn tensor_buffer(&self, size: u64, mapped_at_creation: bool) -> Result<wgpu::Buffer, Error> {
+        self.guarded("allocating a buffer", || {
+            self.inner.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("wgslice tensor"),
+                size,
+                usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
+                mapped_at_creation,
+            })
+        })
+    }
+
     /// Creates buffers for `bytes`.
     pub(super) fn create(
         &self,
@@ -128,18 +162,11 @@ impl Gpu {
         let mut first = 0;
         while first < padded {
             let size = parts.bytes.min(padded - first);
-            buffers.push(self.guarded("allocating a buffer", || {
-                self.inner.device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some("wgslice tensor"),
-                    size,
-                    usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
-                    mapped_at_creation,
-                })
-            })?);
+            buffers.push(self.tensor_buffer(size, mapped_at_creation)?);
             first += size;
         }
         Ok(DeviceBytes {
-            buffers,
+            buffers: buffers.into(),
             parts,
             bytes,
         })

@@ -52,6 +52,15 @@ impl Width {
     pub(crate) const MIN_FLIPPED: usize = 16;
     /// Parts of a unit that is put together.
     pub(crate) const PARTS: usize = 4;
+
+    /// Units of so many bytes, as they are.
+    pub(crate) fn whole(unit: usize) -> Self {
+        Self {
+            unit,
+            part: unit,
+            way: Way::Whole,
+        }
+    }
 }
 
 /// The moves of a dispatch in its own units.

@@ -72,6 +72,7 @@ impl View {
     }
 
     /// All of so many elements, of which there are not too many.
+    #[cfg(feature = "gpu")]
     pub(crate) fn flat(elements: usize) -> Self {
         Self {
             source: vec![elements],

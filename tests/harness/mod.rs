@@ -7,8 +7,11 @@
 
 #[cfg(feature = "gpu")]
 pub(crate) mod gpu;
+mod write;
 
-use std::{borrow::Cow, sync::LazyLock};
+pub(crate) use write::{check_grad, check_update};
+
+use std::sync::LazyLock;
 use wgslice::{
     Backend, DType, Error, GatherError, GatherNd, Indices, Plan, Report, SliceSpec, StridedSlice,
     reference::{self, ReferenceError},
@@ -105,7 +108,13 @@ impl Device {
     ) -> Result<Vec<u8>, Error> {
         if self.by_tensors {
             let tensor = self.backend.adopt(dtype, shape, source.to_vec())?;
-            return tensor.slice(spec)?.bytes().map(Cow::into_owned);
+            let sliced = tensor.slice(spec)?;
+            let bytes = sliced.bytes()?.into_owned();
+            let unwritten = vec![UNWRITTEN; bytes.len()];
+            let mut dest = self.backend.adopt(dtype, sliced.shape(), unwritten)?;
+            tensor.slice_into(spec, &mut dest)?;
+            assert!(*dest.bytes()? == bytes, "into a tensor: {shape:?}, {spec}");
+            return Ok(bytes);
         }
         let plan = Plan::strided_slice(shape, spec, dtype)?;
         self.run(&plan, source, None).map(|(bytes, _)| bytes)
@@ -143,11 +152,26 @@ impl Device {
         source: &[u8],
         indices: Option<Indices<'_>>,
     ) -> Result<(Vec<u8>, Option<Report>), Error> {
+        let dest = vec![UNWRITTEN; plan.result_bytes()];
+        self.run_on(plan, source, indices, &dest, 0)
+    }
+
+    /// The same on memory that holds something, `shift` bytes into buffers of a GPU.
+    fn run_on(
+        &self,
+        plan: &Plan,
+        source: &[u8],
+        indices: Option<Indices<'_>>,
+        dest: &[u8],
+        shift: usize,
+    ) -> Result<(Vec<u8>, Option<Report>), Error> {
         #[cfg(feature = "gpu")]
         if let Some(gpu) = self.backend.gpu() {
-            return gpu::run(gpu, plan, source, indices);
+            return gpu::run(gpu, plan, source, indices, dest, shift);
         }
-        let mut dest = vec![UNWRITTEN; plan.result_bytes()];
+        #[cfg(not(feature = "gpu"))]
+        let _ = shift;
+        let mut dest = dest.to_vec();
         let report = match indices {
             None => plan.run(source, &mut dest).map(|()| None)?,
             Some(indices) => plan.run_with(source, indices, &mut dest).map(Some)?,
@@ -183,6 +207,11 @@ pub(crate) fn naive_slice(
     shape: &[usize],
     encoded: &StridedSlice,
 ) -> Result<(Vec<usize>, Vec<u128>), ReferenceError> {
+    reference::strided_slice(input, shape, &spec_of(encoded))
+}
+
+/// A slice as the reference takes it.
+fn spec_of(encoded: &StridedSlice) -> reference::Spec<'_> {
     let StridedSlice {
         ref begin,
         ref end,
@@ -193,7 +222,7 @@ pub(crate) fn naive_slice(
         new_axis_mask,
         shrink_axis_mask,
     } = *encoded;
-    let spec = reference::Spec {
+    reference::Spec {
         begin,
         end,
         strides,
@@ -202,8 +231,7 @@ pub(crate) fn naive_slice(
         ellipsis_mask,
         new_axis_mask,
         shrink_axis_mask,
-    };
-    reference::strided_slice(input, shape, &spec)
+    }
 }
 
 /// A slice, on every device at every element size, against the reference.
@@ -346,7 +374,7 @@ fn check_report(bad: &[usize], report: &Report, indices: Indices<'_>, what: &dyn
 
 /// The tag that TensorFlow's golden vectors give to an error.
 pub(crate) fn kind(error: &Error) -> &'static str {
-    use wgslice::SpecError;
+    use wgslice::{SpecError, ViewError};
     match error {
         Error::Spec(error) => match error {
             SpecError::Vectors { .. } => "spec_vectors",
@@ -356,8 +384,13 @@ pub(crate) fn kind(error: &Error) -> &'static str {
             SpecError::StrideZero { .. } => "stride_zero",
             SpecError::ShrinkStride { .. } => "shrink_stride",
             SpecError::ShrinkOutOfRange { .. } => "shrink_out_of_range",
+            SpecError::DyShape { .. } => "dy_shape",
+            SpecError::SliceVectors { .. } => "slice_vectors",
+            SpecError::SliceBegin { .. } => "slice_begin",
+            SpecError::SliceSize { .. } => "slice_size",
             _ => "other",
         },
+        Error::View(ViewError::Broadcast { .. }) => "broadcast",
         Error::Gather(error) => match error {
             GatherError::ParamsRank => "params_rank",
             GatherError::IndicesRank => "indices_rank",

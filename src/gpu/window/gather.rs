@@ -100,6 +100,7 @@ impl Cutter<'_> {
                     dims: map.axes.len(),
                     batched: block.batches.len > 1,
                     even: false,
+                    stepped: false,
                 },
                 params,
                 height: grid.height,

@@ -6,10 +6,13 @@
 //! and a dispatch that runs for seconds is taken for a hang. One rule serves them all: what does not
 //! fit is halved along its outermost dimension, until it does.
 //!
-//! A slice is cut in `slice`, a gather in `gather`.
+//! A slice is cut in `slice`, a gather in `gather`, what is written into places in `place`, and what
+//! becomes zeros but for some places in `spread`.
 
 mod gather;
+mod place;
 mod slice;
+mod spread;
 
 use super::{
     grid::{Grid, Kind},
@@ -146,6 +149,12 @@ pub(crate) fn dispatches(
     };
     match map {
         Map::StridedSlice(map) => cutter.slice(map, rows, 0, &mut out)?,
+        Map::StridedSliceUpdate(map) => {
+            if let Some(pairs) = &map.pairs {
+                cutter.place(pairs, &mut out)?;
+            }
+        }
+        Map::StridedSliceGrad(map) => cutter.spread(map, &mut out)?,
         Map::GatherNd(map) => cutter.gather(map, &gather::Block::all(map, rows), &mut out)?,
     }
     Ok(out)

@@ -84,6 +84,7 @@ impl Cutter<'_> {
                 dims: map.axes.len(),
                 batched: false,
                 even: wide.width.way == Way::Crumbs && inner.is_multiple_of(Width::PARTS),
+                stepped: false,
             },
             params,
             height: grid.height,

@@ -1,0 +1,57 @@
+// strided_slice_grad: a row of the result has a source if its number is one that the odometer shows,
+// and a unit of it if its distance from the row's first one is a multiple of the step.
+
+// How many dimensions there are. A constant, so that a CPU adapter runs no loop for every row.
+override DIMS: u32;
+
+// Whether the step is another than 1.
+override STEPPED: bool;
+
+struct Map {
+    // A dimension's size, and its strides in units of the source and in rows of the result. The last
+    // words are: the distance between neighbours of a row in the result, the place in its row of the
+    // first unit that has a source, how many have, and the number of the first row that has.
+    axes: array<vec4<u32>, 5>,
+}
+
+fn source_row(row: u32) -> Row {
+    let first_row = params.map.axes[3].w;
+    var at = Row(0u, FOUND);
+    if row < first_row || params.map.axes[2].w == 0u {
+        at.state = MISSING;
+    }
+    // What is nearer than a neighbour along a dimension is counted along those inside of it.
+    var rest = row - first_row;
+    if DIMS > 0u { at = turn(0u, &rest, at); }
+    if DIMS > 1u { at = turn(1u, &rest, at); }
+    if DIMS > 2u { at = turn(2u, &rest, at); }
+    if DIMS > 3u { at = turn(3u, &rest, at); }
+    if DIMS > 4u { at = turn(4u, &rest, at); }
+    if rest != 0u {
+        at.state = MISSING;
+    }
+    return at;
+}
+
+fn turn(d: u32, rest: ptr<function, u32>, at: Row) -> Row {
+    let dimension = params.map.axes[d];
+    let digit = *rest / dimension.z;
+    *rest -= digit * dimension.z;
+    return Row(
+        at.base + digit * dimension.y,
+        select(at.state, MISSING, digit >= dimension.x),
+    );
+}
+
+// Where unit `j` of a row has its source, and whether it has one.
+fn source_unit(begin: Row, j: u32) -> Row {
+    let step = params.map.axes[0].w;
+    // Huge before the first.
+    let distance = j - params.map.axes[1].w;
+    var i = distance;
+    if STEPPED {
+        i = distance / step;
+    }
+    let found = begin.state == FOUND && i < params.map.axes[2].w && i * step == distance;
+    return Row(begin.base + i * params.step, select(MISSING, FOUND, found));
+}

@@ -1,0 +1,106 @@
+//! What is written into places is cut in halves: they lie in two parts of the destination.
+
+use super::{Cutter, Dispatch, Span, wrap};
+use crate::{
+    Error,
+    gpu::{
+        grid::Grid,
+        params::{self, MAX_PAIR_AXES, Params},
+        pipeline::Kernel,
+        width::Width,
+    },
+    pairs::{PairAxis, Pairs},
+    plan::Rows,
+};
+
+impl Cutter<'_> {
+    /// Pushes the dispatches that write pairs.
+    pub(super) fn place(&self, pairs: &Pairs, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+        if let Some(dispatch) = self.place_dispatch(pairs) {
+            out.push(dispatch);
+            return Ok(());
+        }
+        let halves = pairs.halves();
+        let [head, tail] = halves.ok_or_else(|| self.reach.too_small(pairs.unit))?;
+        self.place(&head, out)?;
+        self.place(&tail, out)
+    }
+
+    fn place_dispatch(&self, pairs: &Pairs) -> Option<Dispatch> {
+        let unit = pairs.unit;
+        if self.bytes(pairs.units() as u64) > self.reach.dispatch {
+            return None;
+        }
+        let (source, source_base) = self.read(pairs)?;
+        let (from, to) = (pairs.to as u64, pairs.last() as u64 + 1);
+        let (dest, residue) =
+            self.reach
+                .span(self.places.dest, self.bytes(from), self.bytes(to))?;
+        let dest_base = residue / unit as u64;
+        if dest_base + (to - from) > self.reach.units {
+            return None;
+        }
+        let (mut run, mut axes) = {
+            let (run, axes) = pairs.run();
+            (run, axes.to_vec())
+        };
+        // Units below a word are written word by word. Those that lie further apart are rows of their
+        // own, as long as there is room for another dimension.
+        let per_word = 4usize.div_ceil(unit);
+        if unit < 4 && run.size > 1 && run.to >= per_word && axes.len() < MAX_PAIR_AXES {
+            axes.push(run);
+            run = PairAxis {
+                size: 1,
+                from: 1,
+                to: 1,
+            };
+        }
+        // Wherever in a word a row begins, it lies in at most so many.
+        let words = ((run.size - 1) * run.to).div_ceil(per_word) + 1;
+        let rows = Rows {
+            unit: unit.max(4),
+            count: axes.iter().map(|axis| axis.size).product(),
+            run: if unit < 4 { words } else { run.size },
+            step: run.from,
+        };
+        let grid = Grid::of(&rows, 0, self.reach.kind, self.reach.groups)?;
+        Some(Dispatch {
+            kernel: Kernel {
+                width: Width::whole(unit),
+                dims: axes.len(),
+                batched: false,
+                even: false,
+                stepped: false,
+            },
+            params: Params {
+                run: wrap(rows.run as i64),
+                step: wrap(rows.step as i64),
+                units: wrap(rows.units() as i64),
+                tiles: grid.tiles,
+                segment: grid.segment,
+                lanes_log2: grid.lanes_log2,
+                grid_width: grid.width,
+                window: u32::MAX,
+                source_base: wrap(source_base.cast_signed()),
+                dest_base: wrap(dest_base.cast_signed()),
+                first: 0,
+                count: u32::MAX,
+                map: params::pairs_map(&axes, 1, [run.to, run.size, 0, 0])?,
+            },
+            height: grid.height,
+            spans: [source, dest, Span::default()],
+            counts: false,
+            first_row: 0,
+        })
+    }
+
+    /// The source's binding and the place in it of the first unit, if what pairs read fits in one.
+    pub(super) fn read(&self, pairs: &Pairs) -> Option<(Span, u64)> {
+        let read = pairs.read();
+        let (from, to) = (self.bytes(read.start as u64), self.bytes(read.end as u64));
+        let (span, residue) = self.reach.span(self.places.source, from, to)?;
+        let unit = pairs.unit as u64;
+        let fits = (residue + to - from) / unit <= self.reach.units;
+        fits.then(|| (span, residue / unit + (pairs.from - read.start) as u64))
+    }
+}

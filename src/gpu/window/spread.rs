@@ -1,0 +1,217 @@
+//! A gradient is cut by stretches of its result, each with the pairs that it holds.
+//!
+//! A stretch is dealt out as rows, equally long and as long as possible, so that every row has its
+//! sources at the same places or none at all: what lies apart along the outer dimensions of the pairs
+//! is a multiple of them, and what lies apart along the innermost is within one.
+
+use super::{Cutter, Dispatch, Span};
+use crate::{
+    Error,
+    gpu::{
+        params::{self, Params},
+        pipeline::Kernel,
+        width::{Widened, Width},
+    },
+    ops::strided_slice_grad::Map,
+    pairs::{PairAxis, Pairs},
+    plan::Rows,
+};
+
+/// Units `begin..end` of the result, and what they hold that is not zero.
+struct Stretch {
+    begin: usize,
+    end: usize,
+    pairs: Option<Pairs>,
+}
+
+/// Stretches are cut at multiples of so many units where no rows are cut: wide stores fit on both sides.
+const ALIGNED: usize = 32;
+
+impl Cutter<'_> {
+    /// Pushes the dispatches of a gradient.
+    pub(super) fn spread(&self, map: &Map, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+        let all = Stretch {
+            begin: 0,
+            end: self.rows.units(),
+            pairs: map.pairs.clone(),
+        };
+        let row = all.row();
+        self.spread_stretch(all, row, out)
+    }
+
+    fn spread_stretch(
+        &self,
+        stretch: Stretch,
+        row: usize,
+        out: &mut Vec<Dispatch>,
+    ) -> Result<(), Error> {
+        if let Some(dispatch) = self.spread_dispatch(&stretch) {
+            out.push(dispatch);
+            return Ok(());
+        }
+        match stretch.halves(row) {
+            Some([head, tail]) => {
+                self.spread_stretch(head, row, out)?;
+                self.spread_stretch(tail, row, out)
+            }
+            None => Err(self.reach.too_small(self.rows.unit)),
+        }
+    }
+
+    fn spread_dispatch(&self, stretch: &Stretch) -> Option<Dispatch> {
+        let unit = self.rows.unit;
+        let length = stretch.row();
+        let rows = Rows {
+            unit,
+            count: (stretch.end - stretch.begin) / length,
+            run: length,
+            step: 1,
+        };
+        let (dest, dest_base) = self.result(&rows, stretch.begin as u64)?;
+        let none = PairAxis {
+            size: 0,
+            from: 1,
+            to: 1,
+        };
+        let (run, axes, (source, source_base), at) = match &stretch.pairs {
+            // Nothing is read, but something must be bound.
+            None => {
+                let source = self.reach.span(self.places.source, 0, unit as u64)?;
+                (none, &[][..], source, 0)
+            }
+            Some(pairs) => {
+                let (run, axes) = pairs.run();
+                (run, axes, self.read(pairs)?, pairs.to - stretch.begin)
+            }
+        };
+        let words = [run.to, at % length, run.size, at / length];
+        let wide = Widened {
+            width: Width::whole(unit),
+            rows,
+            run: length,
+            step: run.from,
+            source_base: source_base.cast_signed(),
+            dest_base: dest_base.cast_signed(),
+            factor: 1,
+        };
+        let grid = self.grid(&wide)?;
+        Some(Dispatch {
+            kernel: Kernel {
+                width: wide.width,
+                dims: axes.len(),
+                batched: false,
+                even: false,
+                stepped: run.to != 1,
+            },
+            params: Params {
+                map: params::pairs_map(axes, length, words)?,
+                ..self.params(&wide, &grid)
+            },
+            height: grid.height,
+            spans: [source, dest, Span::default()],
+            counts: false,
+            first_row: 0,
+        })
+    }
+}
+
+impl Stretch {
+    /// The length of its rows.
+    fn row(&self) -> usize {
+        let outer = self.pairs.as_ref().map_or(&[][..], |pairs| pairs.run().1);
+        outer
+            .iter()
+            .fold(self.end - self.begin, |row, axis| gcd(row, axis.to))
+    }
+
+    /// Two stretches, of which each has about half of the pairs, or of the zeros where there are no pairs
+    /// to be halved. `row` is the length of the whole result's rows, which are not cut as long as there
+    /// is another dimension to be.
+    fn halves(self, row: usize) -> Option<[Self; 2]> {
+        let Self { begin, end, pairs } = self;
+        let (middle, head, tail) = match pairs {
+            None => {
+                let middle = begin + (end - begin) / 2;
+                (aligned(middle, begin + 1), None, None)
+            }
+            Some(pairs) => match pairs.halves() {
+                Some([head, tail]) if pairs.axes.len() > 1 => {
+                    (tail.to / row * row, Some(head), Some(tail))
+                }
+                Some([head, tail]) => {
+                    let middle = aligned(tail.to, head.last() + 1);
+                    (middle, Some(head), Some(tail))
+                }
+                None if pairs.to > begin => (pairs.to, None, Some(pairs)),
+                None => (begin + 1, Some(pairs), None),
+            },
+        };
+        let cut = begin < middle && middle < end;
+        cut.then(|| {
+            let stretch = |begin, end, pairs| Self { begin, end, pairs };
+            [stretch(begin, middle, head), stretch(middle, end, tail)]
+        })
+    }
+}
+
+/// A multiple of [`ALIGNED`] at `most`, or before, but not before `least`.
+fn aligned(most: usize, least: usize) -> usize {
+    (most / ALIGNED * ALIGNED).max(least).min(most.max(least))
+}
+
+fn gcd(a: usize, b: usize) -> usize {
+    let (mut a, mut b) = (a, b);
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{SliceSpec, View};
+
+    /// However a gradient is cut, rows keep their sources within themselves.
+    #[test]
+    fn rows_hold_whole_patterns() {
+        for spec in [
+            "1::2, ::-1, 2:7:2",
+            ":, 1, ::3",
+            "::3, 2:4, 1:",
+            "3, ::2, :",
+            ":, ::3, :",
+        ] {
+            let spec: SliceSpec = spec.parse().unwrap();
+            let dest = spec.view(&[7, 6, 8]).unwrap();
+            let source = View::of(dest.shape()).unwrap();
+            let all = Stretch {
+                begin: 0,
+                end: 7 * 6 * 8,
+                pairs: Some(Pairs::of(&source, &dest, 1, 7 * 6 * 8)),
+            };
+            let unit = all.pairs.as_ref().unwrap().unit;
+            let all = Stretch {
+                end: all.end / unit,
+                ..all
+            };
+            let row = all.row();
+            let mut stretches = vec![all];
+            while let Some(stretch) = stretches.pop() {
+                let length = stretch.row();
+                assert_eq!((stretch.end - stretch.begin) % length, 0);
+                if let Some(pairs) = &stretch.pairs {
+                    let first = (pairs.to - stretch.begin) % length;
+                    let run = pairs.run().0;
+                    assert!(first + (run.size - 1) * run.to < length, "{pairs:?}");
+                    assert!(stretch.begin <= pairs.to && pairs.last() < stretch.end);
+                }
+                let size = stretch.end - stretch.begin;
+                match stretch.halves(row) {
+                    Some(halves) => stretches.extend(halves),
+                    None => assert_eq!(size, 1),
+                }
+            }
+        }
+    }
+}

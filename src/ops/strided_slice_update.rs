@@ -1,0 +1,81 @@
+//! `strided_slice_update`: values written into a slice of an array, which is changed in place.
+//!
+//! What goes where are [`Pairs`]: the value, broadcast to the shape of the slice, on one side, and the
+//! slice on the other. Only the places of the slice are written. Semantics as TensorFlow 2.21 has them
+//! in `tensor_strided_slice_update` and in `variable[spec].assign(value)`, for any rank.
+
+use crate::{
+    DType, Error, Plan, SliceSpec, View, ViewError,
+    pairs::Pairs,
+    plan::{self, Rows},
+    shape,
+};
+
+impl Plan {
+    /// Plans writing a value of shape `value` into the slice `spec` of an array of this shape.
+    ///
+    /// The value is what the plan reads, and the array is what it changes, in place: the rest of the
+    /// array stays as it is. The value is broadcast to the slice, after dimensions of size 1 have been
+    /// dropped from its front as far as it has more than the slice. Where the slice is empty a value of
+    /// any shape will do, as in TensorFlow.
+    ///
+    /// ```
+    /// use wgslice::{slice, DType, Plan};
+    ///
+    /// // x[::-1, 1] = 7 for x of shape [2, 3]
+    /// let plan = Plan::strided_slice_update(&[2, 3], &slice![..; -1, 1], &[], DType::U8)?;
+    /// let mut x = [1, 2, 3, 4, 5, 6];
+    /// plan.run(&[7], &mut x)?;
+    /// assert_eq!(x, [1, 7, 3, 4, 7, 6]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SpecError`](crate::SpecError) as TensorFlow raises it; [`ViewError::Broadcast`];
+    /// [`Error::ShapeTooLarge`].
+    pub fn strided_slice_update(
+        shape: &[usize],
+        spec: &SliceSpec,
+        value: &[usize],
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let element = dtype.size();
+        let dest = spec.view(shape)?;
+        shape::elements(value)?;
+        let pairs = if dest.shape.contains(&0) {
+            None
+        } else {
+            let source = broadcast(value, &dest.shape)?;
+            Some(Pairs::of(&source, &dest, element, 0))
+        };
+        Ok(Self {
+            shape: shape.to_vec(),
+            element,
+            source: value.to_vec(),
+            rows: pairs.as_ref().map_or(Rows::NONE, Rows::of_pairs),
+            map: plan::Map::StridedSliceUpdate(Map { pairs }),
+        })
+    }
+}
+
+/// What is written, if anything is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Map {
+    pub(crate) pairs: Option<Pairs>,
+}
+
+/// A value of this shape, repeated to the shape of the slice.
+fn broadcast(value: &[usize], slice: &[usize]) -> Result<View, Error> {
+    let surplus = value.len().saturating_sub(slice.len());
+    let ones = value.iter().take_while(|&&size| size == 1).count();
+    let view = View::of(&value[surplus.min(ones)..])?;
+    view.broadcast_to(slice).map_err(|error| match error {
+        Error::View(ViewError::Broadcast { .. }) => ViewError::Broadcast {
+            from: value.to_vec(),
+            to: slice.to_vec(),
+        }
+        .into(),
+        other => other,
+    })
+}

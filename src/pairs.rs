@@ -1,0 +1,281 @@
+//! Pairs: which unit of the source goes to which unit of the destination, by one odometer with two
+//! strides for each dimension.
+//!
+//! What is written into a selection of an array is described by a view of each side. Four passes make
+//! the two cheap to walk together:
+//!
+//! | pass | what it does |
+//! |---|---|
+//! | turn | walks every dimension so that the destination ascends: each place is written once, in any order |
+//! | squeeze | drops dimensions of size 1 |
+//! | merge | joins two dimensions that one stride can walk, on both sides |
+//! | widen | turns aligned elements that are contiguous on both sides into fewer, larger units |
+//!
+//! A selection of a slice nests: what a dimension holds lies between two neighbours of the dimension
+//! outside of it. So pairs come in the ascending order of their destinations, and halves of them lie
+//! in two parts of the destination that can be split from each other.
+
+use crate::{layout::MAX_UNIT, shape::common_power_of_two, view::View};
+
+/// One dimension: how many units, and how far apart they lie on both sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PairAxis {
+    pub(crate) size: usize,
+    /// Units of the source: negative where it is walked backwards, 0 where it repeats.
+    pub(crate) from: isize,
+    /// Units of the destination.
+    pub(crate) to: usize,
+}
+
+/// A stretch of a pair of arrays, moved unit by unit.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Pairs {
+    /// Bytes of a unit: 1, 2, 4, 8 or 16.
+    pub(crate) unit: usize,
+    /// The first unit of the source, and where it goes.
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    /// Outermost first. None where there is a single unit.
+    pub(crate) axes: Vec<PairAxis>,
+}
+
+impl Pairs {
+    /// What goes from one view to another of the same shape, which is not empty, in elements of
+    /// `element` bytes. The destination's view is a slice of an array. `whole` elements are a multiple
+    /// of a unit.
+    pub(crate) fn of(source: &View, dest: &View, element: usize, whole: usize) -> Self {
+        let mut pairs = Self {
+            unit: element,
+            from: source.offset,
+            to: dest.offset,
+            axes: Vec::with_capacity(dest.shape.len()),
+        };
+        let strides = source.strides.iter().zip(&dest.strides);
+        for (&size, (&from, &to)) in dest.shape.iter().zip(strides) {
+            pairs.push(size, from, to);
+        }
+        pairs.merge();
+        pairs.widen(whole);
+        // A run that became a single unit makes the next axis the innermost.
+        pairs.axes.retain(|axis| axis.size != 1);
+        pairs
+    }
+
+    /// Appends a dimension, turned if need be, unless it has but one place.
+    fn push(&mut self, size: usize, mut from: isize, to: isize) {
+        if size == 1 {
+            return;
+        }
+        if to < 0 {
+            // Both ends of a dimension exist on both sides.
+            let last = (size - 1).cast_signed();
+            self.from = self.from.wrapping_add_signed(last * from);
+            self.to = self.to.wrapping_add_signed(last * to);
+            from = -from;
+        }
+        let to = to.unsigned_abs();
+        self.axes.push(PairAxis { size, from, to });
+    }
+
+    fn merge(&mut self) {
+        let mut merged: Vec<PairAxis> = Vec::with_capacity(self.axes.len());
+        for &inner in &self.axes {
+            match merged.last_mut() {
+                Some(outer)
+                    if outer.to == inner.to * inner.size
+                        && outer.from == inner.from * inner.size.cast_signed() =>
+                {
+                    let size = outer.size * inner.size;
+                    *outer = PairAxis { size, ..inner };
+                }
+                _ => merged.push(inner),
+            }
+        }
+        self.axes = merged;
+    }
+
+    fn widen(&mut self, whole: usize) {
+        let Some((run, outer)) = self.axes.split_last_mut() else {
+            return;
+        };
+        if (run.from, run.to) != (1, 1) {
+            return;
+        }
+        let strides = outer
+            .iter()
+            .flat_map(|axis| [axis.from.unsigned_abs(), axis.to]);
+        let factor = common_power_of_two(
+            MAX_UNIT / self.unit,
+            strides.chain([run.size, self.from, self.to, whole]),
+        );
+        run.size /= factor;
+        for axis in outer {
+            axis.from /= factor.cast_signed();
+            axis.to /= factor;
+        }
+        self.from /= factor;
+        self.to /= factor;
+        self.unit *= factor;
+    }
+
+    /// The same in units of `1 / factor` of the size.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn narrowed(&self, factor: usize) -> Self {
+        let mut pairs = self.clone();
+        if factor == 1 {
+            return pairs;
+        }
+        pairs.unit /= factor;
+        pairs.from *= factor;
+        pairs.to *= factor;
+        for axis in &mut pairs.axes {
+            axis.from *= factor.cast_signed();
+            axis.to *= factor;
+        }
+        pairs.push(factor, 1, 1);
+        pairs.merge();
+        pairs
+    }
+
+    /// How many units are moved.
+    pub(crate) fn units(&self) -> usize {
+        self.axes.iter().map(|axis| axis.size).product()
+    }
+
+    /// The innermost dimension, and those outside of it.
+    pub(crate) fn run(&self) -> (PairAxis, &[PairAxis]) {
+        let single = PairAxis {
+            size: 1,
+            from: 1,
+            to: 1,
+        };
+        match self.axes.split_last() {
+            Some((&run, outer)) => (run, outer),
+            None => (single, &[]),
+        }
+    }
+
+    /// The first and the last units, cut in the middle of the outermost dimension. `None` for a single
+    /// unit.
+    pub(crate) fn halves(&self) -> Option<[Self; 2]> {
+        let (outer, inner) = self.axes.split_first()?;
+        let half = |first: usize, size: usize| {
+            let from = outer.from.wrapping_mul(first.cast_signed());
+            let mut axes = Vec::with_capacity(self.axes.len());
+            if size > 1 {
+                axes.push(PairAxis { size, ..*outer });
+            }
+            axes.extend_from_slice(inner);
+            Self {
+                unit: self.unit,
+                from: self.from.wrapping_add_signed(from),
+                to: self.to + first * outer.to,
+                axes,
+            }
+        };
+        let middle = outer.size / 2;
+        Some([half(0, middle), half(middle, outer.size - middle)])
+    }
+
+    /// The last unit of the destination.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn last(&self) -> usize {
+        let reach = self.axes.iter().map(|axis| (axis.size - 1) * axis.to);
+        self.to + reach.sum::<usize>()
+    }
+
+    /// The source's units from the lowest to the highest.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn read(&self) -> std::ops::Range<usize> {
+        let (mut low, mut high) = (self.from, self.from);
+        for axis in &self.axes {
+            let reach = (axis.size - 1).cast_signed() * axis.from;
+            low = low.wrapping_add_signed(reach.min(0));
+            high = high.wrapping_add_signed(reach.max(0));
+        }
+        low..high + 1
+    }
+}
+
+/// Calls `each` with both sides of every place that some axes number, in the ascending order of their
+/// destinations.
+pub(crate) fn walk(
+    axes: &[PairAxis],
+    mut from: usize,
+    mut to: usize,
+    each: &mut impl FnMut(usize, usize),
+) {
+    match axes.split_first() {
+        None => each(from, to),
+        Some((outer, inner)) => {
+            for _ in 0..outer.size {
+                walk(inner, from, to, each);
+                // Only steps from one place to another are taken within the source.
+                from = from.wrapping_add_signed(outer.from);
+                to = to.wrapping_add(outer.to);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SliceSpec;
+
+    /// All pairs, in bytes, in the order in which they are walked.
+    fn bytes(pairs: &Pairs) -> Vec<(usize, usize)> {
+        let mut all = Vec::new();
+        walk(&pairs.axes, pairs.from, pairs.to, &mut |from, to| {
+            let unit = pairs.unit;
+            all.extend((0..unit).map(|byte| (from * unit + byte, to * unit + byte)));
+        });
+        all
+    }
+
+    /// Whatever the passes do, the same bytes go to the same places, in ascending order; and what is
+    /// halved or narrowed is still the whole.
+    #[test]
+    fn passes_keep_the_pairs() {
+        for (spec, value) in [
+            ("...", &[4, 6, 8][..]),
+            ("::-1, 1::2, 2:6", &[4, 3, 4]),
+            ("::2, 2, ::-1", &[8]),
+            ("1, ..., 1:2", &[6, 1]),
+            (":, ::-1, ::4", &[4, 1, 2]),
+            ("2, 3, 4", &[]),
+        ] {
+            let spec: SliceSpec = spec.parse().unwrap();
+            let dest = spec.view(&[4, 6, 8]).unwrap();
+            let source = View::of(value).unwrap().broadcast_to(&dest.shape).unwrap();
+            let mut expected = Vec::new();
+            for position in 0..dest.elements() {
+                let at = crate::shape::coordinates(position, &dest.shape);
+                let place = |view: &View| {
+                    let strides = at.iter().zip(&view.strides);
+                    strides.fold(view.offset, |sum, (&at, &stride)| {
+                        sum.wrapping_add_signed(at.cast_signed() * stride)
+                    })
+                };
+                for byte in 0..2 {
+                    expected.push((place(&source) * 2 + byte, place(&dest) * 2 + byte));
+                }
+            }
+            expected.sort_unstable_by_key(|&(_, to)| to);
+            let pairs = Pairs::of(&source, &dest, 2, 0);
+            assert_eq!(bytes(&pairs), expected, "{pairs:?}");
+            if let Some(halves) = pairs.halves() {
+                assert_eq!(halves.map(|half| bytes(&half)).concat(), expected);
+            }
+            #[cfg(feature = "gpu")]
+            {
+                let last = expected.last().unwrap().1;
+                assert_eq!(pairs.last() * pairs.unit + pairs.unit - 1, last);
+                assert_eq!(bytes(&pairs.narrowed(pairs.unit)), expected, "{pairs:?}");
+                let read = expected.iter().map(|&(from, _)| from / pairs.unit);
+                let (low, high) = (read.clone().min().unwrap(), read.max().unwrap());
+                assert_eq!(pairs.read(), low..high + 1);
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The operations that write into places, on every device at every element size.
+
+use super::{Device, SIZES, UNWRITTEN, assert_same, devices, elements, kind, spec_of, to_bytes};
+use std::borrow::Cow;
+use wgslice::{
+    DType, Error, Plan, SliceSpec, StridedSlice,
+    reference::{self, ReferenceError},
+};
+
+/// What an operation is expected to give.
+type Expected = Result<Vec<u128>, ReferenceError>;
+
+/// An update in place, against the reference.
+#[track_caller]
+pub(crate) fn check_update(shape: &[usize], encoded: &StridedSlice, value_shape: &[usize]) {
+    let input = elements(shape.iter().product());
+    let value: Vec<u128> = elements(value_shape.iter().product())
+        .iter()
+        .map(|element| !element | 1)
+        .collect();
+    let spec = spec_of(encoded);
+    let expected = reference::strided_slice_update(&input, shape, &spec, &value, value_shape);
+    let case = || format!("{shape:?} {encoded:?} = {value_shape:?}");
+    for dtype in SIZES {
+        let plan = |spec: &SliceSpec| Plan::strided_slice_update(shape, spec, value_shape, dtype);
+        let Some((plan, spec, expected)) = planned(encoded, plan, &expected, &case) else {
+            continue;
+        };
+        assert!(plan.is_in_place() && plan.shape() == shape, "{}", case());
+        let bytes = |elements: &[u128]| to_bytes(elements, dtype.size());
+        let (input, value, expected) = (bytes(&input), bytes(&value), bytes(expected));
+        let takes = |device: &&Device| device.takes(value.len(), expected.len());
+        for device in devices().iter().filter(takes) {
+            let what = || format!("{}: {}: {plan}", device.name, case());
+            let given = (dtype, shape, &input[..]);
+            match device.update(given, (&spec, &plan), (value_shape, &value)) {
+                Ok(got) => assert_same(&expected, &got, dtype.size(), &what),
+                Err(error) => panic!("{}: {error}", what()),
+            }
+        }
+    }
+}
+
+/// The gradient of a slice, against the reference.
+#[track_caller]
+pub(crate) fn check_grad(shape: &[usize], encoded: &StridedSlice, dy_shape: &[usize]) {
+    let dy = elements(dy_shape.iter().product());
+    let expected = reference::strided_slice_grad(shape, &spec_of(encoded), &dy, dy_shape);
+    let case = || format!("{shape:?} {encoded:?} of {dy_shape:?}");
+    for dtype in SIZES {
+        let plan = |spec: &SliceSpec| Plan::strided_slice_grad(shape, spec, dy_shape, dtype);
+        let Some((plan, spec, expected)) = planned(encoded, plan, &expected, &case) else {
+            continue;
+        };
+        assert!(!plan.is_in_place() && plan.shape() == shape, "{}", case());
+        let bytes = |elements: &[u128]| to_bytes(elements, dtype.size());
+        let (dy, expected) = (bytes(&dy), bytes(expected));
+        let takes = |device: &&Device| device.takes(dy.len(), expected.len());
+        for device in devices().iter().filter(takes) {
+            let what = || format!("{}: {}: {plan}", device.name, case());
+            match device.grad((dtype, shape), (&spec, &plan), (dy_shape, &dy)) {
+                Ok(got) => assert_same(&expected, &got, dtype.size(), &what),
+                Err(error) => panic!("{}: {error}", what()),
+            }
+        }
+    }
+}
+
+/// The plan, the slice, and the elements that are expected; none where both sides find the same wrong.
+#[track_caller]
+fn planned<'a>(
+    encoded: &StridedSlice,
+    plan: impl Fn(&SliceSpec) -> Result<Plan, Error>,
+    expected: &'a Expected,
+    case: &dyn Fn() -> String,
+) -> Option<(Plan, SliceSpec, &'a [u128])> {
+    let planned =
+        SliceSpec::try_from(encoded).and_then(|spec| plan(&spec).map(|plan| (plan, spec)));
+    match (planned, expected) {
+        (Ok((plan, spec)), Ok(expected)) => Some((plan, spec, expected)),
+        (Err(error), Err(expected)) => {
+            assert_eq!(kind(&error), expected.kind, "{}", case());
+            None
+        }
+        (planned, expected) => panic!("{}: {planned:?}, {expected:?}", case()),
+    }
+}
+
+impl Device {
+    fn update(
+        &self,
+        (dtype, shape, input): (DType, &[usize], &[u8]),
+        (spec, plan): (&SliceSpec, &Plan),
+        (value_shape, value): (&[usize], &[u8]),
+    ) -> Result<Vec<u8>, Error> {
+        if self.by_tensors {
+            let kept = self.backend.adopt(dtype, shape, input.to_vec())?;
+            let value = self.backend.adopt(dtype, value_shape, value.to_vec())?;
+            let mut updated = kept.updated(spec, &value)?;
+            assert!(kept.bytes()? == input, "{plan}: another tensor changed");
+            // Once more, in its own memory.
+            updated.update(spec, &value)?;
+            return updated.bytes().map(Cow::into_owned);
+        }
+        self.run_at_two_places(plan, value, input, dtype.size())
+    }
+
+    fn grad(
+        &self,
+        (dtype, shape): (DType, &[usize]),
+        (spec, plan): (&SliceSpec, &Plan),
+        (dy_shape, dy): (&[usize], &[u8]),
+    ) -> Result<Vec<u8>, Error> {
+        if self.by_tensors {
+            let dy = self.backend.adopt(dtype, dy_shape, dy.to_vec())?;
+            let gradient = dy.strided_slice_grad(shape, spec)?;
+            return gradient.bytes().map(Cow::into_owned);
+        }
+        self.run_at_two_places(
+            plan,
+            dy,
+            &vec![UNWRITTEN; plan.result_bytes()],
+            dtype.size(),
+        )
+    }
+
+    /// At the beginning of buffers, and an element further on, where wide units have no place.
+    fn run_at_two_places(
+        &self,
+        plan: &Plan,
+        source: &[u8],
+        dest: &[u8],
+        size: usize,
+    ) -> Result<Vec<u8>, Error> {
+        let (aligned, _) = self.run_on(plan, source, None, dest, 0)?;
+        if !self.backend.is_cpu() {
+            let (shifted, _) = self.run_on(plan, source, None, dest, size)?;
+            assert!(
+                aligned == shifted,
+                "{}: {plan}: one element further on",
+                self.name
+            );
+        }
+        Ok(aligned)
+    }
+}

@@ -1,0 +1,99 @@
+//! strided_slice_grad: TensorFlow's table, and patterns of every kind.
+
+use crate::harness::{check_grad, devices};
+use wgslice::{SliceSpec, StridedSlice, slice};
+
+fn check_of(shape: &[usize], spec: &str, dy: &[usize]) {
+    let spec: SliceSpec = spec.parse().unwrap();
+    check_grad(shape, &StridedSlice::try_from(&spec).unwrap(), dy);
+}
+
+fn check(shape: &[usize], spec: &str) {
+    let parsed: SliceSpec = spec.parse().unwrap();
+    check_of(shape, spec, parsed.view(shape).unwrap().shape());
+}
+
+#[test]
+fn tensorflows_table() {
+    check_of(&[5], "4:-6:-2", &[3]);
+    check_of(&[5], "2", &[]);
+    check_of(&[2, 3], "1, :", &[3]);
+    check_of(&[5], "0:0", &[0]);
+    check_of(&[], "None", &[1]);
+    for dy in [&[1][..], &[], &[3]] {
+        check_of(&[5], "1:4:2", dy);
+    }
+    check_of(&[5], "7", &[1]);
+    check_of(&[0, 3], "...", &[0, 3]);
+    check_of(&[2, 0], "1", &[0]);
+    check_of(&[3, 4], "1:1", &[0, 4]);
+}
+
+#[test]
+fn patterns() {
+    for spec in [
+        "...",
+        "::2, ::3",
+        "1::3, ::-2",
+        ":, 3:9",
+        "2, :",
+        ":, 5",
+        "::-1, 1::5",
+        "1:4, 2:30:7",
+        "::-1",
+        "1:, 1:",
+        "3",
+        ":, ::4",
+        "::2",
+    ] {
+        for shape in [[5, 33], [6, 64], [4, 31], [5, 48]] {
+            check(&shape, spec);
+        }
+    }
+    for spec in [
+        "1::2, ::-1, 2:7:2",
+        ":, 1, ::3",
+        "::3, 2:4, 1:",
+        "3, ::2, :",
+        ":, ::3, :",
+        "..., 1",
+    ] {
+        check(&[7, 6, 8], spec);
+        check(&[5, 4, 3], spec);
+    }
+}
+
+/// More dimensions than fit into the params of a shader, and than TensorFlow takes.
+#[test]
+fn many_dimensions() {
+    check(&[2; 9], "::-1, ..., :1");
+    check(&[3; 8], &["::2"; 8].join(", "));
+    check(&[3; 8], &["::-2"; 8].join(", "));
+    check(&[2; 9], &["1"; 9].join(", "));
+}
+
+/// Long rows and wide gaps, which are cut into tiles and windows.
+#[test]
+fn long_rows() {
+    check(&[2, 3001], ":, ::2");
+    check(&[2, 3001], ":, 1:2999");
+    check(&[2, 3001], ":, 1500:1502");
+    check(&[3000, 3], ":, 1");
+    check(&[3000, 3], "1700");
+    check(&[7000], "3500:3500");
+    check(&[7000], "5::3499");
+}
+
+#[test]
+fn values_of_the_host_and_tensors() {
+    for backend in devices().iter().map(|device| &device.backend) {
+        let gradient = backend.strided_slice_grad(&[5], &slice![..; -2], &[1u8, 2, 3], &[3]);
+        assert_eq!(gradient.unwrap().data, [3, 0, 2, 0, 1], "{backend}");
+        let dy = backend.upload(&[1.5f64, 2.5], &[2]).unwrap();
+        let gradient = dy.strided_slice_grad(&[2, 3], &slice![1, 1..]).unwrap();
+        assert_eq!(
+            gradient.to_array::<f64>().unwrap().data,
+            [0.0, 0.0, 0.0, 0.0, 1.5, 2.5]
+        );
+    }
+}

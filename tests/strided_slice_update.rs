@@ -1,0 +1,176 @@
+//! strided_slice_update: TensorFlow's table of value shapes, patterns of every kind, and tensors that
+//! share memory.
+
+use crate::harness::{check_update, devices};
+use wgslice::{Backend, DType, Error, Plan, SliceSpec, StridedSlice, slice};
+
+fn check(shape: &[usize], spec: &str, value: &[usize]) {
+    let spec: SliceSpec = spec.parse().unwrap();
+    check_update(shape, &StridedSlice::try_from(&spec).unwrap(), value);
+}
+
+/// Shapes that go into the slice, and shapes that do not.
+#[test]
+fn value_shapes() {
+    for value in [&[][..], &[1], &[1, 1], &[3], &[1, 3], &[2], &[3, 1], &[0]] {
+        check(&[5], "1:4", value);
+    }
+    for value in [&[][..], &[1], &[1, 1], &[2]] {
+        check(&[5], "2", value);
+    }
+    for value in [&[4][..], &[1, 4], &[1, 1, 4], &[3], &[2, 4]] {
+        check(&[3, 4], "1", value);
+    }
+    for value in [&[3, 1, 4][..], &[4], &[3, 1, 1], &[3, 4], &[3, 1]] {
+        check(&[3, 4], ":, None", value);
+    }
+    for value in [&[4][..], &[3, 4], &[1, 3, 4], &[2, 3, 4], &[], &[3, 1]] {
+        check(&[3, 4], "...", value);
+    }
+    check(&[3, 4], "::-1, ::-2", &[3, 2]);
+    check(&[], "...", &[]);
+    check(&[], "...", &[1]);
+    check(&[], "None", &[1]);
+}
+
+/// Nothing is written, and the value's shape is not looked at.
+#[test]
+fn empty_slices_take_any_value() {
+    check(&[5], "3:1", &[2, 2]);
+    check(&[5], "3:1", &[7, 7, 7]);
+    check(&[0, 3], "...", &[5]);
+    check(&[4, 3], "2:2, 1", &[0]);
+}
+
+/// Every element size, step and alignment: bytes beside what is written stay as they are.
+#[test]
+fn patterns() {
+    for spec in [
+        "::2, ::3",
+        "1::3, ::-2",
+        ":, 3:9",
+        "2, :",
+        ":, 5",
+        "::-1, 1::5",
+        "1:4, 2:30:7",
+    ] {
+        for shape in [[5, 33], [6, 64], [4, 31]] {
+            check(&shape, spec, &[]);
+            let encoded: SliceSpec = spec.parse().unwrap();
+            let value = encoded.view(&shape).unwrap().shape().to_vec();
+            check(&shape, spec, &value);
+            if let [rows, columns] = value[..] {
+                check(&shape, spec, &[rows, 1]);
+                check(&shape, spec, &[columns]);
+            }
+        }
+    }
+}
+
+/// More dimensions than fit into the params of a shader, and than TensorFlow takes.
+#[test]
+fn many_dimensions() {
+    check(&[2; 9], "::-1, ..., :1", &[2, 2, 2, 2, 2, 2, 2, 2, 1]);
+    let steps = ["::2"; 8].join(", ");
+    check(&[3; 8], &steps, &[2; 8]);
+    check(&[3; 8], &steps, &[2, 1, 2, 1, 2, 1, 2, 1]);
+    check(&[3; 8], &["::-2"; 8].join(", "), &[1, 2, 2, 1, 1, 2, 2, 1]);
+}
+
+/// Long rows, which are cut into tiles and windows.
+#[test]
+fn long_rows() {
+    check(&[2, 3001], ":, ::2", &[2, 1501]);
+    check(&[2, 3001], ":, 1:2999", &[2, 2998]);
+    check(&[2, 3001], ":, ::-1", &[3001]);
+    check(&[3000, 3], ":, 1", &[3000]);
+    check(&[3000, 3], ":, 1", &[]);
+    check(&[7000], "::7", &[1000]);
+}
+
+#[test]
+fn a_tensor_changes_alone() {
+    for backend in devices().iter().map(|device| &device.backend) {
+        let mut tensor = backend.upload(&[1i32, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
+        let row = backend.upload(&[9i32, 8, 7], &[3]).unwrap();
+        let kept = tensor.clone();
+        tensor.update(&slice![1], &row).unwrap();
+        tensor
+            .update(&slice![.., 0], &row.slice(&slice![1]).unwrap())
+            .unwrap();
+        assert_eq!(
+            tensor.to_array::<i32>().unwrap().data,
+            [8, 2, 3, 8, 8, 7],
+            "{backend}"
+        );
+        assert_eq!(
+            kept.to_array::<i32>().unwrap().data,
+            [1, 2, 3, 4, 5, 6],
+            "{backend}"
+        );
+        // From itself.
+        let reversed = tensor.slice(&slice![.., ..; -1]).unwrap();
+        let copy = tensor.clone();
+        tensor.update(&slice![..; -1], &copy).unwrap();
+        assert_eq!(
+            tensor.to_array::<i32>().unwrap().data,
+            [8, 8, 7, 8, 2, 3],
+            "{backend}"
+        );
+        let updated = tensor.updated(&slice![], &reversed).unwrap();
+        assert_eq!(
+            updated.to_array::<i32>().unwrap().data,
+            [3, 2, 8, 7, 8, 8],
+            "{backend}"
+        );
+        assert_eq!(
+            tensor.to_array::<i32>().unwrap().data,
+            [8, 8, 7, 8, 2, 3],
+            "{backend}"
+        );
+    }
+}
+
+/// Memory that the caller lent, such as a file's, is never written.
+#[test]
+fn lent_memory_is_copied() {
+    static LENT: [u8; 4] = [1, 2, 3, 4];
+    let cpu = Backend::cpu();
+    let mut tensor = cpu.adopt(DType::U8, &[4], LENT).unwrap();
+    tensor
+        .update(&slice![1..3], &cpu.upload(&[0u8], &[]).unwrap())
+        .unwrap();
+    assert_eq!(tensor.to_array::<u8>().unwrap().data, [1, 0, 0, 4]);
+    assert_eq!(LENT, [1, 2, 3, 4]);
+}
+
+#[test]
+fn values_of_the_host() {
+    for backend in devices().iter().map(|device| &device.backend) {
+        let x = [1u16, 2, 3, 4, 5];
+        let updated =
+            backend.strided_slice_update(&x, &[5], &slice![3..0; -1], &[10, 20, 30], &[3]);
+        assert_eq!(updated.unwrap().data, [1, 30, 20, 10, 5], "{backend}");
+    }
+}
+
+#[test]
+fn what_does_not_belong_is_named() {
+    let cpu = Backend::cpu();
+    let mut x = cpu.upload(&[1i32, 2], &[2]).unwrap();
+    let y = cpu.upload(&[1.0f32], &[]).unwrap();
+    let error = x.update(&slice![0], &y).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::OtherDType {
+                argument: "value",
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let error = Plan::strided_slice_update(&[5], &slice![1..4], &[3, 1], DType::U8).unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("[3,1]") && text.contains("[3]"), "{text}");
+}
