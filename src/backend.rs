@@ -5,7 +5,7 @@
 //! in, and then the backend says why.
 
 use crate::{
-    Array, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, Tensor, shape,
+    Array, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, Tensor, View, shape,
     spare::Spare,
     tensor::{Owner, Storage},
 };
@@ -124,8 +124,27 @@ impl Backend {
         shape: &[usize],
         spec: &SliceSpec,
     ) -> Result<Array<T>, Error> {
-        let plan = Plan::strided_slice(shape, spec, T::DTYPE)?;
-        check_elements("input", shape, input.len())?;
+        self.run_view(input, &spec.view(shape)?)
+    }
+
+    /// Moves what a view selects: values in, values out.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend, View};
+    ///
+    /// let transposed = View::of(&[2, 3])?.transpose(&[1, 0])?;
+    /// let last = transposed.strided_slice(&slice![-1])?;
+    /// let array = Backend::cpu().run_view(&[1, 2, 3, 4, 5, 6], &last)?;
+    /// assert_eq!(array.data, [3, 6]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`], or an error of the device.
+    pub fn run_view<T: Element>(&self, input: &[T], view: &View) -> Result<Array<T>, Error> {
+        let plan = view.plan(T::DTYPE);
+        check_elements("input", view.source(), input.len())?;
         let input = T::as_bytes(input);
         let run = |dest: &mut [u8]| match &self.device {
             Device::Cpu => plan.run(input, dest),
@@ -141,7 +160,7 @@ impl Backend {
                     left = rest;
                     Ok::<_, Error>(())
                 };
-                let stream = self.stream(shape, spec, T::DTYPE)?;
+                let stream = self.stream_plan(plan.clone());
                 stream.run(|range| Ok(&input[range]), sink).map(drop)
             }
         };
@@ -243,8 +262,17 @@ impl Backend {
         shape: &[usize],
         spec: &SliceSpec,
     ) -> Result<Tensor, Error> {
-        let plan = Plan::strided_slice(shape, spec, T::DTYPE)?;
-        check_elements("values", shape, values.len())?;
+        self.upload_view(values, &spec.view(shape)?)
+    }
+
+    /// Puts what a view selects of values of the host on the device, in one move.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`], or an error of the device.
+    pub fn upload_view<T: Element>(&self, values: &[T], view: &View) -> Result<Tensor, Error> {
+        let plan = view.plan(T::DTYPE);
+        check_elements("values", view.source(), values.len())?;
         let bytes = T::as_bytes(values);
         let storage = match &self.device {
             Device::Cpu => {

@@ -216,6 +216,39 @@ pub enum SpecError {
         /// Length of `strides`.
         strides: usize,
     },
+    /// ONNX's `starts`, `ends`, `axes` and `steps` must be equally long.
+    #[error(
+        "starts, ends, axes and steps have lengths {starts}, {ends}, {axes} and {steps}: \
+         they must be equal"
+    )]
+    Lengths {
+        /// Length of `starts`.
+        starts: usize,
+        /// Length of `ends`.
+        ends: usize,
+        /// Length of `axes`.
+        axes: usize,
+        /// Length of `steps`.
+        steps: usize,
+    },
+    /// An axis that the input does not have.
+    #[error(
+        "axis {axis} is out of range: the input has {rank} dimensions, so it must be in [-{rank}, {rank})"
+    )]
+    Axis {
+        /// The axis as it was given.
+        axis: i64,
+        /// Dimensions of the input.
+        rank: usize,
+    },
+    /// An axis that is named twice.
+    #[error(
+        "dimension {dimension} is sliced twice: name each axis at most once, negative ones included"
+    )]
+    AxisTwice {
+        /// The input dimension.
+        dimension: usize,
+    },
     /// A mask outside 32 bits.
     #[error("{mask} is {value}: a mask must fit a signed 32-bit integer")]
     Mask {

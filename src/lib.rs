@@ -14,7 +14,10 @@ mod element;
 mod error;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod guide;
 mod layout;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 mod ops;
 mod pairs;
 mod plan;

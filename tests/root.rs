@@ -11,6 +11,9 @@ mod gpu;
 mod harness;
 #[cfg(feature = "gpu")]
 mod limits;
+#[cfg(feature = "ndarray")]
+mod ndarray;
+mod onnx;
 mod property;
 mod reference;
 mod slice;

@@ -1,18 +1,21 @@
 //! The one form that every slice takes, whichever way it comes in.
 //!
 //! A [`SliceSpec`] is a list of [`SliceItem`]s, still without a shape: what stands between the
-//! brackets of `x[…]` in Python. Three doors lead to it and back out:
+//! brackets of `x[…]` in Python. These doors lead to it, and some back out:
 //!
 //! | door | in | out |
 //! |---|---|---|
 //! | TensorFlow's vectors and masks ([`masks`]) | [`StridedSlice`](crate::StridedSlice) `.try_into()` | `StridedSlice::try_from(&spec)` |
 //! | Python text ([`text`]) | `"1, 2:4, ..., ::-1".parse()` | `spec.to_string()` |
 //! | Rust ([`macros`]) | [`slice!`](crate::slice!)`[1, 2..4, Ellipsis, ..; -1]` | |
+//! | ONNX's starts, ends, axes and steps ([`onnx`]) | [`SliceSpec::onnx`] | |
+//! | ndarray's `s![]`, with the feature `ndarray` | `s![1, 2..4, ..;-1].into()` | |
 //!
 //! Against a shape it becomes a [`View`](crate::View).
 
 mod macros;
 mod masks;
+mod onnx;
 mod text;
 
 pub use macros::{Ellipsis, NewAxis};

@@ -110,6 +110,11 @@ impl Backend {
         spec: &SliceSpec,
         dtype: DType,
     ) -> Result<Stream<'_>, Error> {
+        Ok(self.stream_plan(Plan::strided_slice(shape, spec, dtype)?))
+    }
+
+    /// A plan of a slice, to be worked through piece by piece.
+    pub(crate) fn stream_plan(&self, plan: Plan) -> Stream<'_> {
         let memory = match &self.device {
             Device::Cpu => MEMORY,
             // No API tells how much memory a device has; the longest buffer is the best hint.
@@ -119,11 +124,11 @@ impl Backend {
                 usize::try_from(quarter).unwrap_or(MEMORY).min(MEMORY)
             }
         };
-        Ok(Stream {
+        Stream {
             backend: self,
-            plan: Plan::strided_slice(shape, spec, dtype)?,
+            plan,
             memory,
-        })
+        }
     }
 }
 

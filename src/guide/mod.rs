@@ -1,0 +1,48 @@
+//! For those who know another API: what its calls are here, and every example of its documentation,
+//! run.
+//!
+//! | coming from | page |
+//! |---|---|
+//! | TensorFlow in Python: `tf.strided_slice`, `x[…]`, `tf.slice`, `tf.gather_nd`, `tf.gather`, `tf.scatter_nd`, … | [`tensorflow`] |
+//! | TensorFlow in Java: `StridedSlice.create`, `GatherNd.create` | [`tensorflow_java`] |
+//! | TensorFlow in C++: `ops::GatherNd` | [`tensorflow_cpp`] |
+//! | MindSpore: `ops.StridedSlice` | [`mindspore`] |
+//! | ONNX: `Slice`, `Gather`, `GatherND`, `ScatterND` | [`onnx`] |
+//! | NumPy: `x[…]`, `take`, `take_along_axis`, `add.at` | [`numpy`] |
+//! | PyTorch: `select`, `narrow`, `flip`, `index_select`, `gather`, `scatter_` | [`pytorch`] |
+//! | ndarray: `s![]`, `slice`, `select` | `ndarray`, with the feature of this name |
+//!
+//! [`views`] shows how slices, transposes and broadcasts compose before anything is moved.
+//!
+//! The examples run on `Backend::cpu()`. On `Backend::auto()`, or any other backend, they give the same
+//! bits.
+
+pub mod mindspore {
+    #![doc = include_str!("mindspore.md")]
+}
+#[cfg(feature = "ndarray")]
+#[cfg_attr(docsrs, doc(cfg(feature = "ndarray")))]
+pub mod ndarray {
+    #![doc = include_str!("ndarray.md")]
+}
+pub mod numpy {
+    #![doc = include_str!("numpy.md")]
+}
+pub mod onnx {
+    #![doc = include_str!("onnx.md")]
+}
+pub mod pytorch {
+    #![doc = include_str!("pytorch.md")]
+}
+pub mod tensorflow {
+    #![doc = include_str!("tensorflow.md")]
+}
+pub mod tensorflow_cpp {
+    #![doc = include_str!("tensorflow_cpp.md")]
+}
+pub mod tensorflow_java {
+    #![doc = include_str!("tensorflow_java.md")]
+}
+pub mod views {
+    #![doc = include_str!("views.md")]
+}

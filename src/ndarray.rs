@@ -1,0 +1,297 @@
+//! ndarray's door: its slices, its arrays and views of any strides in, its arrays out.
+//!
+//! An array of ndarray is a strided view of memory, as a [`View`] is. Whether memory must be copied
+//! before it is sliced depends on how its elements lie:
+//!
+//! | elements | what happens |
+//! |---|---|
+//! | next to one another, axes in any order and direction | nothing is copied: the layout becomes a [`View`] of the memory, of which the slice is a slice |
+//! | the same, and repeated along some axes ([`broadcast`]) | likewise |
+//! | with gaps between them (a slice of another array) | safe code cannot read around gaps, so ndarray slices the view, and what is selected is copied, once |
+//!
+//! [`broadcast`]: ndarray::ArrayRef::broadcast
+
+use crate::{
+    Array, Backend, Element, Error, GatherNd, Indices, Report, SliceItem, SliceSpec, Tensor, View,
+};
+use ndarray::{
+    ArrayBase, ArrayD, ArrayRef, ArrayViewD, Axis, Dimension, OwnedRepr, Slice, SliceInfo,
+    SliceInfoElem,
+};
+use std::{borrow::Cow, cmp::Reverse};
+
+/// ndarray's `s![]`, with ndarray's meaning of a negative step: the range is taken first and then
+/// walked from its end.
+///
+/// Bounds that lie outside a dimension are clamped, where ndarray panics, and dimensions that no item
+/// takes stay whole.
+///
+/// ```
+/// use ndarray::s;
+/// use wgslice::{SliceSpec, slice};
+///
+/// let spec = SliceSpec::from(s![1, 2..5;-1]);
+/// assert_eq!(spec, slice![1, 4..1; -1]);
+/// ```
+impl<T, Din, Dout> From<SliceInfo<T, Din, Dout>> for SliceSpec
+where
+    T: AsRef<[SliceInfoElem]>,
+    Din: Dimension,
+    Dout: Dimension,
+{
+    fn from(info: SliceInfo<T, Din, Dout>) -> Self {
+        info.as_ref().into()
+    }
+}
+
+/// As for `s![]`.
+impl From<&[SliceInfoElem]> for SliceSpec {
+    fn from(elements: &[SliceInfoElem]) -> Self {
+        elements.iter().map(|&element| element.into()).collect()
+    }
+}
+
+/// As for `s![]`.
+impl From<SliceInfoElem> for SliceItem {
+    fn from(element: SliceInfoElem) -> Self {
+        let wide = |bound: isize| bound as i64;
+        let (start, end, step) = match element {
+            SliceInfoElem::NewAxis => return Self::NewAxis,
+            SliceInfoElem::Index(index) => {
+                return Self::Index {
+                    index: wide(index),
+                    stride: 1,
+                };
+            }
+            SliceInfoElem::Slice { start, end, step } => (wide(start), end.map(wide), wide(step)),
+        };
+        let (begin, end) = if step < 0 {
+            // The last position of the range comes first, and the one before the range ends it.
+            // Nothing is before the end of `..0`: a bound far in front selects nothing.
+            let before = |bound: i64| bound.saturating_sub(1);
+            let last = |end| if end == 0 { i64::MIN } else { before(end) };
+            (end.map(last), (start != 0).then(|| before(start)))
+        } else {
+            (Some(start), end)
+        };
+        Self::Range {
+            begin,
+            end,
+            stride: step,
+        }
+    }
+}
+
+/// # Panics
+///
+/// Where `data` was changed to another length than `shape` says.
+impl<T> From<Array<T>> for ArrayD<T> {
+    fn from(array: Array<T>) -> Self {
+        Self::from_shape_vec(array.shape, array.data)
+            .expect("the data of an array is as long as its shape says")
+    }
+}
+
+/// Nothing is copied where the array is in row-major order.
+impl<T: Clone, D: Dimension> From<ArrayBase<OwnedRepr<T>, D>> for Array<T> {
+    fn from(array: ArrayBase<OwnedRepr<T>, D>) -> Self {
+        let array = match array.is_standard_layout() {
+            true => array,
+            false => array.as_standard_layout().into_owned(),
+        };
+        let shape = array.shape().to_vec();
+        let elements = array.len();
+        // The memory may be longer than what is left of the array that it was made for.
+        let (mut data, first) = array.into_raw_vec_and_offset();
+        let first = first.unwrap_or(0);
+        data.truncate(first + elements);
+        data.drain(..first);
+        Self { shape, data }
+    }
+}
+
+impl Backend {
+    /// Slices an array of ndarray, or a view of one, whatever its strides are.
+    ///
+    /// ```
+    /// use ndarray::{array, s};
+    /// use wgslice::{Backend, SliceSpec, slice};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let x = array![[1, 2, 3], [4, 5, 6]];
+    ///
+    /// let flipped = backend.slice_ndarray(&x.t(), &slice![..; -1])?;
+    /// assert_eq!(flipped, array![[3, 6], [2, 5], [1, 4]].into_dyn());
+    ///
+    /// let as_ndarray = backend.slice_ndarray(&x, &s![.., ..2;-1].into())?;
+    /// assert_eq!(as_ndarray, x.slice(s![.., ..2;-1]).into_dyn());
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SpecError`](crate::SpecError), or an error of the device.
+    pub fn slice_ndarray<T: Element, D: Dimension>(
+        &self,
+        input: &ArrayRef<T, D>,
+        spec: &SliceSpec,
+    ) -> Result<ArrayD<T>, Error> {
+        let input = input.view().into_dyn();
+        let array = match dense(&input)? {
+            Some((memory, view)) => self.run_view(memory, &view.strided_slice(spec)?)?,
+            None => copied(input, spec)?,
+        };
+        Ok(array.into())
+    }
+
+    /// Gathers from an array of ndarray; `indices` may be `i32` or `i64`. Params and indices that are
+    /// not in row-major order are copied into it first.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use wgslice::{Backend, GatherNd};
+    ///
+    /// let params = array![[0.0, 0.1], [1.0, 1.1], [2.0, 2.1]];
+    /// let indices = array![[2], [0]];
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let (rows, report) = backend.gather_nd_ndarray(&params, &indices, GatherNd::default())?;
+    /// assert_eq!(rows, array![[2.0, 2.1], [0.0, 0.1]].into_dyn());
+    /// assert_eq!(report.bad, 0);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`GatherError`](crate::GatherError), or an error of the device.
+    pub fn gather_nd_ndarray<T, I, D, E>(
+        &self,
+        params: &ArrayRef<T, D>,
+        indices: &ArrayRef<I, E>,
+        options: GatherNd,
+    ) -> Result<(ArrayD<T>, Report), Error>
+    where
+        T: Element,
+        I: Element,
+        D: Dimension,
+        E: Dimension,
+        for<'a> Indices<'a>: From<&'a [I]>,
+    {
+        let (params_shape, indices_shape) = (params.shape(), indices.shape());
+        let (params, indices) = (row_major(params)?, row_major(indices)?);
+        let (array, report) =
+            self.gather_nd(&params, params_shape, &*indices, indices_shape, options)?;
+        Ok((array.into(), report))
+    }
+
+    /// Puts an array of ndarray, or a view of one, on the device, as a tensor that stays there.
+    ///
+    /// ```
+    /// use ndarray::array;
+    /// use wgslice::Backend;
+    ///
+    /// let x = array![[1, 2, 3], [4, 5, 6]];
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let tensor = backend.upload_ndarray(&x.t())?;
+    /// assert_eq!(tensor.shape(), [3, 2]);
+    /// assert_eq!(ndarray::ArrayD::from(tensor.to_array::<i32>()?), x.t().into_dyn());
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ShapeTooLarge`], or an error of the device.
+    pub fn upload_ndarray<T: Element, D: Dimension>(
+        &self,
+        array: &ArrayRef<T, D>,
+    ) -> Result<Tensor, Error> {
+        let array = array.view().into_dyn();
+        match dense(&array)? {
+            Some((memory, view)) => self.upload_view(memory, &view),
+            None => {
+                let Array { shape, data } = copied(array, &SliceSpec::default())?;
+                self.upload(&data, &shape)
+            }
+        }
+    }
+}
+
+/// The memory of an array whose elements lie next to one another, and the view of it that the array
+/// is.
+fn dense<'a, T>(array: &ArrayViewD<'a, T>) -> Result<Option<(&'a [T], View)>, Error> {
+    let mut once = array.clone();
+    for axis in 0..array.ndim() {
+        if array.stride_of(Axis(axis)) == 0 && array.len_of(Axis(axis)) > 1 {
+            once.collapse_axis(Axis(axis), 0);
+        }
+    }
+    let Some(memory) = once.to_slice_memory_order() else {
+        return Ok(None);
+    };
+    let strides = once.strides();
+    let mut outermost_first: Vec<usize> = (0..once.ndim()).collect();
+    outermost_first.sort_by_key(|&axis| Reverse(strides[axis].unsigned_abs()));
+    let sizes: Vec<usize> = outermost_first.iter().map(|&a| once.shape()[a]).collect();
+    let mut places = vec![0; sizes.len()];
+    for (place, &axis) in outermost_first.iter().enumerate() {
+        places[axis] = place;
+    }
+    let direction = |stride: &isize| SliceItem::FULL.with_stride(if *stride < 0 { -1 } else { 1 });
+    let view = View::of(&sizes)?
+        .transpose(&places)?
+        .strided_slice(&strides.iter().map(direction).collect())?
+        .broadcast_to(array.shape())?;
+    Ok(Some((memory, view)))
+}
+
+/// What a slice selects of an array, copied: every item narrows an axis of its own.
+fn copied<T: Element>(mut array: ArrayViewD<'_, T>, spec: &SliceSpec) -> Result<Array<T>, Error> {
+    let shape = spec.view(array.shape())?.shape;
+    let items = spec.items();
+    let named = items.iter().filter(|item| item.takes_dimension()).count();
+    let unnamed = array.ndim() - named;
+    let mut axis = 0;
+    for &item in items {
+        match item {
+            SliceItem::NewAxis => {}
+            SliceItem::Ellipsis => axis += unnamed,
+            SliceItem::Index { .. } | SliceItem::Range { .. } => {
+                let positions = SliceSpec::new([item]).view(&[array.len_of(Axis(axis))])?;
+                array.slice_axis_inplace(Axis(axis), range(&positions));
+                axis += 1;
+            }
+        }
+    }
+    let (data, ()) = T::collect(array.len(), |_| Ok(()))?;
+    let mut selected = ArrayD::from(Array {
+        shape: array.shape().to_vec(),
+        data,
+    });
+    selected.assign(&array);
+    // Single indices and new axes move nothing.
+    let Array { data, .. } = selected.into();
+    Ok(Array { shape, data })
+}
+
+/// The positions that a view takes of one dimension, as ndarray writes them: from the lowest to the
+/// highest, whatever the direction.
+fn range(positions: &View) -> Slice {
+    let step = positions.strides.first().copied().unwrap_or(0);
+    let first = positions.offset.cast_signed();
+    let Some(steps) = positions.elements().checked_sub(1) else {
+        return Slice::new(0, Some(0), 1);
+    };
+    let last = first + steps.cast_signed() * step;
+    let step = if step == 0 { 1 } else { step };
+    Slice::new(first.min(last), Some(first.max(last) + 1), step)
+}
+
+/// The values in row-major order, copied where they are not.
+fn row_major<T: Element, D: Dimension>(array: &ArrayRef<T, D>) -> Result<Cow<'_, [T]>, Error> {
+    match array.as_slice() {
+        Some(values) => Ok(Cow::Borrowed(values)),
+        None => {
+            let whole = Backend::cpu().slice_ndarray(array, &SliceSpec::default())?;
+            Ok(Cow::Owned(Array::from(whole).data))
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! ONNX's door: starts and ends for the axes that are named, where the shape is known.
+
+use super::{SliceItem, SliceSpec};
+use crate::SpecError;
+
+impl SliceSpec {
+    /// A slice as ONNX's `Slice` takes it, of an array of this shape. Without `axes` the entries are
+    /// for the first dimensions, in order; without `steps` they are 1.
+    ///
+    /// ```
+    /// use wgslice::{Backend, SliceSpec};
+    ///
+    /// let data = [1, 2, 3, 4, 5, 6, 7, 8];
+    /// let spec = SliceSpec::onnx(&[2, 4], &[0, 1], &[-1, 1000], None, None)?;
+    /// assert_eq!(Backend::cpu().strided_slice(&data, &[2, 4], &spec)?.data, [2, 3, 4]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// ONNX differs from Python and TensorFlow in one thing. Where the step is negative, a start
+    /// that lies in front of the array becomes its first position, and not the one before it:
+    ///
+    /// ```
+    /// use wgslice::SliceSpec;
+    ///
+    /// let onnx = SliceSpec::onnx(&[5], &[-20], &[-30], None, Some(&[-1]))?;
+    /// let python: SliceSpec = "-20:-30:-1".parse()?;
+    /// assert_eq!(onnx.view(&[5])?.shape(), [1]);
+    /// assert_eq!(python.view(&[5])?.shape(), [0]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SpecError::Lengths`], [`SpecError::TooManySpecs`], [`SpecError::Axis`],
+    /// [`SpecError::AxisTwice`], [`SpecError::StrideZero`].
+    pub fn onnx(
+        shape: &[usize],
+        starts: &[i64],
+        ends: &[i64],
+        axes: Option<&[i64]>,
+        steps: Option<&[i64]>,
+    ) -> Result<Self, SpecError> {
+        let (rank, entries) = (shape.len(), starts.len());
+        let lengths = [
+            entries,
+            ends.len(),
+            axes.map_or(entries, <[i64]>::len),
+            steps.map_or(entries, <[i64]>::len),
+        ];
+        if lengths != [entries; 4] {
+            let [starts, ends, axes, steps] = lengths;
+            return Err(SpecError::Lengths {
+                starts,
+                ends,
+                axes,
+                steps,
+            });
+        }
+        if axes.is_none() && entries > rank {
+            return Err(SpecError::TooManySpecs {
+                specs: entries,
+                rank,
+            });
+        }
+        let mut items = vec![None; rank];
+        for entry in 0..entries {
+            let dimension = match axes {
+                Some(axes) => dimension(axes[entry], rank)?,
+                None => entry,
+            };
+            let stride = steps.map_or(1, |steps| steps[entry]);
+            if stride == 0 {
+                return Err(SpecError::StrideZero { dimension });
+            }
+            // A shape is far below i64::MAX; where it is not, no view of it can be made.
+            let size = i64::try_from(shape[dimension]).unwrap_or(i64::MAX);
+            let in_front = stride < 0 && starts[entry] < -size;
+            let item = SliceItem::Range {
+                begin: Some(if in_front { 0 } else { starts[entry] }),
+                end: Some(ends[entry]),
+                stride,
+            };
+            if items[dimension].replace(item).is_some() {
+                return Err(SpecError::AxisTwice { dimension });
+            }
+        }
+        let whole = |item: Option<SliceItem>| item.unwrap_or(SliceItem::FULL);
+        Ok(items.into_iter().map(whole).collect())
+    }
+}
+
+/// The dimension that an axis means, which may count from the end.
+fn dimension(axis: i64, rank: usize) -> Result<usize, SpecError> {
+    let counted = if axis < 0 {
+        rank.checked_add_signed(isize::try_from(axis).unwrap_or(isize::MIN))
+    } else {
+        usize::try_from(axis).ok()
+    };
+    counted
+        .filter(|&dimension| dimension < rank)
+        .ok_or(SpecError::Axis { axis, rank })
+}

@@ -1,0 +1,287 @@
+//! ndarray in and out, against ndarray itself: its slices of small arrays, all of them, and arrays of
+//! every layout on every device.
+
+use crate::harness::devices;
+use ndarray::{
+    Array1, Array3, ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder, Slice, SliceInfoElem, s,
+};
+use wgslice::{
+    Array, Backend, Error, GatherError, GatherNd, OutOfRange, SliceSpec, SpecError, slice,
+};
+
+#[test]
+fn every_slice_of_small_arrays() {
+    for size in 0..=5isize {
+        let x = Array1::from_iter((0..size).map(|at| at as i64)).into_dyn();
+        let bounds = -size..=size;
+        for start in bounds.clone() {
+            for end in bounds.clone().map(Some).chain([None]) {
+                for step in [1, 2, 3, 9, isize::MAX, -1, -2, -3, -9, isize::MIN] {
+                    let elements = [SliceInfoElem::Slice { start, end, step }];
+                    let spec = SliceSpec::from(&elements[..]);
+                    assert_eq!(
+                        Backend::cpu().slice_ndarray(&x, &spec).unwrap(),
+                        x.slice(&elements[..]),
+                        "{start}..{end:?};{step} of {size} as {spec}"
+                    );
+                }
+            }
+        }
+        for index in -size..size {
+            let elements = [SliceInfoElem::Index(index), SliceInfoElem::NewAxis];
+            let found = Backend::cpu().slice_ndarray(&x, &elements[..].into());
+            assert_eq!(found.unwrap(), x.slice(&elements[..]));
+        }
+    }
+}
+
+/// Where ndarray panics, the range is clamped before it is walked, and a single index is an error.
+#[test]
+fn bounds_outside_the_array() {
+    let x = Array1::from_iter(0..5);
+    let backend = Backend::cpu();
+    let cases = [
+        (s![2..9], vec![2, 3, 4]),
+        (s![2..9;-1], vec![4, 3, 2]),
+        (s![2..9;-2], vec![4, 2]),
+        (s![-9..2;-1], vec![1, 0]),
+        (s![isize::MIN..isize::MAX;-1], vec![4, 3, 2, 1, 0]),
+        (s![9..;-1], vec![]),
+        (s![..-9;-1], vec![]),
+        (s![..isize::MIN;-1], vec![]),
+    ];
+    for (info, expected) in cases {
+        let found = backend.slice_ndarray(&x, &info.into()).unwrap();
+        assert_eq!(found, Array1::from(expected).into_dyn(), "{info:?}");
+    }
+    let error = backend.slice_ndarray(&x, &s![5].into()).unwrap_err();
+    let dimension = 0;
+    let (index, size) = (5, 5);
+    let out_of_range = SpecError::ShrinkOutOfRange {
+        dimension,
+        index,
+        size,
+    };
+    assert_eq!(error, out_of_range.into());
+    let elements = [SliceInfoElem::Slice {
+        start: 0,
+        end: None,
+        step: 0,
+    }];
+    let error = backend.slice_ndarray(&x, &elements[..].into()).unwrap_err();
+    assert_eq!(error, SpecError::StrideZero { dimension }.into());
+}
+
+/// Calls `check` with views of every kind of layout: axes in any order and direction, without and
+/// with gaps, repeated, of size 1 and empty.
+fn layouts(mut check: impl FnMut(&str, ArrayViewD<'_, u16>)) {
+    let x = Array3::from_shape_vec((4, 3, 6), (0..72).collect())
+        .unwrap()
+        .into_dyn();
+    let gap = Slice::new(0, None, 2);
+    let cuts: [(&str, ArrayViewD<'_, u16>); 7] = [
+        ("dense", x.view()),
+        ("rows", x.slice_axis(Axis(0), Slice::from(1..3))),
+        ("outer gap", x.slice_axis(Axis(0), gap)),
+        ("inner gap", x.slice_axis(Axis(2), gap)),
+        ("columns", x.slice_axis(Axis(2), Slice::from(1..4))),
+        ("single", x.slice_axis(Axis(1), Slice::from(1..2))),
+        ("empty", x.slice_axis(Axis(1), Slice::from(1..1))),
+    ];
+    for (name, cut) in &cuts {
+        for order in [
+            [0, 1, 2],
+            [0, 2, 1],
+            [1, 0, 2],
+            [1, 2, 0],
+            [2, 0, 1],
+            [2, 1, 0],
+        ] {
+            for inverted in [0b000, 0b001, 0b110] {
+                let mut view = cut.clone().permuted_axes(IxDyn(&order));
+                for axis in (0..3).filter(|axis| inverted >> axis & 1 == 1) {
+                    view.invert_axis(Axis(axis));
+                }
+                check(
+                    &format!("{name}, axes {order:?}, inverted {inverted:03b}"),
+                    view,
+                );
+            }
+        }
+    }
+    let repeated = x.index_axis(Axis(1), 2);
+    for column in [repeated.view(), repeated.t(), x.index_axis(Axis(0), 1)] {
+        let mut shape = column.shape().to_vec();
+        shape.insert(0, 3);
+        check("repeated", column.broadcast(shape).unwrap());
+    }
+    let scalar = ArrayD::from_elem(IxDyn(&[]), 7);
+    check("scalar", scalar.broadcast([2, 3, 2]).unwrap().into_dyn());
+}
+
+fn three(elements: [SliceInfoElem; 3]) -> Vec<SliceInfoElem> {
+    elements.into()
+}
+
+/// Whether ndarray would take the slice, where it panics at others.
+fn fits(elements: &[SliceInfoElem], shape: &[usize]) -> bool {
+    let taken = elements.iter().filter(|element| !element.is_new_axis());
+    taken.zip(shape).all(|(element, &size)| match *element {
+        SliceInfoElem::Index(_) => size > 0,
+        SliceInfoElem::Slice { start, end, .. } => {
+            let size = size.cast_signed();
+            start <= size && end.is_none_or(|end| end <= size)
+        }
+        SliceInfoElem::NewAxis => true,
+    })
+}
+
+#[test]
+fn every_layout_on_every_device() {
+    let specs = [
+        three([(..).into(), (..).into(), (..).into()]),
+        three([
+            Slice::new(0, None, -1).into(),
+            (..).into(),
+            Slice::new(1, None, 2).into(),
+        ]),
+        three([(1..2).into(), (..0).into(), (..).into()]),
+        vec![
+            (..).into(),
+            SliceInfoElem::NewAxis,
+            Slice::new(0, None, -1).into(),
+            SliceInfoElem::Index(-1),
+            SliceInfoElem::NewAxis,
+        ],
+    ];
+    layouts(|name, view| {
+        for elements in &specs {
+            if !fits(elements, view.shape()) {
+                continue;
+            }
+            let expected = view.slice(&elements[..]);
+            for device in devices() {
+                let found = device.backend.slice_ndarray(&view, &elements[..].into());
+                assert_eq!(found.unwrap(), expected, "{name} on {}", device.name);
+            }
+        }
+        for device in devices() {
+            let tensor = device.backend.upload_ndarray(&view).unwrap();
+            let found: ArrayD<u16> = tensor.to_array().unwrap().into();
+            assert_eq!(found, view, "{name} on {}", device.name);
+        }
+    });
+}
+
+/// TensorFlow's ellipsis, and its errors in its order, for views with and without gaps.
+#[test]
+fn the_slices_that_ndarray_lacks() {
+    let x = Array3::from_shape_vec((2, 3, 8), (0..48).collect::<Vec<i32>>()).unwrap();
+    let gaps = x.slice(s![.., .., ..;2]);
+    let dense = gaps.to_owned();
+    let backend = Backend::cpu();
+    for text in [
+        "..., 1",
+        "1, ...",
+        "None, ..., ::-3, None",
+        "",
+        ":, :, 9:",
+        "-9:, ..., 2:0:-1",
+    ] {
+        let spec: SliceSpec = text.parse().unwrap();
+        let found = backend.slice_ndarray(&gaps, &spec).unwrap();
+        assert_eq!(
+            found,
+            backend.slice_ndarray(&dense, &spec).unwrap(),
+            "{text}"
+        );
+        let values = backend
+            .strided_slice(dense.as_slice().unwrap(), &[2, 3, 4], &spec)
+            .unwrap();
+        assert_eq!(found, ArrayD::from(values), "{text}");
+    }
+    for text in ["5, ::0", "::0, 5", "0, 0, 0, 0", "..., ...", "0, 0, 4"] {
+        let spec: SliceSpec = text.parse().unwrap();
+        let error = spec.view(&[2, 3, 4]).unwrap_err();
+        assert_eq!(
+            backend.slice_ndarray(&gaps, &spec),
+            Err(error.clone()),
+            "{text}"
+        );
+        assert_eq!(backend.slice_ndarray(&dense, &spec), Err(error), "{text}");
+    }
+}
+
+#[test]
+fn every_element_type_passes() {
+    let backend = Backend::cpu();
+    let flags = Array1::from(vec![true, false, true, true]);
+    let gaps = flags.slice(s![..;2]);
+    let found = backend.slice_ndarray(&gaps, &slice![..; -1]).unwrap();
+    assert_eq!(found, Array1::from(vec![true, true]).into_dyn());
+    let complex = Array1::from(vec![[1.0f64, 2.0], [3.0, -0.0], [5.0, 6.0]]);
+    let found = backend
+        .slice_ndarray(&complex.slice(s![1..;-1]), &slice![1..])
+        .unwrap();
+    assert_eq!(found[0].map(f64::to_bits), [3.0f64, -0.0].map(f64::to_bits));
+}
+
+#[test]
+fn gathers_take_any_layout() {
+    let params = Array3::from_shape_vec((4, 3, 2), (1..=24).collect::<Vec<u32>>()).unwrap();
+    let indices = ndarray::array![[3i64, 0, 9, 1], [2, 2, 0, 0]];
+    let tuples = indices.t();
+    for params in [
+        params.view(),
+        params.view().reversed_axes(),
+        params.slice(s![..;-1, .., ..;2]),
+    ] {
+        for device in devices() {
+            let (found, report) = device
+                .backend
+                .gather_nd_ndarray(&params, &tuples, GatherNd::default())
+                .unwrap();
+            assert_eq!(found.shape(), [4, params.shape()[2]]);
+            for (row, tuple) in found.outer_iter().zip(tuples.outer_iter()) {
+                let at = |k: usize| usize::try_from(tuple[k]).unwrap();
+                match params.get((at(0), at(1), 0)) {
+                    Some(_) => assert_eq!(row, params.slice(s![at(0), at(1), ..]).into_dyn()),
+                    None => assert!(row.iter().all(|&value| value == 0)),
+                }
+            }
+            let bad = tuples.outer_iter().filter(|tuple| {
+                let at = |k: usize| usize::try_from(tuple[k]).unwrap();
+                params.get((at(0), at(1), 0)).is_none()
+            });
+            assert_eq!(report.bad, bad.count(), "on {}", device.name);
+        }
+    }
+    let options = GatherNd {
+        out_of_range: OutOfRange::Error,
+        ..GatherNd::default()
+    };
+    let error = Backend::cpu().gather_nd_ndarray(&params, &tuples, options);
+    assert!(matches!(
+        error,
+        Err(Error::Gather(GatherError::OutOfRange { .. }))
+    ));
+}
+
+/// Arrays keep their values on the way, whatever part of their memory they are.
+#[test]
+fn arrays_become_one_another() {
+    let x = ndarray::array![[1, 2, 3], [4, 5, 6]];
+    let kinds = [
+        x.clone(),
+        x.clone().slice_move(s![1.., 1..]),
+        x.clone().slice_move(s![.., ..;-1]),
+        x.clone().slice_move(s![1..1, ..]),
+        ndarray::Array2::from_shape_vec((2, 3).f(), vec![1, 4, 2, 5, 3, 6]).unwrap(),
+    ];
+    for array in kinds {
+        let ours = Array::from(array.clone());
+        assert_eq!(ours.shape, array.shape());
+        assert_eq!(ours.data, array.iter().copied().collect::<Vec<_>>());
+        assert_eq!(ArrayD::from(ours), array.into_dyn());
+    }
+}

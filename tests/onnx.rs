@@ -1,0 +1,142 @@
+//! ONNX's `Slice`, against its specification and the examples of its documentation and tests.
+
+use wgslice::{Backend, SliceSpec, SpecError};
+
+/// The positions that the specification takes of a dimension, one at a time.
+fn positions(size: i64, start: i64, end: i64, step: i64) -> Vec<i64> {
+    if size == 0 {
+        return Vec::new();
+    }
+    let counted = |bound: i64| if bound < 0 { bound + size } else { bound };
+    let mut taken = Vec::new();
+    if step > 0 {
+        let end = counted(end).clamp(0, size);
+        let mut at = counted(start).clamp(0, size);
+        while at < end {
+            taken.push(at);
+            at += step;
+        }
+    } else {
+        let end = counted(end).clamp(-1, size - 1);
+        let mut at = counted(start).clamp(0, size - 1);
+        while at > end {
+            taken.push(at);
+            at += step;
+        }
+    }
+    taken
+}
+
+#[test]
+fn every_range_of_small_dimensions() {
+    for size in 0..=4 {
+        let data: Vec<i64> = (0..size).collect();
+        let shape = [data.len()];
+        let bounds: Vec<i64> = (-6..=6).chain([i64::MIN, i64::MAX]).collect();
+        for &start in &bounds {
+            for &end in &bounds {
+                for step in [1, 2, 3, 7, -1, -2, -3, -7] {
+                    let spec =
+                        SliceSpec::onnx(&shape, &[start], &[end], None, Some(&[step])).unwrap();
+                    let found = Backend::cpu().strided_slice(&data, &shape, &spec).unwrap();
+                    // Saturated, the extreme bounds are as far outside.
+                    let near = |bound: i64| bound.clamp(-100, 100);
+                    assert_eq!(
+                        found.data,
+                        positions(size, near(start), near(end), step),
+                        "{start}:{end}:{step} of {size}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The cases of ONNX's backend tests, each with the slice that they compare with.
+#[test]
+fn the_cases_of_the_backend_tests() {
+    type Case<'a> = (
+        &'a [i64],
+        &'a [i64],
+        Option<&'a [i64]>,
+        Option<&'a [i64]>,
+        &'a str,
+    );
+    let cases: [Case<'_>; 8] = [
+        (&[0, 0], &[3, 10], Some(&[0, 1]), Some(&[1, 1]), "0:3, 0:10"),
+        (&[0], &[-1], Some(&[1]), Some(&[1]), ":, 0:-1"),
+        (&[1000], &[1000], Some(&[1]), Some(&[1]), ":, 1000:1000"),
+        (&[1], &[1000], Some(&[1]), Some(&[1]), ":, 1:1000"),
+        (&[0, 0, 3], &[20, 10, 4], None, None, ":, :, 3:4"),
+        (
+            &[0, 0, 3],
+            &[20, 10, 4],
+            Some(&[0, 1, 2]),
+            None,
+            ":, :, 3:4",
+        ),
+        (
+            &[20, 10, 4],
+            &[0, 0, 1],
+            Some(&[0, 1, 2]),
+            Some(&[-1, -3, -2]),
+            "20:0:-1, 10:0:-3, 4:1:-2",
+        ),
+        (
+            &[0, 0, 3],
+            &[20, 10, 4],
+            Some(&[0, -2, -1]),
+            None,
+            ":, :, 3:4",
+        ),
+    ];
+    let shape = [20, 10, 5];
+    for (starts, ends, axes, steps, python) in cases {
+        let spec = SliceSpec::onnx(&shape, starts, ends, axes, steps).unwrap();
+        let python: SliceSpec = python.parse().unwrap();
+        assert_eq!(spec.view(&shape), python.view(&shape), "{python}");
+    }
+}
+
+#[test]
+fn what_onnx_does_not_allow() {
+    let onnx = |shape: &[usize], starts: &[i64], ends: &[i64], axes, steps| {
+        SliceSpec::onnx(shape, starts, ends, axes, steps).unwrap_err()
+    };
+    let lengths = |starts, ends, axes, steps| SpecError::Lengths {
+        starts,
+        ends,
+        axes,
+        steps,
+    };
+    assert_eq!(onnx(&[3], &[0], &[1, 2], None, None), lengths(1, 2, 1, 1));
+    assert_eq!(onnx(&[3], &[0], &[1], Some(&[]), None), lengths(1, 1, 0, 1));
+    let two: &[i64] = &[1, 1];
+    assert_eq!(onnx(&[3], &[0], &[1], None, Some(two)), lengths(1, 1, 1, 2));
+
+    let axis = |axis, rank| SpecError::Axis { axis, rank };
+    for (rank, wrong) in [
+        (2, 2),
+        (2, -3),
+        (2, i64::MAX),
+        (2, i64::MIN),
+        (0, 0),
+        (0, -1),
+    ] {
+        let axes: &[i64] = &[wrong];
+        let found = SliceSpec::onnx(&vec![3; rank], &[0], &[1], Some(axes), None);
+        assert_eq!(found, Err(axis(wrong, rank)));
+    }
+    let twice: &[i64] = &[1, -1];
+    let error = onnx(&[3, 3], &[0, 0], &[1, 1], Some(twice), None);
+    assert_eq!(error, SpecError::AxisTwice { dimension: 1 });
+
+    let specs = onnx(&[3], &[0, 0], &[1, 1], None, None);
+    assert_eq!(specs, SpecError::TooManySpecs { specs: 2, rank: 1 });
+    let zero: &[i64] = &[0];
+    let error = onnx(&[3, 3], &[0], &[1], Some(&[-1]), Some(zero));
+    assert_eq!(error, SpecError::StrideZero { dimension: 1 });
+    for error in [error, axis(-3, 2), lengths(1, 2, 1, 1)] {
+        assert!(error.to_string().contains("must be"), "{error}");
+    }
+}
