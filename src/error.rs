@@ -22,6 +22,21 @@ pub enum Error {
     /// Params, indices and batch dimensions do not fit together, or an index is out of range.
     #[error(transparent)]
     Gather(#[from] GatherError),
+    /// Indices, updates and the array that they go into do not fit together, or an index is out of
+    /// range.
+    #[error(transparent)]
+    Scatter(#[from] ScatterError),
+    /// The shaders cannot compute with elements of this type.
+    #[error(
+        "{operation} computes with elements, and WGSL cannot with {dtype}: run it on the CPU \
+         (Backend::cpu, --device cpu), or on a backend with_fallback"
+    )]
+    DTypeOnDevice {
+        /// Which operation.
+        operation: &'static str,
+        /// The element type.
+        dtype: crate::DType,
+    },
     /// A shape whose size cannot be addressed.
     #[error(
         "shape {} has too many elements: the product of its non-zero dimensions must be below 2^{}",
@@ -56,8 +71,8 @@ pub enum Error {
         /// The element type that was asked for.
         asked: crate::DType,
     },
-    /// Index tensors must be `i32` or `i64`.
-    #[error("indices are {found}, but must be int32 or int64: convert them first")]
+    /// Index tensors must be `i32`, `i64` or `u32`.
+    #[error("indices are {found}, but must be int32, int64 or uint32: convert them first")]
     IndexDType {
         /// The element type of the index tensor.
         found: crate::DType,
@@ -188,6 +203,7 @@ impl Error {
         matches!(
             self,
             Self::DeviceLimit { .. }
+                | Self::DTypeOnDevice { .. }
                 | Self::NoAdapter(_)
                 | Self::DeviceLost { .. }
                 | Self::OutOfDeviceMemory { .. }
@@ -462,6 +478,30 @@ pub enum GatherError {
         /// Rank of `indices`.
         indices_rank: usize,
     },
+    /// `gather` along a dimension that `params` does not have.
+    #[error(
+        "axis is {axis}, but params has {params_rank} dimensions: \
+         it must be in [-{params_rank}, {params_rank})"
+    )]
+    Axis {
+        /// `axis`, or what stands for it.
+        axis: isize,
+        /// Rank of `params`.
+        params_rank: usize,
+    },
+    /// `batch_dims` of `gather` that the indices or the axis do not allow.
+    #[error(
+        "batch_dims is {batch_dims}, but must be in [-{indices_rank}, {indices_rank}], the rank of \
+         indices, and not above axis ({axis})"
+    )]
+    BatchDimsOfAxis {
+        /// `batch_dims`.
+        batch_dims: isize,
+        /// The dimension of `params` that is indexed.
+        axis: usize,
+        /// Rank of `indices`.
+        indices_rank: usize,
+    },
     /// The leading `batch_dims` dimensions differ.
     #[error(
         "the first {batch_dims} dimensions of params {} and indices {} differ, \
@@ -491,7 +531,8 @@ pub enum GatherError {
     /// An index tuple points outside `params`.
     #[error(
         "{bad} of {rows} index tuples are out of range, the first at {first} of params {}: \
-             correct them, or choose OutOfRange::Zero (--out-of-range zero)",
+             correct them, or choose OutOfRange::Zero (--out-of-range zero) or OutOfRange::Clamp \
+             (--out-of-range clamp)",
         Shape(params)
     )]
     OutOfRange {
@@ -506,12 +547,80 @@ pub enum GatherError {
     },
 }
 
+/// Indices, updates and an array that they are scattered into, which do not fit together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScatterError {
+    /// `indices` or `updates` is a scalar.
+    #[error(
+        "indices have shape {} and updates {}: both must have at least one dimension",
+        Shape(indices),
+        Shape(updates)
+    )]
+    UpdatesRank {
+        /// The shape of `indices`.
+        indices: Vec<usize>,
+        /// The shape of `updates`.
+        updates: Vec<usize>,
+    },
+    /// Something is empty, and not all of it.
+    #[error(
+        "indices of shape {} and updates of shape {} cannot be scattered into shape {}: where one of \
+         the three is empty, indices and updates must both be",
+        Shape(indices),
+        Shape(updates),
+        Shape(shape)
+    )]
+    EmptyOutput {
+        /// The shape of `indices`.
+        indices: Vec<usize>,
+        /// The shape of `updates`.
+        updates: Vec<usize>,
+        /// The shape that they go into.
+        shape: Vec<usize>,
+    },
+    /// Updates that are not a slice for each index tuple.
+    #[error(
+        "updates have shape {}, but with indices of shape {} into shape {} they must have all \
+         dimensions of the indices but the last, of which there must be one, and then those of the \
+         output that the last does not index",
+        Shape(updates),
+        Shape(indices),
+        Shape(shape)
+    )]
+    UpdatesShape {
+        /// The shape of `indices`.
+        indices: Vec<usize>,
+        /// The shape of `updates`.
+        updates: Vec<usize>,
+        /// The shape that they go into.
+        shape: Vec<usize>,
+    },
+    /// An index tuple points outside.
+    #[error(
+        "{bad} of {rows} index tuples are out of range, the first at {first} of shape {}: \
+         correct them, or choose OutOfRange::Zero or OutOfRange::Clamp",
+        Shape(shape)
+    )]
+    OutOfRange {
+        /// The first such tuple.
+        first: BadRow,
+        /// How many there are.
+        bad: usize,
+        /// How many tuples there are in all.
+        rows: usize,
+        /// The shape that they go into.
+        shape: Vec<usize>,
+    },
+}
+
 /// An index tuple that points outside `params`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRow {
-    /// Its number, counted over all tuples in row-major order.
+    /// Its number, counted over all tuples in row-major order. For `gather` each index is a tuple.
     pub row: usize,
-    /// Its coordinates in `indices.shape[..rank - 1]`.
+    /// Its coordinates in the index tensor; for `gather_nd` without the last, along which the tuple
+    /// lies.
     pub position: Vec<usize>,
     /// The tuple itself.
     pub index: Vec<i64>,

@@ -1,8 +1,10 @@
-//! What a gather says of the index tuples that were out of range.
+//! What a gather or a scatter says of the index tuples that were out of range.
 
-use crate::{BadRow, Error, GatherError, OutOfRange, Plan, plan::Map, shape::coordinates};
+use crate::{
+    BadRow, Error, GatherError, OutOfRange, Plan, ScatterError, plan::Map, shape::coordinates,
+};
 
-/// Rows without a source, as an executor counts them.
+/// Tuples without a source, as an executor counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Missing {
     pub(crate) count: usize,
@@ -10,10 +12,10 @@ pub(crate) struct Missing {
 }
 
 impl Missing {
-    /// Counts `row`. Rows come in ascending order.
-    pub(crate) fn add(&mut self, row: usize) {
+    /// Counts `tuple`. Tuples come in ascending order.
+    pub(crate) fn add(&mut self, tuple: usize) {
         self.count += 1;
-        self.first.get_or_insert(row);
+        self.first.get_or_insert(tuple);
     }
 
     /// Both, whatever their order.
@@ -25,17 +27,18 @@ impl Missing {
     }
 }
 
-/// Which index tuples of a gather were out of range.
+/// Which index tuples of a gather or a scatter were out of range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// How many tuples were gathered, bad ones included.
+    /// How many tuples there were, bad ones included.
     pub rows: usize,
-    /// How many were out of range and became zeros.
+    /// How many were out of range: what a gather made zeros of, if there is a result, and a scatter
+    /// dropped.
     pub bad: usize,
     /// The first of those, in row-major order.
     pub first: Option<BadRow>,
-    /// The shape of `params`.
+    /// The shape that they point into: of `params`, or of what is scattered into.
     pub params: Vec<usize>,
 }
 
@@ -58,31 +61,59 @@ impl Report {
         }
     }
 
-    /// Applies the policy of a gather.
-    pub(crate) fn under(self, policy: OutOfRange) -> Result<Self, Error> {
-        match policy {
-            OutOfRange::Zero => Ok(self),
-            OutOfRange::Error => self.require_none(),
+    /// The same of a scatter.
+    fn require_none_scattered(self) -> Result<Self, Error> {
+        match self.first {
+            None => Ok(self),
+            Some(first) => Err(ScatterError::OutOfRange {
+                first,
+                bad: self.bad,
+                rows: self.rows,
+                shape: self.params,
+            }
+            .into()),
         }
     }
 }
 
 impl Plan {
-    /// Spells out what an executor counted.
-    pub(crate) fn report(&self, missing: Missing, tuple: impl FnOnce(usize) -> Vec<i64>) -> Report {
-        let first = match &self.map {
-            Map::GatherNd(map) => missing.first.map(|row| BadRow {
-                row,
-                position: coordinates(row, map.tuples()),
-                index: tuple(row),
-            }),
-            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => None,
+    /// Spells out what an executor counted, and applies the plan's policy.
+    pub(crate) fn report(
+        &self,
+        missing: Missing,
+        tuple: impl FnOnce(usize) -> Vec<i64>,
+    ) -> Result<Report, Error> {
+        let (tuples, params, policy) = match &self.map {
+            Map::Indexed(map) => (map.tuples(), &map.params, map.policy),
+            Map::ScatterNd(map) => (map.tuples(), &self.shape, map.policy()),
+            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => {
+                return Ok(Report {
+                    rows: self.rows.count,
+                    bad: 0,
+                    first: None,
+                    params: self.source.clone(),
+                });
+            }
         };
-        Report {
-            rows: self.rows.count,
+        let first = missing.first.map(|row| BadRow {
+            row,
+            position: coordinates(row, tuples),
+            index: tuple(row),
+        });
+        let rows = match self.rows.count {
+            0 => 0,
+            _ => tuples.iter().product(),
+        };
+        let report = Report {
+            rows,
             bad: missing.count,
             first,
-            params: self.source.clone(),
+            params: params.clone(),
+        };
+        match (&self.map, policy.out_of_range) {
+            (_, OutOfRange::Zero | OutOfRange::Clamp) => Ok(report),
+            (Map::ScatterNd(_), OutOfRange::Error) => report.require_none_scattered(),
+            (_, OutOfRange::Error) => report.require_none(),
         }
     }
 }

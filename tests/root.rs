@@ -4,6 +4,7 @@ mod cpu;
 mod devices;
 #[cfg(feature = "gpu")]
 mod failures;
+mod gather;
 mod gather_nd;
 mod golden;
 #[cfg(feature = "gpu")]
@@ -16,6 +17,7 @@ mod ndarray;
 mod onnx;
 mod property;
 mod reference;
+mod scatter_nd;
 mod slice;
 mod spec;
 mod stream;

@@ -249,7 +249,12 @@ pub(crate) struct ScatterNd {
     /// What goes there
     pub(crate) updates: String,
     /// Scatter into zeros of this shape
-    #[arg(long, value_name = "N,M,...", required_unless_present = "into", conflicts_with = "into")]
+    #[arg(
+        long,
+        value_name = "N,M,...",
+        required_unless_present = "into",
+        conflicts_with = "into"
+    )]
     pub(crate) shape: Option<Sizes>,
     /// Scatter into a copy of this array
     #[arg(long, value_name = "IN")]
@@ -501,7 +506,11 @@ impl FromStr for Sizes {
     fn from_str(text: &str) -> Result<Self, String> {
         let Integers(integers) = text.parse()?;
         let size = |size| usize::try_from(size).map_err(|_| format!("{size} is no size"));
-        integers.into_iter().map(size).collect::<Result<_, _>>().map(Self)
+        integers
+            .into_iter()
+            .map(size)
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     times::{Stage, Times},
 };
 use std::{path::Path, process::ExitCode};
-use wgslice::{Backend, DType, Error, Gathered, Plan, Report, Tensor};
+use wgslice::{Backend, DType, Error, Gathered, Plan, Report, ScatterReport, Tensor};
 
 /// What a command reads and where it writes.
 #[derive(Clone, Copy, Debug)]
@@ -48,14 +48,31 @@ pub(crate) struct Tensors {
 #[derive(Debug)]
 pub(crate) struct Made {
     tensor: Tensor,
-    /// Of a gather or a scatter.
-    gathered: Option<Gathered>,
+    report: Reports,
+}
+
+/// What says later which index tuples were out of range.
+#[derive(Debug)]
+enum Reports {
+    Nothing,
+    Gather(Gathered),
+    Scatter(ScatterReport),
+}
+
+impl Reports {
+    fn ask(&self) -> Result<Option<Report>, Error> {
+        match self {
+            Self::Nothing => Ok(None),
+            Self::Gather(gathered) => gathered.report().map(Some),
+            Self::Scatter(scatter) => scatter.report().map(Some),
+        }
+    }
 }
 
 impl From<Tensor> for Made {
     fn from(tensor: Tensor) -> Self {
-        let gathered = None;
-        Self { tensor, gathered }
+        let report = Reports::Nothing;
+        Self { tensor, report }
     }
 }
 
@@ -63,8 +80,15 @@ impl From<Gathered> for Made {
     fn from(gathered: Gathered) -> Self {
         Self {
             tensor: gathered.tensor.clone(),
-            gathered: Some(gathered),
+            report: Reports::Gather(gathered),
         }
+    }
+}
+
+impl From<(Tensor, ScatterReport)> for Made {
+    fn from((tensor, report): (Tensor, ScatterReport)) -> Self {
+        let report = Reports::Scatter(report);
+        Self { tensor, report }
     }
 }
 
@@ -186,13 +210,13 @@ impl Job<'_> {
             backend.wait()?;
             Ok::<_, Stopped>(tensors)
         })?;
-        let Made { tensor, gathered } = times.measure(Stage::Dispatch, || {
+        let Made { tensor, report } = times.measure(Stage::Dispatch, || {
             let made = work(&tensors)?.into();
             backend.wait()?;
             Ok::<_, Stopped>(made)
         })?;
         let (bytes, report) = times.measure(Stage::Readback, || {
-            let report = gathered.map(|gathered| gathered.report()).transpose()?;
+            let report = report.ask()?;
             Ok::<_, Stopped>((tensor.bytes()?, report))
         })?;
         times.measure(Stage::Write, || {
@@ -224,7 +248,11 @@ impl Read {
             backend.adopt(array.dtype(), &shape, array)
         };
         Ok(Tensors {
-            values: self.values.into_iter().map(upload).collect::<Result<_, _>>()?,
+            values: self
+                .values
+                .into_iter()
+                .map(upload)
+                .collect::<Result<_, _>>()?,
             indices,
         })
     }

@@ -47,7 +47,11 @@ pub(crate) fn run(global: &Global, args: &ScatterNd) -> Result<ExitCode, Failure
                     let updates = &shapes.values[0];
                     Plan::scatter_nd(&shapes.indices, updates, shape, options, shapes.dtype)
                 },
-                |tensors| tensors.value(0).scatter_nd(tensors.indices(), shape, options),
+                |tensors| {
+                    tensors
+                        .value(0)
+                        .scatter_nd(tensors.indices(), shape, options)
+                },
             )
         }
     }

@@ -5,8 +5,7 @@ use crate::{
     device,
     failure::{Failure, Stopped},
     files::{self, Writer},
-    print,
-    progress,
+    print, progress,
     report::{Described, Run},
     times::{Stage, Timer, Times},
 };

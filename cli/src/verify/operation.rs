@@ -77,7 +77,7 @@ pub(crate) fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Resul
     let (result, bad) = match call {
         Call::StridedSlice { input, spec } => (run.tensor(input)?.slice(&spec.try_into()?)?, 0),
         Call::View { input, steps } => (run.view(input, steps)?.to_tensor()?, 0),
-        Call::Slice { input, begin, size } => (run.tensor(input)?.slice_sized(begin, size)?, 0),
+        Call::Slice { input, begin, size } => (run.tensor(input)?.slice_block(begin, size)?, 0),
         Call::StridedSliceGrad { shape, spec, dy } => {
             let dy = run.tensor(dy)?;
             (dy.strided_slice_grad(shape, &spec.try_into()?)?, 0)
@@ -97,7 +97,9 @@ pub(crate) fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Resul
                 out_of_range: run.policy(),
                 negative: negative(*indexing),
             };
-            let gathered = run.params(params)?.gather_nd(&run.indices(indices)?, options)?;
+            let gathered = run
+                .params(params)?
+                .gather_nd(&run.indices(indices)?, options)?;
             let bad = gathered.report()?.bad;
             (gathered.tensor, bad)
         }
@@ -114,7 +116,9 @@ pub(crate) fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Resul
                 out_of_range: run.policy(),
                 negative: negative(*indexing),
             };
-            let gathered = run.params(params)?.gather(&run.indices(indices)?, options)?;
+            let gathered = run
+                .params(params)?
+                .gather(&run.indices(indices)?, options)?;
             let bad = gathered.report()?.bad;
             (gathered.tensor, bad)
         }
@@ -128,7 +132,9 @@ pub(crate) fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Resul
                 negative: negative(*indexing),
                 ..Gather::batch(indices.shape.len())
             };
-            let gathered = run.params(params)?.gather(&run.indices(indices)?, options)?;
+            let gathered = run
+                .params(params)?
+                .gather(&run.indices(indices)?, options)?;
             let bad = gathered.report()?.bad;
             (gathered.tensor, bad)
         }
@@ -140,9 +146,8 @@ pub(crate) fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Resul
         } => {
             let options = run.scatter(Combine::Add, *indexing);
             let updates = run.tensor(updates)?;
-            let made = updates.scatter_nd(&run.indices(indices)?, shape, options)?;
-            let bad = made.report()?.bad;
-            (made.tensor, bad)
+            let (sums, report) = updates.scatter_nd(&run.indices(indices)?, shape, options)?;
+            (sums, report.report()?.bad)
         }
         Call::TensorScatterNd {
             tensor,
@@ -154,9 +159,9 @@ pub(crate) fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Resul
             let combine = if *adds { Combine::Add } else { Combine::Update };
             let options = run.scatter(combine, *indexing);
             let (tensor, updates) = (run.tensor(tensor)?, run.tensor(updates)?);
-            let made = tensor.scattered(&run.indices(indices)?, &updates, options)?;
-            let bad = made.report()?.bad;
-            (made.tensor, bad)
+            let indices = run.indices(indices)?;
+            let (changed, report) = tensor.scattered(&indices, &updates, options)?;
+            (changed, report.report()?.bad)
         }
     };
     Ok(Outcome {
@@ -185,7 +190,9 @@ impl Run<'_> {
     }
 
     fn policy(&self) -> OutOfRange {
-        self.variant.indices.map_or_else(OutOfRange::default, |(_, policy)| policy)
+        self.variant
+            .indices
+            .map_or_else(OutOfRange::default, |(_, policy)| policy)
     }
 
     fn scatter(&self, combine: Combine, indexing: Indexing) -> Scatter {
@@ -225,7 +232,13 @@ impl TryFrom<&Encoded> for SliceSpec {
     type Error = Error;
 
     fn try_from(encoded: &Encoded) -> Result<Self, Error> {
-        let [begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask] = encoded.masks;
+        let [
+            begin_mask,
+            end_mask,
+            ellipsis_mask,
+            new_axis_mask,
+            shrink_axis_mask,
+        ] = encoded.masks;
         StridedSlice {
             begin: encoded.begin.clone(),
             end: encoded.end.clone(),
@@ -244,7 +257,9 @@ impl TryFrom<&Encoded> for SliceSpec {
 /// one does not fit.
 fn native(indices: &[i64], kind: DType) -> Option<Vec<u8>> {
     fn all<const N: usize>(bytes: impl Iterator<Item = Option<[u8; N]>>) -> Option<Vec<u8>> {
-        bytes.collect::<Option<Vec<_>>>().map(|bytes| bytes.concat())
+        bytes
+            .collect::<Option<Vec<_>>>()
+            .map(|bytes| bytes.concat())
     }
     let indices = indices.iter().copied();
     match kind {

@@ -81,7 +81,10 @@ impl fmt::Display for Failed {
         let Difference { variant, problem } = difference;
         write!(f, "{file}:{line}: {op} on {device}, {variant}: {problem}")?;
         match case {
-            Some(case) => write!(f, "\n  the smallest that fails, for a file of cases:\n{case}"),
+            Some(case) => write!(
+                f,
+                "\n  the smallest that fails, for a file of cases:\n{case}"
+            ),
             None => Ok(()),
         }
     }

@@ -11,6 +11,7 @@
 
 mod gather;
 mod place;
+mod scatter;
 mod slice;
 mod spread;
 
@@ -22,6 +23,7 @@ use super::{
 };
 use crate::{
     Error,
+    ops::index::IndexType,
     plan::{Map, Rows},
 };
 
@@ -75,13 +77,13 @@ pub(crate) struct Dispatch {
     pub(crate) kernel: Kernel,
     pub(crate) params: Params,
     pub(crate) height: u32,
-    /// Source, result and, for a gather, indices.
-    pub(crate) spans: [Span; 3],
-    /// Whether it counts the rows without a source. Where several dispatches look at the same rows
-    /// one of them does.
+    /// Source, result and, for a gather, indices; for the steps of a scatter, what each binds.
+    pub(crate) spans: [Span; 4],
+    /// Whether it counts the index tuples that are out of range. Where several dispatches look at the
+    /// same ones, one of them does.
     pub(crate) counts: bool,
-    /// The number of its first row in the whole result, for a gather.
-    pub(crate) first_row: usize,
+    /// The number of its first index tuple, for a gather.
+    pub(crate) first_tuple: usize,
 }
 
 /// Where the three arguments of a plan lie.
@@ -90,8 +92,7 @@ pub(crate) struct Places {
     pub(crate) source: Parts,
     pub(crate) dest: Parts,
     pub(crate) indices: Parts,
-    /// Words of an index.
-    pub(crate) index_words: u32,
+    pub(crate) index: IndexType,
 }
 
 impl Places {
@@ -155,10 +156,14 @@ pub(crate) fn dispatches(
             }
         }
         Map::StridedSliceGrad(map) => cutter.spread(map, &mut out)?,
-        Map::GatherNd(map) => cutter.gather(map, &gather::Block::all(map, rows), &mut out)?,
+        // It is cut into steps.
+        Map::ScatterNd(_) => {}
+        Map::Indexed(map) => cutter.gather(map, &gather::Block::all(map, rows), &mut out)?,
     }
     Ok(out)
 }
+
+pub(crate) use scatter::{Scratch, Step, Steps, scatter_steps};
 
 struct Cutter<'a> {
     reach: &'a Reach,

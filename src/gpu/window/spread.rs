@@ -97,20 +97,17 @@ impl Cutter<'_> {
         let grid = self.grid(&wide)?;
         Some(Dispatch {
             kernel: Kernel {
-                width: wide.width,
-                dims: axes.len(),
-                batched: false,
-                even: false,
                 stepped: run.to != 1,
+                ..Kernel::of(wide.width, axes.len())
             },
             params: Params {
                 map: params::pairs_map(axes, length, words)?,
                 ..self.params(&wide, &grid)
             },
             height: grid.height,
-            spans: [source, dest, Span::default()],
+            spans: [source, dest, Span::default(), Span::default()],
             counts: false,
-            first_row: 0,
+            first_tuple: 0,
         })
     }
 }

@@ -100,7 +100,10 @@ fn strided_slice_update(rng: &mut Rng) -> Case {
         1 => value.insert(0, 1),
         _ => disturb(rng, &mut value),
     }
-    let tensors = [("input", tensor(rng, &shape)), ("value", tensor(rng, &value))];
+    let tensors = [
+        ("input", tensor(rng, &shape)),
+        ("value", tensor(rng, &value)),
+    ];
     Case::new("tensor_strided_slice_update", tensors, args)
 }
 
@@ -135,7 +138,10 @@ fn gather(rng: &mut Rng) -> Case {
         _ => at as i64,
     };
     args.insert("axis".into(), rank(rng, axis, params.len()).into());
-    args.insert("batch_dims".into(), rank(rng, batch_dims, indices.len()).into());
+    args.insert(
+        "batch_dims".into(),
+        rank(rng, batch_dims, indices.len()).into(),
+    );
     policy(rng, &mut args);
     let mut tuples = tuples(rng, &indices, &params[axis..=axis]);
     tuples.shape = indices;
@@ -161,7 +167,11 @@ fn scatter_nd(rng: &mut Rng) -> Case {
     let mut args = Map::new();
     let (indices, updates) = scattered(rng, &shape, &mut args);
     args.insert("shape".into(), shape.into());
-    Case::new("scatter_nd", [("indices", indices), ("updates", updates)], args)
+    Case::new(
+        "scatter_nd",
+        [("indices", indices), ("updates", updates)],
+        args,
+    )
 }
 
 fn tensor_scatter_nd(rng: &mut Rng) -> Case {
@@ -169,7 +179,11 @@ fn tensor_scatter_nd(rng: &mut Rng) -> Case {
     let mut args = Map::new();
     let (indices, updates) = scattered(rng, &shape, &mut args);
     let tensor = tensor(rng, &shape);
-    let tensors = [("tensor", tensor), ("indices", indices), ("updates", updates)];
+    let tensors = [
+        ("tensor", tensor),
+        ("indices", indices),
+        ("updates", updates),
+    ];
     let op = match rng.bool() {
         true => "tensor_scatter_nd_update",
         false => "tensor_scatter_nd_add",
@@ -365,13 +379,13 @@ fn tensor(rng: &mut Rng, shape: &[usize]) -> Tensor {
 
 /// A shape of at least `least` and at most `most` dimensions.
 fn shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
+    let rank = rng.usize(least..=most);
     let size = |_| match rng.u8(..24) {
         0 => 0,
         1..4 => 1,
         4..7 => rng.usize(10..40),
         _ => rng.usize(1..9),
     };
-    let rank = rng.usize(least..=most);
     let mut shape: Vec<usize> = (0..rank).map(size).collect();
     // Long rows have many units, and tiles that end within them.
     if let Some(last) = shape.last_mut()

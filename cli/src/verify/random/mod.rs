@@ -49,9 +49,12 @@ pub(super) fn run(
                 continue;
             };
             reduced += 1;
-            let (smallest, problem) = match reduced {
-                ..=REDUCED => smallest(&case, device, &variant, problem),
-                _ => (case.clone(), problem),
+            let (problem, smallest) = match reduced {
+                ..=REDUCED => {
+                    let (smallest, problem) = smallest(&case, device, &variant, problem);
+                    (problem, Some(smallest.to_line()))
+                }
+                _ => (problem, None),
             };
             summary.fail(Failed {
                 file: format!("seed {seed}"),
@@ -62,7 +65,7 @@ pub(super) fn run(
                     variant: variant.to_string(),
                     problem,
                 },
-                case: Some(smallest.to_line()),
+                case: smallest,
             });
         }
     }

@@ -36,7 +36,9 @@ fn candidates(case: &Case) -> impl Iterator<Item = Case> {
     let of_tensors = sizes(case).into_iter().flat_map(|(size, smaller)| {
         // Everywhere at once, where dimensions belong together, and each by itself.
         let everywhere = resized_everywhere(case, size, smaller);
-        [everywhere].into_iter().chain(resized_once(case, size, smaller))
+        [everywhere]
+            .into_iter()
+            .chain(resized_once(case, size, smaller))
     });
     let of_ranks = dropped_dimensions(case);
     let of_values = simpler_values(case);
@@ -45,7 +47,11 @@ fn candidates(case: &Case) -> impl Iterator<Item = Case> {
 
 /// Every size that occurs, with smaller ones to try.
 fn sizes(case: &Case) -> Vec<(usize, usize)> {
-    let mut sizes: Vec<usize> = case.tensors.values().flat_map(|t| t.shape.clone()).collect();
+    let mut sizes: Vec<usize> = case
+        .tensors
+        .values()
+        .flat_map(|t| t.shape.clone())
+        .collect();
     sizes.sort_unstable_by(|a, b| b.cmp(a));
     sizes.dedup();
     let smaller = |&size: &usize| {
@@ -73,7 +79,9 @@ fn resized_everywhere(case: &Case, size: usize, to: usize) -> Case {
 fn resized_once(case: &Case, size: usize, to: usize) -> impl Iterator<Item = Case> {
     let places = case.tensors.iter().flat_map(move |(name, tensor)| {
         let same = move |&at: &usize| tensor.shape[at] == size;
-        (0..tensor.shape.len()).filter(same).map(move |at| (name, at))
+        (0..tensor.shape.len())
+            .filter(same)
+            .map(move |at| (name, at))
     });
     places.map(move |(name, at)| {
         let mut smaller = case.clone();
@@ -91,7 +99,10 @@ fn cropped(tensor: &Tensor, shape: &[usize]) -> Tensor {
     let mut data = Vec::new();
     let mut at = vec![0; shape.len()];
     for _ in 0..shape.iter().product::<usize>() {
-        let place = at.iter().zip(&tensor.shape).fold(0, |sum, (c, s)| sum * s + c);
+        let place = at
+            .iter()
+            .zip(&tensor.shape)
+            .fold(0, |sum, (c, s)| sum * s + c);
         data.push(tensor.data[place]);
         for (c, s) in at.iter_mut().zip(shape).rev() {
             *c += 1;
@@ -125,7 +136,11 @@ fn simpler_values(case: &Case) -> impl Iterator<Item = Case> {
         let counted: Vec<i64> = (1..).take(tensor.data.len()).collect();
         let counts = (name != "indices" && tensor.data.len() < 128 && tensor.data != counted)
             .then(|| with_data(case, name, counted));
-        let indices = if name == "indices" { tensor.data.len() } else { 0 };
+        let indices = if name == "indices" {
+            tensor.data.len()
+        } else {
+            0
+        };
         let nearer = (0..indices).flat_map(move |at| {
             let value = tensor.data[at];
             let mut nearer = vec![0, value / 2, value - value.signum()];
@@ -164,7 +179,10 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
             out.push(args);
         }
     }
-    let entries = args.get("begin").and_then(Value::as_array).map_or(0, Vec::len);
+    let entries = args
+        .get("begin")
+        .and_then(Value::as_array)
+        .map_or(0, Vec::len);
     out.extend((0..entries).map(|at| without_entry(args, at)));
     for (name, value) in args {
         match value {
@@ -194,7 +212,11 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
             }
             Value::Number(number) => {
                 let number = number.as_i64().unwrap_or(0);
-                out.extend(nearer(number, name).into_iter().map(|to| with(name, to.into())));
+                out.extend(
+                    nearer(number, name)
+                        .into_iter()
+                        .map(|to| with(name, to.into())),
+                );
             }
             _ => {}
         }
@@ -205,7 +227,9 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
 /// Simpler integers than `value`: strides go to 1, masks lose bits, everything else goes to 0.
 fn nearer(value: i64, name: &str) -> Vec<i64> {
     if name.ends_with("_mask") {
-        let bits = (0..63).map(|bit| 1_i64 << bit).filter(|bit| value & bit != 0);
+        let bits = (0..63)
+            .map(|bit| 1_i64 << bit)
+            .filter(|bit| value & bit != 0);
         return bits.map(|bit| value & !bit).collect();
     }
     let simplest = i64::from(name == "strides");
