@@ -25,12 +25,12 @@ pub(crate) fn run(global: &Global, args: &GatherNd) -> Result<ExitCode, Failure>
     let [params_shape, indices_shape] = [&inputs[0].shape, &inputs[1].shape];
     let context = format!("{} at {}", inputs[0], inputs[1]);
     // Shapes that do not fit are refused before a device is opened and fed.
-    Plan::gather_nd(params_shape, indices_shape, args.batch_dims, dtype)
+    let plan = Plan::gather_nd(params_shape, indices_shape, args.batch_dims, dtype)
         .map_err(Failure::refused(&context))?;
     let tuples = files::to_indices(&indices)
         .map_err(|error| Failure::usage(format_args!("{}: {error}", args.indices)))?;
 
-    let backend = device::open(global)?;
+    let backend = device::open_for(global, &plan)?;
     let mut fallback = None;
     let mut gathered = gather(args, &backend, params, &tuples, indices_shape, &mut times);
     if let Err(Stopped::Library(error)) = &gathered

@@ -20,9 +20,9 @@ pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
     let input = Described::new(&args.input, &shape);
     let refused = || Failure::refused(&input);
     // A slice that does not fit is refused before a device is opened and fed.
-    Plan::strided_slice(&shape, &spec, dtype).map_err(refused())?;
+    let plan = Plan::strided_slice(&shape, &spec, dtype).map_err(refused())?;
 
-    let backend = device::open(global)?;
+    let backend = device::open_for(global, &plan)?;
     let mut stream = backend.stream(&shape, &spec, dtype).map_err(refused())?;
     if let Some(memory) = args.memory {
         stream = stream.with_memory(memory);

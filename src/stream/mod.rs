@@ -22,7 +22,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use piece::{Piece, Pieces};
+pub(crate) use piece::Piece;
+use piece::Pieces;
 #[cfg(feature = "gpu")]
 pub(crate) use split::Split;
 
@@ -110,7 +111,8 @@ impl Backend {
         spec: &SliceSpec,
         dtype: DType,
     ) -> Result<Stream<'_>, Error> {
-        let memory = match &self.device {
+        let plan = Plan::strided_slice(shape, spec, dtype)?;
+        let memory = match self.device_for(&plan) {
             Device::Cpu => MEMORY,
             // No API tells how much memory a device has; the longest buffer is the best hint.
             #[cfg(feature = "gpu")]
@@ -121,7 +123,7 @@ impl Backend {
         };
         Ok(Stream {
             backend: self,
-            plan: Plan::strided_slice(shape, spec, dtype)?,
+            plan,
             memory,
         })
     }
@@ -173,7 +175,7 @@ impl Stream<'_> {
             buffer: Vec::new(),
             streamed: Streamed::default(),
         };
-        match &self.backend.device {
+        match self.backend.device_for(&self.plan) {
             Device::Cpu => run.on_cpu(self.cpu_pieces())?,
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
