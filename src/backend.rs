@@ -15,6 +15,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+use crate::{Costs, Estimate, Place};
 #[cfg(feature = "gpu")]
 use crate::{
     Gpu,
@@ -39,6 +41,9 @@ pub struct Backend {
     reason: Arc<str>,
     /// Where there is one, the CPU may stand in for the device. Holds why it last did.
     fallback: Option<Arc<Mutex<Option<Error>>>>,
+    /// Where there are some, the CPU does what it does faster than the device.
+    #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+    costs: Option<Costs>,
     /// Memory for the results of tensors on the CPU.
     pub(crate) spare: Spare,
 }
@@ -61,6 +66,8 @@ impl Backend {
             device,
             reason: reason.into(),
             fallback: None,
+            #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+            costs: None,
             spare: Spare::default(),
         }
     }
@@ -102,6 +109,19 @@ impl Backend {
         };
         *why.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
         true
+    }
+
+    /// Where an operation on values of the host is done.
+    pub(crate) fn device_for(&self, plan: &Plan) -> &Device {
+        #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+        if self
+            .estimate(plan)
+            .is_some_and(|estimate| estimate.prefers_cpu())
+        {
+            return &Device::Cpu;
+        }
+        let _ = plan;
+        &self.device
     }
 
     /// Why it is this device.
@@ -147,7 +167,7 @@ impl Backend {
         let plan = view.plan(T::DTYPE);
         check_elements("input", view.source(), input.len())?;
         let input = T::as_bytes(input);
-        let run = |dest: &mut [u8]| match &self.device {
+        let run = |dest: &mut [u8]| match self.device_for(&plan) {
             Device::Cpu => plan.run(input, dest),
             #[cfg(all(feature = "gpu", target_arch = "wasm32"))]
             Device::Gpu(gpu) => gpu.wait(),
@@ -275,7 +295,7 @@ impl Backend {
     ) -> Result<(Array<T>, Report), Error> {
         check_elements("params", params_shape, params.len())?;
         #[cfg(feature = "gpu")]
-        if let Device::Gpu(_) = &self.device {
+        if let Device::Gpu(_) = self.device_for(plan) {
             check_elements("indices", indices_shape, indices.len())?;
             let on_device = || {
                 let params = self.upload(params, params_shape)?;
@@ -411,10 +431,71 @@ impl Backend {
     }
 }
 
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+impl Backend {
+    /// The same, but what the CPU does faster by these costs is done there: [`Backend::strided_slice`],
+    /// [`Backend::gather_nd`] and [`Backend::stream`], whose values come from the host and go back to it.
+    /// Tensors stay where they are, and so does the work on them.
+    ///
+    /// Backends that [`Backend::auto`] gives have the costs that are usual for their device.
+    ///
+    /// ```no_run
+    /// use wgslice::{gpu::AdapterOptions, Backend, Costs};
+    ///
+    /// let backend = Backend::open_gpu(&AdapterOptions::default())?;
+    /// let costs = backend.gpu().map(Costs::measure).transpose()?;
+    /// let backend = backend.with_costs(costs.unwrap_or(Costs::HARDWARE));
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_costs(mut self, costs: Costs) -> Self {
+        self.costs = Some(costs);
+        self
+    }
+
+    /// What an operation on values of the host takes on the CPU and on the device, if the backend
+    /// [chooses](Self::with_costs) between them.
+    pub fn estimate(&self, plan: &Plan) -> Option<Estimate> {
+        let costs = self.costs.as_ref().filter(|_| !self.is_cpu())?;
+        Some(costs.estimate(plan, Place::Host, Place::Host))
+    }
+
+    /// [`Backend::auto_with`] for one operation on values of the host, after which the program ends: a
+    /// GPU is opened only if that, too, is worth it.
+    ///
+    /// ```
+    /// use wgslice::{gpu::AdapterOptions, slice, Backend, DType, Plan};
+    ///
+    /// let plan = Plan::strided_slice(&[64, 64], &slice![..; -1], DType::F32)?;
+    /// let backend = Backend::auto_for(&plan, &AdapterOptions::default());
+    /// assert!(backend.is_cpu());
+    /// println!("on the CPU: {}", backend.reason()); // ... takes about 2.4µs and ... 200.1ms
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    pub fn auto_for(plan: &Plan, options: &AdapterOptions) -> Self {
+        let costs = Costs::HARDWARE;
+        let mut estimate = costs.estimate(plan, Place::Host, Place::Host);
+        estimate.device += costs.opening;
+        let why = format!("for this work {estimate}, which has to be opened first");
+        if estimate.prefers_cpu() {
+            return Self::new(Device::Cpu, why);
+        }
+        let auto = Self::auto_with(options);
+        if auto.is_cpu() {
+            return auto;
+        }
+        let reason = format!("{}, and {why}", auto.reason).into();
+        Self { reason, ..auto }
+    }
+}
+
 #[cfg(feature = "gpu")]
 impl Backend {
     /// A hardware GPU where there is one, and the CPU otherwise: a software adapter is no faster
     /// than the CPU path. [`Backend::reason`] says which and why.
+    ///
+    /// Tensors live there. Values of the host are worked on where it takes less time, by what is usual
+    /// [for such a device](crate::Costs::of); see [`Backend::with_costs`] and [`Backend::estimate`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn auto() -> Self {
         Self::auto_with(&AdapterOptions::default())
@@ -434,7 +515,11 @@ impl Backend {
             ..options.clone()
         };
         match Gpu::open_async(&hardware).await {
-            Ok(gpu) => Self::new(Device::Gpu(gpu), "it is the best hardware GPU here"),
+            Ok(gpu) => Self {
+                #[cfg(not(target_arch = "wasm32"))]
+                costs: Some(Costs::of(&gpu)),
+                ..Self::new(Device::Gpu(gpu), "it is the best hardware GPU here")
+            },
             Err(Error::NoAdapter(_)) => Self::new(
                 Device::Cpu,
                 "no hardware GPU fits, and a software adapter is no faster than the CPU",

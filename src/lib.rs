@@ -8,6 +8,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod backend;
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+mod cost;
 mod cpu;
 mod dtype;
 mod element;
@@ -35,6 +37,8 @@ mod view;
 mod write;
 
 pub use backend::Backend;
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+pub use cost::{Costs, Estimate, Moving, Place};
 pub use cpu::Indices;
 pub use dtype::DType;
 pub use element::Element;

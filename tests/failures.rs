@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 use wgslice::{
-    Backend, DType, Error, GatherNd, Gpu, Plan, Report, Tensor,
+    Backend, Costs, DType, Error, GatherNd, Gpu, Plan, Report, Tensor,
     gpu::{AdapterOptions, DeviceIndices, PendingReport},
     slice,
 };
@@ -183,6 +183,42 @@ fn few_immediates() {
         let sliced = tensor.slice(&slice![..; -1]).unwrap();
         assert_eq!(sliced.to_array::<u32>().unwrap().data, [3, 2, 1]);
     }
+}
+
+/// Values of the host are worked on where the costs say, and the device is not asked otherwise: one that
+/// is gone shows it.
+#[test]
+fn a_device_that_costs_too_much_is_not_used() {
+    let mut slow_cpu = Costs::HARDWARE;
+    slow_cpu.cpu.bytes = 1.0;
+    let plan = Plan::strided_slice(&[3], &slice![..; -1], DType::U32).unwrap();
+    assert_eq!(Backend::cpu().with_costs(slow_cpu).estimate(&plan), None);
+    for adapter in adapters() {
+        let gpu = pollster::block_on(Gpu::on_adapter(&adapter)).unwrap();
+        let backend = Backend::from(gpu.clone());
+        assert_eq!(backend.estimate(&plan), None);
+        gpu.device().destroy();
+        for (costs, on_cpu) in [(Costs::HARDWARE, true), (slow_cpu, false)] {
+            let backend = backend.clone().with_costs(costs);
+            let estimate = backend.estimate(&plan).unwrap();
+            assert_eq!(estimate.prefers_cpu(), on_cpu, "{estimate}");
+            let options = GatherNd::default();
+            let (sliced, gathered) = ends(move || {
+                let values = [1u32, 2, 3];
+                let sliced = backend.strided_slice(&values, &[3], &slice![..; -1]);
+                let gathered = backend.gather_nd(&values, &[3], &[2i32, 0][..], &[2, 1], options);
+                (sliced, gathered)
+            });
+            if on_cpu {
+                assert_eq!(sliced.unwrap().data, [3, 2, 1]);
+                assert_eq!(gathered.unwrap().0.data, [3, 1]);
+            } else {
+                assert_lost(&sliced.unwrap_err(), "strided_slice");
+                assert_lost(&gathered.unwrap_err(), "gather_nd");
+            }
+        }
+    }
+    all_is_well();
 }
 
 /// A gather, submitted: its result, and its report that was not asked for.

@@ -101,6 +101,20 @@ fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
         "{}",
         auto.reason()
     );
+    // So does `auto_for` where a GPU would be worth it: for a billion scalars of a small table.
+    let scalars =
+        Plan::gather_nd(&[1 << 20], &[1 << 30, 1], GatherNd::default(), DType::F32).unwrap();
+    let auto = Backend::auto_for(&scalars, &options);
+    assert_eq!(auto.reason(), Backend::auto_with(&options).reason());
+    // For a few none is looked for.
+    let few = Plan::gather_nd(&[1 << 20], &[1 << 10, 1], GatherNd::default(), DType::F32).unwrap();
+    let auto = Backend::auto_for(&few, &options);
+    assert!(auto.is_cpu(), "{auto}");
+    let says = auto.reason();
+    assert!(
+        says.contains("the CPU takes about") && says.contains("opened first"),
+        "{says}"
+    );
 }
 
 /// Software adapters are used, demanded or refused as the options say.

@@ -13,6 +13,7 @@ import datetime
 import json
 import os
 import platform
+import shlex
 import statistics
 import subprocess
 import sys
@@ -33,6 +34,7 @@ PEERS = {
 }
 
 WAYS = {"resident": "reused output", "fresh": "new output"}
+GPU_WAYS = {"resident": "on the GPU", "fresh": "on the GPU, new output", "e2e": "from host to host"}
 
 
 def arguments():
@@ -55,10 +57,26 @@ def arguments():
         metavar="PEER=PATH",
         help="a Python that has the peer already, instead of a virtual environment",
     )
+    for option, where in ("--program", "the CPU"), ("--gpu-program", "a GPU"):
+        parser.add_argument(
+            option,
+            action="append",
+            default=[],
+            metavar="PEER=COMMAND",
+            help=f"another program to compare, on {where}: it appends its lines to {{jsonl}}; "
+            "{workloads}, {only} and {reps} stand for the options",
+        )
+    parser.add_argument(
+        "--keep", action="store_true", help="add to the lines of earlier runs, of other workloads"
+    )
     parser.add_argument("--out", default=str(FOLDER / "RATIOS.md"), help="default: %(default)s")
     args = parser.parse_args()
     args.peers = [peer for peer in args.peers.split(",") if peer]
     args.python = dict(given.split("=", 1) for given in args.python)
+    args.program = dict(given.split("=", 1) for given in args.program)
+    args.gpu_program = dict(given.split("=", 1) for given in args.gpu_program)
+    if args.gpu_program and not args.gpu:
+        parser.error("--gpu-program is compared with wgslice on a GPU: give --gpu too")
     unknown = set(args.peers) | set(args.python)
     if unknown := unknown - set(PEERS):
         parser.error(f"unknown peer {', '.join(sorted(unknown))}: there are {', '.join(PEERS)}")
@@ -93,11 +111,15 @@ def commands(args, jsonl):
         yield "wgslice-gpu", [*wgslice, "gpu"]
     for peer in args.peers:
         yield peer, [python_of(peer, args.python), str(HERE / f"{peer}_peer.py"), *shared]
+    options = dict(workloads=args.workloads, only=args.only, reps=args.reps, jsonl=jsonl)
+    for peer, command in (args.program | args.gpu_program).items():
+        yield peer, [part.format_map(options) for part in shlex.split(command)]
 
 
 def measure(args, jsonl):
     """Returns what went wrong with whole programs, one line each."""
-    jsonl.unlink(missing_ok=True)
+    if not args.keep:
+        jsonl.unlink(missing_ok=True)
     runs = list(commands(args, jsonl))
     problems = []
     for number in range(1, args.rounds + 1):
@@ -113,9 +135,11 @@ def measure(args, jsonl):
 
 
 class Results:
-    """The lines of all rounds, put together."""
+    """The lines of all rounds, put together. A time counts only if the checksum is the workload's."""
 
-    def __init__(self, jsonl):
+    def __init__(self, jsonl, workloads):
+        with open(workloads) as file:
+            checksums = {w["id"]: w.get("checksum") for w in json.load(file)["workloads"]}
         times = collections.defaultdict(list)
         self.versions, self.errors, self.bytes = {}, {}, {}
         self.adapter = "a GPU"
@@ -126,8 +150,12 @@ class Results:
                     self.versions[line["peer"]] = line["version"]
                     if line["peer"] == "wgslice-gpu":
                         self.adapter = line["adapter"]
+                elif line["workload"] not in checksums:
+                    continue
                 elif "error" in line:
                     self.errors[key] = line["error"]
+                elif checksums[line["workload"]] not in (None, line["checksum"]):
+                    self.errors[key] = f"the checksum is {line['checksum']}, which is wrong"
                 else:
                     times[key] += line["times"]
                     if "out_bytes" in line:
@@ -140,9 +168,9 @@ class Results:
         seconds = self.times.get((peer, workload, mode))
         return f"{self.bytes[workload] / seconds / 1e9:.3g}" if seconds else "-"
 
-    def ratio(self, peer, workload, mode):
-        """How many times longer a peer takes than wgslice on the CPU, each in the same mode."""
-        own = self.times.get(("wgslice-cpu", workload, mode))
+    def ratio(self, peer, workload, mode, own="wgslice-cpu"):
+        """How many times longer a peer takes than wgslice, each in the same mode."""
+        own = self.times.get((own, workload, mode))
         other = self.times.get((peer, workload, mode))
         return other / own if own and other else None
 
@@ -161,13 +189,19 @@ def table(args, results):
         rates = [results.rate("wgslice-gpu", i, "resident") for i in ids]
         yield row(f"wgslice on {results.adapter}, GB/s", rates)
     for mode, way in WAYS.items():
-        columns = {peer: [results.ratio(peer, i, mode) for i in ids] for peer in args.peers}
+        peers = [*args.peers, *args.program]
+        columns = {peer: [results.ratio(peer, i, mode) for i in ids] for peer in peers}
         for peer, ratios in columns.items():
             if any(ratios):
                 yield row(f"{peer}, {way}", [f"{r:.2f}" if r else "-" for r in ratios])
         best = [min(filter(None, column), default=None) for column in zip(*columns.values())]
         if any(best):
             yield row(f"**best peer, {way}**", [f"**{r:.2f}**" if r else "-" for r in best])
+    for mode, way in GPU_WAYS.items():
+        for peer in args.gpu_program:
+            ratios = [results.ratio(peer, i, mode, "wgslice-gpu") for i in ids]
+            if any(ratios):
+                yield row(f"{peer}, {way}", [f"{r:.2f}" if r else "-" for r in ratios])
 
 
 def processor():
@@ -182,8 +216,9 @@ def page(args, results, problems):
     yield f"{datetime.date.today()}, {processor()}, {os.cpu_count()} threads, {platform.platform()}"
     yield ""
     yield (
-        f"Times of a peer over those of wgslice on the CPU, medians of {args.rounds * args.reps} runs "
-        f"in {args.rounds} interleaved rounds; above 1, wgslice is faster. The slowest run took "
+        f"Times of a peer over those of wgslice where the peer works, on the CPU or on the GPU, medians of "
+        f"{args.rounds * args.reps} runs in {args.rounds} interleaved rounds; above 1, wgslice is "
+        f"faster. The slowest run took "
         f"{results.spread:.2f} times the fastest, in the median of all cells."
     )
     yield ""
@@ -201,7 +236,7 @@ def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     jsonl = FOLDER / "results.jsonl"
     problems = measure(args, jsonl)
-    text = "\n".join(page(args, Results(jsonl), problems)) + "\n"
+    text = "\n".join(page(args, Results(jsonl, args.workloads), problems)) + "\n"
     Path(args.out).write_text(text)
     print(text, end="")
     return 1 if problems else 0

@@ -47,7 +47,7 @@ pub(crate) struct Global {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DeviceChoice {
-    /// A hardware GPU where there is one, else the CPU
+    /// A hardware GPU where there is one and the work is worth it, else the CPU
     Auto,
     /// A GPU, a software adapter included; fails where there is none
     Gpu,

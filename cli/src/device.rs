@@ -7,7 +7,7 @@ use crate::{
     args::{DeviceChoice, Global},
     failure::Failure,
 };
-use wgslice::{Backend, Error};
+use wgslice::{Backend, Error, Plan};
 
 /// What the options ask for. `unsaid` stands where there is no `--device`.
 pub(crate) fn choice(global: &Global, unsaid: DeviceChoice) -> Result<DeviceChoice, Failure> {
@@ -34,8 +34,17 @@ pub(crate) fn may_fall_back(global: &Global, error: &Error) -> Result<bool, Fail
     Ok(error.is_of_device() && choice(global, DeviceChoice::Auto)? == DeviceChoice::Auto)
 }
 
-/// The backend for a command that works on one.
+/// The backend for a command that works on one, whatever the work is.
 pub(crate) fn open(global: &Global) -> Result<Backend, Failure> {
+    open_by(global, auto)
+}
+
+/// The backend for this work on data of files.
+pub(crate) fn open_for(global: &Global, plan: &Plan) -> Result<Backend, Failure> {
+    open_by(global, |global| auto_for(global, plan))
+}
+
+fn open_by(global: &Global, auto: impl FnOnce(&Global) -> Backend) -> Result<Backend, Failure> {
     match choice(global, DeviceChoice::Auto)? {
         DeviceChoice::Cpu => Ok(Backend::cpu()),
         DeviceChoice::Auto => Ok(auto(global).with_fallback()),
@@ -47,7 +56,7 @@ pub(crate) fn open(global: &Global) -> Result<Backend, Failure> {
 }
 
 #[cfg(feature = "gpu")]
-pub(crate) use with_gpu::{adapters, all, auto, candidates, gpu, options};
+pub(crate) use with_gpu::{adapters, all, auto, auto_for, candidates, gpu, options};
 
 #[cfg(feature = "gpu")]
 mod with_gpu {
@@ -74,6 +83,10 @@ mod with_gpu {
 
     pub(crate) fn auto(global: &Global) -> Backend {
         Backend::auto_with(&options(global))
+    }
+
+    pub(crate) fn auto_for(global: &Global, plan: &Plan) -> Backend {
+        Backend::auto_for(plan, &options(global))
     }
 
     pub(crate) fn gpu(global: &Global) -> Result<Backend, Failure> {
@@ -119,6 +132,11 @@ mod with_gpu {
 
 #[cfg(not(feature = "gpu"))]
 pub(crate) fn auto(_: &Global) -> Backend {
+    Backend::auto()
+}
+
+#[cfg(not(feature = "gpu"))]
+pub(crate) fn auto_for(_: &Global, _: &Plan) -> Backend {
     Backend::auto()
 }
 

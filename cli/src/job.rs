@@ -120,7 +120,7 @@ impl Job<'_> {
         let dtype = read.shapes.dtype;
         let plan = plan(&read.shapes).map_err(Failure::refused(&context))?;
 
-        let backend = device::open(global)?;
+        let backend = device::open_for(global, &plan)?;
         if self.explain {
             print::line(backend.explain(&plan));
             return Ok(ExitCode::SUCCESS);

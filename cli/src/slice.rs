@@ -22,7 +22,7 @@ pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
     // A slice that does not fit is refused before a device is opened and fed.
     let plan = Plan::strided_slice(&shape, &spec, dtype).map_err(refused())?;
 
-    let backend = device::open(global)?;
+    let backend = device::open_for(global, &plan)?;
     if args.to.explain {
         print::line(backend.explain(&plan));
         return Ok(ExitCode::SUCCESS);

@@ -22,7 +22,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use piece::{Piece, Pieces};
+pub(crate) use piece::Piece;
+use piece::Pieces;
 #[cfg(feature = "gpu")]
 pub(crate) use split::Split;
 
@@ -115,7 +116,7 @@ impl Backend {
 
     /// A plan of a slice, to be worked through piece by piece.
     pub(crate) fn stream_plan(&self, plan: Plan) -> Stream<'_> {
-        let memory = match &self.device {
+        let memory = match self.device_for(&plan) {
             Device::Cpu => MEMORY,
             // No API tells how much memory a device has; the longest buffer is the best hint.
             #[cfg(feature = "gpu")]
@@ -178,7 +179,7 @@ impl Stream<'_> {
             buffer: Vec::new(),
             streamed: Streamed::default(),
         };
-        match &self.backend.device {
+        match self.backend.device_for(&self.plan) {
             Device::Cpu => run.on_cpu(self.cpu_pieces())?,
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {

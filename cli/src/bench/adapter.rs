@@ -14,7 +14,7 @@ use std::{
 };
 use wgpu::Features;
 use wgslice::{
-    Backend, Gpu, SliceSpec,
+    Backend, Costs, Gpu, SliceSpec,
     gpu::{Candidate, Software},
 };
 
@@ -26,6 +26,7 @@ pub(crate) struct Adapter {
     pub(crate) name: String,
     pub(crate) software: bool,
     pub(crate) cold: Cold,
+    pub(crate) costs: Costs,
     pub(crate) stamps: Option<Stamps>,
     /// What the device complained of last.
     complaint: Arc<Mutex<Option<String>>>,
@@ -110,18 +111,23 @@ impl Adapter {
             *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
         }));
         let begin = Instant::now();
-        first_result(&Gpu::new(&device, &queue))?;
+        let gpu = Gpu::new(&device, &queue);
+        first_result(&gpu)?;
+        let cold = Cold {
+            adapters: listed,
+            device: opened,
+            first_result: begin.elapsed().as_secs_f64(),
+        };
+        let mut costs = Costs::measure(&gpu)?;
+        costs.opening = cold.total();
         Ok(Self {
             stamps: features
                 .contains(stamps)
                 .then(|| Stamps::new(&device, queue.get_timestamp_period())),
             name: candidate.to_string(),
             software: candidate.is_software(),
-            cold: Cold {
-                adapters: listed,
-                device: opened,
-                first_result: begin.elapsed().as_secs_f64(),
-            },
+            cold,
+            costs,
             device,
             queue,
             complaint,

@@ -36,6 +36,10 @@ pub(crate) fn measure(loaded: &Loaded<'_>, effort: Effort) -> Result<Sheet, Prob
     sheet.insert(Quantity::Resident, resident);
     drop(dest);
     sheet.insert(Quantity::Fresh, fresh(loaded, effort)?);
+    sheet.insert(
+        Quantity::HostToHost,
+        host_to_host(loaded, &Backend::cpu(), effort)?,
+    );
     Ok(sheet)
 }
 
@@ -44,6 +48,18 @@ fn fresh(loaded: &Loaded<'_>, effort: Effort) -> Result<Times, Problem> {
     let tensors = loaded.upload(&Backend::cpu())?;
     loaded.verify(&tensors.run()?.bytes()?)?;
     Ok(timed(effort, || tensors.run())?)
+}
+
+/// As the command works.
+pub(crate) fn host_to_host(
+    loaded: &Loaded<'_>,
+    backend: &Backend,
+    effort: Effort,
+) -> Result<Times, Problem> {
+    let mut result = garbage(loaded.work.plan.result_bytes())?;
+    loaded.host_to_host(backend, &mut result)?;
+    loaded.verify(&result)?;
+    Ok(timed(effort, || loaded.host_to_host(backend, &mut result))?)
 }
 
 fn run(loaded: &Loaded<'_>, dest: &mut [u8]) -> Result<(), Error> {

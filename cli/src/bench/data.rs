@@ -7,7 +7,7 @@ use super::{
     checksum::{self, Wrong},
     workload::{Operation, Workload},
 };
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 use wgslice::{Backend, DType, Error, GatherNd, SliceSpec, Tensor};
 
 /// A type of elements, and which values it is filled with.
@@ -206,6 +206,29 @@ impl<'a> Loaded<'a> {
     /// Compares what came out with what must.
     pub(crate) fn verify(&self, result: &[u8]) -> Result<(), Wrong> {
         checksum::verify(self.work, self.expected, result)
+    }
+
+    /// Works from the host to the host as the command does, through a slice in pieces, and hands the
+    /// result out into memory that was used before.
+    pub(crate) fn host_to_host(
+        &self,
+        backend: &Backend,
+        result: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let work = self.work;
+        result.clear();
+        let Operation::Slice { spec, .. } = &work.operation else {
+            result.extend_from_slice(&self.upload(backend)?.run()?.bytes()?);
+            return Ok(());
+        };
+        let input = self.input.as_ref();
+        let fetch = |range: Range<usize>| Ok::<_, Error>(&input[range]);
+        let hand_out = |bytes: &[u8]| {
+            result.extend_from_slice(bytes);
+            Ok(())
+        };
+        let stream = backend.stream(&work.shape, spec, work.values.dtype())?;
+        stream.run(fetch, hand_out).map(drop)
     }
 
     /// Puts the data where the backend works.

@@ -3,7 +3,7 @@
 #[cfg(feature = "gpu")]
 use super::{
     adapter::{self, Adapter},
-    gpu,
+    auto, gpu,
 };
 use super::{
     cpu,
@@ -41,6 +41,10 @@ pub(crate) struct Described {
     /// Seconds until the first result in this process.
     #[cfg(feature = "gpu")]
     pub(crate) cold: Option<adapter::Cold>,
+    /// What it costs, as measured.
+    #[cfg(feature = "gpu")]
+    #[serde(serialize_with = "auto::costs")]
+    pub(crate) costs: Option<wgslice::Costs>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -115,6 +119,8 @@ impl Device {
                 timestamps: false,
                 #[cfg(feature = "gpu")]
                 cold: None,
+                #[cfg(feature = "gpu")]
+                costs: None,
             },
             #[cfg(feature = "gpu")]
             Self::Gpu(adapter) => Described {
@@ -127,6 +133,7 @@ impl Device {
                 },
                 timestamps: adapter.stamps.is_some(),
                 cold: Some(adapter.cold),
+                costs: Some(adapter.costs),
             },
         }
     }

@@ -6,6 +6,7 @@
 use super::{
     adapter::Adapter,
     bare::Bare,
+    cpu,
     data::{Loaded, Shared, Tensors},
     measured::{Problem, Quantity, Sheet},
     times::{Effort, Times, split, timed},
@@ -55,6 +56,9 @@ pub(crate) fn measure(
     if loaded.work.e2e {
         sheet.insert(Quantity::E2e, bench.e2e(effort)?);
     }
+    let effort = effort.at_most(TRANSFERS);
+    let times = cpu::host_to_host(loaded, &bench.backend, effort)?;
+    sheet.insert(Quantity::HostToHost, times);
     // wgpu frees what was dropped when it is asked next: not during the next workload.
     adapter.wait()?;
     Ok(sheet)

@@ -32,10 +32,11 @@ pub(crate) enum Quantity {
     Bare,
     Bare100,
     Bare1000,
+    HostToHost,
 }
 
 impl Quantity {
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::First,
         Self::Resident,
         Self::Fresh,
@@ -54,6 +55,7 @@ impl Quantity {
         Self::Bare,
         Self::Bare100,
         Self::Bare1000,
+        Self::HostToHost,
     ];
 
     /// Its name in files.
@@ -77,6 +79,7 @@ impl Quantity {
             Self::Bare => "bare",
             Self::Bare100 => "bare100",
             Self::Bare1000 => "bare1000",
+            Self::HostToHost => "host_to_host",
         }
     }
 
@@ -100,6 +103,9 @@ impl Quantity {
             Self::Bare => "the least that a dispatch costs: a shader that copies as many words",
             Self::Bare100 => "one of 100 such dispatches in one submission",
             Self::Bare1000 => "one of 1000 such dispatches in one submission",
+            Self::HostToHost => {
+                "from host memory to host memory as the command works: slices in pieces"
+            }
         }
     }
 

@@ -9,12 +9,14 @@
 //! | `stamps`, `bare` | the device's own time, and the least that a dispatch costs |
 //! | `times`, `memory` | how often work is timed, and the most memory held meanwhile |
 //! | `measured`, `report` | what is found out |
+//! | `auto` | whether what was measured of a device tells where work is done fastest |
 //! | `sweep` | the same at growing sizes, and where a device begins to win |
 //! | `table`, `jsonl`, `csv` | how it is told |
 //! | `page`, `plots` | one HTML page with pictures |
 
 #[cfg(feature = "gpu")]
 mod adapter;
+mod auto;
 #[cfg(feature = "gpu")]
 mod bare;
 mod checksum;
@@ -123,6 +125,7 @@ fn measure(
             }
             progress.advance(1);
         }
+        report.choices.extend(auto::choice(work, report));
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! All that a run of the benchmark found out.
 
 use super::{
+    auto::Choice,
     cpu,
     devices::Described,
     measured::{Failed, Measured, Quantity},
@@ -29,6 +30,8 @@ pub(crate) struct Report {
     /// Why a device was not measured at larger sizes.
     pub(crate) stopped: Vec<Failed>,
     pub(crate) crossovers: Vec<Crossover>,
+    /// Which device the costs choose for the workloads, where there are several.
+    pub(crate) choices: Vec<Choice>,
     /// What the names of the times mean.
     quantities: BTreeMap<&'static str, &'static str>,
 }
@@ -59,6 +62,7 @@ impl Report {
             sweep: Vec::new(),
             stopped: Vec::new(),
             crossovers: Vec::new(),
+            choices: Vec::new(),
             quantities: Quantity::ALL
                 .map(|quantity| (quantity.name(), quantity.meaning()))
                 .into(),

@@ -32,7 +32,29 @@ pub(crate) fn print(report: &Report) {
             }
         }
     }
+    auto(report);
     sweep(report);
+}
+
+fn auto(report: &Report) {
+    if report.choices.is_empty() {
+        return;
+    }
+    print::line("From the host to the host: as the costs foresee it, and as measured");
+    for choice in &report.choices {
+        print::line(format_args!(
+            "  {:<23.23} {} is chosen, {:.2} times the fastest",
+            choice.label, choice.chosen, choice.times_the_fastest
+        ));
+        for device in &choice.devices {
+            print::line(format_args!(
+                "    {:<21} {:>9} {:>9}",
+                device.peer,
+                time(device.estimate),
+                time(device.measured)
+            ));
+        }
+    }
 }
 
 fn sweep(report: &Report) {
@@ -85,6 +107,23 @@ fn cold(device: &Described) {
             time(cold.adapters),
             time(cold.device),
             time(cold.first_result),
+        ));
+    }
+    #[cfg(feature = "gpu")]
+    if let Some(costs) = device.costs {
+        let gb = |bytes: f64| format!("{:.1} GB/s", bytes / 1e9);
+        print::line(format_args!(
+            "  costs: CPU {} and {} a row, here {} and {} a row,",
+            gb(costs.cpu.bytes),
+            time(costs.cpu.row),
+            gb(costs.device.bytes),
+            time(costs.device.row),
+        ));
+        print::line(format_args!(
+            "    upload {}, readback {}, submission {}",
+            gb(costs.upload),
+            gb(costs.readback),
+            time(costs.submission),
         ));
     }
     #[cfg(not(feature = "gpu"))]

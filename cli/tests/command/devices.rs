@@ -16,17 +16,16 @@ fn auto_says_which_device_and_why() {
     ])
     .ok()
     .json();
+    // For two elements no GPU is opened.
+    assert_eq!(run["device"], "CPU");
+    let reason = run["reason"].as_str().expect("a reason");
+    if cfg!(feature = "gpu") {
+        assert!(reason.contains("the CPU takes about"), "{run}");
+    }
     let info = wgslice(&["info", "--json"]).ok().json();
-    assert_eq!(run["device"], info["device"]);
-    assert_eq!(run["reason"], info["reason"]);
     // A software adapter is never taken unasked.
-    assert!(
-        !run["device"]
-            .as_str()
-            .expect("a device")
-            .contains("software"),
-        "{run}"
-    );
+    let device = info["device"].as_str().expect("a device");
+    assert!(!device.contains("software"), "{info}");
 }
 
 #[test]

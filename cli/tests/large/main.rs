@@ -1,4 +1,4 @@
-//! Files that do not fit into memory. Slow, so `cargo test` leaves it out; `bash tests/run-large` runs it.
+//! Files that do not fit into memory, and choices that hang on times. Slow, so `cargo test` leaves it out; `bash tests/run-large` runs it.
 
 #![cfg(target_os = "linux")]
 
@@ -126,6 +126,30 @@ fn values(path: &Path) -> (Vec<(usize, f32)>, usize) {
         at += bytes as u64;
     }
     (found, usize::try_from(len - data).expect("a length") / 4)
+}
+
+/// The costs that the benchmark measures choose the device that is the fastest, or hardly slower, for every
+/// workload of the built-in set. Here and not in `cargo test` because other work disturbs times.
+#[test]
+fn auto_is_never_much_slower_than_the_better_choice() {
+    const ALLOWED: f64 = 1.3;
+    let bench = Command::new(env!("CARGO_BIN_EXE_wgslice"))
+        .args(["bench", "--reps", "5", "--sweep-to", "0", "--json"])
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("the command starts");
+    assert!(bench.status.success());
+    let report: serde_json::Value = serde_json::from_slice(&bench.stdout).expect("JSON");
+    let several = report["devices"].as_array().map(Vec::len) > Some(1);
+    let choices = report["choices"].as_array().expect("choices");
+    assert_eq!(choices.len(), if several { 11 } else { 0 });
+    for choice in choices {
+        println!("{choice}");
+    }
+    for choice in choices {
+        let times = choice["times_the_fastest"].as_f64().expect("a number");
+        assert!((1.0..=ALLOWED).contains(&times), "{choice}");
+    }
 }
 
 #[test]

@@ -1,0 +1,121 @@
+//! Whether costs that were measured in a moment tell where work on data of the host is done fastest, as
+//! `--device auto` must know.
+
+use super::{report::Report, workload::Workload};
+use serde::Serialize;
+
+/// What the costs choose for a workload, and what it was worth.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Choice {
+    pub(crate) workload: String,
+    #[serde(skip)]
+    pub(crate) label: String,
+    pub(crate) devices: Vec<Foreseen>,
+    pub(crate) chosen: String,
+    /// The time on the device that was chosen, in times on the fastest.
+    pub(crate) times_the_fastest: f64,
+}
+
+/// A workload on a device, from the host to the host, in seconds.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Foreseen {
+    pub(crate) peer: String,
+    pub(crate) estimate: f64,
+    pub(crate) measured: f64,
+}
+
+/// None where there is nothing to choose.
+#[cfg(feature = "gpu")]
+pub(crate) fn choice(work: &Workload, report: &Report) -> Option<Choice> {
+    use super::{devices::Kind, measured::Quantity};
+    use wgslice::Place;
+
+    // The CPU's share of the costs is that of the best adapter; all have measured the same.
+    let costs = report.devices.iter().find_map(|device| device.costs)?;
+    let foresee = |device: &super::devices::Described| {
+        let of = device.costs.unwrap_or(costs);
+        let estimate = of.estimate(&work.plan, Place::Host, Place::Host);
+        let mut results = report.of(device);
+        let measured = results.find(|measured| measured.workload == work.id)?;
+        Some(Foreseen {
+            peer: device.peer.clone(),
+            estimate: match device.kind {
+                Kind::Cpu => estimate.cpu,
+                Kind::Software | Kind::Gpu => estimate.device,
+            },
+            measured: measured.median(Quantity::HostToHost)?,
+        })
+    };
+    let devices: Vec<Foreseen> = report.devices.iter().filter_map(foresee).collect();
+    choose(work, devices)
+}
+
+#[cfg(not(feature = "gpu"))]
+pub(crate) fn choice(_: &Workload, _: &Report) -> Option<Choice> {
+    None
+}
+
+#[cfg(any(feature = "gpu", test))]
+fn choose(work: &Workload, devices: Vec<Foreseen>) -> Option<Choice> {
+    if devices.len() < 2 {
+        return None;
+    }
+    let least = |of: fn(&Foreseen) -> f64| {
+        let devices = devices.iter();
+        devices.min_by(|one, other| of(one).total_cmp(&of(other)))
+    };
+    let chosen = least(|device| device.estimate)?;
+    let fastest = least(|device| device.measured)?;
+    Some(Choice {
+        workload: work.id.clone(),
+        label: work.to_string(),
+        chosen: chosen.peer.clone(),
+        times_the_fastest: chosen.measured / fastest.measured,
+        devices,
+    })
+}
+
+/// As an object.
+#[cfg(feature = "gpu")]
+pub(crate) fn costs<S: serde::Serializer>(
+    costs: &Option<wgslice::Costs>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let object = costs.map(|costs| {
+        let moving = |of: wgslice::Moving| {
+            serde_json::json!({"bytes_per_second": of.bytes, "seconds_per_row": of.row})
+        };
+        serde_json::json!({
+            "cpu": moving(costs.cpu),
+            "device": moving(costs.device),
+            "upload_bytes_per_second": costs.upload,
+            "readback_bytes_per_second": costs.readback,
+            "submission_seconds": costs.submission,
+            "opening_seconds": costs.opening,
+        })
+    });
+    object.serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::workload::built_in;
+
+    #[test]
+    fn a_choice_is_judged_by_what_was_measured() {
+        let work = &built_in().expect("the set")[0];
+        let device = |peer: &str, estimate, measured| Foreseen {
+            peer: peer.into(),
+            estimate,
+            measured,
+        };
+        let cpu = device("cpu", 1.0, 3.0);
+        let choose = |other: Foreseen| choose(work, vec![cpu.clone(), other]).expect("a choice");
+        let wrong = choose(device("gpu", 2.0, 1.5));
+        assert_eq!((&*wrong.chosen, wrong.times_the_fastest), ("cpu", 2.0));
+        let right = choose(device("gpu", 0.5, 1.5));
+        assert_eq!((&*right.chosen, right.times_the_fastest), ("gpu", 1.0));
+        assert!(super::choose(work, vec![cpu]).is_none());
+    }
+}
