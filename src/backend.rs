@@ -230,7 +230,11 @@ impl Backend {
         check_elements("values", shape, values.len())?;
         let bytes = T::as_bytes(values);
         let storage = match &self.device {
-            Device::Cpu => Storage::Host(Owner::new(self.spare.of(bytes.to_vec()))),
+            Device::Cpu => {
+                let mut dest = self.spare.take(bytes.len())?;
+                dest.as_mut().copy_from_slice(bytes);
+                Storage::Host(Owner::new(dest))
+            }
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Device(gpu.upload(shape, T::DTYPE.size(), bytes)?),
         };

@@ -84,6 +84,23 @@ pub enum Error {
         /// Which argument.
         argument: &'static str,
     },
+    /// A tensor that cannot receive a result, because it has another shape or element type.
+    #[error(
+        "dest is {dtype} {}, but the result is {needed_dtype} {}: \
+         pass a tensor of that shape and type, or let Tensor::slice make one",
+        Shape(shape),
+        Shape(needed_shape)
+    )]
+    Dest {
+        /// The shape of the tensor.
+        shape: Vec<usize>,
+        /// Its element type.
+        dtype: crate::DType,
+        /// The shape of the result.
+        needed_shape: Vec<usize>,
+        /// Its element type.
+        needed_dtype: crate::DType,
+    },
     /// The memory for a result cannot be had.
     #[error("{bytes} bytes of memory could not be allocated for the result")]
     OutOfHostMemory {

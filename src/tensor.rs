@@ -40,7 +40,8 @@ impl<T: Element> Array<T> {
 /// needed.
 ///
 /// Cloning a tensor, and slicing all of it, moves nothing. A tensor changes only where it is asked to
-/// in place, as by [`Tensor::update`]; what shares its memory does not see it.
+/// in place, as by [`Tensor::update`] and [`Tensor::slice_into`]; what shares its memory does not see
+/// it.
 ///
 /// ```
 /// use wgslice::{slice, Backend, GatherNd};
@@ -168,6 +169,72 @@ impl Tensor {
         Ok(self.result(plan, storage))
     }
 
+    /// Slices into a tensor that is there, which has the shape and the element type of the result and
+    /// lives on the same device: nothing is allocated, and on a GPU `dest` keeps its
+    /// [buffers](Self::buffers). There too the work is submitted, not waited for.
+    ///
+    /// No other tensor changes. Where `dest` shares its memory with one, as clones and slices of all
+    /// of a tensor do, or holds bytes that it was given by [`Backend::adopt`], it gets memory of its
+    /// own first. So `dest` may be a clone of this tensor. Slicing all of it copies.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let frames = backend.upload(&[1, 2, 3, 4, 5, 6], &[3, 2])?;
+    /// let mut frame = frames.slice(&slice![0, ..; -1])?;
+    /// assert_eq!(frame.to_array::<i32>()?.data, [2, 1]);
+    ///
+    /// let first = frame.clone();
+    /// frames.slice_into(&slice![1, ..; -1], &mut frame)?; // first keeps the memory, frame gets its own
+    /// frames.slice_into(&slice![2, ..; -1], &mut frame)?; // into that memory
+    /// assert_eq!(frame.to_array::<i32>()?.data, [6, 5]);
+    /// assert_eq!(first.to_array::<i32>()?.data, [2, 1]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OtherDevice`] where `dest` lives elsewhere; [`SpecError`](crate::SpecError);
+    /// [`Error::Dest`] where `dest` has another shape or element type than the result; none of them
+    /// changes `dest`. Or an error of the device, after which its values are not to be relied on.
+    pub fn slice_into(&self, spec: &SliceSpec, dest: &mut Self) -> Result<(), Error> {
+        if dest.backend.device != self.backend.device {
+            return Err(Error::OtherDevice { argument: "dest" });
+        }
+        let plan = Plan::strided_slice(&self.shape, spec, self.dtype)?;
+        if (dest.dtype, &dest.shape) != (self.dtype, &plan.shape) {
+            return Err(Error::Dest {
+                shape: dest.shape.clone(),
+                dtype: dest.dtype,
+                needed_shape: plan.shape,
+                needed_dtype: self.dtype,
+            });
+        }
+        match (&self.backend.device, &self.storage, &mut dest.storage) {
+            #[cfg(feature = "gpu")]
+            (Device::Gpu(gpu), Storage::Device(source), Storage::Device(dest)) => {
+                if dest.is_unshared() {
+                    gpu.move_into(&plan, source, dest)?;
+                } else {
+                    *dest = gpu.moved(&plan, source)?;
+                }
+            }
+            (_, _, storage) => {
+                if let Storage::Host(owner) = storage
+                    && let Some(bytes) = owner.bytes_mut()
+                {
+                    plan.run(&self.bytes()?, bytes)?;
+                } else {
+                    let mut fresh = self.backend.spare.take(plan.result_bytes())?;
+                    plan.run(&self.bytes()?, fresh.as_mut())?;
+                    *storage = Storage::Host(Owner::new(fresh));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Gathers from this tensor, as `params`, the slices that `indices` point at.
     ///
     /// On a GPU the work is submitted, not waited for, unless the policy is
@@ -196,7 +263,7 @@ impl Tensor {
                 let (dest, pending) = gpu.gather(&plan, params, tuples, words)?;
                 let mut gathered = Gathered {
                     tensor: self.result(&plan, Storage::Device(dest)),
-                    report: GatherReport::Pending(Arc::new(pending)),
+                    report: GatherReport::Pending(Arc::new(pending), tuples.clone()),
                 };
                 if options.out_of_range == OutOfRange::Error {
                     gathered.report = GatherReport::Known(gathered.report()?.require_none()?);
@@ -331,8 +398,12 @@ pub struct Gathered {
 #[derive(Clone, Debug)]
 enum GatherReport {
     Known(Report),
+    /// And the tuples, shared so that nothing is written where the report will look for the bad one.
     #[cfg(feature = "gpu")]
-    Pending(Arc<PendingReport>),
+    Pending(
+        Arc<PendingReport>,
+        #[expect(dead_code, reason = "held, not read")] DeviceBytes,
+    ),
 }
 
 impl Gathered {
@@ -346,7 +417,7 @@ impl Gathered {
         match &self.report {
             GatherReport::Known(report) => Ok(report.clone()),
             #[cfg(feature = "gpu")]
-            GatherReport::Pending(pending) => pending.wait(),
+            GatherReport::Pending(pending, _) => pending.wait(),
         }
     }
 
@@ -359,7 +430,7 @@ impl Gathered {
     pub async fn report_async(&self) -> Result<Report, Error> {
         match &self.report {
             GatherReport::Known(report) => Ok(report.clone()),
-            GatherReport::Pending(pending) => pending.ready().await,
+            GatherReport::Pending(pending, _) => pending.ready().await,
         }
     }
 }

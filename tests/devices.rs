@@ -6,28 +6,28 @@
 //! TensorFlow gave for these vectors (`golden`).
 
 use crate::{
-    golden::case::{Case, parse},
     harness::{check_gather, check_grad, check_slice, check_update},
-    vector_lines::{Call, Spec},
+    vectors::{
+        arguments::Encoded,
+        call::Call,
+        case::{Case, parse},
+    },
 };
 use std::collections::BTreeMap;
 use wgslice::StridedSlice;
 
-fn encoded(spec: Spec) -> StridedSlice {
-    let Spec {
-        begin,
-        end,
-        strides,
+fn encoded(spec: Encoded) -> StridedSlice {
+    let [
         begin_mask,
         end_mask,
         ellipsis_mask,
         new_axis_mask,
         shrink_axis_mask,
-    } = spec;
+    ] = spec.masks;
     StridedSlice {
-        begin,
-        end,
-        strides,
+        begin: spec.begin,
+        end: spec.end,
+        strides: spec.strides,
         begin_mask,
         end_mask,
         ellipsis_mask,
@@ -38,7 +38,7 @@ fn encoded(spec: Spec) -> StridedSlice {
 
 /// Whether there is such an operation to be checked.
 fn check(case: &Case) -> bool {
-    match Call::of(case).unwrap() {
+    match Call::of(case).unwrap().expect("an operation that exists") {
         Call::StridedSlice { input, spec } => check_slice(&input.shape, &encoded(spec)),
         Call::StridedSliceUpdate { input, spec, value } => {
             check_update(&input.shape, &encoded(spec), &value.shape);
@@ -50,7 +50,13 @@ fn check(case: &Case) -> bool {
             params,
             indices,
             batch_dims,
-        } => check_gather(&params.shape, &indices.data, &indices.shape, batch_dims),
+            ..
+        } => check_gather(
+            &params.tensor.shape,
+            &indices.data,
+            &indices.shape,
+            batch_dims,
+        ),
         _ => return false,
     }
     true

@@ -5,153 +5,28 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-use wgslice::reference::{self, Gathered, Indexing, ReferenceError, Scattered};
-
-use crate::vector_lines::{self, Call};
-use case::{BadLine, Case, Expectation, Tensor, parse};
-
-#[allow(dead_code, reason = "the command uses all of it, the tests a part")]
-#[path = "../cli/src/verify/case.rs"]
-pub(crate) mod case;
+use crate::vectors::{
+    case::{Case, Expectation, Tensor, parse},
+    oracle::{Answer, answer},
+};
 
 const SEED1: &str = include_str!("vectors/seed1.jsonl");
 
-/// What an operation came to. A tensor with bad rows is a device's answer to an index error.
-enum Outcome {
-    Tensor { tensor: Tensor, bad_rows: usize },
-    Error(ReferenceError),
-}
-
-fn run(case: &Case) -> Result<Outcome, BadLine> {
-    let outcome = match Call::of(case)? {
-        Call::StridedSlice { input, spec } => {
-            reference::strided_slice(&input.data, &input.shape, &borrowed(&spec)).map(good)
-        }
-        Call::StridedSliceGrad { shape, spec, dy } => {
-            reference::strided_slice_grad(&shape, &borrowed(&spec), &dy.data, &dy.shape)
-                .map(|data| good((shape, data)))
-        }
-        Call::StridedSliceUpdate { input, spec, value } => reference::strided_slice_update(
-            &input.data,
-            &input.shape,
-            &borrowed(&spec),
-            &value.data,
-            &value.shape,
-        )
-        .map(|data| good((input.shape.clone(), data))),
-        Call::Slice { input, begin, size } => {
-            reference::slice(&input.data, &input.shape, &begin, &size).map(good)
-        }
-        Call::GatherNd {
-            params,
-            indices,
-            batch_dims,
-        } => reference::gather_nd(
-            &params.data,
-            &params.shape,
-            &indices.data,
-            &indices.shape,
-            batch_dims,
-            Indexing::default(),
-        )
-        .map(gathered),
-        Call::Gather {
-            params,
-            indices,
-            axis,
-            batch_dims,
-        } => reference::gather(
-            &params.data,
-            &params.shape,
-            &indices.data,
-            &indices.shape,
-            axis,
-            batch_dims,
-            Indexing::default(),
-        )
-        .map(gathered),
-        Call::ScatterNd {
-            indices,
-            updates,
-            shape,
-        } => reference::scatter_nd(
-            &indices.data,
-            &indices.shape,
-            &updates.data,
-            &updates.shape,
-            &shape,
-            Indexing::default(),
-            |sum, update| *sum += update,
-        )
-        .map(|made| scattered(made, &shape)),
-        Call::TensorScatterNdUpdate {
-            tensor,
-            indices,
-            updates,
-        } => reference::tensor_scatter_nd(
-            &tensor.data,
-            &tensor.shape,
-            &indices.data,
-            &indices.shape,
-            &updates.data,
-            &updates.shape,
-            Indexing::default(),
-            |old, new| *old = *new,
-        )
-        .map(|made| scattered(made, &tensor.shape)),
-    };
-    Ok(outcome.unwrap_or_else(Outcome::Error))
-}
-
-fn borrowed(spec: &vector_lines::Spec) -> reference::Spec<'_> {
-    reference::Spec {
-        begin: &spec.begin,
-        end: &spec.end,
-        strides: &spec.strides,
-        begin_mask: spec.begin_mask,
-        end_mask: spec.end_mask,
-        ellipsis_mask: spec.ellipsis_mask,
-        new_axis_mask: spec.new_axis_mask,
-        shrink_axis_mask: spec.shrink_axis_mask,
-    }
-}
-
-fn good((shape, data): (Vec<usize>, Vec<i64>)) -> Outcome {
-    Outcome::Tensor {
-        tensor: Tensor { shape, data },
-        bad_rows: 0,
-    }
-}
-
-fn gathered(gathered: Gathered<i64>) -> Outcome {
-    Outcome::Tensor {
-        tensor: Tensor {
-            shape: gathered.shape,
-            data: gathered.values,
-        },
-        bad_rows: gathered.bad_rows.len(),
-    }
-}
-
-fn scattered(scattered: Scattered<i64>, shape: &[usize]) -> Outcome {
-    Outcome::Tensor {
-        tensor: Tensor {
-            shape: shape.to_vec(),
-            data: scattered.values,
-        },
-        bad_rows: scattered.bad_rows.len(),
-    }
+/// Every operation of the files exists.
+fn run(case: &Case) -> Answer {
+    let answered = answer(case).unwrap_or_else(|bad| panic!("{bad}"));
+    answered.unwrap_or_else(|| panic!("line {}: no operation {}", case.line, case.op))
 }
 
 /// Errors for which TensorFlow has several texts. Of the others the text is compared.
 const SEVERAL_TEXTS: [&str; 3] = ["batch_shape", "empty_output", "updates_shape"];
 
 /// Nothing, or how the outcome differs from the expectation.
-fn difference(expected: &Expectation, outcome: &Outcome) -> Option<String> {
+fn difference(expected: &Expectation, outcome: &Answer) -> Option<String> {
     match (expected, outcome) {
         (
             Expectation::Success(want),
-            Outcome::Tensor {
+            Answer::Tensor {
                 tensor,
                 bad_rows: 0,
             },
@@ -163,7 +38,7 @@ fn difference(expected: &Expectation, outcome: &Outcome) -> Option<String> {
                 ignore,
                 ..
             },
-            Outcome::Tensor { tensor, bad_rows },
+            Answer::Tensor { tensor, bad_rows },
         ) => {
             let want = zero_fill.as_ref().or(ignore.as_ref());
             match (kind.as_str(), want, bad_rows) {
@@ -179,17 +54,17 @@ fn difference(expected: &Expectation, outcome: &Outcome) -> Option<String> {
                 _ => Some(format!("expected the error {kind}, got a result")),
             }
         }
-        (Expectation::Error { kind, .. }, Outcome::Error(error)) if kind != error.kind => Some(
+        (Expectation::Error { kind, .. }, Answer::Error(error)) if kind != error.kind => Some(
             format!("expected the error {kind}, got {}: {error}", error.kind),
         ),
-        (Expectation::Error { kind, message, .. }, Outcome::Error(error)) => {
+        (Expectation::Error { kind, message, .. }, Answer::Error(error)) => {
             let same = *message == error.message || SEVERAL_TEXTS.contains(&kind.as_str());
             (!same).then(|| format!("expected the text \"{message}\", got \"{error}\""))
         }
-        (Expectation::Success(_), Outcome::Tensor { bad_rows, .. }) => {
+        (Expectation::Success(_), Answer::Tensor { bad_rows, .. }) => {
             Some(format!("{bad_rows} good rows were called bad"))
         }
-        (Expectation::Success(_), Outcome::Error(error)) => Some(format!("unexpected: {error}")),
+        (Expectation::Success(_), Answer::Error(error)) => Some(format!("unexpected: {error}")),
     }
 }
 
@@ -222,7 +97,7 @@ fn check(file: &str, text: &str) -> BTreeMap<(String, String), usize> {
     let mut failures = Vec::new();
     for case in parse(text) {
         let case = case.unwrap_or_else(|bad| panic!("{file}: {bad}"));
-        let outcome = run(&case).unwrap_or_else(|bad| panic!("{file}: {bad}"));
+        let outcome = run(&case);
         if let Some(difference) = difference(&case.expected, &outcome) {
             failures.push(format!("{file}:{} ({}): {difference}", case.line, case.op));
         }
@@ -351,7 +226,7 @@ fn altered_expectations_are_noticed() {
     let mut altered = 0;
     for case in parse(SEED1) {
         let mut case = case.unwrap();
-        let outcome = run(&case).unwrap();
+        let outcome = run(&case);
         let wanted = match &mut case.expected {
             Expectation::Success(tensor) => match tensor.data.last_mut() {
                 Some(last) => {
@@ -394,7 +269,7 @@ fn an_unexpected_result_is_noticed() {
         zero_fill,
         ignore: None,
     };
-    let outcome = |bad_rows| Outcome::Tensor {
+    let outcome = |bad_rows| Answer::Tensor {
         tensor: tensor(),
         bad_rows,
     };
@@ -407,13 +282,13 @@ fn an_unexpected_result_is_noticed() {
     // Only zeros can come of an axis of size 0.
     assert!(difference(&error("out_of_range", None), &outcome(1)).is_some());
 
-    let found = reference::slice(&[0], &[1], &[], &[]).unwrap_err();
+    let found = wgslice::reference::slice(&[0], &[1], &[], &[]).unwrap_err();
     let mut expected = error(found.kind, None);
-    assert!(difference(&expected, &Outcome::Error(found.clone())).is_some());
+    assert!(difference(&expected, &Answer::Error(found.clone())).is_some());
     if let Expectation::Error { message, .. } = &mut expected {
         message.clone_from(&found.message);
     }
-    assert!(difference(&expected, &Outcome::Error(found)).is_none());
+    assert!(difference(&expected, &Answer::Error(found)).is_none());
 }
 
 /// The reference judges the rest of the crate, so it must not be made of it.

@@ -39,6 +39,28 @@ fn tensors_slice_on_their_device() {
     }
 }
 
+/// What a caller has bound to a tensor's buffers stays good when the tensor is written over, unless
+/// another tensor needs them.
+#[test]
+fn a_tensor_that_is_written_over_keeps_its_buffers() {
+    for gpu in gpu_devices() {
+        let backend = Backend::from(gpu.clone());
+        let tensor = backend.upload(&[1u8, 2, 3, 4, 5, 6], &[3, 2]).unwrap();
+        let mut row = tensor.slice(&slice![0]).unwrap();
+        let before = row.buffers().to_vec();
+        tensor.slice_into(&slice![2, ..; -1], &mut row).unwrap();
+        assert_eq!(row.buffers(), before);
+        assert_eq!(row.to_array::<u8>().unwrap().data, [6, 5]);
+
+        let clone = row.clone();
+        tensor.slice_into(&slice![1], &mut row).unwrap();
+        assert_ne!(row.buffers(), before);
+        assert_eq!(clone.buffers(), before);
+        assert_eq!(row.to_array::<u8>().unwrap().data, [3, 4]);
+        assert_eq!(clone.to_array::<u8>().unwrap().data, [6, 5]);
+    }
+}
+
 #[test]
 fn buffers_that_do_not_fit_are_named() {
     for gpu in gpu_devices() {
@@ -224,6 +246,21 @@ fn reports_of_tensors_are_awaited() {
         let report = pollster::block_on(gathered.report_async()).unwrap();
         assert_eq!((report.bad, report.rows), (2, 3));
         assert_eq!(gathered.report().unwrap(), report);
+    }
+}
+
+/// The report names the tuple that was gathered with, whatever its tensor holds when it is asked.
+#[test]
+fn reports_of_indices_that_are_written_over() {
+    for gpu in gpu_devices() {
+        let backend = Backend::from(gpu.clone());
+        let params = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
+        let mut indices = backend.upload(&[0i32, 7], &[2, 1]).unwrap();
+        let next = backend.upload(&[5i32, 6], &[2, 1]).unwrap();
+        let gathered = params.gather_nd(&indices, GatherNd::default()).unwrap();
+        next.slice_into(&slice![..; -1], &mut indices).unwrap();
+        assert_eq!(indices.to_array::<i32>().unwrap().data, [6, 5]);
+        assert_eq!(gathered.report().unwrap().first.unwrap().index, [7]);
     }
 }
 

@@ -101,19 +101,28 @@ fn beyond_32_bits_on_the_gpu() {
     slices_and_gathers(&tensor.unwrap());
 }
 
-/// The time of each of several submissions of a plan, the shortest.
-fn fastest(backend: &Backend, tensor: &Tensor, spec: &SliceSpec) -> Duration {
-    let time = || {
+/// The time of a slice into a result that is there, the shortest of several. In fresh memory a page
+/// costs more than the bytes in it, and how much depends on what else the machine holds.
+fn fastest(tensor: &Tensor, spec: &SliceSpec) -> Duration {
+    let mut dest = tensor.slice(spec).unwrap();
+    let mut time = || {
+        tensor.backend().wait().unwrap();
         let begin = Instant::now();
-        drop(tensor.slice(spec).unwrap());
-        backend.wait().unwrap();
+        tensor.slice_into(spec, &mut dest).unwrap();
+        tensor.backend().wait().unwrap();
         begin.elapsed()
     };
-    (0..3).map(|_| time()).min().unwrap_or_default()
+    let fastest = (0..4).map(|_| time()).min();
+    drop(dest);
+    tensor.backend().wait().unwrap();
+    fastest.unwrap_or_default()
 }
 
-/// On either side of a limit a byte takes as long. All results are above 64 MiB: smaller ones are made
-/// in memory that was freed just before, and a fresh page costs more than the bytes in it.
+/// On either side of a limit a byte takes as long.
+///
+/// Rows of the result are shorter than rows of the source. Where they are equal a row lies as far
+/// behind the bounds of pages and cache lines as the row that it is read from, or not, in all of a
+/// result, by where the two were put: that changes lavapipe's time by half, at any size.
 #[test]
 fn no_cliff_at_any_limit() {
     const ALLOWED: f64 = 1.15;
@@ -122,7 +131,7 @@ fn no_cliff_at_any_limit() {
     let specs = [
         ("::-1", slice![..; -1]),
         ("1:", slice![1..]),
-        (":, ::-1", slice![.., ..; -1]),
+        (":, :3:-1", slice![.., ..3; -1]),
     ];
     for limit in [GIB / 8, 2 * GIB, 4 * GIB] {
         let tensors = [limit / 8 * 7, limit / 8 * 9].map(|bytes| {
@@ -135,7 +144,7 @@ fn no_cliff_at_any_limit() {
             let ratio = || {
                 let [below, above] = tensors.each_ref().map(|tensor| {
                     let plan = Plan::strided_slice(tensor.shape(), spec, DType::U32).unwrap();
-                    let time = fastest(&backend, tensor, spec).as_secs_f64();
+                    let time = fastest(tensor, spec).as_secs_f64();
                     time / plan.result_bytes() as f64
                 });
                 println!(

@@ -2,8 +2,8 @@
 //!
 //! The generator is seeded, so a failure is the same on every run; it prints the case.
 
-use crate::harness::{check_gather, check_slice};
-use wgslice::StridedSlice;
+use crate::harness::{check_gather, check_grad, check_slice, check_update};
+use wgslice::{SliceSpec, StridedSlice};
 
 /// xorshift64*: small, seeded, good enough to pick shapes.
 struct Random(u64);
@@ -91,6 +91,52 @@ fn random_slices() {
         let shape = random.shape(rank, 4000);
         let encoded = random.strided_slice(&shape);
         check_slice(&shape, &encoded);
+    }
+}
+
+/// The shape of a slice, if it is one.
+fn selected(shape: &[usize], encoded: &StridedSlice) -> Option<Vec<usize>> {
+    let spec = SliceSpec::try_from(encoded).ok()?;
+    Some(spec.view(shape).ok()?.shape().to_vec())
+}
+
+#[test]
+fn random_updates() {
+    let mut random = Random(0x5eed_0003);
+    for _ in 0..300 {
+        let rank = random.below(9);
+        let shape = random.shape(rank, 2000);
+        let encoded = random.strided_slice(&shape);
+        let mut value = selected(&shape, &encoded).unwrap_or_default();
+        for size in &mut value {
+            match random.below(20) {
+                0 => *size += 1,
+                1..6 => *size = 1,
+                _ => {}
+            }
+        }
+        match random.below(8) {
+            0 => value.insert(0, 1),
+            1 if !value.is_empty() => drop(value.remove(0)),
+            2 => value.clear(),
+            _ => {}
+        }
+        check_update(&shape, &encoded, &value);
+    }
+}
+
+#[test]
+fn random_gradients() {
+    let mut random = Random(0x5eed_0004);
+    for _ in 0..300 {
+        let rank = random.below(9);
+        let shape = random.shape(rank, 2000);
+        let encoded = random.strided_slice(&shape);
+        let mut dy = selected(&shape, &encoded).unwrap_or_default();
+        if random.chance(5) {
+            dy.push(1);
+        }
+        check_grad(&shape, &encoded, &dy);
     }
 }
 

@@ -41,13 +41,14 @@ fn outcome(result: Result<(Vec<usize>, Vec<i64>), ReferenceError>) -> String {
 
 /// Bad rows follow the values of a result, as in `(2,) [1,0] bad [1]`.
 fn gathered(result: Result<Gathered<i64>, ReferenceError>) -> String {
-    with_bad_rows(result.map(|found| (found.shape, found.values, found.bad_rows)))
-}
-
-fn with_bad_rows(result: Result<(Vec<usize>, Vec<i64>, Vec<usize>), ReferenceError>) -> String {
     match result {
-        Ok((shape, values, bad)) if bad.is_empty() => show(&shape, &values),
-        Ok((shape, values, bad)) => format!("{} bad [{}]", show(&shape, &values), list(&bad)),
+        Ok(found) => {
+            let text = show(&found.shape, &found.values);
+            match found.bad_rows[..] {
+                [] => text,
+                _ => format!("{text} bad [{}]", list(&found.bad_rows)),
+            }
+        }
         Err(error) => format!("{}: {error}", error.kind),
     }
 }

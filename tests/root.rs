@@ -16,9 +16,20 @@ mod ndarray;
 mod onnx;
 mod property;
 mod reference;
+mod slice;
 mod spec;
 mod stream;
 mod strided_slice;
 mod strided_slice_grad;
 mod strided_slice_update;
 mod vector_lines;
+
+/// The command reads vector files too, and asks the reference the same.
+#[allow(dead_code, reason = "the command uses all of it, the tests a part")]
+#[path = "../cli/src/verify"]
+mod vectors {
+    pub(crate) mod arguments;
+    pub(crate) mod call;
+    pub(crate) mod case;
+    pub(crate) mod oracle;
+}

@@ -1,7 +1,7 @@
 //! strided_slice: shapes and steps chosen for what they do to the plan.
 
-use crate::harness::{Device, check_slice, devices};
-use wgslice::{DType, Plan, SliceSpec, StridedSlice, slice};
+use crate::harness::{Device, SIZES, check_slice, devices, elements, to_bytes};
+use wgslice::{Backend, DType, Error, Plan, SliceSpec, StridedSlice, Tensor, slice};
 
 #[track_caller]
 fn check(shape: &[usize], spec: &str) {
@@ -114,5 +114,108 @@ fn bits_survive() {
             .unwrap();
         let bits: Vec<u32> = reversed.data.iter().map(|value| value.to_bits()).collect();
         assert!(bits.iter().eq(nans.iter().rev()), "{backend}: {bits:x?}");
+    }
+}
+
+/// Into a tensor that held something else: long rows, which are copied, and short ones, all of it and
+/// nothing of it. On the CPU in place; for GPUs see `gpu`.
+#[test]
+fn into_a_tensor_that_is_there() {
+    let shape = [7, 5, 3, 11];
+    let values = elements(shape.iter().product());
+    for (Device { backend, name, .. }, dtype) in on_every_device_at_every_size() {
+        let bytes = to_bytes(&values, dtype.size());
+        let others: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
+        let tensor = backend.adopt(dtype, &shape, bytes.clone()).unwrap();
+        let other = backend.adopt(dtype, &shape, others).unwrap();
+        let on_cpu = Backend::cpu().adopt(dtype, &shape, bytes).unwrap();
+        for spec in ["1:6", "::-1, ::2", "..., ::-2", "2, None, 1:", "3:3", "..."] {
+            let spec: SliceSpec = spec.parse().unwrap();
+            let expected = on_cpu.slice(&spec).unwrap();
+            let mut dest = other.slice(&spec).unwrap();
+            let before = dest.bytes().unwrap().as_ptr();
+            tensor.slice_into(&spec, &mut dest).unwrap();
+            let what = || format!("{spec} of {dtype} on {name}");
+            assert!(
+                dest.bytes().unwrap() == expected.bytes().unwrap(),
+                "{}",
+                what()
+            );
+            assert_eq!(dest.shape(), expected.shape());
+            if backend.is_cpu() {
+                let kept = dest.bytes().unwrap().as_ptr() == before;
+                // All of a tensor shares its memory.
+                assert_eq!(kept, spec != slice![wgslice::Ellipsis], "{}", what());
+            }
+        }
+    }
+}
+
+fn on_every_device_at_every_size() -> impl Iterator<Item = (&'static Device, DType)> {
+    let pairs = |device| SIZES.map(|dtype| (device, dtype));
+    devices().iter().flat_map(pairs)
+}
+
+/// Clones, slices of all of a tensor, its source, and the caller's bytes keep what they have.
+#[test]
+fn what_others_hold_is_not_written() {
+    let reversed = slice![..; -1];
+    for Device { backend, .. } in devices() {
+        let tensor = backend.upload(&[1u16, 2, 3, 4, 5], &[5]).unwrap();
+        let values = |tensor: &Tensor| tensor.to_array::<u16>().unwrap().data;
+        let mut dest = tensor.slice(&slice![..; -1]).unwrap();
+        let (clone, row) = (
+            dest.clone(),
+            dest.slice(&slice![wgslice::NewAxis, ..]).unwrap(),
+        );
+        tensor.slice_into(&slice![..], &mut dest).unwrap();
+        assert_eq!(values(&dest), [1, 2, 3, 4, 5]);
+        assert_eq!(values(&clone), [5, 4, 3, 2, 1]);
+        assert_eq!(values(&row), [5, 4, 3, 2, 1]);
+
+        let mut same = tensor.clone();
+        tensor.slice_into(&reversed, &mut same).unwrap();
+        assert_eq!(values(&same), [5, 4, 3, 2, 1]);
+        assert_eq!(values(&tensor), [1, 2, 3, 4, 5]);
+
+        let callers: &'static [u8] = &[9; 10];
+        let mut adopted = backend.adopt(DType::U16, &[5], callers).unwrap();
+        tensor.slice_into(&reversed, &mut adopted).unwrap();
+        assert_eq!(values(&adopted), [5, 4, 3, 2, 1]);
+    }
+}
+
+/// What cannot receive the result is an error that says why, and keeps what it has.
+#[test]
+fn tensors_that_do_not_fit_the_result() {
+    for Device { backend, .. } in devices() {
+        let tensor = backend.upload(&[1u32, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
+        let mut dest = backend.upload(&[7u32, 8, 9], &[3]).unwrap();
+        let says = |spec: &SliceSpec, dest: &mut Tensor| {
+            let error = tensor.slice_into(spec, dest).unwrap_err();
+            error.to_string()
+        };
+        assert_eq!(
+            says(&slice![.., 0], &mut dest),
+            "dest is uint32 [3], but the result is uint32 [2]: \
+             pass a tensor of that shape and type, or let Tensor::slice make one"
+        );
+        let shape = says(&slice![0..1], &mut dest);
+        assert!(shape.contains("uint32 [1,3]"), "{shape}");
+        let spec = says(&slice![2], &mut dest);
+        assert!(spec.contains("out of bounds"), "{spec}");
+        assert_eq!(dest.to_array::<u32>().unwrap().data, [7, 8, 9]);
+        let mut floats = backend.upload(&[7.0f32, 8.0, 9.0], &[3]).unwrap();
+        let dtype = says(&slice![0], &mut floats);
+        assert!(dtype.contains("dest is float32 [3], but"), "{dtype}");
+
+        let elsewhere = devices()
+            .iter()
+            .find(|other| other.backend.is_cpu() != backend.is_cpu());
+        if let Some(Device { backend, .. }) = elsewhere {
+            let mut dest = backend.upload(&[7u32, 8, 9], &[3]).unwrap();
+            let error = tensor.slice_into(&slice![0], &mut dest).unwrap_err();
+            assert_eq!(error, Error::OtherDevice { argument: "dest" });
+        }
     }
 }

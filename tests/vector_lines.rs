@@ -2,146 +2,10 @@
 //!
 //! [`parse`] reads a line, whatever its operation; [`Call::of`] finds the operation and its arguments.
 
-use crate::golden::case::{BadLine, Case, Tensor, parse};
-
-/// The operation of a case, with its arguments: all that the vectors have.
-#[derive(Debug)]
-pub(crate) enum Call<'a> {
-    StridedSlice {
-        input: &'a Tensor,
-        spec: Spec,
-    },
-    StridedSliceGrad {
-        shape: Vec<usize>,
-        spec: Spec,
-        dy: &'a Tensor,
-    },
-    StridedSliceUpdate {
-        input: &'a Tensor,
-        spec: Spec,
-        value: &'a Tensor,
-    },
-    Slice {
-        input: &'a Tensor,
-        begin: Vec<i64>,
-        size: Vec<i64>,
-    },
-    GatherNd {
-        params: &'a Tensor,
-        indices: &'a Tensor,
-        batch_dims: usize,
-    },
-    Gather {
-        params: &'a Tensor,
-        indices: &'a Tensor,
-        axis: i64,
-        batch_dims: i64,
-    },
-    ScatterNd {
-        indices: &'a Tensor,
-        updates: &'a Tensor,
-        shape: Vec<usize>,
-    },
-    TensorScatterNdUpdate {
-        tensor: &'a Tensor,
-        indices: &'a Tensor,
-        updates: &'a Tensor,
-    },
-}
-
-/// The vectors and the masks of a slice.
-#[derive(Debug)]
-pub(crate) struct Spec {
-    pub(crate) begin: Vec<i64>,
-    pub(crate) end: Vec<i64>,
-    pub(crate) strides: Vec<i64>,
-    pub(crate) begin_mask: i32,
-    pub(crate) end_mask: i32,
-    pub(crate) ellipsis_mask: i32,
-    pub(crate) new_axis_mask: i32,
-    pub(crate) shrink_axis_mask: i32,
-}
-
-impl Call<'_> {
-    /// What a case asks for. An operation that is not known is an error: none goes untested.
-    pub(crate) fn of(case: &Case) -> Result<Call<'_>, BadLine> {
-        Ok(match case.op.as_str() {
-            "strided_slice" => Call::StridedSlice {
-                input: case.tensor("input")?,
-                spec: Spec::of(case)?,
-            },
-            "strided_slice_grad" => Call::StridedSliceGrad {
-                shape: sizes(case, "shape")?,
-                spec: Spec::of(case)?,
-                dy: case.tensor("dy")?,
-            },
-            "tensor_strided_slice_update" => Call::StridedSliceUpdate {
-                input: case.tensor("input")?,
-                spec: Spec::of(case)?,
-                value: case.tensor("value")?,
-            },
-            "slice" => Call::Slice {
-                input: case.tensor("input")?,
-                begin: case.integers("begin")?,
-                size: case.integers("size")?,
-            },
-            "gather_nd" => Call::GatherNd {
-                params: case.tensor("params")?,
-                indices: case.tensor("indices")?,
-                batch_dims: size(case, "batch_dims", case.integer("batch_dims")?)?,
-            },
-            "gather" => Call::Gather {
-                params: case.tensor("params")?,
-                indices: case.tensor("indices")?,
-                axis: case.integer("axis")?,
-                batch_dims: case.integer("batch_dims")?,
-            },
-            "scatter_nd" => Call::ScatterNd {
-                indices: case.tensor("indices")?,
-                updates: case.tensor("updates")?,
-                shape: sizes(case, "shape")?,
-            },
-            "tensor_scatter_nd_update" => Call::TensorScatterNdUpdate {
-                tensor: case.tensor("tensor")?,
-                indices: case.tensor("indices")?,
-                updates: case.tensor("updates")?,
-            },
-            op => return Err(case.bad(format!("there is no operation `{op}`"))),
-        })
-    }
-}
-
-impl Spec {
-    fn of(case: &Case) -> Result<Self, BadLine> {
-        let mask = |name| {
-            let bits = case.integer(name)?;
-            i32::try_from(bits)
-                .map_err(|_| case.bad(format!("{name} {bits} is not a 32-bit integer")))
-        };
-        Ok(Self {
-            begin: case.integers("begin")?,
-            end: case.integers("end")?,
-            strides: case.integers("strides")?,
-            begin_mask: mask("begin_mask")?,
-            end_mask: mask("end_mask")?,
-            ellipsis_mask: mask("ellipsis_mask")?,
-            new_axis_mask: mask("new_axis_mask")?,
-            shrink_axis_mask: mask("shrink_axis_mask")?,
-        })
-    }
-}
-
-fn sizes(case: &Case, name: &str) -> Result<Vec<usize>, BadLine> {
-    let sizes = case.integers(name)?;
-    sizes
-        .into_iter()
-        .map(|value| size(case, name, value))
-        .collect()
-}
-
-fn size(case: &Case, name: &str, value: i64) -> Result<usize, BadLine> {
-    usize::try_from(value).map_err(|_| case.bad(format!("{name} {value} is negative")))
-}
+use crate::vectors::{
+    call::Call,
+    case::{BadLine, parse},
+};
 
 #[test]
 fn bad_lines_say_what_is_wrong() {
@@ -222,19 +86,19 @@ fn lines_may_say_more_and_arguments_are_typed() {
     let case = parse(&text).next().unwrap().unwrap();
     assert_eq!(case.tensor("a").unwrap().shape, [0, 99_999_999_999]);
     assert_eq!(case.tensor("b").unwrap().data, [1, 2]);
-    assert_eq!(case.integers("list").unwrap(), [1, -2]);
-    assert_eq!(case.integer("one").unwrap(), 3);
+    assert_eq!(case.arguments().integers("list").unwrap(), [1, -2]);
+    assert_eq!(case.arguments().integer("one").unwrap(), 3);
     let message = |result: Result<i64, BadLine>| result.unwrap_err().to_string();
     assert_eq!(
-        message(case.integer("two")),
+        message(case.arguments().integer("two")),
         "line 1: there is no argument `two`"
     );
     assert_eq!(
-        message(case.integer("list")),
+        message(case.arguments().integer("list")),
         "line 1: argument `list` is [1,-2], not a 64-bit integer"
     );
     assert_eq!(
-        case.integers("odd").unwrap_err().to_string(),
+        case.arguments().integers("odd").unwrap_err().to_string(),
         "line 1: argument `odd` is \"text\", not a list of 64-bit integers"
     );
     assert_eq!(
@@ -245,25 +109,32 @@ fn lines_may_say_more_and_arguments_are_typed() {
 
 #[test]
 fn an_operation_is_known_and_has_its_arguments() {
-    let message = |op: &str, args: &str| {
+    let known = |op: &str, args: &str| {
         let text = format!(
             r#"{{"op":"{op}","dtype":"int32","tensors":{{"params":{{"shape":[],"data":[1]}},"indices":
             {{"shape":[],"data":[1]}}}},"args":{{{args}}},"expected":{{"shape":[],"data":[1]}}}}"#
         );
         let case = parse(&text.replace('\n', " ")).next().unwrap().unwrap();
-        Call::of(&case).map(|_| ()).unwrap_err().to_string()
+        Call::of(&case).map(|call| call.is_some())
     };
+    assert_eq!(known("gather_md", ""), Ok(false));
+    let problem = |op, args| known(op, args).unwrap_err().to_string();
     assert_eq!(
-        message("gather_md", ""),
-        "line 1: there is no operation `gather_md`"
+        problem("gather_nd", r#""batch_dims":-1"#),
+        "line 1: argument `batch_dims` is -1, but must be 0 or more"
     );
     assert_eq!(
-        message("gather_nd", r#""batch_dims":-1"#),
-        "line 1: batch_dims -1 is negative"
+        problem("gather_nd", r#""batch_dims":0,"negative":"wraps""#),
+        "line 1: argument `negative` is \"wraps\", not \"wrap\", or left out"
     );
     assert_eq!(
-        message("gather", r#""batch_dims":-1"#),
+        problem("gather", r#""axis":0,"batch_dims":0,"view":[{"flip":0}]"#),
+        "line 1: argument `view` is [{\"flip\":0}], not a list of the steps of a view"
+    );
+    assert_eq!(
+        problem("gather", r#""batch_dims":-1"#),
         "line 1: there is no argument `axis`"
     );
-    assert_eq!(message("slice", ""), "line 1: there is no tensor `input`");
+    assert_eq!(problem("slice", ""), "line 1: there is no tensor `input`");
+    assert_eq!(known("batch_gather", ""), Ok(true));
 }

@@ -2,7 +2,7 @@
 //! travel. On wgpu's noop backend, which needs no driver.
 
 use super::{DeviceIndices, Gpu, pipeline::ParamsSpace};
-use crate::{DType, Plan, slice};
+use crate::{Backend, DType, Plan, slice};
 
 /// A device of the noop backend, which counts as a software adapter.
 fn noop(features: wgpu::Features, storage_buffers: u32) -> Gpu {
@@ -111,6 +111,19 @@ fn buffers_that_do_not_come_back_are_not_kept() {
         // Each round records one slice and one gather twice: seen, and then kept.
         assert_eq!(gpu.inner.groups.kept(), 6);
         gpu.trim();
+        assert_eq!(gpu.inner.groups.kept(), 0);
+    }
+}
+
+#[test]
+fn the_memory_of_tensors_goes_with_them() {
+    for gpu in gpus() {
+        let backend = Backend::from(gpu.clone());
+        let tensor = backend.upload(&[1u32; 256], &[16, 16]).unwrap();
+        let mut dest = tensor.slice(&slice![..; -1, ..; -1]).unwrap();
+        for _ in 0..3 {
+            tensor.slice_into(&slice![.., ..; -1], &mut dest).unwrap();
+        }
         assert_eq!(gpu.inner.groups.kept(), 0);
     }
 }

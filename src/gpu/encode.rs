@@ -179,15 +179,22 @@ impl Gpu {
     /// Runs a plan without indices on a tensor, into a new one.
     pub(crate) fn moved(&self, plan: &Plan, source: &DeviceBytes) -> Result<DeviceBytes, Error> {
         let dest = self.allocate(plan.shape(), plan.element)?;
-        self.submit(plan.map.name(), |encoder| {
-            self.record(
-                encoder,
-                plan,
-                source.argument("source"),
-                dest.argument("dest"),
-            )
-        })?;
+        self.move_into(plan, source, &dest)?;
         Ok(dest)
+    }
+
+    /// Runs a plan without indices on a tensor, into one that has the shape of the result.
+    pub(crate) fn move_into(
+        &self,
+        plan: &Plan,
+        source: &DeviceBytes,
+        dest: &DeviceBytes,
+    ) -> Result<(), Error> {
+        let (source, dest) = (source.argument("source"), dest.argument("dest"));
+        self.submit(plan.map.name(), |encoder| {
+            self.record(encoder, plan, source, dest)
+        })?;
+        Ok(())
     }
 
     /// Gathers from a tensor into a new one, with index tensors whose indices have `words` words.
@@ -387,7 +394,7 @@ impl Gpu {
             buffers: [buffer(0), buffer(1), buffer(2)],
             spans: *spans,
         };
-        inner.groups.get(&key, || {
+        let make = || {
             let entries: Vec<_> = (0..)
                 .zip(key.buffers.iter().flatten().zip(&key.spans))
                 .map(|(binding, (buffer, span))| wgpu::BindGroupEntry {
@@ -404,7 +411,12 @@ impl Gpu {
                 layout: inner.pipelines.buffers(op),
                 entries: &entries,
             })
-        })
+        };
+        if arguments.iter().flatten().all(|argument| argument.callers) {
+            inner.groups.get(&key, make)
+        } else {
+            make()
+        }
     }
 }
 

@@ -21,7 +21,7 @@ const PART_ALIGNMENT: u64 = 256;
 /// what is staged does not grow with the tensor, and its pages are touched for the first time but once.
 const STAGING_BYTES: u64 = 8 << 20;
 
-/// A tensor's bytes on the device.
+/// A tensor's bytes on the device. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceBytes {
     buffers: Arc<[wgpu::Buffer]>,
@@ -47,6 +47,7 @@ impl DeviceBytes {
             parts: self.parts,
             passed: self.bytes as u64,
             needed: self.bytes as u64,
+            callers: false,
         }
     }
 

@@ -124,21 +124,18 @@ fn resolve_axis(axis: i64, rank: usize) -> Result<usize, ReferenceError> {
     if rank == 0 {
         return fail("params_rank", "params must be at least 1 dimensional");
     }
-    resolve(axis, rank).map_or_else(
-        || {
-            // The rank at which there would be such an axis.
-            let least = if axis < 0 {
-                i128::from(axis).abs()
-            } else {
-                i128::from(axis) + 1
-            };
-            fail(
-                "axis",
-                format!("Shape must be at least rank {least} but is rank {rank}"),
-            )
-        },
-        Ok,
-    )
+    let Some(position) = resolve(axis, rank) else {
+        // The rank at which there would be such an axis.
+        let least = match axis {
+            ..0 => i128::from(axis).abs(),
+            _ => i128::from(axis) + 1,
+        };
+        return fail(
+            "axis",
+            format!("Shape must be at least rank {least} but is rank {rank}"),
+        );
+    };
+    Ok(position)
 }
 
 fn resolve_batch(

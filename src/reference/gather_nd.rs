@@ -120,14 +120,7 @@ pub fn gather_nd<T: Clone + Default>(
     let mut values = room(&shape)?;
     let mut bad_rows = Vec::new();
     for (number, row) in coordinates(lead).enumerate() {
-        let index: Option<Vec<usize>> = indexed
-            .iter()
-            .enumerate()
-            .map(|(k, &size)| {
-                let value = *at(indices, indices_shape, &[&row[..], &[k]].concat());
-                indexing.resolve(value, size)
-            })
-            .collect();
+        let index = indexing.resolve_row(indices, indices_shape, &row, indexed);
         if index.is_none() {
             bad_rows.push(number);
         }

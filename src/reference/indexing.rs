@@ -1,5 +1,7 @@
 //! What an index means that does not lie inside its dimension.
 
+use super::at;
+
 /// How the indices of gathers and scatters are read.
 ///
 /// By default as TensorFlow reads them: whatever lies outside of the dimension is bad, and so is
@@ -34,6 +36,23 @@ impl Indexing {
         }
         let inside = (0..size).contains(&index);
         inside.then(|| usize::try_from(index).expect("a position is less than its size"))
+    }
+
+    /// The coordinates in `dims` that the row of indices at `row` means, unless one of them is bad.
+    pub(super) fn resolve_row(
+        self,
+        indices: &[i64],
+        indices_shape: &[usize],
+        row: &[usize],
+        dims: &[usize],
+    ) -> Option<Vec<usize>> {
+        dims.iter()
+            .enumerate()
+            .map(|(k, &size)| {
+                let index = *at(indices, indices_shape, &[row, &[k]].concat());
+                self.resolve(index, size)
+            })
+            .collect()
     }
 }
 

@@ -199,33 +199,24 @@ impl<T> Rows<'_, T> {
     ) -> Scattered<T> {
         let mut bad_rows = Vec::new();
         // Rows without indices and slices without elements may be more than can be counted to.
-        if !self.updates.is_empty() {
-            let (lead, depth) = self.indices_shape.split_at(self.indices_shape.len() - 1);
-            let (indexed, slice) = shape.split_at(depth[0]);
-            for (number, row) in coordinates(lead).enumerate() {
-                let index: Option<Vec<usize>> = indexed
-                    .iter()
-                    .enumerate()
-                    .map(|(k, &size)| {
-                        let place = [&row[..], &[k]].concat();
-                        indexing.resolve(*at(self.indices, self.indices_shape, &place), size)
-                    })
-                    .collect();
-                let Some(index) = index else {
-                    bad_rows.push(number);
-                    continue;
-                };
-                for rest in coordinates(slice) {
-                    let update = at(
-                        self.updates,
-                        self.updates_shape,
-                        &[&row[..], &rest].concat(),
-                    );
-                    combine(
-                        at_mut(&mut values, shape, &[&index[..], &rest].concat()),
-                        update,
-                    );
-                }
+        if self.updates.is_empty() {
+            return Scattered { values, bad_rows };
+        }
+        let (lead, depth) = self.indices_shape.split_at(self.indices_shape.len() - 1);
+        let (indexed, slice) = shape.split_at(depth[0]);
+        for (number, row) in coordinates(lead).enumerate() {
+            let index = indexing.resolve_row(self.indices, self.indices_shape, &row, indexed);
+            let Some(index) = index else {
+                bad_rows.push(number);
+                continue;
+            };
+            for rest in coordinates(slice) {
+                let from = [&row[..], &rest].concat();
+                let to = [&index[..], &rest].concat();
+                combine(
+                    at_mut(&mut values, shape, &to),
+                    at(self.updates, self.updates_shape, &from),
+                );
             }
         }
         Scattered { values, bad_rows }

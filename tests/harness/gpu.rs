@@ -134,18 +134,20 @@ pub(crate) fn noop(limits: impl FnOnce(&mut wgpu::Limits)) -> Gpu {
 }
 
 /// Runs a plan on buffers of the caller's, and checks what lies around the result. `dest` is what is
-/// there before.
+/// there before; source and result begin `shift` bytes into their buffers.
 pub(super) fn run(
     gpu: &Gpu,
     plan: &Plan,
     source: &[u8],
     indices: Option<Indices<'_>>,
     dest: &[u8],
+    shift: usize,
 ) -> Result<(Vec<u8>, Option<Report>), Error> {
     let buffer = |contents: &[u8]| {
         // Whole words, and at least one.
         let mut contents = contents.to_vec();
-        contents.resize(contents.len().max(1).next_multiple_of(4), UNWRITTEN);
+        let length = contents.len().max(shift + 1);
+        contents.resize(length.next_multiple_of(4), UNWRITTEN);
         gpu.device()
             .create_buffer_init(&wgpu::util::BufferInitDescriptor {
                 label: None,
@@ -156,15 +158,18 @@ pub(super) fn run(
             })
     };
     let result = plan.result_bytes();
-    let words = result.next_multiple_of(4);
-    let source = buffer(source);
-    let mut before = dest.to_vec();
+    let words = (shift + result).next_multiple_of(4);
+    let shifted = |bytes: &[u8]| [&vec![UNWRITTEN; shift], bytes].concat();
+    let source = buffer(&shifted(source));
+    let mut before = shifted(dest);
     before.resize(words + GUARD_BYTES, UNWRITTEN);
     let dest = buffer(&before);
+    let begin = shift as u64;
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let pending = match indices {
         None => {
-            gpu.encode(&mut encoder, plan, source.slice(..), dest.slice(..))?;
+            let (source, dest) = (source.slice(begin..), dest.slice(begin..));
+            gpu.encode(&mut encoder, plan, source, dest)?;
             None
         }
         Some(indices) => {
@@ -176,7 +181,7 @@ pub(super) fn run(
                 false => DeviceIndices::I32(tuples.slice(..)),
                 true => DeviceIndices::I64(tuples.slice(..)),
             };
-            let (params, dest) = (source.slice(..), dest.slice(..));
+            let (params, dest) = (source.slice(begin..), dest.slice(begin..));
             Some(gpu.encode_gather(&mut encoder, plan, params, tuples, dest)?)
         }
     };
@@ -188,10 +193,15 @@ pub(super) fn run(
         guard, [UNWRITTEN; GUARD_BYTES],
         "written beyond the end: {plan}"
     );
-    let padding = bytes.split_off(result);
-    let untouched = padding.iter().all(|&byte| byte == UNWRITTEN);
-    assert!(untouched, "written behind the end, {padding:?}: {plan}");
-    Ok((bytes, report))
+    let padding = bytes.split_off(shift + result);
+    let written = bytes.split_off(shift);
+    let around = bytes.iter().chain(&padding);
+    let untouched = around.clone().all(|&byte| byte == UNWRITTEN);
+    assert!(
+        untouched,
+        "written before or behind, {bytes:?}, {padding:?}: {plan}"
+    );
+    Ok((written, report))
 }
 
 /// The bytes of a buffer.

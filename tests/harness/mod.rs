@@ -11,7 +11,7 @@ mod write;
 
 pub(crate) use write::{check_grad, check_update};
 
-use std::{borrow::Cow, sync::LazyLock};
+use std::sync::LazyLock;
 use wgslice::{
     Backend, DType, Error, GatherError, GatherNd, Indices, Plan, Report, SliceSpec, StridedSlice,
     reference::{self, ReferenceError},
@@ -108,7 +108,13 @@ impl Device {
     ) -> Result<Vec<u8>, Error> {
         if self.by_tensors {
             let tensor = self.backend.adopt(dtype, shape, source.to_vec())?;
-            return tensor.slice(spec)?.bytes().map(Cow::into_owned);
+            let sliced = tensor.slice(spec)?;
+            let bytes = sliced.bytes()?.into_owned();
+            let unwritten = vec![UNWRITTEN; bytes.len()];
+            let mut dest = self.backend.adopt(dtype, sliced.shape(), unwritten)?;
+            tensor.slice_into(spec, &mut dest)?;
+            assert!(*dest.bytes()? == bytes, "into a tensor: {shape:?}, {spec}");
+            return Ok(bytes);
         }
         let plan = Plan::strided_slice(shape, spec, dtype)?;
         self.run(&plan, source, None).map(|(bytes, _)| bytes)
@@ -146,21 +152,25 @@ impl Device {
         source: &[u8],
         indices: Option<Indices<'_>>,
     ) -> Result<(Vec<u8>, Option<Report>), Error> {
-        self.run_on(plan, source, indices, &vec![UNWRITTEN; plan.result_bytes()])
+        let dest = vec![UNWRITTEN; plan.result_bytes()];
+        self.run_on(plan, source, indices, &dest, 0)
     }
 
-    /// The same on memory that holds something.
+    /// The same on memory that holds something, `shift` bytes into buffers of a GPU.
     fn run_on(
         &self,
         plan: &Plan,
         source: &[u8],
         indices: Option<Indices<'_>>,
         dest: &[u8],
+        shift: usize,
     ) -> Result<(Vec<u8>, Option<Report>), Error> {
         #[cfg(feature = "gpu")]
         if let Some(gpu) = self.backend.gpu() {
-            return gpu::run(gpu, plan, source, indices, dest);
+            return gpu::run(gpu, plan, source, indices, dest, shift);
         }
+        #[cfg(not(feature = "gpu"))]
+        let _ = shift;
         let mut dest = dest.to_vec();
         let report = match indices {
             None => plan.run(source, &mut dest).map(|()| None)?,

@@ -1,6 +1,6 @@
 //! The operations that write into places, on every device at every element size.
 
-use super::{Device, SIZES, assert_same, devices, elements, kind, spec_of, to_bytes};
+use super::{Device, SIZES, UNWRITTEN, assert_same, devices, elements, kind, spec_of, to_bytes};
 use std::borrow::Cow;
 use wgslice::{
     DType, Error, Plan, SliceSpec, StridedSlice,
@@ -102,8 +102,7 @@ impl Device {
             updated.update(spec, &value)?;
             return updated.bytes().map(Cow::into_owned);
         }
-        self.run_on(plan, value, None, input)
-            .map(|(bytes, _)| bytes)
+        self.run_at_two_places(plan, value, input, dtype.size())
     }
 
     fn grad(
@@ -117,6 +116,31 @@ impl Device {
             let gradient = dy.strided_slice_grad(shape, spec)?;
             return gradient.bytes().map(Cow::into_owned);
         }
-        self.run(plan, dy, None).map(|(bytes, _)| bytes)
+        self.run_at_two_places(
+            plan,
+            dy,
+            &vec![UNWRITTEN; plan.result_bytes()],
+            dtype.size(),
+        )
+    }
+
+    /// At the beginning of buffers, and an element further on, where wide units have no place.
+    fn run_at_two_places(
+        &self,
+        plan: &Plan,
+        source: &[u8],
+        dest: &[u8],
+        size: usize,
+    ) -> Result<Vec<u8>, Error> {
+        let (aligned, _) = self.run_on(plan, source, None, dest, 0)?;
+        if !self.backend.is_cpu() {
+            let (shifted, _) = self.run_on(plan, source, None, dest, size)?;
+            assert!(
+                aligned == shifted,
+                "{}: {plan}: one element further on",
+                self.name
+            );
+        }
+        Ok(aligned)
     }
 }

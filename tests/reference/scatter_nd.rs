@@ -1,8 +1,8 @@
 //! `scatter_nd` and `tensor_scatter_nd`: rows in order, ways to combine, and rows out of range.
 
-use wgslice::reference::{self, Indexing, Scattered};
+use wgslice::reference::{self, Gathered, Indexing, ReferenceError, Scattered};
 
-use super::{CLAMP, NUMPY, arange, integers, with_bad_rows};
+use super::{CLAMP, NUMPY, arange, gathered, integers};
 
 fn add(sum: &mut i64, update: &i64) {
     *sum += update;
@@ -10,6 +10,15 @@ fn add(sum: &mut i64, update: &i64) {
 
 fn replace(old: &mut i64, new: &i64) {
     *old = *new;
+}
+
+/// A scatter shows its bad rows as a gather does.
+fn scattered(result: Result<Scattered<i64>, ReferenceError>, shape: &[usize]) -> String {
+    gathered(result.map(|made| Gathered {
+        shape: shape.to_vec(),
+        values: made.values,
+        bad_rows: made.bad_rows,
+    }))
 }
 
 /// Shape, indices shape, indices, updates shape, updates, result.
@@ -33,9 +42,8 @@ fn check_with(indexing: Indexing, rows: &[Row<'_>]) {
             indexing,
             add,
         );
-        let found = found.map(|found| (shape.to_vec(), found.values, found.bad_rows));
         let row = format!("{shape:?} {indices_shape:?} {indices} {updates_shape:?} {updates}");
-        assert_eq!(with_bad_rows(found), result, "{row} {indexing:?}");
+        assert_eq!(scattered(found, shape), result, "{row} {indexing:?}");
     }
 }
 
@@ -62,7 +70,7 @@ fn scatter_into(
         Indexing::default(),
         combine,
     );
-    with_bad_rows(found.map(|found| (vec![count], found.values, found.bad_rows)))
+    scattered(found, &[count])
 }
 
 #[test]

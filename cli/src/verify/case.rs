@@ -3,13 +3,13 @@
 //! A line is a JSON object; `tests/vectors/README.md` describes its keys. A bad line is an error that
 //! names the line. Keys that are not known here are left alone, so that files may say more.
 
+use super::arguments::Arguments;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::{collections::BTreeMap, error, fmt};
 
-use serde::Deserialize;
-use serde_json::Value;
-
 /// A shape and as many values, row-major.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Tensor {
     pub(crate) shape: Vec<usize>,
     pub(crate) data: Vec<i64>,
@@ -37,15 +37,15 @@ pub(crate) struct Case {
     pub(crate) op: String,
     pub(crate) dtype: String,
     pub(crate) expected: Expectation,
-    tensors: BTreeMap<String, Tensor>,
-    args: BTreeMap<String, Value>,
+    pub(crate) tensors: BTreeMap<String, Tensor>,
+    pub(crate) args: Map<String, Value>,
 }
 
 /// A line that is not a case, or a case that lacks something its operation needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadLine {
-    line: usize,
-    reason: String,
+    pub(crate) line: usize,
+    pub(crate) reason: String,
 }
 
 impl fmt::Display for BadLine {
@@ -70,6 +70,55 @@ pub(crate) fn parse(text: &str) -> impl Iterator<Item = Result<Case, BadLine>> {
 }
 
 impl Case {
+    /// A case of which nothing is expected yet.
+    pub(crate) fn new<const N: usize>(
+        op: &str,
+        tensors: [(&str, Tensor); N],
+        args: Map<String, Value>,
+    ) -> Self {
+        let named = |(name, tensor): (&str, _)| (name.to_owned(), tensor);
+        Self {
+            line: 1,
+            op: op.to_owned(),
+            dtype: "int32".to_owned(),
+            expected: Expectation::Success(Tensor {
+                shape: vec![0],
+                data: Vec::new(),
+            }),
+            tensors: tensors.map(named).into(),
+            args,
+        }
+    }
+
+    /// The line of a vector file that says the same.
+    pub(crate) fn to_line(&self) -> String {
+        let mut line = serde_json::json!({
+            "op": self.op,
+            "dtype": self.dtype,
+            "tensors": self.tensors,
+            "args": self.args,
+        });
+        match &self.expected {
+            Expectation::Success(tensor) => line["expected"] = serde_json::json!(tensor),
+            Expectation::Error {
+                kind,
+                message,
+                zero_fill,
+                ignore,
+            } => {
+                line["error"] = true.into();
+                line["error_kind"] = kind.as_str().into();
+                line["error_message"] = message.as_str().into();
+                for (name, tensor) in [("zero_fill", zero_fill), ("ignore", ignore)] {
+                    if let Some(tensor) = tensor {
+                        line[name] = serde_json::json!(tensor);
+                    }
+                }
+            }
+        }
+        line.to_string()
+    }
+
     /// A tensor by its name, as in `input`.
     pub(crate) fn tensor(&self, name: &str) -> Result<&Tensor, BadLine> {
         self.tensors
@@ -77,27 +126,12 @@ impl Case {
             .ok_or_else(|| self.bad(format!("there is no tensor `{name}`")))
     }
 
-    /// An argument that is a list of integers, as in `begin`.
-    pub(crate) fn integers(&self, name: &str) -> Result<Vec<i64>, BadLine> {
-        let value = self.arg(name)?;
-        let integers = value
-            .as_array()
-            .and_then(|list| list.iter().map(Value::as_i64).collect());
-        integers.ok_or_else(|| {
-            self.bad(format!(
-                "argument `{name}` is {value}, not a list of 64-bit integers"
-            ))
-        })
-    }
-
-    /// An argument that is one integer, as in `begin_mask`.
-    pub(crate) fn integer(&self, name: &str) -> Result<i64, BadLine> {
-        let value = self.arg(name)?;
-        value.as_i64().ok_or_else(|| {
-            self.bad(format!(
-                "argument `{name}` is {value}, not a 64-bit integer"
-            ))
-        })
+    /// The other arguments.
+    pub(crate) fn arguments(&self) -> Arguments<'_> {
+        Arguments {
+            line: self.line,
+            args: &self.args,
+        }
     }
 
     /// A complaint about this case, with its line.
@@ -106,12 +140,6 @@ impl Case {
             line: self.line,
             reason: reason.into(),
         }
-    }
-
-    fn arg(&self, name: &str) -> Result<&Value, BadLine> {
-        self.args
-            .get(name)
-            .ok_or_else(|| self.bad(format!("there is no argument `{name}`")))
     }
 }
 
@@ -126,7 +154,7 @@ struct RawCase {
     op: String,
     dtype: String,
     tensors: BTreeMap<String, RawTensor>,
-    args: BTreeMap<String, Value>,
+    args: Map<String, Value>,
     expected: Option<RawTensor>,
     #[serde(default)]
     error: bool,

@@ -2,7 +2,9 @@
 //!
 //! | file | decides |
 //! |---|---|
-//! | `case` | what a line of a vector file says |
+//! | `case`, `arguments` | what a line of a vector file says |
+//! | `call` | which operation that is, and with what |
+//! | `oracle` | what the naive reference says of it |
 //! | `operation` | which operation a case is, and the ways it can be run |
 //! | `elements` | how values become elements of a width, and back |
 //! | `judge` | whether what came out is what must come out |
@@ -12,10 +14,19 @@
     dead_code,
     reason = "the library's tests read these files too, and use the rest"
 )]
+mod arguments;
+#[allow(dead_code, reason = "as for `case`")]
+mod call;
+#[allow(
+    dead_code,
+    reason = "the library's tests read these files too, and use the rest"
+)]
 mod case;
 mod elements;
 mod judge;
 mod operation;
+#[allow(dead_code, reason = "as for `case`")]
+mod oracle;
 mod summary;
 
 use crate::{

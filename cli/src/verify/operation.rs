@@ -63,14 +63,14 @@ impl Operation {
     fn strided_slice(case: &Case) -> Result<Self, BadLine> {
         let mut masks = [0; 5];
         for (mask, name) in masks.iter_mut().zip(MASKS) {
-            *mask = case.integer(name)?;
+            *mask = case.arguments().integer(name)?;
         }
         Ok(Self::StridedSlice {
             input: case.tensor("input")?.clone(),
             vectors: [
-                case.integers("begin")?,
-                case.integers("end")?,
-                case.integers("strides")?,
+                case.arguments().integers("begin")?,
+                case.arguments().integers("end")?,
+                case.arguments().integers("strides")?,
             ],
             masks,
         })
@@ -86,7 +86,7 @@ impl Operation {
         {
             return Err(case.bad("an index out of range needs a `zero_fill`"));
         }
-        let batch_dims = case.integer("batch_dims")?;
+        let batch_dims = case.arguments().integer("batch_dims")?;
         Ok(Self::GatherNd {
             params: case.tensor("params")?.clone(),
             indices: case.tensor("indices")?.clone(),

@@ -56,7 +56,7 @@ impl Cutter<'_> {
             };
         }
         // Wherever in a word a row begins, it lies in at most so many.
-        let words = (per_word - 1 + (run.size - 1) * run.to) / per_word + 1;
+        let words = ((run.size - 1) * run.to).div_ceil(per_word) + 1;
         let rows = Rows {
             unit: unit.max(4),
             count: axes.iter().map(|axis| axis.size).product(),

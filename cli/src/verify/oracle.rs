@@ -1,0 +1,197 @@
+//! What the naive reference says of a case.
+
+use super::{
+    arguments::{Encoded, Step},
+    call::{Call, Params},
+    case::{BadLine, Case, Expectation, Tensor},
+};
+use wgslice::reference::{self, Gathered, ReferenceError, Scattered};
+
+/// What an operation came to. Bad rows are zeros, or dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Tensor { tensor: Tensor, bad_rows: usize },
+    Error(ReferenceError),
+}
+
+type Answered = Result<Answer, ReferenceError>;
+
+/// The reference's answer. None where there is no such operation.
+pub(crate) fn answer(case: &Case) -> Result<Option<Answer>, BadLine> {
+    let call = Call::of(case)?;
+    Ok(call.map(|call| run(&call).unwrap_or_else(Answer::Error)))
+}
+
+fn run(call: &Call<'_>) -> Answered {
+    match call {
+        Call::StridedSlice { input, spec } => sliced(input, spec).map(good),
+        Call::View { input, steps } => viewed(input, steps).map(good),
+        Call::Slice { input, begin, size } => {
+            let sliced = reference::slice(&input.data, &input.shape, begin, size)?;
+            Ok(good(sliced.into()))
+        }
+        Call::StridedSliceGrad { shape, spec, dy } => {
+            let data = reference::strided_slice_grad(shape, &spec.spec(), &dy.data, &dy.shape)?;
+            Ok(good((shape.clone(), data).into()))
+        }
+        Call::StridedSliceUpdate { input, spec, value } => {
+            let data = reference::strided_slice_update(
+                &input.data,
+                &input.shape,
+                &spec.spec(),
+                &value.data,
+                &value.shape,
+            )?;
+            Ok(good((input.shape.clone(), data).into()))
+        }
+        Call::GatherNd {
+            params,
+            indices: Tensor { shape, data },
+            batch_dims,
+            indexing,
+        } => {
+            let params = params.materialised()?;
+            let (values, from) = (&params.data, &params.shape);
+            reference::gather_nd(values, from, data, shape, *batch_dims, *indexing).map(gathered)
+        }
+        Call::Gather {
+            params,
+            indices: Tensor { shape, data },
+            axis,
+            batch_dims,
+            indexing,
+        } => {
+            let params = params.materialised()?;
+            let (values, from) = (&params.data, &params.shape);
+            reference::gather(values, from, data, shape, *axis, *batch_dims, *indexing)
+                .map(gathered)
+        }
+        Call::BatchGather {
+            params,
+            indices: Tensor { shape, data },
+            indexing,
+        } => {
+            let params = params.materialised()?;
+            let (values, from) = (&params.data, &params.shape);
+            reference::batch_gather(values, from, data, shape, *indexing).map(gathered)
+        }
+        Call::ScatterNd {
+            indices,
+            updates,
+            shape,
+            indexing,
+        } => reference::scatter_nd(
+            &indices.data,
+            &indices.shape,
+            &updates.data,
+            &updates.shape,
+            shape,
+            *indexing,
+            add,
+        )
+        .map(|made| scattered(made, shape)),
+        Call::TensorScatterNd {
+            tensor,
+            indices,
+            updates,
+            adds,
+            indexing,
+        } => reference::tensor_scatter_nd(
+            &tensor.data,
+            &tensor.shape,
+            &indices.data,
+            &indices.shape,
+            &updates.data,
+            &updates.shape,
+            *indexing,
+            if *adds { add } else { put },
+        )
+        .map(|made| scattered(made, &tensor.shape)),
+    }
+}
+
+/// The answer as a line of a vector file gives it.
+pub(crate) fn expectation(case: &Case) -> Result<Option<Expectation>, BadLine> {
+    let scatters = case.op.contains("scatter");
+    let expectation = |answer| match answer {
+        Answer::Tensor {
+            tensor,
+            bad_rows: 0,
+        } => Expectation::Success(tensor),
+        Answer::Tensor { tensor, bad_rows } => Expectation::Error {
+            kind: "out_of_range".into(),
+            message: format!("{bad_rows} rows are out of range"),
+            zero_fill: (!scatters).then(|| tensor.clone()),
+            ignore: scatters.then_some(tensor),
+        },
+        Answer::Error(ReferenceError { kind, message, .. }) => Expectation::Error {
+            kind: kind.into(),
+            message,
+            zero_fill: None,
+            ignore: None,
+        },
+    };
+    Ok(answer(case)?.map(expectation))
+}
+
+/// A tensor after the steps of a view.
+pub(crate) fn viewed(source: &Tensor, steps: &[Step]) -> Result<Tensor, ReferenceError> {
+    let mut tensor = source.clone();
+    for step in steps {
+        let Tensor { shape, data } = &tensor;
+        tensor = match step {
+            Step::Slice(spec) => sliced(&tensor, spec)?,
+            Step::Transpose(permutation) => reference::transpose(data, shape, permutation)?.into(),
+            Step::Broadcast(to) => Tensor {
+                data: reference::broadcast_to(data, shape, to)?,
+                shape: to.clone(),
+            },
+        };
+    }
+    Ok(tensor)
+}
+
+impl Params<'_> {
+    fn materialised(&self) -> Result<Tensor, ReferenceError> {
+        viewed(self.tensor, &self.view)
+    }
+}
+
+fn sliced(input: &Tensor, spec: &Encoded) -> Result<Tensor, ReferenceError> {
+    Ok(reference::strided_slice(&input.data, &input.shape, &spec.spec())?.into())
+}
+
+fn put(old: &mut i64, new: &i64) {
+    *old = *new;
+}
+
+fn add(sum: &mut i64, value: &i64) {
+    *sum = sum.wrapping_add(*value);
+}
+
+impl From<(Vec<usize>, Vec<i64>)> for Tensor {
+    fn from((shape, data): (Vec<usize>, Vec<i64>)) -> Self {
+        Self { shape, data }
+    }
+}
+
+fn good(tensor: Tensor) -> Answer {
+    Answer::Tensor {
+        tensor,
+        bad_rows: 0,
+    }
+}
+
+fn gathered(gathered: Gathered<i64>) -> Answer {
+    Answer::Tensor {
+        bad_rows: gathered.bad_rows.len(),
+        tensor: (gathered.shape, gathered.values).into(),
+    }
+}
+
+fn scattered(scattered: Scattered<i64>, shape: &[usize]) -> Answer {
+    Answer::Tensor {
+        bad_rows: scattered.bad_rows.len(),
+        tensor: (shape.to_vec(), scattered.values).into(),
+    }
+}

@@ -1,0 +1,67 @@
+//! slice: blocks by begin and size, against the reference; where they are moved they are strided_slices.
+
+use crate::harness::{devices, kind};
+use wgslice::{DType, Plan, SliceSpec, View, reference};
+
+/// Every begin and size around short dimensions, and what overflows.
+#[test]
+fn every_block_of_short_dimensions() {
+    let mut ends: Vec<i64> = (-3..=5).collect();
+    ends.extend([i64::MIN, i64::MAX]);
+    for shape in [[0, 2], [1, 3], [3, 0]] {
+        let input: Vec<i32> = (0..).take(shape.iter().product()).collect();
+        for &begin in &ends {
+            for &size in &ends {
+                for other in [(0, -1), (1, 1), (0, 9)] {
+                    let (begins, sizes) = ([begin, other.0], [size, other.1]);
+                    let plan = Plan::slice(&shape, &begins, &sizes, DType::I32);
+                    match (plan, reference::slice(&input, &shape, &begins, &sizes)) {
+                        (Ok(plan), Ok((expected_shape, expected))) => {
+                            assert_eq!(plan.shape(), expected_shape);
+                            let mut got = vec![-1; expected.len()];
+                            let bytes = bytemuck::cast_slice_mut(&mut got);
+                            plan.run(bytemuck::cast_slice(&input), bytes).unwrap();
+                            assert_eq!(got, expected);
+                        }
+                        (Err(error), Err(expected)) => assert_eq!(kind(&error), expected.kind),
+                        (plan, expected) => panic!("{begins:?} {sizes:?}: {plan:?}, {expected:?}"),
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn entries_are_counted() {
+    for (begin, size) in [(&[0][..], &[1][..]), (&[0, 0], &[1]), (&[0; 3], &[1; 3])] {
+        let error = View::of(&[3, 4]).unwrap().slice(begin, size).unwrap_err();
+        assert_eq!(kind(&error), "slice_vectors");
+    }
+    assert_eq!(
+        View::of(&[]).unwrap().slice(&[], &[]).unwrap(),
+        View::of(&[]).unwrap()
+    );
+}
+
+#[test]
+fn messages_say_what_to_do() {
+    let message = |begin, size| {
+        let block = SliceSpec::block(&[5], &[begin], &[size]);
+        block.unwrap_err().to_string()
+    };
+    assert!(message(6, -1).contains("begin[0] is 6") && message(6, -1).contains("[0, 5]"));
+    assert!(message(3, 3).contains("size[0] is 3 from 3 on"));
+}
+
+#[test]
+fn on_every_device() {
+    for backend in devices().iter().map(|device| &device.backend) {
+        let values: Vec<i16> = (0..24).collect();
+        let block = backend.slice(&values, &[4, 6], &[1, 2], &[2, -1]).unwrap();
+        assert_eq!(block.data, [8, 9, 10, 11, 14, 15, 16, 17], "{backend}");
+        let tensor = backend.upload(&values, &[4, 6]).unwrap();
+        let block = tensor.slice_block(&[3, 0], &[1, 2]).unwrap();
+        assert_eq!(block.to_array::<i16>().unwrap().data, [18, 19], "{backend}");
+    }
+}
