@@ -12,7 +12,7 @@ use criterion::{Bencher, Criterion, criterion_group, criterion_main};
 use std::time::{Duration, Instant};
 use wgpu::{BufferUsages, CommandEncoder, ComputePass};
 use wgslice::{
-    DType, Gpu, Plan,
+    DType, GatherNd, Gpu, Plan,
     gpu::{AdapterOptions, Candidate, DeviceIndices},
     slice,
 };
@@ -359,7 +359,8 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     });
 
     let tuples = rig.buffer();
-    let gather = Plan::gather_nd(&[32, 32], &[16, 1], 0, DType::F32).expect("a gather");
+    let gather =
+        Plan::gather_nd(&[32, 32], &[16, 1], GatherNd::default(), DType::F32).expect("a gather");
     bench.bench_function("gathers in one pass", |b| {
         rig.measure_pass(b, |pass| {
             for _ in 0..OPERATIONS {

@@ -130,7 +130,8 @@ impl Case {
                 Plan::strided_slice(self.shape, &spec, self.dtype).expect("a slice")
             }
             Gather(rows, depth) => {
-                Plan::gather_nd(self.shape, &[rows, depth], 0, self.dtype).expect("a gather")
+                Plan::gather_nd(self.shape, &[rows, depth], GatherNd::default(), self.dtype)
+                    .expect("a gather")
             }
         }
     }

@@ -11,7 +11,7 @@
 use std::collections::VecDeque;
 use wgpu::{BufferUsages, util::DeviceExt};
 use wgslice::{
-    DType, Gpu, Plan, Report,
+    DType, GatherNd, Gpu, Plan, Report,
     gpu::{AdapterOptions, DeviceIndices},
 };
 
@@ -167,7 +167,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
 
     // One index per token: the tuples have length 1.
-    let plan = Plan::gather_nd(&[VOCABULARY, DIM], &[SENTENCES, TOKENS, 1], 0, DType::F32)?;
+    let ids = [SENTENCES, TOKENS, 1];
+    let plan = Plan::gather_nd(&[VOCABULARY, DIM], &ids, GatherNd::default(), DType::F32)?;
     println!("{}", gpu.explain(&plan));
 
     let mut pending = VecDeque::new();

@@ -5,9 +5,10 @@
 //! in, and then the backend says why.
 
 use crate::{
-    Array, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, Tensor, View, shape,
+    Array, DType, Element, Error, Gather, GatherNd, Indices, Plan, Report, SliceSpec, Tensor, View,
+    shape,
     spare::Spare,
-    tensor::{Owner, Storage},
+    tensor::{Gathered, Owner, Storage},
 };
 use std::{
     fmt,
@@ -194,9 +195,85 @@ impl Backend {
         indices_shape: &[usize],
         options: GatherNd,
     ) -> Result<(Array<T>, Report), Error> {
-        let plan = Plan::gather_nd(params_shape, indices_shape, options.batch_dims, T::DTYPE)?;
+        let plan = Plan::gather_nd(params_shape, indices_shape, options, T::DTYPE)?;
+        let indices = (indices.into(), indices_shape);
+        self.gather_by(&plan, (params, params_shape), indices, |params, indices| {
+            params.gather_nd(indices, options)
+        })
+    }
+
+    /// Gathers values along a dimension: values in, values out, with a report of the indices that were
+    /// out of range.
+    ///
+    /// ```
+    /// use wgslice::{Backend, Gather, Negative};
+    ///
+    /// let params = [10, 11, 12, 20, 21, 22];
+    /// let options = Gather { axis: Some(1), negative: Negative::Wrap, ..Gather::default() };
+    /// let (array, report) = Backend::cpu().gather(&params, &[2, 3], &[-1i32, 0][..], &[2], options)?;
+    /// assert_eq!(array.data, [12, 10, 22, 20]);
+    /// assert_eq!((report.rows, report.bad), (2, 0));
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`GatherError`](crate::GatherError), [`Error::Length`], or an error of the device.
+    pub fn gather<'a, T: Element>(
+        &self,
+        params: &[T],
+        params_shape: &[usize],
+        indices: impl Into<Indices<'a>>,
+        indices_shape: &[usize],
+        options: Gather,
+    ) -> Result<(Array<T>, Report), Error> {
+        let plan = Plan::gather(params_shape, indices_shape, options, T::DTYPE)?;
+        let indices = (indices.into(), indices_shape);
+        self.gather_by(&plan, (params, params_shape), indices, |params, indices| {
+            params.gather(indices, options)
+        })
+    }
+
+    /// Gathers from each batch of `params` what the same batch of `indices` names: [`Backend::gather`]
+    /// with [`Gather::batch`].
+    ///
+    /// ```
+    /// use wgslice::Backend;
+    ///
+    /// let scores = [0.1f32, 0.7, 0.2, 0.5, 0.3, 0.2];
+    /// let best = [1i32, 0];
+    /// let (array, _) = Backend::cpu().batch_gather(&scores, &[2, 3], &best[..], &[2, 1])?;
+    /// assert_eq!(array.data, [0.7, 0.5]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Backend::gather`].
+    pub fn batch_gather<'a, T: Element>(
+        &self,
+        params: &[T],
+        params_shape: &[usize],
+        indices: impl Into<Indices<'a>>,
+        indices_shape: &[usize],
+    ) -> Result<(Array<T>, Report), Error> {
+        let options = Gather::batch(indices_shape.len());
+        self.gather(params, params_shape, indices, indices_shape, options)
+    }
+
+    /// Runs the plan of a gather on the CPU, or does the same with tensors on the device.
+    #[cfg_attr(
+        not(feature = "gpu"),
+        expect(unused_variables, reason = "there is no device")
+    )]
+    fn gather_by<T: Element>(
+        &self,
+        plan: &Plan,
+        (params, params_shape): (&[T], &[usize]),
+        (indices, indices_shape): (Indices<'_>, &[usize]),
+        on_tensors: impl FnOnce(&Tensor, &Tensor) -> Result<Gathered, Error>,
+    ) -> Result<(Array<T>, Report), Error> {
         check_elements("params", params_shape, params.len())?;
-        let indices = indices.into();
         #[cfg(feature = "gpu")]
         if let Device::Gpu(_) = &self.device {
             check_elements("indices", indices_shape, indices.len())?;
@@ -205,8 +282,9 @@ impl Backend {
                 let indices = match indices {
                     Indices::I32(indices) => self.upload(indices, indices_shape)?,
                     Indices::I64(indices) => self.upload(indices, indices_shape)?,
+                    Indices::U32(indices) => self.upload(indices, indices_shape)?,
                 };
-                let gathered = params.gather_nd(&indices, options)?;
+                let gathered = on_tensors(&params, &indices)?;
                 Ok((gathered.tensor.to_array()?, gathered.report()?))
             };
             match on_device() {
@@ -214,11 +292,8 @@ impl Backend {
                 outcome => return outcome,
             }
         }
-        let run = |dest: &mut [u8]| {
-            plan.run_with(T::as_bytes(params), indices, dest)?
-                .under(options.out_of_range)
-        };
-        Array::collect(&plan, run)
+        let run = |dest: &mut [u8]| plan.run_with(T::as_bytes(params), indices, dest);
+        Array::collect(plan, run)
     }
 
     /// Puts values on the device, as a tensor that stays there.

@@ -56,8 +56,8 @@ pub enum Error {
         /// The element type that was asked for.
         asked: crate::DType,
     },
-    /// Index tensors must be `i32` or `i64`.
-    #[error("indices are {found}, but must be int32 or int64: convert them first")]
+    /// Index tensors must be `i32`, `i64` or `u32`.
+    #[error("indices are {found}, but must be int32, int64 or uint32: convert them first")]
     IndexDType {
         /// The element type of the index tensor.
         found: crate::DType,
@@ -462,6 +462,30 @@ pub enum GatherError {
         /// Rank of `indices`.
         indices_rank: usize,
     },
+    /// `gather` along a dimension that `params` does not have.
+    #[error(
+        "axis is {axis}, but params has {params_rank} dimensions: \
+         it must be in [-{params_rank}, {params_rank})"
+    )]
+    Axis {
+        /// `axis`, or what stands for it.
+        axis: isize,
+        /// Rank of `params`.
+        params_rank: usize,
+    },
+    /// `batch_dims` of `gather` that the indices or the axis do not allow.
+    #[error(
+        "batch_dims is {batch_dims}, but must be in [-{indices_rank}, {indices_rank}], the rank of \
+         indices, and not above axis ({axis})"
+    )]
+    BatchDimsOfAxis {
+        /// `batch_dims`.
+        batch_dims: isize,
+        /// The dimension of `params` that is indexed.
+        axis: usize,
+        /// Rank of `indices`.
+        indices_rank: usize,
+    },
     /// The leading `batch_dims` dimensions differ.
     #[error(
         "the first {batch_dims} dimensions of params {} and indices {} differ, \
@@ -491,7 +515,8 @@ pub enum GatherError {
     /// An index tuple points outside `params`.
     #[error(
         "{bad} of {rows} index tuples are out of range, the first at {first} of params {}: \
-             correct them, or choose OutOfRange::Zero (--out-of-range zero)",
+             correct them, or choose OutOfRange::Zero (--out-of-range zero) or OutOfRange::Clamp \
+             (--out-of-range clamp)",
         Shape(params)
     )]
     OutOfRange {
@@ -509,9 +534,10 @@ pub enum GatherError {
 /// An index tuple that points outside `params`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRow {
-    /// Its number, counted over all tuples in row-major order.
+    /// Its number, counted over all tuples in row-major order. For `gather` each index is a tuple.
     pub row: usize,
-    /// Its coordinates in `indices.shape[..rank - 1]`.
+    /// Its coordinates in the index tensor; for `gather_nd` without the last, along which the tuple
+    /// lies.
     pub position: Vec<usize>,
     /// The tuple itself.
     pub index: Vec<i64>,

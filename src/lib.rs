@@ -39,11 +39,15 @@ pub use element::Element;
 pub use error::{BadRow, Error, GatherError, ParseError, SpecError, ViewError};
 #[cfg(feature = "gpu")]
 pub use gpu::Gpu;
-pub use ops::gather_nd::{GatherNd, OutOfRange};
+pub use ops::{
+    gather::Gather,
+    gather_nd::GatherNd,
+    index::{Negative, OutOfRange},
+};
 pub use plan::Plan;
 pub use report::Report;
 pub use spec::{Ellipsis, NewAxis, SliceItem, SliceSpec, StridedSlice};
 #[cfg(not(target_arch = "wasm32"))]
 pub use stream::{Stream, Streamed};
-pub use tensor::{Array, Gathered, Tensor};
+pub use tensor::{Array, Gathered, Tensor, TensorView};
 pub use view::View;

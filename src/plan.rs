@@ -7,7 +7,7 @@
 //! | | rows | a row begins at |
 //! |---|---|---|
 //! | strided_slice | all but the innermost of the merged dimensions | an odometer over them |
-//! | gather_nd | the index tuples | tuple · strides, or nowhere when out of range |
+//! | gather_nd, gather | the index tuples, and dimensions that repeat them | an odometer over them + tuple · strides, or nowhere when out of range |
 //!
 //! What is written into places instead, `strided_slice_update` and `strided_slice_grad`, moves along
 //! an odometer over both sides: [`Pairs`].
@@ -17,12 +17,15 @@
 
 use crate::{
     error::Shape,
-    ops::{gather_nd, strided_slice, strided_slice_grad, strided_slice_update},
+    ops::{indexed, strided_slice, strided_slice_grad, strided_slice_update},
     pairs::Pairs,
 };
-#[cfg(feature = "gpu")]
-use std::borrow::Cow;
 use std::fmt;
+#[cfg(feature = "gpu")]
+use {
+    crate::ops::index::{IndexType, Policy},
+    std::borrow::Cow,
+};
 
 /// The rows of a result and the units that they are moved in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -63,13 +66,13 @@ impl Rows {
     }
 }
 
-/// Where the rows of a result begin in the source: one variant for each operation.
+/// Where the rows of a result begin in the source: one variant for each operation, or family.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Map {
     StridedSlice(strided_slice::Map),
     StridedSliceUpdate(strided_slice_update::Map),
     StridedSliceGrad(strided_slice_grad::Map),
-    GatherNd(gather_nd::Map),
+    Indexed(indexed::Map),
 }
 
 impl Map {
@@ -79,15 +82,15 @@ impl Map {
             Self::StridedSlice(_) => "strided_slice",
             Self::StridedSliceUpdate(_) => "strided_slice_update",
             Self::StridedSliceGrad(_) => "strided_slice_grad",
-            Self::GatherNd(_) => "gather_nd",
+            Self::Indexed(map) => map.name,
         }
     }
 }
 
 /// An operation on arrays of known shapes, ready to run anywhere.
 ///
-/// A plan holds no data and nothing of a device. Make one with [`Plan::strided_slice`] or
-/// [`Plan::gather_nd`], run it with [`Plan::run`] on the CPU or record it with
+/// A plan holds no data and nothing of a device. Make one with [`Plan::strided_slice`],
+/// [`Plan::gather_nd`] or [`Plan::gather`], or of a [`View`](crate::View), run it with [`Plan::run`] on the CPU or record it with
 /// [`Gpu::encode`](crate::Gpu::encode).
 ///
 /// ```
@@ -172,6 +175,7 @@ impl Plan {
             Map::StridedSliceUpdate(strided_slice_update::Map { pairs: None }) => {}
             Map::StridedSliceGrad(map) => {
                 map.pairs = map.pairs.as_ref().map(|pairs| pairs.narrowed(factor));
+                rows.run *= factor;
             }
             Map::StridedSlice(map) => {
                 if rows.step != 1 {
@@ -183,22 +187,30 @@ impl Plan {
                 }
                 map.offset *= factor;
                 map.axes.iter_mut().for_each(|axis| axis.stride *= stride);
+                rows.run *= factor;
             }
-            Map::GatherNd(map) => {
-                map.batch_stride *= factor;
-                map.axes.iter_mut().for_each(|axis| axis.stride *= stride);
-            }
+            Map::Indexed(map) => map.split_units(&mut rows, factor),
         }
-        rows.run *= factor;
         (rows, Cow::Owned(map))
     }
 
-    /// Bytes of the index tuples, with indices of `words` words.
+    /// Bytes of the index tuples, with indices of this type.
     #[cfg(feature = "gpu")]
-    pub(crate) fn index_bytes(&self, words: u32) -> usize {
+    pub(crate) fn index_bytes(&self, index: IndexType) -> usize {
         match &self.map {
             Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => 0,
-            Map::GatherNd(map) => map.indices.iter().product::<usize>() * words as usize * 4,
+            Map::Indexed(map) => map.indices.iter().product::<usize>() * index.bytes(),
+        }
+    }
+
+    /// What becomes of indices. The default for a plan that has none.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn policy(&self) -> Policy {
+        match &self.map {
+            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => {
+                Policy::default()
+            }
+            Map::Indexed(map) => map.policy,
         }
     }
 
@@ -206,7 +218,7 @@ impl Plan {
     pub(crate) fn depth(&self) -> usize {
         match &self.map {
             Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => 0,
-            Map::GatherNd(map) => map.axes.len(),
+            Map::Indexed(map) => map.coordinates.len(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{BadRow, Error, GatherError, OutOfRange, Plan, plan::Map, shape::coordinates};
 
-/// Rows without a source, as an executor counts them.
+/// Tuples without a source, as an executor counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Missing {
     pub(crate) count: usize,
@@ -10,10 +10,10 @@ pub(crate) struct Missing {
 }
 
 impl Missing {
-    /// Counts `row`. Rows come in ascending order.
-    pub(crate) fn add(&mut self, row: usize) {
+    /// Counts `tuple`. Tuples come in ascending order.
+    pub(crate) fn add(&mut self, tuple: usize) {
         self.count += 1;
-        self.first.get_or_insert(row);
+        self.first.get_or_insert(tuple);
     }
 
     /// Both, whatever their order.
@@ -31,7 +31,7 @@ impl Missing {
 pub struct Report {
     /// How many tuples were gathered, bad ones included.
     pub rows: usize,
-    /// How many were out of range and became zeros.
+    /// How many were out of range, and became zeros if there is a result.
     pub bad: usize,
     /// The first of those, in row-major order.
     pub first: Option<BadRow>,
@@ -59,30 +59,44 @@ impl Report {
     }
 
     /// Applies the policy of a gather.
-    pub(crate) fn under(self, policy: OutOfRange) -> Result<Self, Error> {
+    fn under(self, policy: OutOfRange) -> Result<Self, Error> {
         match policy {
-            OutOfRange::Zero => Ok(self),
             OutOfRange::Error => self.require_none(),
+            OutOfRange::Zero | OutOfRange::Clamp => Ok(self),
         }
     }
 }
 
 impl Plan {
-    /// Spells out what an executor counted.
-    pub(crate) fn report(&self, missing: Missing, tuple: impl FnOnce(usize) -> Vec<i64>) -> Report {
-        let first = match &self.map {
-            Map::GatherNd(map) => missing.first.map(|row| BadRow {
-                row,
-                position: coordinates(row, map.tuples()),
-                index: tuple(row),
-            }),
-            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => None,
+    /// Spells out what an executor counted, and applies the plan's policy.
+    pub(crate) fn report(
+        &self,
+        missing: Missing,
+        tuple: impl FnOnce(usize) -> Vec<i64>,
+    ) -> Result<Report, Error> {
+        let Map::Indexed(map) = &self.map else {
+            return Ok(Report {
+                rows: self.rows.count,
+                bad: 0,
+                first: None,
+                params: self.source.clone(),
+            });
+        };
+        let first = missing.first.map(|row| BadRow {
+            row,
+            position: coordinates(row, map.tuples()),
+            index: tuple(row),
+        });
+        let rows = match self.rows.count {
+            0 => 0,
+            _ => map.tuples().iter().product(),
         };
         Report {
-            rows: self.rows.count,
+            rows,
             bad: missing.count,
             first,
-            params: self.source.clone(),
+            params: map.params.clone(),
         }
+        .under(map.policy.out_of_range)
     }
 }

@@ -1,18 +1,21 @@
 //! Arrays: values that came back, and tensors that stay where they are.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `view` | what is selected of a tensor and not moved yet |
+//! | `gather` | gathering from a tensor or a view of it, and what that says later |
 
-use crate::{
-    Backend, DType, Element, Error, GatherNd, Indices, Plan, Report, SliceSpec, error::Shape,
-    spare::Bytes,
-};
+mod gather;
+mod view;
+
+pub use gather::Gathered;
+pub use view::TensorView;
+
+use crate::{Backend, DType, Element, Error, Plan, SliceSpec, error::Shape, spare::Bytes};
 use std::{borrow::Cow, fmt, sync::Arc};
 
 #[cfg(feature = "gpu")]
-use crate::{
-    OutOfRange,
-    backend::Device,
-    element::zeroed,
-    gpu::{DeviceBytes, PendingReport},
-};
+use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 
 /// Values with a shape, row-major.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -146,15 +149,14 @@ impl Tensor {
     ///
     /// [`SpecError`](crate::SpecError), or an error of the device.
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
-        let plan = Plan::strided_slice(&self.shape, spec, self.dtype)?;
-        if plan.is_identity() {
-            return Ok(self.result(&plan, self.storage.clone()));
-        }
-        self.moved(&plan)
+        self.view().strided_slice(spec)?.to_tensor()
     }
 
     /// The result of a plan without indices that has this tensor as its source.
     pub(crate) fn moved(&self, plan: &Plan) -> Result<Self, Error> {
+        if plan.is_identity() {
+            return Ok(self.result(plan, self.storage.clone()));
+        }
         let storage = match (&self.backend.device, &self.storage) {
             #[cfg(feature = "gpu")]
             (Device::Gpu(gpu), Storage::Device(source)) => {
@@ -235,62 +237,6 @@ impl Tensor {
         Ok(())
     }
 
-    /// Gathers from this tensor, as `params`, the slices that `indices` point at.
-    ///
-    /// On a GPU the work is submitted, not waited for, unless the policy is
-    /// [`OutOfRange::Error`](crate::OutOfRange::Error).
-    ///
-    /// # Errors
-    ///
-    /// [`GatherError`](crate::GatherError); [`Error::IndexDType`] for indices that are not i32 or
-    /// i64; [`Error::OtherDevice`] where they live elsewhere; or an error of the device.
-    pub fn gather_nd(&self, indices: &Self, options: GatherNd) -> Result<Gathered, Error> {
-        if indices.backend.device != self.backend.device {
-            return Err(Error::OtherDevice {
-                argument: "indices",
-            });
-        }
-        let found = indices.dtype;
-        if !matches!(found, DType::I32 | DType::I64) {
-            return Err(Error::IndexDType { found });
-        }
-        let batch_dims = options.batch_dims;
-        let plan = Plan::gather_nd(&self.shape, &indices.shape, batch_dims, self.dtype)?;
-        match (&self.backend.device, &self.storage, &indices.storage) {
-            #[cfg(feature = "gpu")]
-            (Device::Gpu(gpu), Storage::Device(params), Storage::Device(tuples)) => {
-                let words = if found == DType::I32 { 1 } else { 2 };
-                let (dest, pending) = gpu.gather(&plan, params, tuples, words)?;
-                let mut gathered = Gathered {
-                    tensor: self.result(&plan, Storage::Device(dest)),
-                    report: GatherReport::Pending(Arc::new(pending), tuples.clone()),
-                };
-                if options.out_of_range == OutOfRange::Error {
-                    gathered.report = GatherReport::Known(gathered.report()?.require_none()?);
-                }
-                Ok(gathered)
-            }
-            _ => {
-                let mut dest = self.backend.spare.take(plan.result_bytes())?;
-                let bytes = indices.bytes()?;
-                let report = match found {
-                    DType::I32 => {
-                        let tuples: Cow<'_, [i32]> = integers(&bytes);
-                        plan.run_with(&self.bytes()?, Indices::I32(&tuples), dest.as_mut())?
-                    }
-                    _ => {
-                        let tuples: Cow<'_, [i64]> = integers(&bytes);
-                        plan.run_with(&self.bytes()?, Indices::I64(&tuples), dest.as_mut())?
-                    }
-                };
-                Ok(Gathered {
-                    tensor: self.result(&plan, Storage::Host(Owner::new(dest))),
-                    report: GatherReport::Known(report.under(options.out_of_range)?),
-                })
-            }
-        }
-    }
-
     /// The values, read back.
     ///
     /// # Errors
@@ -365,15 +311,6 @@ impl Tensor {
     }
 }
 
-/// Bytes as integers: in place where they are aligned, and they are unless a caller's memory map
-/// begins at an odd place.
-fn integers<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(bytes: &[u8]) -> Cow<'_, [T]> {
-    match bytemuck::try_cast_slice(bytes) {
-        Ok(integers) => Cow::Borrowed(integers),
-        Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(bytes)),
-    }
-}
-
 impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -383,54 +320,5 @@ impl fmt::Debug for Tensor {
             ..
         } = self;
         write!(f, "Tensor({dtype} {} on {backend})", Shape(shape))
-    }
-}
-
-/// The result of a gather, and what it says of tuples that were out of range.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Gathered {
-    /// The slices, in the order of the tuples.
-    pub tensor: Tensor,
-    report: GatherReport,
-}
-
-#[derive(Clone, Debug)]
-enum GatherReport {
-    Known(Report),
-    /// And the tuples, shared so that nothing is written where the report will look for the bad one.
-    #[cfg(feature = "gpu")]
-    Pending(
-        Arc<PendingReport>,
-        #[expect(dead_code, reason = "held, not read")] DeviceBytes,
-    ),
-}
-
-impl Gathered {
-    /// How many tuples were out of range, and which was the first. Waits for the device if need
-    /// be.
-    ///
-    /// # Errors
-    ///
-    /// An error of the device.
-    pub fn report(&self) -> Result<Report, Error> {
-        match &self.report {
-            GatherReport::Known(report) => Ok(report.clone()),
-            #[cfg(feature = "gpu")]
-            GatherReport::Pending(pending, _) => pending.wait(),
-        }
-    }
-
-    /// [`Gathered::report`] without blocking: for programs that run in a browser, or on an executor.
-    ///
-    /// # Errors
-    ///
-    /// As [`Gathered::report`].
-    #[cfg(feature = "gpu")]
-    pub async fn report_async(&self) -> Result<Report, Error> {
-        match &self.report {
-            GatherReport::Known(report) => Ok(report.clone()),
-            GatherReport::Pending(pending, _) => pending.ready().await,
-        }
     }
 }

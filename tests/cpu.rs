@@ -1,7 +1,7 @@
 //! The CPU executor where one of its loops ends and another begins.
 
 use crate::harness::{check_gather_on_cpu, check_slice_on_cpu, elements, to_bytes};
-use wgslice::{DType, Indices, Plan, SliceSpec, StridedSlice};
+use wgslice::{DType, GatherNd, Indices, Plan, SliceSpec, StridedSlice};
 
 #[track_caller]
 fn check(shape: &[usize], spec: &str) {
@@ -91,7 +91,7 @@ fn gathers_that_are_written_in_parts() {
 #[test]
 fn rows_that_are_cut_between_parts_count_once() {
     let width = 3 << 20;
-    let plan = Plan::gather_nd(&[2, width], &[3, 1], 0, DType::U8).unwrap();
+    let plan = Plan::gather_nd(&[2, width], &[3, 1], GatherNd::default(), DType::U8).unwrap();
     let source = to_bytes(&elements(2 * width), 1);
     let mut dest = vec![0xa5; plan.result_bytes()];
     let report = plan.run_with(&source, Indices::I64(&[1, 9, 0]), &mut dest);
@@ -164,7 +164,8 @@ fn explanations_name_the_loop() {
         let line = line(shape, spec, dtype);
         assert!(line.ends_with(expected), "{line}, not {expected}");
     }
-    let gather = Plan::gather_nd(&[1000, 100], &[500_000, 1], 0, DType::F32).unwrap();
+    let gather =
+        Plan::gather_nd(&[1000, 100], &[500_000, 1], GatherNd::default(), DType::F32).unwrap();
     let line = gather.explain_cpu();
     assert!(line.contains("pieces of 400 bytes by memcpy"), "{line}");
 }

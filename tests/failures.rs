@@ -107,7 +107,7 @@ fn record(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let (from, to) = (source.slice(..), dest.slice(..));
     let recorded = if gathers {
-        let plan = Plan::gather_nd(&[8], &[4, 1], 0, DType::U32)?;
+        let plan = Plan::gather_nd(&[8], &[4, 1], GatherNd::default(), DType::U32)?;
         let tuples = DeviceIndices::I32(indices.slice(..));
         gpu.encode_gather(&mut encoder, &plan, from, tuples, to)
             .map(drop)
@@ -191,7 +191,7 @@ fn gathered(gpu: &Gpu) -> (Tensor, PendingReport) {
     let params = backend.upload(&[1u32, 2, 3, 4], &[4]).unwrap();
     let indices = backend.upload(&[3i32, 7], &[2, 1]).unwrap();
     let dest = backend.upload(&[9u32; 2], &[2]).unwrap();
-    let plan = Plan::gather_nd(&[4], &[2, 1], 0, DType::U32).unwrap();
+    let plan = Plan::gather_nd(&[4], &[2, 1], GatherNd::default(), DType::U32).unwrap();
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let tuples = DeviceIndices::I32(indices.buffers()[0].slice(..));
     let (from, to) = (params.buffers()[0].slice(..), dest.buffers()[0].slice(..));

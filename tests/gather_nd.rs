@@ -1,7 +1,7 @@
 //! gather_nd: depths, batches, row lengths, index widths and the policies for what is out of range.
 
-use crate::harness::{check_gather, devices};
-use wgslice::{Backend, Error, GatherError, GatherNd, OutOfRange, slice};
+use crate::harness::{How, Select, check_gather, check_gathering, check_policies, devices};
+use wgslice::{Backend, DType, Error, GatherError, GatherNd, Negative, OutOfRange, slice};
 
 fn backends() -> impl Iterator<Item = &'static Backend> {
     devices().iter().map(|device| &device.backend)
@@ -10,6 +10,7 @@ fn backends() -> impl Iterator<Item = &'static Backend> {
 const ERROR: GatherNd = GatherNd {
     batch_dims: 0,
     out_of_range: OutOfRange::Error,
+    negative: Negative::OutOfRange,
 };
 
 #[test]
@@ -52,6 +53,127 @@ fn what_does_not_fit() {
     check_gather(&[3, 0], &[0], &[1, 1], 0);
     check_gather(&[3, 0], &[], &[0, 1], 0);
     check_gather(&[0, 3], &[], &[4, 0], 0);
+}
+
+/// Every policy, at every depth, with one and several batches.
+#[test]
+fn policies() {
+    let how = |batch_dims| {
+        How::GatherNd(GatherNd {
+            batch_dims,
+            ..GatherNd::default()
+        })
+    };
+    let indices = [0, -1, 4, -4, 2, -5, 3, 5, -3, 1, 9, -9];
+    for (number, (shape, batch_dims)) in [
+        ([12, 1], 0),
+        ([6, 2], 0),
+        ([4, 3], 0),
+        ([3, 4], 0),
+        ([3, 4], 1),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let params = (&[3, 4, 3, 2, 4][..], &[][..]);
+        check_policies(3 * number, params, (&indices, &shape), how(batch_dims));
+    }
+}
+
+/// Nothing wraps twice, and no sum overflows.
+#[test]
+fn policies_at_the_ends_of_the_integers() {
+    let how = How::GatherNd(GatherNd::default());
+    let indices = [
+        i64::MIN,
+        i64::MIN + 1,
+        i64::MAX,
+        (1 << 32) - 3,
+        -(1 << 32),
+        -(1 << 31) - 1,
+        i64::from(u32::MAX),
+        -3,
+        -4,
+        2,
+        3,
+        0,
+    ];
+    for shape in [[12, 1], [6, 2]] {
+        check_policies(1, (&[3, 3], &[]), (&indices, &shape), how);
+    }
+    let large = [u32::MAX.into(), 1 << 31, 2, 3, 0];
+    for number in [5, 7, 0] {
+        check_policies(number, (&[3, 5], &[]), (&large, &[5, 1]), how);
+    }
+}
+
+/// Params that are views: nothing is written down in between, whatever the strides.
+#[test]
+fn params_are_views() {
+    let slice = |text: &str| Select::Slice(text.parse().unwrap());
+    let transpose = |permutation: &[usize]| Select::Transpose(permutation.to_vec());
+    let views: [(&[usize], Vec<Select>); 14] = [
+        (&[5, 6], vec![slice("::-1")]),
+        (&[5, 6], vec![slice("..., ::-1")]),
+        (&[5, 6], vec![slice("1::2, ::-2")]),
+        (&[6, 5], vec![transpose(&[1, 0])]),
+        (&[5, 4, 6], vec![slice(":, ::-1, 1:4")]),
+        (&[5, 4, 6], vec![slice(":, ::3, ::-1")]),
+        (&[6, 4, 5], vec![transpose(&[2, 0, 1])]),
+        (&[4, 6, 5], vec![transpose(&[2, 1, 0]), slice("::-1, 1:")]),
+        (&[6], vec![Select::Broadcast(vec![5, 6])]),
+        (&[5, 1], vec![Select::Broadcast(vec![2, 5, 3])]),
+        (&[1], vec![Select::Broadcast(vec![5, 4])]),
+        (&[5, 3, 8, 16], vec![slice(":, ::-1, ::2, ::-1")]),
+        (&[5, 3, 8, 16], vec![slice(":, :, ::-1, 4:12")]),
+        (
+            &[3, 5, 2, 3, 4],
+            vec![transpose(&[1, 3, 0, 2, 4]), slice("::-1, ..., ::-1")],
+        ),
+    ];
+    let indices = [4, 0, 2, -1, 1, 3, 5, 0, 1, 2, 4, 3, 0, 1, 9, 2];
+    let mut number = 0;
+    for (shape, selection) in &views {
+        let params = (*shape, &selection[..]);
+        for (tuples, depth) in [(1, 0), (3, 0), (12, 1), (1, 1), (6, 2), (2, 2)] {
+            let how = How::GatherNd(GatherNd::default());
+            let indices = (&indices[..tuples * depth], &[tuples, depth][..]);
+            number += 1;
+            check_gathering(number, params, indices, how);
+        }
+    }
+    // Batches of a view: strides of any sign in front of the tuples.
+    let images = [transpose(&[3, 0, 1, 2]), slice("::-1, ::-1, ..., ::-1")];
+    for batch_dims in [1, 2] {
+        let how = How::GatherNd(GatherNd {
+            batch_dims,
+            ..GatherNd::default()
+        });
+        let shape = match batch_dims {
+            1 => vec![3, 4, 1],
+            _ => vec![3, 2, 2, 1],
+        };
+        let params = (&[2, 4, 5, 3][..], &images[..]);
+        let count: usize = shape.iter().product();
+        for number in 0..5 {
+            check_gathering(number, params, (&indices[..count], &shape), how);
+        }
+    }
+}
+
+/// A view of nothing, and one whose params could be indexed but have no slice.
+#[test]
+fn empty_views() {
+    let nothing = wgslice::View::of(&[4, 3]).unwrap();
+    let nothing = nothing.strided_slice(&slice![2..2]).unwrap();
+    let plan = |indices: &[usize]| nothing.gather_nd(indices, GatherNd::default(), DType::F32);
+    assert_eq!(plan(&[0, 1]).unwrap().shape(), [0, 3]);
+    let error = plan(&[2, 1]).unwrap_err();
+    let empty = GatherError::EmptyParams {
+        params: vec![0, 3],
+        rows: 2,
+    };
+    assert_eq!(error, Error::Gather(empty));
 }
 
 /// Only the value counts, never its low word: 2^32 is not 0.

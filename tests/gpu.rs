@@ -208,7 +208,7 @@ fn reports_arrive_later() {
         let params = backend.upload(&[1u32, 2, 3, 4, 5, 6], &[3, 2]).unwrap();
         let indices = backend.upload(&[0i64, 7, 2, -1], &[4, 1]).unwrap();
         let dest = backend.upload(&[9u32; 8], &[4, 2]).unwrap();
-        let plan = Plan::gather_nd(&[3, 2], &[4, 1], 0, DType::U32).unwrap();
+        let plan = Plan::gather_nd(&[3, 2], &[4, 1], GatherNd::default(), DType::U32).unwrap();
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let mut pass = encoder.begin_compute_pass(&Default::default());
         let mut record = || {
@@ -315,7 +315,8 @@ fn recording_again_allocates_nothing() {
                 })
             });
             let slice = Plan::strided_slice(&[16, 16], &slice![..; -1], DType::F32).unwrap();
-            let gather = Plan::gather_nd(&[16, 16], &[4, 1], 0, DType::F32).unwrap();
+            let gather =
+                Plan::gather_nd(&[16, 16], &[4, 1], GatherNd::default(), DType::F32).unwrap();
             let (source, dest) = (source.slice(..), dest.slice(..));
             let tuples = DeviceIndices::I32(tuples.slice(..));
             let round = |slices, gathers| {
@@ -438,7 +439,7 @@ fn a_report_without_the_tuple() {
                 contents: bytemuck::cast_slice(&[1i32, 5]),
                 usage: wgpu::BufferUsages::STORAGE,
             });
-        let plan = Plan::gather_nd(&[3], &[2, 1], 0, DType::U32).unwrap();
+        let plan = Plan::gather_nd(&[3], &[2, 1], GatherNd::default(), DType::U32).unwrap();
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let tuples = DeviceIndices::I32(indices.slice(..));
         let (params, to) = (params.buffers()[0].slice(..), dest.buffers()[0].slice(..));

@@ -22,10 +22,38 @@ fn a_unit_that_does_not_fit_is_refused_by_name() {
 #[test]
 fn an_index_depth_beyond_the_shaders_is_refused_by_name() {
     let backend = Backend::from(noop(|_| {}));
-    let params = backend.upload(&[7u8; 512], &[2; 9]).unwrap();
-    let indices = backend.upload(&[1i32; 9], &[1, 9]).unwrap();
+    let params = backend.upload(&[7u8; 1024], &[2; 10]).unwrap();
+    let indices = backend.upload(&[1i32; 10], &[1, 10]).unwrap();
     let error = params.gather_nd(&indices, GatherNd::default()).unwrap_err();
-    assert!(error.to_string().contains("index depth needs 9"), "{error}");
+    assert!(
+        error.to_string().contains("index depth needs 10"),
+        "{error}"
+    );
+}
+
+/// Of 11 dimensions that do not merge one is indexed and one is the run: what is left is walked, and with
+/// two tuples the tuples too.
+#[test]
+fn a_walk_beyond_the_shaders_is_refused_by_name() {
+    let backend = Backend::from(noop(|_| {}));
+    let params = backend
+        .upload(&vec![7u8; 3usize.pow(11)], &[3; 11])
+        .unwrap();
+    let spec = ["::2"; 11].join(", ").parse().unwrap();
+    let view = params.view().strided_slice(&spec).unwrap();
+    let gather = |tuples: usize| {
+        let indices = backend.upload(&vec![1u32; tuples], &[tuples, 1]).unwrap();
+        view.gather_nd(&indices, GatherNd::default()).map(drop)
+    };
+    gather(1).unwrap();
+    let error = gather(2).unwrap_err();
+    assert!(matches!(error, Error::DeviceLimit { .. }), "{error}");
+    let said = error.to_string();
+    assert!(
+        said.contains("index depth, with the dimensions that are walked"),
+        "{said}"
+    );
+    assert!(said.contains("--device cpu"), "{said}");
 }
 
 /// A tensor above the largest buffer lies in several.

@@ -2,8 +2,10 @@
 //!
 //! The generator is seeded, so a failure is the same on every run; it prints the case.
 
-use crate::harness::{check_gather, check_grad, check_slice, check_update};
-use wgslice::{SliceSpec, StridedSlice};
+use crate::harness::{
+    How, Select, check_gather, check_gathering, check_grad, check_slice, check_update,
+};
+use wgslice::{Gather, GatherNd, Negative, OutOfRange, SliceSpec, StridedSlice, View};
 
 /// xorshift64*: small, seeded, good enough to pick shapes.
 struct Random(u64);
@@ -171,6 +173,160 @@ fn random_gathers() {
         }
         check_gather(&params, &indices, &indices_shape, batch_dims);
     }
+}
+
+impl Random {
+    /// A way from an array of this shape to params of some, and their shape.
+    fn selection(&mut self, shape: &[usize]) -> (Vec<Select>, Vec<usize>) {
+        let mut view = View::of(shape).unwrap();
+        let mut selection = Vec::new();
+        for _ in 0..self.below(4) {
+            let rank = view.shape().len();
+            let select = match self.below(3) {
+                0 => {
+                    let mut permutation: Vec<usize> = (0..rank).collect();
+                    for d in 1..rank {
+                        permutation.swap(d, self.below(d + 1));
+                    }
+                    Select::Transpose(permutation)
+                }
+                1 => {
+                    let mut to = view.shape().to_vec();
+                    for size in to.iter_mut().filter(|size| **size == 1) {
+                        *size += self.below(4);
+                    }
+                    if rank < 4 && self.chance(50) {
+                        to.insert(0, 1 + self.below(3));
+                    }
+                    Select::Broadcast(to)
+                }
+                _ => {
+                    let parts = view.shape().iter().map(|&size| {
+                        let n = size as i64;
+                        match self.below(5) {
+                            0 => ":".into(),
+                            1 => "::-1".into(),
+                            2 => "::2".into(),
+                            3 => format!("{}::-{}", self.between(-n, n), 1 + self.below(3)),
+                            _ => format!("{}:", self.between(0, 1)),
+                        }
+                    });
+                    let parts: Vec<String> = parts.collect();
+                    let spec: SliceSpec = parts.join(", ").parse().unwrap();
+                    Select::Slice(spec)
+                }
+            };
+            view = select.of_view(&view).unwrap();
+            selection.push(select);
+        }
+        (selection, view.shape().to_vec())
+    }
+
+    fn index(&mut self, size: usize) -> i64 {
+        let n = size as i64;
+        match self.below(40) {
+            0 => n,
+            1 => self.between(-2 * n - 1, 2 * n + 1),
+            2 => (1 << 32) + self.between(0, n),
+            3 => [i64::MIN, i64::MAX, -1 << 32][self.below(3)],
+            4 => -1,
+            _ => self.between(0, n.max(1) - 1),
+        }
+    }
+
+    fn policies(&mut self) -> (OutOfRange, Negative) {
+        let out_of_range = [OutOfRange::Zero, OutOfRange::Error, OutOfRange::Clamp];
+        let negative = [Negative::OutOfRange, Negative::Wrap];
+        (out_of_range[self.below(3)], negative[self.below(2)])
+    }
+
+    /// Indices, all of them possible in any type half of the time.
+    fn indices(&mut self, sizes: &[usize], tuples: usize) -> Vec<i64> {
+        let small = self.chance(50);
+        let indices = (0..tuples).flat_map(|_| sizes.to_vec());
+        indices
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(|size| match small {
+                true => self.below(size + 1) as i64,
+                false => self.index(size),
+            })
+            .collect()
+    }
+}
+
+/// gather_nd and gather, of any view, under any policy, at some element size.
+#[test]
+fn random_gathers_of_views() {
+    let mut random = Random(0x5eed_0003);
+    let mut gathered = [0; 2];
+    while gathered.iter().sum::<usize>() < 600 {
+        let rank = 1 + random.below(5);
+        let shape = random.shape(rank, 3000);
+        let (selection, params) = random.selection(&shape);
+        let rank = params.len();
+        let (out_of_range, negative) = random.policies();
+        let lead: Vec<usize> = (0..random.below(3)).map(|_| random.below(6)).collect();
+        let (how, indices, indices_shape) = if random.chance(50) {
+            let batch_dims = if random.chance(40) {
+                random.below(rank)
+            } else {
+                0
+            };
+            let depth = random.below(rank - batch_dims + 1);
+            let tuples = [&params[..batch_dims], &lead[..]].concat();
+            let count = tuples.iter().product();
+            if count > 0 && params.contains(&0) {
+                continue; // An error, which has tests of its own.
+            }
+            let sizes = &params[batch_dims..][..depth];
+            let indices = random.indices(sizes, count);
+            let options = GatherNd {
+                batch_dims,
+                out_of_range,
+                negative,
+            };
+            gathered[0] += 1;
+            (
+                How::GatherNd(options),
+                indices,
+                [&tuples[..], &[depth]].concat(),
+            )
+        } else {
+            let axis = random.below(rank);
+            let batch_dims = if random.chance(40) {
+                random.below(axis + 1)
+            } else {
+                0
+            };
+            let indices_shape = [&params[..batch_dims], &lead[..]].concat();
+            let indices = random.indices(&params[axis..=axis], indices_shape.iter().product());
+            let from_end = |random: &mut Random, number: usize, rank: usize| match random.chance(30)
+            {
+                true if rank > 0 && number < rank => number as isize - rank as isize,
+                _ => number as isize,
+            };
+            let options = Gather {
+                axis: Some(from_end(&mut random, axis, rank)),
+                batch_dims: from_end(&mut random, batch_dims, indices_shape.len()),
+                out_of_range,
+                negative,
+            };
+            gathered[1] += 1;
+            (How::Gather(options), indices, indices_shape)
+        };
+        let result = params
+            .iter()
+            .chain(&indices_shape)
+            .filter(|&&n| n > 0)
+            .product::<usize>();
+        if result > 200_000 {
+            continue;
+        }
+        let params = (&shape[..], &selection[..]);
+        check_gathering(random.below(15), params, (&indices, &indices_shape), how);
+    }
+    assert!(gathered.iter().all(|&count| count > 200), "{gathered:?}");
 }
 
 /// Every begin, end and stride around a short axis: nothing is left to chance.

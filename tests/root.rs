@@ -4,6 +4,7 @@ mod cpu;
 mod devices;
 #[cfg(feature = "gpu")]
 mod failures;
+mod gather;
 mod gather_nd;
 mod golden;
 #[cfg(feature = "gpu")]

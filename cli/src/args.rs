@@ -177,7 +177,8 @@ pub(crate) struct Encoded {
 Examples:
   wgslice gather-nd model.safetensors#wte.weight ids.npy -o rows.npy
   wgslice gather-nd params.npy indices.npy -o out.npy --batch-dims 1
-  wgslice gather-nd params.npy indices.npy -o out.npy --out-of-range error --json")]
+  wgslice gather-nd params.npy indices.npy -o out.npy --out-of-range error --json
+  wgslice gather-nd params.npy indices.npy -o out.npy --negative wrap --out-of-range clamp")]
 pub(crate) struct GatherNd {
     /// The array to gather from
     pub(crate) params: String,
@@ -197,6 +198,9 @@ pub(crate) struct GatherNd {
     /// What becomes of a tuple that points outside PARAMS
     #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY")]
     pub(crate) out_of_range: Policy,
+    /// What a negative index means
+    #[arg(long, value_enum, default_value_t = Negative::OutOfRange, value_name = "MEANING")]
+    pub(crate) negative: Negative,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -205,6 +209,16 @@ pub(crate) enum Policy {
     Zero,
     /// The command fails and writes nothing
     Error,
+    /// Each index moves to the nearest end of its dimension
+    Clamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Negative {
+    /// It is out of range
+    OutOfRange,
+    /// It counts from the end: -1 is the last
+    Wrap,
 }
 
 impl From<Policy> for OutOfRange {
@@ -212,6 +226,16 @@ impl From<Policy> for OutOfRange {
         match policy {
             Policy::Zero => Self::Zero,
             Policy::Error => Self::Error,
+            Policy::Clamp => Self::Clamp,
+        }
+    }
+}
+
+impl From<Negative> for wgslice::Negative {
+    fn from(negative: Negative) -> Self {
+        match negative {
+            Negative::OutOfRange => Self::OutOfRange,
+            Negative::Wrap => Self::Wrap,
         }
     }
 }
@@ -219,8 +243,9 @@ impl From<Policy> for OutOfRange {
 /// Run golden vectors and compare every bit
 ///
 /// CASES are JSON lines made by TensorFlow. Each line of an operation that exists here runs on
-/// each device at every element size (1 to 16 bytes) that can hold its values; for gather_nd
-/// also with 32-bit and 64-bit indices and under both policies for tuples out of range. A line
+/// each device at every element size (1 to 16 bytes) that can hold its values; for the gathers
+/// also with 32-bit and 64-bit indices, signed and unsigned, and with zeros and an error for those out of
+/// range. A line
 /// on a device counts as one, and passes if all of that does. Lines of other operations are
 /// skipped.
 #[derive(Debug, ArgGroup)]

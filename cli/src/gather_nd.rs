@@ -25,7 +25,7 @@ pub(crate) fn run(global: &Global, args: &GatherNd) -> Result<ExitCode, Failure>
     let [params_shape, indices_shape] = [&inputs[0].shape, &inputs[1].shape];
     let context = format!("{} at {}", inputs[0], inputs[1]);
     // Shapes that do not fit are refused before a device is opened and fed.
-    Plan::gather_nd(params_shape, indices_shape, args.batch_dims, dtype)
+    Plan::gather_nd(params_shape, indices_shape, options(args), dtype)
         .map_err(Failure::refused(&context))?;
     let tuples = files::to_indices(&indices)
         .map_err(|error| Failure::usage(format_args!("{}: {error}", args.indices)))?;
@@ -72,11 +72,7 @@ fn gather(
         Ok::<_, Stopped>((params, tuples))
     })?;
     let gathered = times.measure(Stage::Dispatch, || {
-        let options = wgslice::GatherNd {
-            batch_dims: args.batch_dims,
-            out_of_range: args.out_of_range.into(),
-        };
-        let gathered = params.gather_nd(&tuples, options)?;
+        let gathered = params.gather_nd(&tuples, options(args))?;
         backend.wait()?;
         Ok::<_, Stopped>(gathered)
     })?;
@@ -90,6 +86,14 @@ fn gather(
         written.map_err(Failure::from)
     })?;
     Ok((result.shape().to_vec(), report))
+}
+
+fn options(args: &GatherNd) -> wgslice::GatherNd {
+    wgslice::GatherNd {
+        batch_dims: args.batch_dims,
+        out_of_range: args.out_of_range.into(),
+        negative: args.negative.into(),
+    }
 }
 
 fn warn(report: &Report) {

@@ -1,28 +1,37 @@
-//! The walk of a gather: rows in the order of the tuples, a block at a time.
+//! The walk of a gather: groups in the order of the result, a block at a time.
 //!
-//! First the tuples of a block are turned into places in the source, then its rows are copied: the
-//! first loop knows the depth of the tuples, the second the size of the rows, and both keep many
-//! reads of scattered memory in flight.
+//! A group is what a tuple is followed by: the innermost dimensions that repeat it. It is one row where
+//! that is all of them, and otherwise a slice of the source that begins where the tuple points.
+//!
+//! First the tuples of a block are turned into places in the source, then its groups are copied: the
+//! first loop knows the depth of the tuples and what becomes of those out of range, the second the size
+//! of the groups, and both keep many reads of scattered memory in flight.
 
 use super::{
     kernel::Kernel,
     mover::{Mover, Task, with_mover},
-    threads,
+    slice, threads,
 };
 use crate::{
     layout::Axis,
-    ops::gather_nd::{Index, Map},
+    ops::{
+        index::Index,
+        indexed::{Dimension, Map},
+        strided_slice::{self, Odometer},
+    },
     plan,
     report::Missing,
 };
 use std::sync::{Mutex, PoisonError};
 
-/// Rows of a block: enough that the reads in flight at its end are few beside it.
+/// Groups of a block: enough that the reads in flight at its end are few beside it.
 const BLOCK: usize = 1024;
-/// The place of a row without a source: no source reaches that far.
+/// The place of a group without a source: no source reaches that far.
 const NOWHERE: usize = usize::MAX;
+/// Groups of at most so many bytes are never cut.
+const WHOLE: usize = 4096;
 
-/// Gathers all rows, and counts those without a source.
+/// Gathers all rows, and counts the tuples that are out of range.
 pub(super) fn run<I: Index>(
     rows: &plan::Rows,
     map: &Map,
@@ -30,16 +39,29 @@ pub(super) fn run<I: Index>(
     indices: &[I],
     dest: &mut [u8],
 ) -> Missing {
-    let walk = Walk {
-        unit: rows.unit,
-        row: rows.run * rows.unit,
-        map,
-        source,
-        indices,
-    };
-    let threads = threads(rows);
+    if dest.is_empty() {
+        return Missing::default();
+    }
+    match (map.policy.wraps(), map.policy.clamps()) {
+        (false, false) => run_as::<I, false, false>(rows, map, source, indices, dest),
+        (false, true) => run_as::<I, false, true>(rows, map, source, indices, dest),
+        (true, false) => run_as::<I, true, false>(rows, map, source, indices, dest),
+        (true, true) => run_as::<I, true, true>(rows, map, source, indices, dest),
+    }
+}
+
+fn run_as<I: Index, const WRAPS: bool, const CLAMPS: bool>(
+    rows: &plan::Rows,
+    map: &Map,
+    source: &[u8],
+    indices: &[I],
+    dest: &mut [u8],
+) -> Missing {
+    let group = Group::of(rows, map);
+    let threads = group.threads(dest.len());
+    let walk = Walk::<I, WRAPS, CLAMPS>::of(&group, map, source, indices);
     let all = Mutex::new(Missing::default());
-    threads::spread(dest, walk.grain(), threads, |first, dest| {
+    threads::spread(dest, group.grain(), threads, |first, dest| {
         let missing = walk.part(first, dest);
         if missing.count > 0 {
             let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,142 +71,260 @@ pub(super) fn run<I: Index>(
     all.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many threads gather these rows. Each is a read of scattered memory, and costs about two
-/// nanoseconds more than its bytes.
-pub(super) fn threads(rows: &plan::Rows) -> usize {
-    threads::worth(rows.units() * rows.unit, 2 * rows.count)
+/// What a tuple is followed by, as a slice that begins at unit 0.
+pub(super) struct Group<'a> {
+    rows: plan::Rows,
+    map: strided_slice::Map,
+    /// The dimensions of the groups: what is left of the walk.
+    walk: &'a [Dimension],
 }
 
-/// The loop that copies them.
-pub(super) fn kernel(rows: &plan::Rows) -> Kernel {
-    Kernel::of_piece(rows.run * rows.unit)
+impl<'a> Group<'a> {
+    pub(super) fn of(rows: &plan::Rows, map: &'a Map) -> Self {
+        let repeats = |dimension: &&Dimension| dimension.repeats;
+        let inner = map.walk.iter().rev().take_while(repeats).count();
+        let (walk, inner) = map.walk.split_at(map.walk.len() - inner);
+        let axes = inner
+            .iter()
+            .map(|&Dimension { size, stride, .. }| Axis { size, stride });
+        let axes: Vec<Axis> = axes.collect();
+        let count = axes.iter().map(|axis| axis.size).product();
+        Self {
+            rows: plan::Rows { count, ..*rows },
+            map: strided_slice::Map { offset: 0, axes },
+            walk,
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.rows.units() * self.rows.unit
+    }
+
+    fn grain(&self) -> usize {
+        match self.bytes() {
+            bytes if bytes <= WHOLE => bytes,
+            _ => self.rows.unit,
+        }
+    }
+
+    /// The walk of a group that is more than a row of neighbours.
+    fn slice(&self) -> Option<slice::Walk<'_>> {
+        let plain = self.map.axes.is_empty() && self.rows.step == 1;
+        (!plain).then(|| slice::Walk::of(&self.rows, &self.map))
+    }
+
+    /// How many threads gather so many bytes. Each group is a read of scattered memory, and costs about
+    /// two nanoseconds more than its bytes.
+    pub(super) fn threads(&self, bytes: usize) -> usize {
+        let pieces = self.slice().map_or(0, |slice| slice.pieces(bytes));
+        threads::worth(bytes, 2 * (bytes / self.bytes()) + pieces)
+    }
+
+    /// The loop that copies them.
+    pub(super) fn kernel(&self) -> Kernel {
+        let plain = || Kernel::of_piece(self.bytes());
+        self.slice().map_or_else(plain, |slice| slice.kernel)
+    }
 }
 
-struct Walk<'a, I> {
+struct Walk<'a, I, const WRAPS: bool, const CLAMPS: bool> {
     unit: usize,
-    /// Bytes of a row.
-    row: usize,
+    /// Bytes of a group, and rows of the plan.
+    group: usize,
+    rows: usize,
+    /// How a group is moved that is more than a row of neighbours.
+    slice: Option<slice::Walk<'a>>,
     map: &'a Map,
+    /// What numbers the groups: the innermost dimension, and the source and the tuple strides of the
+    /// others.
+    inner: Axis,
+    sources: Vec<Axis>,
+    tuples: Vec<Axis>,
+    /// Whether groups further on have the tuples of earlier ones.
+    repeats: bool,
     source: &'a [u8],
     indices: &'a [I],
 }
 
-impl<I: Index> Walk<'_, I> {
-    /// Short rows are never cut.
-    fn grain(&self) -> usize {
-        if self.row <= 4096 {
-            self.row
-        } else {
-            self.unit
+impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Walk<'a, I, WRAPS, CLAMPS> {
+    fn of(group: &'a Group<'_>, map: &'a Map, source: &'a [u8], indices: &'a [I]) -> Self {
+        // The innermost goes on to the next tuple: what repeats inside of it is the group.
+        let (inner, outer) = match group.walk.split_last() {
+            Some((&Dimension { size, stride, .. }, outer)) => (Axis { size, stride }, outer),
+            None => (Axis { size: 1, stride: 0 }, group.walk),
+        };
+        let mut next = inner.size;
+        let mut tuples: Vec<Axis> = Vec::with_capacity(outer.len());
+        for &Dimension { size, repeats, .. } in outer.iter().rev() {
+            let stride = if repeats { 0 } else { next.cast_signed() };
+            next *= if repeats { 1 } else { size };
+            tuples.push(Axis { size, stride });
+        }
+        tuples.reverse();
+        let sources = outer.iter();
+        Self {
+            unit: group.rows.unit,
+            group: group.bytes(),
+            rows: group.rows.count,
+            slice: group.slice(),
+            map,
+            inner,
+            sources: sources
+                .map(|&Dimension { size, stride, .. }| Axis { size, stride })
+                .collect(),
+            tuples,
+            repeats: outer.iter().any(|dimension| dimension.repeats),
+            source,
+            indices,
         }
     }
 
     /// Writes the bytes of the result from `first` on.
     fn part(&self, first: usize, dest: &mut [u8]) -> Missing {
         let mut missing = Missing::default();
-        let (mut row, skip) = (first / self.row, first % self.row);
+        let (mut group, skip) = (first / self.group, first % self.group);
         let mut rest = dest;
         if skip > 0 {
             let part;
-            (part, rest) = rest.split_at_mut((self.row - skip).min(rest.len()));
-            // A row that is cut counts where it begins.
-            self.part_of_row(row, skip, part);
-            row += 1;
+            (part, rest) = rest.split_at_mut((self.group - skip).min(rest.len()));
+            // A group that is cut counts where it begins.
+            self.part_of_group(group, skip, part);
+            group += 1;
         }
-        let size = rest.len() / self.row;
-        let (whole, rest) = rest.split_at_mut(size * self.row);
+        let size = rest.len() / self.group;
+        let (whole, rest) = rest.split_at_mut(size * self.group);
         let mut places = [NOWHERE; BLOCK];
-        for block in whole.chunks_mut(BLOCK * self.row) {
-            let places = &mut places[..block.len() / self.row];
-            self.resolve(row, places);
+        for block in whole.chunks_mut(BLOCK * self.group) {
+            let places = &mut places[..block.len() / self.group];
+            self.resolve(group, places);
             if places.contains(&NOWHERE) {
                 let nowhere = |&i: &usize| places[i] == NOWHERE;
                 let bad = (0..places.len()).filter(nowhere);
-                bad.for_each(|i| missing.add(row + i));
+                bad.for_each(|i| self.count(group + i, &mut missing));
             }
-            row += places.len();
-            let rows = Rows {
-                source: self.source,
-                places,
-                dest: block,
-            };
-            with_mover(self.row, rows);
+            group += places.len();
+            self.copy(places, block);
         }
-        if !rest.is_empty() && !self.part_of_row(row, 0, rest) {
-            missing.add(row);
+        if !rest.is_empty() && !self.part_of_group(group, 0, rest) {
+            self.count(group, &mut missing);
         }
         missing
     }
 
-    /// Writes the bytes from `skip` on of one row. False where the row has no source.
-    fn part_of_row(&self, row: usize, skip: usize, dest: &mut [u8]) -> bool {
-        let mut place = [NOWHERE];
-        self.resolve(row, &mut place);
-        if place == [NOWHERE] {
-            dest.fill(0);
-            return false;
-        }
-        dest.copy_from_slice(&self.source[place[0] + skip..][..dest.len()]);
-        true
+    /// Counts the tuple of a group without a source, if the group is the first that has it.
+    fn count(&self, group: usize, missing: &mut Missing) {
+        let first = if self.repeats {
+            self.map.first_of_tuple(group * self.rows)
+        } else {
+            Some(group)
+        };
+        first.into_iter().for_each(|tuple| missing.add(tuple));
     }
 
-    /// The places in the source of the rows from `first` on, in bytes.
+    fn copy(&self, places: &[usize], dest: &mut [u8]) {
+        let Some(slice) = &self.slice else {
+            let rows = Rows {
+                source: self.source,
+                places,
+                dest,
+            };
+            return with_mover(self.group, rows);
+        };
+        for (group, &place) in dest.chunks_exact_mut(self.group).zip(places) {
+            match place {
+                NOWHERE => group.fill(0),
+                _ => slice.beginning_at(place).whole(self.source, group),
+            }
+        }
+    }
+
+    /// Writes the bytes from `skip` on of one group. False where the group has no source.
+    fn part_of_group(&self, group: usize, skip: usize, dest: &mut [u8]) -> bool {
+        let mut place = [NOWHERE];
+        self.resolve(group, &mut place);
+        match (place, &self.slice) {
+            ([NOWHERE], _) => dest.fill(0),
+            ([place], Some(slice)) => slice.beginning_at(place).part(self.source, skip, dest),
+            ([place], None) => dest.copy_from_slice(&self.source[place + skip..][..dest.len()]),
+        }
+        place != [NOWHERE]
+    }
+
+    /// The places in the source of the groups from `first` on, in bytes.
     fn resolve(&self, first: usize, places: &mut [usize]) {
-        let depth = self.map.axes.len();
+        let stays = |axis: &Axis| axis.stride == 0;
+        if !self.repeats {
+            self.locate(first, places);
+            if stays(&self.inner) && self.sources.iter().all(stays) {
+                return;
+            }
+        }
+        let (outer, mut digit) = (first / self.inner.size, first % self.inner.size);
+        let sources = Odometer::at(&self.sources, 0, outer);
+        let tuples = Odometer::at(&self.tuples, 0, outer);
+        let mut rest = places;
+        for (mut source, tuple) in sources.zip(tuples) {
+            let part;
+            (part, rest) = rest.split_at_mut((self.inner.size - digit).min(rest.len()));
+            if self.repeats {
+                self.locate(tuple + digit, part);
+            }
+            let step = self.inner.stride.cast_unsigned();
+            source = source.wrapping_add(step.wrapping_mul(digit));
+            for place in part {
+                if *place != NOWHERE {
+                    *place = place.wrapping_add(source.wrapping_mul(self.unit));
+                }
+                source = source.wrapping_add(step);
+            }
+            digit = 0;
+            if rest.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Where the tuples from `first` on point, in bytes.
+    fn locate(&self, first: usize, places: &mut [usize]) {
+        let depth = self.map.coordinates.len();
         let tuples = &self.indices[first * depth..][..places.len() * depth];
-        match self.map.axes.as_slice() {
-            &[axis] => resolve([axis], tuples, self.unit, places),
-            &[a, b] => resolve([a, b], tuples, self.unit, places),
-            &[a, b, c] => resolve([a, b, c], tuples, self.unit, places),
+        match self.map.coordinates.as_slice() {
+            &[axis] => self.locate_all([axis], tuples, places),
+            &[a, b] => self.locate_all([a, b], tuples, places),
+            &[a, b, c] => self.locate_all([a, b, c], tuples, places),
             axes => {
                 for (i, place) in places.iter_mut().enumerate() {
-                    let tuple = &tuples[i * depth..][..depth];
-                    *place = locate(axes, tuple, self.unit);
+                    *place = self.locate_one(axes, &tuples[i * depth..][..depth]);
                 }
             }
         }
-        if self.map.batch_rows < self.map.tuples().iter().product() {
-            let mut batch = first / self.map.batch_rows;
-            let mut left = self.map.batch_rows - first % self.map.batch_rows;
-            for place in places {
-                if left == 0 {
-                    (batch, left) = (batch + 1, self.map.batch_rows);
+    }
+
+    /// [`Self::locate`] for tuples of a depth that the compiler knows.
+    fn locate_all<const D: usize>(&self, axes: [Axis; D], tuples: &[I], places: &mut [usize]) {
+        let (tuples, _) = tuples.as_chunks::<D>();
+        for (tuple, place) in tuples.iter().zip(places) {
+            *place = self.locate_one(&axes, tuple);
+        }
+    }
+
+    /// Where a tuple points, in bytes. Only the sum lies within the source: strides may be negative.
+    #[inline(always)]
+    fn locate_one(&self, axes: &[Axis], tuple: &[I]) -> usize {
+        let mut place = self.map.offset;
+        for (index, axis) in tuple.iter().zip(axes) {
+            match index.within::<WRAPS, CLAMPS>(axis.size) {
+                Some(index) => {
+                    place = place.wrapping_add(index.wrapping_mul(axis.stride.cast_unsigned()));
                 }
-                left -= 1;
-                // Nowhere stays nowhere.
-                *place = place.saturating_add(batch * self.map.batch_stride * self.unit);
+                None => return NOWHERE,
             }
         }
+        place.wrapping_mul(self.unit)
     }
 }
 
-/// [`locate`] for tuples of a depth that the compiler knows.
-fn resolve<I: Index, const D: usize>(
-    axes: [Axis; D],
-    tuples: &[I],
-    unit: usize,
-    places: &mut [usize],
-) {
-    let (tuples, _) = tuples.as_chunks::<D>();
-    for (tuple, place) in tuples.iter().zip(places) {
-        *place = locate(&axes, tuple, unit);
-    }
-}
-
-/// Where a tuple points, in bytes.
-#[inline(always)]
-fn locate<I: Index>(axes: &[Axis], tuple: &[I], unit: usize) -> usize {
-    let mut place = 0;
-    for (index, axis) in tuple.iter().zip(axes) {
-        match index.within(axis.size) {
-            Some(index) => place += index * axis.stride.unsigned_abs(),
-            None => return NOWHERE,
-        }
-    }
-    place * unit
-}
-
-/// The rows of a block.
+/// The groups of a block, each a row of neighbours.
 struct Rows<'a> {
     source: &'a [u8],
     places: &'a [usize],

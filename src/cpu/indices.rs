@@ -1,4 +1,4 @@
-//! Index tuples as the caller has them: 32-bit or 64-bit integers in host memory.
+//! Index tuples as the caller has them: integers in host memory.
 
 /// Index tuples in host memory.
 #[derive(Clone, Copy, Debug)]
@@ -7,6 +7,8 @@ pub enum Indices<'a> {
     I32(&'a [i32]),
     /// 64-bit indices.
     I64(&'a [i64]),
+    /// 32-bit indices that are never negative.
+    U32(&'a [u32]),
 }
 
 impl Indices<'_> {
@@ -15,6 +17,7 @@ impl Indices<'_> {
         match self {
             Self::I32(indices) => indices.len(),
             Self::I64(indices) => indices.len(),
+            Self::U32(indices) => indices.len(),
         }
     }
 
@@ -23,12 +26,13 @@ impl Indices<'_> {
         self.len() == 0
     }
 
-    /// Tuple `row`, where tuples have `depth` integers.
-    pub(crate) fn tuple(&self, row: usize, depth: usize) -> Vec<i64> {
-        let range = row * depth..(row + 1) * depth;
+    /// Tuple `number`, where tuples have `depth` integers.
+    pub(crate) fn tuple(&self, number: usize, depth: usize) -> Vec<i64> {
+        let range = number * depth..(number + 1) * depth;
         match self {
             Self::I32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
             Self::I64(indices) => indices[range].to_vec(),
+            Self::U32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
         }
     }
 }
@@ -42,5 +46,11 @@ impl<'a> From<&'a [i32]> for Indices<'a> {
 impl<'a> From<&'a [i64]> for Indices<'a> {
     fn from(indices: &'a [i64]) -> Self {
         Self::I64(indices)
+    }
+}
+
+impl<'a> From<&'a [u32]> for Indices<'a> {
+    fn from(indices: &'a [u32]) -> Self {
+        Self::U32(indices)
     }
 }

@@ -7,7 +7,7 @@
 //! | file | decides |
 //! |---|---|
 //! | `slice.rs` | the order in which a slice is walked, and where parts of it begin and end |
-//! | `gather.rs` | where the tuples of a gather point, a block of rows at a time |
+//! | `gather.rs` | where the tuples of a gather point, a block at a time, and what is copied from there |
 //! | `place.rs` | what is written into places of the destination, and between them |
 //! | `kernel.rs` | which loop moves a row of pieces, by the size of the pieces and their distance |
 //! | `mover.rs` | how one piece is copied, by its size |
@@ -55,7 +55,7 @@ impl Plan {
     pub fn run(&self, source: &[u8], dest: &mut [u8]) -> Result<(), Error> {
         self.check_dest(dest)?;
         match &self.map {
-            Map::StridedSlice(_) | Map::GatherNd(_) => self.run_part(source, 0, dest),
+            Map::StridedSlice(_) | Map::Indexed(_) => self.run_part(source, 0, dest),
             Map::StridedSliceUpdate(map) => {
                 self.check_source(source)?;
                 if let Some(pairs) = &map.pairs {
@@ -90,7 +90,7 @@ impl Plan {
                 slice::Walk::of(&self.rows, map).run(source, first, dest);
                 Ok(())
             }
-            Map::GatherNd(map) => map.check_indices(Indices::I32(&[])),
+            Map::Indexed(map) => map.check_indices(Indices::I32(&[])),
             Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => {
                 unreachable!("only the results of slices are streamed in parts")
             }
@@ -99,12 +99,13 @@ impl Plan {
 
     /// Runs a gather on the CPU: `source` holds the params, `dest` receives the result.
     ///
-    /// Tuples out of range become zeros and are reported; see
-    /// [`Report::require_none`] for the other policy.
+    /// Tuples out of range are reported. Where the plan's policy is that they are an error, `dest` has
+    /// been written all the same, with zeros for them.
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] where a length is not what the plan says.
+    /// [`Error::Length`] where a length is not what the plan says;
+    /// [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) by the plan's policy.
     pub fn run_with(
         &self,
         source: &[u8],
@@ -118,15 +119,16 @@ impl Plan {
                 self.run(source, dest)?;
                 Missing::default()
             }
-            Map::GatherNd(map) => {
+            Map::Indexed(map) => {
                 map.check_indices(indices)?;
                 match indices {
                     Indices::I32(indices) => gather::run(&self.rows, map, source, indices, dest),
                     Indices::I64(indices) => gather::run(&self.rows, map, source, indices, dest),
+                    Indices::U32(indices) => gather::run(&self.rows, map, source, indices, dest),
                 }
             }
         };
-        Ok(self.report(missing, |row| indices.tuple(row, self.depth())))
+        self.report(missing, |tuple| indices.tuple(tuple, self.depth()))
     }
 
     fn check_source(&self, source: &[u8]) -> Result<(), Error> {

@@ -17,6 +17,7 @@ use crate::{
 };
 
 /// A slice, in bytes.
+#[derive(Clone, Copy)]
 pub(super) struct Walk<'a> {
     unit: usize,
     /// Where the first piece lies.
@@ -65,7 +66,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Writes the bytes of the result from `first` on.
+    /// Writes the bytes of the result from `first` on, with as many threads as they are worth.
     pub(super) fn run(&self, source: &[u8], first: usize, dest: &mut [u8]) {
         threads::spread(dest, self.unit, self.threads(dest.len()), |at, dest| {
             self.part(source, first + at, dest);
@@ -74,14 +75,34 @@ impl<'a> Walk<'a> {
 
     /// How many threads write so many bytes.
     pub(super) fn threads(&self, bytes: usize) -> usize {
-        let pieces = match self.kernel {
-            Kernel::Steps { .. } => 0,
-            Kernel::Pieces { .. } | Kernel::Copy { .. } => bytes / self.piece,
-        };
-        threads::worth(bytes, pieces)
+        threads::worth(bytes, self.pieces(bytes))
     }
 
-    fn part(&self, source: &[u8], first: usize, mut dest: &mut [u8]) {
+    /// The pieces of so many bytes that are moved one by one.
+    pub(super) fn pieces(&self, bytes: usize) -> usize {
+        match self.kernel {
+            Kernel::Steps { .. } => 0,
+            Kernel::Pieces { .. } | Kernel::Copy { .. } => bytes / self.piece,
+        }
+    }
+
+    /// The same pieces, the first of them at byte `offset`.
+    pub(super) fn beginning_at(&self, offset: usize) -> Self {
+        Self { offset, ..*self }
+    }
+
+    /// Writes all of the result.
+    pub(super) fn whole(&self, source: &[u8], dest: &mut [u8]) {
+        if self.outer.is_empty() {
+            let pitch = self.block.stride;
+            self.kernel.rows(source, self.offset, self.row, pitch, dest);
+        } else {
+            self.part(source, 0, dest);
+        }
+    }
+
+    /// Writes the bytes of the result from `first` on.
+    pub(super) fn part(&self, source: &[u8], first: usize, mut dest: &mut [u8]) {
         let row_bytes = self.row.size * self.piece;
         let (row, mut skip) = (first / row_bytes, first % row_bytes);
         let (block, mut row) = (row / self.block.size, row % self.block.size);

@@ -2,7 +2,7 @@
 //! travel. On wgpu's noop backend, which needs no driver.
 
 use super::{DeviceIndices, Gpu, pipeline::ParamsSpace};
-use crate::{Backend, DType, Plan, slice};
+use crate::{Backend, DType, GatherNd, Plan, slice};
 
 /// A device of the noop backend, which counts as a software adapter.
 fn noop(features: wgpu::Features, storage_buffers: u32) -> Gpu {
@@ -63,7 +63,7 @@ impl Gpu {
     /// one, and submits them or drops them.
     fn round(&self, buffers: &[wgpu::Buffer], submit: bool) {
         let slice = Plan::strided_slice(&[16, 16], &slice![4..12, ..; -1], DType::F32).unwrap();
-        let gather = Plan::gather_nd(&[16, 16], &[4, 1], 0, DType::F32).unwrap();
+        let gather = Plan::gather_nd(&[16, 16], &[4, 1], GatherNd::default(), DType::F32).unwrap();
         let mut encoder = self.device().create_command_encoder(&Default::default());
         for three in buffers.chunks_exact(3) {
             let [source, dest, tuples] = [0, 1, 2].map(|number: usize| three[number].slice(..));

@@ -29,7 +29,7 @@ use super::{
 };
 use crate::{
     Error, Plan,
-    ops::{strided_slice, strided_slice_grad},
+    ops::{index::IndexType, strided_slice, strided_slice_grad},
     pairs::{Pairs, walk},
     plan::{Map, Rows},
 };
@@ -50,6 +50,8 @@ pub enum DeviceIndices<'a> {
     I32(BufferSlice<'a>),
     /// 64-bit indices, in the memory order of a little-endian machine.
     I64(BufferSlice<'a>),
+    /// 32-bit indices that are never negative.
+    U32(BufferSlice<'a>),
 }
 
 impl Gpu {
@@ -114,7 +116,8 @@ impl Gpu {
 
     /// Records a gather: `params` and `indices` are read, `dest` receives the result.
     ///
-    /// Tuples that are out of range become zeros; the report says later which they were. The buffers
+    /// Tuples that are out of range become zeros; the report says later which they were, or is the error
+    /// that the plan's policy makes of them. The buffers
     /// must be as for [`Gpu::encode`]; `indices` begins at a multiple of 4 bytes, and with the usage
     /// `COPY_SRC` the report can name the first bad tuple.
     ///
@@ -146,14 +149,15 @@ impl Gpu {
         indices: DeviceIndices<'_>,
         dest: BufferSlice<'_>,
     ) -> Result<PendingReport, Error> {
-        let (indices, words) = match indices {
-            DeviceIndices::I32(indices) => (indices, 1),
-            DeviceIndices::I64(indices) => (indices, 2),
+        let (indices, index) = match indices {
+            DeviceIndices::I32(indices) => (indices, IndexType::I32),
+            DeviceIndices::I64(indices) => (indices, IndexType::I64),
+            DeviceIndices::U32(indices) => (indices, IndexType::U32),
         };
         let params = Argument::of("params", params, plan.source_bytes());
-        let indices = Argument::of("indices", indices, plan.index_bytes(words));
+        let indices = Argument::of("indices", indices, plan.index_bytes(index));
         let dest = Argument::of("dest", dest, plan.result_bytes());
-        self.record_gather(pass, plan, params, (indices, words), dest)
+        self.record_gather(pass, plan, params, (indices, index), dest)
     }
 
     /// Runs a plan that changes a tensor in place, or a copy of it that is then returned.
@@ -197,18 +201,18 @@ impl Gpu {
         Ok(())
     }
 
-    /// Gathers from a tensor into a new one, with index tensors whose indices have `words` words.
+    /// Gathers from a tensor into a new one, with an index tensor of this type.
     pub(crate) fn gather(
         &self,
         plan: &Plan,
         params: &DeviceBytes,
         indices: &DeviceBytes,
-        words: u32,
+        index: IndexType,
     ) -> Result<(DeviceBytes, PendingReport), Error> {
         let dest = self.allocate(plan.shape(), plan.element)?;
         let (report, _) = self.submit("gathering", |encoder| {
             let mut pass = encoder.begin_compute_pass(&Default::default());
-            let indices = (indices.argument("indices"), words);
+            let indices = (indices.argument("indices"), index);
             let (params, dest) = (params.argument("params"), dest.argument("dest"));
             self.record_gather(&mut pass, plan, params, indices, dest)
         })?;
@@ -262,7 +266,7 @@ impl Gpu {
         source: Argument<'_>,
         dest: Argument<'_>,
     ) -> Result<(), Error> {
-        if let Map::GatherNd(_) = plan.map {
+        if let Map::Indexed(_) = plan.map {
             return Err(Error::Buffer {
                 argument: "indices",
                 problem: "is missing: record a gather with encode_gather".into(),
@@ -275,7 +279,7 @@ impl Gpu {
         source.check_storage()?;
         dest.check_storage()?;
         let arguments = [Some(source), Some(dest), None];
-        self.dispatches(pass, plan, &arguments, 0, |_| None)
+        self.dispatches(pass, plan, &arguments, IndexType::default(), |_| None)
     }
 
     fn record_gather(
@@ -283,10 +287,10 @@ impl Gpu {
         pass: &mut ComputePass<'_>,
         plan: &Plan,
         params: Argument<'_>,
-        (indices, words): (Argument<'_>, u32),
+        (indices, index): (Argument<'_>, IndexType),
         dest: Argument<'_>,
     ) -> Result<PendingReport, Error> {
-        let Map::GatherNd(_) = plan.map else {
+        let Map::Indexed(_) = plan.map else {
             return Err(Error::Buffer {
                 argument: "indices",
                 problem: "is not used by a slice: record it with encode".into(),
@@ -304,21 +308,21 @@ impl Gpu {
                 argument.check_storage()?;
             }
             let arguments = [Some(params), Some(dest), Some(indices)];
-            // Rows that several dispatches look at are counted by one; the others count into a
+            // Tuples that several dispatches look at are counted by one; the others count into a
             // report that nobody reads.
             let mut unread = None;
-            self.dispatches(pass, plan, &arguments, words, |dispatch| {
+            self.dispatches(pass, plan, &arguments, index, |dispatch| {
                 let lend = || self.lend_report();
                 Some(if dispatch.counts {
                     let slot = lend();
-                    reports.push((slot.clone(), dispatch.first_row));
+                    reports.push((slot.clone(), dispatch.first_tuple));
                     slot
                 } else {
                     unread.get_or_insert_with(lend).clone()
                 })
             })?;
         }
-        Ok(PendingReport::new(self, plan, reports, &indices, words))
+        Ok(PendingReport::new(self, plan, reports, &indices, index))
     }
 
     fn lend_report(&self) -> Slot {
@@ -332,7 +336,7 @@ impl Gpu {
         pass: &mut ComputePass<'_>,
         plan: &Plan,
         arguments: &[Option<Argument<'_>>; 3],
-        index_words: u32,
+        index: IndexType,
         mut report: impl FnMut(&Dispatch) -> Option<Slot>,
     ) -> Result<(), Error> {
         let inner = &*self.inner;
@@ -345,11 +349,13 @@ impl Gpu {
             source: parts(&arguments[0]),
             dest: parts(&arguments[1]),
             indices: parts(&arguments[2]),
-            index_words,
+            index,
         };
-        let (rows, map) = plan.in_units_of(places.unit());
+        // The buffer of an empty source may be a single word.
+        let widest = if plan.source_bytes() > 0 { 16 } else { 4 };
+        let (rows, map) = plan.in_units_of(places.unit().min(widest));
         let dispatches = window::dispatches(&inner.reach, &rows, &map, &places)?;
-        let op = Op::of(&map, index_words);
+        let op = Op::of(&map);
         // Had before anything is recorded: what fails leaves the pass as it was.
         let pipelines = dispatches
             .iter()
@@ -459,7 +465,7 @@ pub(super) fn copied(plan: &Plan, kind: Kind) -> Option<Copies<'_>> {
             let pairs = map.pairs.as_ref()?;
             (pairs.run().0.to == 1).then_some(Copies::Pairs(pairs))
         }
-        Map::StridedSliceGrad(_) | Map::GatherNd(_) => None,
+        Map::StridedSliceGrad(_) | Map::Indexed(_) => None,
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     pipeline::Op,
     window::{self, Parts, Places},
 };
-use crate::Plan;
+use crate::{Plan, ops::index::IndexType};
 
 /// Dispatches that are worked out for the sake of explaining, about.
 const MOST_SPELLED_OUT: u64 = 1 << 16;
@@ -30,7 +30,7 @@ impl Gpu {
             source: Parts::ONE,
             dest: Parts::ONE,
             indices: Parts::ONE,
-            index_words: 1,
+            index: IndexType::I32,
         };
         // Spelling out the dispatches of a plan beyond any memory would itself take forever.
         let reach = &self.inner.reach;
@@ -43,7 +43,7 @@ impl Gpu {
             Err(error) => format!("{plan}: {error}"),
             Ok(dispatches) => {
                 let width = dispatches[0].kernel.width;
-                let op = Op::of(&plan.map, places.index_words);
+                let op = Op::of(&plan.map);
                 let (mover, unit) = (op.mover(width).name(), width.unit);
                 let params = &dispatches[0].params;
                 format!(

@@ -2,16 +2,16 @@
 //!
 //! A test compares every size and offset here with the shaders'.
 
-use crate::{
-    Error,
-    layout::Axis,
-    ops::{gather_nd, strided_slice},
-    pairs::PairAxis,
-};
+use crate::{Error, layout::Axis, ops::strided_slice, pairs::PairAxis};
 use bytemuck::{Pod, Zeroable};
 
-/// Dimensions that a map can hold. With the run that makes nine; a slice of rank 8 always fits.
+/// Dimensions that the map of a slice can hold. With the run that makes nine; a slice of rank 8 always
+/// fits.
 pub(crate) const MAX_AXES: usize = 8;
+
+/// Pairs of words in the map of a gather; see `Map` in `indexed.wgsl`. All but one are for coordinates
+/// and for the dimensions of the walk, of which the outermost needs no size.
+pub(crate) const INDEXED_PAIRS: usize = 10;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -28,12 +28,12 @@ pub(crate) struct Params {
     pub(crate) dest_base: u32,
     pub(crate) first: u32,
     pub(crate) count: u32,
-    /// [`StridedSliceMap`], [`PairsMap`] or [`GatherNdMap`].
+    /// [`StridedSliceMap`], [`PairsMap`] or [`IndexedMap`].
     pub(crate) map: MapWords,
 }
 
 /// Any operation's map.
-pub(crate) type MapWords = [u32; size_of::<GatherNdMap>() / size_of::<u32>()];
+pub(crate) type MapWords = [u32; size_of::<IndexedMap>() / size_of::<u32>()];
 
 /// Pairs of size and stride.
 type Axes = [[u32; 2]; MAX_AXES];
@@ -46,14 +46,9 @@ pub(crate) struct StridedSliceMap {
 }
 
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-pub(crate) struct GatherNdMap {
-    pub(crate) index_base: u32,
-    pub(crate) batch_rows: u32,
-    pub(crate) batch_stride: u32,
-    /// The axes are vectors in the shader, which lie at multiples of 16 bytes.
-    pad: u32,
-    pub(crate) axes: Axes,
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub(crate) struct IndexedMap {
+    pub(crate) axes: [[u32; 2]; INDEXED_PAIRS],
 }
 
 /// Dimensions outside of the run that a map of pairs can hold. One of more is cut along the outermost.
@@ -95,51 +90,50 @@ pub(crate) fn slice_map(map: &strided_slice::Map) -> Option<MapWords> {
     }))
 }
 
-/// The map of a gather whose tuples begin at word `index_base` of their binding, and that looks at
-/// indices into the first dimension from `first` on.
+/// The map of a gather with these coordinates and walked dimensions, whose tuples begin at word
+/// `index_base` of their binding, and that looks at indices into the first dimension from `first` on.
 ///
 /// That dimension may be longer than 32 bits tell, and what is counted along it farther apart: a
-/// dispatch looks only at so many indices that offsets between them do not wrap. The last pair of the
-/// axes, if no axis needs it, holds the high words of its size and of `first`.
-pub(crate) fn gather_map(
-    map: &gather_nd::Map,
+/// dispatch looks only at so many indices that offsets between them do not wrap. The last pair, if
+/// nothing else needs it, holds the high words of its size and of `first`.
+pub(crate) fn indexed_map(
+    coordinates: &[Axis],
+    walk: &[Axis],
     index_base: u32,
     first: u64,
 ) -> Result<MapWords, Error> {
-    let depth = map.axes.len();
-    if depth > MAX_AXES {
+    let mut axes = [[0; 2]; INDEXED_PAIRS];
+    let (pairs, inner) = (&mut axes[1..], walk.get(1..).unwrap_or_default());
+    let used = coordinates.len() + inner.len();
+    if used > pairs.len() {
+        let what = match inner.len() {
+            0 => "the index depth",
+            _ => "the index depth, with the dimensions that are walked beside the tuples,",
+        };
         return Err(Error::DeviceLimit {
-            what: "the index depth",
-            limit: "shader limit of dimensions",
-            needed: depth as u64,
-            allowed: MAX_AXES as u64,
+            what,
+            limit: "room for dimensions in a shader",
+            needed: used as u64,
+            allowed: pairs.len() as u64,
         });
     }
-    let mut axes = Axes::default();
-    let mut outer_high = [0; 2];
-    for (number, (words, axis)) in axes.iter_mut().zip(&map.axes).enumerate() {
-        let size = halves(axis.size as u64);
-        *words = [size[0], halves(axis.stride.unsigned_abs() as u64)[0]];
-        match (number, size[1]) {
-            (0, high) => outer_high = [high, halves(first)[1]],
-            (_, 0) => {}
-            _ => return Err(too_far(axis.size as u64)),
+    let dimensions = coordinates.iter().chain(inner).enumerate();
+    for (words, (number, axis)) in pairs.iter_mut().zip(dimensions) {
+        let [size, high] = halves(axis.size as u64);
+        if high > 0 && number > 0 {
+            return Err(too_far(axis.size as u64));
         }
+        *words = [size, low(axis.stride)];
     }
-    match axes.last_mut() {
-        Some(last) if depth < MAX_AXES => *last = outer_high,
-        _ if outer_high == [0; 2] => {}
-        _ => return Err(too_far(map.axes[0].size as u64)),
+    let outer = coordinates.first().map_or(0, |outer| outer.size as u64);
+    let high = [halves(outer)[1], halves(first)[1]];
+    match pairs.get_mut(used..).and_then(<[_]>::last_mut) {
+        Some(last) => *last = high,
+        None if high == [0; 2] => {}
+        None => return Err(too_far(outer)),
     }
-    let word = |value: usize| u32::try_from(value).map_err(|_| too_far(value as u64));
-    Ok(bytemuck::cast(GatherNdMap {
-        index_base,
-        batch_rows: word(map.batch_rows)?,
-        // Used where several batches are looked at together, which then lie within 32 bits.
-        batch_stride: word(map.batch_stride).unwrap_or(0),
-        pad: 0,
-        axes,
-    }))
+    axes[0] = [index_base, walk.first().map_or(0, |axis| low(axis.stride))];
+    Ok(bytemuck::cast(IndexedMap { axes }))
 }
 
 fn axis_words(axes: &[Axis]) -> Option<Axes> {
@@ -154,6 +148,16 @@ fn axis_words(axes: &[Axis]) -> Option<Axes> {
         *words = [size.cast_unsigned(), stride?.cast_unsigned()];
     }
     Some(words)
+}
+
+/// A stride modulo 2^32.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the shaders compute modulo 2^32"
+)]
+fn low(stride: isize) -> u32 {
+    stride as u32
 }
 
 /// The low and the high word.

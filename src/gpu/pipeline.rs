@@ -18,7 +18,13 @@ use super::{
     slots::{Reports, SharedParams, Strips},
     width::{Way, Width},
 };
-use crate::{Error, plan::Map};
+use crate::{
+    Error,
+    ops::index::{IndexType, Policy},
+    plan::Map,
+};
+#[cfg(test)]
+use crate::{Negative, OutOfRange};
 use std::{
     collections::HashMap,
     fmt,
@@ -40,7 +46,7 @@ const UNIT_32: &str = include_str!("../../shaders/unit_32.wgsl");
 const STRIDED_SLICE: &str = include_str!("../../shaders/strided_slice.wgsl");
 const STRIDED_SLICE_UPDATE: &str = include_str!("../../shaders/strided_slice_update.wgsl");
 const STRIDED_SLICE_GRAD: &str = include_str!("../../shaders/strided_slice_grad.wgsl");
-const GATHER_ND: &str = include_str!("../../shaders/gather_nd.wgsl");
+const INDEXED: &str = include_str!("../../shaders/indexed.wgsl");
 
 /// Bind groups: the buffers that are moved between, the report, and the params where they are a
 /// uniform buffer.
@@ -54,28 +60,24 @@ pub(crate) enum Op {
     StridedSlice,
     StridedSliceUpdate,
     StridedSliceGrad,
-    /// With i32 indices.
-    GatherNd32,
-    /// With i64 indices.
-    GatherNd64,
+    /// gather_nd and gather.
+    Gather,
 }
 
 impl Op {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 4] = [
         Self::StridedSlice,
         Self::StridedSliceUpdate,
         Self::StridedSliceGrad,
-        Self::GatherNd32,
-        Self::GatherNd64,
+        Self::Gather,
     ];
 
-    pub(crate) fn of(map: &Map, index_words: u32) -> Self {
+    pub(crate) fn of(map: &Map) -> Self {
         match map {
             Map::StridedSlice(_) => Self::StridedSlice,
             Map::StridedSliceUpdate(_) => Self::StridedSliceUpdate,
             Map::StridedSliceGrad(_) => Self::StridedSliceGrad,
-            Map::GatherNd(_) if index_words == 1 => Self::GatherNd32,
-            Map::GatherNd(_) => Self::GatherNd64,
+            Map::Indexed(_) => Self::Gather,
         }
     }
 
@@ -84,7 +86,7 @@ impl Op {
             Self::StridedSlice => "strided_slice",
             Self::StridedSliceUpdate => "strided_slice_update",
             Self::StridedSliceGrad => "strided_slice_grad",
-            Self::GatherNd32 | Self::GatherNd64 => "gather_nd",
+            Self::Gather => "gather",
         }
     }
 
@@ -93,7 +95,7 @@ impl Op {
             Self::StridedSlice => STRIDED_SLICE,
             Self::StridedSliceUpdate => STRIDED_SLICE_UPDATE,
             Self::StridedSliceGrad => STRIDED_SLICE_GRAD,
-            Self::GatherNd32 | Self::GatherNd64 => GATHER_ND,
+            Self::Gather => INDEXED,
         }
     }
 
@@ -104,13 +106,13 @@ impl Op {
             Self::StridedSlice | Self::StridedSliceUpdate | Self::StridedSliceGrad => {
                 &[true, false]
             }
-            Self::GatherNd32 | Self::GatherNd64 => &[true, false, true],
+            Self::Gather => &[true, false, true],
         }
     }
 
     /// Whether rows can be without a source.
     pub(crate) fn reports(self) -> bool {
-        matches!(self, Self::GatherNd32 | Self::GatherNd64)
+        self == Self::Gather
     }
 
     /// What moves rows of this width. Operations that write into places have movers of their own,
@@ -231,14 +233,24 @@ impl Mover {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Kernel {
     pub(crate) width: Width,
-    /// Dimensions that the map walks.
+    /// Dimensions that the map of a slice walks, or coordinates of an index tuple.
     pub(crate) dims: usize,
-    /// Whether rows belong to several batches.
-    pub(crate) batched: bool,
+    /// Of a gather.
+    pub(crate) indexed: Indexed,
     /// Whether each four neighbouring rows lie evenly apart, as far as the mover looks at several.
     pub(crate) even: bool,
     /// Whether units of a row that have a source lie apart in a gradient.
     pub(crate) stepped: bool,
+}
+
+/// What a dispatch of a gather needs of its shader: constants of `indexed.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Indexed {
+    /// Dimensions that are walked, and a bit for each that repeats the tuples.
+    pub(crate) walk: usize,
+    pub(crate) repeats: u32,
+    pub(crate) index: IndexType,
+    pub(crate) policy: Policy,
 }
 
 /// One shader.
@@ -266,7 +278,15 @@ impl Variant {
             let kernel = Kernel {
                 width,
                 dims: super::params::MAX_AXES,
-                batched: true,
+                indexed: Indexed {
+                    walk: 2,
+                    repeats: 1,
+                    index: IndexType::I64,
+                    policy: Policy {
+                        out_of_range: OutOfRange::Clamp,
+                        negative: Negative::Wrap,
+                    },
+                },
                 even: true,
                 stepped: true,
             };
@@ -350,23 +370,27 @@ impl Variant {
             Mover::Wide | Mover::Across | Mover::Place | Mover::Spread => {}
         }
         let flag = |value| u8::from(value).into();
-        let index_words = match self.op {
-            Op::StridedSlice => {
-                constants.push(("EVEN", flag(self.kernel.even)));
-                return constants;
+        match self.op {
+            Op::StridedSlice => constants.push(("EVEN", flag(self.kernel.even))),
+            Op::Gather => {
+                let Indexed {
+                    walk,
+                    repeats,
+                    index,
+                    policy,
+                } = self.kernel.indexed;
+                constants.extend([
+                    ("WALK", walk as f64),
+                    ("REPEATS", repeats.into()),
+                    ("INDEX_WORDS", index.words().into()),
+                    ("SIGNED", flag(index != IndexType::U32)),
+                    ("WRAPS", flag(policy.wraps())),
+                    ("CLAMPS", flag(policy.clamps())),
+                ]);
             }
-            Op::StridedSliceUpdate => return constants,
-            Op::StridedSliceGrad => {
-                constants.push(("STEPPED", flag(self.kernel.stepped)));
-                return constants;
-            }
-            Op::GatherNd32 => 1.0,
-            Op::GatherNd64 => 2.0,
-        };
-        constants.extend([
-            ("INDEX_WORDS", index_words),
-            ("BATCHED", flag(self.kernel.batched)),
-        ]);
+            Op::StridedSliceUpdate => {}
+            Op::StridedSliceGrad => constants.push(("STEPPED", flag(self.kernel.stepped))),
+        }
         constants
     }
 }

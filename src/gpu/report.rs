@@ -7,14 +7,14 @@ use super::{
     slots::Slot,
     window::Parts,
 };
-use crate::{Error, Plan, Report, report::Missing};
+use crate::{Error, Plan, Report, ops::index::IndexType, report::Missing};
 use std::{
     mem,
     sync::{Mutex, PoisonError},
 };
 use wgpu::BufferUsages;
 
-/// Bytes of a report on the device: how many rows, and the complement of the first.
+/// Bytes of a report on the device: how many tuples, and the complement of the first.
 const REPORT_BYTES: u64 = 8;
 
 /// The report of a gather that was recorded.
@@ -28,13 +28,13 @@ const REPORT_BYTES: u64 = 8;
 pub struct PendingReport {
     gpu: Gpu,
     plan: Plan,
-    /// Where dispatches have counted, and the rows that theirs begin at.
+    /// Where dispatches have counted, and the tuples that theirs begin at.
     reports: Vec<(Slot, usize)>,
     indices: Vec<wgpu::Buffer>,
     /// The tensor that they are of, which is therefore not changed in place meanwhile.
     held: Option<DeviceBytes>,
     indices_parts: Parts,
-    index_words: u32,
+    index: IndexType,
     state: Mutex<State>,
 }
 
@@ -53,10 +53,10 @@ impl PendingReport {
         plan: &Plan,
         reports: Vec<(Slot, usize)>,
         indices: &Argument<'_>,
-        index_words: u32,
+        index: IndexType,
     ) -> Self {
         let state = if reports.is_empty() {
-            State::Done(Ok(plan.report(Missing::default(), |_| Vec::new())))
+            State::Done(plan.report(Missing::default(), |_| Vec::new()))
         } else {
             State::Recorded
         };
@@ -67,7 +67,7 @@ impl PendingReport {
             indices: indices.buffers.to_vec(),
             held: None,
             indices_parts: indices.parts,
-            index_words,
+            index,
             state: Mutex::new(state),
         }
     }
@@ -82,7 +82,8 @@ impl PendingReport {
     ///
     /// # Errors
     ///
-    /// An error of the device.
+    /// An error of the device, or [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) by the
+    /// plan's policy.
     pub fn poll(&self) -> Result<Option<Report>, Error> {
         self.advance(|gpu, _| gpu.poll())
     }
@@ -91,7 +92,7 @@ impl PendingReport {
     ///
     /// # Errors
     ///
-    /// An error of the device.
+    /// As [`PendingReport::poll`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn wait(&self) -> Result<Report, Error> {
         loop {
@@ -114,7 +115,7 @@ impl PendingReport {
     ///
     /// # Errors
     ///
-    /// An error of the device.
+    /// As [`PendingReport::poll`].
     pub async fn ready(&self) -> Result<Report, Error> {
         loop {
             let mut waiting = None;
@@ -189,9 +190,9 @@ impl PendingReport {
         let missing = words
             .into_iter()
             .zip(some)
-            .map(|([count, first], (_, first_row))| Missing {
+            .map(|([count, first], (_, first_tuple))| Missing {
                 count: count as usize,
-                first: (count > 0).then(|| first_row + !first as usize),
+                first: (count > 0).then(|| first_tuple + !first as usize),
             })
             .fold(missing, Missing::and);
         let next = first + some.len();
@@ -199,13 +200,14 @@ impl PendingReport {
             return self.count(missing, next);
         }
         let readable = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::COPY_SRC);
-        let row = missing.first.filter(|_| self.indices.iter().all(readable));
-        let Some(row) = row else {
-            return Ok(State::Done(Ok(self.plan.report(missing, |_| Vec::new()))));
+        let tuple = missing.first.filter(|_| self.indices.iter().all(readable));
+        let Some(tuple) = tuple else {
+            let report = self.plan.report(missing, |_| Vec::new());
+            return Ok(State::Done(report));
         };
-        let tuple = u64::from(self.index_words) * 4 * self.plan.depth() as u64;
-        let from = row as u64 * tuple;
-        let pieces = (from..from + tuple).step_by(4).map(|byte| {
+        let bytes = self.index.bytes() as u64 * self.plan.depth() as u64;
+        let from = tuple as u64 * bytes;
+        let pieces = (from..from + bytes).step_by(4).map(|byte| {
             let Parts { offset, bytes } = self.indices_parts;
             let part = usize::try_from(byte / bytes).unwrap_or(usize::MAX);
             Piece {
@@ -218,15 +220,10 @@ impl PendingReport {
     }
 
     fn named(&self, missing: Missing, readback: &Readback) -> Result<State, Error> {
-        let mut words = vec![0i32; self.plan.depth() * self.index_words as usize];
+        let mut words = vec![0u32; self.plan.depth() * self.index.words() as usize];
         readback.copy_to(bytemuck::cast_slice_mut(&mut words))?;
-        let tuple = match self.index_words {
-            1 => words.iter().map(|&index| index.into()).collect(),
-            _ => words
-                .chunks_exact(2)
-                .map(|word| i64::from(word[1]) << 32 | i64::from(word[0].cast_unsigned()))
-                .collect(),
-        };
-        Ok(State::Done(Ok(self.plan.report(missing, |_| tuple))))
+        Ok(State::Done(
+            self.plan.report(missing, |_| self.index.read(&words)),
+        ))
     }
 }

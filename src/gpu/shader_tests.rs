@@ -7,8 +7,14 @@
 
 use super::{
     grid::WORKGROUP,
-    params::{GatherNdMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params, StridedSliceMap},
-    pipeline::{BUFFERS_GROUP, Op, PARAMS_GROUP, ParamsSpace, REPORT_GROUP, Variant},
+    params::{
+        INDEXED_PAIRS, IndexedMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params, StridedSliceMap,
+    },
+    pipeline::{BUFFERS_GROUP, Indexed, Op, PARAMS_GROUP, ParamsSpace, REPORT_GROUP, Variant},
+};
+use crate::{
+    Negative, OutOfRange,
+    ops::index::{IndexType, Policy},
 };
 use naga::{
     AddressSpace, Module, StorageAccess, TypeInner,
@@ -30,7 +36,7 @@ fn variants() -> Vec<Variant> {
     let whole = 5 + 6;
     assert_eq!(
         all.len(),
-        (3 * widths + 2 * whole) * 3,
+        (2 * widths + 2 * whole) * 3,
         "operations × widths × params spaces"
     );
     all
@@ -136,12 +142,9 @@ fn params_lie_where_the_host_writes_them() {
         "map" = map,
     );
     let strided_slice = host_layout!(StridedSliceMap: "axes" = axes);
-    let gather_nd = host_layout!(GatherNdMap:
-        "index_base" = index_base, "batch_rows" = batch_rows,
-        "batch_stride" = batch_stride, "axes" = axes,
-    );
+    let indexed = host_layout!(IndexedMap: "axes" = axes);
     let pairs = host_layout!(PairsMap: "axes" = axes);
-    assert_eq!(size_of::<StridedSliceMap>(), size_of::<GatherNdMap>());
+    assert_eq!(size_of::<StridedSliceMap>(), size_of::<IndexedMap>());
     assert_eq!(size_of::<StridedSliceMap>(), size_of::<PairsMap>());
     for variant in variants() {
         let module = parse(variant);
@@ -149,7 +152,7 @@ fn params_lie_where_the_host_writes_them() {
         let map = match variant.op {
             Op::StridedSlice => &strided_slice,
             Op::StridedSliceUpdate | Op::StridedSliceGrad => &pairs,
-            Op::GatherNd32 | Op::GatherNd64 => &gather_nd,
+            Op::Gather => &indexed,
         };
         assert_eq!(layout(&module, "Map"), *map, "{variant}");
     }
@@ -167,10 +170,67 @@ fn a_map_holds_as_many_axes_as_the_host_allows() {
             } => Some(size.get()),
             _ => None,
         });
-        let expected = match variant.op {
-            Op::StridedSliceUpdate | Op::StridedSliceGrad => MAX_PAIR_AXES as u32,
-            Op::StridedSlice | Op::GatherNd32 | Op::GatherNd64 => MAX_AXES as u32 / 2,
+        let held = match variant.op {
+            Op::StridedSlice => MAX_AXES / 2,
+            Op::StridedSliceUpdate | Op::StridedSliceGrad => MAX_PAIR_AXES,
+            Op::Gather => INDEXED_PAIRS / 2,
         };
-        assert_eq!(pairs, Some(expected), "{variant}");
+        assert_eq!(pairs, Some(held as u32), "{variant}");
     }
+}
+
+/// A gather takes as many coordinates and walked dimensions as the host writes, in any proportion, with
+/// indices of every type and under every policy.
+#[test]
+fn every_gather_is_valid() {
+    let gathers = Variant::all().filter(|variant| variant.op == Op::Gather);
+    let mut movers = Vec::new();
+    for variant in gathers.filter(|variant| variant.params == ParamsSpace::Immediate) {
+        let mover = variant.op.mover(variant.kernel.width);
+        if movers.contains(&mover) {
+            continue;
+        }
+        movers.push(mover);
+        let module = parse(variant);
+        let capabilities = Capabilities::IMMEDIATES | Capabilities::SHADER_INT64;
+        let info = Validator::new(ValidationFlags::all(), capabilities)
+            .validate(&module)
+            .unwrap();
+        for dims in 0..INDEXED_PAIRS {
+            for walk in [0, 1, INDEXED_PAIRS - dims] {
+                for (index, policy) in [IndexType::I32, IndexType::U32, IndexType::I64]
+                    .into_iter()
+                    .flat_map(|index| policies().map(move |policy| (index, policy)))
+                {
+                    let mut variant = variant;
+                    variant.kernel.dims = dims;
+                    variant.kernel.indexed = Indexed {
+                        walk,
+                        repeats: (1 << walk) - 1,
+                        index,
+                        policy,
+                    };
+                    let constants = variant.constants().into_iter();
+                    let constants = constants
+                        .map(|(name, value)| (name.to_owned(), value))
+                        .collect();
+                    naga::back::pipeline_constants::process_overrides(
+                        &module, &info, None, &constants,
+                    )
+                    .unwrap_or_else(|error| panic!("{variant:?}: {error}"));
+                }
+            }
+        }
+    }
+}
+
+fn policies() -> impl Iterator<Item = Policy> {
+    [OutOfRange::Zero, OutOfRange::Clamp]
+        .into_iter()
+        .flat_map(|out_of_range| {
+            [Negative::OutOfRange, Negative::Wrap].map(|negative| Policy {
+                out_of_range,
+                negative,
+            })
+        })
 }

@@ -1,4 +1,4 @@
-//! gather_nd: a row for each index tuple, beginning where the tuple points into params.
+//! gather_nd: a slice of params for each index tuple, beginning where the tuple points.
 //!
 //! ```text
 //! params  [batch…, d0, d1, … d(depth-1), slice…]
@@ -11,66 +11,37 @@
 //! TensorFlow 2.21 has them with two differences: the depth is not limited to 7, and batch
 //! dimensions must be equal, where TensorFlow reinterprets some that are not.
 
-use crate::{
-    DType, Error, GatherError, Indices, Plan,
-    layout::{Axis, MAX_UNIT},
-    plan::{self, Rows},
-    shape,
+use super::{
+    index::{Negative, OutOfRange, Policy},
+    indexed::{Dimension, Map},
 };
+use crate::{DType, Error, GatherError, Plan, View, layout::Axis, shape};
 
-/// What becomes of an index tuple that points outside `params`.
-///
-/// The same on every device. Negative indices are out of range, as in TensorFlow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum OutOfRange {
-    /// Its whole slice becomes zeros (false, +0.0, 0+0j). What TensorFlow does on a GPU, and on a
-    /// CPU under `bad_indices_policy="IGNORE"`. How many there were, and which was the first, can
-    /// be asked afterwards.
-    #[default]
-    Zero,
-    /// The operation fails with [`GatherError::OutOfRange`] and gives no result. TensorFlow's
-    /// default on a CPU; there is no such thing on its GPUs.
-    Error,
-}
-
-/// How to gather: TensorFlow's attributes of `gather_nd`.
+/// How to gather: TensorFlow's attributes of `gather_nd`, and what a negative index means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GatherNd {
     /// How many leading dimensions `params` and `indices` share, one to one.
     pub batch_dims: usize,
     /// What becomes of tuples that are out of range.
     pub out_of_range: OutOfRange,
-}
-
-/// The row map: which dimensions a tuple indexes, and how far apart their entries lie.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Map {
-    /// One for each coordinate of a tuple, strides in units.
-    pub(crate) axes: Vec<Axis>,
-    /// Rows of one batch.
-    pub(crate) batch_rows: usize,
-    /// Units of params in one batch.
-    pub(crate) batch_stride: usize,
-    /// The shape of indices.
-    pub(crate) indices: Vec<usize>,
-}
-
-impl Map {
-    /// The shape of the index tuples: all of the indices' shape but the last dimension.
-    pub(crate) fn tuples(&self) -> &[usize] {
-        &self.indices[..self.indices.len() - 1]
-    }
-
-    /// Checks that there are as many indices as their shape says.
-    pub(crate) fn check_indices(&self, indices: Indices<'_>) -> Result<(), Error> {
-        let needed = self.indices.iter().product();
-        shape::check_length("indices", &self.indices, "elements", needed, indices.len())
-    }
+    /// What a negative index means.
+    pub negative: Negative,
 }
 
 impl Plan {
     /// Plans gathering from `params` of this shape and element type, with indices of shape
     /// `indices`.
+    ///
+    /// ```
+    /// use wgslice::{DType, GatherNd, Indices, Negative, Plan};
+    ///
+    /// let options = GatherNd { negative: Negative::Wrap, ..GatherNd::default() };
+    /// let plan = Plan::gather_nd(&[2, 3], &[2, 2], options, DType::U8)?;
+    /// let mut result = [0; 2];
+    /// plan.run_with(&[1, 2, 3, 4, 5, 6], Indices::I32(&[1, 0, 0, -1]), &mut result)?;
+    /// assert_eq!(result, [4, 3]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -78,57 +49,70 @@ impl Plan {
     pub fn gather_nd(
         params: &[usize],
         indices: &[usize],
-        batch_dims: usize,
+        options: GatherNd,
         dtype: DType,
     ) -> Result<Self, Error> {
-        let element = dtype.size();
-        let params_elements = shape::elements(params)?;
+        View::of(params)?.gather_nd(indices, options, dtype)
+    }
+}
+
+impl View {
+    /// Plans gathering from this view: [`Plan::gather_nd`] of what it selects, which is nowhere
+    /// written down in between.
+    ///
+    /// ```
+    /// use wgslice::{DType, GatherNd, View, slice};
+    ///
+    /// // Rows of a table, backwards and every other column.
+    /// let table = View::of(&[1000, 64])?.strided_slice(&slice![.., ..; -2])?;
+    /// let plan = table.gather_nd(&[20, 1], GatherNd::default(), DType::F32)?;
+    /// assert_eq!(plan.shape(), [20, 32]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::gather_nd`].
+    pub fn gather_nd(
+        &self,
+        indices: &[usize],
+        options: GatherNd,
+        dtype: DType,
+    ) -> Result<Plan, Error> {
+        let GatherNd {
+            batch_dims,
+            out_of_range,
+            negative,
+        } = options;
         shape::elements(indices)?;
-        let (depth, tuples) = check(params, indices, batch_dims)?;
-
-        let (batch, inner) = params.split_at(batch_dims);
-        let (indexed, slice) = inner.split_at(depth);
-        let shape: Vec<usize> = tuples.iter().chain(slice).copied().collect();
-        shape::elements(&shape)?;
-        let count = shape::elements(tuples)?;
-        if count > 0 && params_elements == 0 {
-            let params = params.to_vec();
-            return Err(GatherError::EmptyParams {
-                params,
-                rows: count,
-            }
-            .into());
+        let (depth, tuples) = check(&self.shape, indices, batch_dims)?;
+        let rows = shape::elements(tuples)?;
+        if rows > 0 && self.elements() == 0 {
+            let params = self.shape.clone();
+            return Err(GatherError::EmptyParams { params, rows }.into());
         }
-
-        let run: usize = slice.iter().product();
-        let factor = shape::common_power_of_two(MAX_UNIT / element, [run]);
-        let rows = match count {
-            0 => Rows::NONE,
-            count => Rows {
-                unit: element * factor,
-                count,
-                run: run / factor,
-                step: 1,
+        let indexed = batch_dims..batch_dims + depth;
+        let sizes = self.shape[indexed.clone()].iter();
+        let coordinates = sizes.zip(&self.strides[indexed.clone()]);
+        let map = Map {
+            name: "gather_nd",
+            offset: self.offset,
+            walk: Dimension::batch(self, 0..batch_dims)
+                .chain(Dimension::added(&tuples[batch_dims..]))
+                .chain(Dimension::kept(self, indexed.end..self.shape.len()))
+                .collect(),
+            coordinates: coordinates
+                .map(|(&size, &stride)| Axis { size, stride })
+                .collect(),
+            params: self.shape.clone(),
+            indices: indices.to_vec(),
+            tuple_dims: tuples.len(),
+            policy: Policy {
+                out_of_range,
+                negative,
             },
         };
-        let strides = shape::strides(inner);
-        let axes = indexed.iter().zip(strides).map(|(&size, stride)| Axis {
-            size,
-            stride: (stride / factor).cast_signed(),
-        });
-        let map = Map {
-            axes: axes.collect(),
-            batch_rows: tuples[batch.len()..].iter().product(),
-            batch_stride: inner.iter().product::<usize>() / factor,
-            indices: indices.to_vec(),
-        };
-        Ok(Self {
-            shape,
-            element,
-            source: params.to_vec(),
-            rows,
-            map: plan::Map::GatherNd(map),
-        })
+        map.plan(self, dtype.size())
     }
 }
 
@@ -166,22 +150,4 @@ fn check<'a>(
         });
     }
     Ok((depth, tuples))
-}
-
-/// An index type.
-pub(crate) trait Index: Copy + Into<i64> + Sync {
-    /// The index, if it lies in a dimension of `size`.
-    fn within(self, size: usize) -> Option<usize>;
-}
-
-impl Index for i32 {
-    fn within(self, size: usize) -> Option<usize> {
-        usize::try_from(self).ok().filter(|&index| index < size)
-    }
-}
-
-impl Index for i64 {
-    fn within(self, size: usize) -> Option<usize> {
-        usize::try_from(self).ok().filter(|&index| index < size)
-    }
 }

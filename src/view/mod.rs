@@ -57,6 +57,11 @@ impl View {
     /// [`Error::ShapeTooLarge`].
     pub fn of(shape: &[usize]) -> Result<Self, Error> {
         shape::elements(shape)?;
+        Ok(Self::whole(shape))
+    }
+
+    /// All of an array whose shape was checked.
+    pub(crate) fn whole(shape: &[usize]) -> Self {
         let apart = |(&size, stride): (&usize, usize)| match size {
             0 | 1 => 0,
             _ => stride.cast_signed(),
@@ -68,7 +73,7 @@ impl View {
             shape: shape.to_vec(),
             strides: strides.collect(),
         };
-        Ok(view.normal())
+        view.normal()
     }
 
     /// All of so many elements, of which there are not too many.

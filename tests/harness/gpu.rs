@@ -173,13 +173,15 @@ pub(super) fn run(
             None
         }
         Some(indices) => {
-            let (tuples, wide) = match indices {
-                Indices::I32(indices) => (buffer(bytemuck::cast_slice(indices)), false),
-                Indices::I64(indices) => (buffer(bytemuck::cast_slice(indices)), true),
-            };
-            let tuples = match wide {
-                false => DeviceIndices::I32(tuples.slice(..)),
-                true => DeviceIndices::I64(tuples.slice(..)),
+            let tuples = buffer(match indices {
+                Indices::I32(indices) => bytemuck::cast_slice(indices),
+                Indices::I64(indices) => bytemuck::cast_slice(indices),
+                Indices::U32(indices) => bytemuck::cast_slice(indices),
+            });
+            let tuples = match indices {
+                Indices::I32(_) => DeviceIndices::I32(tuples.slice(..)),
+                Indices::I64(_) => DeviceIndices::I64(tuples.slice(..)),
+                Indices::U32(_) => DeviceIndices::U32(tuples.slice(..)),
             };
             let (params, dest) = (source.slice(begin..), dest.slice(begin..));
             Some(gpu.encode_gather(&mut encoder, plan, params, tuples, dest)?)

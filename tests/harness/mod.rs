@@ -5,15 +5,19 @@
 //! written into buffers that were filled with a pattern and are longer than the result, so that a
 //! byte not written, or one written beyond the end, is a difference.
 
+mod gather;
 #[cfg(feature = "gpu")]
 pub(crate) mod gpu;
 mod write;
 
+pub(crate) use gather::{
+    How, Select, check_gather, check_gather_on_cpu, check_gathering, check_policies,
+};
 pub(crate) use write::{check_grad, check_update};
 
 use std::sync::LazyLock;
 use wgslice::{
-    Backend, DType, Error, GatherError, GatherNd, Indices, Plan, Report, SliceSpec, StridedSlice,
+    Backend, DType, Error, GatherError, Indices, Plan, Report, SliceSpec, StridedSlice,
     reference::{self, ReferenceError},
 };
 
@@ -118,31 +122,6 @@ impl Device {
         }
         let plan = Plan::strided_slice(shape, spec, dtype)?;
         self.run(&plan, source, None).map(|(bytes, _)| bytes)
-    }
-
-    /// Runs a gather on bytes.
-    pub(crate) fn gather(
-        &self,
-        (dtype, shape, params): (DType, &[usize], &[u8]),
-        (indices, indices_shape): (Indices<'_>, &[usize]),
-        batch_dims: usize,
-    ) -> Result<(Vec<u8>, Report), Error> {
-        if self.by_tensors {
-            let params = self.backend.adopt(dtype, shape, params.to_vec())?;
-            let indices = match indices {
-                Indices::I32(indices) => self.backend.upload(indices, indices_shape)?,
-                Indices::I64(indices) => self.backend.upload(indices, indices_shape)?,
-            };
-            let options = GatherNd {
-                batch_dims,
-                ..GatherNd::default()
-            };
-            let gathered = params.gather_nd(&indices, options)?;
-            return Ok((gathered.tensor.bytes()?.into_owned(), gathered.report()?));
-        }
-        let plan = Plan::gather_nd(shape, indices_shape, batch_dims, dtype)?;
-        let (bytes, report) = self.run(&plan, params, Some(indices))?;
-        Ok((bytes, report.expect("a gather reports")))
     }
 
     /// Runs a plan on the caller's memory, and checks what lies around the result.
@@ -277,101 +256,6 @@ fn check_slice_on(devices: &[Device], shape: &[usize], encoded: &StridedSlice) {
     }
 }
 
-/// A gather, on every device at every element size, with i64 and, where they fit, i32 indices,
-/// against the reference.
-#[track_caller]
-pub(crate) fn check_gather(
-    params_shape: &[usize],
-    indices: &[i64],
-    indices_shape: &[usize],
-    batch_dims: usize,
-) {
-    let indices = (indices, indices_shape);
-    check_gather_on(devices(), params_shape, indices, batch_dims);
-}
-
-/// A gather, on the CPU path, against the reference.
-#[track_caller]
-pub(crate) fn check_gather_on_cpu(
-    params_shape: &[usize],
-    indices: &[i64],
-    indices_shape: &[usize],
-    batch_dims: usize,
-) {
-    let indices = (indices, indices_shape);
-    check_gather_on(&devices()[..1], params_shape, indices, batch_dims);
-}
-
-#[track_caller]
-fn check_gather_on(
-    devices: &[Device],
-    params_shape: &[usize],
-    (indices, indices_shape): (&[i64], &[usize]),
-    batch_dims: usize,
-) {
-    let params = elements(params_shape.iter().product());
-    let expected = reference::gather_nd(
-        &params,
-        params_shape,
-        indices,
-        indices_shape,
-        batch_dims,
-        reference::Indexing::default(),
-    );
-    let narrow: Result<Vec<i32>, _> = indices.iter().map(|&i| i32::try_from(i)).collect();
-    let case = || format!("{params_shape:?} {indices_shape:?} {indices:?} batch_dims {batch_dims}");
-    for dtype in SIZES {
-        let plan = Plan::gather_nd(params_shape, indices_shape, batch_dims, dtype);
-        let (plan, expected) = match (plan, &expected) {
-            (Ok(plan), Ok(expected)) => (plan, expected),
-            (Err(error), Err(expected)) => {
-                assert_eq!(kind(&error), expected.kind, "{}", case());
-                continue;
-            }
-            (plan, expected) => panic!("{}: {plan:?}, {expected:?}", case()),
-        };
-        assert_eq!(plan.shape(), expected.shape, "{}", case());
-        let values = to_bytes(&expected.values, dtype.size());
-        let source = to_bytes(&params, dtype.size());
-        let wide = Some(Indices::I64(indices));
-        let narrow = narrow.as_ref().ok().map(|narrow| Indices::I32(narrow));
-        for indices in [wide, narrow].into_iter().flatten() {
-            let takes = |device: &&Device| device.takes(source.len(), values.len());
-            for device in devices.iter().filter(takes) {
-                let what = || format!("{}: {}: {plan}", device.name, case());
-                let params = (dtype, params_shape, &source[..]);
-                match device.gather(params, (indices, indices_shape), batch_dims) {
-                    Ok((got, report)) => {
-                        assert_same(&values, &got, dtype.size(), &what);
-                        check_report(&expected.bad_rows, &report, indices, &what);
-                    }
-                    Err(error) => panic!("{}: {error}", what()),
-                }
-            }
-        }
-    }
-}
-
-#[track_caller]
-fn check_report(bad: &[usize], report: &Report, indices: Indices<'_>, what: &dyn Fn() -> String) {
-    assert_eq!(report.bad, bad.len(), "{}", what());
-    assert_eq!(
-        report.first.as_ref().map(|first| first.row),
-        bad.first().copied(),
-        "{}",
-        what()
-    );
-    if let Some(first) = &report.first {
-        let depth = first.index.len();
-        let range = first.row * depth..(first.row + 1) * depth;
-        let tuple: Vec<i64> = match indices {
-            Indices::I32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
-            Indices::I64(indices) => indices[range].to_vec(),
-        };
-        assert_eq!(first.index, tuple, "{}", what());
-    }
-}
-
 /// The tag that TensorFlow's golden vectors give to an error.
 pub(crate) fn kind(error: &Error) -> &'static str {
     use wgslice::{SpecError, ViewError};
@@ -395,7 +279,8 @@ pub(crate) fn kind(error: &Error) -> &'static str {
             GatherError::ParamsRank => "params_rank",
             GatherError::IndicesRank => "indices_rank",
             GatherError::IndexDepth { .. } => "index_depth",
-            GatherError::BatchDims { .. } => "batch_dims",
+            GatherError::Axis { .. } => "axis",
+            GatherError::BatchDims { .. } | GatherError::BatchDimsOfAxis { .. } => "batch_dims",
             GatherError::BatchShape { .. } => "batch_shape",
             GatherError::EmptyParams { .. } => "empty_params",
             GatherError::OutOfRange { .. } => "out_of_range",

@@ -59,7 +59,8 @@ impl Workload {
         let plan = match &operation {
             Operation::Slice { spec, .. } => Plan::strided_slice(&shape, spec, values.dtype()),
             &Operation::Gather { rows, depth } => {
-                Plan::gather_nd(&shape, &[rows, depth], 0, values.dtype())
+                let options = wgslice::GatherNd::default();
+                Plan::gather_nd(&shape, &[rows, depth], options, values.dtype())
             }
         }?;
         Ok(Self {

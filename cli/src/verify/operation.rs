@@ -5,7 +5,7 @@ use super::{
     elements::{self, WIDTHS},
 };
 use std::fmt;
-use wgslice::{Backend, DType, Error, GatherNd, OutOfRange, SliceSpec, StridedSlice};
+use wgslice::{Backend, DType, Error, Gather, GatherNd, OutOfRange, SliceSpec, StridedSlice};
 
 /// A case of an operation that exists here.
 #[derive(Debug)]
@@ -17,11 +17,20 @@ pub(crate) enum Operation {
         /// In the order of [`MASKS`].
         masks: [i64; 5],
     },
-    GatherNd {
+    Gather {
         params: Tensor,
         indices: Tensor,
-        batch_dims: usize,
+        how: How,
+        /// Whether the case says what zeros for indices out of range come to.
+        zeros: bool,
     },
+}
+
+/// Which gather.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum How {
+    GatherNd { batch_dims: usize },
+    Gather { axis: isize, batch_dims: isize },
 }
 
 const MASKS: [&str; 5] = [
@@ -55,6 +64,7 @@ impl Operation {
         let operation = match case.op.as_str() {
             "strided_slice" => Self::strided_slice(case)?,
             "gather_nd" => Self::gather_nd(case)?,
+            "gather" => Self::gather(case)?,
             _ => return Ok(None),
         };
         Ok(Some(operation))
@@ -87,23 +97,47 @@ impl Operation {
             return Err(case.bad("an index out of range needs a `zero_fill`"));
         }
         let batch_dims = case.arguments().integer("batch_dims")?;
-        Ok(Self::GatherNd {
+        let batch_dims = usize::try_from(batch_dims).map_err(|_| {
+            case.bad(format!(
+                "argument `batch_dims` is {batch_dims}, but must be 0 or more"
+            ))
+        })?;
+        Self::indexed(case, How::GatherNd { batch_dims }, true)
+    }
+
+    fn gather(case: &Case) -> Result<Self, BadLine> {
+        let integer = |name| {
+            let value = case.arguments().integer(name)?;
+            isize::try_from(value)
+                .map_err(|_| case.bad(format!("argument `{name}` is {value}, too large here")))
+        };
+        let how = How::Gather {
+            axis: integer("axis")?,
+            batch_dims: integer("batch_dims")?,
+        };
+        // Of params without elements TensorFlow gives no zeros.
+        let zeros = !matches!(
+            &case.expected,
+            Expectation::Error { kind, zero_fill: None, .. } if kind == "out_of_range"
+        );
+        Self::indexed(case, how, zeros)
+    }
+
+    fn indexed(case: &Case, how: How, zeros: bool) -> Result<Self, BadLine> {
+        Ok(Self::Gather {
             params: case.tensor("params")?.clone(),
             indices: case.tensor("indices")?.clone(),
-            batch_dims: usize::try_from(batch_dims).map_err(|_| {
-                case.bad(format!(
-                    "argument `batch_dims` is {batch_dims}, but must be 0 or more"
-                ))
-            })?,
+            how,
+            zeros,
         })
     }
 
     /// Every way to run it: all widths that hold the values and all index types that hold the
-    /// indices, each gather under both policies.
+    /// indices, each gather with zeros for what is out of range and with an error.
     pub(crate) fn variants(&self) -> Vec<Variant> {
         let source = match self {
             Self::StridedSlice { input, .. } => input,
-            Self::GatherNd { params, .. } => params,
+            Self::Gather { params, .. } => params,
         };
         let dtypes = WIDTHS
             .into_iter()
@@ -115,11 +149,13 @@ impl Operation {
                     gather: None,
                 })
                 .collect(),
-            Self::GatherNd { indices, .. } => {
-                let kinds: Vec<_> = [DType::I32, DType::I64]
+            Self::Gather { indices, zeros, .. } => {
+                let policies = [OutOfRange::Error, OutOfRange::Zero];
+                let policies = &policies[..1 + usize::from(*zeros)];
+                let kinds: Vec<_> = [DType::I32, DType::I64, DType::U32]
                     .into_iter()
-                    .filter(|&kind| elements::encode(&indices.data, kind).is_some())
-                    .flat_map(|kind| [(kind, OutOfRange::Error), (kind, OutOfRange::Zero)])
+                    .filter(|&kind| native_indices(&indices.data, kind).is_some())
+                    .flat_map(|kind| policies.iter().map(move |&policy| (kind, policy)))
                     .collect();
                 dtypes
                     .flat_map(|dtype| {
@@ -163,18 +199,34 @@ impl Operation {
                 })?;
                 (source(input)?.slice(&spec)?, 0)
             }
-            Self::GatherNd {
+            Self::Gather {
                 params,
                 indices,
-                batch_dims,
+                how,
+                ..
             } => {
                 let (kind, out_of_range) = variant.gather.unwrap_or((DType::I64, OutOfRange::Zero));
-                let options = GatherNd {
-                    batch_dims: *batch_dims,
-                    out_of_range,
-                };
                 let tuples = upload(indices, native_indices(&indices.data, kind), kind)?;
-                let gathered = source(params)?.gather_nd(&tuples, options)?;
+                let params = source(params)?;
+                let gathered = match *how {
+                    How::GatherNd { batch_dims } => {
+                        let options = GatherNd {
+                            batch_dims,
+                            out_of_range,
+                            ..GatherNd::default()
+                        };
+                        params.gather_nd(&tuples, options)?
+                    }
+                    How::Gather { axis, batch_dims } => {
+                        let options = Gather {
+                            axis: Some(axis),
+                            batch_dims,
+                            out_of_range,
+                            ..Gather::default()
+                        };
+                        params.gather(&tuples, options)?
+                    }
+                };
                 let bad = gathered.report()?.bad;
                 (gathered.tensor, bad)
             }
@@ -188,13 +240,15 @@ impl Operation {
 }
 
 /// Indices are the one thing the library reads as numbers, so they have the machine's byte order.
+/// None where one does not fit.
 fn native_indices(indices: &[i64], kind: DType) -> Option<Vec<u8>> {
+    let narrow = |bytes: &dyn Fn(i64) -> Option<[u8; 4]>| {
+        let indices: Option<Vec<_>> = indices.iter().map(|&index| bytes(index)).collect();
+        indices.map(|indices| indices.concat())
+    };
     match kind {
-        DType::I32 => indices
-            .iter()
-            .map(|&index| i32::try_from(index).ok().map(i32::to_ne_bytes))
-            .collect::<Option<Vec<_>>>()
-            .map(|indices| indices.concat()),
+        DType::I32 => narrow(&|index| i32::try_from(index).ok().map(i32::to_ne_bytes)),
+        DType::U32 => narrow(&|index| u32::try_from(index).ok().map(u32::to_ne_bytes)),
         _ => Some(
             indices
                 .iter()
@@ -211,6 +265,7 @@ impl fmt::Display for Variant {
             let policy = match policy {
                 OutOfRange::Zero => "zero",
                 OutOfRange::Error => "error",
+                OutOfRange::Clamp => "clamp",
             };
             write!(f, ", {kind} indices, out of range {policy}")?;
         }

@@ -96,6 +96,32 @@ fn rows_out_of_range_become_zeros_with_a_warning() {
 }
 
 #[test]
+fn indices_wrap_and_are_clamped_on_demand() {
+    let folder = Folder::new();
+    let params = folder.arange("params.npy", &[3]);
+    let indices = folder.npy("indices.npy", "<i4", &[4, 1], &bytes(&[-1, -4, 7, 1]));
+    let output = folder.path("out.npy");
+    for device in devices() {
+        for (options, expected) in [
+            (&["--negative", "wrap"][..], [2, 0, 0, 1]),
+            (&["--out-of-range", "clamp"], [0, 0, 2, 1]),
+            (
+                &["--negative", "wrap", "--out-of-range", "clamp"],
+                [2, 0, 2, 1],
+            ),
+        ] {
+            let args = ["gather-nd", &params, &indices, "-o", &output];
+            wgslice(&[&args[..], &["--device", device], options].concat()).ok();
+            assert_eq!(
+                read_i32(&output),
+                (vec![4], expected.to_vec()),
+                "{device} {options:?}"
+            );
+        }
+    }
+}
+
+#[test]
 fn rows_out_of_range_are_an_error_on_demand() {
     let folder = Folder::new();
     let params = folder.arange("params.npy", &[2, 3]);

@@ -1,4 +1,4 @@
-//! A gather is cut by rows of the result.
+//! A gather is cut by the dimensions that number its rows, and at last by the run.
 //!
 //! Its source cannot be cut with it, since any row may point anywhere: where params do not fit in one
 //! binding, several dispatches look at the same rows, each with another window of params bound, and
@@ -7,9 +7,12 @@
 use super::{Cutter, Dispatch, Span, wrap};
 use crate::{
     Error,
-    gpu::{params, pipeline::Kernel},
+    gpu::{
+        params,
+        pipeline::{Indexed, Kernel},
+    },
     layout::Axis,
-    ops::gather_nd,
+    ops::indexed::{Dimension, Map},
     plan::Rows,
 };
 
@@ -17,7 +20,7 @@ impl Cutter<'_> {
     /// Pushes the dispatches that write a block of a gather's result.
     pub(super) fn gather(
         &self,
-        map: &gather_nd::Map,
+        map: &Map,
         block: &Block,
         out: &mut Vec<Dispatch>,
     ) -> Result<(), Error> {
@@ -36,22 +39,22 @@ impl Cutter<'_> {
     /// Pushes the dispatches that write the block, unless it must be halved first.
     fn gather_dispatches(
         &self,
-        map: &gather_nd::Map,
+        map: &Map,
         block: &Block,
         out: &mut Vec<Dispatch>,
     ) -> Result<bool, Error> {
+        let at = block.origin(map, self.rows);
         let rows = Rows {
-            count: block.batches.len * block.rows.len,
+            count: block.walk.iter().map(|stretch| stretch.len).product(),
             run: block.run.len,
             ..*self.rows
         };
-        let first_row = block.batches.first * map.batch_rows + block.rows.first;
-        let first = first_row as u64 * self.rows.run as u64 + block.run.first as u64;
+        let first = at.row as u64 * self.rows.run as u64 + block.run.first as u64;
         let Some((dest, dest_base)) = self.result(&rows, first) else {
             return Ok(false);
         };
-        let tuple = map.axes.len() as u64 * u64::from(self.places.index_words) * 4;
-        let (from, to) = (first_row as u64, (first_row + rows.count) as u64);
+        let tuple = map.coordinates.len() as u64 * self.places.index.bytes() as u64;
+        let (from, to) = (at.tuple as u64, (at.tuple + at.tuples) as u64);
         let tuples = self
             .reach
             .span(self.places.indices, from * tuple, to * tuple);
@@ -62,108 +65,145 @@ impl Cutter<'_> {
             return Ok(false);
         }
         let index_base = wrap((index_residue / 4).cast_signed());
-        // The params that the block may point into. Several batches are looked at together only
-        // where those of all fit.
-        let params_from = (block.batches.first * map.batch_stride) as u64;
-        let params_to = params_from + (block.batches.len * map.batch_stride) as u64;
-        let windows = self.params_windows(map, block.run, params_from, params_to)?;
-        if windows.len() > 1 && block.batches.len > 1 {
+        let spread = Spread::of(map, block, self.rows);
+        let Some(windows) = self.params_windows(map, &spread, at.place)? else {
             return Ok(false);
-        }
+        };
+        let walked = map.walk.iter().zip(&block.walk);
+        let walked = walked.filter(|(_, stretch)| stretch.len > 1);
+        let walk: Vec<_> = walked
+            .map(|(dimension, stretch)| Dimension {
+                size: stretch.len,
+                ..*dimension
+            })
+            .collect();
         let before = out.len();
         for (number, window) in windows.iter().enumerate() {
-            let begin = params_from + block.run.first as u64 + window.skipped;
-            let base = begin.cast_signed() - window.bound_from.cast_signed();
-            // A unit lies in one window, and a row may begin wherever an index points.
+            let base = at.place + window.skipped - window.bound_from.cast_signed();
+            // A unit lies in one window, and a row may begin wherever an index points. Where no unit is
+            // bound, there is no room for a wider one either.
             let units = window.units.cast_signed();
-            let strides = map.axes.iter().map(|axis| axis.stride as i64);
-            let strides = strides.chain([map.batch_stride as i64, units]);
+            let coordinates = map.coordinates.iter().map(|axis| axis.stride as i64);
+            let strides = walk.iter().map(|dimension| dimension.stride as i64);
+            let strides = strides.chain(coordinates).chain([units.max(1)]);
             let dest_base = dest_base.cast_signed();
             let wide = self.widened(&rows, base, dest_base, strides, windows.len() == 1);
-            let mut map = map.clone();
-            wide.scale(&mut map.axes);
-            map.batch_stride /= wide.factor;
+            let mut coordinates = map.coordinates.clone();
+            wide.scale(&mut coordinates);
+            let axes = walk
+                .iter()
+                .map(|&Dimension { size, stride, .. }| Axis { size, stride });
+            let mut axes: Vec<_> = axes.collect();
+            wide.scale(&mut axes);
             let Some(grid) = self.grid(&wide) else {
                 out.truncate(before);
                 return Ok(false);
             };
+            let first = window.first;
             let params = params::Params {
                 window: wrap(units / wide.factor as i64),
-                first: wrap(window.first as i64),
-                count: wrap(window.count as i64),
-                map: params::gather_map(&map, index_base, window.first as u64)?,
+                first: wrap(first.cast_signed()),
+                count: window.count,
+                map: params::indexed_map(&coordinates, &axes, index_base, first)?,
                 ..self.params(&wide, &grid)
             };
             out.push(Dispatch {
                 kernel: Kernel {
                     width: wide.width,
-                    dims: map.axes.len(),
-                    batched: block.batches.len > 1,
+                    dims: coordinates.len(),
+                    indexed: self.indexed(map, &walk),
                     even: false,
                     stepped: false,
                 },
                 params,
                 height: grid.height,
                 spans: [window.span, dest, indices],
-                counts: number == 0 && block.run.first == 0,
-                first_row,
+                counts: number == 0 && at.counts,
+                first_tuple: at.tuple,
             });
         }
         Ok(true)
     }
 
-    /// The windows that together hold units `from..to` of params.
+    /// What the shader is compiled for.
+    fn indexed(&self, map: &Map, walk: &[Dimension]) -> Indexed {
+        let bits = walk.iter().zip(0..);
+        Indexed {
+            // Tuples one after the other, and nothing else, need no walk.
+            walk: match walk {
+                [only] if only.stride == 0 && !only.repeats => 0,
+                _ => walk.len(),
+            },
+            repeats: bits.fold(0, |bits, (dimension, d)| {
+                bits | u32::from(dimension.repeats) << d
+            }),
+            index: self.places.index,
+            policy: map.policy,
+        }
+    }
+
+    /// The windows that together hold the units of params that a block may point into; its first row and
+    /// a tuple of zeros point at `place`. None where the block must be halved first.
     ///
-    /// Offsets within params are computed modulo 2^32, so that no dispatch may look at more than
-    /// that: larger params are also cut along the first indexed dimension. Where even one entry of
-    /// that is larger, it is what the tuple names, and only the part is bound that the block moves.
+    /// Offsets within params are computed modulo 2^32, so that no dispatch may look at more than that:
+    /// larger params are also cut along the first indexed dimension.
     fn params_windows(
         &self,
-        map: &gather_nd::Map,
-        run: Stretch,
-        from: u64,
-        to: u64,
-    ) -> Result<Vec<Window>, Error> {
-        let mut windows = Vec::with_capacity(1);
-        let whole = Axis {
-            size: 1,
-            stride: (to - from).cast_signed().try_into().unwrap_or(isize::MAX),
-        };
-        let outer = map.axes.first().copied().unwrap_or(whole);
-        let slab = outer.stride.unsigned_abs() as u64;
-        let slabs = match to - from {
-            all if all <= self.reach.units => outer.size,
-            _ if slab > self.reach.units && map.axes.len() > 1 => {
-                return Err(params::too_far(slab));
-            }
-            _ => usize::try_from(self.reach.units / slab.max(1))
-                .unwrap_or(1)
-                .max(1),
-        };
-        for first in (0..outer.size).step_by(slabs) {
-            let count = slabs.min(outer.size - first);
-            let skipped = first as u64 * slab;
-            let begin = from + skipped;
-            let (mut at, end) = if slab > self.reach.units {
-                let begin = begin + run.first as u64;
-                (begin, begin + run.len as u64)
-            } else if count == outer.size {
-                (begin, to)
-            } else {
-                (begin, begin + count as u64 * slab)
+        map: &Map,
+        spread: &Spread,
+        place: i64,
+    ) -> Result<Option<Vec<Window>>, Error> {
+        let outer = map.coordinates.first();
+        let outer = outer.copied().unwrap_or(Axis { size: 1, stride: 0 });
+        if map.coordinates.iter().any(|axis| axis.size == 0) {
+            // No index points anywhere: any word will do.
+            let Some((span, _)) = self.reach.span(self.places.source, 0, 0) else {
+                return Err(self.reach.too_small(self.rows.unit));
             };
+            return Ok(Some(vec![Window::nothing(span)]));
+        }
+        let most = self.reach.units;
+        if spread.indexed > most {
+            return Err(params::too_far(spread.indexed));
+        }
+        if spread.units() > most {
+            return Ok(None);
+        }
+        let slab = outer.stride.unsigned_abs() as u64;
+        // So many more indices as may be looked at together.
+        let more = (most - spread.units()).checked_div(slab);
+        let slabs = match more {
+            Some(more) => more.min(u64::from(u32::MAX) - 1) + 1,
+            None if u32::try_from(outer.size).is_ok() => u64::from(u32::MAX),
+            None => return Err(params::too_far(outer.size as u64)),
+        };
+        let size = outer.size as u64;
+        // Where the outermost dimension makes most of what is looked at, its halves look at half of the
+        // windows each.
+        let all = spread.units() - 1 + (slabs.min(size) - 1) * slab;
+        let halves = spread.outermost > all / 2;
+        let groups = size.div_ceil(slabs);
+        let mut windows = Vec::with_capacity(1);
+        for first in (0..size).step_by(usize::try_from(slabs).unwrap_or(usize::MAX)) {
+            let count = slabs.min(size - first);
+            let skipped = first.cast_signed() * outer.stride as i64;
+            let reached = (count - 1).cast_signed() * outer.stride as i64;
+            let from = place + skipped + spread.low + reached.min(0);
+            let to = place + skipped + spread.high + reached.max(0) + 1;
+            let (mut at, end) = (from.cast_unsigned(), to.cast_unsigned());
             while at < end {
                 let window = self.window(at, end)?;
                 at = window.bound_from.wrapping_add(window.units);
                 windows.push(Window {
                     first,
-                    count,
+                    count: u32::try_from(count).unwrap_or(u32::MAX),
                     skipped,
                     ..window
                 });
             }
         }
-        Ok(windows)
+        let several = windows.len() as u64 > groups;
+        Ok((!several || !halves).then_some(windows))
     }
 
     /// The longest window that begins at unit `at` and ends at `end` or before.
@@ -180,14 +220,11 @@ impl Cutter<'_> {
         let to = self.bytes(end).min(part_end).min(reached);
         match self.reach.span(parts, self.bytes(at), to) {
             Some((span, residue)) if to > self.bytes(at) => Ok(Window {
-                span,
                 // The binding begins up to an alignment before `at`. Units there are in the window
                 // before too, and are moved twice, to the same place.
                 bound_from: at.wrapping_sub(residue / unit),
                 units: (residue + to - self.bytes(at)) / unit,
-                first: 0,
-                count: 0,
-                skipped: 0,
+                ..Window::nothing(span)
             }),
             _ => Err(self.reach.too_small(self.rows.unit)),
         }
@@ -204,10 +241,24 @@ struct Window {
     /// Units that are bound.
     units: u64,
     /// The indices into the first dimension that are looked at.
-    first: usize,
-    count: usize,
-    /// The units of params before those indices' own.
-    skipped: u64,
+    first: u64,
+    count: u32,
+    /// How far the first of those indices points from index 0, in units.
+    skipped: i64,
+}
+
+impl Window {
+    /// A window that holds no unit.
+    fn nothing(span: Span) -> Self {
+        Self {
+            span,
+            bound_from: 0,
+            units: 0,
+            first: 0,
+            count: u32::MAX,
+            skipped: 0,
+        }
+    }
 }
 
 /// A stretch of a dimension.
@@ -233,35 +284,114 @@ impl Stretch {
     }
 }
 
-/// A part of a gather's result that is contiguous: whole batches, or rows of one batch, or units of
-/// one row.
-#[derive(Clone, Copy, Debug)]
+/// A part of a gather's result that is contiguous: of each dimension that is walked a stretch, and of
+/// the run. In front of the first stretch of several positions all are single, and behind it whole.
+#[derive(Clone, Debug)]
 pub(super) struct Block {
-    batches: Stretch,
-    rows: Stretch,
+    walk: Vec<Stretch>,
     run: Stretch,
 }
 
+/// Where a block begins.
+struct Origin {
+    row: usize,
+    tuple: usize,
+    tuples: usize,
+    /// Where in params its first row begins, for a tuple of zeros.
+    place: i64,
+    /// Whether it has the first rows of its tuples, and those from their beginning.
+    counts: bool,
+}
+
 impl Block {
-    pub(super) fn all(map: &gather_nd::Map, rows: &Rows) -> Self {
+    pub(super) fn all(map: &Map, rows: &Rows) -> Self {
+        let sizes = map.walk.iter().map(|dimension| dimension.size);
         Self {
-            batches: Stretch::all(rows.count / map.batch_rows),
-            rows: Stretch::all(map.batch_rows),
+            walk: sizes.map(Stretch::all).collect(),
             run: Stretch::all(rows.run),
         }
     }
 
     /// Halves of the outermost stretch that has more than one element.
     fn halves(&self) -> Option<(Self, Self)> {
-        let with = |place: fn(&mut Self) -> &mut Stretch, (head, tail)| {
-            let (mut a, mut b) = (*self, *self);
-            *place(&mut a) = head;
-            *place(&mut b) = tail;
-            (a, b)
+        let (mut head, mut tail) = (self.clone(), self.clone());
+        for (d, stretch) in self.walk.iter().enumerate() {
+            if let Some(halves) = stretch.halves() {
+                (head.walk[d], tail.walk[d]) = halves;
+                return Some((head, tail));
+            }
+        }
+        (head.run, tail.run) = self.run.halves()?;
+        Some((head, tail))
+    }
+
+    fn origin(&self, map: &Map, rows: &Rows) -> Origin {
+        let mut at = Origin {
+            row: 0,
+            tuple: 0,
+            tuples: 1,
+            place: map.offset as i64 + self.run.first as i64 * rows.step as i64,
+            counts: self.run.first == 0,
         };
-        let batches = self.batches.halves().map(|h| with(|b| &mut b.batches, h));
-        let rows = || self.rows.halves().map(|h| with(|b| &mut b.rows, h));
-        let run = || self.run.halves().map(|h| with(|b| &mut b.run, h));
-        batches.or_else(rows).or_else(run)
+        for (dimension, stretch) in map.walk.iter().zip(&self.walk) {
+            at.row = at.row * dimension.size + stretch.first;
+            at.place += stretch.first as i64 * dimension.stride as i64;
+            if dimension.repeats {
+                at.counts &= stretch.first == 0;
+            } else {
+                at.tuple = at.tuple * dimension.size + stretch.first;
+                at.tuples *= stretch.len;
+            }
+        }
+        at
+    }
+}
+
+/// How far apart the units lie that a block may point into with one first index, in units: from
+/// `low` to `high` around the unit that a tuple of zeros points at.
+struct Spread {
+    low: i64,
+    high: i64,
+    /// The part of it that the outermost dimension of several positions makes.
+    outermost: u64,
+    /// What the other coordinates alone reach, in units.
+    indexed: u64,
+}
+
+impl Spread {
+    fn of(map: &Map, block: &Block, rows: &Rows) -> Self {
+        let mut spread = Self {
+            low: 0,
+            high: 0,
+            outermost: 0,
+            indexed: 0,
+        };
+        for axis in map.coordinates.iter().skip(1) {
+            spread.reach(axis.size, axis.stride);
+        }
+        spread.indexed = spread.units();
+        let walked = map.walk.iter().map(|dimension| dimension.stride);
+        let stretches = block.walk.iter().zip(walked);
+        let stretches = stretches.chain([(&block.run, rows.step)]);
+        let mut several = stretches.filter(|(stretch, _)| stretch.len > 1);
+        if let Some((stretch, stride)) = several.next() {
+            spread.outermost = spread.reach(stretch.len, stride);
+        }
+        for (stretch, stride) in several {
+            spread.reach(stretch.len, stride);
+        }
+        spread
+    }
+
+    /// Goes as far as the last of `size` positions, in either direction.
+    fn reach(&mut self, size: usize, stride: isize) -> u64 {
+        let reached = size.saturating_sub(1) as i64 * stride as i64;
+        self.low += reached.min(0);
+        self.high += reached.max(0);
+        reached.unsigned_abs()
+    }
+
+    fn units(&self) -> u64 {
+        (self.high - self.low).unsigned_abs() + 1
     }
 }

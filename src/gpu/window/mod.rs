@@ -22,6 +22,7 @@ use super::{
 };
 use crate::{
     Error,
+    ops::index::IndexType,
     plan::{Map, Rows},
 };
 
@@ -77,11 +78,11 @@ pub(crate) struct Dispatch {
     pub(crate) height: u32,
     /// Source, result and, for a gather, indices.
     pub(crate) spans: [Span; 3],
-    /// Whether it counts the rows without a source. Where several dispatches look at the same rows
-    /// one of them does.
+    /// Whether it counts the index tuples that are out of range. Where several dispatches look at the
+    /// same ones, one of them does.
     pub(crate) counts: bool,
-    /// The number of its first row in the whole result, for a gather.
-    pub(crate) first_row: usize,
+    /// The number of its first index tuple, for a gather.
+    pub(crate) first_tuple: usize,
 }
 
 /// Where the three arguments of a plan lie.
@@ -90,8 +91,7 @@ pub(crate) struct Places {
     pub(crate) source: Parts,
     pub(crate) dest: Parts,
     pub(crate) indices: Parts,
-    /// Words of an index.
-    pub(crate) index_words: u32,
+    pub(crate) index: IndexType,
 }
 
 impl Places {
@@ -155,7 +155,7 @@ pub(crate) fn dispatches(
             }
         }
         Map::StridedSliceGrad(map) => cutter.spread(map, &mut out)?,
-        Map::GatherNd(map) => cutter.gather(map, &gather::Block::all(map, rows), &mut out)?,
+        Map::Indexed(map) => cutter.gather(map, &gather::Block::all(map, rows), &mut out)?,
     }
     Ok(out)
 }

@@ -6,7 +6,7 @@ use crate::{
     gpu::{
         grid::Grid,
         params::{self, MAX_PAIR_AXES, Params},
-        pipeline::Kernel,
+        pipeline::{Indexed, Kernel},
         width::Width,
     },
     pairs::{PairAxis, Pairs},
@@ -68,7 +68,7 @@ impl Cutter<'_> {
             kernel: Kernel {
                 width: Width::whole(unit),
                 dims: axes.len(),
-                batched: false,
+                indexed: Indexed::default(),
                 even: false,
                 stepped: false,
             },
@@ -90,7 +90,7 @@ impl Cutter<'_> {
             height: grid.height,
             spans: [source, dest, Span::default()],
             counts: false,
-            first_row: 0,
+            first_tuple: 0,
         })
     }
 

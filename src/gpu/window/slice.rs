@@ -82,7 +82,7 @@ impl Cutter<'_> {
             kernel: Kernel {
                 width: wide.width,
                 dims: map.axes.len(),
-                batched: false,
+                indexed: Default::default(),
                 even: wide.width.way == Way::Crumbs && inner.is_multiple_of(Width::PARTS),
                 stepped: false,
             },
@@ -90,7 +90,7 @@ impl Cutter<'_> {
             height: grid.height,
             spans: [source, dest, Span::default()],
             counts: false,
-            first_row: 0,
+            first_tuple: 0,
         })
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     Error,
     gpu::{
         params::{self, Params},
-        pipeline::Kernel,
+        pipeline::{Indexed, Kernel},
         width::{Widened, Width},
     },
     ops::strided_slice_grad::Map,
@@ -99,7 +99,7 @@ impl Cutter<'_> {
             kernel: Kernel {
                 width: wide.width,
                 dims: axes.len(),
-                batched: false,
+                indexed: Indexed::default(),
                 even: false,
                 stepped: run.to != 1,
             },
@@ -110,7 +110,7 @@ impl Cutter<'_> {
             height: grid.height,
             spans: [source, dest, Span::default()],
             counts: false,
-            first_row: 0,
+            first_tuple: 0,
         })
     }
 }

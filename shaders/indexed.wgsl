@@ -1,0 +1,169 @@
+// gather_nd and gather: an odometer walks the rows, and each begins where its index tuple points, or has
+// no source if a coordinate is not within its dimension. src/ops/indexed.rs says how.
+
+// All that the words below would decide for every row alike is a constant, so that a CPU adapter runs no
+// loop and no needless division for every row.
+
+// Coordinates of a tuple.
+override DIMS: u32;
+
+// Dimensions that are walked. 0 where the tuples are all that numbers the rows.
+override WALK: u32;
+
+// Bit d: walked dimension d has the same tuples at each of its positions.
+override REPEATS: u32;
+
+// Words of an index: 1 for i32 and u32, 2 for i64; and whether it can be negative.
+override INDEX_WORDS: u32;
+override SIGNED: bool;
+
+// Whether negative indices count from the end, and whether those outside move to the nearest end.
+override WRAPS: bool;
+override CLAMPS: bool;
+
+// Pairs of size and stride come two to a vector.
+// 0: the first word of the tuples within their binding, and the stride of the outermost dimension.
+// 1 and on: the coordinates, and behind them the dimensions that are walked, but for the outermost.
+// 9, if it is left: high words, of the first coordinate's size and of the first index into it that this
+// dispatch looks at.
+struct Map {
+    axes: array<vec4<u32>, 5>,
+}
+
+const LAST: u32 = 9u;
+
+// `first` is the complement of the tuple's number, so that a report begins as zeros and the first
+// tuple is the largest.
+struct Report {
+    count: atomic<u32>,
+    first: atomic<u32>,
+}
+
+@group(0) @binding(2) var<storage, read> indices: array<u32>;
+@group(1) @binding(0) var<storage, read_write> report: Report;
+
+// A row on the odometer.
+struct Walk {
+    // What is left of the row's number for the dimensions further out.
+    rest: u32,
+    // What the dimensions have added up to, and the stride of the next one's tuples.
+    base: u32,
+    tuple: u32,
+    tuple_stride: u32,
+    // Whether an earlier row has the same tuple.
+    again: bool,
+}
+
+fn walk(row: u32) -> Walk {
+    var at = Walk(row, 0u, 0u, 1u, false);
+    if WALK > 9u { turn(9u, &at); }
+    if WALK > 8u { turn(8u, &at); }
+    if WALK > 7u { turn(7u, &at); }
+    if WALK > 6u { turn(6u, &at); }
+    if WALK > 5u { turn(5u, &at); }
+    if WALK > 4u { turn(4u, &at); }
+    if WALK > 3u { turn(3u, &at); }
+    if WALK > 2u { turn(2u, &at); }
+    if WALK > 1u { turn(1u, &at); }
+    // The outermost needs no division.
+    if WALK > 0u { advance(0u, at.rest, Axis(0u, axis(0u).stride), &at); }
+    if REPEATS == 0u {
+        at.tuple = row;
+    }
+    return at;
+}
+
+// Takes a dimension's digit off the number of a row.
+fn turn(d: u32, at: ptr<function, Walk>) {
+    let dimension = axis(DIMS + d);
+    let outer = (*at).rest / dimension.size;
+    let digit = (*at).rest - outer * dimension.size;
+    (*at).rest = outer;
+    advance(d, digit, dimension, at);
+}
+
+// Adds what a digit stands for.
+fn advance(d: u32, digit: u32, dimension: Axis, at: ptr<function, Walk>) {
+    (*at).base += digit * dimension.stride;
+    if ((REPEATS >> d) & 1u) != 0u {
+        (*at).again |= digit != 0u;
+    } else {
+        (*at).tuple += digit * (*at).tuple_stride;
+        (*at).tuple_stride *= dimension.size;
+    }
+}
+
+fn source_row(row: u32) -> Row {
+    let place = walk(row);
+    let tuple = axis(0u).size + place.tuple * (DIMS * INDEX_WORDS);
+    var at = Row(place.base, FOUND);
+    if DIMS > 0u { at = coordinate(0u, tuple, at); }
+    if DIMS > 1u { at = coordinate(1u, tuple, at); }
+    if DIMS > 2u { at = coordinate(2u, tuple, at); }
+    if DIMS > 3u { at = coordinate(3u, tuple, at); }
+    if DIMS > 4u { at = coordinate(4u, tuple, at); }
+    if DIMS > 5u { at = coordinate(5u, tuple, at); }
+    if DIMS > 6u { at = coordinate(6u, tuple, at); }
+    if DIMS > 7u { at = coordinate(7u, tuple, at); }
+    if DIMS > 8u { at = coordinate(8u, tuple, at); }
+    return at;
+}
+
+// Where a row begins after one more coordinate of its tuple.
+fn coordinate(d: u32, tuple: u32, so_far: Row) -> Row {
+    let word = tuple + d * INDEX_WORDS;
+    let size_and_stride = axis(1u + d);
+    // Two words of each number; a negative index is a large unsigned one.
+    var index = indices[word];
+    var index_high = 0u;
+    if INDEX_WORDS == 2u {
+        index_high = indices[word + 1u];
+    } else if SIGNED {
+        index_high = 0u - (index >> 31u);
+    }
+    let size = size_and_stride.size;
+    var high = vec2(0u);
+    if d == 0u && DIMS + max(WALK, 1u) <= LAST {
+        let last = axis(LAST);
+        high = vec2(last.size, last.stride);
+    }
+    if WRAPS {
+        let negative = index_high >> 31u;
+        index += size * negative;
+        index_high += (high.x + u32(index < size)) * negative;
+    }
+    var bad = (index_high > high.x) | ((index_high == high.x) & (index >= size));
+    if CLAMPS {
+        let negative = (index_high >> 31u) != 0u;
+        let end_high = high.x - u32(size == 0u);
+        index = select(index, select(size - 1u, 0u, negative), bad);
+        index_high = select(index_high, select(end_high, 0u, negative), bad);
+        // A dimension of size 0 has no end to move to.
+        bad = (size | high.x) == 0u;
+    }
+    var state = so_far.state;
+    if d == 0u {
+        index_high -= high.y + select(0u, 1u, index < params.first);
+        index -= params.first;
+        state = select(ELSEWHERE, FOUND, (index_high == 0u) & (index < params.count));
+    }
+    return Row(so_far.base + index * size_and_stride.stride, select(state, MISSING, bad));
+}
+
+// The row `n` behind another.
+fn neighbour(first: Row, row: u32, n: u32) -> Row {
+    return source_row(row + n);
+}
+
+fn within(unit: u32) -> bool {
+    return unit < params.window;
+}
+
+// Counts the tuple of a row without a source, once for all rows that have it.
+fn missing(row: u32) {
+    let at = walk(row);
+    if !at.again {
+        atomicAdd(&report.count, 1u);
+        atomicMax(&report.first, ~at.tuple);
+    }
+}

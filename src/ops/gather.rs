@@ -1,0 +1,168 @@
+//! gather: the slices of params along one dimension that the indices name.
+//!
+//! ```text
+//! params  [batch…, outer…, n, slice…]      n is dimension `axis`
+//! indices [batch…, index…]
+//! result  [batch…, outer…, index…, slice…]
+//! ```
+//!
+//! Semantics as TensorFlow 2.21 has them. A result without elements looks at no index, so that none is
+//! out of range.
+
+use super::{
+    index::{Negative, OutOfRange, Policy},
+    indexed::{Dimension, Map},
+};
+use crate::{DType, Error, GatherError, Plan, View, layout::Axis, shape};
+
+/// How to gather along a dimension: TensorFlow's attributes of `gather`, and what a negative index
+/// means.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Gather {
+    /// The dimension of `params` that is indexed; a negative one counts from the end. `None` is
+    /// `batch_dims`, as in `tf.gather`, there too counted from the end of `params` where negative.
+    pub axis: Option<isize>,
+    /// How many leading dimensions `params` and `indices` share, one to one; a negative number counts
+    /// from the rank of `indices`.
+    pub batch_dims: isize,
+    /// What becomes of indices that are out of range.
+    pub out_of_range: OutOfRange,
+    /// What a negative index means.
+    pub negative: Negative,
+}
+
+impl Gather {
+    /// `tf.compat.v1.batch_gather` with indices of this rank: all dimensions of the indices but the last
+    /// are batch dimensions, and the next of `params` is indexed. Each batch is bounded by itself, where
+    /// TensorFlow reads from the neighbouring one.
+    ///
+    /// ```
+    /// use wgslice::{DType, Gather, Plan};
+    ///
+    /// let plan = Plan::gather(&[8, 100, 3], &[8, 5], Gather::batch(2), DType::F32)?;
+    /// assert_eq!(plan.shape(), [8, 5, 3]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    pub fn batch(indices_rank: usize) -> Self {
+        Self {
+            // The rank of a slice is never above isize::MAX. Scalars have no last dimension: -1 is
+            // refused with them.
+            batch_dims: indices_rank.cast_signed().saturating_sub(1),
+            ..Self::default()
+        }
+    }
+}
+
+impl Plan {
+    /// Plans gathering along a dimension from `params` of this shape and element type, with indices of
+    /// shape `indices`.
+    ///
+    /// ```
+    /// use wgslice::{DType, Gather, Indices, Plan};
+    ///
+    /// let options = Gather { axis: Some(-1), ..Gather::default() };
+    /// let plan = Plan::gather(&[2, 3], &[2], options, DType::U8)?;
+    /// let mut result = [0; 4];
+    /// plan.run_with(&[1, 2, 3, 4, 5, 6], Indices::I32(&[2, 0]), &mut result)?;
+    /// assert_eq!(result, [3, 1, 6, 4]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`GatherError`]; [`Error::ShapeTooLarge`].
+    pub fn gather(
+        params: &[usize],
+        indices: &[usize],
+        options: Gather,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        View::of(params)?.gather(indices, options, dtype)
+    }
+}
+
+impl View {
+    /// Plans gathering along a dimension of this view: [`Plan::gather`] of what it selects, which is
+    /// nowhere written down in between.
+    ///
+    /// ```
+    /// use wgslice::{DType, Gather, View};
+    ///
+    /// // Columns of a matrix that lies there by columns.
+    /// let matrix = View::of(&[64, 1000])?.transpose(&[1, 0])?;
+    /// let options = Gather { axis: Some(1), ..Gather::default() };
+    /// assert_eq!(matrix.gather(&[5], options, DType::F32)?.shape(), [1000, 5]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::gather`].
+    pub fn gather(&self, indices: &[usize], options: Gather, dtype: DType) -> Result<Plan, Error> {
+        shape::elements(indices)?;
+        let (axis, batch_dims) = check(&self.shape, indices, &options)?;
+        let coordinate = Axis {
+            size: self.shape[axis],
+            stride: self.strides[axis],
+        };
+        let map = Map {
+            name: "gather",
+            offset: self.offset,
+            walk: Dimension::batch(self, 0..batch_dims)
+                .chain(Dimension::kept(self, batch_dims..axis))
+                .chain(Dimension::added(&indices[batch_dims..]))
+                .chain(Dimension::kept(self, axis + 1..self.shape.len()))
+                .collect(),
+            coordinates: vec![coordinate],
+            params: self.shape.clone(),
+            indices: indices.to_vec(),
+            tuple_dims: indices.len(),
+            policy: Policy {
+                out_of_range: options.out_of_range,
+                negative: options.negative,
+            },
+        };
+        map.plan(self, dtype.size())
+    }
+}
+
+/// The shape rules, in TensorFlow's order. Gives the axis and the number of batch dimensions.
+fn check(
+    params: &[usize],
+    indices: &[usize],
+    options: &Gather,
+) -> Result<(usize, usize), GatherError> {
+    let (params_rank, indices_rank) = (params.len(), indices.len());
+    if params.is_empty() {
+        return Err(GatherError::ParamsRank);
+    }
+    let axis = options.axis.unwrap_or(options.batch_dims);
+    let Some(axis) = from_end(axis, params_rank).filter(|&axis| axis < params_rank) else {
+        return Err(GatherError::Axis { axis, params_rank });
+    };
+    let batch_dims = from_end(options.batch_dims, indices_rank)
+        .filter(|&batch_dims| batch_dims <= indices_rank.min(axis));
+    let Some(batch_dims) = batch_dims else {
+        return Err(GatherError::BatchDimsOfAxis {
+            batch_dims: options.batch_dims,
+            axis,
+            indices_rank,
+        });
+    };
+    if params[..batch_dims] != indices[..batch_dims] {
+        return Err(GatherError::BatchShape {
+            batch_dims,
+            params: params.to_vec(),
+            indices: indices.to_vec(),
+        });
+    }
+    Ok((axis, batch_dims))
+}
+
+/// A number that counts from `rank` where it is negative.
+fn from_end(number: isize, rank: usize) -> Option<usize> {
+    match usize::try_from(number) {
+        Ok(number) => Some(number),
+        Err(_) => rank.checked_sub(number.unsigned_abs()),
+    }
+}

@@ -1,0 +1,119 @@
+//! What is selected of a tensor and not moved yet.
+
+use super::{Gathered, Tensor};
+use crate::{DType, Error, Gather, GatherNd, SliceSpec, View};
+
+/// A selection of a tensor, not yet moved: slices, transposes and broadcasts compose, and whatever
+/// comes at the end is one plan, in one pass over the data.
+///
+/// ```
+/// use wgslice::{slice, Backend, GatherNd};
+///
+/// let backend = Backend::cpu(); // or Backend::auto()
+/// let table = backend.upload(&[0.0f32, 0.1, 0.2, 1.0, 1.1, 1.2], &[2, 3])?;
+/// let columns = table.view().transpose(&[1, 0])?; // 3 rows of 2, nowhere written down
+///
+/// let reversed = columns.strided_slice(&slice![..; -1])?.to_tensor()?;
+/// assert_eq!(reversed.to_array::<f32>()?.data, [0.2, 1.2, 0.1, 1.1, 0.0, 1.0]);
+///
+/// let ids = backend.upload(&[2i32, 0], &[2, 1])?;
+/// let some = columns.gather_nd(&ids, GatherNd::default())?.tensor;
+/// assert_eq!(some.to_array::<f32>()?.data, [0.2, 1.2, 0.0, 1.0]);
+/// # Ok::<(), wgslice::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct TensorView {
+    pub(super) tensor: Tensor,
+    pub(super) view: View,
+}
+
+impl Tensor {
+    /// All of it, to select from.
+    pub fn view(&self) -> TensorView {
+        TensorView {
+            tensor: self.clone(),
+            view: View::whole(&self.shape),
+        }
+    }
+}
+
+impl TensorView {
+    /// The shape.
+    pub fn shape(&self) -> &[usize] {
+        self.view.shape()
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.tensor.dtype()
+    }
+
+    /// Which elements of the tensor it selects.
+    pub fn layout(&self) -> &View {
+        &self.view
+    }
+
+    /// A slice of what is selected: [`View::strided_slice`].
+    ///
+    /// # Errors
+    ///
+    /// [`SpecError`](crate::SpecError).
+    pub fn strided_slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
+        self.selecting(self.view.strided_slice(spec)?)
+    }
+
+    /// The dimensions in another order: [`View::transpose`].
+    ///
+    /// # Errors
+    ///
+    /// [`ViewError`](crate::ViewError).
+    pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
+        self.selecting(self.view.transpose(permutation)?)
+    }
+
+    /// Repeated until it has this shape: [`View::broadcast_to`].
+    ///
+    /// # Errors
+    ///
+    /// [`ViewError`](crate::ViewError); [`Error::ShapeTooLarge`].
+    pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {
+        self.selecting(self.view.broadcast_to(shape)?)
+    }
+
+    /// What is selected, moved into a tensor of its own. All of a tensor moves nothing. On a GPU the
+    /// work is submitted, not waited for.
+    ///
+    /// # Errors
+    ///
+    /// An error of the device.
+    pub fn to_tensor(&self) -> Result<Tensor, Error> {
+        self.tensor.moved(&self.view.plan(self.dtype()))
+    }
+
+    /// [`Tensor::gather_nd`] from what is selected.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::gather_nd`].
+    pub fn gather_nd(&self, indices: &Tensor, options: GatherNd) -> Result<Gathered, Error> {
+        let plan = self
+            .view
+            .gather_nd(indices.shape(), options, self.dtype())?;
+        self.tensor.gathered(&plan, indices)
+    }
+
+    /// [`Tensor::gather`] from what is selected.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::gather`].
+    pub fn gather(&self, indices: &Tensor, options: Gather) -> Result<Gathered, Error> {
+        let plan = self.view.gather(indices.shape(), options, self.dtype())?;
+        self.tensor.gathered(&plan, indices)
+    }
+
+    fn selecting(&self, view: View) -> Result<Self, Error> {
+        let tensor = self.tensor.clone();
+        Ok(Self { tensor, view })
+    }
+}

@@ -1,0 +1,367 @@
+//! gather: axes, batches, indices of every shape and type, views, and the policies for what is out of
+//! range.
+
+use crate::{
+    harness::{How, Select, check_gathering, check_policies, devices, kind},
+    vectors::case::{Expectation, parse},
+};
+use wgslice::{Backend, DType, Error, Gather, GatherError, Negative, OutOfRange, Plan, slice};
+
+fn backends() -> impl Iterator<Item = &'static Backend> {
+    devices().iter().map(|device| &device.backend)
+}
+
+fn along(axis: isize, batch_dims: isize) -> Gather {
+    Gather {
+        axis: Some(axis),
+        batch_dims,
+        ..Gather::default()
+    }
+}
+
+/// Checks at one element size and with one index type, which the shape decides.
+#[track_caller]
+fn check(params: &[usize], indices: &[i64], shape: &[usize], options: Gather) {
+    let how = How::Gather(options);
+    let number =
+        params.iter().chain(shape).sum::<usize>() + options.axis.unwrap_or(9).unsigned_abs();
+    check_gathering(number, (params, &[]), (indices, shape), how);
+}
+
+#[test]
+fn every_axis() {
+    for axis in -4..4 {
+        check(&[3, 4, 5, 6], &[2, 0, 1, 2, 2], &[5], along(axis, 0));
+        check(&[3, 4, 5, 6], &[2, 0, 1, 2, -1, 7], &[3, 2], along(axis, 0));
+        check(&[3, 4, 5, 6], &[1], &[], along(axis, 0));
+    }
+}
+
+#[test]
+fn indices_of_every_shape() {
+    check(&[7], &[], &[0], along(0, 0));
+    check(&[7], &[3], &[1, 1, 1], along(0, 0));
+    check(&[7, 3], &[6, 5, 4, 3, 2, 1], &[3, 1, 2], along(0, 0));
+    check(&[2, 7], &[6, 0, 6, 1, 2, 1, 9, -1], &[2, 2, 2], along(1, 0));
+    check(&[1, 7, 1], &[6, 0], &[2], along(-2, 0));
+}
+
+#[test]
+fn slices_of_every_length() {
+    for run in [1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 64, 255, 256, 1000] {
+        let indices = [3, -1, 0, 4, 2, 2, 1];
+        check(&[2, 4, run], &indices, &[7], along(1, 0));
+        check(&[4, run], &indices, &[7], along(0, 0));
+        check(&[run, 4], &indices, &[7], along(1, 0));
+    }
+}
+
+#[test]
+fn batches() {
+    check(&[2, 3, 4], &[0, 2, 1, 1], &[2, 2], along(1, 1));
+    check(&[2, 3, 4], &[0, 2, 1, 1], &[2, 2], along(2, 1));
+    check(&[2, 3, 4], &[0, 2, 1, 1, 3, 9], &[2, 3], along(2, 2));
+    check(&[2, 3, 4], &[0, 2, 1, 1, 3, 9], &[2, 3], along(-1, -1));
+    check(&[3, 4], &[0, 3, 2], &[3], along(1, 1));
+    check(&[2, 5, 3, 4], &[0, 2, 1, -1, 3, 0], &[2, 1, 3], along(2, 1));
+    // The axis is that of the batch where none is given, from the end as well.
+    let none = |batch_dims| Gather {
+        batch_dims,
+        ..Gather::default()
+    };
+    check(&[2, 3, 4], &[0, 2, 1, 1], &[2, 2], none(1));
+    check(&[2, 2, 4], &[0, 2, 1, 3], &[2, 2], none(-1));
+}
+
+#[test]
+fn every_policy() {
+    let indices = [0, -1, 4, -4, 2, -5, 3, 5, -3, 1, 9, -9];
+    let all = [i64::MIN, i64::MAX, 1 << 32, -(1 << 32) + 1, 2, -3];
+    for (number, (axis, batch_dims, shape)) in [
+        (0, 0, [3, 4]),
+        (1, 0, [3, 4]),
+        (2, 0, [2, 6]),
+        (2, 1, [3, 4]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let how = How::Gather(along(axis, batch_dims));
+        let params = (&[3, 4, 5][..], &[][..]);
+        check_policies(number + 5, params, (&indices, &shape), how);
+        if batch_dims == 0 {
+            check_policies(number, params, (&all, &[2, 3]), how);
+        }
+    }
+}
+
+/// An index that is out of range counts once, however many slices it stands for, whatever the windows.
+#[test]
+fn bad_indices_count_once() {
+    for outer in [1, 2, 7, 40, 300] {
+        check(&[outer, 3, 5], &[0, 3, 2, -1], &[4], along(1, 0));
+        check(&[outer, 3], &[3], &[], along(1, 0));
+    }
+    check(&[20, 30, 3], &[7, 3, 3, 7, 2, -1, 0, 1], &[8], along(2, 0));
+}
+
+#[test]
+fn params_are_views() {
+    let slice = |text: &str| Select::Slice(text.parse().unwrap());
+    let transpose = |permutation: &[usize]| Select::Transpose(permutation.to_vec());
+    let views: [(&[usize], Vec<Select>); 6] = [
+        (&[5, 6, 7], vec![slice("::-1, ::2, ::-1")]),
+        (&[6, 7, 5], vec![transpose(&[2, 0, 1])]),
+        (&[5, 7], vec![Select::Broadcast(vec![6, 5, 7])]),
+        (&[5, 1, 1], vec![Select::Broadcast(vec![5, 6, 7])]),
+        (&[5, 6, 16], vec![slice(":, 1:, ::-1")]),
+        (
+            &[4, 5, 6, 3],
+            vec![transpose(&[1, 2, 3, 0]), slice("::-1, 2:, ..., ::-2")],
+        ),
+    ];
+    let indices = [1, 0, 2, 7, -1, 2];
+    let mut number = 0;
+    for (shape, selection) in &views {
+        for axis in 0..3 {
+            for indices_shape in [&[6][..], &[2, 3], &[6, 1]] {
+                number += 1;
+                let how = How::Gather(along(axis, 0));
+                let params = (*shape, &selection[..]);
+                check_gathering(number, params, (&indices, indices_shape), how);
+            }
+        }
+    }
+    let batches = vec![transpose(&[1, 0]), slice("::-1, ::-1")];
+    let how = How::Gather(Gather::batch(2));
+    check_gathering(2, (&[7, 3], &batches), (&indices, &[3, 2]), how);
+}
+
+#[test]
+fn a_result_without_elements_looks_at_no_index() {
+    check(&[3, 0], &[5], &[1], along(0, 0));
+    check(&[0, 3], &[-1], &[1], along(1, 0));
+    check(&[0, 3], &[], &[0], along(0, 0));
+    for backend in backends() {
+        let options = Gather {
+            out_of_range: OutOfRange::Error,
+            ..along(0, 0)
+        };
+        let none: [f32; 0] = [];
+        let (array, report) = backend
+            .gather(&none, &[3, 0], &[5i32][..], &[1], options)
+            .unwrap();
+        assert_eq!((array.shape, report.rows, report.bad), (vec![1, 0], 0, 0));
+    }
+}
+
+/// There is no end to move to, and nothing to count back from.
+#[test]
+fn a_dimension_without_elements_has_no_index() {
+    let how = How::Gather(along(0, 0));
+    for number in 0..5 {
+        check_policies(number, (&[0, 3], &[]), (&[0, -1, 2], &[3]), how);
+    }
+    let how = How::Gather(along(2, 0));
+    check_policies(9, (&[2, 3, 0, 4], &[]), (&[0, -1], &[2]), how);
+}
+
+#[test]
+fn batch_gather_stays_in_its_batch() {
+    for backend in backends() {
+        let params: Vec<i16> = (0..12).collect();
+        let (array, report) = backend
+            .batch_gather(&params, &[3, 4], &[0i32, 4, -1][..], &[3, 1])
+            .unwrap();
+        assert_eq!((array.shape, array.data), (vec![3, 1], vec![0, 0, 0]));
+        assert_eq!((report.bad, report.first.unwrap().row), (2, 1));
+        let table = backend.upload(&params, &[3, 4]).unwrap();
+        let ids = backend.upload(&[3u32, 0, 1, 2, 2, 1], &[3, 2]).unwrap();
+        let gathered = table.batch_gather(&ids).unwrap().tensor;
+        assert_eq!(
+            gathered.to_array::<i16>().unwrap().data,
+            [3, 0, 5, 6, 10, 9]
+        );
+        let scalar = backend.upload(&[0i32], &[]).unwrap();
+        assert_eq!(
+            kind(&table.batch_gather(&scalar).unwrap_err()),
+            "batch_dims"
+        );
+    }
+}
+
+/// What is selected of a tensor is gathered from without being written down.
+#[test]
+fn tensors_are_selected_from() {
+    for backend in backends() {
+        let table = backend.upload(&[1u8, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
+        let view = table.view().transpose(&[1, 0]).unwrap();
+        let view = view.strided_slice(&slice![..; -1]).unwrap();
+        assert_eq!((view.shape(), view.dtype()), (&[3, 2][..], DType::U8));
+        assert_eq!(
+            view.to_tensor().unwrap().to_array::<u8>().unwrap().data,
+            [3, 6, 2, 5, 1, 4]
+        );
+        let ids = backend.upload(&[1i64, -1], &[2]).unwrap();
+        let wrap = Gather {
+            negative: Negative::Wrap,
+            ..Gather::default()
+        };
+        let rows = view.gather(&ids, wrap).unwrap();
+        assert_eq!(rows.tensor.to_array::<u8>().unwrap().data, [2, 5, 1, 4]);
+        assert_eq!(rows.report().unwrap().bad, 0);
+        let wide = view.broadcast_to(&[2, 3, 2]).unwrap();
+        let axis = Gather {
+            axis: Some(1),
+            ..wrap
+        };
+        let rows = wide.gather(&ids, axis).unwrap().tensor;
+        assert_eq!(
+            rows.to_array::<u8>().unwrap().data,
+            [2, 5, 1, 4, 2, 5, 1, 4]
+        );
+        // All of a tensor is the tensor.
+        assert_eq!(
+            table
+                .view()
+                .to_tensor()
+                .unwrap()
+                .to_array::<u8>()
+                .unwrap()
+                .data[0],
+            1
+        );
+    }
+}
+
+#[test]
+fn what_does_not_fit_says_why() {
+    let plan = |params: &[usize], indices: &[usize], options| {
+        Plan::gather(params, indices, options, DType::F32).unwrap_err()
+    };
+    for (error, expected, says) in [
+        (
+            plan(&[], &[1], along(0, 0)),
+            "params_rank",
+            "params is a scalar",
+        ),
+        (
+            plan(&[3], &[1], along(1, 0)),
+            "axis",
+            "axis is 1, but params has 1",
+        ),
+        (
+            plan(&[3, 4], &[1], along(-3, 0)),
+            "axis",
+            "must be in [-2, 2)",
+        ),
+        (
+            plan(&[3, 4], &[3], along(isize::MIN, 0)),
+            "axis",
+            "axis is -9223",
+        ),
+        (
+            plan(&[3, 4], &[3], along(0, 1)),
+            "batch_dims",
+            "not above axis (0)",
+        ),
+        (plan(&[3, 4], &[3], along(1, 2)), "batch_dims", "in [-1, 1]"),
+        (
+            plan(&[3, 4], &[3], along(1, -2)),
+            "batch_dims",
+            "batch_dims is -2",
+        ),
+        (
+            plan(&[3, 4], &[2], along(1, 1)),
+            "batch_shape",
+            "must be equal",
+        ),
+    ] {
+        let said = error.to_string();
+        assert_eq!(kind(&error), expected, "{said}");
+        assert!(said.contains(says), "{said}");
+    }
+}
+
+#[test]
+fn errors_are_the_same_everywhere() {
+    let mut messages = Vec::new();
+    for backend in backends() {
+        let params: Vec<u16> = (0..24).collect();
+        let options = Gather {
+            out_of_range: OutOfRange::Error,
+            ..along(1, 0)
+        };
+        let indices = [0u32, 3, 2, 7];
+        let error = backend
+            .gather(&params, &[2, 3, 4], &indices[..], &[2, 2], options)
+            .unwrap_err();
+        let Error::Gather(GatherError::OutOfRange {
+            first, bad, rows, ..
+        }) = &error
+        else {
+            panic!("{backend}: {error}");
+        };
+        assert_eq!(
+            (&first.position[..], &first.index[..]),
+            (&[0, 1][..], &[3][..])
+        );
+        assert_eq!((first.row, *bad, *rows), (1, 2, 4));
+        messages.push(error.to_string());
+    }
+    assert!(
+        messages.iter().all(|message| *message == messages[0]),
+        "{messages:?}"
+    );
+}
+
+/// TensorFlow's vectors, on every device.
+#[test]
+fn vectors() {
+    let mut checked = 0;
+    for case in parse(include_str!("vectors/seed1.jsonl")) {
+        let case = case.unwrap();
+        if case.op != "gather" {
+            continue;
+        }
+        let integer = |name| isize::try_from(case.arguments().integer(name).unwrap()).unwrap();
+        let options = along(integer("axis"), integer("batch_dims"));
+        let params = case.tensor("params").unwrap();
+        let indices = case.tensor("indices").unwrap();
+        let (zero_fill, bad) = match &case.expected {
+            Expectation::Success(tensor) => (Some(tensor), false),
+            Expectation::Error {
+                kind: expected,
+                zero_fill,
+                ..
+            } if expected == "out_of_range" => (zero_fill.as_ref(), true),
+            Expectation::Error { kind: expected, .. } => {
+                let planned = Plan::gather(&params.shape, &indices.shape, options, DType::I64);
+                assert_eq!(kind(&planned.unwrap_err()), expected, "line {}", case.line);
+                checked += 1;
+                continue;
+            }
+        };
+        for backend in backends() {
+            let found = backend.gather(
+                &params.data,
+                &params.shape,
+                &indices.data[..],
+                &indices.shape,
+                options,
+            );
+            let (array, report) = found.unwrap_or_else(|e| panic!("line {}: {e}", case.line));
+            assert_eq!(report.bad > 0, bad, "line {} on {backend}", case.line);
+            if let Some(tensor) = zero_fill {
+                assert_eq!(
+                    (&array.shape, &array.data),
+                    (&tensor.shape, &tensor.data),
+                    "line {} on {backend}",
+                    case.line
+                );
+            }
+        }
+        checked += 1;
+    }
+    assert!(checked > 150, "{checked}");
+}
