@@ -8,7 +8,8 @@ struct Params {
     // parts where a unit is put together of several, but for the run of `wide.wgsl`.
     run: u32,
     step: u32,
-    // Units of the result that this dispatch writes, and tiles that it is cut into.
+    // Units of the result that this dispatch writes, or units of a row where rows go to places of their
+    // own; and tiles that it is cut into.
     units: u32,
     tiles: u32,
     // Units of a tile; words where units are smaller.

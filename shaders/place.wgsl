@@ -2,10 +2,11 @@
 //
 // A tile is a segment of one row. Its lanes take neighbouring units.
 
-// Where a row begins on both sides.
+// Where a row begins on both sides, and whether it goes anywhere.
 struct Places {
     source: u32,
     dest: u32,
+    found: bool,
 }
 
 @group(0) @binding(0) var<storage, read> source: array<Part>;
@@ -26,6 +27,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let end = min(first + params.segment, params.run);
 
     let at = row_places(row);
+    if !at.found {
+        return;
+    }
     let origin = params.source_base + at.source;
     let to = params.dest_base + at.dest;
     for (var j = first + lane; j < end; j += lanes) {

@@ -7,10 +7,11 @@
 
 override UNIT_BYTES: u32;
 
-// Where a row begins on both sides.
+// Where a row begins on both sides, and whether it goes anywhere.
 struct Places {
     source: u32,
     dest: u32,
+    found: bool,
 }
 
 @group(0) @binding(0) var<storage, read> source: array<u32>;
@@ -48,6 +49,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let end = min(first + params.segment, params.run);
 
     let at = row_places(row);
+    if !at.found {
+        return;
+    }
     let origin = params.source_base + at.source;
     let to = params.dest_base + at.dest;
     // Places are counted from the word that holds the row's first unit.
@@ -64,11 +68,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         var place = head + j * step - word_begin;
         var word = 0u;
         var written = 0u;
-        while place < per_word && j < row_units() {
+        while place < per_word && j < params.units {
             // As many units as neighbour each other in both rows and the word.
             var count = 1u;
             if together {
-                count = min(per_word - place, row_units() - j);
+                count = min(per_word - place, params.units - j);
             }
             let keep = low_bytes(count * UNIT_BYTES);
             let shift = place * UNIT_BYTES * 8u;

@@ -5,8 +5,7 @@ override DIMS: u32;
 
 struct Map {
     // A dimension's size, and its strides in units of the source and of the destination. The last word
-    // of the first is the distance between neighbours of a row in the destination, that of the second
-    // is how many units a row has.
+    // of the first is the distance between neighbours of a row in the destination.
     axes: array<vec4<u32>, 5>,
 }
 
@@ -14,13 +13,9 @@ fn dest_step() -> u32 {
     return params.map.axes[0].w;
 }
 
-fn row_units() -> u32 {
-    return params.map.axes[1].w;
-}
-
 // Where a row begins on both sides, relative to the bases.
 fn row_places(row: u32) -> Places {
-    var at = Places(0u, 0u);
+    var at = Places(0u, 0u, true);
     var rest = row;
     // The outermost needs no division.
     if DIMS > 4u { at = turn(4u, &rest, at); }
@@ -42,5 +37,5 @@ fn turn(d: u32, rest: ptr<function, u32>, at: Places) -> Places {
 
 fn along(d: u32, digit: u32, at: Places) -> Places {
     let strides = params.map.axes[d].yz;
-    return Places(at.source + digit * strides.x, at.dest + digit * strides.y);
+    return Places(at.source + digit * strides.x, at.dest + digit * strides.y, true);
 }

@@ -22,6 +22,21 @@ pub enum Error {
     /// Params, indices and batch dimensions do not fit together, or an index is out of range.
     #[error(transparent)]
     Gather(#[from] GatherError),
+    /// Indices, updates and the array that they go into do not fit together, or an index is out of
+    /// range.
+    #[error(transparent)]
+    Scatter(#[from] ScatterError),
+    /// The shaders cannot compute with elements of this type.
+    #[error(
+        "{operation} computes with elements, and WGSL cannot with {dtype}: run it on the CPU \
+         (Backend::cpu, --device cpu), or on a backend with_fallback"
+    )]
+    DTypeOnDevice {
+        /// Which operation.
+        operation: &'static str,
+        /// The element type.
+        dtype: crate::DType,
+    },
     /// A shape whose size cannot be addressed.
     #[error(
         "shape {} has too many elements: the product of its non-zero dimensions must be below 2^{}",
@@ -188,6 +203,7 @@ impl Error {
         matches!(
             self,
             Self::DeviceLimit { .. }
+                | Self::DTypeOnDevice { .. }
                 | Self::NoAdapter(_)
                 | Self::DeviceLost { .. }
                 | Self::OutOfDeviceMemory { .. }
@@ -528,6 +544,73 @@ pub enum GatherError {
         rows: usize,
         /// The shape of `params`.
         params: Vec<usize>,
+    },
+}
+
+/// Indices, updates and an array that they are scattered into, which do not fit together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ScatterError {
+    /// `indices` or `updates` is a scalar.
+    #[error(
+        "indices have shape {} and updates {}: both must have at least one dimension",
+        Shape(indices),
+        Shape(updates)
+    )]
+    UpdatesRank {
+        /// The shape of `indices`.
+        indices: Vec<usize>,
+        /// The shape of `updates`.
+        updates: Vec<usize>,
+    },
+    /// Something is empty, and not all of it.
+    #[error(
+        "indices of shape {} and updates of shape {} cannot be scattered into shape {}: where one of \
+         the three is empty, indices and updates must both be",
+        Shape(indices),
+        Shape(updates),
+        Shape(shape)
+    )]
+    EmptyOutput {
+        /// The shape of `indices`.
+        indices: Vec<usize>,
+        /// The shape of `updates`.
+        updates: Vec<usize>,
+        /// The shape that they go into.
+        shape: Vec<usize>,
+    },
+    /// Updates that are not a slice for each index tuple.
+    #[error(
+        "updates have shape {}, but with indices of shape {} into shape {} they must have all \
+         dimensions of the indices but the last, of which there must be one, and then those of the \
+         output that the last does not index",
+        Shape(updates),
+        Shape(indices),
+        Shape(shape)
+    )]
+    UpdatesShape {
+        /// The shape of `indices`.
+        indices: Vec<usize>,
+        /// The shape of `updates`.
+        updates: Vec<usize>,
+        /// The shape that they go into.
+        shape: Vec<usize>,
+    },
+    /// An index tuple points outside.
+    #[error(
+        "{bad} of {rows} index tuples are out of range, the first at {first} of shape {}: \
+         correct them, or choose OutOfRange::Zero or OutOfRange::Clamp",
+        Shape(shape)
+    )]
+    OutOfRange {
+        /// The first such tuple.
+        first: BadRow,
+        /// How many there are.
+        bad: usize,
+        /// How many tuples there are in all.
+        rows: usize,
+        /// The shape that they go into.
+        shape: Vec<usize>,
     },
 }
 

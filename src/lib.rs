@@ -23,6 +23,7 @@ mod pairs;
 mod plan;
 pub mod reference;
 mod report;
+mod scatter;
 mod shape;
 mod spare;
 mod spec;
@@ -36,16 +37,18 @@ pub use backend::Backend;
 pub use cpu::Indices;
 pub use dtype::DType;
 pub use element::Element;
-pub use error::{BadRow, Error, GatherError, ParseError, SpecError, ViewError};
+pub use error::{BadRow, Error, GatherError, ParseError, ScatterError, SpecError, ViewError};
 #[cfg(feature = "gpu")]
 pub use gpu::Gpu;
 pub use ops::{
     gather::Gather,
     gather_nd::GatherNd,
     index::{Negative, OutOfRange},
+    scatter_nd::{Combine, Order, Scatter},
 };
 pub use plan::Plan;
 pub use report::Report;
+pub use scatter::ScatterReport;
 pub use spec::{Ellipsis, NewAxis, SliceItem, SliceSpec, StridedSlice};
 #[cfg(not(target_arch = "wasm32"))]
 pub use stream::{Stream, Streamed};

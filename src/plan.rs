@@ -10,14 +10,14 @@
 //! | gather_nd, gather | the index tuples, and dimensions that repeat them | an odometer over them + tuple · strides, or nowhere when out of range |
 //!
 //! What is written into places instead, `strided_slice_update` and `strided_slice_grad`, moves along
-//! an odometer over both sides: [`Pairs`].
+//! an odometer over both sides, [`Pairs`]; and the rows of `scatter_nd` go where their tuples point.
 //!
 //! The map is the whole of an operation: once in Rust (`ops/`), once in WGSL (`shaders/`). What
 //! moves the run is shared by all.
 
 use crate::{
     error::Shape,
-    ops::{indexed, strided_slice, strided_slice_grad, strided_slice_update},
+    ops::{indexed, scatter_nd, strided_slice, strided_slice_grad, strided_slice_update},
     pairs::Pairs,
 };
 use std::fmt;
@@ -73,6 +73,7 @@ pub(crate) enum Map {
     StridedSliceUpdate(strided_slice_update::Map),
     StridedSliceGrad(strided_slice_grad::Map),
     Indexed(indexed::Map),
+    ScatterNd(scatter_nd::Map),
 }
 
 impl Map {
@@ -83,6 +84,8 @@ impl Map {
             Self::StridedSliceUpdate(_) => "strided_slice_update",
             Self::StridedSliceGrad(_) => "strided_slice_grad",
             Self::Indexed(map) => map.name,
+            Self::ScatterNd(map) if map.fresh => "scatter_nd",
+            Self::ScatterNd(_) => "tensor_scatter_nd",
         }
     }
 }
@@ -120,6 +123,24 @@ impl Plan {
         Self::of_view(&crate::View::flat(bytes), 1)
     }
 
+    /// So many bytes of zeros.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn zeros(bytes: usize) -> Self {
+        let unit = crate::shape::common_power_of_two(4, [bytes]);
+        Self {
+            shape: vec![bytes],
+            element: 1,
+            source: vec![0],
+            rows: Rows {
+                unit,
+                count: 1,
+                run: bytes / unit,
+                step: 1,
+            },
+            map: Map::StridedSliceGrad(strided_slice_grad::Map { pairs: None }),
+        }
+    }
+
     /// The shape of the result; of the array that is changed, where a plan works in place.
     pub fn shape(&self) -> &[usize] {
         &self.shape
@@ -132,11 +153,15 @@ impl Plan {
 
     /// Whether the plan changes its destination in place, so that what it does not write is kept.
     pub fn is_in_place(&self) -> bool {
-        matches!(self.map, Map::StridedSliceUpdate(_))
+        match &self.map {
+            Map::StridedSliceUpdate(_) => true,
+            Map::ScatterNd(map) => !map.fresh,
+            Map::StridedSlice(_) | Map::StridedSliceGrad(_) | Map::Indexed(_) => false,
+        }
     }
 
     /// The size of the source in bytes: `input` of a slice, `value` of an update, `dy` of a gradient,
-    /// `params` of a gather.
+    /// `params` of a gather, `updates` of a scatter.
     pub fn source_bytes(&self) -> usize {
         self.source.iter().product::<usize>() * self.element
     }
@@ -190,6 +215,8 @@ impl Plan {
                 rows.run *= factor;
             }
             Map::Indexed(map) => map.split_units(&mut rows, factor),
+            // Its strides count slices.
+            Map::ScatterNd(_) => rows.run *= factor,
         }
         (rows, Cow::Owned(map))
     }
@@ -199,11 +226,14 @@ impl Plan {
     pub(crate) fn index_bytes(&self, index: IndexType) -> usize {
         match &self.map {
             Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => 0,
-            Map::Indexed(map) => map.indices.iter().product::<usize>() * index.bytes(),
+            Map::Indexed(indexed::Map { indices, .. })
+            | Map::ScatterNd(scatter_nd::Map { indices, .. }) => {
+                indices.iter().product::<usize>() * index.bytes()
+            }
         }
     }
 
-    /// What becomes of indices. The default for a plan that has none.
+    /// What becomes of indices. The default where there are none.
     #[cfg(feature = "gpu")]
     pub(crate) fn policy(&self) -> Policy {
         match &self.map {
@@ -211,6 +241,7 @@ impl Plan {
                 Policy::default()
             }
             Map::Indexed(map) => map.policy,
+            Map::ScatterNd(map) => map.policy(),
         }
     }
 
@@ -219,6 +250,7 @@ impl Plan {
         match &self.map {
             Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => 0,
             Map::Indexed(map) => map.coordinates.len(),
+            Map::ScatterNd(map) => map.axes.len(),
         }
     }
 }

@@ -1,6 +1,8 @@
-//! What a gather says of the index tuples that were out of range.
+//! What a gather or a scatter says of the index tuples that were out of range.
 
-use crate::{BadRow, Error, GatherError, OutOfRange, Plan, plan::Map, shape::coordinates};
+use crate::{
+    BadRow, Error, GatherError, OutOfRange, Plan, ScatterError, plan::Map, shape::coordinates,
+};
 
 /// Tuples without a source, as an executor counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,17 +27,18 @@ impl Missing {
     }
 }
 
-/// Which index tuples of a gather were out of range.
+/// Which index tuples of a gather or a scatter were out of range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// How many tuples were gathered, bad ones included.
+    /// How many tuples there were, bad ones included.
     pub rows: usize,
-    /// How many were out of range, and became zeros if there is a result.
+    /// How many were out of range: what a gather made zeros of, if there is a result, and a scatter
+    /// dropped.
     pub bad: usize,
     /// The first of those, in row-major order.
     pub first: Option<BadRow>,
-    /// The shape of `params`.
+    /// The shape that they point into: of `params`, or of what is scattered into.
     pub params: Vec<usize>,
 }
 
@@ -58,11 +61,17 @@ impl Report {
         }
     }
 
-    /// Applies the policy of a gather.
-    fn under(self, policy: OutOfRange) -> Result<Self, Error> {
-        match policy {
-            OutOfRange::Error => self.require_none(),
-            OutOfRange::Zero | OutOfRange::Clamp => Ok(self),
+    /// The same of a scatter.
+    fn require_none_scattered(self) -> Result<Self, Error> {
+        match self.first {
+            None => Ok(self),
+            Some(first) => Err(ScatterError::OutOfRange {
+                first,
+                bad: self.bad,
+                rows: self.rows,
+                shape: self.params,
+            }
+            .into()),
         }
     }
 }
@@ -74,29 +83,37 @@ impl Plan {
         missing: Missing,
         tuple: impl FnOnce(usize) -> Vec<i64>,
     ) -> Result<Report, Error> {
-        let Map::Indexed(map) = &self.map else {
-            return Ok(Report {
-                rows: self.rows.count,
-                bad: 0,
-                first: None,
-                params: self.source.clone(),
-            });
+        let (tuples, params, policy) = match &self.map {
+            Map::Indexed(map) => (map.tuples(), &map.params, map.policy),
+            Map::ScatterNd(map) => (map.tuples(), &self.shape, map.policy()),
+            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => {
+                return Ok(Report {
+                    rows: self.rows.count,
+                    bad: 0,
+                    first: None,
+                    params: self.source.clone(),
+                });
+            }
         };
         let first = missing.first.map(|row| BadRow {
             row,
-            position: coordinates(row, map.tuples()),
+            position: coordinates(row, tuples),
             index: tuple(row),
         });
         let rows = match self.rows.count {
             0 => 0,
-            _ => map.tuples().iter().product(),
+            _ => tuples.iter().product(),
         };
-        Report {
+        let report = Report {
             rows,
             bad: missing.count,
             first,
-            params: map.params.clone(),
+            params: params.clone(),
+        };
+        match (&self.map, policy.out_of_range) {
+            (_, OutOfRange::Zero | OutOfRange::Clamp) => Ok(report),
+            (Map::ScatterNd(_), OutOfRange::Error) => report.require_none_scattered(),
+            (_, OutOfRange::Error) => report.require_none(),
         }
-        .under(map.policy.out_of_range)
     }
 }

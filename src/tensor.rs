@@ -9,6 +9,7 @@ mod gather;
 mod view;
 
 pub use gather::Gathered;
+pub(crate) use gather::integers;
 pub use view::TensorView;
 
 use crate::{Backend, DType, Element, Error, Plan, SliceSpec, error::Shape, spare::Bytes};
@@ -152,7 +153,7 @@ impl Tensor {
         self.view().strided_slice(spec)?.to_tensor()
     }
 
-    /// The result of a plan without indices that has this tensor as its source.
+    /// What a plan without indices makes of this tensor, as a tensor of its own.
     pub(crate) fn moved(&self, plan: &Plan) -> Result<Self, Error> {
         if plan.is_identity() {
             return Ok(self.result(plan, self.storage.clone()));

@@ -1,13 +1,16 @@
-//! The operations that write into places, on values of the host and on tensors.
+//! The operations that write into slices, on values of the host and on tensors. Those that write where
+//! indices say are in `scatter`.
 //!
 //! | on values | on tensors |
 //! |---|---|
 //! | [`Backend::strided_slice_update`] | [`Tensor::update`] in place, [`Tensor::updated`] as a new tensor |
 //! | [`Backend::strided_slice_grad`] | [`Tensor::strided_slice_grad`] |
 
+#[cfg(feature = "gpu")]
+use crate::backend::Device;
 use crate::{
     Array, Backend, Element, Error, Plan, SliceSpec, Tensor,
-    backend::{Device, check_elements},
+    backend::check_elements,
     tensor::{Owner, Storage},
 };
 
@@ -113,13 +116,13 @@ impl Backend {
 
     /// Does an operation on the device if there is one, and on the CPU if there is none or it may stand
     /// in.
-    fn on_device_or<R>(
+    pub(crate) fn on_device_or<R>(
         &self,
         on_device: impl FnOnce() -> Result<R, Error>,
         on_cpu: impl FnOnce() -> Result<R, Error>,
     ) -> Result<R, Error> {
         #[cfg(feature = "gpu")]
-        if let Device::Gpu(_) = &self.device {
+        if !self.is_cpu() {
             match on_device() {
                 Err(error) if self.may_fall_back(&error) => {}
                 outcome => return outcome,
@@ -211,7 +214,11 @@ impl Tensor {
     }
 
     /// Checks that an argument lives where this tensor does and has elements like it.
-    fn check_goes_with(&self, argument: &'static str, other: &Self) -> Result<(), Error> {
+    pub(crate) fn check_goes_with(
+        &self,
+        argument: &'static str,
+        other: &Self,
+    ) -> Result<(), Error> {
         if other.backend.device != self.backend.device {
             return Err(Error::OtherDevice { argument });
         }
@@ -227,7 +234,7 @@ impl Tensor {
     }
 
     /// The bytes of a tensor on the CPU, which are its own from here on.
-    fn host_bytes_mut(&mut self) -> Result<&mut [u8], Error> {
+    pub(crate) fn host_bytes_mut(&mut self) -> Result<&mut [u8], Error> {
         if let Storage::Host(owner) = &mut self.storage
             && owner.bytes_mut().is_none()
         {

@@ -6,7 +6,10 @@
 //! TensorFlow gave for these vectors (`golden`).
 
 use crate::{
-    harness::{check_gather, check_grad, check_slice, check_update},
+    harness::{
+        ScatterCase, check_block, check_gather, check_grad, check_scatter, check_slice,
+        check_update,
+    },
     vectors::{
         arguments::Encoded,
         call::Call,
@@ -14,7 +17,7 @@ use crate::{
     },
 };
 use std::collections::BTreeMap;
-use wgslice::StridedSlice;
+use wgslice::{Combine, Scatter, StridedSlice};
 
 fn encoded(spec: Encoded) -> StridedSlice {
     let [
@@ -57,6 +60,37 @@ fn check(case: &Case) -> bool {
             &indices.shape,
             batch_dims,
         ),
+        Call::Slice { input, begin, size } => check_block(&input.shape, &begin, &size),
+        Call::ScatterNd {
+            indices,
+            updates,
+            shape,
+            ..
+        } => check_scatter(ScatterCase {
+            shape: &shape,
+            fresh: true,
+            indices: &indices.data,
+            indices_shape: &indices.shape,
+            updates_shape: &updates.shape,
+            options: Scatter::default(),
+        }),
+        Call::TensorScatterNd {
+            tensor,
+            indices,
+            updates,
+            adds: false,
+            ..
+        } => check_scatter(ScatterCase {
+            shape: &tensor.shape,
+            fresh: false,
+            indices: &indices.data,
+            indices_shape: &indices.shape,
+            updates_shape: &updates.shape,
+            options: Scatter {
+                combine: Combine::Update,
+                ..Scatter::default()
+            },
+        }),
         _ => return false,
     }
     true
@@ -77,8 +111,11 @@ fn every_vector_on_every_device() {
         .collect();
     let expected = [
         ("gather_nd", 267),
+        ("scatter_nd", 97),
+        ("slice", 157),
         ("strided_slice", 785),
         ("strided_slice_grad", 167),
+        ("tensor_scatter_nd_update", 101),
         ("tensor_strided_slice_update", 230),
     ];
     assert_eq!(checked, expected);

@@ -3,9 +3,12 @@
 //! The generator is seeded, so a failure is the same on every run; it prints the case.
 
 use crate::harness::{
-    How, Select, check_gather, check_gathering, check_grad, check_slice, check_update,
+    How, ScatterCase, Select, check_gather, check_gathering, check_grad, check_scatter,
+    check_slice, check_update,
 };
-use wgslice::{Gather, GatherNd, Negative, OutOfRange, SliceSpec, StridedSlice, View};
+use wgslice::{
+    Combine, Gather, GatherNd, Negative, Order, OutOfRange, Scatter, SliceSpec, StridedSlice, View,
+};
 
 /// xorshift64*: small, seeded, good enough to pick shapes.
 struct Random(u64);
@@ -139,6 +142,53 @@ fn random_gradients() {
             dy.push(1);
         }
         check_grad(&shape, &encoded, &dy);
+    }
+}
+
+#[test]
+fn random_scatters() {
+    let mut random = Random(0x5eed_0005);
+    for _ in 0..250 {
+        let rank = 1 + random.below(4);
+        let shape = random.shape(rank, 1500);
+        let depth = 1 + random.below(rank);
+        let lead = 1 + random.below(2);
+        let mut indices_shape: Vec<usize> = (0..lead).map(|_| random.below(12)).collect();
+        let mut updates_shape = [&indices_shape, &shape[depth..]].concat();
+        indices_shape.push(depth);
+        if random.chance(5) {
+            updates_shape.push(2);
+        }
+        let tuples: usize = indices_shape[..lead].iter().product();
+        let mut indices = Vec::with_capacity(tuples * depth);
+        for _ in 0..tuples {
+            for &dim in &shape[..depth] {
+                let size = dim as i64;
+                indices.push(match random.below(40) {
+                    0 => -size - 1,
+                    1 => size,
+                    2 => 1 << 32,
+                    3 => i64::MIN,
+                    4 => -1,
+                    // Few places, so that many rows meet.
+                    _ => random.between(0, size.clamp(1, 4) - 1),
+                });
+            }
+        }
+        let options = Scatter {
+            combine: [Combine::Add, Combine::Update][random.below(2)],
+            out_of_range: [OutOfRange::Zero, OutOfRange::Error, OutOfRange::Clamp][random.below(3)],
+            negative: [Negative::OutOfRange, Negative::Wrap][random.below(2)],
+            order: [Order::Deterministic, Order::Fast][random.below(2)],
+        };
+        check_scatter(ScatterCase {
+            shape: &shape,
+            fresh: random.chance(50),
+            indices: &indices,
+            indices_shape: &indices_shape,
+            updates_shape: &updates_shape,
+            options,
+        });
     }
 }
 

@@ -17,6 +17,7 @@ mod ndarray;
 mod onnx;
 mod property;
 mod reference;
+mod scatter_nd;
 mod slice;
 mod spec;
 mod stream;

@@ -18,7 +18,7 @@ pub(crate) enum Failure {
     Refused {
         /// What was being worked on, as the user knows it.
         context: String,
-        error: Error,
+        error: Box<Error>,
     },
     /// No device, or one that does not work.
     #[error("{0}")]
@@ -72,7 +72,10 @@ impl Failure {
     /// Wraps an error of the library with what was being worked on.
     pub(crate) fn refused(context: impl Display) -> impl FnOnce(Error) -> Self {
         let context = context.to_string();
-        move |error| Self::Refused { context, error }
+        move |error| Self::Refused {
+            context,
+            error: Box::new(error),
+        }
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
@@ -81,7 +84,7 @@ impl Failure {
         let code = match self {
             Self::Usage(_) => BAD_INPUT,
             Self::Device(_) => DEVICE,
-            Self::Refused { error, .. } => match error {
+            Self::Refused { error, .. } => match &**error {
                 error if error.is_of_device() => DEVICE,
                 Error::OutOfHostMemory { .. } => DEVICE,
                 _ => BAD_INPUT,

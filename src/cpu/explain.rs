@@ -1,6 +1,6 @@
 //! What the CPU does with a plan, in words: the decisions of the executor, asked and not repeated.
 
-use super::{gather::Group, kernel::Kernel, place, slice::Walk};
+use super::{gather::Group, kernel::Kernel, place, scatter, slice::Walk};
 use crate::{
     Plan,
     ops::{strided_slice_grad, strided_slice_update},
@@ -52,6 +52,9 @@ impl Plan {
                 Some(pairs) => (place::kernel(pairs), place::threads(pairs, bytes)),
                 None => return format!("{bytes} bytes of zeros"),
             },
+            Map::ScatterNd(map) => {
+                return format!("{bytes} bytes, {}", scatter::explain(&self.rows, map));
+            }
             Map::Indexed(map) => {
                 let group = Group::of(&self.rows, map);
                 (group.kernel(), group.threads(bytes))

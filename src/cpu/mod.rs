@@ -9,18 +9,22 @@
 //! | `slice.rs` | the order in which a slice is walked, and where parts of it begin and end |
 //! | `gather.rs` | where the tuples of a gather point, a block at a time, and what is copied from there |
 //! | `place.rs` | what is written into places of the destination, and between them |
+//! | `scatter.rs` | where the rows of a scatter go, and who combines them |
+//! | `add.rs` | how elements are added |
 //! | `kernel.rs` | which loop moves a row of pieces, by the size of the pieces and their distance |
 //! | `mover.rs` | how one piece is copied, by its size |
 //! | `steps.rs` | the loops over small steps, which the compiler turns into vector shuffles |
 //! | `threads.rs` | how many threads a result is worth, and who writes what |
 //! | `explain.rs` | the same decisions in words |
 
+mod add;
 mod explain;
 mod gather;
 mod indices;
 mod kernel;
 mod mover;
 mod place;
+mod scatter;
 mod slice;
 mod steps;
 mod threads;
@@ -56,6 +60,8 @@ impl Plan {
         self.check_dest(dest)?;
         match &self.map {
             Map::StridedSlice(_) | Map::Indexed(_) => self.run_part(source, 0, dest),
+            // Zeros may be made even where there is no index.
+            Map::ScatterNd(_) => self.run_with(source, Indices::I32(&[]), dest).map(drop),
             Map::StridedSliceUpdate(map) => {
                 self.check_source(source)?;
                 if let Some(pairs) = &map.pairs {
@@ -91,21 +97,23 @@ impl Plan {
                 Ok(())
             }
             Map::Indexed(map) => map.check_indices(Indices::I32(&[])),
-            Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => {
+            Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) | Map::ScatterNd(_) => {
                 unreachable!("only the results of slices are streamed in parts")
             }
         }
     }
 
-    /// Runs a gather on the CPU: `source` holds the params, `dest` receives the result.
+    /// Runs a plan with indices on the CPU. Of a gather `source` holds the params and `dest` receives the
+    /// result; of a scatter it holds the updates, and `dest` receives the result or is what is changed.
     ///
-    /// Tuples out of range are reported. Where the plan's policy is that they are an error, `dest` has
-    /// been written all the same, with zeros for them.
+    /// Tuples out of range are reported. Where the plan's policy is that they are an error, the result of
+    /// a gather has been written all the same, with zeros for them, and a scatter has changed nothing.
     ///
     /// # Errors
     ///
     /// [`Error::Length`] where a length is not what the plan says;
-    /// [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) by the plan's policy.
+    /// [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) and
+    /// [`ScatterError::OutOfRange`](crate::ScatterError::OutOfRange) by the plan's policy.
     pub fn run_with(
         &self,
         source: &[u8],
@@ -125,6 +133,14 @@ impl Plan {
                     Indices::I32(indices) => gather::run(&self.rows, map, source, indices, dest),
                     Indices::I64(indices) => gather::run(&self.rows, map, source, indices, dest),
                     Indices::U32(indices) => gather::run(&self.rows, map, source, indices, dest),
+                }
+            }
+            Map::ScatterNd(map) => {
+                map.check_indices(indices)?;
+                match indices {
+                    Indices::I32(indices) => scatter::run(&self.rows, map, source, indices, dest),
+                    Indices::I64(indices) => scatter::run(&self.rows, map, source, indices, dest),
+                    Indices::U32(indices) => scatter::run(&self.rows, map, source, indices, dest),
                 }
             }
         };

@@ -219,7 +219,7 @@ impl Gpu {
         Ok((dest, report.holding(indices)))
     }
 
-    fn record(
+    pub(super) fn record(
         &self,
         encoder: &mut CommandEncoder,
         plan: &Plan,
@@ -266,10 +266,12 @@ impl Gpu {
         source: Argument<'_>,
         dest: Argument<'_>,
     ) -> Result<(), Error> {
-        if let Map::Indexed(_) = plan.map {
+        if let Map::Indexed(_) | Map::ScatterNd(_) = plan.map {
             return Err(Error::Buffer {
                 argument: "indices",
-                problem: "is missing: record a gather with encode_gather".into(),
+                problem: "is missing: record a gather with encode_gather, and a scatter with \
+                          encode_scatter"
+                    .into(),
             });
         }
         if plan.rows.count == 0 {
@@ -278,7 +280,7 @@ impl Gpu {
         source.check(&dest)?;
         source.check_storage()?;
         dest.check_storage()?;
-        let arguments = [Some(source), Some(dest), None];
+        let arguments = [Some(source), Some(dest), None, None];
         self.dispatches(pass, plan, &arguments, IndexType::default(), |_| None)
     }
 
@@ -307,7 +309,7 @@ impl Gpu {
             for argument in [&params, &indices, &dest] {
                 argument.check_storage()?;
             }
-            let arguments = [Some(params), Some(dest), Some(indices)];
+            let arguments = [Some(params), Some(dest), Some(indices), None];
             // Tuples that several dispatches look at are counted by one; the others count into a
             // report that nobody reads.
             let mut unread = None;
@@ -325,7 +327,7 @@ impl Gpu {
         Ok(PendingReport::new(self, plan, reports, &indices, index))
     }
 
-    fn lend_report(&self) -> Slot {
+    pub(super) fn lend_report(&self) -> Slot {
         let inner = &*self.inner;
         inner.pipelines.reports.lend(&inner.device, &inner.queue)
     }
@@ -335,7 +337,7 @@ impl Gpu {
         &self,
         pass: &mut ComputePass<'_>,
         plan: &Plan,
-        arguments: &[Option<Argument<'_>>; 3],
+        arguments: &[Option<Argument<'_>>; 4],
         index: IndexType,
         mut report: impl FnMut(&Dispatch) -> Option<Slot>,
     ) -> Result<(), Error> {
@@ -362,34 +364,62 @@ impl Gpu {
             .map(|dispatch| inner.pipelines.get(&inner.device, op, dispatch.kernel))
             .collect::<Result<Vec<_>, _>>()?;
         for (dispatch, pipeline) in dispatches.iter().zip(&pipelines) {
-            pass.set_pipeline(pipeline);
-            let group = self.group(op, arguments, &dispatch.spans);
-            pass.set_bind_group(BUFFERS_GROUP, &group, &[]);
-            match inner.pipelines.space() {
-                ParamsSpace::Immediate => {
-                    pass.set_immediates(0, bytemuck::bytes_of(&dispatch.params));
-                }
-                ParamsSpace::Uniform | ParamsSpace::Storage => {
-                    let shared = &inner.pipelines.params;
-                    let slot = shared.get(&inner.device, &inner.queue, &dispatch.params);
-                    pass.set_bind_group(PARAMS_GROUP, slot.group(), &[slot.offset()]);
-                }
-            }
-            if let Some(slot) = report(dispatch) {
-                pass.set_bind_group(REPORT_GROUP, slot.group(), &[slot.offset()]);
-                pass.on_submitted_work_done(move || drop(slot));
-            }
-            pass.dispatch_workgroups(dispatch.params.grid_width, dispatch.height, 1);
+            self.dispatch_with(pass, op, pipeline, dispatch, arguments, report(dispatch));
         }
         Ok(())
+    }
+
+    /// Records a dispatch of an operation on some arguments.
+    pub(super) fn dispatch(
+        &self,
+        pass: &mut ComputePass<'_>,
+        op: Op,
+        dispatch: &Dispatch,
+        arguments: &[Option<Argument<'_>>; 4],
+        report: Option<Slot>,
+    ) -> Result<(), Error> {
+        let inner = &*self.inner;
+        let pipeline = inner.pipelines.get(&inner.device, op, dispatch.kernel)?;
+        self.dispatch_with(pass, op, &pipeline, dispatch, arguments, report);
+        Ok(())
+    }
+
+    fn dispatch_with(
+        &self,
+        pass: &mut ComputePass<'_>,
+        op: Op,
+        pipeline: &wgpu::ComputePipeline,
+        dispatch: &Dispatch,
+        arguments: &[Option<Argument<'_>>; 4],
+        report: Option<Slot>,
+    ) {
+        let inner = &*self.inner;
+        pass.set_pipeline(pipeline);
+        let group = self.group(op, arguments, &dispatch.spans);
+        pass.set_bind_group(BUFFERS_GROUP, &group, &[]);
+        match inner.pipelines.space() {
+            ParamsSpace::Immediate => {
+                pass.set_immediates(0, bytemuck::bytes_of(&dispatch.params));
+            }
+            ParamsSpace::Uniform | ParamsSpace::Storage => {
+                let shared = &inner.pipelines.params;
+                let slot = shared.get(&inner.device, &inner.queue, &dispatch.params);
+                pass.set_bind_group(PARAMS_GROUP, slot.group(), &[slot.offset()]);
+            }
+        }
+        if let Some(slot) = report {
+            pass.set_bind_group(REPORT_GROUP, slot.group(), &[slot.offset()]);
+            pass.on_submitted_work_done(move || drop(slot));
+        }
+        pass.dispatch_workgroups(dispatch.params.grid_width, dispatch.height, 1);
     }
 
     /// The group that binds these stretches of the arguments.
     fn group(
         &self,
         op: Op,
-        arguments: &[Option<Argument<'_>>; 3],
-        spans: &[Span; 3],
+        arguments: &[Option<Argument<'_>>; 4],
+        spans: &[Span; 4],
     ) -> wgpu::BindGroup {
         let inner = &*self.inner;
         let buffer = |number: usize| {
@@ -397,7 +427,8 @@ impl Gpu {
             Some(&argument.buffers[spans[number].part])
         };
         let key = Key {
-            buffers: [buffer(0), buffer(1), buffer(2)],
+            op,
+            buffers: [buffer(0), buffer(1), buffer(2), buffer(3)],
             spans: *spans,
         };
         let make = || {
@@ -465,7 +496,7 @@ pub(super) fn copied(plan: &Plan, kind: Kind) -> Option<Copies<'_>> {
             let pairs = map.pairs.as_ref()?;
             (pairs.run().0.to == 1).then_some(Copies::Pairs(pairs))
         }
-        Map::StridedSliceGrad(_) | Map::Indexed(_) => None,
+        Map::StridedSliceGrad(_) | Map::Indexed(_) | Map::ScatterNd(_) => None,
     }
 }
 

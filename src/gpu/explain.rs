@@ -6,7 +6,7 @@ use super::{
     pipeline::Op,
     window::{self, Parts, Places},
 };
-use crate::{Plan, ops::index::IndexType};
+use crate::{Plan, ops::index::IndexType, plan::Map};
 
 /// Dispatches that are worked out for the sake of explaining, about.
 const MOST_SPELLED_OUT: u64 = 1 << 16;
@@ -38,6 +38,27 @@ impl Gpu {
         let least = windows(plan.result_bytes());
         if least.saturating_mul(windows(plan.source_bytes())) > MOST_SPELLED_OUT {
             return format!("{plan}: {least} dispatches or more");
+        }
+        if let Map::ScatterNd(map) = &plan.map {
+            return match self.scatter_steps(plan, map, &places) {
+                Err(error) => format!("{plan}: {error}"),
+                Ok(steps) => {
+                    let applied = &steps.blocks[0].apply;
+                    let op = Op::of(&plan.map);
+                    format!(
+                        "{plan}: {} blocks, the first of {} x {} workgroups of the {} mover, \
+                         {} lanes and {} units of {} bytes a tile; {} bytes between the steps",
+                        steps.blocks.len(),
+                        applied.params.grid_width,
+                        applied.height,
+                        op.mover(applied.kernel.width).name(),
+                        1 << applied.params.lanes_log2,
+                        applied.params.segment,
+                        applied.kernel.width.unit.max(4),
+                        steps.scratch.head + steps.scratch.rows,
+                    )
+                }
+            };
         }
         match window::dispatches(&self.inner.reach, rows, &plan.map, &places) {
             Err(error) => format!("{plan}: {error}"),

@@ -7,7 +7,7 @@
 //! none is kept, so that their memory goes with them: their operations are submitted one by one, which
 //! takes longer than to make a group anew.
 
-use super::{recent::Recent, window::Span};
+use super::{pipeline::Op, recent::Recent, window::Span};
 use std::{
     hash::{BuildHasher, RandomState},
     sync::{Mutex, PoisonError},
@@ -16,8 +16,10 @@ use std::{
 /// What a group binds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key<'a> {
-    pub(super) buffers: [Option<&'a wgpu::Buffer>; 3],
-    pub(super) spans: [Span; 3],
+    /// Whose layout it has.
+    pub(super) op: Op,
+    pub(super) buffers: [Option<&'a wgpu::Buffer>; 4],
+    pub(super) spans: [Span; 4],
 }
 
 /// The groups that are kept.
@@ -35,14 +37,16 @@ struct State {
 
 #[derive(Debug)]
 struct Kept {
-    buffers: [Option<wgpu::Buffer>; 3],
-    spans: [Span; 3],
+    op: Op,
+    buffers: [Option<wgpu::Buffer>; 4],
+    spans: [Span; 4],
     group: wgpu::BindGroup,
 }
 
 impl Kept {
     fn new(key: &Key<'_>, group: wgpu::BindGroup) -> Self {
         Self {
+            op: key.op,
             buffers: key.buffers.map(|buffer| buffer.cloned()),
             spans: key.spans,
             group,
@@ -51,8 +55,8 @@ impl Kept {
 
     fn is_for(&self, key: &Key<'_>) -> bool {
         let buffers = self.buffers.each_ref().map(Option::as_ref);
-        let spans = self.spans;
-        Key { buffers, spans } == *key
+        let (op, spans) = (self.op, self.spans);
+        Key { op, buffers, spans } == *key
     }
 }
 

@@ -9,6 +9,7 @@
 //! | `pipeline` | how shaders are put together, and that each is compiled once |
 //! | `window` | how a plan is cut into dispatches that the device's limits allow |
 //! | `encode`, `explain` | what is recorded for a plan: nothing, copies, or dispatches |
+//! | `scatter` | the steps of a scatter, and the memory between them |
 //! | `argument` | which buffers may be passed |
 //! | `groups`, `slots`, `recent` | what is kept so that recording creates nothing on the device |
 //! | `report` | how a gather says later which tuples were out of range |
@@ -32,6 +33,7 @@ mod recent;
 mod report;
 #[cfg(not(target_arch = "wasm32"))]
 mod ring;
+mod scatter;
 #[cfg(test)]
 mod shader_tests;
 mod slots;
@@ -52,6 +54,7 @@ use failure::device_error;
 use grid::Kind;
 use groups::Groups;
 use pipeline::{ParamsSpace, Pipelines, Words};
+use scatter::ScatterMemory;
 use std::sync::{Arc, OnceLock};
 use window::Reach;
 
@@ -72,6 +75,7 @@ struct Inner {
     reach: Reach,
     pipelines: Arc<Pipelines>,
     groups: Groups,
+    scatter: ScatterMemory,
     /// Why the device was lost, once it was.
     lost: Arc<OnceLock<String>>,
 }
@@ -120,6 +124,7 @@ impl Gpu {
                 reach,
                 pipelines: Arc::new(Pipelines::new(device, ParamsSpace::of(device, kind), words)),
                 groups: Groups::default(),
+                scatter: ScatterMemory::default(),
                 lost: Arc::default(),
             }),
         }
@@ -170,6 +175,7 @@ impl Gpu {
                 reach,
                 pipelines: Arc::clone(&inner.pipelines),
                 groups: Groups::default(),
+                scatter: ScatterMemory::default(),
                 lost: Arc::clone(&inner.lost),
             }),
         }
@@ -247,9 +253,11 @@ impl Gpu {
     /// Drops what is kept of the caller's buffers: bind groups of those that were recorded more than
     /// once, which keep them alive. wgpu does not tell when a caller drops a buffer, so by itself a
     /// group goes only when 2048 to 4096 dispatches were recorded without it. To be called after
-    /// large buffers that were used again and again are done with.
+    /// large buffers that were used again and again are done with. The memory that scatters use between
+    /// their steps goes too.
     pub fn trim(&self) {
         self.inner.groups.clear();
+        self.inner.scatter.clear();
     }
 }
 

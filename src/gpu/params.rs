@@ -2,7 +2,12 @@
 //!
 //! A test compares every size and offset here with the shaders'.
 
-use crate::{Error, layout::Axis, ops::strided_slice, pairs::PairAxis};
+use crate::{
+    Error,
+    layout::Axis,
+    ops::{scatter_nd, strided_slice},
+    pairs::PairAxis,
+};
 use bytemuck::{Pod, Zeroable};
 
 /// Dimensions that the map of a slice can hold. With the run that makes nine; a slice of rank 8 always
@@ -28,7 +33,7 @@ pub(crate) struct Params {
     pub(crate) dest_base: u32,
     pub(crate) first: u32,
     pub(crate) count: u32,
-    /// [`StridedSliceMap`], [`PairsMap`] or [`IndexedMap`].
+    /// [`StridedSliceMap`], [`PairsMap`], [`IndexedMap`] or [`ScatterMap`].
     pub(crate) map: MapWords,
 }
 
@@ -80,6 +85,44 @@ pub(crate) fn pairs_map(axes: &[PairAxis], to_unit: usize, words: [usize; 4]) ->
         map[3] = u32::try_from(word).ok()?;
     }
     Some(bytemuck::cast(map))
+}
+
+/// Where the rows of a scatter go.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(crate) struct ScatterMap {
+    pub(crate) index_base: u32,
+    pub(crate) first_slice: u32,
+    pub(crate) slices: u32,
+    /// Units of a slice.
+    pub(crate) stride: u32,
+    pub(crate) axes: Axes,
+}
+
+/// The map of a scatter, but for what differs from dispatch to dispatch.
+pub(crate) fn scatter_map(map: &scatter_nd::Map, run: usize) -> Result<ScatterMap, Error> {
+    let depth = map.axes.len();
+    if depth > MAX_AXES {
+        return Err(Error::DeviceLimit {
+            what: "the index depth",
+            limit: "room for dimensions in a shader",
+            needed: depth as u64,
+            allowed: MAX_AXES as u64,
+        });
+    }
+    let word = |value: usize| u32::try_from(value).map_err(|_| too_far(value as u64));
+    let mut axes = Axes::default();
+    for (words, axis) in axes.iter_mut().zip(&map.axes) {
+        *words = [word(axis.size)?, word(axis.stride.unsigned_abs())?];
+    }
+    // Neither the number of a slice nor one behind the last may be what stands for none.
+    word(map.slices + 1)?;
+    Ok(ScatterMap {
+        axes,
+        // Used where several slices are bound together, which then lie within 32 bits.
+        stride: word(run).unwrap_or(0),
+        ..ScatterMap::zeroed()
+    })
 }
 
 /// The map of a slice. None where it has too many dimensions, or strides beyond 32 bits.

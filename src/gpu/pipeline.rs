@@ -18,13 +18,16 @@ use super::{
     slots::{Reports, SharedParams, Strips},
     width::{Way, Width},
 };
+#[cfg(test)]
+use crate::Negative;
 use crate::{
-    Error,
-    ops::index::{IndexType, Policy},
+    DType, Error, OutOfRange,
+    ops::{
+        index::{IndexType, Policy},
+        scatter_nd::Combine,
+    },
     plan::Map,
 };
-#[cfg(test)]
-use crate::{Negative, OutOfRange};
 use std::{
     collections::HashMap,
     fmt,
@@ -41,11 +44,16 @@ const PLACE: &str = include_str!("../../shaders/place.wgsl");
 const PLACE_PACKED: &str = include_str!("../../shaders/place_packed.wgsl");
 const SPREAD: &str = include_str!("../../shaders/spread.wgsl");
 const SPREAD_PACKED: &str = include_str!("../../shaders/spread_packed.wgsl");
+const COMBINE: &str = include_str!("../../shaders/combine.wgsl");
+const COMBINE_PACKED: &str = include_str!("../../shaders/combine_packed.wgsl");
 const UNIT_16: &str = include_str!("../../shaders/unit_16.wgsl");
 const UNIT_32: &str = include_str!("../../shaders/unit_32.wgsl");
 const STRIDED_SLICE: &str = include_str!("../../shaders/strided_slice.wgsl");
 const STRIDED_SLICE_UPDATE: &str = include_str!("../../shaders/strided_slice_update.wgsl");
 const STRIDED_SLICE_GRAD: &str = include_str!("../../shaders/strided_slice_grad.wgsl");
+const SCATTER_RESOLVE: &str = include_str!("../../shaders/scatter_resolve.wgsl");
+const SCATTER_SORT: &str = include_str!("../../shaders/scatter_sort.wgsl");
+const SCATTER_ND: &str = include_str!("../../shaders/scatter_nd.wgsl");
 const INDEXED: &str = include_str!("../../shaders/indexed.wgsl");
 
 /// Bind groups: the buffers that are moved between, the report, and the params where they are a
@@ -62,18 +70,32 @@ pub(crate) enum Op {
     StridedSliceGrad,
     /// gather_nd and gather.
     Gather,
+    /// The steps of a scatter: where the rows go, in which order, and that they get there.
+    ScatterResolve,
+    ScatterSort,
+    ScatterMove,
+    ScatterAdd,
 }
 
 impl Op {
-    const ALL: [Self; 4] = [
+    const ALL: [Self; 8] = [
         Self::StridedSlice,
         Self::StridedSliceUpdate,
         Self::StridedSliceGrad,
         Self::Gather,
+        Self::ScatterResolve,
+        Self::ScatterSort,
+        Self::ScatterMove,
+        Self::ScatterAdd,
     ];
 
+    /// The operation of a plan; the one that moves, where there are several steps.
     pub(crate) fn of(map: &Map) -> Self {
         match map {
+            Map::ScatterNd(map) => match map.options.combine {
+                Combine::Update => Self::ScatterMove,
+                Combine::Add => Self::ScatterAdd,
+            },
             Map::StridedSlice(_) => Self::StridedSlice,
             Map::StridedSliceUpdate(_) => Self::StridedSliceUpdate,
             Map::StridedSliceGrad(_) => Self::StridedSliceGrad,
@@ -87,6 +109,9 @@ impl Op {
             Self::StridedSliceUpdate => "strided_slice_update",
             Self::StridedSliceGrad => "strided_slice_grad",
             Self::Gather => "gather",
+            Self::ScatterResolve => "scatter_nd, resolve",
+            Self::ScatterSort => "scatter_nd, sort",
+            Self::ScatterMove | Self::ScatterAdd => "scatter_nd",
         }
     }
 
@@ -96,6 +121,9 @@ impl Op {
             Self::StridedSliceUpdate => STRIDED_SLICE_UPDATE,
             Self::StridedSliceGrad => STRIDED_SLICE_GRAD,
             Self::Gather => INDEXED,
+            Self::ScatterResolve => SCATTER_RESOLVE,
+            Self::ScatterSort => SCATTER_SORT,
+            Self::ScatterMove | Self::ScatterAdd => SCATTER_ND,
         }
     }
 
@@ -107,20 +135,26 @@ impl Op {
                 &[true, false]
             }
             Self::Gather => &[true, false, true],
+            Self::ScatterResolve => &[true, false, false],
+            Self::ScatterSort => &[true, false],
+            Self::ScatterMove | Self::ScatterAdd => &[true, false, true, true],
         }
     }
 
     /// Whether rows can be without a source.
     pub(crate) fn reports(self) -> bool {
-        self == Self::Gather
+        matches!(self, Self::Gather | Self::ScatterResolve)
     }
 
     /// What moves rows of this width. Operations that write into places have movers of their own,
     /// which know whole units only.
     pub(crate) fn mover(self, width: Width) -> Mover {
         match (self, width.unit, width.way) {
-            (Self::StridedSliceUpdate, ..4, _) => Mover::PlacePacked,
-            (Self::StridedSliceUpdate, ..) => Mover::Place,
+            (Self::ScatterResolve | Self::ScatterSort, ..) => Mover::None,
+            (Self::StridedSliceUpdate | Self::ScatterMove, ..4, _) => Mover::PlacePacked,
+            (Self::StridedSliceUpdate | Self::ScatterMove, ..) => Mover::Place,
+            (Self::ScatterAdd, ..4, _) => Mover::CombinePacked,
+            (Self::ScatterAdd, ..) => Mover::Combine,
             (Self::StridedSliceGrad, ..4, _) => Mover::SpreadPacked,
             (Self::StridedSliceGrad, ..) => Mover::Spread,
             (_, _, Way::Crumbs) => Mover::Crumbs,
@@ -133,8 +167,14 @@ impl Op {
     /// Whether it has a shader for units of this width.
     #[cfg(test)]
     fn takes(self, width: Width) -> bool {
-        let whole = matches!(self, Self::StridedSliceUpdate | Self::StridedSliceGrad);
-        !whole || width.way == Way::Whole
+        match self {
+            Self::StridedSlice | Self::Gather => true,
+            Self::StridedSliceUpdate | Self::StridedSliceGrad | Self::ScatterMove => {
+                width.way == Way::Whole
+            }
+            Self::ScatterResolve | Self::ScatterSort => width == Width::whole(4),
+            Self::ScatterAdd => width.way == Way::Whole && width.unit <= 8,
+        }
     }
 }
 
@@ -199,6 +239,10 @@ pub(crate) enum Mover {
     PlacePacked,
     Spread,
     SpreadPacked,
+    Combine,
+    CombinePacked,
+    /// The shader of the operation is all that there is.
+    None,
 }
 
 impl Mover {
@@ -212,6 +256,9 @@ impl Mover {
             Self::PlacePacked => "packed place",
             Self::Spread => "spread",
             Self::SpreadPacked => "packed spread",
+            Self::Combine => "combine",
+            Self::CombinePacked => "packed combine",
+            Self::None => "own",
         }
     }
 
@@ -225,6 +272,9 @@ impl Mover {
             Self::PlacePacked => PLACE_PACKED,
             Self::Spread => SPREAD,
             Self::SpreadPacked => SPREAD_PACKED,
+            Self::Combine => COMBINE,
+            Self::CombinePacked => COMBINE_PACKED,
+            Self::None => "",
         }
     }
 }
@@ -241,6 +291,75 @@ pub(crate) struct Kernel {
     pub(crate) even: bool,
     /// Whether units of a row that have a source lie apart in a gradient.
     pub(crate) stepped: bool,
+    /// Of a scatter.
+    pub(crate) scatter: Scattering,
+}
+
+impl Kernel {
+    /// Units of this width, with so many dimensions, and nothing else.
+    pub(crate) fn of(width: Width, dims: usize) -> Self {
+        Self {
+            width,
+            dims,
+            indexed: Indexed::default(),
+            even: false,
+            stepped: false,
+            scatter: Scattering::default(),
+        }
+    }
+}
+
+/// What a dispatch of a scatter needs of its shader: constants of its steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Scattering {
+    pub(crate) index: IndexType,
+    pub(crate) policy: Policy,
+    /// Whether rows are only checked.
+    pub(crate) checks: bool,
+    /// Whether several rows are combined, and in ascending order.
+    pub(crate) chains: bool,
+    pub(crate) sorted: bool,
+    pub(crate) adder: Adder,
+}
+
+/// How the shaders add.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum Adder {
+    #[default]
+    Integers,
+    Bools,
+    F16,
+    BF16,
+    F32,
+}
+
+impl Adder {
+    /// How elements of a type are added, if WGSL can, and bytes of what is added by itself.
+    pub(crate) fn of(dtype: DType) -> Option<(Self, usize)> {
+        let adder = match dtype {
+            DType::Bool => Self::Bools,
+            DType::F16 => Self::F16,
+            DType::BF16 => Self::BF16,
+            DType::F32 => Self::F32,
+            // Component by component.
+            DType::Complex64 => return Some((Self::F32, 4)),
+            DType::F64 | DType::Complex128 => return None,
+            DType::I8
+            | DType::U8
+            | DType::I16
+            | DType::U16
+            | DType::I32
+            | DType::U32
+            | DType::I64
+            | DType::U64 => Self::Integers,
+        };
+        Some((adder, dtype.size()))
+    }
+
+    /// Whether sums depend on the order.
+    pub(crate) fn rounds(self) -> bool {
+        matches!(self, Self::F16 | Self::BF16 | Self::F32)
+    }
 }
 
 /// What a dispatch of a gather needs of its shader: constants of `indexed.wgsl`.
@@ -289,6 +408,7 @@ impl Variant {
                 },
                 even: true,
                 stepped: true,
+                scatter: Scattering::default(),
             };
             spaces.into_iter().flat_map(move |params| {
                 let ops = Op::ALL.into_iter().filter(move |op| op.takes(width));
@@ -328,9 +448,11 @@ impl Variant {
             (16, Words::Bits32) => "vec4<u32>",
             _ => "vec4<u64>",
         };
+        let mover = self.op.mover(self.kernel.width);
         match way {
+            // They know words, not units.
+            _ if unit < 4 || matches!(mover, Mover::Combine | Mover::None) => String::new(),
             Way::Crumbs => String::new(),
-            _ if unit < 4 => String::new(),
             Way::Flipped if unit == 32 => UNIT_32.to_owned(),
             Way::Flipped => UNIT_16.to_owned(),
             Way::Whole => {
@@ -355,7 +477,11 @@ impl Variant {
     /// The values of the shader's override constants.
     pub(crate) fn constants(self) -> Vec<(&'static str, f64)> {
         let Width { unit, part, way } = self.kernel.width;
-        let mut constants = vec![("DIMS", self.kernel.dims as f64)];
+        let has_dims = !matches!(self.op, Op::ScatterSort | Op::ScatterMove | Op::ScatterAdd);
+        let mut constants = Vec::new();
+        if has_dims {
+            constants.push(("DIMS", self.kernel.dims as f64));
+        }
         if way == Way::Flipped {
             constants.push(("FLIP", part as f64));
         }
@@ -367,7 +493,17 @@ impl Variant {
             Mover::Packed | Mover::PlacePacked | Mover::SpreadPacked => {
                 constants.push(("UNIT_BYTES", unit as f64));
             }
-            Mover::Wide | Mover::Across | Mover::Place | Mover::Spread => {}
+            Mover::Combine => constants.push(("WORDS", (unit / 4) as f64)),
+            Mover::CombinePacked => {
+                let adds = match self.kernel.scatter.adder {
+                    Adder::Integers | Adder::F32 => 0.0,
+                    Adder::Bools => 1.0,
+                    Adder::F16 => 2.0,
+                    Adder::BF16 => 3.0,
+                };
+                constants.extend([("UNIT_BYTES", unit as f64), ("ADDS", adds)]);
+            }
+            Mover::Wide | Mover::Across | Mover::Place | Mover::Spread | Mover::None => {}
         }
         let flag = |value| u8::from(value).into();
         match self.op {
@@ -388,7 +524,29 @@ impl Variant {
                     ("CLAMPS", flag(policy.clamps())),
                 ]);
             }
-            Op::StridedSliceUpdate => {}
+            Op::StridedSliceUpdate | Op::ScatterSort => {}
+            Op::ScatterResolve => {
+                let scatter = self.kernel.scatter;
+                constants.extend([
+                    ("INDEX_WORDS", scatter.index.words().into()),
+                    ("SIGNED", flag(scatter.index != IndexType::U32)),
+                    ("WRAPS", flag(scatter.policy.wraps())),
+                    ("CLAMPS", flag(scatter.policy.clamps())),
+                    ("CHAINS", flag(scatter.chains)),
+                    ("CHECKS", flag(scatter.checks)),
+                ]);
+            }
+            Op::ScatterMove | Op::ScatterAdd => {
+                let scatter = self.kernel.scatter;
+                let strict = scatter.policy.out_of_range == OutOfRange::Error;
+                constants.push(("STRICT", flag(strict)));
+                if self.op == Op::ScatterAdd {
+                    constants.push(("SORTED", flag(scatter.sorted)));
+                    if unit >= 4 {
+                        constants.push(("FLOATS", flag(scatter.adder == Adder::F32)));
+                    }
+                }
+            }
             Op::StridedSliceGrad => constants.push(("STEPPED", flag(self.kernel.stepped))),
         }
         constants

@@ -1,4 +1,4 @@
-//! The report of a gather, which arrives when the device is done.
+//! The report of a gather or a scatter, which arrives when the device is done.
 
 use super::{
     DeviceBytes, Gpu,
@@ -17,7 +17,7 @@ use wgpu::BufferUsages;
 /// Bytes of a report on the device: how many tuples, and the complement of the first.
 const REPORT_BYTES: u64 = 8;
 
-/// The report of a gather that was recorded.
+/// The report of a gather or a scatter that was recorded.
 ///
 /// Ask for it once the commands have been submitted; before that it says that no tuple was out of
 /// range. It can be [polled](Self::poll), [waited for](Self::wait) or, with [`Self::ready`],

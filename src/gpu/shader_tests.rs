@@ -8,7 +8,8 @@
 use super::{
     grid::WORKGROUP,
     params::{
-        INDEXED_PAIRS, IndexedMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params, StridedSliceMap,
+        INDEXED_PAIRS, IndexedMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params, ScatterMap,
+        StridedSliceMap,
     },
     pipeline::{BUFFERS_GROUP, Indexed, Op, PARAMS_GROUP, ParamsSpace, REPORT_GROUP, Variant},
 };
@@ -33,10 +34,13 @@ fn variants() -> Vec<Variant> {
     // Of 32-bit words: 5 sizes of units, 4 of parts reversed, 1 put together in 2 ways.
     // Of 64-bit words: 6, 4 and 5, 2 in 2 ways. Crumbs of either: 6.
     let widths = (5 + 4 + 2 + 6) + (6 + 9 + 4 + 6);
+    // Slices and gathers know all of them; updates, gradients and moving scatters those of whole units;
+    // adding scatters those of 1 to 8 bytes, and their other steps one, of either kind of words.
     let whole = 5 + 6;
+    let added = 4 + 4;
     assert_eq!(
         all.len(),
-        (2 * widths + 2 * whole) * 3,
+        (2 * widths + 3 * whole + added + 2 * 2) * 3,
         "operations × widths × params spaces"
     );
     all
@@ -144,8 +148,13 @@ fn params_lie_where_the_host_writes_them() {
     let strided_slice = host_layout!(StridedSliceMap: "axes" = axes);
     let indexed = host_layout!(IndexedMap: "axes" = axes);
     let pairs = host_layout!(PairsMap: "axes" = axes);
-    assert_eq!(size_of::<StridedSliceMap>(), size_of::<IndexedMap>());
-    assert_eq!(size_of::<StridedSliceMap>(), size_of::<PairsMap>());
+    let scatter = host_layout!(ScatterMap:
+        "index_base" = index_base, "first_slice" = first_slice, "slices" = slices,
+        "stride" = stride, "axes" = axes,
+    );
+    for (_, size) in [&indexed, &pairs, &scatter] {
+        assert_eq!(*size as usize, size_of::<StridedSliceMap>());
+    }
     for variant in variants() {
         let module = parse(variant);
         assert_eq!(layout(&module, "Params"), params, "{variant}");
@@ -153,6 +162,7 @@ fn params_lie_where_the_host_writes_them() {
             Op::StridedSlice => &strided_slice,
             Op::StridedSliceUpdate | Op::StridedSliceGrad => &pairs,
             Op::Gather => &indexed,
+            Op::ScatterResolve | Op::ScatterSort | Op::ScatterMove | Op::ScatterAdd => &scatter,
         };
         assert_eq!(layout(&module, "Map"), *map, "{variant}");
     }
@@ -171,11 +181,11 @@ fn a_map_holds_as_many_axes_as_the_host_allows() {
             _ => None,
         });
         let held = match variant.op {
-            Op::StridedSlice => MAX_AXES / 2,
-            Op::StridedSliceUpdate | Op::StridedSliceGrad => MAX_PAIR_AXES,
-            Op::Gather => INDEXED_PAIRS / 2,
+            Op::StridedSliceUpdate | Op::StridedSliceGrad => 2 * MAX_PAIR_AXES,
+            Op::Gather => INDEXED_PAIRS,
+            _ => MAX_AXES,
         };
-        assert_eq!(pairs, Some(held as u32), "{variant}");
+        assert_eq!(pairs, Some(held as u32 / 2), "{variant}");
     }
 }
 

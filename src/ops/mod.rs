@@ -6,6 +6,7 @@ pub(crate) mod gather;
 pub(crate) mod gather_nd;
 pub(crate) mod index;
 pub(crate) mod indexed;
+pub(crate) mod scatter_nd;
 pub(crate) mod slice;
 pub(crate) mod strided_slice;
 pub(crate) mod strided_slice_grad;

@@ -108,7 +108,9 @@ impl Tensor {
 
 /// Bytes as integers: in place where they are aligned, and they are unless a caller's memory map
 /// begins at an odd place.
-fn integers<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(bytes: &[u8]) -> Cow<'_, [T]> {
+pub(crate) fn integers<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(
+    bytes: &[u8],
+) -> Cow<'_, [T]> {
     match bytemuck::try_cast_slice(bytes) {
         Ok(integers) => Cow::Borrowed(integers),
         Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(bytes)),

@@ -97,9 +97,7 @@ fn position(index: i64, size: usize, how: &How) -> Option<usize> {
     if how.out_of_range() == OutOfRange::Clamp && size > 0 {
         index = index.clamp(0, size - 1);
     }
-    (0..size)
-        .contains(&index)
-        .then(|| usize::try_from(index).unwrap())
+    usize::try_from(index).ok().filter(|_| index < size)
 }
 
 fn flat(coordinates: &[usize], shape: &[usize]) -> usize {
@@ -132,7 +130,11 @@ fn naive(
         }
         How::Gather(options) => {
             let from_end = |n: isize, rank: usize| {
-                usize::try_from(if n < 0 { rank as isize + n } else { n }).unwrap()
+                if n < 0 {
+                    rank.wrapping_add_signed(n)
+                } else {
+                    n.unsigned_abs()
+                }
             };
             let axis = from_end(options.axis.unwrap_or(options.batch_dims), shape.len());
             let batch = from_end(options.batch_dims, indices_shape.len());

@@ -5,7 +5,7 @@ use std::env;
 use wgpu::util::DeviceExt;
 use wgslice::{
     Error, Gpu, Indices, Plan, Report,
-    gpu::{AdapterOptions, DeviceIndices},
+    gpu::{AdapterOptions, DeviceIndices, PendingReport},
 };
 
 /// How a device is used by the tests, and how it is opened.
@@ -133,8 +133,8 @@ pub(crate) fn noop(limits: impl FnOnce(&mut wgpu::Limits)) -> Gpu {
     request_device(&adapters[0], wgpu::Features::empty(), lowered).unwrap()
 }
 
-/// Runs a plan on buffers of the caller's, and checks what lies around the result. `dest` is what is
-/// there before; source and result begin `shift` bytes into their buffers.
+/// Runs a slice, an update, a gradient or a gather on buffers of the caller's, and checks what lies around
+/// the result. `dest` is what is there before; source and result begin `shift` bytes into their buffers.
 pub(super) fn run(
     gpu: &Gpu,
     plan: &Plan,
@@ -143,52 +143,65 @@ pub(super) fn run(
     dest: &[u8],
     shift: usize,
 ) -> Result<(Vec<u8>, Option<Report>), Error> {
-    let buffer = |contents: &[u8]| {
-        // Whole words, and at least one.
-        let mut contents = contents.to_vec();
-        let length = contents.len().max(shift + 1);
-        contents.resize(length.next_multiple_of(4), UNWRITTEN);
-        gpu.device()
-            .create_buffer_init(&wgpu::util::BufferInitDescriptor {
-                label: None,
-                contents: &contents,
-                usage: wgpu::BufferUsages::STORAGE
-                    | wgpu::BufferUsages::COPY_SRC
-                    | wgpu::BufferUsages::COPY_DST,
-            })
-    };
+    let (bytes, pending) = run_with(gpu, plan, (source, dest, shift), |encoder, source, dest| {
+        let Some(indices) = indices else {
+            return gpu.encode(encoder, plan, source, dest).map(|()| None);
+        };
+        let tuples = index_buffer(gpu, indices);
+        let tuples = device_indices(indices, &tuples);
+        let pending = gpu.encode_gather(encoder, plan, source, tuples, dest)?;
+        Ok(Some(pending))
+    })?;
+    Ok((bytes, pending.map(|pending| pending.wait()).transpose()?))
+}
+
+/// Runs a scatter alike. The report may be an error, and there is a result nevertheless.
+pub(super) fn run_scatter(
+    gpu: &Gpu,
+    plan: &Plan,
+    updates: &[u8],
+    indices: Indices<'_>,
+    dest: &[u8],
+    shift: usize,
+) -> Result<(Vec<u8>, Result<Report, Error>), Error> {
+    let tuples = index_buffer(gpu, indices);
+    let tuples = device_indices(indices, &tuples);
+    let (bytes, pending) = run_with(
+        gpu,
+        plan,
+        (updates, dest, shift),
+        |encoder, updates, dest| {
+            gpu.encode_scatter(encoder, plan, updates, tuples, dest)
+                .map(Some)
+        },
+    )?;
+    Ok((bytes, pending.expect("a scatter reports").wait()))
+}
+
+fn run_with(
+    gpu: &Gpu,
+    plan: &Plan,
+    (source, dest, shift): (&[u8], &[u8], usize),
+    record: impl FnOnce(
+        &mut wgpu::CommandEncoder,
+        wgpu::BufferSlice<'_>,
+        wgpu::BufferSlice<'_>,
+    ) -> Result<Option<PendingReport>, Error>,
+) -> Result<(Vec<u8>, Option<PendingReport>), Error> {
     let result = plan.result_bytes();
     let words = (shift + result).next_multiple_of(4);
     let shifted = |bytes: &[u8]| [&vec![UNWRITTEN; shift], bytes].concat();
-    let source = buffer(&shifted(source));
+    // An argument without bytes begins somewhere too.
+    let mut before = shifted(source);
+    before.resize(before.len().max(shift + 1), UNWRITTEN);
+    let source = buffer(gpu, before);
     let mut before = shifted(dest);
     before.resize(words + GUARD_BYTES, UNWRITTEN);
-    let dest = buffer(&before);
+    let dest = buffer(gpu, before);
     let begin = shift as u64;
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    let pending = match indices {
-        None => {
-            let (source, dest) = (source.slice(begin..), dest.slice(begin..));
-            gpu.encode(&mut encoder, plan, source, dest)?;
-            None
-        }
-        Some(indices) => {
-            let tuples = buffer(match indices {
-                Indices::I32(indices) => bytemuck::cast_slice(indices),
-                Indices::I64(indices) => bytemuck::cast_slice(indices),
-                Indices::U32(indices) => bytemuck::cast_slice(indices),
-            });
-            let tuples = match indices {
-                Indices::I32(_) => DeviceIndices::I32(tuples.slice(..)),
-                Indices::I64(_) => DeviceIndices::I64(tuples.slice(..)),
-                Indices::U32(_) => DeviceIndices::U32(tuples.slice(..)),
-            };
-            let (params, dest) = (source.slice(begin..), dest.slice(begin..));
-            Some(gpu.encode_gather(&mut encoder, plan, params, tuples, dest)?)
-        }
-    };
+    let pending = record(&mut encoder, source.slice(begin..), dest.slice(begin..))?;
     gpu.queue().submit([encoder.finish()]);
-    let report = pending.map(|pending| pending.wait()).transpose()?;
     let mut bytes = read_buffer(gpu, &dest);
     let guard = bytes.split_off(words);
     assert_eq!(
@@ -197,13 +210,42 @@ pub(super) fn run(
     );
     let padding = bytes.split_off(shift + result);
     let written = bytes.split_off(shift);
-    let around = bytes.iter().chain(&padding);
-    let untouched = around.clone().all(|&byte| byte == UNWRITTEN);
+    let mut around = bytes.iter().chain(&padding);
     assert!(
-        untouched,
+        around.all(|&byte| byte == UNWRITTEN),
         "written before or behind, {bytes:?}, {padding:?}: {plan}"
     );
-    Ok((written, report))
+    Ok((written, pending))
+}
+
+/// A buffer of whole words, and at least one.
+fn buffer(gpu: &Gpu, mut contents: Vec<u8>) -> wgpu::Buffer {
+    contents.resize(contents.len().max(1).next_multiple_of(4), UNWRITTEN);
+    gpu.device()
+        .create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            label: None,
+            contents: &contents,
+            usage: wgpu::BufferUsages::STORAGE
+                | wgpu::BufferUsages::COPY_SRC
+                | wgpu::BufferUsages::COPY_DST,
+        })
+}
+
+fn index_buffer(gpu: &Gpu, indices: Indices<'_>) -> wgpu::Buffer {
+    let bytes = match indices {
+        Indices::I32(indices) => bytemuck::cast_slice(indices),
+        Indices::I64(indices) => bytemuck::cast_slice(indices),
+        Indices::U32(indices) => bytemuck::cast_slice(indices),
+    };
+    buffer(gpu, bytes.to_vec())
+}
+
+fn device_indices<'a>(indices: Indices<'_>, buffer: &'a wgpu::Buffer) -> DeviceIndices<'a> {
+    match indices {
+        Indices::I32(_) => DeviceIndices::I32(buffer.slice(..)),
+        Indices::I64(_) => DeviceIndices::I64(buffer.slice(..)),
+        Indices::U32(_) => DeviceIndices::U32(buffer.slice(..)),
+    }
 }
 
 /// The bytes of a buffer.

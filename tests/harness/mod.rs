@@ -8,14 +8,17 @@
 mod gather;
 #[cfg(feature = "gpu")]
 pub(crate) mod gpu;
+mod scatter;
 mod write;
+
+pub(crate) use scatter::{ScatterCase, check_scatter, naive_scatter, scatter_everywhere};
+pub(crate) use write::{check_block, check_grad, check_update};
 
 pub(crate) use gather::{
     How, Select, check_gather, check_gather_on_cpu, check_gathering, check_policies,
 };
-pub(crate) use write::{check_grad, check_update};
 
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 use wgslice::{
     Backend, DType, Error, GatherError, Indices, Plan, Report, SliceSpec, StridedSlice,
     reference::{self, ReferenceError},
@@ -112,13 +115,7 @@ impl Device {
     ) -> Result<Vec<u8>, Error> {
         if self.by_tensors {
             let tensor = self.backend.adopt(dtype, shape, source.to_vec())?;
-            let sliced = tensor.slice(spec)?;
-            let bytes = sliced.bytes()?.into_owned();
-            let unwritten = vec![UNWRITTEN; bytes.len()];
-            let mut dest = self.backend.adopt(dtype, sliced.shape(), unwritten)?;
-            tensor.slice_into(spec, &mut dest)?;
-            assert!(*dest.bytes()? == bytes, "into a tensor: {shape:?}, {spec}");
-            return Ok(bytes);
+            return tensor.slice(spec)?.bytes().map(Cow::into_owned);
         }
         let plan = Plan::strided_slice(shape, spec, dtype)?;
         self.run(&plan, source, None).map(|(bytes, _)| bytes)
@@ -258,7 +255,7 @@ fn check_slice_on(devices: &[Device], shape: &[usize], encoded: &StridedSlice) {
 
 /// The tag that TensorFlow's golden vectors give to an error.
 pub(crate) fn kind(error: &Error) -> &'static str {
-    use wgslice::{SpecError, ViewError};
+    use wgslice::{ScatterError, SpecError, ViewError};
     match error {
         Error::Spec(error) => match error {
             SpecError::Vectors { .. } => "spec_vectors",
@@ -275,6 +272,13 @@ pub(crate) fn kind(error: &Error) -> &'static str {
             _ => "other",
         },
         Error::View(ViewError::Broadcast { .. }) => "broadcast",
+        Error::Scatter(error) => match error {
+            ScatterError::UpdatesRank { .. } => "updates_rank",
+            ScatterError::EmptyOutput { .. } => "empty_output",
+            ScatterError::UpdatesShape { .. } => "updates_shape",
+            ScatterError::OutOfRange { .. } => "out_of_range",
+            _ => "other",
+        },
         Error::Gather(error) => match error {
             GatherError::ParamsRank => "params_rank",
             GatherError::IndicesRank => "indices_rank",

@@ -66,6 +66,41 @@ pub(crate) fn check_grad(shape: &[usize], encoded: &StridedSlice, dy_shape: &[us
     }
 }
 
+/// A block by begin and size, against the reference.
+#[track_caller]
+pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64]) {
+    let input = elements(shape.iter().product());
+    let expected = reference::slice(&input, shape, begin, size);
+    let case = || format!("{shape:?} from {begin:?} of {size:?}");
+    for dtype in SIZES {
+        let (plan, (result, values)) = match (Plan::slice(shape, begin, size, dtype), &expected) {
+            (Ok(plan), Ok(expected)) => (plan, expected),
+            (Err(error), Err(expected)) => {
+                assert_eq!(kind(&error), expected.kind, "{}", case());
+                continue;
+            }
+            (plan, expected) => panic!("{}: {plan:?}, {expected:?}", case()),
+        };
+        assert_eq!(plan.shape(), result, "{}", case());
+        let (source, values) = (
+            to_bytes(&input, dtype.size()),
+            to_bytes(values, dtype.size()),
+        );
+        let takes = |device: &&Device| device.takes(source.len(), values.len());
+        for device in devices().iter().filter(takes) {
+            let what = || format!("{}: {}: {plan}", device.name, case());
+            let got = if device.by_tensors {
+                let tensor = device.backend.adopt(dtype, shape, source.clone()).unwrap();
+                let block = tensor.slice_block(begin, size).unwrap();
+                block.bytes().unwrap().into_owned()
+            } else {
+                device.run(&plan, &source, None).unwrap().0
+            };
+            assert_same(&values, &got, dtype.size(), &what);
+        }
+    }
+}
+
 /// The plan, the slice, and the elements that are expected; none where both sides find the same wrong.
 #[track_caller]
 fn planned<'a>(

@@ -99,25 +99,21 @@ impl Cutter<'_> {
                 out.truncate(before);
                 return Ok(false);
             };
-            let first = window.first;
             let params = params::Params {
                 window: wrap(units / wide.factor as i64),
-                first: wrap(first.cast_signed()),
+                first: wrap(window.first.cast_signed()),
                 count: window.count,
-                map: params::indexed_map(&coordinates, &axes, index_base, first)?,
+                map: params::indexed_map(&coordinates, &axes, index_base, window.first)?,
                 ..self.params(&wide, &grid)
             };
             out.push(Dispatch {
                 kernel: Kernel {
-                    width: wide.width,
-                    dims: coordinates.len(),
                     indexed: self.indexed(map, &walk),
-                    even: false,
-                    stepped: false,
+                    ..Kernel::of(wide.width, coordinates.len())
                 },
                 params,
                 height: grid.height,
-                spans: [window.span, dest, indices],
+                spans: [window.span, dest, indices, Span::default()],
                 counts: number == 0 && at.counts,
                 first_tuple: at.tuple,
             });

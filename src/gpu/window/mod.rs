@@ -11,6 +11,7 @@
 
 mod gather;
 mod place;
+mod scatter;
 mod slice;
 mod spread;
 
@@ -76,8 +77,8 @@ pub(crate) struct Dispatch {
     pub(crate) kernel: Kernel,
     pub(crate) params: Params,
     pub(crate) height: u32,
-    /// Source, result and, for a gather, indices.
-    pub(crate) spans: [Span; 3],
+    /// Source, result and, for a gather, indices; for the steps of a scatter, what each binds.
+    pub(crate) spans: [Span; 4],
     /// Whether it counts the index tuples that are out of range. Where several dispatches look at the
     /// same ones, one of them does.
     pub(crate) counts: bool,
@@ -155,10 +156,14 @@ pub(crate) fn dispatches(
             }
         }
         Map::StridedSliceGrad(map) => cutter.spread(map, &mut out)?,
+        // It is cut into steps.
+        Map::ScatterNd(_) => {}
         Map::Indexed(map) => cutter.gather(map, &gather::Block::all(map, rows), &mut out)?,
     }
     Ok(out)
 }
+
+pub(crate) use scatter::{Scratch, Step, Steps, scatter_steps};
 
 struct Cutter<'a> {
     reach: &'a Reach,

@@ -6,7 +6,7 @@ use crate::{
     gpu::{
         grid::Grid,
         params::{self, MAX_PAIR_AXES, Params},
-        pipeline::{Indexed, Kernel},
+        pipeline::Kernel,
         width::Width,
     },
     pairs::{PairAxis, Pairs},
@@ -65,17 +65,11 @@ impl Cutter<'_> {
         };
         let grid = Grid::of(&rows, 0, self.reach.kind, self.reach.groups)?;
         Some(Dispatch {
-            kernel: Kernel {
-                width: Width::whole(unit),
-                dims: axes.len(),
-                indexed: Indexed::default(),
-                even: false,
-                stepped: false,
-            },
+            kernel: Kernel::of(Width::whole(unit), axes.len()),
             params: Params {
                 run: wrap(rows.run as i64),
                 step: wrap(rows.step as i64),
-                units: wrap(rows.units() as i64),
+                units: wrap(run.size as i64),
                 tiles: grid.tiles,
                 segment: grid.segment,
                 lanes_log2: grid.lanes_log2,
@@ -85,10 +79,10 @@ impl Cutter<'_> {
                 dest_base: wrap(dest_base.cast_signed()),
                 first: 0,
                 count: u32::MAX,
-                map: params::pairs_map(&axes, 1, [run.to, run.size, 0, 0])?,
+                map: params::pairs_map(&axes, 1, [run.to, 0, 0, 0])?,
             },
             height: grid.height,
-            spans: [source, dest, Span::default()],
+            spans: [source, dest, Span::default(), Span::default()],
             counts: false,
             first_tuple: 0,
         })

@@ -80,15 +80,12 @@ impl Cutter<'_> {
         };
         Some(Dispatch {
             kernel: Kernel {
-                width: wide.width,
-                dims: map.axes.len(),
-                indexed: Default::default(),
                 even: wide.width.way == Way::Crumbs && inner.is_multiple_of(Width::PARTS),
-                stepped: false,
+                ..Kernel::of(wide.width, map.axes.len())
             },
             params,
             height: grid.height,
-            spans: [source, dest, Span::default()],
+            spans: [source, dest, Span::default(), Span::default()],
             counts: false,
             first_tuple: 0,
         })

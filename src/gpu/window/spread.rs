@@ -9,7 +9,7 @@ use crate::{
     Error,
     gpu::{
         params::{self, Params},
-        pipeline::{Indexed, Kernel},
+        pipeline::Kernel,
         width::{Widened, Width},
     },
     ops::strided_slice_grad::Map,
@@ -97,18 +97,15 @@ impl Cutter<'_> {
         let grid = self.grid(&wide)?;
         Some(Dispatch {
             kernel: Kernel {
-                width: wide.width,
-                dims: axes.len(),
-                indexed: Indexed::default(),
-                even: false,
                 stepped: run.to != 1,
+                ..Kernel::of(wide.width, axes.len())
             },
             params: Params {
                 map: params::pairs_map(axes, length, words)?,
                 ..self.params(&wide, &grid)
             },
             height: grid.height,
-            spans: [source, dest, Span::default()],
+            spans: [source, dest, Span::default(), Span::default()],
             counts: false,
             first_tuple: 0,
         })

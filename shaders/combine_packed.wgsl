@@ -1,0 +1,162 @@
+// Adds rows of elements of 1 or 2 bytes to slices of the destination. Slices may share words: an
+// invocation that has but a part of a word clears and sets its own bits of it, each at once.
+//
+// A tile is a stretch of the words that one slice lies in, `run` of them at most.
+
+override UNIT_BYTES: u32;
+
+// How elements are added.
+override ADDS: u32;
+const INTEGERS: u32 = 0u;
+const BOOLS: u32 = 1u;
+const F16: u32 = 2u;
+const BF16: u32 = 3u;
+
+// Whether the rows of a slice are in ascending order.
+override SORTED: bool;
+
+// Where a row of updates begins, and its slice; and whether the row has one, and is the one that does the
+// work for it.
+struct Places {
+    source: u32,
+    dest: u32,
+    found: bool,
+}
+
+@group(0) @binding(0) var<storage, read> source: array<u32>;
+@group(0) @binding(1) var<storage, read_write> dest: array<atomic<u32>>;
+
+// The four bytes from any byte address on. Bytes beyond the last word are unspecified.
+fn load(address: u32) -> u32 {
+    let word = address >> 2u;
+    let shift = (address & 3u) << 3u;
+    let low = source[word];
+    if shift == 0u {
+        return low;
+    }
+    let high = source[min(word + 1u, arrayLength(&source) - 1u)];
+    return (low >> shift) | (high << (32u - shift));
+}
+
+// The lowest `bytes` bytes of a word; `bytes` is 1 to 4.
+fn low_bytes(bytes: u32) -> u32 {
+    return 0xffffffffu >> (32u - 8u * bytes);
+}
+
+// Every half is a single.
+fn f32_of_f16(half: u32) -> f32 {
+    let sign = (half & 0x8000u) << 16u;
+    let rest = half & 0x7fffu;
+    var bits = (rest << 13u) + (112u << 23u);
+    if rest < 0x0400u {
+        // A subnormal half counts steps of 2^-24.
+        bits = bitcast<u32>(f32(rest) * 5.9604644775390625e-8);
+    } else if rest >= 0x7c00u {
+        bits = (rest << 13u) | 0x7f800000u;
+    }
+    return bitcast<f32>(sign | bits);
+}
+
+// `bits` without the lowest `count`, to the nearest and of two to the even one; `count` is 1 to 24.
+fn rounded(bits: u32, count: u32) -> u32 {
+    return (bits + (1u << (count - 1u)) - 1u + ((bits >> count) & 1u)) >> count;
+}
+
+fn f16_of_f32(single: f32) -> u32 {
+    let bits = bitcast<u32>(single);
+    let sign = (bits >> 16u) & 0x8000u;
+    let rest = bits & 0x7fffffffu;
+    var half = 0x7e00u;
+    if rest < 0x38800000u {
+        // Steps of 2^-24, as a subnormal half counts them.
+        let shift = 126u - (rest >> 23u);
+        half = 0u;
+        if shift <= 24u {
+            half = rounded((rest & 0x007fffffu) | 0x00800000u, shift);
+        }
+    } else if rest < 0x7f800000u {
+        half = min(rounded(rest, 13u) - (112u << 10u), 0x7c00u);
+    } else if rest == 0x7f800000u {
+        half = 0x7c00u;
+    }
+    return sign | half;
+}
+
+fn add_f16(a: u32, b: u32) -> u32 {
+    return f16_of_f32(f32_of_f16(a) + f32_of_f16(b));
+}
+
+fn add_bf16(a: u32, b: u32) -> u32 {
+    let bits = bitcast<u32>(bitcast<f32>(a << 16u) + bitcast<f32>(b << 16u));
+    if (bits & 0x7fffffffu) > 0x7f800000u {
+        return ((bits >> 16u) & 0x8000u) | 0x7fc0u;
+    }
+    return rounded(bits, 16u);
+}
+
+// The elements of two words, each to each.
+fn add(a: u32, b: u32) -> u32 {
+    if ADDS == BOOLS {
+        return a | b;
+    }
+    if ADDS == F16 {
+        return add_f16(a & 0xffffu, b & 0xffffu) | (add_f16(a >> 16u, b >> 16u) << 16u);
+    }
+    if ADDS == BF16 {
+        return add_bf16(a & 0xffffu, b & 0xffffu) | (add_bf16(a >> 16u, b >> 16u) << 16u);
+    }
+    // No carry leaves an element whose highest bit is added apart.
+    let highest = select(0x80008000u, 0x80808080u, UNIT_BYTES == 1u);
+    return ((a & ~highest) + (b & ~highest)) ^ ((a ^ b) & highest);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let id = invocation(group, local);
+    let tile = id >> params.lanes_log2;
+    if tile >= params.tiles {
+        return;
+    }
+    let lanes = 1u << params.lanes_log2;
+    let per_word = 4u / UNIT_BYTES;
+    let segments = (params.run + params.segment - 1u) / params.segment;
+    let row = tile / segments;
+    let first = (tile - row * segments) * params.segment;
+    let end = min(first + params.segment, params.run);
+
+    let at = row_places(row);
+    if !at.found {
+        return;
+    }
+    var chain = row + 1u;
+    if SORTED {
+        chain = rows[row].first;
+    }
+    let to = params.dest_base + at.dest;
+    // Places are counted from the word that holds the slice's first element.
+    let head_place = to % per_word;
+    let first_word = to / per_word;
+    for (var w = first + (id & (lanes - 1u)); w < end; w += lanes) {
+        // The place of the first of the slice's elements in the word, and which it is.
+        let place = select(0u, head_place, w == 0u);
+        let j = w * per_word + place - head_place;
+        if j >= params.units {
+            break;
+        }
+        let count = min(per_word - place, params.units - j);
+        let shift = place * UNIT_BYTES * 8u;
+        let keep = low_bytes(count * UNIT_BYTES);
+        var sum = atomicLoad(&dest[first_word + w]);
+        for (var link = chain; link != 0u; link = rows[link - 1u].next) {
+            let origin = params.source_base + (link - 1u) * params.map.stride + j;
+            sum = add(sum, (load(origin * UNIT_BYTES) & keep) << shift);
+        }
+        let written = keep << shift;
+        if written == 0xffffffffu {
+            atomicStore(&dest[first_word + w], sum);
+        } else {
+            atomicAnd(&dest[first_word + w], ~written);
+            atomicOr(&dest[first_word + w], sum & written);
+        }
+    }
+}

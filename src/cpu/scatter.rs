@@ -1,0 +1,156 @@
+//! The walk of a scatter: every row to the slice that its tuple points at, in ascending order.
+//!
+//! All tuples are turned into places first, so that nothing is changed where one is bad and that is an
+//! error. Then each thread has a part of the destination's slices and goes through all rows for those
+//! that belong there: whatever the number of threads, rows meet a slice in their order.
+
+use super::{
+    add::{self, Adder, with_adder},
+    mover::{self, Mover, with_mover},
+    threads,
+};
+use crate::{
+    DType,
+    layout::Axis,
+    ops::{
+        index::{Index, OutOfRange, Policy},
+        scatter_nd::{Combine, Map},
+    },
+    plan::Rows,
+    report::Missing,
+};
+
+/// The place of a row whose tuple points nowhere: there are fewer slices.
+const NOWHERE: usize = usize::MAX;
+
+/// Combines all rows, and counts those that point nowhere.
+pub(super) fn run<I: Index>(
+    rows: &Rows,
+    map: &Map,
+    updates: &[u8],
+    indices: &[I],
+    dest: &mut [u8],
+) -> Missing {
+    let mut places = vec![0; rows.count];
+    let depth = map.axes.len();
+    for (row, place) in places.iter_mut().enumerate() {
+        *place = locate(&map.axes, map.policy(), &indices[row * depth..][..depth]);
+    }
+    let mut missing = Missing::default();
+    if places.contains(&NOWHERE) {
+        let bad = places.iter().enumerate();
+        bad.filter(|&(_, &place)| place == NOWHERE)
+            .for_each(|(row, _)| missing.add(row));
+        if map.options.out_of_range == OutOfRange::Error {
+            return missing;
+        }
+    }
+    if map.fresh {
+        dest.fill(0);
+    }
+    if rows.count == 0 {
+        return missing;
+    }
+    let slice = rows.run * rows.unit;
+    let threads = threads(rows);
+    let part = map.slices.div_ceil(threads);
+    let parts = dest.chunks_mut(part * slice).enumerate();
+    threads::share(parts, threads, |(number, dest)| {
+        let scatter = Part {
+            slice,
+            first: number * part,
+            places: &places,
+            updates,
+            dest,
+        };
+        match (map.options.combine, map.dtype) {
+            (Combine::Update, _) => with_mover(slice, scatter),
+            (Combine::Add, dtype) => with_adder(dtype, scatter),
+        }
+    });
+    missing
+}
+
+/// How many threads combine these rows. Each row is a read and a write of scattered memory.
+fn threads(rows: &Rows) -> usize {
+    threads::worth(rows.units() * rows.unit, 4 * rows.count)
+}
+
+/// What is done with them, in words.
+pub(super) fn explain(rows: &Rows, map: &Map) -> String {
+    let threads = threads(rows);
+    let s = if threads == 1 { "" } else { "s" };
+    let bytes = rows.run * rows.unit;
+    match (map.options.combine, map.dtype) {
+        (Combine::Update, _) => format!("rows of {bytes} bytes moved on {threads} thread{s}"),
+        (Combine::Add, DType::Bool) => {
+            format!("rows of {bytes} bytes or-ed on {threads} thread{s}")
+        }
+        (Combine::Add, dtype) => {
+            format!("rows of {bytes} bytes added as {dtype} on {threads} thread{s}")
+        }
+    }
+}
+
+/// The slice that a tuple points at.
+fn locate<I: Index>(axes: &[Axis], policy: Policy, tuple: &[I]) -> usize {
+    let mut place = 0;
+    for (&index, axis) in tuple.iter().zip(axes) {
+        let position = match (policy.wraps(), policy.clamps()) {
+            (false, false) => index.within::<false, false>(axis.size),
+            (false, true) => index.within::<false, true>(axis.size),
+            (true, false) => index.within::<true, false>(axis.size),
+            (true, true) => index.within::<true, true>(axis.size),
+        };
+        match position {
+            Some(position) => place += position * axis.stride.unsigned_abs(),
+            None => return NOWHERE,
+        }
+    }
+    place
+}
+
+/// All rows, as far as they belong into a part of the destination.
+struct Part<'a> {
+    /// Bytes of a slice, and so of a row.
+    slice: usize,
+    /// The first slice of the part.
+    first: usize,
+    places: &'a [usize],
+    updates: &'a [u8],
+    dest: &'a mut [u8],
+}
+
+impl Part<'_> {
+    /// Calls `each` with every row that belongs here and its slice.
+    #[inline(always)]
+    fn each(self, mut each: impl FnMut(&mut [u8], usize)) {
+        let slices = self.dest.len() / self.slice;
+        for (row, &place) in self.places.iter().enumerate() {
+            let place = place.wrapping_sub(self.first);
+            if place < slices {
+                each(&mut self.dest[place * self.slice..][..self.slice], row);
+            }
+        }
+    }
+}
+
+impl mover::Task for Part<'_> {
+    type Outcome = ();
+
+    fn run<M: Mover>(self, mover: M) {
+        let updates = self.updates;
+        self.each(|slice, row| {
+            mover
+                .copy(updates, row * mover.bytes(), slice)
+                .expect("there is an update for each row");
+        });
+    }
+}
+
+impl add::Task for Part<'_> {
+    fn run<A: Adder>(self, adder: A) {
+        let (updates, bytes) = (self.updates, self.slice);
+        self.each(|slice, row| adder.add(slice, &updates[row * bytes..][..bytes]));
+    }
+}

@@ -1,0 +1,345 @@
+//! Recording a scatter: several steps, which leave what they found out in memory of the device's own.
+//!
+//! | step | per row | where |
+//! |---|---|---|
+//! | check, where a bad row forbids everything | its tuple is looked at, and a bad one noted | `scatter_resolve.wgsl` |
+//! | resolve | which slice it goes to; the last one of each slice wins, or all are chained | `scatter_resolve.wgsl` |
+//! | sort, where the order of additions counts | the rows of a slice are put in ascending order | `scatter_sort.wgsl` |
+//! | apply | the one row of a slice moves, or adds all, element by element | `scatter_nd.wgsl` |
+//!
+//! So no two invocations write the same bytes, and nothing depends on which comes first. The memory
+//! belongs to the [`Gpu`] and serves every recording: wgpu runs what is submitted one after the other.
+
+use super::{
+    DeviceBytes, DeviceIndices, Gpu,
+    argument::Argument,
+    pipeline::{Adder, Op},
+    report::PendingReport,
+    slots::Slot,
+    window::{self, Dispatch, Parts, Places, Scratch, Step, Steps},
+};
+use crate::{
+    Error, OutOfRange, Plan,
+    ops::{
+        index::IndexType,
+        scatter_nd::{Combine, Map as ScatterNd},
+    },
+    plan::Map,
+};
+use std::sync::{Mutex, PoisonError};
+use wgpu::{BufferSlice, BufferUsages, CommandEncoder};
+
+/// The memory that steps leave something in for the next.
+#[derive(Debug, Default)]
+pub(super) struct ScatterMemory(Mutex<Option<Buffers>>);
+
+#[derive(Clone, Debug)]
+struct Buffers {
+    head: wgpu::Buffer,
+    rows: wgpu::Buffer,
+}
+
+impl ScatterMemory {
+    /// Buffers of at least this size.
+    fn get(&self, gpu: &Gpu, scratch: Scratch) -> Result<Buffers, Error> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let size = |kept: Option<&wgpu::Buffer>| kept.map_or(0, wgpu::Buffer::size);
+        let (head, rows) = (
+            size(kept.as_ref().map(|kept| &kept.head)),
+            size(kept.as_ref().map(|kept| &kept.rows)),
+        );
+        if let Some(kept) = &*kept
+            && head >= scratch.head
+            && rows >= scratch.rows
+        {
+            return Ok(kept.clone());
+        }
+        let most = gpu.inner.limits.max_buffer_size;
+        let make = |label, needed: u64, had: u64| {
+            // Somewhat more, so that the next may be a little larger.
+            let size = needed.max(had).max(256);
+            let size = size.checked_next_power_of_two().unwrap_or(size).min(most);
+            gpu.guarded("allocating memory for a scatter", || {
+                gpu.inner.device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some(label),
+                    size: size.max(needed) / 4 * 4,
+                    usage: BufferUsages::STORAGE | BufferUsages::COPY_DST,
+                    mapped_at_creation: false,
+                })
+            })
+        };
+        let made = Buffers {
+            head: make("wgslice scatter slices", scratch.head, head)?,
+            rows: make("wgslice scatter rows", scratch.rows, rows)?,
+        };
+        *kept = Some(made.clone());
+        Ok(made)
+    }
+
+    /// Drops it.
+    pub(super) fn clear(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Gpu {
+    /// Records a scatter: `updates` and `indices` are read, and `dest` is changed in place, or receives the
+    /// result of a `scatter_nd`.
+    ///
+    /// Rows that are out of range are dropped, and the report says later which they were. Under
+    /// [`OutOfRange::Error`] the device changes nothing where one is, and the report is the error.
+    /// The buffers must be as for [`Gpu::encode`]; `indices` begins at a multiple of 4 bytes, with the usage
+    /// `COPY_SRC` the report can name the first bad tuple; and where elements are added, `updates` and
+    /// `dest` begin at multiples of an element.
+    ///
+    /// On adding floating-point numbers: WGSL lets a device take subnormal `f32` for zeros, and promises
+    /// neither infinities nor NaNs. `f64` and `complex128` cannot be added.
+    ///
+    /// # Errors
+    ///
+    /// As [`Gpu::encode`]; [`Error::DTypeOnDevice`] for elements that WGSL cannot add.
+    pub fn encode_scatter(
+        &self,
+        encoder: &mut CommandEncoder,
+        plan: &Plan,
+        updates: BufferSlice<'_>,
+        indices: DeviceIndices<'_>,
+        dest: BufferSlice<'_>,
+    ) -> Result<PendingReport, Error> {
+        let (indices, index) = match indices {
+            DeviceIndices::I32(indices) => (indices, IndexType::I32),
+            DeviceIndices::I64(indices) => (indices, IndexType::I64),
+            DeviceIndices::U32(indices) => (indices, IndexType::U32),
+        };
+        let updates = Argument::of("updates", updates, plan.source_bytes());
+        let indices = Argument::of("indices", indices, plan.index_bytes(index));
+        let dest = Argument::of("dest", dest, plan.result_bytes());
+        self.record_scatter(encoder, plan, updates, (indices, index), dest)
+    }
+
+    /// Scatters into a tensor in place, or into a copy of it that is then returned.
+    pub(crate) fn scatter(
+        &self,
+        plan: &Plan,
+        updates: &DeviceBytes,
+        (indices, index): (&DeviceBytes, IndexType),
+        dest: &DeviceBytes,
+        in_place: bool,
+    ) -> Result<(DeviceBytes, PendingReport), Error> {
+        let ((dest, report), _) = self.submit(plan.map.name(), |encoder| {
+            let dest = match in_place {
+                true => dest.clone(),
+                false => self.duplicate(encoder, dest)?,
+            };
+            let tuples = (indices.argument("indices"), index);
+            let (updates, changed) = (updates.argument("updates"), dest.argument("dest"));
+            let report = self.record_scatter(encoder, plan, updates, tuples, changed)?;
+            Ok((dest, report))
+        })?;
+        Ok((dest, report.holding(indices)))
+    }
+
+    fn record_scatter(
+        &self,
+        encoder: &mut CommandEncoder,
+        plan: &Plan,
+        updates: Argument<'_>,
+        (indices, index): (Argument<'_>, IndexType),
+        dest: Argument<'_>,
+    ) -> Result<PendingReport, Error> {
+        let Map::ScatterNd(map) = &plan.map else {
+            let problem = "is not used by this plan: record it with encode or encode_gather";
+            return Err(indices.problem(problem.into()));
+        };
+        let adds = map.options.combine == Combine::Add;
+        adder_of(plan, map)?;
+        updates.check(&dest)?;
+        indices.check(&dest)?;
+        if !indices.parts.offset.is_multiple_of(4) {
+            let problem = "begins in the middle of a word: its offset must be a multiple of 4";
+            return Err(indices.problem(problem.into()));
+        }
+        for argument in [&updates, &indices, &dest] {
+            argument.check_storage()?;
+        }
+        let mut reports = Vec::new();
+        let steps = if plan.rows.count == 0 {
+            Steps::default()
+        } else {
+            let places = Places {
+                source: updates.parts,
+                dest: dest.parts,
+                indices: indices.parts,
+                index,
+            };
+            for argument in [&updates, &dest] {
+                let (_, element) = adder_of(plan, map)?;
+                let offset = argument.parts.offset;
+                if adds && !offset.is_multiple_of(element as u64) {
+                    let problem = format!(
+                        "begins at byte {offset}: where elements are added it must be a multiple of \
+                         {element}"
+                    );
+                    return Err(argument.problem(problem));
+                }
+            }
+            self.scatter_steps(plan, map, &places)?
+        };
+        // Had before anything is recorded: what fails leaves the encoder as it was.
+        let memory = self.inner.scatter.get(self, steps.scratch)?;
+        self.prepare(&steps, adds)?;
+        if map.fresh && plan.result_bytes() > 0 {
+            self.record(encoder, &Plan::zeros(plan.result_bytes()), updates, dest)?;
+        }
+        let arguments = Arguments {
+            updates,
+            indices,
+            dest,
+            head: Argument::own("head", &memory.head),
+            rows: Argument::own("rows", &memory.rows),
+        };
+        self.record_steps(encoder, map, &steps, &arguments, &mut reports)?;
+        Ok(PendingReport::new(self, plan, reports, &indices, index))
+    }
+
+    /// The steps of a plan that is not empty, on arguments that lie where its elements can be added.
+    pub(super) fn scatter_steps(
+        &self,
+        plan: &Plan,
+        map: &ScatterNd,
+        places: &Places,
+    ) -> Result<Steps, Error> {
+        let (adder, element) = adder_of(plan, map)?;
+        let unit = match map.options.combine {
+            Combine::Add => element,
+            Combine::Update => places.unit(),
+        };
+        let (rows, _) = plan.in_units_of(unit);
+        window::scatter_steps(&self.inner.reach, &rows, map, places, adder)
+    }
+
+    /// Has every pipeline that the steps need.
+    fn prepare(&self, steps: &Steps, adds: bool) -> Result<(), Error> {
+        let inner = &*self.inner;
+        let had = |op, dispatch: &Dispatch| {
+            let pipeline = inner.pipelines.get(&inner.device, op, dispatch.kernel);
+            pipeline.map(drop)
+        };
+        for check in &steps.checks {
+            had(Op::ScatterResolve, check)?;
+        }
+        for step in &steps.blocks {
+            had(Op::ScatterResolve, &step.resolve)?;
+            if let Some(sort) = &step.sort {
+                had(Op::ScatterSort, sort)?;
+            }
+            had(apply(adds), &step.apply)?;
+        }
+        Ok(())
+    }
+
+    fn record_steps(
+        &self,
+        encoder: &mut CommandEncoder,
+        map: &ScatterNd,
+        steps: &Steps,
+        arguments: &Arguments<'_>,
+        reports: &mut Vec<(Slot, usize)>,
+    ) -> Result<(), Error> {
+        let Arguments {
+            updates,
+            indices,
+            dest,
+            head,
+            rows,
+        } = *arguments;
+        let adds = map.options.combine == Combine::Add;
+        let mut unread = None;
+        let mut report = |dispatch: &Dispatch| {
+            if dispatch.counts {
+                let slot = self.lend_report();
+                reports.push((slot.clone(), dispatch.first_tuple));
+                slot
+            } else {
+                unread.get_or_insert_with(|| self.lend_report()).clone()
+            }
+        };
+        let resolving = [Some(indices), Some(head), Some(rows), None];
+        if map.options.out_of_range == OutOfRange::Error && !steps.checks.is_empty() {
+            encoder.clear_buffer(&head.buffers[0], 0, Some(4));
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            for check in &steps.checks {
+                let slot = report(check);
+                self.dispatch(&mut pass, Op::ScatterResolve, check, &resolving, Some(slot))?;
+            }
+        }
+        for step in &steps.blocks {
+            let Step {
+                cleared,
+                resolve,
+                sort,
+                apply: applied,
+            } = step;
+            encoder.clear_buffer(&head.buffers[0], 4, Some(cleared.head - 4));
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            let slot = report(resolve);
+            self.dispatch(
+                &mut pass,
+                Op::ScatterResolve,
+                resolve,
+                &resolving,
+                Some(slot),
+            )?;
+            if let Some(sort) = sort {
+                let sorting = [Some(head), Some(rows), None, None];
+                self.dispatch(&mut pass, Op::ScatterSort, sort, &sorting, None)?;
+            }
+            let applying = [Some(updates), Some(dest), Some(head), Some(rows)];
+            self.dispatch(&mut pass, apply(adds), applied, &applying, None)?;
+        }
+        Ok(())
+    }
+}
+
+/// What the steps bind.
+struct Arguments<'a> {
+    updates: Argument<'a>,
+    indices: Argument<'a>,
+    dest: Argument<'a>,
+    head: Argument<'a>,
+    rows: Argument<'a>,
+}
+
+/// How elements are added, if they are, and bytes of what is added by itself.
+fn adder_of(plan: &Plan, map: &ScatterNd) -> Result<(Adder, usize), Error> {
+    match (map.options.combine, Adder::of(map.dtype)) {
+        (Combine::Update, _) => Ok((Adder::Integers, plan.element)),
+        (Combine::Add, Some(adder)) => Ok(adder),
+        (Combine::Add, None) => Err(Error::DTypeOnDevice {
+            operation: plan.map.name(),
+            dtype: map.dtype,
+        }),
+    }
+}
+
+fn apply(adds: bool) -> Op {
+    if adds {
+        Op::ScatterAdd
+    } else {
+        Op::ScatterMove
+    }
+}
+
+impl<'a> Argument<'a> {
+    /// A buffer of the device's own.
+    fn own(name: &'static str, buffer: &'a wgpu::Buffer) -> Self {
+        Self {
+            name,
+            buffers: std::slice::from_ref(buffer),
+            parts: Parts::ONE,
+            passed: buffer.size(),
+            needed: 0,
+            callers: false,
+        }
+    }
+}

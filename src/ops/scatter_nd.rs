@@ -1,0 +1,255 @@
+//! scatter_nd and tensor_scatter_nd: a row for each index tuple, combined into the slice of the
+//! destination that the tuple points at.
+//!
+//! ```text
+//! indices [lead…, depth]
+//! updates [lead…, slice…]
+//! result  [d0, d1, … d(depth-1), slice…]
+//! ```
+//!
+//! Rows take effect one after the other in row-major order, also where several point at one slice: the
+//! last one wins, or all are added in that order. Semantics as TensorFlow 2.21 has them on its CPU, with
+//! one difference: the depth is not limited to 7.
+//!
+//! What is added, and how:
+//!
+//! | element type | addition |
+//! |---|---|
+//! | bool | or |
+//! | integers | wraps |
+//! | f32, complex64, f64, complex128 | each component by the machine: to the nearest |
+//! | f16, bf16 | as f32, then rounded to the nearest, after every row |
+//!
+//! The bits of a NaN that comes out of an addition are not specified.
+
+use crate::{
+    DType, Error, Indices, Negative, OutOfRange, Plan, ScatterError,
+    layout::{Axis, MAX_UNIT},
+    ops::index::Policy,
+    plan::{self, Rows},
+    shape,
+};
+
+/// What a row does to the slice that it points at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Combine {
+    /// It is added. TensorFlow's `scatter_nd` and `tensor_scatter_nd_add`.
+    #[default]
+    Add,
+    /// It replaces the slice; of several rows for one slice the last one wins. TensorFlow's
+    /// `tensor_scatter_nd_update`.
+    Update,
+}
+
+/// The order in which several rows are added to one slice.
+///
+/// It makes a difference for floating-point elements on a GPU only: their sums depend on the order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Row by row, as TensorFlow's CPU kernels do: the same bits on every device and every run.
+    #[default]
+    Deterministic,
+    /// In whatever order the device comes by them, which may differ from run to run: it spares a GPU the
+    /// sorting of the rows for each slice.
+    Fast,
+}
+
+/// How to scatter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Scatter {
+    /// What a row does to its slice.
+    pub combine: Combine,
+    /// What becomes of a row whose tuple points outside. Under [`OutOfRange::Zero`] it is dropped, as in
+    /// TensorFlow under `bad_indices_policy="IGNORE"`. Under [`OutOfRange::Error`] nothing is changed
+    /// where there is such a row.
+    pub out_of_range: OutOfRange,
+    /// What a negative index means.
+    pub negative: Negative,
+    /// The order of additions.
+    pub order: Order,
+}
+
+/// Where the rows go.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Map {
+    /// One for each coordinate of a tuple, strides in slices.
+    pub(crate) axes: Vec<Axis>,
+    /// The shape of indices.
+    pub(crate) indices: Vec<usize>,
+    /// How many slices the destination has.
+    pub(crate) slices: usize,
+    /// Whether the destination is zeros first, rather than changed in place.
+    pub(crate) fresh: bool,
+    /// What is added.
+    pub(crate) dtype: DType,
+    pub(crate) options: Scatter,
+}
+
+impl Map {
+    /// The shape of the index tuples: all of the indices' shape but the last dimension.
+    pub(crate) fn tuples(&self) -> &[usize] {
+        &self.indices[..self.indices.len() - 1]
+    }
+
+    /// Checks that there are as many indices as their shape says.
+    pub(crate) fn check_indices(&self, indices: Indices<'_>) -> Result<(), Error> {
+        let needed = self.indices.iter().product();
+        shape::check_length("indices", &self.indices, "elements", needed, indices.len())
+    }
+
+    pub(crate) fn policy(&self) -> Policy {
+        Policy {
+            out_of_range: self.options.out_of_range,
+            negative: self.options.negative,
+        }
+    }
+}
+
+impl Plan {
+    /// Plans scattering `updates` into zeros of this shape, at the places that `indices` name. The
+    /// updates are what the plan reads.
+    ///
+    /// ```
+    /// use wgslice::{DType, Indices, Plan, Scatter};
+    ///
+    /// let plan = Plan::scatter_nd(&[3, 1], &[3], &[4], Scatter::default(), DType::U8)?;
+    /// let mut sums = [0xff; 4];
+    /// plan.run_with(&[1, 2, 3], Indices::I32(&[1, 3, 1]), &mut sums)?;
+    /// assert_eq!(sums, [0, 4, 0, 2]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ScatterError`]; [`Error::ShapeTooLarge`].
+    pub fn scatter_nd(
+        indices: &[usize],
+        updates: &[usize],
+        shape: &[usize],
+        options: Scatter,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        Self::scatter(indices, updates, shape, options, dtype, true)
+    }
+
+    /// Plans scattering `updates` into an array of this shape, in place, at the places that `indices`
+    /// name. The updates are what the plan reads, and the array is what it changes.
+    ///
+    /// ```
+    /// use wgslice::{Combine, DType, Indices, Plan, Scatter};
+    ///
+    /// let options = Scatter { combine: Combine::Update, ..Scatter::default() };
+    /// let plan = Plan::tensor_scatter_nd(&[3, 2], &[2, 1], &[2, 2], options, DType::U8)?;
+    /// let mut table = [1, 2, 3, 4, 5, 6];
+    /// plan.run_with(&[10, 20, 30, 40], Indices::I32(&[2, 0]), &mut table)?;
+    /// assert_eq!(table, [30, 40, 3, 4, 10, 20]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ScatterError`]; [`Error::ShapeTooLarge`].
+    pub fn tensor_scatter_nd(
+        shape: &[usize],
+        indices: &[usize],
+        updates: &[usize],
+        options: Scatter,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        Self::scatter(indices, updates, shape, options, dtype, false)
+    }
+
+    fn scatter(
+        indices: &[usize],
+        updates: &[usize],
+        shape: &[usize],
+        options: Scatter,
+        dtype: DType,
+        fresh: bool,
+    ) -> Result<Self, Error> {
+        let depth = check(indices, updates, shape, fresh)?;
+        let element = dtype.size();
+        let (indexed, slice) = shape.split_at(depth);
+        let elements: usize = slice.iter().product();
+        // What is added is moved by itself.
+        let factor = match options.combine {
+            Combine::Add => 1,
+            Combine::Update => shape::common_power_of_two(MAX_UNIT / element, [elements]),
+        };
+        let rows = match updates.contains(&0) {
+            true => Rows::NONE,
+            false => Rows {
+                unit: element * factor,
+                count: indices[..indices.len() - 1].iter().product(),
+                run: elements / factor,
+                step: 1,
+            },
+        };
+        let axes = indexed
+            .iter()
+            .zip(shape::strides(indexed))
+            .map(|(&size, stride)| Axis {
+                size,
+                stride: stride.cast_signed(),
+            });
+        let map = Map {
+            axes: axes.collect(),
+            indices: indices.to_vec(),
+            slices: indexed.iter().product(),
+            fresh,
+            dtype,
+            options,
+        };
+        Ok(Self {
+            shape: shape.to_vec(),
+            element,
+            source: updates.to_vec(),
+            rows,
+            map: plan::Map::ScatterNd(map),
+        })
+    }
+}
+
+/// The shape rules, in TensorFlow's order. The depth of the indices.
+fn check(
+    indices: &[usize],
+    updates: &[usize],
+    shape: &[usize],
+    fresh: bool,
+) -> Result<usize, Error> {
+    let index_count = shape::elements(indices)?;
+    let update_count = shape::elements(updates)?;
+    let elements = shape::elements(shape)?;
+    let error = |kind: fn([Vec<usize>; 3]) -> ScatterError| {
+        Err(kind([indices.to_vec(), updates.to_vec(), shape.to_vec()]).into())
+    };
+    let Some((&depth, tuples)) = indices.split_last().filter(|_| !updates.is_empty()) else {
+        return error(|[indices, updates, _]| ScatterError::UpdatesRank { indices, updates });
+    };
+    // Both are empty, or neither they nor the output are.
+    let fits = |output: usize| match (index_count, update_count) {
+        (0, 0) => true,
+        (indices, updates) => indices > 0 && updates > 0 && output > 0,
+    };
+    let empty = |[indices, updates, shape]: [Vec<usize>; 3]| ScatterError::EmptyOutput {
+        indices,
+        updates,
+        shape,
+    };
+    // Before it looks at what the shape of a new array holds, TensorFlow looks how long it is.
+    if !fits(if fresh { shape.len() } else { elements }) {
+        return error(empty);
+    }
+    let slice = updates.strip_prefix(tuples);
+    if slice.is_none() || slice != shape.get(depth..) || tuples.is_empty() {
+        return error(|[indices, updates, shape]| ScatterError::UpdatesShape {
+            indices,
+            updates,
+            shape,
+        });
+    }
+    if !fits(elements) {
+        return error(empty);
+    }
+    Ok(depth)
+}

@@ -1,0 +1,227 @@
+//! Scatters, on every device, into zeros and in place, with every type of index that holds the indices.
+
+use super::{Device, SIZES, UNWRITTEN, assert_same, devices, elements, kind, to_bytes};
+use std::borrow::Cow;
+use wgslice::{
+    Combine, DType, Error, Indices, Negative, OutOfRange, Plan, Report, Scatter,
+    reference::{self, Indexing, ReferenceError, Scattered},
+};
+
+/// The shapes of a scatter, and where its rows go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScatterCase<'a> {
+    pub(crate) shape: &'a [usize],
+    /// Whether it goes into zeros.
+    pub(crate) fresh: bool,
+    pub(crate) indices: &'a [i64],
+    pub(crate) indices_shape: &'a [usize],
+    pub(crate) updates_shape: &'a [usize],
+    pub(crate) options: Scatter,
+}
+
+/// Integers of every size are added, and elements of every size moved, against the reference.
+#[track_caller]
+pub(crate) fn check_scatter(case: ScatterCase<'_>) {
+    let dtypes = match case.options.combine {
+        Combine::Update => SIZES.as_slice(),
+        Combine::Add => &[DType::U8, DType::I16, DType::U32, DType::I64],
+    };
+    let input = elements(case.shape.iter().product());
+    let updates: Vec<u128> = elements(case.updates_shape.iter().product())
+        .iter()
+        .map(|element| !element | 1)
+        .collect();
+    let expected = naive_scatter(case, &input, &updates, |old, new| {
+        *old = match case.options.combine {
+            Combine::Add => old.wrapping_add(*new),
+            Combine::Update => *new,
+        }
+    });
+    for &dtype in dtypes {
+        let bytes = |elements: &[u128]| to_bytes(elements, dtype.size());
+        let expected = match &expected {
+            Ok(Scattered { values, bad_rows }) => Ok((bytes(values), &bad_rows[..])),
+            Err(error) => Err(error),
+        };
+        scatter_everywhere(case, dtype, &bytes(&input), &bytes(&updates), expected);
+    }
+}
+
+/// The reference's answer.
+pub(crate) fn naive_scatter<T: Clone + Default>(
+    case: ScatterCase<'_>,
+    input: &[T],
+    updates: &[T],
+    combine: impl FnMut(&mut T, &T),
+) -> Result<Scattered<T>, ReferenceError> {
+    let ScatterCase {
+        shape,
+        fresh,
+        indices,
+        indices_shape,
+        updates_shape,
+        options,
+    } = case;
+    let indexing = Indexing {
+        wrap: options.negative == Negative::Wrap,
+        clamp: options.out_of_range == OutOfRange::Clamp,
+    };
+    let indices = (indices, indices_shape);
+    match fresh {
+        true => reference::scatter_nd(
+            indices.0,
+            indices.1,
+            updates,
+            updates_shape,
+            shape,
+            indexing,
+            combine,
+        ),
+        false => reference::tensor_scatter_nd(
+            input,
+            shape,
+            indices.0,
+            indices.1,
+            updates,
+            updates_shape,
+            indexing,
+            combine,
+        ),
+    }
+}
+
+/// Runs a scatter of elements of one type on every device, and compares.
+#[track_caller]
+pub(crate) fn scatter_everywhere(
+    case: ScatterCase<'_>,
+    dtype: DType,
+    input: &[u8],
+    updates: &[u8],
+    expected: Result<(Vec<u8>, &[usize]), &ReferenceError>,
+) {
+    let plan = plan(case, dtype);
+    let (plan, (expected, bad_rows)) = match (plan, expected) {
+        (Ok(plan), Ok(expected)) => (plan, expected),
+        (Err(error), Err(expected)) => return assert_eq!(kind(&error), expected.kind, "{case:?}"),
+        (plan, expected) => panic!("{case:?}: {plan:?}, {expected:?}"),
+    };
+    assert_eq!(plan.is_in_place(), !case.fresh);
+    let fails = case.options.out_of_range == OutOfRange::Error && !bad_rows.is_empty();
+    let narrow: Result<Vec<i32>, _> = case.indices.iter().map(|&i| i32::try_from(i)).collect();
+    let unsigned: Result<Vec<u32>, _> = case.indices.iter().map(|&i| u32::try_from(i)).collect();
+    let all = [
+        Some(Indices::I64(case.indices)),
+        narrow.as_deref().ok().map(Indices::I32),
+        unsigned.as_deref().ok().map(Indices::U32),
+    ];
+    for indices in all.into_iter().flatten() {
+        let takes =
+            |device: &&Device| device.takes(updates.len() + case.indices.len() * 8, input.len());
+        for device in devices().iter().filter(takes) {
+            let what = || format!("{}: {case:?}: {plan}", device.name);
+            let before = match case.fresh {
+                true => &vec![UNWRITTEN; input.len()],
+                false => input,
+            };
+            let (got, report) = device
+                .scatter(case, dtype, &plan, updates, indices, before)
+                .unwrap_or_else(|error| panic!("{}: {error}", what()));
+            match report {
+                Ok(report) => {
+                    assert!(!fails, "{}", what());
+                    check_report(bad_rows, &report, indices, &what);
+                }
+                Err(error) => assert!(fails && kind(&error) == "out_of_range", "{}", what()),
+            }
+            if !fails {
+                assert_same(&expected, &got, dtype.size(), &what);
+            } else if !case.fresh {
+                assert_same(input, &got, dtype.size(), &what);
+            }
+        }
+    }
+}
+
+fn plan(case: ScatterCase<'_>, dtype: DType) -> Result<Plan, Error> {
+    let ScatterCase {
+        shape,
+        fresh,
+        indices_shape,
+        updates_shape,
+        options,
+        ..
+    } = case;
+    match fresh {
+        true => Plan::scatter_nd(indices_shape, updates_shape, shape, options, dtype),
+        false => Plan::tensor_scatter_nd(shape, indices_shape, updates_shape, options, dtype),
+    }
+}
+
+impl Device {
+    fn scatter(
+        &self,
+        case: ScatterCase<'_>,
+        dtype: DType,
+        plan: &Plan,
+        updates: &[u8],
+        indices: Indices<'_>,
+        before: &[u8],
+    ) -> Result<(Vec<u8>, Result<Report, Error>), Error> {
+        if self.by_tensors {
+            let updates = self
+                .backend
+                .adopt(dtype, case.updates_shape, updates.to_vec())?;
+            let indices = match indices {
+                Indices::I32(indices) => self.backend.upload(indices, case.indices_shape)?,
+                Indices::I64(indices) => self.backend.upload(indices, case.indices_shape)?,
+                Indices::U32(indices) => self.backend.upload(indices, case.indices_shape)?,
+            };
+            if case.fresh {
+                return Ok(
+                    match updates.scatter_nd(&indices, case.shape, case.options) {
+                        Ok((sums, report)) => (sums.bytes()?.into_owned(), report.report()),
+                        Err(error) => (Vec::new(), Err(error)),
+                    },
+                );
+            }
+            let mut tensor = self.backend.adopt(dtype, case.shape, before.to_vec())?;
+            let kept = tensor.clone();
+            let report = tensor.scatter(&indices, &updates, case.options);
+            assert!(kept.bytes()? == before, "{plan}: another tensor changed");
+            let report = report.and_then(|report| report.report());
+            return Ok((tensor.bytes().map(Cow::into_owned)?, report));
+        }
+        #[cfg(feature = "gpu")]
+        if let Some(gpu) = self.backend.gpu() {
+            let run = |shift| super::gpu::run_scatter(gpu, plan, updates, indices, before, shift);
+            let (aligned, report) = run(0)?;
+            let (shifted, _) = run(dtype.size())?;
+            assert!(
+                aligned == shifted,
+                "{}: {plan}: one element further on",
+                self.name
+            );
+            return Ok((aligned, report));
+        }
+        let mut dest = before.to_vec();
+        let report = plan.run_with(updates, indices, &mut dest);
+        Ok((dest, report))
+    }
+}
+
+#[track_caller]
+fn check_report(bad: &[usize], report: &Report, indices: Indices<'_>, what: &dyn Fn() -> String) {
+    assert_eq!(report.bad, bad.len(), "{}", what());
+    let row = report.first.as_ref().map(|first| first.row);
+    assert_eq!(row, bad.first().copied(), "{}", what());
+    if let Some(first) = &report.first {
+        let depth = first.index.len();
+        let range = first.row * depth..(first.row + 1) * depth;
+        let tuple: Vec<i64> = match indices {
+            Indices::I32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
+            Indices::I64(indices) => indices[range].to_vec(),
+            Indices::U32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
+        };
+        assert_eq!(first.index, tuple, "{}", what());
+    }
+}

@@ -1,0 +1,374 @@
+//! scatter_nd and tensor_scatter_nd: TensorFlow's tables, duplicates, policies, and sums of every type.
+
+use crate::harness::{
+    ScatterCase, check_scatter, devices, kind, naive_scatter, scatter_everywhere,
+};
+use wgslice::{
+    Backend, Combine, DType, Error, Negative, Order, OutOfRange, Plan, Scatter, ScatterError,
+};
+
+const ADD: Scatter = Scatter {
+    combine: Combine::Add,
+    out_of_range: OutOfRange::Zero,
+    negative: Negative::OutOfRange,
+    order: Order::Deterministic,
+};
+const UPDATE: Scatter = Scatter {
+    combine: Combine::Update,
+    ..ADD
+};
+
+/// Both ways to combine, into zeros and in place.
+fn check_all(
+    shape: &[usize],
+    (indices, indices_shape): (&[i64], &[usize]),
+    updates_shape: &[usize],
+    options: Scatter,
+) {
+    for fresh in [true, false] {
+        for combine in [Combine::Add, Combine::Update] {
+            check_scatter(ScatterCase {
+                shape,
+                fresh,
+                indices,
+                indices_shape,
+                updates_shape,
+                options: Scatter { combine, ..options },
+            });
+        }
+    }
+}
+
+fn check(shape: &[usize], indices: &[i64], indices_shape: &[usize], updates_shape: &[usize]) {
+    check_all(shape, (indices, indices_shape), updates_shape, ADD);
+}
+
+#[test]
+fn tensorflows_table() {
+    check(&[4], &[0, 0, 0], &[3, 1], &[3]);
+    check(&[4], &[0, 4, -1, 1], &[4, 1], &[4]);
+    check(&[5], &[1, 3, 1], &[3, 1], &[3]);
+    check(&[5], &[1, 9, -1], &[3, 1], &[3]);
+    check(&[3, 4], &[0, 2], &[2, 1], &[2, 4]);
+    check(&[3, 4], &[0, 1, 2, 3, 0, 1], &[3, 2], &[3]);
+    check(&[3, 4], &[0, 1, 2, 0], &[2, 2, 1], &[2, 2, 4]);
+}
+
+#[test]
+fn what_does_not_fit() {
+    check(&[4], &[1], &[], &[1]);
+    check(&[4], &[1], &[1, 1], &[]);
+    check(&[0], &[0], &[1, 1], &[1]);
+    check(&[3, 0], &[0], &[1, 1], &[1, 0]);
+    check(&[3], &[], &[2, 0], &[2, 3]);
+    check(&[4], &[1, 3], &[2], &[2]);
+    check(&[4], &[1, 3], &[2, 1], &[3]);
+    check(&[3, 4], &[1, 3], &[2, 1], &[2, 2]);
+    check(&[3, 4], &[1, 1, 1], &[1, 3], &[1]);
+    check(&[3, 4, 2], &[0; 18], &[3, 3, 2], &[3]);
+    check(&[], &[0], &[1, 1], &[1]);
+    // Nothing to be done, but zeros are made.
+    check(&[4], &[], &[0, 1], &[0]);
+    check(&[3, 4], &[], &[0, 1], &[0, 4]);
+    check(&[0], &[], &[0, 1], &[0]);
+    check(&[2, 0], &[], &[3, 0, 1], &[3, 0, 0]);
+}
+
+/// Slices of every length, which share words where they are short, and many rows for each.
+#[test]
+fn slices_of_every_length() {
+    for run in [1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 64, 257, 1024] {
+        let indices: Vec<i64> = (0..23).map(|i| i * i % 7 - i % 3).collect();
+        check(&[6, run], &indices, &[23, 1], &[23, run]);
+    }
+}
+
+#[test]
+fn every_depth() {
+    for depth in 1..=8usize {
+        let shape = vec![2; 8];
+        let indices: Vec<i64> = (0..5 * depth as i64).map(|i| i * 5 % 3 % 2).collect();
+        let updates = [&[5], &shape[depth..]].concat();
+        let combine = [Combine::Add, Combine::Update][depth % 2];
+        check_scatter(ScatterCase {
+            shape: &shape,
+            fresh: depth % 4 < 2,
+            indices: &indices,
+            indices_shape: &[5, depth],
+            updates_shape: &updates,
+            options: Scatter { combine, ..ADD },
+        });
+    }
+}
+
+#[test]
+fn policies() {
+    let indices = [1, -1, 5, -5, 4, 0, 9, -9, 1 << 33, i64::MIN, -1 << 32, 2];
+    for out_of_range in [OutOfRange::Zero, OutOfRange::Error, OutOfRange::Clamp] {
+        for negative in [Negative::OutOfRange, Negative::Wrap] {
+            let options = Scatter {
+                out_of_range,
+                negative,
+                ..ADD
+            };
+            check_all(&[5, 3], (&indices, &[12, 1]), &[12, 3], options);
+            check_all(&[5, 4], (&indices[..6], &[3, 2]), &[3], options);
+            check_all(&[5, 3], (&[0, 2, 4], &[3, 1]), &[3, 3], options);
+            check_all(&[5, 3], (&[-1, 2, -5], &[3, 1]), &[3, 3], options);
+        }
+    }
+}
+
+/// More rows and slices than fit into one window, some of them many times.
+#[test]
+fn many_rows() {
+    let indices: Vec<i64> = (0..3000).map(|i| i * i % 911 % 450).collect();
+    check(&[450, 2], &indices, &[3000, 1], &[3000, 2]);
+    let indices: Vec<i64> = (0..2500).map(|i| i * 7 % 3001 - 1).collect();
+    check(&[2999], &indices, &[2500, 1], &[2500]);
+    check(&[40, 700], &[3, 39, 3, 0, 17], &[5, 1], &[5, 700]);
+    check(&[7], &[6; 900], &[900, 1], &[900]);
+}
+
+/// Numbers of very different size, whose sum depends on the order.
+fn floats(count: usize, seed: u32) -> Vec<f32> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state >> 8
+    };
+    (0..count)
+        .map(|_| {
+            let exponent = i32::try_from(next() % 24).unwrap() - 12;
+            let sign = if next() % 2 == 0 { 1.0 } else { -1.0 };
+            sign * (1.0 + next() as f32 / 16_777_216.0) * 2.0f32.powi(exponent)
+        })
+        .collect()
+}
+
+/// Sums of `f32` and of pairs of them have the bits that adding row by row gives, on every device.
+#[test]
+fn floats_are_added_in_order() {
+    let indices: Vec<i64> = (0..700).map(|i| i * i % 97 % 11 - 1).collect();
+    for fresh in [true, false] {
+        let case = ScatterCase {
+            shape: &[10, 6],
+            fresh,
+            indices: &indices,
+            indices_shape: &[700, 1],
+            updates_shape: &[700, 6],
+            options: ADD,
+        };
+        let (input, updates) = (floats(60, 1), floats(4200, 2));
+        let expected = naive_scatter(case, &input, &updates, |sum, update| *sum += update).unwrap();
+        let bytes = |values: &[f32]| bytemuck::cast_slice::<_, u8>(values).to_vec();
+        let sums = bytes(&expected.values);
+        // Backwards they would be others.
+        let mut backwards = if fresh { vec![0.0; 60] } else { input.clone() };
+        for row in (0..700).rev().filter(|&row| indices[row] >= 0) {
+            let slice = usize::try_from(indices[row]).unwrap();
+            for j in 0..6 {
+                backwards[slice * 6 + j] += updates[row * 6 + j];
+            }
+        }
+        assert_ne!(backwards, expected.values, "the order makes no difference");
+        for (dtype, last) in [(DType::F32, &[6][..]), (DType::Complex64, &[3])] {
+            let case = ScatterCase {
+                shape: &[&[10], last].concat(),
+                updates_shape: &[&[700], last].concat(),
+                ..case
+            };
+            let expected = Ok((sums.clone(), &expected.bad_rows[..]));
+            scatter_everywhere(case, dtype, &bytes(&input), &bytes(&updates), expected);
+        }
+    }
+}
+
+/// The same for halves, which are rounded after every row: the bits of the CPU on every device.
+#[test]
+fn halves_are_added_in_order() {
+    let indices: Vec<i64> = (0..500).map(|i| i * i % 89 % 9).collect();
+    let halves = |count: usize, seed: u32, mask: u16| -> Vec<u8> {
+        let bits = floats(count, seed).into_iter().map(f32::to_bits);
+        // Any bits will do, but for infinities and NaNs.
+        let halves = bits.map(|bits| u16::try_from(bits >> 7 & 0xffff).unwrap() & mask);
+        halves.flat_map(u16::to_ne_bytes).collect()
+    };
+    for (dtype, mask) in [(DType::F16, 0xb3ff), (DType::BF16, 0xbeff)] {
+        for (run, fresh) in [(1, true), (3, false), (4, false)] {
+            let case = ScatterCase {
+                shape: &[9, run],
+                fresh,
+                indices: &indices,
+                indices_shape: &[500, 1],
+                updates_shape: &[500, run],
+                options: ADD,
+            };
+            let (input, updates) = (halves(9 * run, 3, mask), halves(500 * run, 4, mask));
+            let plan = Plan::tensor_scatter_nd(&[9, run], &[500, 1], &[500, run], ADD, dtype);
+            let mut sums = if fresh {
+                vec![0; 18 * run]
+            } else {
+                input.clone()
+            };
+            plan.unwrap()
+                .run_with(&updates, indices[..].into(), &mut sums)
+                .unwrap();
+            scatter_everywhere(case, dtype, &input, &updates, Ok((sums, &[])));
+        }
+    }
+}
+
+#[test]
+fn bools_are_ored() {
+    for backend in devices().iter().map(|device| &device.backend) {
+        let (indices, updates) = ([0i32, 0, 2, 3, 3], [true, true, false, false, true]);
+        let (sums, _) = backend
+            .scatter_nd(&indices[..], &[5, 1], &updates, &[5], &[5], ADD)
+            .unwrap();
+        assert_eq!(sums.data, [true, false, false, true, false], "{backend}");
+    }
+}
+
+/// Without an order the sum is one of the sums that there are: where all are equal, that one.
+#[test]
+fn fast_sums() {
+    let indices: Vec<i64> = (0..900).map(|i| i % 4).collect();
+    let options = Scatter {
+        order: Order::Fast,
+        ..ADD
+    };
+    for backend in devices().iter().map(|device| &device.backend) {
+        let updates = vec![0.25f32; 900];
+        let (sums, _) = backend
+            .scatter_nd(&indices[..], &[900, 1], &updates, &[900], &[4], options)
+            .unwrap();
+        assert_eq!(sums.data, [56.25; 4], "{backend}");
+    }
+}
+
+/// What WGSL cannot add says so, and the CPU may stand in, in the open.
+#[test]
+fn doubles_are_added_on_the_cpu() {
+    let add = |backend: &Backend| {
+        let (indices, updates) = ([1i32, 1], [0.5f64, 0.25]);
+        backend.scatter_nd(&indices[..], &[2, 1], &updates, &[2], &[2], ADD)
+    };
+    for backend in devices().iter().map(|device| &device.backend) {
+        let with_fallback = backend.clone().with_fallback();
+        assert_eq!(
+            add(&with_fallback).unwrap().0.data,
+            [0.0, 0.75],
+            "{backend}"
+        );
+        if backend.is_cpu() {
+            assert_eq!(add(backend).unwrap().0.data, [0.0, 0.75]);
+            continue;
+        }
+        let error = add(backend).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::DTypeOnDevice {
+                    dtype: DType::F64,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+        assert!(error.to_string().contains("float64"), "{error}");
+        assert_eq!(with_fallback.fallen_back(), Some(error));
+        // They can be moved.
+        let table = backend.upload(&[0.0f64; 3], &[3]).unwrap();
+        let row = backend.upload(&[2i32], &[1, 1]).unwrap();
+        let value = backend.upload(&[1.5f64], &[1]).unwrap();
+        let (updated, _) = table.scattered(&row, &value, UPDATE).unwrap();
+        assert_eq!(
+            updated.to_array::<f64>().unwrap().data,
+            [0.0, 0.0, 1.5],
+            "{backend}"
+        );
+    }
+}
+
+#[test]
+fn an_error_names_the_first_row_and_changes_nothing() {
+    let options = Scatter {
+        out_of_range: OutOfRange::Error,
+        ..UPDATE
+    };
+    for backend in devices().iter().map(|device| &device.backend) {
+        let mut table = backend.upload(&[1u8, 2, 3, 4], &[4]).unwrap();
+        let rows = backend.upload(&[0i64, 7, 1, -2], &[2, 2, 1]).unwrap();
+        let updates = backend.upload(&[9u8; 4], &[2, 2]).unwrap();
+        let error = table.scatter(&rows, &updates, options).unwrap_err();
+        let Error::Scatter(ScatterError::OutOfRange {
+            first, bad, rows, ..
+        }) = &error
+        else {
+            panic!("{backend}: {error}");
+        };
+        assert_eq!(
+            (first.row, &first.position[..], &first.index[..]),
+            (1, &[0, 1][..], &[7][..])
+        );
+        assert_eq!((*bad, *rows), (2, 4));
+        assert_eq!(
+            table.to_array::<u8>().unwrap().data,
+            [1, 2, 3, 4],
+            "{backend}"
+        );
+    }
+}
+
+/// Recordings share the memory between their steps, in one submission and in several.
+#[test]
+fn scatters_follow_one_another() {
+    for backend in devices().iter().map(|device| &device.backend) {
+        let mut sums = backend.upload(&[0i32; 8], &[8]).unwrap();
+        let ones = backend.upload(&[1i32; 3], &[3]).unwrap();
+        let (mut reports, mut expected) = (Vec::new(), [0; 8]);
+        for i in 0..20i32 {
+            let rows = [i % 8, (i + 1) % 9, i % 8];
+            for row in rows {
+                let sum = usize::try_from(row)
+                    .ok()
+                    .and_then(|row| expected.get_mut(row));
+                sum.into_iter().for_each(|sum| *sum += 1);
+            }
+            let rows = backend.upload(&rows, &[3, 1]).unwrap();
+            reports.push(sums.scatter(&rows, &ones, ADD).unwrap());
+        }
+        assert_eq!(sums.to_array::<i32>().unwrap().data, expected, "{backend}");
+        let bad = reports.iter().map(|report| report.report().unwrap().bad);
+        assert_eq!(bad.sum::<usize>(), 2, "{backend}");
+    }
+}
+
+#[test]
+fn wrong_tensors_are_named() {
+    let cpu = Backend::cpu();
+    let mut table = cpu.upload(&[1i32, 2], &[2]).unwrap();
+    let rows = cpu.upload(&[0i32], &[1, 1]).unwrap();
+    let floats = cpu.upload(&[0.5f32], &[1]).unwrap();
+    let ints = cpu.upload(&[5i32], &[1]).unwrap();
+    let error = table.scatter(&rows, &floats, ADD).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::OtherDType {
+                argument: "updates",
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let error = table.scatter(&floats, &ints, ADD).unwrap_err();
+    assert_eq!(kind(&error), "updates_shape");
+    let halves = cpu.upload(&[0i16], &[1, 1]).unwrap();
+    let error = table.scatter(&halves, &ints, ADD).unwrap_err();
+    assert!(
+        matches!(error, Error::IndexDType { found: DType::I16 }),
+        "{error}"
+    );
+}
