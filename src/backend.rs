@@ -66,9 +66,9 @@ impl Backend {
     }
 
     /// The same, but where the device fails at an operation on values of the host, because it is lost,
-    /// has no memory left or is too small, the CPU does it: [`Backend::strided_slice`],
-    /// [`Backend::gather_nd`] and [`Backend::stream`]. Tensors stay where they are; what fails on them
-    /// is an error. [`Backend::fallen_back`] says whether and why it happened.
+    /// has no memory left, is too small or cannot add such elements, the CPU does it:
+    /// [`Backend::strided_slice`], [`Backend::gather_nd`], [`Backend::scatter_nd`] and their like, and
+    /// [`Backend::stream`]. Tensors stay where they are; what fails on them is an error. [`Backend::fallen_back`] says whether and why it happened.
     ///
     /// ```
     /// # #[cfg(feature = "gpu")] {

@@ -604,7 +604,7 @@ pub enum ScatterError {
     )]
     OutOfRange {
         /// The first such tuple.
-        first: BadRow,
+        first: Box<BadRow>,
         /// How many there are.
         bad: usize,
         /// How many tuples there are in all.

@@ -12,6 +12,7 @@ mod cpu;
 mod dtype;
 mod element;
 mod error;
+mod explain;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod guide;

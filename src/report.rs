@@ -66,7 +66,7 @@ impl Report {
         match self.first {
             None => Ok(self),
             Some(first) => Err(ScatterError::OutOfRange {
-                first,
+                first: first.into(),
                 bad: self.bad,
                 rows: self.rows,
                 shape: self.params,

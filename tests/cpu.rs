@@ -1,7 +1,10 @@
 //! The CPU executor where one of its loops ends and another begins.
 
 use crate::harness::{check_gather_on_cpu, check_slice_on_cpu, elements, to_bytes};
-use wgslice::{DType, GatherNd, Indices, Plan, SliceSpec, StridedSlice};
+use wgslice::{
+    Backend, Combine, DType, GatherNd, Indices, Plan, Scatter, SliceSpec, StridedSlice, View,
+    reference, slice,
+};
 
 #[track_caller]
 fn check(shape: &[usize], spec: &str) {
@@ -102,6 +105,43 @@ fn rows_that_are_cut_between_parts_count_once() {
     assert!(dest[2 * width..] == source[..width]);
 }
 
+/// Slices of views that are longer than a part: each is cut in the middle of its own walk.
+#[test]
+fn slices_of_views_that_are_cut_between_parts() {
+    let view = |shape: &[usize]| View::of(shape).unwrap();
+    let flipped = view(&[3, 1 << 20])
+        .strided_slice(&slice![.., ..; -1])
+        .unwrap();
+    let turned = view(&[700, 3, 501]).transpose(&[1, 2, 0]).unwrap();
+    let stepped = view(&[3, 90, 17, 999])
+        .strided_slice(&slice![.., ..; -1, ..; 2, ..; -3])
+        .unwrap();
+    let indices = Indices::I32(&[1, 9, 0, 2, 2]);
+    for params in [flipped, turned, stepped] {
+        for dtype in [DType::U8, DType::F32, DType::Complex128] {
+            let source = to_bytes(&elements(params.source().iter().product()), dtype.size());
+            let plan = params.plan(dtype);
+            let mut selected = vec![0xa5; plan.result_bytes()];
+            plan.run(&source, &mut selected).unwrap();
+            let gather = params
+                .gather_nd(&[5, 1], GatherNd::default(), dtype)
+                .unwrap();
+            let mut dest = vec![0xa5; gather.result_bytes()];
+            let report = gather.run_with(&source, indices, &mut dest).unwrap();
+            assert_eq!((report.bad, report.first.unwrap().row), (1, 1));
+            let slice = selected.len() / 3;
+            let zeros = vec![0; slice];
+            let slices: Vec<&[u8]> = selected.chunks(slice).collect();
+            for (got, expected) in dest
+                .chunks(slice)
+                .zip([slices[1], &zeros, slices[0], slices[2], slices[2]])
+            {
+                assert!(got == expected, "{gather}");
+            }
+        }
+    }
+}
+
 /// Depths that the compiler knows and one that it does not, with batches and without.
 #[test]
 fn every_depth() {
@@ -168,4 +208,59 @@ fn explanations_name_the_loop() {
         Plan::gather_nd(&[1000, 100], &[500_000, 1], GatherNd::default(), DType::F32).unwrap();
     let line = gather.explain_cpu();
     assert!(line.contains("pieces of 400 bytes by memcpy"), "{line}");
+}
+
+/// Results that are worth several threads, which write into parts of the destination.
+#[test]
+fn threads_write_in_parts() {
+    let (shape, cpu) = ([500, 7, 90], Backend::cpu());
+    let input: Vec<u32> = (0..500 * 7 * 90).collect();
+    let spec: SliceSpec = "::-1, 1:, ::-2".parse().unwrap();
+    let encoded = StridedSlice::try_from(&spec).unwrap();
+    let naive = reference::Spec {
+        begin: &encoded.begin,
+        end: &encoded.end,
+        strides: &encoded.strides,
+        begin_mask: encoded.begin_mask,
+        end_mask: encoded.end_mask,
+        ..Default::default()
+    };
+    let value: Vec<u32> = (1_000_000..).take(500 * 6 * 45).collect();
+    let value_shape = [500, 6, 45];
+    let updated = cpu.strided_slice_update(&input, &shape, &spec, &value, &value_shape);
+    let expected =
+        reference::strided_slice_update(&input, &shape, &naive, &value, &value_shape).unwrap();
+    assert!(updated.unwrap().data == expected);
+    let gradient = cpu.strided_slice_grad(&shape, &spec, &value, &value_shape);
+    let expected = reference::strided_slice_grad(&shape, &naive, &value, &value_shape).unwrap();
+    assert!(gradient.unwrap().data == expected);
+
+    let rows: Vec<i64> = (0..70_000).map(|i| i * i % 1009 % 500).collect();
+    for combine in [Combine::Add, Combine::Update] {
+        let options = Scatter {
+            combine,
+            ..Scatter::default()
+        };
+        let updates: Vec<u32> = (5..).take(70_000).collect();
+        let (sums, _) = cpu
+            .tensor_scatter_nd(
+                &input[..500],
+                &[500],
+                &rows[..],
+                &[70_000, 1],
+                &updates,
+                &[70_000],
+                options,
+            )
+            .unwrap();
+        let mut expected = input[..500].to_vec();
+        for (row, update) in rows.iter().zip(&updates) {
+            let sum = &mut expected[usize::try_from(*row).unwrap()];
+            *sum = match combine {
+                Combine::Add => sum.wrapping_add(*update),
+                Combine::Update => *update,
+            };
+        }
+        assert!(sums.data == expected);
+    }
 }

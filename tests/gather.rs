@@ -137,6 +137,27 @@ fn params_are_views() {
     check_gathering(2, (&[7, 3], &batches), (&indices, &[3, 2]), how);
 }
 
+/// Cut along the outer dimension, along the indexed one, and along both, also where they run backwards.
+#[test]
+fn views_beyond_the_reach_of_offsets() {
+    let indices = [199, 0, 100, 41, 42, 200, -1, 3];
+    let views: [(&[usize], &str, isize); 5] = [
+        (&[40, 200, 3], "...", 1),
+        (&[40, 200, 3], "::-1, ::-1, ::-1", 1),
+        (&[100, 201], ":, ::-1", 1),
+        (&[3, 200, 41], "::-1, ::-1", 1),
+        (&[200, 101], "::-1, ::-1", 0),
+    ];
+    for (shape, spec, axis) in views {
+        let selection = [Select::Slice(spec.parse().unwrap())];
+        for count in [1, 2, 8] {
+            let how = How::Gather(along(axis, 0));
+            let indices = (&indices[..count], &[count][..]);
+            check_gathering(0, (shape, &selection), indices, how);
+        }
+    }
+}
+
 #[test]
 fn a_result_without_elements_looks_at_no_index() {
     check(&[3, 0], &[5], &[1], along(0, 0));

@@ -161,6 +161,78 @@ fn params_are_views() {
     }
 }
 
+/// Larger than what the shaders are told that they can count: cut along the first coordinate too, also
+/// where it runs backwards.
+#[test]
+fn views_beyond_the_reach_of_offsets() {
+    let slice = |text: &str| Select::Slice(text.parse().unwrap());
+    let indices = [199, 0, 100, 41, 42, 200, -1, 3, 80, 160, 120, 7];
+    let views: [(&[usize], &str); 6] = [
+        (&[200, 101], ":"),
+        (&[200, 101], "::-1"),
+        (&[200, 101], "::-1, ::-1"),
+        (&[400, 55], "::-2, ::-3"),
+        (&[200, 3, 41], "::-1, ::-1, :"),
+        (&[200, 5, 25], "::-1, :, ::-1"),
+    ];
+    for (shape, spec) in views {
+        let selection = [slice(spec)];
+        let how = How::GatherNd(GatherNd::default());
+        for (tuples, depth) in [(3, 1), (1, 1), (6, 2)] {
+            let indices = (&indices[..tuples * depth], &[tuples, depth][..]);
+            check_gathering(0, (shape, &selection), indices, how);
+            check_gathering(5, (shape, &selection), indices, how);
+        }
+    }
+}
+
+/// A dimension longer than 32 bits count: both words of sizes and indices are compared, added and clamped.
+#[test]
+fn a_dimension_beyond_32_bits() {
+    let size = (1usize << 33) + 7;
+    let n = size as i64;
+    let good = [
+        0,
+        1,
+        n - 1,
+        1 << 32,
+        (1 << 32) - 1,
+        (1 << 32) + 1,
+        n - (1 << 32),
+    ];
+    let below = [-1, -n, -(1 << 32), -(1 << 32) - 1, -(1 << 31)];
+    let beyond = [n, n + 1, 1 << 34, (1 << 33) + (1 << 32), i64::MAX];
+    let far_below = [-n - 1, -n - (1 << 32), i64::MIN];
+    let all = [&good[..], &below, &beyond, &far_below].concat();
+    let (wraps, rest) = (below.len(), beyond.len() + far_below.len());
+    for backend in backends() {
+        let one = backend.upload(&[7u32, 9], &[1, 2]).unwrap();
+        let table = one.view().broadcast_to(&[size, 2]).unwrap();
+        let indices = backend.upload(&all, &[all.len(), 1]).unwrap();
+        for (negative, out_of_range, bad) in [
+            (Negative::OutOfRange, OutOfRange::Zero, wraps + rest),
+            (Negative::Wrap, OutOfRange::Zero, rest),
+            (Negative::OutOfRange, OutOfRange::Clamp, 0),
+            (Negative::Wrap, OutOfRange::Clamp, 0),
+        ] {
+            let options = GatherNd {
+                batch_dims: 0,
+                out_of_range,
+                negative,
+            };
+            let gathered = table.gather_nd(&indices, options).unwrap();
+            assert_eq!(
+                gathered.report().unwrap().bad,
+                bad,
+                "{backend}: {options:?}"
+            );
+            let rows = gathered.tensor.to_array::<u32>().unwrap().data;
+            let found = rows.chunks(2).filter(|row| *row == [7, 9]).count();
+            assert_eq!(found, all.len() - bad, "{backend}: {options:?}");
+        }
+    }
+}
+
 /// A view of nothing, and one whose params could be indexed but have no slice.
 #[test]
 fn empty_views() {

@@ -310,7 +310,7 @@ impl Random {
 fn random_gathers_of_views() {
     let mut random = Random(0x5eed_0003);
     let mut gathered = [0; 2];
-    while gathered.iter().sum::<usize>() < 600 {
+    while gathered.iter().sum::<usize>() < 400 {
         let rank = 1 + random.below(5);
         let shape = random.shape(rank, 3000);
         let (selection, params) = random.selection(&shape);
@@ -376,7 +376,7 @@ fn random_gathers_of_views() {
         let params = (&shape[..], &selection[..]);
         check_gathering(random.below(15), params, (&indices, &indices_shape), how);
     }
-    assert!(gathered.iter().all(|&count| count > 200), "{gathered:?}");
+    assert!(gathered.iter().all(|&count| count > 120), "{gathered:?}");
 }
 
 /// Every begin, end and stride around a short axis: nothing is left to chance.

@@ -4,10 +4,10 @@ use bytesize::ByteSize;
 use clap::{Args as ArgGroup, Parser, Subcommand, ValueEnum};
 use std::{
     num::{IntErrorKind, NonZero},
-    path::PathBuf,
+    path::{Path, PathBuf},
     str::FromStr,
 };
-use wgslice::OutOfRange;
+use wgslice::{Combine, Negative, OutOfRange};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -70,6 +70,10 @@ pub(crate) enum Api {
 pub(crate) enum Command {
     Slice(Slice),
     GatherNd(GatherNd),
+    Gather(Gather),
+    ScatterNd(ScatterNd),
+    SliceUpdate(SliceUpdate),
+    Grad(Grad),
     /// Show the adapters of this machine, their limits, and which would be used and why
     #[command(after_help = "\
 Examples:
@@ -93,6 +97,7 @@ Examples:
   wgslice slice volume.npy '-1, ..., None, ::2' -o part.npy
   wgslice slice model.safetensors#wte.weight ':1000' -o rows.npy --device gpu
   wgslice slice huge.npy '::2, ::-1' -o half.npy --memory 2G
+  wgslice slice huge.npy '::2, ::-1' --explain
   wgslice slice in.npy --begin 0,-1 --end 2,0 --strides 1,-1 --end-mask 0b10 -o out.npy")]
 pub(crate) struct Slice {
     /// The array
@@ -107,9 +112,8 @@ pub(crate) struct Slice {
             "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"],
     )]
     pub(crate) spec: Option<String>,
-    /// Where to write the result: .npy or .png
-    #[arg(short, long, value_name = "OUT")]
-    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) to: To,
     /// Memory for the array's pieces, on the host and on the device together, as in 500M or 2G
     /// [default: a quarter of the device's longest buffer, at most 1 GiB]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
@@ -177,16 +181,12 @@ pub(crate) struct Encoded {
 Examples:
   wgslice gather-nd model.safetensors#wte.weight ids.npy -o rows.npy
   wgslice gather-nd params.npy indices.npy -o out.npy --batch-dims 1
-  wgslice gather-nd params.npy indices.npy -o out.npy --out-of-range error --json
-  wgslice gather-nd params.npy indices.npy -o out.npy --negative wrap --out-of-range clamp")]
+  wgslice gather-nd params.npy indices.npy -o out.npy --out-of-range error --json")]
 pub(crate) struct GatherNd {
     /// The array to gather from
     pub(crate) params: String,
     /// The index tuples
     pub(crate) indices: String,
-    /// Where to write the result: .npy or .png
-    #[arg(short, long, value_name = "OUT")]
-    pub(crate) output: PathBuf,
     /// How many leading dimensions PARAMS and INDICES share
     #[arg(
         long,
@@ -195,30 +195,189 @@ pub(crate) struct GatherNd {
         allow_hyphen_values = true
     )]
     pub(crate) batch_dims: usize,
-    /// What becomes of a tuple that points outside PARAMS
+    #[command(flatten)]
+    pub(crate) policy: IndexPolicy,
+    #[command(flatten)]
+    pub(crate) to: To,
+}
+
+/// Gather slices of PARAMS along one axis: TensorFlow's gather, NumPy's take
+///
+/// PARAMS and INDICES are .npy, .png or FILE.safetensors#TENSOR. INDICES may have any shape, which
+/// stands in the result where the axis was.
+#[derive(Debug, ArgGroup)]
+#[command(after_help = "\
+Examples:
+  wgslice gather photo.png columns.npy -o picked.npy --axis 1
+  wgslice gather model.safetensors#wte.weight ids.npy -o rows.npy
+  wgslice gather params.npy best.npy -o top.npy --axis -1 --batch-dims 1 --negative wrap")]
+pub(crate) struct Gather {
+    /// The array to gather from
+    pub(crate) params: String,
+    /// The indices
+    pub(crate) indices: String,
+    /// The axis of PARAMS; negative ones count from the end [default: N of --batch-dims]
+    #[arg(long, value_name = "AXIS", allow_hyphen_values = true)]
+    pub(crate) axis: Option<isize>,
+    /// How many leading dimensions PARAMS and INDICES share; negative: all of INDICES but so many
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        allow_hyphen_values = true
+    )]
+    pub(crate) batch_dims: isize,
+    #[command(flatten)]
+    pub(crate) policy: IndexPolicy,
+    #[command(flatten)]
+    pub(crate) to: To,
+}
+
+/// Scatter UPDATES to the places that the tuples in INDICES point at
+///
+/// Into zeros of a shape, where updates of one place are added, or into a copy of an array, where
+/// the last one counts. INDICES and UPDATES are .npy, .png or FILE.safetensors#TENSOR.
+#[derive(Debug, ArgGroup)]
+#[command(after_help = "\
+Examples:
+  wgslice scatter-nd rows.npy gradients.npy -o sum.npy --shape 50257,768 --combine add
+  wgslice scatter-nd places.npy values.npy -o changed.npy --into array.npy
+  wgslice scatter-nd places.npy values.npy -o sum.npy --into array.npy --combine add")]
+pub(crate) struct ScatterNd {
+    /// The index tuples
+    pub(crate) indices: String,
+    /// What goes there
+    pub(crate) updates: String,
+    /// Scatter into zeros of this shape
+    #[arg(
+        long,
+        value_name = "N,M,...",
+        required_unless_present = "into",
+        conflicts_with = "into"
+    )]
+    pub(crate) shape: Option<Sizes>,
+    /// Scatter into a copy of this array
+    #[arg(long, value_name = "IN")]
+    pub(crate) into: Option<String>,
+    /// What becomes of an update where something is [default: with --shape add, else update]
+    #[arg(long, value_enum, value_name = "HOW")]
+    combine: Option<Combination>,
+    #[command(flatten)]
+    pub(crate) policy: IndexPolicy,
+    #[command(flatten)]
+    pub(crate) to: To,
+}
+
+impl ScatterNd {
+    pub(crate) fn combine(&self) -> Combine {
+        match (self.combine, &self.into) {
+            (Some(Combination::Add), _) | (None, None) => Combine::Add,
+            (Some(Combination::Update), _) | (None, Some(_)) => Combine::Update,
+        }
+    }
+}
+
+/// Overwrite a slice of a copy of IN with VALUE: x[SPEC] = VALUE
+///
+/// VALUE has the slice's shape, or one that is broadcast to it.
+#[derive(Debug, ArgGroup)]
+#[command(after_help = "\
+Examples:
+  wgslice slice-update photo.png '100:400, ::-1' patch.png -o patched.png
+  wgslice slice-update x.npy '..., 0' zero.npy -o cleared.npy --device cpu")]
+pub(crate) struct SliceUpdate {
+    /// The array
+    #[arg(value_name = "IN")]
+    pub(crate) input: String,
+    /// What stands between the brackets of x[...] in Python
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) spec: String,
+    /// The values
+    pub(crate) value: String,
+    #[command(flatten)]
+    pub(crate) to: To,
+}
+
+/// The gradient of a slice: zeros of the input's shape with DY where the slice was
+#[derive(Debug, ArgGroup)]
+#[command(after_help = "\
+Examples:
+  wgslice grad dy.npy '1:, ::-2' --shape 480,640 -o dx.npy")]
+pub(crate) struct Grad {
+    /// The gradient of the slice's result
+    pub(crate) dy: String,
+    /// What stood between the brackets of x[...]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) spec: String,
+    /// The shape of x
+    #[arg(long, value_name = "N,M,...")]
+    pub(crate) shape: Sizes,
+    #[command(flatten)]
+    pub(crate) to: To,
+}
+
+/// Where results go.
+#[derive(Debug, ArgGroup)]
+pub(crate) struct To {
+    /// Where to write the result: .npy or .png
+    #[arg(short, long, value_name = "OUT", required_unless_present = "explain")]
+    output: Option<PathBuf>,
+    /// Say how it would be done, and do nothing
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+impl To {
+    /// Where to write; empty where nothing is written.
+    pub(crate) fn output(&self) -> &Path {
+        self.output.as_deref().unwrap_or(Path::new(""))
+    }
+}
+
+/// How indices are read.
+#[derive(Debug, ArgGroup)]
+pub(crate) struct IndexPolicy {
+    /// What becomes of an index tuple that points outside
     #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY")]
     pub(crate) out_of_range: Policy,
     /// What a negative index means
-    #[arg(long, value_enum, default_value_t = Negative::OutOfRange, value_name = "MEANING")]
-    pub(crate) negative: Negative,
+    #[arg(long, value_enum, default_value_t = NegativeIndex::OutOfRange, value_name = "MEANING")]
+    negative: NegativeIndex,
+}
+
+impl IndexPolicy {
+    pub(crate) fn negative(&self) -> Negative {
+        match self.negative {
+            NegativeIndex::OutOfRange => Negative::OutOfRange,
+            NegativeIndex::Wrap => Negative::Wrap,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Policy {
-    /// Its slice becomes zeros, and a warning says so
+    /// Its slice becomes zeros or is not scattered, and a warning says so
     Zero,
     /// The command fails and writes nothing
     Error,
-    /// Each index moves to the nearest end of its dimension
+    /// Its indices move to the nearest end of their dimensions
     Clamp,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Negative {
-    /// It is out of range
+enum NegativeIndex {
+    /// It points outside, as in TensorFlow
     OutOfRange,
-    /// It counts from the end: -1 is the last
+    /// It counts from the end, as in NumPy and ONNX
     Wrap,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Combination {
+    /// It takes the place; of several the last
+    Update,
+    /// It is added
+    Add,
 }
 
 impl From<Policy> for OutOfRange {
@@ -231,36 +390,36 @@ impl From<Policy> for OutOfRange {
     }
 }
 
-impl From<Negative> for wgslice::Negative {
-    fn from(negative: Negative) -> Self {
-        match negative {
-            Negative::OutOfRange => Self::OutOfRange,
-            Negative::Wrap => Self::Wrap,
-        }
-    }
-}
-
-/// Run golden vectors and compare every bit
+/// Run golden vectors, or cases made by chance, and compare every bit
 ///
-/// CASES are JSON lines made by TensorFlow. Each line of an operation that exists here runs on
-/// each device at every element size (1 to 16 bytes) that can hold its values; for the gathers
-/// also with 32-bit and 64-bit indices, signed and unsigned, and with zeros and an error for those out of
-/// range. A line
-/// on a device counts as one, and passes if all of that does. Lines of other operations are
-/// skipped.
+/// CASES are JSON lines made by TensorFlow. Each line runs on each device at every element size (1 to
+/// 16 bytes) that can hold its values; gathers and scatters also with every index type that holds
+/// their indices, and under both policies for indices out of range. A line on a device counts as
+/// one, and passes if all of that does.
+///
+/// With --random, cases of all operations are made by chance and answered by a naive reference. Each
+/// runs on each device in one way. A case that fails is made as small as it still fails, and printed
+/// as a line for a file of CASES.
 #[derive(Debug, ArgGroup)]
 #[command(after_help = "\
 Examples:
   wgslice verify tests/vectors/seed1.jsonl
   wgslice verify tests/vectors/*.jsonl --device cpu
+  wgslice verify --random 100000 --seed 7
   WGSLICE_REQUIRE_GPU=1 wgslice verify cases.jsonl
 
 Without an adapter `all` verifies the CPU alone and says so; with WGSLICE_REQUIRE_GPU=1 it
 fails.")]
 pub(crate) struct Verify {
     /// Vector files
-    #[arg(required = true)]
+    #[arg(required_unless_present = "random")]
     pub(crate) cases: Vec<PathBuf>,
+    /// Also run N cases made by chance
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) random: usize,
+    /// What chance begins with: equal seeds make equal cases
+    #[arg(long, value_name = "S", default_value_t = 1, requires = "random")]
+    pub(crate) seed: u64,
 }
 
 /// Measure slices and gathers on the CPU and on every adapter
@@ -332,6 +491,24 @@ impl FromStr for Integers {
         };
         text.split(',')
             .map(integer)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+/// Sizes with commas between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes(pub(crate) Vec<usize>);
+
+impl FromStr for Sizes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Integers(integers) = text.parse()?;
+        let size = |size| usize::try_from(size).map_err(|_| format!("{size} is no size"));
+        integers
+            .into_iter()
+            .map(size)
             .collect::<Result<_, _>>()
             .map(Self)
     }

@@ -5,7 +5,8 @@
 //! | `args` | what the command line looks like |
 //! | `device` | which backend the options mean |
 //! | `files` | how arrays are read and written |
-//! | `slice`, `gather_nd`, `info`, `verify`, `bench` | one subcommand each |
+//! | `slice`, `gather`, `gather_nd`, `scatter_nd`, `slice_update`, `grad`, `info`, `verify`, `bench` | one subcommand each |
+//! | `job` | what those that work on whole tensors have in common |
 //! | `report` | what a run prints |
 //! | `times` | the stages of a run, timed |
 //! | `progress` | what is shown while something takes long |
@@ -17,12 +18,17 @@ mod bench;
 mod device;
 mod failure;
 mod files;
+mod gather;
 mod gather_nd;
+mod grad;
 mod info;
+mod job;
 mod print;
 mod progress;
 mod report;
+mod scatter_nd;
 mod slice;
+mod slice_update;
 mod times;
 mod verify;
 
@@ -36,6 +42,10 @@ fn main() -> ExitCode {
     let outcome = match &command {
         Command::Slice(args) => slice::run(&global, args),
         Command::GatherNd(args) => gather_nd::run(&global, args),
+        Command::Gather(args) => gather::run(&global, args),
+        Command::ScatterNd(args) => scatter_nd::run(&global, args),
+        Command::SliceUpdate(args) => slice_update::run(&global, args),
+        Command::Grad(args) => grad::run(&global, args),
         Command::Info => info::run(&global),
         Command::Verify(args) => verify::run(&global, args),
         Command::Bench(args) => bench::run(&global, args),

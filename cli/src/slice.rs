@@ -5,7 +5,7 @@ use crate::{
     device,
     failure::{Failure, Stopped},
     files::{self, Writer},
-    progress,
+    print, progress,
     report::{Described, Run},
     times::{Stage, Timer, Times},
 };
@@ -20,14 +20,18 @@ pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
     let input = Described::new(&args.input, &shape);
     let refused = || Failure::refused(&input);
     // A slice that does not fit is refused before a device is opened and fed.
-    Plan::strided_slice(&shape, &spec, dtype).map_err(refused())?;
+    let plan = Plan::strided_slice(&shape, &spec, dtype).map_err(refused())?;
 
     let backend = device::open(global)?;
+    if args.to.explain {
+        print::line(backend.explain(&plan));
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut stream = backend.stream(&shape, &spec, dtype).map_err(refused())?;
     if let Some(memory) = args.memory {
         stream = stream.with_memory(memory);
     }
-    let mut output = Writer::create(&args.output, dtype, stream.shape())?;
+    let mut output = Writer::create(args.to.output(), dtype, stream.shape())?;
     let (mut reading, mut writing) = (Timer::default(), Timer::default());
     let streamed = progress::of_bytes(stream.result_bytes(), |progress| {
         let fetch = |range: Range<usize>| {
@@ -54,7 +58,7 @@ pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
     times.add(Stage::Write, writing);
 
     let shape = stream.shape();
-    Run::new([input], &args.output, shape, dtype, &backend, times)
+    Run::new([input], args.to.output(), shape, dtype, &backend, times)
         .in_pieces(streamed.pieces)
         .with_fallback(streamed.fallback.map(|why| why.to_string()))
         .print(global.json)?;

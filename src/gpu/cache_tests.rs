@@ -2,7 +2,7 @@
 //! travel. On wgpu's noop backend, which needs no driver.
 
 use super::{DeviceIndices, Gpu, pipeline::ParamsSpace};
-use crate::{Backend, DType, GatherNd, Plan, slice};
+use crate::{Backend, DType, GatherNd, Plan, Scatter, slice};
 
 /// A device of the noop backend, which counts as a software adapter.
 fn noop(features: wgpu::Features, storage_buffers: u32) -> Gpu {
@@ -99,6 +99,46 @@ fn rounds_over_the_same_buffers_make_nothing() {
             gpu.round(&buffers, submit);
             assert_eq!(gpu.made(), made);
         }
+    }
+}
+
+/// The same for what writes into places; a scatter's memory between its steps is made once.
+#[test]
+fn writing_into_the_same_buffers_makes_nothing() {
+    let (shape, add) = ([16, 16], Scatter::default());
+    let update = Plan::strided_slice_update(&shape, &slice![..; 2], &[16], DType::F32).unwrap();
+    let grad = Plan::strided_slice_grad(&shape, &slice![..; 2], &[8, 16], DType::F32).unwrap();
+    let scatter = Plan::tensor_scatter_nd(&shape, &[4, 1], &[4, 16], add, DType::F32).unwrap();
+    for gpu in gpus() {
+        let buffers = buffers(&gpu, 30);
+        let round = || {
+            let mut encoder = gpu.device().create_command_encoder(&Default::default());
+            for three in buffers.chunks_exact(3) {
+                let [source, dest, tuples] = [0, 1, 2].map(|number: usize| three[number].slice(..));
+                let tuples = DeviceIndices::I32(tuples);
+                gpu.encode(&mut encoder, &update, source, dest).unwrap();
+                gpu.encode(&mut encoder, &grad, source, dest).unwrap();
+                gpu.encode_scatter(&mut encoder, &scatter, source, tuples, dest)
+                    .unwrap();
+            }
+            gpu.queue().submit([encoder.finish()]);
+            gpu.device()
+                .poll(wgpu::PollType::wait_indefinitely())
+                .unwrap();
+        };
+        round();
+        round();
+        let (made, memory) = (gpu.made(), gpu.inner.scatter.kept());
+        assert!(made.0 > 0 && memory.is_some(), "{made:?}");
+        for _ in 0..3 {
+            round();
+            assert_eq!(
+                (gpu.made(), gpu.inner.scatter.kept()),
+                (made.clone(), memory.clone())
+            );
+        }
+        gpu.trim();
+        assert_eq!(gpu.inner.scatter.kept(), None);
     }
 }
 

@@ -15,16 +15,21 @@ impl Gpu {
     /// What is recorded for a plan on this device: nothing, copies or dispatches, and of which
     /// kernel. For buffers of the plan's own, each in one piece.
     pub fn explain(&self, plan: &Plan) -> String {
+        format!("{plan}: {}", self.how(plan))
+    }
+
+    /// The same, without the plan.
+    pub(crate) fn how(&self, plan: &Plan) -> String {
         let rows = &plan.rows;
         if plan.is_identity() {
-            return format!("{plan}: the result is the source, nothing is moved");
+            return "the result is the source, nothing is moved".into();
         }
         if rows.count == 0 {
-            return format!("{plan}: nothing is recorded");
+            return "nothing is recorded".into();
         }
         if copied(plan, self.inner.reach.kind).is_some() {
             let (count, bytes) = (rows.count, rows.run * rows.unit);
-            return format!("{plan}: {count} buffer copies of {bytes} bytes");
+            return format!("{count} buffer copies of {bytes} bytes");
         }
         let places = Places {
             source: Parts::ONE,
@@ -37,16 +42,16 @@ impl Gpu {
         let windows = |bytes: usize| bytes as u64 / reach.binding.min(reach.dispatch).max(1) + 1;
         let least = windows(plan.result_bytes());
         if least.saturating_mul(windows(plan.source_bytes())) > MOST_SPELLED_OUT {
-            return format!("{plan}: {least} dispatches or more");
+            return format!("{least} dispatches or more");
         }
         if let Map::ScatterNd(map) = &plan.map {
             return match self.scatter_steps(plan, map, &places) {
-                Err(error) => format!("{plan}: {error}"),
+                Err(error) => error.to_string(),
                 Ok(steps) => {
                     let applied = &steps.blocks[0].apply;
                     let op = Op::of(&plan.map);
                     format!(
-                        "{plan}: {} blocks, the first of {} x {} workgroups of the {} mover, \
+                        "{} blocks, the first of {} x {} workgroups of the {} mover, \
                          {} lanes and {} units of {} bytes a tile; {} bytes between the steps",
                         steps.blocks.len(),
                         applied.params.grid_width,
@@ -61,14 +66,14 @@ impl Gpu {
             };
         }
         match window::dispatches(&self.inner.reach, rows, &plan.map, &places) {
-            Err(error) => format!("{plan}: {error}"),
+            Err(error) => error.to_string(),
             Ok(dispatches) => {
                 let width = dispatches[0].kernel.width;
                 let op = Op::of(&plan.map);
                 let (mover, unit) = (op.mover(width).name(), width.unit);
                 let params = &dispatches[0].params;
                 format!(
-                    "{plan}: {} dispatches of the {mover} mover, the first {} x {} workgroups, \
+                    "{} dispatches of the {mover} mover, the first {} x {} workgroups, \
                      {} lanes and {} units of {unit} bytes a tile",
                     dispatches.len(),
                     params.grid_width,

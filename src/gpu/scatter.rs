@@ -76,6 +76,13 @@ impl ScatterMemory {
         Ok(made)
     }
 
+    /// What is kept.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> Option<[wgpu::Buffer; 2]> {
+        let kept = self.0.lock().unwrap().clone();
+        kept.map(|kept| [kept.head, kept.rows])
+    }
+
     /// Drops it.
     pub(super) fn clear(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;

@@ -256,8 +256,8 @@ fn view(shape: &[usize], selection: &[Select]) -> View {
     selection.iter().fold(whole, select)
 }
 
-/// gather_nd, on every device at every element size, with every index type that holds the indices,
-/// against the reference; and under the other policies against the naive computation.
+/// gather_nd, on every device at every element size, with i64 and, where they fit, i32 indices, against
+/// the reference.
 #[track_caller]
 pub(crate) fn check_gather(
     params: &[usize],
@@ -325,7 +325,9 @@ fn check_gather_on(
         indices_shape,
         how,
     };
-    case.check(devices, &SIZES, &Typed::all(indices), &expected);
+    let mut typed = Typed::all(indices);
+    typed.retain(|typed| !matches!(typed, Typed::U32(_)));
+    case.check(devices, &SIZES, &typed, &expected);
 }
 
 /// A gather that fits, from what is selected of an array of this shape, on every device, against the naive

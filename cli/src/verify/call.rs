@@ -170,6 +170,18 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// How the indices are read.
+    pub(crate) fn indexing(&self) -> Indexing {
+        match self {
+            Self::GatherNd { indexing, .. }
+            | Self::Gather { indexing, .. }
+            | Self::BatchGather { indexing, .. }
+            | Self::ScatterNd { indexing, .. }
+            | Self::TensorScatterNd { indexing, .. } => *indexing,
+            _ => Indexing::default(),
+        }
+    }
+
     /// Whether values are added, for which they must be numbers.
     pub(crate) fn adds(&self) -> bool {
         match self {

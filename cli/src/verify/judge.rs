@@ -1,10 +1,11 @@
 //! Whether what came out is what must come out.
 
 use super::{
+    call::Call,
     case::{Case, Expectation, Tensor},
-    operation::{Operation, Outcome, Variant},
+    operation::{self, Outcome, Variant},
 };
-use wgslice::{Backend, Error, GatherError, OutOfRange, SpecError};
+use wgslice::{Backend, Error, GatherError, OutOfRange, ScatterError, SpecError, ViewError};
 
 /// The first way in which a case came out wrong.
 #[derive(Debug, serde::Serialize)]
@@ -18,20 +19,9 @@ pub(crate) struct Difference {
 const LIFTED: [&str; 2] = ["index_depth_unsupported", "rank_unsupported"];
 
 /// Runs a case on a device in every way, until one comes out wrong.
-pub(crate) fn check(
-    case: &Case,
-    operation: &Operation,
-    device: &Backend,
-) -> Result<(), Difference> {
-    for variant in operation.variants() {
-        let found = operation.run(device, &variant);
-        let judged = match &case.expected {
-            Expectation::Error { kind, .. } if LIFTED.contains(&kind.as_str()) => {
-                lifted(operation, device, &variant, found)
-            }
-            expected => judge(expected, &variant, found),
-        };
-        judged.map_err(|problem| Difference {
+pub(crate) fn check_all(case: &Case, call: &Call<'_>, device: &Backend) -> Result<(), Difference> {
+    for variant in operation::variants(case, call) {
+        check(case, call, device, &variant).map_err(|problem| Difference {
             variant: variant.to_string(),
             problem,
         })?;
@@ -39,12 +29,31 @@ pub(crate) fn check(
     Ok(())
 }
 
+/// Runs a case on a device in one way. The error says what is wrong.
+pub(crate) fn check(
+    case: &Case,
+    call: &Call<'_>,
+    device: &Backend,
+    variant: &Variant,
+) -> Result<(), String> {
+    let found = operation::run(call, device, variant);
+    match &case.expected {
+        Expectation::Error { kind, .. } if LIFTED.contains(&kind.as_str()) => {
+            lifted(call, device, variant, found)
+        }
+        expected => judge(expected, variant, found),
+    }
+}
+
 fn judge(
     expected: &Expectation,
     variant: &Variant,
     found: Result<Outcome, Error>,
 ) -> Result<(), String> {
-    let zeros = matches!(variant.gather, Some((_, OutOfRange::Zero)));
+    // No index can be clamped into an empty dimension.
+    let zeros = variant
+        .indices
+        .is_some_and(|(_, policy)| policy != OutOfRange::Error);
     match (expected, found) {
         (Expectation::Success(tensor), Ok(found)) => {
             same(tensor, &found)?;
@@ -57,12 +66,16 @@ fn judge(
         }
         (
             Expectation::Error {
-                zero_fill: Some(zero_fill),
+                zero_fill: Some(filled),
+                ..
+            }
+            | Expectation::Error {
+                ignore: Some(filled),
                 ..
             },
             Ok(found),
         ) if zeros => {
-            same(zero_fill, &found)?;
+            same(filled, &found)?;
             match found.bad {
                 0 => Err("no tuple is reported out of range, but some are".into()),
                 _ => Ok(()),
@@ -77,12 +90,15 @@ fn judge(
         (
             Expectation::Error {
                 zero_fill: Some(_), ..
+            }
+            | Expectation::Error {
+                ignore: Some(_), ..
             },
             Err(error),
         ) if zeros => {
             let kind = kind(&error);
             Err(format!(
-                "expected the zero-filled result, got the error {kind}: {error}"
+                "expected the result without the bad rows, got the error {kind}: {error}"
             ))
         }
         (
@@ -111,12 +127,12 @@ fn judge(
 /// name the limit that stops it. An index out of range is an error there too, where the policy is to
 /// raise one.
 fn lifted(
-    operation: &Operation,
+    call: &Call<'_>,
     device: &Backend,
     variant: &Variant,
     found: Result<Outcome, Error>,
 ) -> Result<(), String> {
-    let cpu = operation.run(&Backend::cpu(), variant);
+    let cpu = operation::run(call, &Backend::cpu(), variant);
     match (cpu, found) {
         (Ok(cpu), Ok(found)) if cpu.shape == found.shape => {
             same_values(&cpu.shape, &cpu.values, &found.values)
@@ -197,19 +213,31 @@ fn kind(error: &Error) -> &'static str {
             SpecError::StrideZero { .. } => "stride_zero",
             SpecError::ShrinkStride { .. } => "shrink_stride",
             SpecError::ShrinkOutOfRange { .. } => "shrink_out_of_range",
-            SpecError::Mask { .. } => "mask",
-            _ => "spec",
+            SpecError::DyShape { .. } => "dy_shape",
+            SpecError::SliceVectors { .. } => "slice_vectors",
+            SpecError::SliceBegin { .. } => "slice_begin",
+            SpecError::SliceSize { .. } => "slice_size",
+            _ => "other",
+        },
+        Error::View(ViewError::Permutation { .. }) => "permutation",
+        Error::View(ViewError::Broadcast { .. }) => "broadcast",
+        Error::Scatter(error) => match error {
+            ScatterError::UpdatesRank { .. } => "updates_rank",
+            ScatterError::EmptyOutput { .. } => "empty_output",
+            ScatterError::UpdatesShape { .. } => "updates_shape",
+            ScatterError::OutOfRange { .. } => "out_of_range",
+            _ => "other",
         },
         Error::Gather(error) => match error {
             GatherError::ParamsRank => "params_rank",
             GatherError::IndicesRank => "indices_rank",
             GatherError::IndexDepth { .. } => "index_depth",
-            GatherError::EmptyParams { .. } => "empty_params",
-            GatherError::BatchShape { .. } => "batch_shape",
             GatherError::Axis { .. } => "axis",
             GatherError::BatchDims { .. } | GatherError::BatchDimsOfAxis { .. } => "batch_dims",
+            GatherError::BatchShape { .. } => "batch_shape",
+            GatherError::EmptyParams { .. } => "empty_params",
             GatherError::OutOfRange { .. } => "out_of_range",
-            _ => "gather",
+            _ => "other",
         },
         Error::DeviceLimit { .. } => "device_limit",
         Error::Device { .. } => "device",

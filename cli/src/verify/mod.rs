@@ -1,13 +1,14 @@
-//! `wgslice verify`: golden vectors, run on every device at every width.
+//! `wgslice verify`: golden vectors and cases made by chance, run on every device at every width.
 //!
 //! | file | decides |
 //! |---|---|
 //! | `case`, `arguments` | what a line of a vector file says |
 //! | `call` | which operation that is, and with what |
 //! | `oracle` | what the naive reference says of it |
-//! | `operation` | which operation a case is, and the ways it can be run |
+//! | `operation` | the ways in which a call can be run |
 //! | `elements` | how values become elements of a width, and back |
 //! | `judge` | whether what came out is what must come out |
+//! | `random` | which cases are made by chance, and how a failing one becomes small |
 //! | `summary` | what is printed |
 
 #[allow(
@@ -27,6 +28,7 @@ mod judge;
 mod operation;
 #[allow(dead_code, reason = "as for `case`")]
 mod oracle;
+mod random;
 mod summary;
 
 use crate::{
@@ -35,8 +37,8 @@ use crate::{
     failure::{Failure, WRONG_RESULT},
     print, progress,
 };
+use call::Call;
 use case::Case;
-use operation::Operation;
 use std::{env, fs, path::Path, process::ExitCode};
 use summary::{Failed, Summary};
 use wgslice::Backend;
@@ -50,27 +52,15 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
 
     let mut summary = Summary::new(&devices);
     let lines: usize = files.iter().map(|(_, cases)| cases.len()).sum();
-    progress::counted(lines * devices.len(), |progress| {
+    let cases = lines + args.random;
+    progress::counted(cases * devices.len(), |progress| {
         for (path, cases) in &files {
-            for (case, operation) in cases {
-                for device in &devices {
-                    match operation {
-                        None => summary.skip(&case.op),
-                        Some(operation) => match judge::check(case, operation, device) {
-                            Ok(()) => summary.passed += 1,
-                            Err(difference) => summary.fail(Failed {
-                                file: path.display().to_string(),
-                                line: case.line,
-                                op: case.op.clone(),
-                                device: device.to_string(),
-                                difference,
-                            }),
-                        },
-                    }
-                    progress.advance(1);
-                }
+            for case in cases {
+                check(path, case, &devices, &mut summary);
+                progress.advance(devices.len());
             }
         }
+        random::run(args.seed, args.random, &devices, &mut summary, progress);
     });
 
     summary.print(global.json)?;
@@ -80,8 +70,29 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
     })
 }
 
-/// The cases of a file, each with its operation if that exists here.
-fn read(path: &Path) -> Result<Vec<(Case, Option<Operation>)>, Failure> {
+/// Runs a line on every device.
+fn check(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
+    // It was read before, and is sound.
+    let Ok(Some(call)) = Call::of(case) else {
+        return;
+    };
+    for device in devices {
+        match judge::check_all(case, &call, device) {
+            Ok(()) => summary.passed += 1,
+            Err(difference) => summary.fail(Failed {
+                file: path.display().to_string(),
+                line: case.line,
+                op: case.op.clone(),
+                device: device.to_string(),
+                difference,
+                case: None,
+            }),
+        }
+    }
+}
+
+/// The cases of a file. A line of an operation that does not exist is an error, as one that is none.
+fn read(path: &Path) -> Result<Vec<Case>, Failure> {
     let named = |problem: &dyn std::fmt::Display| {
         Failure::usage(format_args!("{}: {problem}", path.display()))
     };
@@ -89,8 +100,10 @@ fn read(path: &Path) -> Result<Vec<(Case, Option<Operation>)>, Failure> {
     let cases: Vec<_> = case::parse(&text)
         .map(|case| {
             let case = case?;
-            let operation = Operation::of(&case)?;
-            Ok((case, operation))
+            match Call::of(&case)? {
+                Some(_) => Ok(case),
+                None => Err(case.bad(format!("there is no operation `{}`", case.op))),
+            }
         })
         .collect::<Result<_, _>>()
         .map_err(|bad: case::BadLine| named(&bad))?;

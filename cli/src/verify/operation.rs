@@ -1,52 +1,23 @@
-//! Which operation a case is, and the ways it can be run.
+//! The ways in which a call can be run, and running it in one of them.
 
 use super::{
-    case::{BadLine, Case, Expectation, Tensor},
+    arguments::{Encoded, Step},
+    call::{Call, Params},
+    case::{Case, Expectation, Tensor},
     elements::{self, WIDTHS},
 };
 use std::fmt;
-use wgslice::{Backend, DType, Error, Gather, GatherNd, OutOfRange, SliceSpec, StridedSlice};
-
-/// A case of an operation that exists here.
-#[derive(Debug)]
-pub(crate) enum Operation {
-    StridedSlice {
-        input: Tensor,
-        /// begin, end, strides.
-        vectors: [Vec<i64>; 3],
-        /// In the order of [`MASKS`].
-        masks: [i64; 5],
-    },
-    Gather {
-        params: Tensor,
-        indices: Tensor,
-        how: How,
-        /// Whether the case says what zeros for indices out of range come to.
-        zeros: bool,
-    },
-}
-
-/// Which gather.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum How {
-    GatherNd { batch_dims: usize },
-    Gather { axis: isize, batch_dims: isize },
-}
-
-const MASKS: [&str; 5] = [
-    "begin_mask",
-    "end_mask",
-    "ellipsis_mask",
-    "new_axis_mask",
-    "shrink_axis_mask",
-];
+use wgslice::{
+    Backend, Combine, DType, Error, Gather, GatherNd, Negative, OutOfRange, Scatter, SliceSpec,
+    StridedSlice, TensorView, reference::Indexing,
+};
 
 /// One way to run a case.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Variant {
     pub(crate) dtype: DType,
-    /// The index type and the policy, of a gather.
-    pub(crate) gather: Option<(DType, OutOfRange)>,
+    /// The index type and the policy, of a gather or a scatter.
+    pub(crate) indices: Option<(DType, OutOfRange)>,
 }
 
 /// What a run gave.
@@ -58,210 +29,250 @@ pub(crate) struct Outcome {
     pub(crate) bad: usize,
 }
 
-impl Operation {
-    /// The operation of a case. None where there is no such operation here.
-    pub(crate) fn of(case: &Case) -> Result<Option<Self>, BadLine> {
-        let operation = match case.op.as_str() {
-            "strided_slice" => Self::strided_slice(case)?,
-            "gather_nd" => Self::gather_nd(case)?,
-            "gather" => Self::gather(case)?,
-            _ => return Ok(None),
+/// Every way to run a case: all widths that hold its values, all index types that hold its indices,
+/// and each under both policies for indices that are out of range.
+pub(crate) fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
+    let expected = match &case.expected {
+        Expectation::Success(tensor) => Some(tensor),
+        Expectation::Error {
+            zero_fill, ignore, ..
+        } => zero_fill.as_ref().or(ignore.as_ref()),
+    };
+    let data = case.tensors.iter().filter(|(name, _)| *name != "indices");
+    let tensors: Vec<&Tensor> = data.map(|(_, tensor)| tensor).chain(expected).collect();
+    let holds = |dtype: &DType| {
+        let fits = |tensor: &&Tensor| elements::encode(&tensor.data, *dtype).is_some();
+        // Elements of 16 bytes stand for complex numbers, and these are integers.
+        tensors.iter().all(fits) && !(call.adds() && *dtype == DType::Complex128)
+    };
+    let dtypes = WIDTHS.into_iter().filter(holds);
+    let Some(indices) = call.indices() else {
+        let variant = |dtype| Variant {
+            dtype,
+            indices: None,
         };
-        Ok(Some(operation))
-    }
-
-    fn strided_slice(case: &Case) -> Result<Self, BadLine> {
-        let mut masks = [0; 5];
-        for (mask, name) in masks.iter_mut().zip(MASKS) {
-            *mask = case.arguments().integer(name)?;
-        }
-        Ok(Self::StridedSlice {
-            input: case.tensor("input")?.clone(),
-            vectors: [
-                case.arguments().integers("begin")?,
-                case.arguments().integers("end")?,
-                case.arguments().integers("strides")?,
-            ],
-            masks,
+        return dtypes.map(variant).collect();
+    };
+    let policies: &[OutOfRange] = match call.indexing() {
+        Indexing { clamp: true, .. } => &[OutOfRange::Clamp],
+        _ => &[OutOfRange::Error, OutOfRange::Zero],
+    };
+    let kinds: Vec<_> = [DType::I32, DType::I64, DType::U32]
+        .into_iter()
+        .filter(|&kind| native(&indices.data, kind).is_some())
+        .flat_map(|kind| policies.iter().map(move |&policy| (kind, policy)))
+        .collect();
+    let each = |dtype| {
+        kinds.iter().map(move |&kind| Variant {
+            dtype,
+            indices: Some(kind),
         })
-    }
+    };
+    dtypes.flat_map(each).collect()
+}
 
-    fn gather_nd(case: &Case) -> Result<Self, BadLine> {
-        if let Expectation::Error {
-            kind,
-            zero_fill: None,
-            ..
-        } = &case.expected
-            && kind == "out_of_range"
-        {
-            return Err(case.bad("an index out of range needs a `zero_fill`"));
+/// Runs a call on a device.
+pub(crate) fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Outcome, Error> {
+    let run = Run { device, variant };
+    let (result, bad) = match call {
+        Call::StridedSlice { input, spec } => (run.tensor(input)?.slice(&spec.try_into()?)?, 0),
+        Call::View { input, steps } => (run.view(input, steps)?.to_tensor()?, 0),
+        Call::Slice { input, begin, size } => (run.tensor(input)?.slice_block(begin, size)?, 0),
+        Call::StridedSliceGrad { shape, spec, dy } => {
+            let dy = run.tensor(dy)?;
+            (dy.strided_slice_grad(shape, &spec.try_into()?)?, 0)
         }
-        let batch_dims = case.arguments().integer("batch_dims")?;
-        let batch_dims = usize::try_from(batch_dims).map_err(|_| {
-            case.bad(format!(
-                "argument `batch_dims` is {batch_dims}, but must be 0 or more"
-            ))
-        })?;
-        Self::indexed(case, How::GatherNd { batch_dims }, true)
+        Call::StridedSliceUpdate { input, spec, value } => {
+            let (input, value) = (run.tensor(input)?, run.tensor(value)?);
+            (input.updated(&spec.try_into()?, &value)?, 0)
+        }
+        Call::GatherNd {
+            params,
+            indices,
+            batch_dims,
+            indexing,
+        } => {
+            let options = GatherNd {
+                batch_dims: *batch_dims,
+                out_of_range: run.policy(),
+                negative: negative(*indexing),
+            };
+            let gathered = run
+                .params(params)?
+                .gather_nd(&run.indices(indices)?, options)?;
+            let bad = gathered.report()?.bad;
+            (gathered.tensor, bad)
+        }
+        Call::Gather {
+            params,
+            indices,
+            axis,
+            batch_dims,
+            indexing,
+        } => {
+            let options = Gather {
+                axis: Some(isize::try_from(*axis).unwrap_or(isize::MAX)),
+                batch_dims: isize::try_from(*batch_dims).unwrap_or(isize::MAX),
+                out_of_range: run.policy(),
+                negative: negative(*indexing),
+            };
+            let gathered = run
+                .params(params)?
+                .gather(&run.indices(indices)?, options)?;
+            let bad = gathered.report()?.bad;
+            (gathered.tensor, bad)
+        }
+        Call::BatchGather {
+            params,
+            indices,
+            indexing,
+        } => {
+            let options = Gather {
+                out_of_range: run.policy(),
+                negative: negative(*indexing),
+                ..Gather::batch(indices.shape.len())
+            };
+            let gathered = run
+                .params(params)?
+                .gather(&run.indices(indices)?, options)?;
+            let bad = gathered.report()?.bad;
+            (gathered.tensor, bad)
+        }
+        Call::ScatterNd {
+            indices,
+            updates,
+            shape,
+            indexing,
+        } => {
+            let options = run.scatter(Combine::Add, *indexing);
+            let updates = run.tensor(updates)?;
+            let (sums, report) = updates.scatter_nd(&run.indices(indices)?, shape, options)?;
+            (sums, report.report()?.bad)
+        }
+        Call::TensorScatterNd {
+            tensor,
+            indices,
+            updates,
+            adds,
+            indexing,
+        } => {
+            let combine = if *adds { Combine::Add } else { Combine::Update };
+            let options = run.scatter(combine, *indexing);
+            let (tensor, updates) = (run.tensor(tensor)?, run.tensor(updates)?);
+            let indices = run.indices(indices)?;
+            let (changed, report) = tensor.scattered(&indices, &updates, options)?;
+            (changed, report.report()?.bad)
+        }
+    };
+    Ok(Outcome {
+        shape: result.shape().to_vec(),
+        values: elements::decode(&result.bytes()?, variant.dtype),
+        bad,
+    })
+}
+
+struct Run<'a> {
+    device: &'a Backend,
+    variant: &'a Variant,
+}
+
+impl Run<'_> {
+    fn tensor(&self, tensor: &Tensor) -> Result<wgslice::Tensor, Error> {
+        let dtype = self.variant.dtype;
+        let bytes = elements::encode(&tensor.data, dtype).unwrap_or_default();
+        self.device.adopt(dtype, &tensor.shape, bytes)
     }
 
-    fn gather(case: &Case) -> Result<Self, BadLine> {
-        let integer = |name| {
-            let value = case.arguments().integer(name)?;
-            isize::try_from(value)
-                .map_err(|_| case.bad(format!("argument `{name}` is {value}, too large here")))
-        };
-        let how = How::Gather {
-            axis: integer("axis")?,
-            batch_dims: integer("batch_dims")?,
-        };
-        // Of params without elements TensorFlow gives no zeros.
-        let zeros = !matches!(
-            &case.expected,
-            Expectation::Error { kind, zero_fill: None, .. } if kind == "out_of_range"
-        );
-        Self::indexed(case, how, zeros)
+    fn indices(&self, tensor: &Tensor) -> Result<wgslice::Tensor, Error> {
+        let kind = self.variant.indices.map_or(DType::I64, |(kind, _)| kind);
+        let bytes = native(&tensor.data, kind).unwrap_or_default();
+        self.device.adopt(kind, &tensor.shape, bytes)
     }
 
-    fn indexed(case: &Case, how: How, zeros: bool) -> Result<Self, BadLine> {
-        Ok(Self::Gather {
-            params: case.tensor("params")?.clone(),
-            indices: case.tensor("indices")?.clone(),
-            how,
-            zeros,
-        })
+    fn policy(&self) -> OutOfRange {
+        self.variant
+            .indices
+            .map_or_else(OutOfRange::default, |(_, policy)| policy)
     }
 
-    /// Every way to run it: all widths that hold the values and all index types that hold the
-    /// indices, each gather with zeros for what is out of range and with an error.
-    pub(crate) fn variants(&self) -> Vec<Variant> {
-        let source = match self {
-            Self::StridedSlice { input, .. } => input,
-            Self::Gather { params, .. } => params,
-        };
-        let dtypes = WIDTHS
-            .into_iter()
-            .filter(|&dtype| elements::encode(&source.data, dtype).is_some());
-        match self {
-            Self::StridedSlice { .. } => dtypes
-                .map(|dtype| Variant {
-                    dtype,
-                    gather: None,
-                })
-                .collect(),
-            Self::Gather { indices, zeros, .. } => {
-                let policies = [OutOfRange::Error, OutOfRange::Zero];
-                let policies = &policies[..1 + usize::from(*zeros)];
-                let kinds: Vec<_> = [DType::I32, DType::I64, DType::U32]
-                    .into_iter()
-                    .filter(|&kind| native_indices(&indices.data, kind).is_some())
-                    .flat_map(|kind| policies.iter().map(move |&policy| (kind, policy)))
-                    .collect();
-                dtypes
-                    .flat_map(|dtype| {
-                        let variant = move |&gather| Variant {
-                            dtype,
-                            gather: Some(gather),
-                        };
-                        kinds.iter().map(variant)
-                    })
-                    .collect()
-            }
+    fn scatter(&self, combine: Combine, indexing: Indexing) -> Scatter {
+        Scatter {
+            combine,
+            out_of_range: self.policy(),
+            negative: negative(indexing),
+            ..Scatter::default()
         }
     }
 
-    /// Runs it on a device.
-    pub(crate) fn run(&self, device: &Backend, variant: &Variant) -> Result<Outcome, Error> {
-        let upload = |tensor: &Tensor, bytes: Option<Vec<u8>>, dtype| {
-            device.adopt(dtype, &tensor.shape, bytes.unwrap_or_default())
-        };
-        let source = |tensor: &Tensor| {
-            let bytes = elements::encode(&tensor.data, variant.dtype);
-            upload(tensor, bytes, variant.dtype)
-        };
-        let (result, bad) = match self {
-            Self::StridedSlice {
-                input,
-                vectors,
-                masks,
-            } => {
-                let [begin, end, strides] = vectors.clone();
-                let mask = |at: usize| StridedSlice::mask(MASKS[at], masks[at]);
-                let spec = SliceSpec::try_from(StridedSlice {
-                    begin,
-                    end,
-                    strides,
-                    begin_mask: mask(0)?,
-                    end_mask: mask(1)?,
-                    ellipsis_mask: mask(2)?,
-                    new_axis_mask: mask(3)?,
-                    shrink_axis_mask: mask(4)?,
-                })?;
-                (source(input)?.slice(&spec)?, 0)
-            }
-            Self::Gather {
-                params,
-                indices,
-                how,
-                ..
-            } => {
-                let (kind, out_of_range) = variant.gather.unwrap_or((DType::I64, OutOfRange::Zero));
-                let tuples = upload(indices, native_indices(&indices.data, kind), kind)?;
-                let params = source(params)?;
-                let gathered = match *how {
-                    How::GatherNd { batch_dims } => {
-                        let options = GatherNd {
-                            batch_dims,
-                            out_of_range,
-                            ..GatherNd::default()
-                        };
-                        params.gather_nd(&tuples, options)?
-                    }
-                    How::Gather { axis, batch_dims } => {
-                        let options = Gather {
-                            axis: Some(axis),
-                            batch_dims,
-                            out_of_range,
-                            ..Gather::default()
-                        };
-                        params.gather(&tuples, options)?
-                    }
-                };
-                let bad = gathered.report()?.bad;
-                (gathered.tensor, bad)
-            }
-        };
-        Ok(Outcome {
-            shape: result.shape().to_vec(),
-            values: elements::decode(&result.bytes()?, variant.dtype),
-            bad,
-        })
+    fn params(&self, params: &Params<'_>) -> Result<TensorView, Error> {
+        self.view(params.tensor, &params.view)
+    }
+
+    fn view(&self, input: &Tensor, steps: &[Step]) -> Result<TensorView, Error> {
+        let mut view = self.tensor(input)?.view();
+        for step in steps {
+            view = match step {
+                Step::Slice(spec) => view.strided_slice(&spec.try_into()?)?,
+                Step::Transpose(permutation) => view.transpose(permutation)?,
+                Step::Broadcast(shape) => view.broadcast_to(shape)?,
+            };
+        }
+        Ok(view)
     }
 }
 
-/// Indices are the one thing the library reads as numbers, so they have the machine's byte order.
-/// None where one does not fit.
-fn native_indices(indices: &[i64], kind: DType) -> Option<Vec<u8>> {
-    let narrow = |bytes: &dyn Fn(i64) -> Option<[u8; 4]>| {
-        let indices: Option<Vec<_>> = indices.iter().map(|&index| bytes(index)).collect();
-        indices.map(|indices| indices.concat())
-    };
+fn negative(indexing: Indexing) -> Negative {
+    match indexing.wrap {
+        true => Negative::Wrap,
+        false => Negative::OutOfRange,
+    }
+}
+
+impl TryFrom<&Encoded> for SliceSpec {
+    type Error = Error;
+
+    fn try_from(encoded: &Encoded) -> Result<Self, Error> {
+        let [
+            begin_mask,
+            end_mask,
+            ellipsis_mask,
+            new_axis_mask,
+            shrink_axis_mask,
+        ] = encoded.masks;
+        StridedSlice {
+            begin: encoded.begin.clone(),
+            end: encoded.end.clone(),
+            strides: encoded.strides.clone(),
+            begin_mask,
+            end_mask,
+            ellipsis_mask,
+            new_axis_mask,
+            shrink_axis_mask,
+        }
+        .try_into()
+    }
+}
+
+/// Indices are what the library reads as numbers, so they have the machine's byte order. None where
+/// one does not fit.
+fn native(indices: &[i64], kind: DType) -> Option<Vec<u8>> {
+    fn all<const N: usize>(bytes: impl Iterator<Item = Option<[u8; N]>>) -> Option<Vec<u8>> {
+        bytes
+            .collect::<Option<Vec<_>>>()
+            .map(|bytes| bytes.concat())
+    }
+    let indices = indices.iter().copied();
     match kind {
-        DType::I32 => narrow(&|index| i32::try_from(index).ok().map(i32::to_ne_bytes)),
-        DType::U32 => narrow(&|index| u32::try_from(index).ok().map(u32::to_ne_bytes)),
-        _ => Some(
-            indices
-                .iter()
-                .flat_map(|index| index.to_ne_bytes())
-                .collect(),
-        ),
+        DType::I32 => all(indices.map(|i| i32::try_from(i).ok().map(i32::to_ne_bytes))),
+        DType::U32 => all(indices.map(|i| u32::try_from(i).ok().map(u32::to_ne_bytes))),
+        _ => all(indices.map(|i| Some(i.to_ne_bytes()))),
     }
 }
 
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-byte elements", self.dtype.size())?;
-        if let Some((kind, policy)) = self.gather {
+        if let Some((kind, policy)) = self.indices {
             let policy = match policy {
                 OutOfRange::Zero => "zero",
                 OutOfRange::Error => "error",

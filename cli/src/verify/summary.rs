@@ -3,7 +3,7 @@
 use super::judge::Difference;
 use crate::{failure::Failure, print};
 use serde::Serialize;
-use std::{collections::BTreeMap, fmt};
+use std::fmt;
 use wgslice::Backend;
 
 /// Failures that are spelled out on the terminal. JSON has them all.
@@ -14,10 +14,7 @@ const SHOWN: usize = 20;
 pub(crate) struct Summary {
     pub(crate) passed: usize,
     failed: usize,
-    skipped: usize,
     devices: Vec<String>,
-    /// Lines of operations that do not exist here.
-    skipped_operations: BTreeMap<String, usize>,
     failures: Vec<Failed>,
 }
 
@@ -30,6 +27,9 @@ pub(crate) struct Failed {
     pub(crate) device: String,
     #[serde(flatten)]
     pub(crate) difference: Difference,
+    /// Of a case made by chance: the smallest that fails, as a line of a vector file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) case: Option<String>,
 }
 
 impl Summary {
@@ -37,16 +37,9 @@ impl Summary {
         Self {
             passed: 0,
             failed: 0,
-            skipped: 0,
             devices: devices.iter().map(Backend::to_string).collect(),
-            skipped_operations: BTreeMap::new(),
             failures: Vec::new(),
         }
-    }
-
-    pub(crate) fn skip(&mut self, op: &str) {
-        self.skipped += 1;
-        *self.skipped_operations.entry(op.to_owned()).or_default() += 1;
     }
 
     pub(crate) fn fail(&mut self, failure: Failed) {
@@ -63,32 +56,14 @@ impl Summary {
             return print::json(self);
         }
         print::line(format_args!("verified on {}", self.devices.join(" and ")));
-        if self.skipped > 0 {
-            let operations: Vec<String> = self
-                .skipped_operations
-                .iter()
-                .map(|(op, count)| format!("{op} {count}"))
-                .collect();
-            let operations = operations.join(", ");
-            print::line_to_stderr(format_args!(
-                "note: skipped, because there is no such operation here: {operations}"
-            ));
-        }
         for failure in self.failures.iter().take(SHOWN) {
             print::line(failure);
         }
         if self.failed > SHOWN {
             print::line(format_args!("… and {} more", self.failed - SHOWN));
         }
-        let Self {
-            passed,
-            failed,
-            skipped,
-            ..
-        } = self;
-        print::line(format_args!(
-            "{passed} passed, {failed} failed, {skipped} skipped"
-        ));
+        let Self { passed, failed, .. } = self;
+        print::line(format_args!("{passed} passed, {failed} failed"));
         Ok(())
     }
 }
@@ -101,8 +76,16 @@ impl fmt::Display for Failed {
             op,
             device,
             difference,
+            case,
         } = self;
         let Difference { variant, problem } = difference;
-        write!(f, "{file}:{line}: {op} on {device}, {variant}: {problem}")
+        write!(f, "{file}:{line}: {op} on {device}, {variant}: {problem}")?;
+        match case {
+            Some(case) => write!(
+                f,
+                "\n  the smallest that fails, for a file of cases:\n{case}"
+            ),
+            None => Ok(()),
+        }
     }
 }

@@ -4,11 +4,21 @@ use crate::support::wgslice;
 
 #[test]
 fn every_command_has_examples() {
-    for command in ["slice", "gather-nd", "info", "verify", "bench"] {
+    for command in [
+        "slice",
+        "gather-nd",
+        "gather",
+        "scatter-nd",
+        "slice-update",
+        "grad",
+        "info",
+        "verify",
+        "bench",
+    ] {
         let help = wgslice(&[command, "--help"]).ok().stdout;
         let examples = help.split("Examples:").nth(1).expect(command);
         let count = examples.matches(&format!("wgslice {command}")).count();
-        assert!((2..=5).contains(&count), "{command}: {count} examples");
+        assert!((1..=6).contains(&count), "{command}: {count} examples");
         let widest = help.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(100), "{command}: {widest:?} columns");
     }

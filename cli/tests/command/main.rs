@@ -5,6 +5,7 @@ mod bench;
 mod devices;
 mod gather_nd;
 mod help;
+mod operations;
 mod slice;
 mod stream;
 mod support;

@@ -16,6 +16,10 @@ use crate::{
     plan::Rows,
 };
 
+/// The longest dimension that repeats one entry of params, so that no memory bounds it, and is indexed:
+/// each dispatch looks at 2^32 indices.
+const MOST_REPEATED: u64 = 1 << 40;
+
 impl Cutter<'_> {
     /// Pushes the dispatches that write a block of a gather's result.
     pub(super) fn gather(
@@ -170,10 +174,12 @@ impl Cutter<'_> {
         let more = (most - spread.units()).checked_div(slab);
         let slabs = match more {
             Some(more) => more.min(u64::from(u32::MAX) - 1) + 1,
-            None if u32::try_from(outer.size).is_ok() => u64::from(u32::MAX),
-            None => return Err(params::too_far(outer.size as u64)),
+            None => u64::from(u32::MAX),
         };
         let size = outer.size as u64;
+        if slab == 0 && size > MOST_REPEATED {
+            return Err(params::too_far(size));
+        }
         // Where the outermost dimension makes most of what is looked at, its halves look at half of the
         // windows each.
         let all = spread.units() - 1 + (slabs.min(size) - 1) * slab;

@@ -332,7 +332,7 @@ impl Cutter<'_> {
         let unit = self.rows.unit;
         let per_word = 4usize.div_ceil(unit);
         // Wherever in a word a row begins, it lies in at most so many.
-        let words = (per_word - 1 + run - 1) / per_word + 1;
+        let words = (run - 1).div_ceil(per_word) + 1;
         self.grid_of(rows, if unit < 4 { words } else { run }, unit.max(4))
     }
 

@@ -1,0 +1,259 @@
+//! Commands that work on whole tensors: files in, one operation, a file out.
+//!
+//! Every such command is a [`Job`]: which files it reads, how the operation is planned, so that what
+//! does not fit is refused before a device is opened, and how it is done on tensors.
+
+use crate::{
+    args::Global,
+    device,
+    failure::{Failure, Stopped},
+    files::{self, Array, Indices},
+    print,
+    report::{Described, Run},
+    times::{Stage, Times},
+};
+use std::{path::Path, process::ExitCode};
+use wgslice::{Backend, DType, Error, Gathered, Plan, Report, ScatterReport, Tensor};
+
+/// What a command reads and where it writes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job<'a> {
+    /// The arrays of values, in the operation's order. The result has the element type of the first.
+    pub(crate) values: &'a [&'a str],
+    pub(crate) indices: Option<&'a str>,
+    pub(crate) output: &'a Path,
+    /// Whether to say what would be done, and do nothing.
+    pub(crate) explain: bool,
+    /// What becomes of bad index tuples where that is no error, as the warning says it.
+    pub(crate) bad: &'static str,
+}
+
+/// The shapes and types of what was read.
+#[derive(Debug)]
+pub(crate) struct Shapes {
+    pub(crate) dtype: DType,
+    pub(crate) values: Vec<Vec<usize>>,
+    /// Of the indices; empty where there are none.
+    pub(crate) indices: Vec<usize>,
+}
+
+/// The tensors of a job on a device.
+#[derive(Debug)]
+pub(crate) struct Tensors {
+    values: Vec<Tensor>,
+    indices: Option<Tensor>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) struct Made {
+    tensor: Tensor,
+    report: Reports,
+}
+
+/// What says later which index tuples were out of range.
+#[derive(Debug)]
+enum Reports {
+    Nothing,
+    Gather(Gathered),
+    Scatter(ScatterReport),
+}
+
+impl Reports {
+    fn ask(&self) -> Result<Option<Report>, Error> {
+        match self {
+            Self::Nothing => Ok(None),
+            Self::Gather(gathered) => gathered.report().map(Some),
+            Self::Scatter(scatter) => scatter.report().map(Some),
+        }
+    }
+}
+
+impl From<Tensor> for Made {
+    fn from(tensor: Tensor) -> Self {
+        let report = Reports::Nothing;
+        Self { tensor, report }
+    }
+}
+
+impl From<Gathered> for Made {
+    fn from(gathered: Gathered) -> Self {
+        Self {
+            tensor: gathered.tensor.clone(),
+            report: Reports::Gather(gathered),
+        }
+    }
+}
+
+impl From<(Tensor, ScatterReport)> for Made {
+    fn from((tensor, report): (Tensor, ScatterReport)) -> Self {
+        let report = Reports::Scatter(report);
+        Self { tensor, report }
+    }
+}
+
+impl Tensors {
+    /// The tensor of the array at this place among the values.
+    pub(crate) fn value(&self, at: usize) -> &Tensor {
+        &self.values[at]
+    }
+
+    /// The tensor of the indices.
+    pub(crate) fn indices(&self) -> &Tensor {
+        self.indices.as_ref().unwrap_or(&self.values[0])
+    }
+}
+
+impl Job<'_> {
+    /// Does it: `plan` on the shapes, then `work` on the tensors.
+    pub(crate) fn run<M: Into<Made>>(
+        self,
+        global: &Global,
+        plan: impl FnOnce(&Shapes) -> Result<Plan, Error>,
+        work: impl Fn(&Tensors) -> Result<M, Error>,
+    ) -> Result<ExitCode, Failure> {
+        let mut times = Times::default();
+        let read = times.measure(Stage::Read, || self.read())?;
+        let inputs = read.described.clone();
+        let context: Vec<String> = inputs.iter().map(Described::to_string).collect();
+        let context = context.join(", ");
+        let dtype = read.shapes.dtype;
+        let plan = plan(&read.shapes).map_err(Failure::refused(&context))?;
+
+        let backend = device::open(global)?;
+        if self.explain {
+            print::line(backend.explain(&plan));
+            return Ok(ExitCode::SUCCESS);
+        }
+        let mut fallback = None;
+        let mut made = self.make(read, &backend, &work, &mut times);
+        if let Err(Stopped::Library(error)) = &made
+            && device::may_fall_back(global, error)?
+        {
+            fallback = Some(error.to_string());
+            made = self.make(self.read()?, &Backend::cpu(), &work, &mut times);
+        }
+        let (shape, report) = made.map_err(|stopped| stopped.explained(&context))?;
+
+        let mut run = Run::new(inputs, self.output, &shape, dtype, &backend, times);
+        if let Some(report) = report {
+            self.warn(&report);
+            run = run.with_report(report);
+        }
+        run.with_fallback(fallback).print(global.json)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn warn(&self, report: &Report) {
+        if let Some(first) = &report.first {
+            let Report {
+                rows, bad, params, ..
+            } = report;
+            let (became, params) = (self.bad, crate::report::shape(params));
+            print::line_to_stderr(format_args!(
+                "warning: {bad} of {rows} index tuples are out of range and {became}, \
+                 the first at {first} of params {params}"
+            ));
+        }
+    }
+
+    fn read(&self) -> Result<Read, Failure> {
+        let values = self.values.iter().map(|&path| files::read(path));
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        let mut described: Vec<Described> = self
+            .values
+            .iter()
+            .zip(&values)
+            .map(|(path, array)| Described::new(path, array.shape()))
+            .collect();
+        let mut shapes = Shapes {
+            dtype: values[0].dtype(),
+            values: values.iter().map(|array| array.shape().to_vec()).collect(),
+            indices: Vec::new(),
+        };
+        for (path, array) in self.values.iter().zip(&values) {
+            let (found, due) = (array.dtype(), shapes.dtype);
+            if found != due {
+                let first = self.values[0];
+                return Err(Failure::usage(format_args!(
+                    "{path} holds {found}, but {first} holds {due}: save both as the same type"
+                )));
+            }
+        }
+        let mut indices = None;
+        if let Some(path) = self.indices {
+            let array = files::read(path)?;
+            let tuples = files::to_indices(&array)
+                .map_err(|error| Failure::usage(format_args!("{path}: {error}")))?;
+            shapes.indices = array.shape().to_vec();
+            described.push(Described::new(path, array.shape()));
+            indices = Some(tuples);
+        }
+        Ok(Read {
+            values,
+            indices,
+            shapes,
+            described,
+        })
+    }
+
+    /// Does the operation and writes the output. Returns the result's shape, and the report.
+    fn make<M: Into<Made>>(
+        &self,
+        read: Read,
+        backend: &Backend,
+        work: impl Fn(&Tensors) -> Result<M, Error>,
+        times: &mut Times,
+    ) -> Result<(Vec<usize>, Option<Report>), Stopped> {
+        let tensors = times.measure(Stage::Upload, || {
+            let tensors = read.upload(backend)?;
+            backend.wait()?;
+            Ok::<_, Stopped>(tensors)
+        })?;
+        let Made { tensor, report } = times.measure(Stage::Dispatch, || {
+            let made = work(&tensors)?.into();
+            backend.wait()?;
+            Ok::<_, Stopped>(made)
+        })?;
+        let (bytes, report) = times.measure(Stage::Readback, || {
+            let report = report.ask()?;
+            Ok::<_, Stopped>((tensor.bytes()?, report))
+        })?;
+        times.measure(Stage::Write, || {
+            let written = files::write(self.output, tensor.dtype(), tensor.shape(), &bytes);
+            written.map_err(Failure::from)
+        })?;
+        Ok((tensor.shape().to_vec(), report))
+    }
+}
+
+/// What was read of a job's files.
+struct Read {
+    values: Vec<Array>,
+    indices: Option<Indices>,
+    shapes: Shapes,
+    described: Vec<Described>,
+}
+
+impl Read {
+    fn upload(self, backend: &Backend) -> Result<Tensors, Error> {
+        let shape = &self.shapes.indices;
+        let indices = match &self.indices {
+            Some(Indices::I32(tuples)) => Some(backend.upload(tuples, shape)?),
+            Some(Indices::I64(tuples)) => Some(backend.upload(tuples, shape)?),
+            None => None,
+        };
+        let upload = |array: Array| {
+            let shape = array.shape().to_vec();
+            backend.adopt(array.dtype(), &shape, array)
+        };
+        Ok(Tensors {
+            values: self
+                .values
+                .into_iter()
+                .map(upload)
+                .collect::<Result<_, _>>()?,
+            indices,
+        })
+    }
+}

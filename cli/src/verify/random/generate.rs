@@ -1,0 +1,428 @@
+//! Cases made by chance: small shapes, mostly valid arguments, and now and then one that is not.
+//!
+//! | what | is chosen so that |
+//! |---|---|
+//! | shapes | rows are shorter, as long and longer than what the shaders move at once; sizes 0 and 1 are frequent |
+//! | values | they fit every element size, and none is 0, which a missing row gives |
+//! | begin, end | they lie around the dimension, beyond it, or at the ends of 64 bits |
+//! | indices | most are inside, some are negative, one too large, or beyond 32 bits |
+
+use crate::verify::{
+    arguments::Arguments,
+    case::{Case, Tensor},
+    oracle,
+};
+use fastrand::Rng;
+use serde_json::{Map, Value, json};
+
+/// Elements of a case's largest tensor, at most.
+const MOST: usize = 3000;
+
+/// The operations, each as often as it has ways to go wrong.
+const OPERATIONS: [fn(&mut Rng) -> Case; 12] = [
+    strided_slice,
+    strided_slice,
+    view,
+    slice,
+    strided_slice_grad,
+    strided_slice_update,
+    gather_nd,
+    gather_nd,
+    gather,
+    batch_gather,
+    scatter_nd,
+    tensor_scatter_nd,
+];
+
+/// Case `number` of a seed: the same whatever came before it.
+pub(super) fn case(seed: u64, number: usize) -> Case {
+    // Neighbouring seeds give sequences that have nothing in common.
+    let mut rng = Rng::with_seed(seed);
+    let mut rng = Rng::with_seed(rng.u64(..).wrapping_add(number as u64));
+    let operation = OPERATIONS[rng.usize(..OPERATIONS.len())];
+    let mut case = operation(&mut rng);
+    case.line = number;
+    case
+}
+
+fn strided_slice(rng: &mut Rng) -> Case {
+    let shape = shape(rng, 8, 0);
+    let args = spec(rng, &shape);
+    Case::new("strided_slice", [("input", tensor(rng, &shape))], args)
+}
+
+fn view(rng: &mut Rng) -> Case {
+    let shape = shape(rng, 5, 0);
+    let mut args = Map::new();
+    args.insert("steps".into(), steps(rng, &shape).into());
+    Case::new("view", [("input", tensor(rng, &shape))], args)
+}
+
+fn slice(rng: &mut Rng) -> Case {
+    let shape = shape(rng, 6, 0);
+    let (mut begin, mut size) = (Vec::new(), Vec::new());
+    for &dim in &shape {
+        let first = integer(rng, 0, dim);
+        let left = dim.saturating_sub(usize::try_from(first).unwrap_or(0));
+        begin.push(rarely(rng, first, -1));
+        let taken = integer(rng, 0, left);
+        size.push(match rng.u8(..10) {
+            0..3 => -1,
+            _ => rarely(rng, taken, left as i64 + 1),
+        });
+    }
+    let mut args = Map::new();
+    args.insert("begin".into(), begin.into());
+    args.insert("size".into(), size.into());
+    Case::new("slice", [("input", tensor(rng, &shape))], args)
+}
+
+fn strided_slice_grad(rng: &mut Rng) -> Case {
+    let shape = shape(rng, 6, 0);
+    let mut args = spec(rng, &shape);
+    let mut dy = forward(&shape, &args);
+    disturb(rng, &mut dy);
+    args.insert("shape".into(), shape.into());
+    Case::new("strided_slice_grad", [("dy", tensor(rng, &dy))], args)
+}
+
+fn strided_slice_update(rng: &mut Rng) -> Case {
+    let shape = shape(rng, 6, 0);
+    let args = spec(rng, &shape);
+    let mut value = forward(&shape, &args);
+    for size in &mut value {
+        if rng.u8(..6) == 0 {
+            *size = 1;
+        }
+    }
+    match rng.u8(..6) {
+        0 => value = value.split_off(rng.usize(..=value.len())),
+        1 => value.insert(0, 1),
+        _ => disturb(rng, &mut value),
+    }
+    let tensors = [
+        ("input", tensor(rng, &shape)),
+        ("value", tensor(rng, &value)),
+    ];
+    Case::new("tensor_strided_slice_update", tensors, args)
+}
+
+fn gather_nd(rng: &mut Rng) -> Case {
+    let source = shape(rng, 5, 1);
+    let mut args = Map::new();
+    let params = viewed(rng, &source, &mut args);
+    let batch_dims = match params.len() {
+        2.. if rng.u8(..3) == 0 => rng.usize(..params.len()),
+        _ => 0,
+    };
+    let depth = rng.usize(..=params.len() - batch_dims);
+    let mut lead = params[..batch_dims].to_vec();
+    lead.extend(few(rng, 3));
+    let indices = tuples(rng, &lead, &params[batch_dims..batch_dims + depth]);
+    args.insert("batch_dims".into(), batch_dims.into());
+    policy(rng, &mut args);
+    let tensors = [("params", tensor(rng, &source)), ("indices", indices)];
+    Case::new("gather_nd", tensors, args)
+}
+
+fn gather(rng: &mut Rng) -> Case {
+    let source = shape(rng, 5, 1);
+    let mut args = Map::new();
+    let params = viewed(rng, &source, &mut args);
+    let axis = rng.usize(..params.len());
+    let batch_dims = if rng.bool() { 0 } else { rng.usize(..=axis) };
+    let mut indices = params[..batch_dims].to_vec();
+    indices.extend(few(rng, 2));
+    let rank = |rng: &mut Rng, at: usize, rank: usize| match rng.u8(..4) {
+        0 if at < rank => at as i64 - rank as i64,
+        _ => at as i64,
+    };
+    args.insert("axis".into(), rank(rng, axis, params.len()).into());
+    args.insert(
+        "batch_dims".into(),
+        rank(rng, batch_dims, indices.len()).into(),
+    );
+    policy(rng, &mut args);
+    let mut tuples = tuples(rng, &indices, &params[axis..=axis]);
+    tuples.shape = indices;
+    let tensors = [("params", tensor(rng, &source)), ("indices", tuples)];
+    Case::new("gather", tensors, args)
+}
+
+fn batch_gather(rng: &mut Rng) -> Case {
+    let params = shape(rng, 4, 1);
+    let batch_dims = rng.usize(..params.len());
+    let mut indices = params[..batch_dims].to_vec();
+    indices.push(rng.usize(..6));
+    let mut args = Map::new();
+    policy(rng, &mut args);
+    let mut tuples = tuples(rng, &indices, &params[batch_dims..=batch_dims]);
+    tuples.shape = indices;
+    let tensors = [("params", tensor(rng, &params)), ("indices", tuples)];
+    Case::new("batch_gather", tensors, args)
+}
+
+fn scatter_nd(rng: &mut Rng) -> Case {
+    let shape = shape(rng, 4, 1);
+    let mut args = Map::new();
+    let (indices, updates) = scattered(rng, &shape, &mut args);
+    args.insert("shape".into(), shape.into());
+    Case::new(
+        "scatter_nd",
+        [("indices", indices), ("updates", updates)],
+        args,
+    )
+}
+
+fn tensor_scatter_nd(rng: &mut Rng) -> Case {
+    let shape = shape(rng, 4, 1);
+    let mut args = Map::new();
+    let (indices, updates) = scattered(rng, &shape, &mut args);
+    let tensor = tensor(rng, &shape);
+    let tensors = [
+        ("tensor", tensor),
+        ("indices", indices),
+        ("updates", updates),
+    ];
+    let op = match rng.bool() {
+        true => "tensor_scatter_nd_update",
+        false => "tensor_scatter_nd_add",
+    };
+    Case::new(op, tensors, args)
+}
+
+/// Index tuples into a shape, and what they scatter. Duplicates are frequent.
+fn scattered(rng: &mut Rng, shape: &[usize], args: &mut Map<String, Value>) -> (Tensor, Tensor) {
+    let depth = 1 + rng.usize(..shape.len());
+    let lead = match rng.bool() {
+        true => vec![rng.usize(..40)],
+        false => few(rng, 3),
+    };
+    let mut updates = [&lead, &shape[depth..]].concat();
+    if updates.iter().product::<usize>() > MOST {
+        updates = [&lead[..0], &shape[depth..]].concat();
+        updates.insert(0, 1);
+        let indices = tuples(rng, &[1], &shape[..depth]);
+        return (indices, tensor(rng, &updates));
+    }
+    let indices = tuples(rng, &lead, &shape[..depth]);
+    disturb(rng, &mut updates);
+    policy(rng, args);
+    let mut updates = tensor(rng, &updates);
+    // Sums of few fit the smallest elements.
+    updates.data.iter_mut().for_each(|value| *value %= 8);
+    (indices, updates)
+}
+
+/// Steps of a view on params of this shape, if any, and the shape that comes of it.
+fn viewed(rng: &mut Rng, source: &[usize], args: &mut Map<String, Value>) -> Vec<usize> {
+    if rng.u8(..3) > 0 {
+        return source.to_vec();
+    }
+    let steps = steps(rng, source);
+    let shape = viewed_shape(source, &steps);
+    match shape {
+        // Gathers need a dimension.
+        Some(shape) if !shape.is_empty() => {
+            args.insert("view".into(), steps.into());
+            shape
+        }
+        _ => source.to_vec(),
+    }
+}
+
+/// One to three steps of a view: slices, transposes and broadcasts.
+fn steps(rng: &mut Rng, source: &[usize]) -> Vec<Value> {
+    let mut steps = Vec::new();
+    let mut shape = source.to_vec();
+    for _ in 0..rng.usize(1..=3) {
+        let step = match rng.u8(..4) {
+            0 => {
+                let mut permutation: Vec<usize> = (0..shape.len()).collect();
+                rng.shuffle(&mut permutation);
+                json!({ "transpose": permutation })
+            }
+            1 => {
+                let mut to = shape.clone();
+                for size in &mut to {
+                    if *size == 1 {
+                        *size = rng.usize(..4);
+                    }
+                }
+                if to.iter().product::<usize>() * 3 < MOST && rng.bool() {
+                    to.insert(0, rng.usize(1..4));
+                }
+                json!({ "broadcast_to": to })
+            }
+            _ => json!({ "strided_slice": spec(rng, &shape) }),
+        };
+        steps.push(step);
+        match viewed_shape(source, &steps) {
+            Some(after) => shape = after,
+            // An error ends it: what follows would not be looked at.
+            None => break,
+        }
+    }
+    steps
+}
+
+/// The shape of a view after these steps. None where one is an error.
+fn viewed_shape(source: &[usize], steps: &[Value]) -> Option<Vec<usize>> {
+    let args = Map::from_iter([("steps".to_owned(), steps.to_vec().into())]);
+    let args = Arguments {
+        line: 0,
+        args: &args,
+    };
+    let source = Tensor {
+        shape: source.to_vec(),
+        data: vec![0; source.iter().product()],
+    };
+    let viewed = oracle::viewed(&source, &args.steps("steps").ok()?);
+    viewed.ok().map(|viewed| viewed.shape)
+}
+
+/// The shape of a slice, or any if it is an error.
+fn forward(shape: &[usize], args: &Map<String, Value>) -> Vec<usize> {
+    let step = json!({ "strided_slice": args });
+    viewed_shape(shape, &[step]).unwrap_or_default()
+}
+
+/// begin, end, strides and masks around a shape.
+fn spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
+    // Rarely more entries than dimensions.
+    let most = shape.len() + usize::from(rng.u8(..3) == 0) * 2;
+    let entries = rng.usize(..=most);
+    let (mut begin, mut end, mut strides) = (Vec::new(), Vec::new(), Vec::new());
+    for entry in 0..entries {
+        let size = shape.get(entry).copied().unwrap_or(3);
+        let mut bound = || match rng.u8(..60) {
+            0 => i64::MIN,
+            1 => i64::MAX,
+            _ => integer(rng, 0, 2 * size + 4) - size as i64 - 2,
+        };
+        begin.push(bound());
+        end.push(bound());
+        strides.push(match rng.u8(..60) {
+            0 => 0,
+            1 => i64::MIN,
+            2 => i64::MAX,
+            3..33 => 1,
+            33..45 => -1,
+            _ => rng.i64(-4..=4),
+        });
+    }
+    let mut mask = |percent: u8| {
+        let bits = (0..entries).filter(|_| rng.u8(..100) < percent);
+        bits.fold(0, |mask, bit| mask | 1_i64 << bit)
+    };
+    let masks = [mask(50), mask(50), mask(6), mask(6)];
+    let ellipsis = match rng.u8(..3) {
+        0 => 1_i64 << rng.usize(..entries + 1),
+        _ => 0,
+    };
+    let json = json!({
+        "begin": begin,
+        "end": end,
+        "strides": strides,
+        "begin_mask": masks[0],
+        "end_mask": masks[1],
+        "ellipsis_mask": ellipsis,
+        "new_axis_mask": masks[2],
+        "shrink_axis_mask": masks[3],
+    });
+    match json {
+        Value::Object(args) => args,
+        _ => Map::new(),
+    }
+}
+
+/// Index tuples of shape `lead` into dimensions of these sizes.
+fn tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
+    let shape = [lead, &[sizes.len()]].concat();
+    let bad = rng.u8(..2) == 0;
+    let rows: usize = lead.iter().product();
+    let mut data = Vec::with_capacity(rows * sizes.len());
+    for _ in 0..rows {
+        for &size in sizes {
+            let size = size as i64;
+            data.push(match rng.u8(..if bad { 25 } else { 1 }) {
+                21 => -1 - rng.i64(0..=size),
+                22 => size,
+                23 => 1 << 32,
+                24 => i64::MIN,
+                _ => rng.i64(0..size.max(1)),
+            });
+        }
+    }
+    Tensor { shape, data }
+}
+
+/// Now and then another policy than TensorFlow's.
+fn policy(rng: &mut Rng, args: &mut Map<String, Value>) {
+    if rng.u8(..3) == 0 {
+        args.insert("negative".into(), "wrap".into());
+    }
+    if rng.u8(..4) == 0 {
+        args.insert("out_of_range".into(), "clamp".into());
+    }
+}
+
+fn tensor(rng: &mut Rng, shape: &[usize]) -> Tensor {
+    let value = |_| match rng.i64(-127..127) {
+        0 => 127,
+        value => value,
+    };
+    let data = (0..shape.iter().product::<usize>()).map(value).collect();
+    let shape = shape.to_vec();
+    Tensor { shape, data }
+}
+
+/// A shape of at least `least` and at most `most` dimensions.
+fn shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
+    let rank = rng.usize(least..=most);
+    let size = |_| match rng.u8(..24) {
+        0 => 0,
+        1..4 => 1,
+        4..7 => rng.usize(10..40),
+        _ => rng.usize(1..9),
+    };
+    let mut shape: Vec<usize> = (0..rank).map(size).collect();
+    // Long rows have many units, and tiles that end within them.
+    if let Some(last) = shape.last_mut()
+        && rng.u8(..8) == 0
+    {
+        *last = rng.usize(64..1500);
+    }
+    while shape.iter().product::<usize>() > MOST {
+        let at = rng.usize(..rank);
+        shape[at] = shape[at].div_ceil(2);
+    }
+    shape
+}
+
+/// Up to `most` small dimensions.
+fn few(rng: &mut Rng, most: usize) -> Vec<usize> {
+    (0..rng.usize(..=most)).map(|_| rng.usize(..6)).collect()
+}
+
+/// Rarely changes a shape, so that it does not fit.
+fn disturb(rng: &mut Rng, shape: &mut Vec<usize>) {
+    match rng.u8(..40) {
+        0 => shape.push(1),
+        1 => drop(shape.pop()),
+        2 => shape.iter_mut().for_each(|size| *size += 1),
+        _ => {}
+    }
+}
+
+/// An integer of `low..=high`.
+fn integer(rng: &mut Rng, low: usize, high: usize) -> i64 {
+    rng.usize(low..=high) as i64
+}
+
+fn rarely(rng: &mut Rng, mostly: i64, rarely: i64) -> i64 {
+    match rng.u8(..40) {
+        0 => rarely,
+        _ => mostly,
+    }
+}

@@ -1,0 +1,261 @@
+//! A failing case made smaller, as long as it fails.
+//!
+//! A candidate changes one thing: a dimension wherever it occurs, an entry of a list, an index, a
+//! bit of a mask, an argument that can be left out. Whether the result is still a case of the
+//! operation is for the oracle to say; where it is an error to both sides it fails no more, and the
+//! candidate is dropped. What remains cannot be made smaller in one step.
+
+use crate::verify::case::{Case, Tensor};
+use serde_json::{Map, Value};
+
+/// Candidates that are tried, at most: each runs on a device.
+const MOST: usize = 4000;
+
+/// The smallest case on the way down from `case` that still fails.
+pub(super) fn reduce(case: &Case, fails: impl Fn(&Case) -> bool) -> Case {
+    let mut smallest = case.clone();
+    let mut tries = 0;
+    loop {
+        let smaller = candidates(&smallest).find(|candidate| {
+            tries += 1;
+            tries <= MOST && fails(candidate)
+        });
+        match smaller {
+            Some(smaller) => smallest = smaller,
+            None => return smallest,
+        }
+    }
+}
+
+/// Smaller cases, the much smaller ones first.
+fn candidates(case: &Case) -> impl Iterator<Item = Case> {
+    let of_args = shorter_args(&case.args).into_iter().map(|args| Case {
+        args,
+        ..case.clone()
+    });
+    let of_tensors = sizes(case).into_iter().flat_map(|(size, smaller)| {
+        // Everywhere at once, where dimensions belong together, and each by itself.
+        let everywhere = resized_everywhere(case, size, smaller);
+        [everywhere]
+            .into_iter()
+            .chain(resized_once(case, size, smaller))
+    });
+    let of_ranks = dropped_dimensions(case);
+    let of_values = simpler_values(case);
+    of_args.chain(of_ranks).chain(of_tensors).chain(of_values)
+}
+
+/// Every size that occurs, with smaller ones to try.
+fn sizes(case: &Case) -> Vec<(usize, usize)> {
+    let mut sizes: Vec<usize> = case
+        .tensors
+        .values()
+        .flat_map(|t| t.shape.clone())
+        .collect();
+    sizes.sort_unstable_by(|a, b| b.cmp(a));
+    sizes.dedup();
+    let smaller = |&size: &usize| {
+        let mut to = vec![1, size / 2, size.saturating_sub(1)];
+        to.retain(|&to| 0 < to && to < size);
+        to.dedup();
+        to.into_iter().map(move |to| (size, to)).collect::<Vec<_>>()
+    };
+    sizes.iter().flat_map(smaller).collect()
+}
+
+fn resized_everywhere(case: &Case, size: usize, to: usize) -> Case {
+    let mut smaller = case.clone();
+    for tensor in smaller.tensors.values_mut() {
+        let shape = tensor.shape.iter().map(|&s| if s == size { to } else { s });
+        *tensor = cropped(tensor, &shape.collect::<Vec<_>>());
+    }
+    if let Some(Value::Array(shape)) = smaller.args.get_mut("shape") {
+        let same = shape.iter_mut().filter(|s| s.as_u64() == Some(size as u64));
+        same.for_each(|s| *s = to.into());
+    }
+    smaller
+}
+
+fn resized_once(case: &Case, size: usize, to: usize) -> impl Iterator<Item = Case> {
+    let places = case.tensors.iter().flat_map(move |(name, tensor)| {
+        let same = move |&at: &usize| tensor.shape[at] == size;
+        (0..tensor.shape.len())
+            .filter(same)
+            .map(move |at| (name, at))
+    });
+    places.map(move |(name, at)| {
+        let mut smaller = case.clone();
+        if let Some(tensor) = smaller.tensors.get_mut(name) {
+            let mut shape = tensor.shape.clone();
+            shape[at] = to;
+            *tensor = cropped(tensor, &shape);
+        }
+        smaller
+    })
+}
+
+/// The part of a tensor that a smaller shape of the same rank leaves.
+fn cropped(tensor: &Tensor, shape: &[usize]) -> Tensor {
+    let mut data = Vec::new();
+    let mut at = vec![0; shape.len()];
+    for _ in 0..shape.iter().product::<usize>() {
+        let place = at
+            .iter()
+            .zip(&tensor.shape)
+            .fold(0, |sum, (c, s)| sum * s + c);
+        data.push(tensor.data[place]);
+        for (c, s) in at.iter_mut().zip(shape).rev() {
+            *c += 1;
+            if *c < *s {
+                break;
+            }
+            *c = 0;
+        }
+    }
+    let shape = shape.to_vec();
+    Tensor { shape, data }
+}
+
+/// Each tensor without one of its dimensions of size 1.
+fn dropped_dimensions(case: &Case) -> impl Iterator<Item = Case> {
+    case.tensors.iter().flat_map(move |(name, tensor)| {
+        let one = move |&at: &usize| tensor.shape[at] == 1;
+        (0..tensor.shape.len()).filter(one).map(move |at| {
+            let mut smaller = case.clone();
+            if let Some(tensor) = smaller.tensors.get_mut(name) {
+                tensor.shape.remove(at);
+            }
+            smaller
+        })
+    })
+}
+
+/// Indices nearer to 0, and values that tell where they came from.
+fn simpler_values(case: &Case) -> impl Iterator<Item = Case> {
+    case.tensors.iter().flat_map(move |(name, tensor)| {
+        let counted: Vec<i64> = (1..).take(tensor.data.len()).collect();
+        let counts = (name != "indices" && tensor.data.len() < 128 && tensor.data != counted)
+            .then(|| with_data(case, name, counted));
+        let indices = if name == "indices" {
+            tensor.data.len()
+        } else {
+            0
+        };
+        let nearer = (0..indices).flat_map(move |at| {
+            let value = tensor.data[at];
+            let mut nearer = vec![0, value / 2, value - value.signum()];
+            nearer.retain(|to| to.unsigned_abs() < value.unsigned_abs());
+            nearer.dedup();
+            nearer.into_iter().map(move |to| {
+                let mut data = tensor.data.clone();
+                data[at] = to;
+                with_data(case, name, data)
+            })
+        });
+        counts.into_iter().chain(nearer)
+    })
+}
+
+fn with_data(case: &Case, name: &str, data: Vec<i64>) -> Case {
+    let mut smaller = case.clone();
+    if let Some(tensor) = smaller.tensors.get_mut(name) {
+        tensor.data = data;
+    }
+    smaller
+}
+
+/// Arguments with less in them.
+fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
+    let with = |name: &str, value: Value| {
+        let mut args = args.clone();
+        args.insert(name.to_owned(), value);
+        args
+    };
+    let mut out = Vec::new();
+    for optional in ["view", "negative", "out_of_range"] {
+        if args.contains_key(optional) {
+            let mut args = args.clone();
+            args.remove(optional);
+            out.push(args);
+        }
+    }
+    let entries = args
+        .get("begin")
+        .and_then(Value::as_array)
+        .map_or(0, Vec::len);
+    out.extend((0..entries).map(|at| without_entry(args, at)));
+    for (name, value) in args {
+        match value {
+            Value::Array(list) if name == "steps" || name == "view" => {
+                for (at, step) in list.iter().enumerate() {
+                    let mut fewer = list.clone();
+                    fewer.remove(at);
+                    out.push(with(name, fewer.into()));
+                    let Some(Value::Object(spec)) = step.get("strided_slice") else {
+                        continue;
+                    };
+                    for spec in shorter_args(spec) {
+                        let mut steps = list.clone();
+                        steps[at] = serde_json::json!({ "strided_slice": spec });
+                        out.push(with(name, steps.into()));
+                    }
+                }
+            }
+            Value::Array(list) if name != "shape" => {
+                for (at, value) in list.iter().enumerate() {
+                    for to in nearer(value.as_i64().unwrap_or(0), name) {
+                        let mut list = list.clone();
+                        list[at] = to.into();
+                        out.push(with(name, list.into()));
+                    }
+                }
+            }
+            Value::Number(number) => {
+                let number = number.as_i64().unwrap_or(0);
+                out.extend(
+                    nearer(number, name)
+                        .into_iter()
+                        .map(|to| with(name, to.into())),
+                );
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Simpler integers than `value`: strides go to 1, masks lose bits, everything else goes to 0.
+fn nearer(value: i64, name: &str) -> Vec<i64> {
+    if name.ends_with("_mask") {
+        let bits = (0..63)
+            .map(|bit| 1_i64 << bit)
+            .filter(|bit| value & bit != 0);
+        return bits.map(|bit| value & !bit).collect();
+    }
+    let simplest = i64::from(name == "strides");
+    let mut to = vec![simplest, value / 2, value - value.signum()];
+    to.retain(|&to| to.unsigned_abs() < value.unsigned_abs() || value == 0 && to == 1);
+    to.dedup();
+    to
+}
+
+/// A spec without one of its entries; the bits of the masks move down.
+fn without_entry(args: &Map<String, Value>, at: usize) -> Map<String, Value> {
+    let mut args = args.clone();
+    for (name, value) in &mut args {
+        match value {
+            Value::Array(list) if ["begin", "end", "strides", "size"].contains(&name.as_str()) => {
+                if at < list.len() {
+                    list.remove(at);
+                }
+            }
+            Value::Number(number) if name.ends_with("_mask") => {
+                let mask = number.as_i64().unwrap_or(0);
+                let below = (1_i64 << at) - 1;
+                *value = (mask & below | mask >> 1 & !below).into();
+            }
+            _ => {}
+        }
+    }
+    args
+}

@@ -1,0 +1,145 @@
+//! The commands that work on whole tensors, on every device: `gather`, `scatter-nd`, `slice-update`,
+//! `grad`; and `--explain`.
+
+use crate::support::{Folder, Ran, bytes, devices, read_i32, wgslice};
+use serde_json::json;
+use std::path::Path;
+
+/// Runs a command on every device, with an output, and hands over what it wrote.
+fn on_every_device(folder: &Folder, args: &[&str], check: impl Fn(Ran, (Vec<usize>, Vec<i32>))) {
+    let output = folder.path("out.npy");
+    for device in devices() {
+        let options = ["-o", &output, "--device", device, "--json"];
+        let ran = wgslice(&[args, &options].concat()).ok();
+        check(ran, read_i32(&output));
+    }
+}
+
+#[test]
+fn gather_takes_an_axis_and_batch_dims() {
+    let folder = Folder::new();
+    let params = folder.arange("params.npy", &[3, 4]);
+    let columns = folder.npy("columns.npy", "<i4", &[2], &bytes(&[2, 0]));
+    let picked = folder.npy("picked.npy", "<i4", &[3], &bytes(&[0, -1, 2]));
+    on_every_device(
+        &folder,
+        &["gather", &params, &columns, "--axis", "-1"],
+        |_, out| assert_eq!(out, (vec![3, 2], vec![2, 0, 6, 4, 10, 8])),
+    );
+    on_every_device(
+        &folder,
+        &[
+            "gather",
+            &params,
+            &picked,
+            "--batch-dims",
+            "1",
+            "--negative",
+            "wrap",
+        ],
+        |ran, out| {
+            assert_eq!(out, (vec![3], vec![0, 7, 10]));
+            assert_eq!(ran.json()["out_of_range"]["bad"], 0);
+        },
+    );
+    on_every_device(
+        &folder,
+        &["gather", &params, &picked, "--batch-dims", "1"],
+        |ran, out| {
+            assert_eq!(out, (vec![3], vec![0, 0, 10]));
+            assert!(
+                ran.stderr.contains("1 of 3 index tuples are out of range"),
+                "{ran:?}"
+            );
+        },
+    );
+}
+
+#[test]
+fn scatter_nd_adds_into_zeros_and_updates_arrays() {
+    let folder = Folder::new();
+    let rows = folder.npy("rows.npy", "<i4", &[3, 1], &bytes(&[1, 4, 1]));
+    let updates = folder.npy("updates.npy", "<i4", &[3], &bytes(&[5, 100, 7]));
+    let array = folder.arange("array.npy", &[5]);
+    let scatter = ["scatter-nd", &rows, &updates];
+    for (options, expected) in [
+        (&["--shape", "5"][..], [0, 12, 0, 0, 100]),
+        (&["--shape", "5", "--combine", "update"], [0, 7, 0, 0, 100]),
+        (&["--into", &array], [0, 7, 2, 3, 100]),
+        (&["--into", &array, "--combine", "add"], [0, 13, 2, 3, 104]),
+    ] {
+        on_every_device(&folder, &[&scatter, options].concat(), |_, out| {
+            assert_eq!(out, (vec![5], expected.to_vec()), "{options:?}");
+        });
+    }
+    on_every_device(
+        &folder,
+        &[&scatter[..], &["--shape", "3"]].concat(),
+        |ran, out| {
+            assert_eq!(out, (vec![3], vec![0, 12, 0]));
+            assert!(ran.stderr.contains("and were dropped"), "{ran:?}");
+            assert_eq!(ran.json()["out_of_range"]["first"]["index"], json!([4]));
+        },
+    );
+    let output = folder.path("none.npy");
+    let options = ["--shape", "3", "--out-of-range", "error", "-o", &output];
+    let ran = wgslice(&[&scatter[..], &options].concat());
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(!Path::new(&output).exists());
+}
+
+#[test]
+fn slices_are_updated_and_gradients_spread() {
+    let folder = Folder::new();
+    let array = folder.arange("array.npy", &[2, 3]);
+    let value = folder.npy("value.npy", "<i4", &[2], &bytes(&[10, 20]));
+    on_every_device(
+        &folder,
+        &["slice-update", &array, ":, ::-2", &value],
+        |_, out| assert_eq!(out, (vec![2, 3], vec![20, 1, 10, 20, 4, 10])),
+    );
+    on_every_device(
+        &folder,
+        &["grad", &value, "::-2", "--shape", "4"],
+        |_, out| assert_eq!(out, (vec![4], vec![0, 20, 0, 10])),
+    );
+    let small = folder.npy("small.npy", "|u1", &[2], &[1, 2]);
+    let ran = wgslice(&[
+        "slice-update",
+        &array,
+        ":, :2",
+        &small,
+        "-o",
+        &folder.path("x.npy"),
+    ]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.stderr.contains("holds uint8, but"), "{ran:?}");
+}
+
+#[test]
+fn plans_are_explained_and_nothing_is_done() {
+    let folder = Folder::new();
+    let array = folder.arange("array.npy", &[40, 30]);
+    let rows = folder.npy("rows.npy", "<i4", &[3, 1], &bytes(&[1, 4, 1]));
+    let names = folder.names();
+    for device in devices() {
+        for (args, form) in [
+            (
+                &["slice", &array, "::2, 1:"][..],
+                "from unit 1: 20*60, 29*1",
+            ),
+            (&["gather-nd", &array, &rows], "by tuples of 40*"),
+            (
+                &["grad", &array, ":, ::2", "--shape", "40,60"],
+                "0 to unit 0: 1200*1>2",
+            ),
+        ] {
+            let ran = wgslice(&[args, &["--explain", "--device", device]].concat()).ok();
+            assert!(ran.stdout.contains(form), "{ran:?}");
+            assert!(ran.stdout.contains("  bytes  ") && ran.stdout.contains("  on     "));
+        }
+    }
+    assert_eq!(folder.names(), names);
+    let ran = wgslice(&["slice", &array, "::2"]);
+    assert_eq!(ran.code, Some(2), "without -o: {ran:?}");
+}

@@ -1,0 +1,138 @@
+//! What a plan is and how it will be done, for people.
+
+use crate::{
+    Backend, Plan,
+    backend::Device,
+    error::Shape,
+    ops::{indexed, scatter_nd, strided_slice, strided_slice_grad, strided_slice_update},
+    pairs::Pairs,
+    plan::{Map, Rows},
+};
+use std::fmt;
+
+impl Plan {
+    /// The canonical form, in a few lines: the operation and its shapes, what was merged of its
+    /// dimensions, in which units it is moved, and how many bytes that is.
+    ///
+    /// Dimensions are written as `size*stride`, the stride in units; with two strides, as
+    /// `size*from>to`, it is that of the source and that of the destination.
+    ///
+    /// ```
+    /// use wgslice::{slice, DType, Plan};
+    ///
+    /// let spec = slice![.., 16..464; 2, ..; -1];
+    /// let plan = Plan::strided_slice(&[64, 480, 640], &spec, DType::F32)?;
+    /// assert_eq!(
+    ///     plan.explain(),
+    ///     "\
+    /// strided_slice [64,480,640] -> [64,224,640]
+    ///   form   from unit 10879: 64*307200, 224*1280, 640*-1
+    ///   units  4 bytes, elements of 4
+    ///   bytes  36700160 read, 36700160 written"
+    /// );
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    pub fn explain(&self) -> String {
+        let name = self.map.name();
+        let (source, shape) = (Shape(&self.source), Shape(&self.shape));
+        let in_place = if self.is_in_place() { ", in place" } else { "" };
+        let Rows { unit, .. } = self.rows;
+        let form = self.form();
+        let (read, written) = self.moved_bytes();
+        let element = self.element;
+        format!(
+            "{name} {source} -> {shape}{in_place}\n  \
+             form   {form}\n  \
+             units  {unit} bytes, elements of {element}\n  \
+             bytes  {read} read, {written} written"
+        )
+    }
+
+    /// The merged dimensions.
+    fn form(&self) -> String {
+        let Rows {
+            count, run, step, ..
+        } = self.rows;
+        match &self.map {
+            Map::StridedSliceUpdate(strided_slice_update::Map { pairs })
+            | Map::StridedSliceGrad(strided_slice_grad::Map { pairs }) => match pairs {
+                Some(pairs) => of_pairs(pairs),
+                None => "nothing is selected".into(),
+            },
+            Map::ScatterNd(scatter_nd::Map { axes, slices, .. }) => {
+                let coordinates = joined(axes.iter().map(|axis| (axis.size, axis.stride)));
+                format!("{count} rows of {run} into {slices} slices, by {coordinates}")
+            }
+            _ if count == 0 => "nothing is selected".into(),
+            Map::StridedSlice(strided_slice::Map { offset, axes }) => {
+                let axes = axes.iter().map(|axis| (axis.size, axis.stride));
+                let axes = joined(axes.chain([(run, step)]));
+                format!("from unit {offset}: {axes}")
+            }
+            Map::Indexed(indexed::Map {
+                offset,
+                walk,
+                coordinates,
+                ..
+            }) => {
+                let walk = walk
+                    .iter()
+                    .map(|dimension| (dimension.size, dimension.stride));
+                let walk = joined(walk.chain([(run, step)]));
+                let coordinates = joined(coordinates.iter().map(|axis| (axis.size, axis.stride)));
+                format!("from unit {offset}: {walk}, by tuples of {coordinates}")
+            }
+        }
+    }
+
+    /// Bytes that are read and written, without the indices.
+    fn moved_bytes(&self) -> (usize, usize) {
+        let moved = self.rows.units() * self.rows.unit;
+        match &self.map {
+            Map::StridedSlice(_) | Map::Indexed(_) | Map::StridedSliceUpdate(_) => (moved, moved),
+            Map::StridedSliceGrad(_) => (self.source_bytes(), self.result_bytes()),
+            Map::ScatterNd(map) if map.fresh => (moved, self.result_bytes()),
+            Map::ScatterNd(_) => (moved, moved),
+        }
+    }
+}
+
+impl Backend {
+    /// [`Plan::explain`], and how this device does it: with what kernel, in how many pieces, on what
+    /// grid.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend, DType, Plan};
+    ///
+    /// let plan = Plan::strided_slice(&[3, 4], &slice![1..], DType::F32)?;
+    /// println!("{}", Backend::cpu().explain(&plan));
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    pub fn explain(&self, plan: &Plan) -> String {
+        let how = match &self.device {
+            Device::Cpu => plan.explain_cpu(),
+            #[cfg(feature = "gpu")]
+            Device::Gpu(gpu) => gpu.how(plan),
+        };
+        format!("{}\n  on     {self}: {how}", plan.explain())
+    }
+}
+
+fn of_pairs(pairs: &Pairs) -> String {
+    let axes = pairs.axes.iter();
+    let axes: Vec<String> = axes
+        .map(|axis| format!("{}*{}>{}", axis.size, axis.from, axis.to))
+        .collect();
+    let axes = match axes.as_slice() {
+        [] => "a single unit".into(),
+        _ => axes.join(", "),
+    };
+    format!("from unit {} to unit {}: {axes}", pairs.from, pairs.to)
+}
+
+fn joined(axes: impl Iterator<Item = (usize, impl fmt::Display)>) -> String {
+    let axes: Vec<String> = axes
+        .map(|(size, stride)| format!("{size}*{stride}"))
+        .collect();
+    axes.join(", ")
+}
