@@ -8,7 +8,7 @@ use crate::{
     Array, DType, Element, Error, Gather, GatherNd, Indices, Plan, Report, SliceSpec, Tensor, View,
     shape,
     spare::Spare,
-    tensor::{Gathered, Owner, Storage},
+    tensor::{Owner, Storage},
 };
 use std::{
     fmt,
@@ -217,9 +217,7 @@ impl Backend {
     ) -> Result<(Array<T>, Report), Error> {
         let plan = Plan::gather_nd(params_shape, indices_shape, options, T::DTYPE)?;
         let indices = (indices.into(), indices_shape);
-        self.gather_by(&plan, (params, params_shape), indices, |params, indices| {
-            params.gather_nd(indices, options)
-        })
+        self.gather_by(&plan, (params, params_shape), indices)
     }
 
     /// Gathers values along a dimension: values in, values out, with a report of the indices that were
@@ -249,9 +247,7 @@ impl Backend {
     ) -> Result<(Array<T>, Report), Error> {
         let plan = Plan::gather(params_shape, indices_shape, options, T::DTYPE)?;
         let indices = (indices.into(), indices_shape);
-        self.gather_by(&plan, (params, params_shape), indices, |params, indices| {
-            params.gather(indices, options)
-        })
+        self.gather_by(&plan, (params, params_shape), indices)
     }
 
     /// Gathers from each batch of `params` what the same batch of `indices` names: [`Backend::gather`]
@@ -281,17 +277,17 @@ impl Backend {
         self.gather(params, params_shape, indices, indices_shape, options)
     }
 
-    /// Runs the plan of a gather on the CPU, or does the same with tensors on the device.
+    /// Runs the plan of a gather, on the CPU or with tensors on the device. Params are the source of the
+    /// plan's view, with its shape.
     #[cfg_attr(
         not(feature = "gpu"),
         expect(unused_variables, reason = "there is no device")
     )]
-    fn gather_by<T: Element>(
+    pub(crate) fn gather_by<T: Element>(
         &self,
         plan: &Plan,
         (params, params_shape): (&[T], &[usize]),
         (indices, indices_shape): (Indices<'_>, &[usize]),
-        on_tensors: impl FnOnce(&Tensor, &Tensor) -> Result<Gathered, Error>,
     ) -> Result<(Array<T>, Report), Error> {
         check_elements("params", params_shape, params.len())?;
         #[cfg(feature = "gpu")]
@@ -304,7 +300,7 @@ impl Backend {
                     Indices::I64(indices) => self.upload(indices, indices_shape)?,
                     Indices::U32(indices) => self.upload(indices, indices_shape)?,
                 };
-                let gathered = on_tensors(&params, &indices)?;
+                let gathered = params.gathered(plan, &indices)?;
                 Ok((gathered.tensor.to_array()?, gathered.report()?))
             };
             match on_device() {

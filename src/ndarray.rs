@@ -1,18 +1,19 @@
 //! ndarray's door: its slices, its arrays and views of any strides in, its arrays out.
 //!
 //! An array of ndarray is a strided view of memory, as a [`View`] is. Whether memory must be copied
-//! before it is sliced depends on how its elements lie:
+//! before anything is taken from it depends on how its elements lie:
 //!
 //! | elements | what happens |
 //! |---|---|
 //! | next to one another, axes in any order and direction | nothing is copied: the layout becomes a [`View`] of the memory, of which the slice is a slice |
 //! | the same, and repeated along some axes ([`broadcast`]) | likewise |
-//! | with gaps between them (a slice of another array) | safe code cannot read around gaps, so ndarray slices the view, and what is selected is copied, once |
+//! | with gaps between them (a slice of another array) | safe code cannot read around gaps, so ndarray slices the view, and what is selected is copied, once; before a gather all of it is |
 //!
 //! [`broadcast`]: ndarray::ArrayRef::broadcast
 
 use crate::{
-    Array, Backend, Element, Error, GatherNd, Indices, Report, SliceItem, SliceSpec, Tensor, View,
+    Array, Backend, Element, Error, Gather, GatherNd, Indices, Plan, Report, SliceItem, SliceSpec,
+    Tensor, View,
 };
 use ndarray::{
     ArrayBase, ArrayD, ArrayRef, ArrayViewD, Axis, Dimension, OwnedRepr, Slice, SliceInfo,
@@ -115,7 +116,7 @@ impl Backend {
     ///
     /// ```
     /// use ndarray::{array, s};
-    /// use wgslice::{Backend, SliceSpec, slice};
+    /// use wgslice::{Backend, slice};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let x = array![[1, 2, 3], [4, 5, 6]];
@@ -144,17 +145,17 @@ impl Backend {
         Ok(array.into())
     }
 
-    /// Gathers from an array of ndarray; `indices` may be `i32` or `i64`. Params and indices that are
-    /// not in row-major order are copied into it first.
+    /// Gathers by index tuples from an array of ndarray, or a view of one; `indices` may be `i32`, `i64` or
+    /// `u32`.
     ///
     /// ```
     /// use ndarray::array;
     /// use wgslice::{Backend, GatherNd};
     ///
-    /// let params = array![[0.0, 0.1], [1.0, 1.1], [2.0, 2.1]];
+    /// let params = array![[0.0, 1.0, 2.0], [0.1, 1.1, 2.1]];
     /// let indices = array![[2], [0]];
     /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let (rows, report) = backend.gather_nd_ndarray(&params, &indices, GatherNd::default())?;
+    /// let (rows, report) = backend.gather_nd_ndarray(&params.t(), &indices, GatherNd::default())?;
     /// assert_eq!(rows, array![[2.0, 2.1], [0.0, 0.1]].into_dyn());
     /// assert_eq!(report.bad, 0);
     /// # Ok::<(), wgslice::Error>(())
@@ -176,10 +177,65 @@ impl Backend {
         E: Dimension,
         for<'a> Indices<'a>: From<&'a [I]>,
     {
-        let (params_shape, indices_shape) = (params.shape(), indices.shape());
-        let (params, indices) = (row_major(params)?, row_major(indices)?);
-        let (array, report) =
-            self.gather_nd(&params, params_shape, &*indices, indices_shape, options)?;
+        self.gather_ndarray_by(params, indices, |params, indices| {
+            params.gather_nd(indices, options, T::DTYPE)
+        })
+    }
+
+    /// Gathers along a dimension of an array of ndarray, or a view of one; `indices` may be `i32`, `i64` or
+    /// `u32`.
+    ///
+    /// ```
+    /// use ndarray::{Axis, array};
+    /// use wgslice::{Backend, Gather};
+    ///
+    /// let x = array![[0., 1.], [2., 3.], [4., 5.], [6., 7.], [8., 9.]];
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let (rows, _) = backend.gather_ndarray(&x, &array![0, 4, 3], Gather::default())?;
+    /// assert_eq!(rows, x.select(Axis(0), &[0, 4, 3]).into_dyn());
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`GatherError`](crate::GatherError), or an error of the device.
+    pub fn gather_ndarray<T, I, D, E>(
+        &self,
+        params: &ArrayRef<T, D>,
+        indices: &ArrayRef<I, E>,
+        options: Gather,
+    ) -> Result<(ArrayD<T>, Report), Error>
+    where
+        T: Element,
+        I: Element,
+        D: Dimension,
+        E: Dimension,
+        for<'a> Indices<'a>: From<&'a [I]>,
+    {
+        self.gather_ndarray_by(params, indices, |params, indices| {
+            params.gather(indices, options, T::DTYPE)
+        })
+    }
+
+    /// Gathers by what is planned of the view that the params are of their memory.
+    fn gather_ndarray_by<T, I, D, E>(
+        &self,
+        params: &ArrayRef<T, D>,
+        indices: &ArrayRef<I, E>,
+        plan: impl FnOnce(&View, &[usize]) -> Result<Plan, Error>,
+    ) -> Result<(ArrayD<T>, Report), Error>
+    where
+        T: Element,
+        I: Element,
+        D: Dimension,
+        E: Dimension,
+        for<'a> Indices<'a>: From<&'a [I]>,
+    {
+        let (memory, view) = memory(params)?;
+        let plan = plan(&view, indices.shape())?;
+        let integers = row_major(indices)?;
+        let indices = (Indices::from(&*integers), indices.shape());
+        let (array, report) = self.gather_by(&plan, (&memory, view.source()), indices)?;
         Ok((array.into(), report))
     }
 
@@ -204,13 +260,19 @@ impl Backend {
         &self,
         array: &ArrayRef<T, D>,
     ) -> Result<Tensor, Error> {
-        let array = array.view().into_dyn();
-        match dense(&array)? {
-            Some((memory, view)) => self.upload_view(memory, &view),
-            None => {
-                let Array { shape, data } = copied(array, &SliceSpec::default())?;
-                self.upload(&data, &shape)
-            }
+        let (memory, view) = memory(array)?;
+        self.upload_view(&memory, &view)
+    }
+}
+
+/// The memory of an array, or a copy of it without gaps, and the view of that memory that the array is.
+fn memory<T: Element, D: Dimension>(array: &ArrayRef<T, D>) -> Result<(Cow<'_, [T]>, View), Error> {
+    let array = array.view().into_dyn();
+    match dense(&array)? {
+        Some((memory, view)) => Ok((Cow::Borrowed(memory), view)),
+        None => {
+            let Array { shape, data } = copied(array, &SliceSpec::default())?;
+            Ok((Cow::Owned(data), View::of(&shape)?))
         }
     }
 }
@@ -287,11 +349,9 @@ fn range(positions: &View) -> Slice {
 
 /// The values in row-major order, copied where they are not.
 fn row_major<T: Element, D: Dimension>(array: &ArrayRef<T, D>) -> Result<Cow<'_, [T]>, Error> {
-    match array.as_slice() {
-        Some(values) => Ok(Cow::Borrowed(values)),
-        None => {
-            let whole = Backend::cpu().slice_ndarray(array, &SliceSpec::default())?;
-            Ok(Cow::Owned(Array::from(whole).data))
-        }
+    if let Some(values) = array.as_slice() {
+        return Ok(Cow::Borrowed(values));
     }
+    let (memory, view) = memory(array)?;
+    Ok(Cow::Owned(Backend::cpu().run_view(&memory, &view)?.data))
 }

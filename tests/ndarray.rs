@@ -6,7 +6,7 @@ use ndarray::{
     Array1, Array3, ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder, Slice, SliceInfoElem, s,
 };
 use wgslice::{
-    Array, Backend, Error, GatherError, GatherNd, OutOfRange, SliceSpec, SpecError, slice,
+    Array, Backend, Error, Gather, GatherError, GatherNd, OutOfRange, SliceSpec, SpecError, slice,
 };
 
 #[test]
@@ -265,6 +265,32 @@ fn gathers_take_any_layout() {
         error,
         Err(Error::Gather(GatherError::OutOfRange { .. }))
     ));
+}
+
+/// What ndarray's `select` gives, for views of every layout.
+#[test]
+fn gathers_along_every_axis_of_every_layout() {
+    layouts(|name, view| {
+        for axis in 0..3 {
+            let size = view.len_of(Axis(axis));
+            if size == 0 {
+                continue;
+            }
+            let positions: Vec<usize> = (0..5).map(|at| at * 7 % size).collect();
+            let expected = view.select(Axis(axis), &positions);
+            let indices = Array1::from_iter(positions.iter().map(|&at| u32::try_from(at).unwrap()));
+            let options = Gather {
+                axis: Some(axis.cast_signed()),
+                ..Gather::default()
+            };
+            for device in devices() {
+                let found = device.backend.gather_ndarray(&view, &indices, options);
+                let (found, report) = found.unwrap();
+                assert_eq!(found, expected, "{name}, axis {axis} on {}", device.name);
+                assert_eq!(report.bad, 0);
+            }
+        }
+    });
 }
 
 /// Arrays keep their values on the way, whatever part of their memory they are.

@@ -10,7 +10,7 @@
 //! | ONNX: `Slice`, `Gather`, `GatherND`, `ScatterND` | [`onnx`] |
 //! | NumPy: `x[…]`, `take`, `take_along_axis`, `add.at` | [`numpy`] |
 //! | PyTorch: `select`, `narrow`, `flip`, `index_select`, `gather`, `scatter_` | [`pytorch`] |
-//! | ndarray: `s![]`, `slice`, `select` | `ndarray`, with the feature of this name |
+//! | ndarray: `s![]`, `slice`, `select` | [`ndarray`](ndarray/index.html), with the feature of this name |
 //!
 //! [`views`] shows how slices, transposes and broadcasts compose before anything is moved.
 //!

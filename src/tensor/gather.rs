@@ -59,7 +59,7 @@ impl Tensor {
     }
 
     /// What a plan of this tensor gathers.
-    pub(super) fn gathered(&self, plan: &Plan, indices: &Self) -> Result<Gathered, Error> {
+    pub(crate) fn gathered(&self, plan: &Plan, indices: &Self) -> Result<Gathered, Error> {
         if indices.backend.device != self.backend.device {
             return Err(Error::OtherDevice {
                 argument: "indices",
