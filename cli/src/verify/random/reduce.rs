@@ -244,10 +244,11 @@ fn without_entry(args: &Map<String, Value>, at: usize) -> Map<String, Value> {
     let mut args = args.clone();
     for (name, value) in &mut args {
         match value {
-            Value::Array(list) if ["begin", "end", "strides", "size"].contains(&name.as_str()) => {
-                if at < list.len() {
-                    list.remove(at);
-                }
+            Value::Array(list)
+                if ["begin", "end", "strides", "size"].contains(&name.as_str())
+                    && at < list.len() =>
+            {
+                list.remove(at);
             }
             Value::Number(number) if name.ends_with("_mask") => {
                 let mask = number.as_i64().unwrap_or(0);
