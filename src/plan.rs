@@ -221,6 +221,17 @@ impl Plan {
         (rows, Cow::Owned(map))
     }
 
+    /// Whether there is no element that could be read: the source is empty, or a gather's index has no
+    /// place to point at.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn reads_nothing(&self) -> bool {
+        let nowhere = match &self.map {
+            Map::Indexed(map) => map.coordinates.iter().any(|axis| axis.size == 0),
+            _ => false,
+        };
+        nowhere || self.source_bytes() == 0
+    }
+
     /// Bytes of the index tuples, with indices of this type.
     #[cfg(feature = "gpu")]
     pub(crate) fn index_bytes(&self, index: IndexType) -> usize {

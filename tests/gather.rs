@@ -183,6 +183,12 @@ fn a_dimension_without_elements_has_no_index() {
     for number in 0..5 {
         check_policies(number, (&[0, 3], &[]), (&[0, -1, 2], &[3]), how);
     }
+    // Nor has one of a view, whose source may be smaller than what the shaders move at once.
+    let nothing = [Select::Slice("0:0".parse().unwrap())];
+    for number in 0..5 {
+        check_policies(number, (&[1], &nothing), (&[0, -1], &[2]), how);
+        check_policies(number, (&[1, 16], &nothing), (&[0], &[]), how);
+    }
     let how = How::Gather(along(2, 0));
     check_policies(9, (&[2, 3, 0, 4], &[]), (&[0, -1], &[2]), how);
 }

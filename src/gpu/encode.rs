@@ -353,8 +353,8 @@ impl Gpu {
             indices: parts(&arguments[2]),
             index,
         };
-        // The buffer of an empty source may be a single word.
-        let widest = if plan.source_bytes() > 0 { 16 } else { 4 };
+        // Of a source that nothing is read of, a single word is bound.
+        let widest = if plan.reads_nothing() { 4 } else { 16 };
         let (rows, map) = plan.in_units_of(places.unit().min(widest));
         let dispatches = window::dispatches(&inner.reach, &rows, &map, &places)?;
         let op = Op::of(&map);
