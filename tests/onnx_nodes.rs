@@ -1,0 +1,145 @@
+//! ONNX's own node tests of Slice, Gather, GatherND and ScatterND, on every device.
+//!
+//! `tests/vectors/gen_onnx.py` took them from the package `onnx`. There negative indices count from
+//! the end, and an index that is out of range is an error.
+
+use crate::harness::devices;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use wgslice::{
+    Backend, Combine, DType, Error, Gather, GatherNd, Negative, OutOfRange, Scatter, SliceSpec,
+    Tensor,
+};
+
+#[derive(Deserialize)]
+struct Line {
+    name: String,
+    op: String,
+    attributes: BTreeMap<String, serde_json::Value>,
+    inputs: BTreeMap<String, Array>,
+    output: Array,
+}
+
+#[derive(Deserialize)]
+struct Array {
+    dtype: String,
+    shape: Vec<usize>,
+    hex: String,
+}
+
+impl Array {
+    fn dtype(&self) -> DType {
+        let named = DType::ALL
+            .into_iter()
+            .find(|dtype| dtype.name() == self.dtype);
+        named.unwrap_or_else(|| panic!("{}", self.dtype))
+    }
+
+    /// Little-endian, as the tests are.
+    fn bytes(&self) -> Vec<u8> {
+        let (pairs, _) = self.hex.as_bytes().as_chunks::<2>();
+        let byte = |pair: &[u8; 2]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();
+        pairs.iter().map(byte).collect()
+    }
+
+    fn integers(&self) -> Vec<i64> {
+        assert_eq!(self.dtype, "int64");
+        let bytes = self.bytes();
+        let (integers, _) = bytes.as_chunks();
+        integers
+            .iter()
+            .map(|&bytes| i64::from_le_bytes(bytes))
+            .collect()
+    }
+}
+
+impl Line {
+    fn tensor(&self, backend: &Backend, name: &str) -> Result<Tensor, Error> {
+        let array = &self.inputs[name];
+        backend.adopt(array.dtype(), &array.shape, array.bytes())
+    }
+
+    fn integer(&self, attribute: &str) -> isize {
+        let value = self.attributes.get(attribute);
+        let value = value.map_or(0, |value| value.as_i64().unwrap());
+        value.try_into().unwrap()
+    }
+
+    fn run(&self, backend: &Backend) -> Result<Tensor, Error> {
+        let tensor = |name| self.tensor(backend, name);
+        let data = tensor("data")?;
+        let (out_of_range, negative) = (OutOfRange::Error, Negative::Wrap);
+        match self.op.as_str() {
+            "Slice" => {
+                let list = |name| self.inputs.get(name).map(Array::integers);
+                let [starts, ends] = ["starts", "ends"].map(|name| list(name).unwrap());
+                let (axes, steps) = (list("axes"), list("steps"));
+                let (axes, steps) = (axes.as_deref(), steps.as_deref());
+                data.slice(&SliceSpec::onnx(data.shape(), &starts, &ends, axes, steps)?)
+            }
+            "Gather" => {
+                let options = Gather {
+                    axis: Some(self.integer("axis")),
+                    batch_dims: 0,
+                    out_of_range,
+                    negative,
+                };
+                Ok(data.gather(&tensor("indices")?, options)?.tensor)
+            }
+            "GatherND" => {
+                let options = GatherNd {
+                    batch_dims: self.integer("batch_dims").try_into().unwrap(),
+                    out_of_range,
+                    negative,
+                };
+                Ok(data.gather_nd(&tensor("indices")?, options)?.tensor)
+            }
+            "ScatterND" => {
+                let reduction = self.attributes.get("reduction");
+                let combine = match reduction.map_or("none", |name| name.as_str().unwrap()) {
+                    "none" => Combine::Update,
+                    "add" => Combine::Add,
+                    "mul" => Combine::Mul,
+                    "max" => Combine::Max,
+                    "min" => Combine::Min,
+                    other => panic!("{other}"),
+                };
+                let options = Scatter {
+                    combine,
+                    out_of_range,
+                    negative,
+                    ..Scatter::default()
+                };
+                let (indices, updates) = (tensor("indices")?, tensor("updates")?);
+                Ok(data.scattered(&indices, &updates, options)?.0)
+            }
+            other => panic!("{other}"),
+        }
+    }
+}
+
+#[test]
+fn the_node_tests_of_onnx_pass_on_every_device() {
+    let mut operations = BTreeMap::new();
+    for line in include_str!("vectors/onnx.jsonl").lines() {
+        let line: Line = serde_json::from_str(line).unwrap();
+        for device in devices() {
+            let what = format!("{} on {}", line.name, device.name);
+            let result = line.run(&device.backend);
+            let result = result.unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_eq!(result.shape(), line.output.shape, "{what}");
+            assert_eq!(result.bytes().unwrap(), line.output.bytes(), "{what}");
+        }
+        *operations.entry(line.op).or_insert(0) += 1;
+    }
+    let counts: Vec<(&str, i32)> = operations.iter().map(|(op, &n)| (op.as_str(), n)).collect();
+    assert_eq!(
+        counts,
+        [
+            ("Gather", 4),
+            ("GatherND", 3),
+            ("ScatterND", 7),
+            ("Slice", 8)
+        ]
+    );
+}

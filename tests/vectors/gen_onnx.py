@@ -1,0 +1,48 @@
+"""Writes the node tests of ONNX for Slice, Gather, GatherND and ScatterND as JSON lines.
+
+    python3 -m venv venv
+    venv/bin/pip install onnx==1.23.2
+    venv/bin/python gen_onnx.py > onnx.jsonl
+
+A line is an object: `name` of the test, `op`, `attributes`, `inputs` by their names in the operator's
+definition, and `output`. Tensors have `dtype`, `shape` and `hex`, their bytes in little-endian order.
+"""
+
+import json
+import sys
+import warnings
+
+warnings.simplefilter("ignore")
+
+from onnx import defs, helper
+from onnx.backend.test.case.node import collect_testcases
+
+OPERATORS = {"Slice", "Gather", "GatherND", "ScatterND"}
+
+
+def tensor(array):
+    little = array.astype(array.dtype.newbyteorder("<"))
+    return {"dtype": str(array.dtype), "shape": list(array.shape), "hex": little.tobytes().hex()}
+
+
+def attribute(value):
+    return value.decode() if isinstance(value, bytes) else value
+
+
+for case in collect_testcases(None):
+    graph = case.model.graph
+    if len(graph.node) != 1 or graph.node[0].op_type not in OPERATORS:
+        continue
+    node = graph.node[0]
+    names = [parameter.name for parameter in defs.get_schema(node.op_type).inputs]
+    for inputs, outputs in case.data_sets:
+        given = iter(inputs)
+        line = {
+            "name": case.name,
+            "op": node.op_type,
+            "attributes": {a.name: attribute(helper.get_attribute_value(a)) for a in node.attribute},
+            "inputs": {name: tensor(next(given)) for name, used in zip(names, node.input) if used},
+            "output": tensor(outputs[0]),
+        }
+        json.dump(line, sys.stdout)
+        sys.stdout.write("\n")
