@@ -5,7 +5,7 @@
 
 override UNIT_BYTES: u32;
 
-// How elements are combined: integers are added, booleans or-ed or and-ed, numbers of both kinds added.
+// How elements are combined: numbers are added, booleans or-ed or and-ed.
 override RULE: u32;
 const INTEGERS: u32 = 0u;
 const OR: u32 = 1u;

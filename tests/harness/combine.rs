@@ -75,7 +75,7 @@ impl Float {
 
 /// The lowest bytes of elements of a type, combined.
 pub(crate) fn combined(combine: Combine, dtype: DType, a: u128, b: u128) -> u128 {
-    let bits = 8 * dtype.size() as u32;
+    let bits = 8 * u32::try_from(dtype.size()).unwrap();
     let mask = u128::MAX >> (128 - bits);
     let (a, b) = (a & mask, b & mask);
     match (combine, dtype) {
