@@ -1,16 +1,17 @@
-// Adds rows of elements of 1 or 2 bytes to slices of the destination. Slices may share words: an
+// Combines rows of elements of 1 or 2 bytes with slices of the destination. Slices may share words: an
 // invocation that has but a part of a word clears and sets its own bits of it, each at once.
 //
 // A tile is a stretch of the words that one slice lies in, `run` of them at most.
 
 override UNIT_BYTES: u32;
 
-// How elements are added.
-override ADDS: u32;
+// How elements are combined: numbers are added, booleans or-ed or and-ed.
+override RULE: u32;
 const INTEGERS: u32 = 0u;
-const BOOLS: u32 = 1u;
-const F16: u32 = 2u;
-const BF16: u32 = 3u;
+const OR: u32 = 1u;
+const AND: u32 = 2u;
+const F16: u32 = 3u;
+const BF16: u32 = 4u;
 
 // Whether the rows of a slice are in ascending order.
 override SORTED: bool;
@@ -95,14 +96,17 @@ fn add_bf16(a: u32, b: u32) -> u32 {
 }
 
 // The elements of two words, each to each.
-fn add(a: u32, b: u32) -> u32 {
-    if ADDS == BOOLS {
+fn combined(a: u32, b: u32) -> u32 {
+    if RULE == OR {
         return a | b;
     }
-    if ADDS == F16 {
+    if RULE == AND {
+        return a & b;
+    }
+    if RULE == F16 {
         return add_f16(a & 0xffffu, b & 0xffffu) | (add_f16(a >> 16u, b >> 16u) << 16u);
     }
-    if ADDS == BF16 {
+    if RULE == BF16 {
         return add_bf16(a & 0xffffu, b & 0xffffu) | (add_bf16(a >> 16u, b >> 16u) << 16u);
     }
     // No carry leaves an element whose highest bit is added apart.
@@ -146,17 +150,17 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let count = min(per_word - place, params.units - j);
         let shift = place * UNIT_BYTES * 8u;
         let keep = low_bytes(count * UNIT_BYTES);
-        var sum = atomicLoad(&dest[first_word + w]);
+        var result = atomicLoad(&dest[first_word + w]);
         for (var link = chain; link != 0u; link = rows[link - 1u].next) {
             let origin = params.source_base + (link - 1u) * params.map.stride + j;
-            sum = add(sum, (load(origin * UNIT_BYTES) & keep) << shift);
+            result = combined(result, (load(origin * UNIT_BYTES) & keep) << shift);
         }
         let written = keep << shift;
         if written == 0xffffffffu {
-            atomicStore(&dest[first_word + w], sum);
+            atomicStore(&dest[first_word + w], result);
         } else {
             atomicAnd(&dest[first_word + w], ~written);
-            atomicOr(&dest[first_word + w], sum & written);
+            atomicOr(&dest[first_word + w], result & written);
         }
     }
 }

@@ -1,7 +1,7 @@
 // scatter_nd, first step: which slice each row of updates goes to, and which rows go to each slice.
 //
 // For every slice that is bound `head` holds the number of a row plus one, or 0: of rows that replace, the
-// last; of rows that are added, any, from which `next` leads on to the others.
+// last; of rows that are combined, any, from which `next` leads on to the others.
 
 // All that would be the same for every row is a constant.
 

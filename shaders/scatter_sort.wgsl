@@ -1,4 +1,4 @@
-// scatter_nd, second step, where the order of additions counts: the rows of each slice in ascending
+// scatter_nd, second step, where the order counts: the rows of each slice in ascending
 // order. The row that `head` names sorts them: it is the one invocation that touches their chain.
 
 struct Map {

@@ -28,12 +28,15 @@ pub enum Error {
     Scatter(#[from] ScatterError),
     /// The shaders cannot compute with elements of this type.
     #[error(
-        "{operation} computes with elements, and WGSL cannot with {dtype}: run it on the CPU \
+        "{operation} under Combine::{combine:?} computes with elements, and the shaders cannot with {dtype}: \
+         run it on the CPU \
          (Backend::cpu, --device cpu), or on a backend with_fallback"
     )]
     DTypeOnDevice {
         /// Which operation.
         operation: &'static str,
+        /// What it does with them.
+        combine: crate::Combine,
         /// The element type.
         dtype: crate::DType,
     },
@@ -595,6 +598,17 @@ pub enum ScatterError {
         updates: Vec<usize>,
         /// The shape that they go into.
         shape: Vec<usize>,
+    },
+    /// Elements that cannot be combined so.
+    #[error(
+        "Combine::{combine:?} is not defined for {dtype}: booleans cannot be subtracted, and complex \
+         numbers have no minimum or maximum; choose another Combine, or convert the elements"
+    )]
+    Undefined {
+        /// What a row was to do to its slice.
+        combine: crate::Combine,
+        /// The element type.
+        dtype: crate::DType,
     },
     /// An index tuple points outside.
     #[error(

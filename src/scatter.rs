@@ -38,7 +38,7 @@ impl Backend {
     /// # Errors
     ///
     /// [`ScatterError`](crate::ScatterError), [`Error::Length`], or an error of the device; among those
-    /// [`Error::DTypeOnDevice`] for elements that it cannot add.
+    /// [`Error::DTypeOnDevice`] for elements that it cannot combine so.
     pub fn scatter_nd<'a, T: Element>(
         &self,
         indices: impl Into<Indices<'a>>,
@@ -151,7 +151,7 @@ impl Tensor {
     ///
     /// [`ScatterError`](crate::ScatterError); [`Error::IndexDType`], [`Error::OtherDType`] and
     /// [`Error::OtherDevice`] where an argument does not belong here; or an error of the device, among
-    /// those [`Error::DTypeOnDevice`] for elements that it cannot add. The tensor is then as it was.
+    /// those [`Error::DTypeOnDevice`] for elements that it cannot combine so. The tensor is then as it was.
     pub fn scatter(
         &mut self,
         indices: &Self,

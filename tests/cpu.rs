@@ -236,7 +236,12 @@ fn threads_write_in_parts() {
     assert!(gradient.unwrap().data == expected);
 
     let rows: Vec<i64> = (0..70_000).map(|i| i * i % 1009 % 500).collect();
-    for combine in [Combine::Add, Combine::Update] {
+    type Rule = fn(u32, u32) -> u32;
+    let rules: [(Combine, Rule); 2] = [
+        (Combine::Add, u32::wrapping_add),
+        (Combine::Update, |_, update| update),
+    ];
+    for (combine, rule) in rules {
         let options = Scatter {
             combine,
             ..Scatter::default()
@@ -256,10 +261,7 @@ fn threads_write_in_parts() {
         let mut expected = input[..500].to_vec();
         for (row, update) in rows.iter().zip(&updates) {
             let sum = &mut expected[usize::try_from(*row).unwrap()];
-            *sum = match combine {
-                Combine::Add => sum.wrapping_add(*update),
-                Combine::Update => *update,
-            };
+            *sum = rule(*sum, *update);
         }
         assert!(sums.data == expected);
     }

@@ -29,7 +29,9 @@ struct Array {
 
 impl Array {
     fn dtype(&self) -> DType {
-        let named = DType::ALL.into_iter().find(|dtype| dtype.name() == self.dtype);
+        let named = DType::ALL
+            .into_iter()
+            .find(|dtype| dtype.name() == self.dtype);
         named.unwrap_or_else(|| panic!("{}", self.dtype))
     }
 
@@ -44,7 +46,10 @@ impl Array {
         assert_eq!(self.dtype, "int64");
         let bytes = self.bytes();
         let (integers, _) = bytes.as_chunks();
-        integers.iter().map(|&bytes| i64::from_le_bytes(bytes)).collect()
+        integers
+            .iter()
+            .map(|&bytes| i64::from_le_bytes(bytes))
+            .collect()
     }
 }
 
@@ -106,7 +111,7 @@ impl Line {
                     ..Scatter::default()
                 };
                 let (indices, updates) = (tensor("indices")?, tensor("updates")?);
-                Ok(data.scattered(&indices, &updates, options)?.tensor)
+                Ok(data.scattered(&indices, &updates, options)?.0)
             }
             other => panic!("{other}"),
         }
@@ -130,6 +135,11 @@ fn the_node_tests_of_onnx_pass_on_every_device() {
     let counts: Vec<(&str, i32)> = operations.iter().map(|(op, &n)| (op.as_str(), n)).collect();
     assert_eq!(
         counts,
-        [("Gather", 4), ("GatherND", 3), ("ScatterND", 7), ("Slice", 8)]
+        [
+            ("Gather", 4),
+            ("GatherND", 3),
+            ("ScatterND", 7),
+            ("Slice", 8)
+        ]
     );
 }

@@ -15,6 +15,7 @@ mod limits;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod onnx;
+mod onnx_nodes;
 mod property;
 mod reference;
 mod scatter_nd;

@@ -1,7 +1,8 @@
 //! scatter_nd and tensor_scatter_nd: TensorFlow's tables, duplicates, policies, and sums of every type.
 
 use crate::harness::{
-    ScatterCase, check_scatter, devices, kind, naive_scatter, scatter_everywhere,
+    Float, ScatterCase, check_scatter, check_scatter_of, combined, devices, kind, naive_scatter,
+    scatter_everywhere,
 };
 use wgslice::{
     Backend, Combine, DType, Error, Negative, Order, OutOfRange, Plan, Scatter, ScatterError,
@@ -217,6 +218,197 @@ fn halves_are_added_in_order() {
             scatter_everywhere(case, dtype, &input, &updates, Ok((sums, &[])));
         }
     }
+}
+
+/// TensorFlow's tables of `tensor_scatter_nd_…`, and of what becomes of a bad row.
+#[test]
+fn every_combination_of_tensorflows_table() {
+    let table = [
+        (Combine::Update, [0, 7, 20, 100, 40]),
+        (Combine::Add, [0, 22, 20, 130, 40]),
+        (Combine::Sub, [0, -2, 20, -70, 40]),
+        (Combine::Max, [0, 10, 20, 100, 40]),
+        (Combine::Min, [0, 5, 20, 30, 40]),
+        // ONNX's.
+        (Combine::Mul, [0, 350, 20, 3000, 40]),
+    ];
+    for backend in devices().iter().map(|device| &device.backend) {
+        let scatter = |tensor: &[i32], rows: &[i32], updates: &[i32], combine| {
+            let options = Scatter { combine, ..ADD };
+            let (shape, count) = ([tensor.len()], rows.len());
+            let scattered = backend.tensor_scatter_nd(
+                tensor,
+                &shape,
+                rows,
+                &[count, 1],
+                updates,
+                &[count],
+                options,
+            );
+            scattered.unwrap().0.data
+        };
+        let tensor = [0, 10, 20, 30, 40];
+        for (combine, expected) in table {
+            let scattered = scatter(&tensor, &[1, 3, 1], &[5, 100, 7], combine);
+            assert_eq!(scattered, expected, "{backend}: {combine}");
+            let mut one = tensor;
+            one[1] = scatter(&[10], &[0], &[5], combine)[0];
+            let scattered = scatter(&tensor, &[1, 9, -1], &[5, 100, 7], combine);
+            assert_eq!(scattered, one, "{backend}: {combine}");
+        }
+        let scattered = scatter(&[0, 1, 2, 3, 4], &[1, 1], &[-10, -20], Combine::Min);
+        assert_eq!(scattered, [0, -20, 2, 3, 4], "{backend}");
+    }
+}
+
+/// A NaN that is there stays, and one among the updates is ignored; of two zeros the first one stays.
+#[test]
+fn nans_and_zeros_of_minimum_and_maximum() {
+    let bits = |values: &[f32]| {
+        values
+            .iter()
+            .map(|value| value.to_bits())
+            .collect::<Vec<_>>()
+    };
+    let tensor = [1.0, f32::NAN, 0.0, -0.0, -1.0, 1.0];
+    let (rows, updates) = (
+        [0, 1, 2, 3, 4, 4, 5, 5],
+        [f32::NAN, 1.0, -0.0, 0.0, -0.0, 0.0, 0.0, -0.0],
+    );
+    let table = [
+        (Combine::Max, [1.0, f32::NAN, 0.0, -0.0, -0.0, 1.0]),
+        (Combine::Min, [1.0, f32::NAN, 0.0, -0.0, -1.0, 0.0]),
+    ];
+    for backend in devices().iter().map(|device| &device.backend) {
+        for (combine, expected) in table {
+            let options = Scatter { combine, ..ADD };
+            let (scattered, _) = backend
+                .tensor_scatter_nd(&tensor, &[6], &rows[..], &[8, 1], &updates, &[8], options)
+                .unwrap();
+            assert_eq!(
+                bits(&scattered.data),
+                bits(&expected),
+                "{backend}: {combine}"
+            );
+        }
+    }
+}
+
+/// Elements that make a difference to a combination: random ones, and for minimum and maximum every kind
+/// of number. Arithmetic is of numbers near 1, so that it neither overflows nor gives NaNs.
+fn telling(combine: Combine, dtype: DType, count: usize, seed: u64) -> Vec<u128> {
+    let mut state = seed;
+    let mut next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        u128::from(state >> 32)
+    };
+    let mut number = |Float { bits, fraction }| {
+        let random = next() << 32 | next();
+        let sign = random >> 63 << (bits - 1);
+        let infinity = ((1 << (bits - 1 - fraction)) - 1) << fraction;
+        let one = (infinity >> 1) & infinity;
+        if !matches!(combine, Combine::Min | Combine::Max) {
+            let below_one = (random >> 62 & 1) << fraction;
+            return sign | (one - below_one + (random & ((1 << fraction) - 1)));
+        }
+        let magnitude = match next() % 12 {
+            0 => 0,
+            1 => 1,
+            2 => infinity,
+            3 => infinity + 1 + random % 7,
+            4 => one,
+            _ => random % (infinity + 1),
+        };
+        sign | magnitude
+    };
+    let float = Float::of(dtype);
+    (0..count)
+        .map(|_| match (dtype, float) {
+            (DType::Complex64 | DType::Complex128, Some(float)) => {
+                number(float) | number(float) << float.bits
+            }
+            (_, Some(float)) => number(float),
+            // The bits of other elements are all good, but for booleans.
+            (DType::Bool, None) => {
+                number(Float {
+                    bits: 64,
+                    fraction: 52,
+                }) & 1
+            }
+            (_, None) => number(Float {
+                bits: 64,
+                fraction: 0,
+            }),
+        })
+        .collect()
+}
+
+/// Every combination of every type that it is defined for, with many rows for each slice.
+#[test]
+fn every_combination_of_every_type() {
+    let indices: Vec<i64> = (0..45).map(|i| i * i % 31 % 10).collect();
+    for (number, dtype) in DType::ALL.into_iter().enumerate() {
+        for (turn, combine) in Combine::ALL.into_iter().enumerate() {
+            let run = [1, 3][turn % 2];
+            let case = ScatterCase {
+                shape: &[9, run],
+                fresh: (number + turn) % 3 == 0,
+                indices: &indices,
+                indices_shape: &[45, 1],
+                updates_shape: &[45, run],
+                options: Scatter { combine, ..ADD },
+            };
+            if !combine.is_defined_for(dtype) {
+                let plan = Plan::scatter_nd(&[45, 1], &[45, run], &[9, run], case.options, dtype);
+                let error = plan.unwrap_err();
+                assert!(matches!(
+                    error,
+                    Error::Scatter(ScatterError::Undefined { combine: c, dtype: d })
+                        if (c, d) == (combine, dtype)
+                ));
+                continue;
+            }
+            let input = telling(combine, dtype, 9 * run, 1);
+            let updates = telling(combine, dtype, 45 * run, 2);
+            check_scatter_of(case, dtype, &input, &updates);
+        }
+    }
+}
+
+#[test]
+fn what_is_not_defined() {
+    let undefined: Vec<_> = Combine::ALL
+        .into_iter()
+        .flat_map(|combine| DType::ALL.map(|dtype| (combine, dtype)))
+        .filter(|&(combine, dtype)| !combine.is_defined_for(dtype))
+        .collect();
+    assert_eq!(
+        undefined,
+        [
+            (Combine::Sub, DType::Bool),
+            (Combine::Min, DType::Complex64),
+            (Combine::Min, DType::Complex128),
+            (Combine::Max, DType::Complex64),
+            (Combine::Max, DType::Complex128),
+        ]
+    );
+}
+
+/// What the tests take for combining, on numbers that one can work out.
+#[test]
+fn the_reference_combines() {
+    let pair = |re: f32, im: f32| u128::from(re.to_bits()) | u128::from(im.to_bits()) << 32;
+    let (a, b) = (pair(1.0, 2.0), pair(3.0, 4.0));
+    let product = combined(Combine::Mul, DType::Complex64, a, b);
+    assert_eq!(product, pair(-5.0, 10.0));
+    // 1 + 2^-11 lies between two halves, of which 1 is the even one.
+    assert_eq!(combined(Combine::Add, DType::F16, 0x3c00, 0x1000), 0x3c00);
+    assert_eq!(combined(Combine::Add, DType::F16, 0x3c01, 0x1000), 0x3c02);
+    assert_eq!(combined(Combine::Max, DType::I8, 0xff, 1), 1);
+    assert_eq!(combined(Combine::Max, DType::U8, 0xff, 1), 0xff);
+    assert_eq!(combined(Combine::Sub, DType::U16, 0, 1), 0xffff);
 }
 
 #[test]

@@ -271,8 +271,14 @@ pub(crate) struct ScatterNd {
 impl ScatterNd {
     pub(crate) fn combine(&self) -> Combine {
         match (self.combine, &self.into) {
-            (Some(Combination::Add), _) | (None, None) => Combine::Add,
-            (Some(Combination::Update), _) | (None, Some(_)) => Combine::Update,
+            (None, None) => Combine::Add,
+            (None, Some(_)) => Combine::Update,
+            (Some(Combination::Update), _) => Combine::Update,
+            (Some(Combination::Add), _) => Combine::Add,
+            (Some(Combination::Sub), _) => Combine::Sub,
+            (Some(Combination::Mul), _) => Combine::Mul,
+            (Some(Combination::Min), _) => Combine::Min,
+            (Some(Combination::Max), _) => Combine::Max,
         }
     }
 }
@@ -378,6 +384,14 @@ enum Combination {
     Update,
     /// It is added
     Add,
+    /// It is subtracted
+    Sub,
+    /// It is multiplied with
+    Mul,
+    /// The smaller one stays
+    Min,
+    /// The larger one stays
+    Max,
 }
 
 impl From<Policy> for OutOfRange {

@@ -10,14 +10,14 @@
 //! | `gather.rs` | where the tuples of a gather point, a block at a time, and what is copied from there |
 //! | `place.rs` | what is written into places of the destination, and between them |
 //! | `scatter.rs` | where the rows of a scatter go, and who combines them |
-//! | `add.rs` | how elements are added |
+//! | `combine.rs` | how elements are added, multiplied, compared |
 //! | `kernel.rs` | which loop moves a row of pieces, by the size of the pieces and their distance |
 //! | `mover.rs` | how one piece is copied, by its size |
 //! | `steps.rs` | the loops over small steps, which the compiler turns into vector shuffles |
 //! | `threads.rs` | how many threads a result is worth, and who writes what |
 //! | `explain.rs` | the same decisions in words |
 
-mod add;
+mod combine;
 mod explain;
 mod gather;
 mod indices;

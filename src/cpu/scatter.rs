@@ -5,12 +5,11 @@
 //! that belong there: whatever the number of threads, rows meet a slice in their order.
 
 use super::{
-    add::{self, Adder, with_adder},
+    combine::{self, Rule, with_rule},
     mover::{self, Mover, with_mover},
     threads,
 };
 use crate::{
-    DType,
     layout::Axis,
     ops::{
         index::{Index, OutOfRange, Policy},
@@ -63,9 +62,9 @@ pub(super) fn run<I: Index>(
             updates,
             dest,
         };
-        match (map.options.combine, map.dtype) {
-            (Combine::Update, _) => with_mover(slice, scatter),
-            (Combine::Add, dtype) => with_adder(dtype, scatter),
+        match map.options.combine {
+            Combine::Update => with_mover(slice, scatter),
+            combine => with_rule(combine, map.dtype, scatter),
         }
     });
     missing
@@ -81,15 +80,11 @@ pub(super) fn explain(rows: &Rows, map: &Map) -> String {
     let threads = threads(rows);
     let s = if threads == 1 { "" } else { "s" };
     let bytes = rows.run * rows.unit;
-    match (map.options.combine, map.dtype) {
-        (Combine::Update, _) => format!("rows of {bytes} bytes moved on {threads} thread{s}"),
-        (Combine::Add, DType::Bool) => {
-            format!("rows of {bytes} bytes or-ed on {threads} thread{s}")
-        }
-        (Combine::Add, dtype) => {
-            format!("rows of {bytes} bytes added as {dtype} on {threads} thread{s}")
-        }
-    }
+    let how = match map.options.combine {
+        Combine::Update => "moved".to_owned(),
+        combine => format!("combined by {combine} of {}", map.dtype),
+    };
+    format!("rows of {bytes} bytes {how} on {threads} thread{s}")
 }
 
 /// The slice that a tuple points at.
@@ -148,9 +143,9 @@ impl mover::Task for Part<'_> {
     }
 }
 
-impl add::Task for Part<'_> {
-    fn run<A: Adder>(self, adder: A) {
+impl combine::Task for Part<'_> {
+    fn run<R: Rule>(self, rule: R) {
         let (updates, bytes) = (self.updates, self.slice);
-        self.each(|slice, row| adder.add(slice, &updates[row * bytes..][..bytes]));
+        self.each(|slice, row| rule.combine(slice, &updates[row * bytes..][..bytes]));
     }
 }

@@ -74,7 +74,7 @@ pub(crate) enum Op {
     ScatterResolve,
     ScatterSort,
     ScatterMove,
-    ScatterAdd,
+    ScatterCombine,
 }
 
 impl Op {
@@ -86,7 +86,7 @@ impl Op {
         Self::ScatterResolve,
         Self::ScatterSort,
         Self::ScatterMove,
-        Self::ScatterAdd,
+        Self::ScatterCombine,
     ];
 
     /// The operation of a plan; the one that moves, where there are several steps.
@@ -94,7 +94,7 @@ impl Op {
         match map {
             Map::ScatterNd(map) => match map.options.combine {
                 Combine::Update => Self::ScatterMove,
-                Combine::Add => Self::ScatterAdd,
+                _ => Self::ScatterCombine,
             },
             Map::StridedSlice(_) => Self::StridedSlice,
             Map::StridedSliceUpdate(_) => Self::StridedSliceUpdate,
@@ -111,7 +111,7 @@ impl Op {
             Self::Gather => "gather",
             Self::ScatterResolve => "scatter_nd, resolve",
             Self::ScatterSort => "scatter_nd, sort",
-            Self::ScatterMove | Self::ScatterAdd => "scatter_nd",
+            Self::ScatterMove | Self::ScatterCombine => "scatter_nd",
         }
     }
 
@@ -123,7 +123,7 @@ impl Op {
             Self::Gather => INDEXED,
             Self::ScatterResolve => SCATTER_RESOLVE,
             Self::ScatterSort => SCATTER_SORT,
-            Self::ScatterMove | Self::ScatterAdd => SCATTER_ND,
+            Self::ScatterMove | Self::ScatterCombine => SCATTER_ND,
         }
     }
 
@@ -137,7 +137,7 @@ impl Op {
             Self::Gather => &[true, false, true],
             Self::ScatterResolve => &[true, false, false],
             Self::ScatterSort => &[true, false],
-            Self::ScatterMove | Self::ScatterAdd => &[true, false, true, true],
+            Self::ScatterMove | Self::ScatterCombine => &[true, false, true, true],
         }
     }
 
@@ -153,8 +153,8 @@ impl Op {
             (Self::ScatterResolve | Self::ScatterSort, ..) => Mover::None,
             (Self::StridedSliceUpdate | Self::ScatterMove, ..4, _) => Mover::PlacePacked,
             (Self::StridedSliceUpdate | Self::ScatterMove, ..) => Mover::Place,
-            (Self::ScatterAdd, ..4, _) => Mover::CombinePacked,
-            (Self::ScatterAdd, ..) => Mover::Combine,
+            (Self::ScatterCombine, ..4, _) => Mover::CombinePacked,
+            (Self::ScatterCombine, ..) => Mover::Combine,
             (Self::StridedSliceGrad, ..4, _) => Mover::SpreadPacked,
             (Self::StridedSliceGrad, ..) => Mover::Spread,
             (_, _, Way::Crumbs) => Mover::Crumbs,
@@ -173,7 +173,7 @@ impl Op {
                 width.way == Way::Whole
             }
             Self::ScatterResolve | Self::ScatterSort => width == Width::whole(4),
-            Self::ScatterAdd => width.way == Way::Whole && width.unit <= 8,
+            Self::ScatterCombine => width.way == Way::Whole && width.unit <= 8,
         }
     }
 }
@@ -319,46 +319,84 @@ pub(crate) struct Scattering {
     /// Whether several rows are combined, and in ascending order.
     pub(crate) chains: bool,
     pub(crate) sorted: bool,
-    pub(crate) adder: Adder,
+    pub(crate) rule: Rule,
 }
 
-/// How the shaders add.
+/// How the shaders combine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) enum Adder {
+pub(crate) struct Rule {
+    combine: Combine,
+    numbers: Numbers,
+}
+
+/// What the shaders take elements for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+enum Numbers {
     #[default]
-    Integers,
+    Unsigned,
+    Signed,
     Bools,
     F16,
     BF16,
     F32,
 }
 
-impl Adder {
-    /// How elements of a type are added, if WGSL can, and bytes of what is added by itself.
-    pub(crate) fn of(dtype: DType) -> Option<(Self, usize)> {
-        let adder = match dtype {
-            DType::Bool => Self::Bools,
-            DType::F16 => Self::F16,
-            DType::BF16 => Self::BF16,
-            DType::F32 => Self::F32,
-            // Component by component.
-            DType::Complex64 => return Some((Self::F32, 4)),
+impl Rule {
+    /// How elements of a type are combined, if the shaders can, and bytes of what is combined by itself.
+    pub(crate) fn of(combine: Combine, dtype: DType) -> Option<(Self, usize)> {
+        let adds = combine == Combine::Add;
+        let (numbers, can) = match dtype {
+            DType::Bool => (Numbers::Bools, true),
+            DType::I8 | DType::U8 | DType::I16 | DType::U16 => (Numbers::Unsigned, adds),
+            DType::F16 => (Numbers::F16, adds),
+            DType::BF16 => (Numbers::BF16, adds),
+            DType::I32 if matches!(combine, Combine::Min | Combine::Max) => (Numbers::Signed, true),
+            DType::I32 | DType::U32 => (Numbers::Unsigned, true),
+            DType::F32 => (Numbers::F32, true),
+            DType::I64 | DType::U64 => (Numbers::Unsigned, adds || combine == Combine::Sub),
+            DType::Complex64 => (Numbers::F32, adds || combine == Combine::Sub),
             DType::F64 | DType::Complex128 => return None,
-            DType::I8
-            | DType::U8
-            | DType::I16
-            | DType::U16
-            | DType::I32
-            | DType::U32
-            | DType::I64
-            | DType::U64 => Self::Integers,
         };
-        Some((adder, dtype.size()))
+        let element = match dtype {
+            // Component by component.
+            DType::Complex64 => 4,
+            _ => dtype.size(),
+        };
+        can.then_some((Self { combine, numbers }, element))
     }
 
-    /// Whether sums depend on the order.
-    pub(crate) fn rounds(self) -> bool {
-        matches!(self, Self::F16 | Self::BF16 | Self::F32)
+    /// Whether results depend on the order: sums are rounded, and of zeros that differ in their sign the
+    /// first is the minimum and the maximum.
+    pub(crate) fn depends_on_order(self) -> bool {
+        matches!(self.numbers, Numbers::F16 | Numbers::BF16 | Numbers::F32)
+    }
+
+    /// `COMBINE` and `NUMBERS` of `combine.wgsl`.
+    fn of_words(self) -> [f64; 2] {
+        let combine = match self.combine {
+            Combine::Add | Combine::Update => 0.0,
+            Combine::Sub => 1.0,
+            Combine::Mul => 2.0,
+            Combine::Min => 3.0,
+            Combine::Max => 4.0,
+        };
+        let numbers = match self.numbers {
+            Numbers::F32 => 2.0,
+            Numbers::Signed => 1.0,
+            Numbers::Unsigned | Numbers::Bools | Numbers::F16 | Numbers::BF16 => 0.0,
+        };
+        [combine, numbers]
+    }
+
+    /// `RULE` of `combine_packed.wgsl`.
+    fn of_parts(self) -> f64 {
+        match (self.numbers, self.combine) {
+            (Numbers::Bools, Combine::Mul | Combine::Min) => 2.0,
+            (Numbers::Bools, _) => 1.0,
+            (Numbers::F16, _) => 3.0,
+            (Numbers::BF16, _) => 4.0,
+            (Numbers::Unsigned | Numbers::Signed | Numbers::F32, _) => 0.0,
+        }
     }
 }
 
@@ -477,7 +515,10 @@ impl Variant {
     /// The values of the shader's override constants.
     pub(crate) fn constants(self) -> Vec<(&'static str, f64)> {
         let Width { unit, part, way } = self.kernel.width;
-        let has_dims = !matches!(self.op, Op::ScatterSort | Op::ScatterMove | Op::ScatterAdd);
+        let has_dims = !matches!(
+            self.op,
+            Op::ScatterSort | Op::ScatterMove | Op::ScatterCombine
+        );
         let mut constants = Vec::new();
         if has_dims {
             constants.push(("DIMS", self.kernel.dims as f64));
@@ -493,15 +534,17 @@ impl Variant {
             Mover::Packed | Mover::PlacePacked | Mover::SpreadPacked => {
                 constants.push(("UNIT_BYTES", unit as f64));
             }
-            Mover::Combine => constants.push(("WORDS", (unit / 4) as f64)),
+            Mover::Combine => {
+                let [combine, numbers] = self.kernel.scatter.rule.of_words();
+                constants.extend([
+                    ("WORDS", (unit / 4) as f64),
+                    ("COMBINE", combine),
+                    ("NUMBERS", numbers),
+                ]);
+            }
             Mover::CombinePacked => {
-                let adds = match self.kernel.scatter.adder {
-                    Adder::Integers | Adder::F32 => 0.0,
-                    Adder::Bools => 1.0,
-                    Adder::F16 => 2.0,
-                    Adder::BF16 => 3.0,
-                };
-                constants.extend([("UNIT_BYTES", unit as f64), ("ADDS", adds)]);
+                let rule = self.kernel.scatter.rule.of_parts();
+                constants.extend([("UNIT_BYTES", unit as f64), ("RULE", rule)]);
             }
             Mover::Wide | Mover::Across | Mover::Place | Mover::Spread | Mover::None => {}
         }
@@ -536,15 +579,12 @@ impl Variant {
                     ("CHECKS", flag(scatter.checks)),
                 ]);
             }
-            Op::ScatterMove | Op::ScatterAdd => {
+            Op::ScatterMove | Op::ScatterCombine => {
                 let scatter = self.kernel.scatter;
                 let strict = scatter.policy.out_of_range == OutOfRange::Error;
                 constants.push(("STRICT", flag(strict)));
-                if self.op == Op::ScatterAdd {
+                if self.op == Op::ScatterCombine {
                     constants.push(("SORTED", flag(scatter.sorted)));
-                    if unit >= 4 {
-                        constants.push(("FLOATS", flag(scatter.adder == Adder::F32)));
-                    }
                 }
             }
             Op::StridedSliceGrad => constants.push(("STEPPED", flag(self.kernel.stepped))),

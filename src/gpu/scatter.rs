@@ -4,8 +4,8 @@
 //! |---|---|---|
 //! | check, where a bad row forbids everything | its tuple is looked at, and a bad one noted | `scatter_resolve.wgsl` |
 //! | resolve | which slice it goes to; the last one of each slice wins, or all are chained | `scatter_resolve.wgsl` |
-//! | sort, where the order of additions counts | the rows of a slice are put in ascending order | `scatter_sort.wgsl` |
-//! | apply | the one row of a slice moves, or adds all, element by element | `scatter_nd.wgsl` |
+//! | sort, where the order counts | the rows of a slice are put in ascending order | `scatter_sort.wgsl` |
+//! | apply | the one row of a slice moves, or combines all, element by element | `scatter_nd.wgsl` |
 //!
 //! So no two invocations write the same bytes, and nothing depends on which comes first. The memory
 //! belongs to the [`Gpu`] and serves every recording: wgpu runs what is submitted one after the other.
@@ -13,17 +13,14 @@
 use super::{
     DeviceBytes, DeviceIndices, Gpu,
     argument::Argument,
-    pipeline::{Adder, Op},
+    pipeline::{Op, Rule},
     report::PendingReport,
     slots::Slot,
     window::{self, Dispatch, Parts, Places, Scratch, Step, Steps},
 };
 use crate::{
     Error, OutOfRange, Plan,
-    ops::{
-        index::IndexType,
-        scatter_nd::{Combine, Map as ScatterNd},
-    },
+    ops::{index::IndexType, scatter_nd::Map as ScatterNd},
     plan::Map,
 };
 use std::sync::{Mutex, PoisonError};
@@ -96,15 +93,23 @@ impl Gpu {
     /// Rows that are out of range are dropped, and the report says later which they were. Under
     /// [`OutOfRange::Error`] the device changes nothing where one is, and the report is the error.
     /// The buffers must be as for [`Gpu::encode`]; `indices` begins at a multiple of 4 bytes, with the usage
-    /// `COPY_SRC` the report can name the first bad tuple; and where elements are added, `updates` and
+    /// `COPY_SRC` the report can name the first bad tuple; and unless elements only move, `updates` and
     /// `dest` begin at multiples of an element.
     ///
-    /// On adding floating-point numbers: WGSL lets a device take subnormal `f32` for zeros, and promises
-    /// neither infinities nor NaNs. `f64` and `complex128` cannot be added.
+    /// On arithmetic with floating-point numbers: WGSL lets a device take subnormal `f32` for zeros, and
+    /// promises neither infinities nor NaNs. Minimum and maximum are exact. What the shaders combine:
+    ///
+    /// | element type | by |
+    /// |---|---|
+    /// | `i32`, `u32`, `f32` | everything |
+    /// | `i64`, `u64`, `complex64` | add, sub |
+    /// | `bool` | everything that is defined |
+    /// | `i8`, `u8`, `i16`, `u16`, `f16`, `bf16` | add |
+    /// | `f64`, `complex128` | nothing |
     ///
     /// # Errors
     ///
-    /// As [`Gpu::encode`]; [`Error::DTypeOnDevice`] for elements that WGSL cannot add.
+    /// As [`Gpu::encode`]; [`Error::DTypeOnDevice`] for elements that the shaders cannot combine so.
     pub fn encode_scatter(
         &self,
         encoder: &mut CommandEncoder,
@@ -158,8 +163,8 @@ impl Gpu {
             let problem = "is not used by this plan: record it with encode or encode_gather";
             return Err(indices.problem(problem.into()));
         };
-        let adds = map.options.combine == Combine::Add;
-        adder_of(plan, map)?;
+        let computes = map.options.combine.computes();
+        let (_, element) = rule_of(plan, map)?;
         updates.check(&dest)?;
         indices.check(&dest)?;
         if !indices.parts.offset.is_multiple_of(4) {
@@ -180,11 +185,10 @@ impl Gpu {
                 index,
             };
             for argument in [&updates, &dest] {
-                let (_, element) = adder_of(plan, map)?;
                 let offset = argument.parts.offset;
-                if adds && !offset.is_multiple_of(element as u64) {
+                if computes && !offset.is_multiple_of(element as u64) {
                     let problem = format!(
-                        "begins at byte {offset}: where elements are added it must be a multiple of \
+                        "begins at byte {offset}: where elements are combined it must be a multiple of \
                          {element}"
                     );
                     return Err(argument.problem(problem));
@@ -194,7 +198,7 @@ impl Gpu {
         };
         // Had before anything is recorded: what fails leaves the encoder as it was.
         let memory = self.inner.scatter.get(self, steps.scratch)?;
-        self.prepare(&steps, adds)?;
+        self.prepare(&steps, computes)?;
         if map.fresh && plan.result_bytes() > 0 {
             self.record(encoder, &Plan::zeros(plan.result_bytes()), updates, dest)?;
         }
@@ -209,24 +213,24 @@ impl Gpu {
         Ok(PendingReport::new(self, plan, reports, &indices, index))
     }
 
-    /// The steps of a plan that is not empty, on arguments that lie where its elements can be added.
+    /// The steps of a plan that is not empty, on arguments that lie where its elements can be combined.
     pub(super) fn scatter_steps(
         &self,
         plan: &Plan,
         map: &ScatterNd,
         places: &Places,
     ) -> Result<Steps, Error> {
-        let (adder, element) = adder_of(plan, map)?;
-        let unit = match map.options.combine {
-            Combine::Add => element,
-            Combine::Update => places.unit(),
+        let (rule, element) = rule_of(plan, map)?;
+        let unit = match map.options.combine.computes() {
+            true => element,
+            false => places.unit(),
         };
         let (rows, _) = plan.in_units_of(unit);
-        window::scatter_steps(&self.inner.reach, &rows, map, places, adder)
+        window::scatter_steps(&self.inner.reach, &rows, map, places, rule)
     }
 
     /// Has every pipeline that the steps need.
-    fn prepare(&self, steps: &Steps, adds: bool) -> Result<(), Error> {
+    fn prepare(&self, steps: &Steps, computes: bool) -> Result<(), Error> {
         let inner = &*self.inner;
         let had = |op, dispatch: &Dispatch| {
             let pipeline = inner.pipelines.get(&inner.device, op, dispatch.kernel);
@@ -240,7 +244,7 @@ impl Gpu {
             if let Some(sort) = &step.sort {
                 had(Op::ScatterSort, sort)?;
             }
-            had(apply(adds), &step.apply)?;
+            had(apply(computes), &step.apply)?;
         }
         Ok(())
     }
@@ -260,7 +264,7 @@ impl Gpu {
             head,
             rows,
         } = *arguments;
-        let adds = map.options.combine == Combine::Add;
+        let computes = map.options.combine.computes();
         let mut unread = None;
         let mut report = |dispatch: &Dispatch| {
             if dispatch.counts {
@@ -302,7 +306,7 @@ impl Gpu {
                 self.dispatch(&mut pass, Op::ScatterSort, sort, &sorting, None)?;
             }
             let applying = [Some(updates), Some(dest), Some(head), Some(rows)];
-            self.dispatch(&mut pass, apply(adds), applied, &applying, None)?;
+            self.dispatch(&mut pass, apply(computes), applied, &applying, None)?;
         }
         Ok(())
     }
@@ -317,21 +321,22 @@ struct Arguments<'a> {
     rows: Argument<'a>,
 }
 
-/// How elements are added, if they are, and bytes of what is added by itself.
-fn adder_of(plan: &Plan, map: &ScatterNd) -> Result<(Adder, usize), Error> {
-    match (map.options.combine, Adder::of(map.dtype)) {
-        (Combine::Update, _) => Ok((Adder::Integers, plan.element)),
-        (Combine::Add, Some(adder)) => Ok(adder),
-        (Combine::Add, None) => Err(Error::DTypeOnDevice {
-            operation: plan.map.name(),
-            dtype: map.dtype,
-        }),
+/// How elements are combined, if they are, and bytes of what is combined by itself.
+fn rule_of(plan: &Plan, map: &ScatterNd) -> Result<(Rule, usize), Error> {
+    let (combine, dtype) = (map.options.combine, map.dtype);
+    if !combine.computes() {
+        return Ok((Rule::default(), plan.element));
     }
+    Rule::of(combine, dtype).ok_or(Error::DTypeOnDevice {
+        operation: plan.map.name(),
+        combine,
+        dtype,
+    })
 }
 
-fn apply(adds: bool) -> Op {
-    if adds {
-        Op::ScatterAdd
+fn apply(computes: bool) -> Op {
+    if computes {
+        Op::ScatterCombine
     } else {
         Op::ScatterMove
     }

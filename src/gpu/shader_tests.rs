@@ -35,12 +35,12 @@ fn variants() -> Vec<Variant> {
     // Of 64-bit words: 6, 4 and 5, 2 in 2 ways. Crumbs of either: 6.
     let widths = (5 + 4 + 2 + 6) + (6 + 9 + 4 + 6);
     // Slices and gathers know all of them; updates, gradients and moving scatters those of whole units;
-    // adding scatters those of 1 to 8 bytes, and their other steps one, of either kind of words.
+    // combining scatters those of 1 to 8 bytes, and their other steps one, of either kind of words.
     let whole = 5 + 6;
-    let added = 4 + 4;
+    let combined = 4 + 4;
     assert_eq!(
         all.len(),
-        (2 * widths + 3 * whole + added + 2 * 2) * 3,
+        (2 * widths + 3 * whole + combined + 2 * 2) * 3,
         "operations × widths × params spaces"
     );
     all
@@ -162,7 +162,7 @@ fn params_lie_where_the_host_writes_them() {
             Op::StridedSlice => &strided_slice,
             Op::StridedSliceUpdate | Op::StridedSliceGrad => &pairs,
             Op::Gather => &indexed,
-            Op::ScatterResolve | Op::ScatterSort | Op::ScatterMove | Op::ScatterAdd => &scatter,
+            Op::ScatterResolve | Op::ScatterSort | Op::ScatterMove | Op::ScatterCombine => &scatter,
         };
         assert_eq!(layout(&module, "Map"), *map, "{variant}");
     }

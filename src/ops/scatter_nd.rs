@@ -8,19 +8,21 @@
 //! ```
 //!
 //! Rows take effect one after the other in row-major order, also where several point at one slice: the
-//! last one wins, or all are added in that order. Semantics as TensorFlow 2.21 has them on its CPU, with
-//! one difference: the depth is not limited to 7.
+//! last one wins, or all are added (subtracted, multiplied, compared) in that order. Semantics as
+//! TensorFlow 2.21 has them on its CPU, with one difference: the depth is not limited to 7.
 //!
-//! What is added, and how:
+//! What is combined, and how:
 //!
-//! | element type | addition |
-//! |---|---|
-//! | bool | or |
-//! | integers | wraps |
-//! | f32, complex64, f64, complex128 | each component by the machine: to the nearest |
-//! | f16, bf16 | as f32, then rounded to the nearest, after every row |
+//! | element type | add, sub, mul | min, max |
+//! |---|---|---|
+//! | bool | or, undefined, and | and, or |
+//! | integers | wrap | by the type's sign |
+//! | f32, f64 | by the machine: to the nearest | an update takes the place of what it is less or greater than |
+//! | f16, bf16 | as f32, then rounded to the nearest, after every row | the same |
+//! | complex64, complex128 | (a + bi)(c + di) = (ac - bd) + (ad + bc)i, each operation as of f32 or f64 | undefined |
 //!
-//! The bits of a NaN that comes out of an addition are not specified.
+//! So for min and max a NaN that is there stays, a NaN among the updates is ignored, and of zeros with
+//! different signs the first one stays. The bits of a NaN that comes out of arithmetic are not specified.
 
 use crate::{
     DType, Error, Indices, Negative, OutOfRange, Plan, ScatterError,
@@ -29,6 +31,7 @@ use crate::{
     plan::{self, Rows},
     shape,
 };
+use std::fmt;
 
 /// What a row does to the slice that it points at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -36,12 +39,66 @@ pub enum Combine {
     /// It is added. TensorFlow's `scatter_nd` and `tensor_scatter_nd_add`.
     #[default]
     Add,
+    /// It is subtracted. TensorFlow's `tensor_scatter_nd_sub`. Not defined for booleans.
+    Sub,
+    /// The slice is multiplied by it, element by element. ONNX's `ScatterND` with `reduction="mul"`.
+    Mul,
+    /// The lesser of both remains, element by element. TensorFlow's `tensor_scatter_nd_min`. Not defined
+    /// for complex numbers.
+    Min,
+    /// The greater of both remains, element by element. TensorFlow's `tensor_scatter_nd_max`. Not defined
+    /// for complex numbers.
+    Max,
     /// It replaces the slice; of several rows for one slice the last one wins. TensorFlow's
     /// `tensor_scatter_nd_update`.
     Update,
 }
 
-/// The order in which several rows are added to one slice.
+impl Combine {
+    /// Every way to combine.
+    pub const ALL: [Self; 6] = [
+        Self::Add,
+        Self::Sub,
+        Self::Mul,
+        Self::Min,
+        Self::Max,
+        Self::Update,
+    ];
+
+    /// The word for it, as in TensorFlow's `"tensor_scatter_nd_add"`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Sub => "sub",
+            Self::Mul => "mul",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::Update => "update",
+        }
+    }
+
+    /// Whether there is such a thing for elements of a type.
+    pub const fn is_defined_for(self, dtype: DType) -> bool {
+        match self {
+            Self::Add | Self::Mul | Self::Update => true,
+            Self::Sub => !matches!(dtype, DType::Bool),
+            Self::Min | Self::Max => !matches!(dtype, DType::Complex64 | DType::Complex128),
+        }
+    }
+
+    /// Whether it computes with elements, rather than moves them.
+    pub(crate) fn computes(self) -> bool {
+        self != Self::Update
+    }
+}
+
+impl fmt::Display for Combine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// The order in which several rows are combined with one slice.
 ///
 /// It makes a difference for floating-point elements on a GPU only: their sums depend on the order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -65,7 +122,7 @@ pub struct Scatter {
     pub out_of_range: OutOfRange,
     /// What a negative index means.
     pub negative: Negative,
-    /// The order of additions.
+    /// The order in which rows are combined.
     pub order: Order,
 }
 
@@ -80,7 +137,7 @@ pub(crate) struct Map {
     pub(crate) slices: usize,
     /// Whether the destination is zeros first, rather than changed in place.
     pub(crate) fresh: bool,
-    /// What is added.
+    /// What is combined.
     pub(crate) dtype: DType,
     pub(crate) options: Scatter,
 }
@@ -168,13 +225,17 @@ impl Plan {
         fresh: bool,
     ) -> Result<Self, Error> {
         let depth = check(indices, updates, shape, fresh)?;
+        let combine = options.combine;
+        if !combine.is_defined_for(dtype) {
+            return Err(ScatterError::Undefined { combine, dtype }.into());
+        }
         let element = dtype.size();
         let (indexed, slice) = shape.split_at(depth);
         let elements: usize = slice.iter().product();
-        // What is added is moved by itself.
-        let factor = match options.combine {
-            Combine::Add => 1,
-            Combine::Update => shape::common_power_of_two(MAX_UNIT / element, [elements]),
+        // What is computed with is moved by itself.
+        let factor = match options.combine.computes() {
+            true => 1,
+            false => shape::common_power_of_two(MAX_UNIT / element, [elements]),
         };
         let rows = match updates.contains(&0) {
             true => Rows::NONE,

@@ -5,13 +5,17 @@
 //! written into buffers that were filled with a pattern and are longer than the result, so that a
 //! byte not written, or one written beyond the end, is a difference.
 
+mod combine;
 mod gather;
 #[cfg(feature = "gpu")]
 pub(crate) mod gpu;
 mod scatter;
 mod write;
 
-pub(crate) use scatter::{ScatterCase, check_scatter, naive_scatter, scatter_everywhere};
+pub(crate) use combine::{Float, combined};
+pub(crate) use scatter::{
+    ScatterCase, check_scatter, check_scatter_of, naive_scatter, scatter_everywhere,
+};
 pub(crate) use write::{check_block, check_grad, check_update};
 
 pub(crate) use gather::{

@@ -1,6 +1,10 @@
 //! Scatters, on every device, into zeros and in place.
 
-use super::{Device, SIZES, UNWRITTEN, assert_same, devices, elements, kind, to_bytes};
+use super::{
+    Device, SIZES, UNWRITTEN, assert_same,
+    combine::{combined, on_gpu},
+    devices, elements, kind, to_bytes,
+};
 use std::borrow::Cow;
 use wgslice::{
     Combine, DType, Error, Indices, Negative, OutOfRange, Plan, Report, Scatter,
@@ -24,27 +28,35 @@ pub(crate) struct ScatterCase<'a> {
 pub(crate) fn check_scatter(case: ScatterCase<'_>) {
     let dtypes = match case.options.combine {
         Combine::Update => SIZES.as_slice(),
-        Combine::Add => &[DType::U8, DType::I16, DType::U32, DType::I64],
+        _ => &[DType::U8, DType::I16, DType::U32, DType::I64],
     };
     let input = elements(case.shape.iter().product());
     let updates: Vec<u128> = elements(case.updates_shape.iter().product())
         .iter()
         .map(|element| !element | 1)
         .collect();
-    let expected = naive_scatter(case, &input, &updates, |old, new| {
-        *old = match case.options.combine {
-            Combine::Add => old.wrapping_add(*new),
-            Combine::Update => *new,
-        }
-    });
     for &dtype in dtypes {
-        let bytes = |elements: &[u128]| to_bytes(elements, dtype.size());
-        let expected = match &expected {
-            Ok(Scattered { values, bad_rows }) => Ok((bytes(values), &bad_rows[..])),
-            Err(error) => Err(error),
-        };
-        scatter_everywhere(case, dtype, &bytes(&input), &bytes(&updates), expected);
+        check_scatter_of(case, dtype, &input, &updates);
     }
+}
+
+/// Elements of one type, of which the lowest bytes count, against the reference.
+#[track_caller]
+pub(crate) fn check_scatter_of(
+    case: ScatterCase<'_>,
+    dtype: DType,
+    input: &[u128],
+    updates: &[u128],
+) {
+    let expected = naive_scatter(case, input, updates, |old, new| {
+        *old = combined(case.options.combine, dtype, *old, *new);
+    });
+    let bytes = |elements: &[u128]| to_bytes(elements, dtype.size());
+    let expected = match &expected {
+        Ok(Scattered { values, bad_rows }) => Ok((bytes(values), &bad_rows[..])),
+        Err(error) => Err(error),
+    };
+    scatter_everywhere(case, dtype, &bytes(input), &bytes(updates), expected);
 }
 
 /// The reference's answer.
@@ -126,9 +138,13 @@ pub(crate) fn scatter_everywhere(
             true => &vec![UNWRITTEN; input.len()],
             false => input,
         };
-        let (got, report) = device
-            .scatter(case, dtype, &plan, updates, indices, before)
-            .unwrap_or_else(|error| panic!("{}: {error}", what()));
+        let done = device.scatter(case, dtype, &plan, updates, indices, before);
+        let combine = case.options.combine;
+        if !device.backend.is_cpu() && !on_gpu(combine, dtype) {
+            refuses(done.and_then(|(_, report)| report), combine, dtype, &what);
+            continue;
+        }
+        let (got, report) = done.unwrap_or_else(|error| panic!("{}: {error}", what()));
         match report {
             Ok(report) => {
                 assert!(!fails, "{}", what());
@@ -142,6 +158,20 @@ pub(crate) fn scatter_everywhere(
             assert_same(input, &got, dtype.size(), &what);
         }
     }
+}
+
+/// The error for elements that the shaders cannot combine so names both.
+#[track_caller]
+fn refuses(done: Result<Report, Error>, combine: Combine, dtype: DType, what: &dyn Fn() -> String) {
+    let error = done.expect_err(&what());
+    assert!(
+        matches!(error, Error::DTypeOnDevice { combine: c, dtype: d, .. } if (c, d) == (combine, dtype)),
+        "{}: {error}",
+        what()
+    );
+    let text = error.to_string();
+    assert!(text.contains(&format!("{combine:?}")), "{text}");
+    assert!(text.contains(dtype.name()), "{text}");
 }
 
 fn plan(case: ScatterCase<'_>, dtype: DType) -> Result<Plan, Error> {

@@ -67,6 +67,10 @@ fn scatter_nd_adds_into_zeros_and_updates_arrays() {
         (&["--shape", "5", "--combine", "update"], [0, 7, 0, 0, 100]),
         (&["--into", &array], [0, 7, 2, 3, 100]),
         (&["--into", &array, "--combine", "add"], [0, 13, 2, 3, 104]),
+        (&["--into", &array, "--combine", "sub"], [0, -11, 2, 3, -96]),
+        (&["--into", &array, "--combine", "mul"], [0, 35, 2, 3, 400]),
+        (&["--into", &array, "--combine", "min"], [0, 1, 2, 3, 4]),
+        (&["--into", &array, "--combine", "max"], [0, 7, 2, 3, 100]),
     ] {
         on_every_device(&folder, &[&scatter, options].concat(), |_, out| {
             assert_eq!(out, (vec![5], expected.to_vec()), "{options:?}");

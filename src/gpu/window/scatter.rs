@@ -10,12 +10,12 @@ use crate::{
     gpu::{
         grid::Grid,
         params::{self, Params, ScatterMap},
-        pipeline::{Adder, Kernel, Scattering},
+        pipeline::{Kernel, Rule, Scattering},
         width::Width,
     },
     ops::{
         index::{OutOfRange, Policy},
-        scatter_nd::{Combine, Map, Order},
+        scatter_nd::{Map, Order},
     },
     plan::Rows,
 };
@@ -23,9 +23,9 @@ use crate::{
 /// Words that are kept of a row of a block: `Entry` in the shaders.
 const ENTRY_WORDS: u64 = 3;
 
-/// Rows of a block, at most, where they are added: one invocation may have to walk them all, which must
+/// Rows of a block, at most, where they are combined: one invocation may have to walk them all, which must
 /// not be taken for a hang.
-const MOST_ADDED: usize = 1 << 16;
+const MOST_COMBINED: usize = 1 << 16;
 
 /// What a scatter needs of the device while it runs, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,15 +64,15 @@ pub(crate) struct Step {
     pub(crate) apply: Dispatch,
 }
 
-/// The steps of a scatter that is not empty, with additions by `adder` if there are any.
+/// The steps of a scatter that is not empty, combined by `rule` unless they only move.
 pub(crate) fn scatter_steps(
     reach: &Reach,
     rows: &Rows,
     map: &Map,
     places: &Places,
-    adder: Adder,
+    rule: Rule,
 ) -> Result<Steps, Error> {
-    let chains = map.options.combine == Combine::Add;
+    let chains = map.options.combine.computes();
     let cutter = Cutter {
         reach,
         rows,
@@ -85,8 +85,8 @@ pub(crate) fn scatter_steps(
             policy: map.policy(),
             checks: false,
             chains,
-            sorted: chains && adder.rounds() && map.options.order == Order::Deterministic,
-            adder,
+            sorted: chains && rule.depends_on_order() && map.options.order == Order::Deterministic,
+            rule,
         },
     };
     let mut steps = Steps::default();
@@ -164,10 +164,10 @@ impl Cutter<'_> {
         };
         let (head, entries) = (whole(scratch.head), whole(scratch.rows));
         let moved = rows.len as u64 * run.len as u64;
-        let added = self.scatter.chains;
+        let combined = self.scatter.chains;
         if self.bytes(moved) > self.reach.dispatch
             || scratch.rows > self.reach.binding
-            || added && rows.len > MOST_ADDED
+            || combined && rows.len > MOST_COMBINED
         {
             return Err(Cut::Rows);
         }
@@ -299,7 +299,7 @@ impl Cutter<'_> {
         };
         let Scattering {
             sorted,
-            adder,
+            rule,
             chains,
             ..
         } = self.scatter;
@@ -309,7 +309,7 @@ impl Cutter<'_> {
                 ..Policy::default()
             },
             sorted,
-            adder: if chains { adder } else { Adder::default() },
+            rule: if chains { rule } else { Rule::default() },
             ..Scattering::default()
         }
     }

@@ -1,0 +1,206 @@
+//! How elements are combined: one rule for each way and each element type.
+//!
+//! Integers wrap, and floating-point numbers are rounded after every row, to the nearest and to an even
+//! one of two. Those of 16 bits are computed with as `f32` and rounded back, as TensorFlow's CPU kernels
+//! do. What is compared is not changed.
+
+use crate::{Combine, DType};
+use bytemuck::{Pod, cast};
+use std::{
+    num::Wrapping,
+    ops::{Add, Mul, Sub},
+};
+
+/// A rule by which elements are combined with others.
+pub(super) trait Rule: Copy + Sync {
+    /// Combines the elements of `old` with those of `update`, which are as many.
+    fn combine(self, old: &mut [u8], update: &[u8]);
+}
+
+/// What is to be done with a rule.
+pub(super) trait Task {
+    fn run<R: Rule>(self, rule: R);
+}
+
+/// Does a task with the rule for a type. Plans have none for which a combination is not defined.
+pub(super) fn with_rule(combine: Combine, dtype: DType, task: impl Task) {
+    match (dtype, combine) {
+        (DType::Bool, Combine::Mul | Combine::Min) => task.run(each(|[a]: [u8; 1], [b]| [a & b])),
+        (DType::Bool, _) => task.run(each(|[a]: [u8; 1], [b]| [a | b])),
+        (DType::I8, _) => plain::<1, Wrapping<i8>>(combine, task),
+        (DType::U8, _) => plain::<1, Wrapping<u8>>(combine, task),
+        (DType::I16, _) => plain::<2, Wrapping<i16>>(combine, task),
+        (DType::U16, _) => plain::<2, Wrapping<u16>>(combine, task),
+        (DType::I32, _) => plain::<4, Wrapping<i32>>(combine, task),
+        (DType::U32, _) => plain::<4, Wrapping<u32>>(combine, task),
+        (DType::I64, _) => plain::<8, Wrapping<i64>>(combine, task),
+        (DType::U64, _) => plain::<8, Wrapping<u64>>(combine, task),
+        (DType::F16, _) => numbers(
+            combine,
+            task,
+            |half: [u8; 2]| f32_of_f16(u16::from_ne_bytes(half)),
+            |single| f16_of_f32(single).to_ne_bytes(),
+        ),
+        (DType::BF16, _) => numbers(
+            combine,
+            task,
+            |half: [u8; 2]| f32_of_bf16(u16::from_ne_bytes(half)),
+            |single| bf16_of_f32(single).to_ne_bytes(),
+        ),
+        (DType::Complex64, Combine::Mul) => {
+            task.run(each(|a: [u8; 8], b| cast(product::<f32>(cast(a), cast(b)))));
+        }
+        (DType::Complex128, Combine::Mul) => {
+            task.run(each(|a: [u8; 16], b| {
+                cast(product::<f64>(cast(a), cast(b)))
+            }));
+        }
+        // Component by component.
+        (DType::F32 | DType::Complex64, _) => plain::<4, f32>(combine, task),
+        (DType::F64 | DType::Complex128, _) => plain::<8, f64>(combine, task),
+    }
+}
+
+/// What Rust computes with as we do.
+trait Number: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + PartialOrd {}
+
+impl<T> Number for T where
+    T: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + PartialOrd
+{
+}
+
+/// The rules for numbers that are their bytes.
+fn plain<const N: usize, T: Number + Pod>(combine: Combine, task: impl Task) {
+    numbers::<N, T>(combine, task, cast, cast);
+}
+
+/// The rules for numbers that are read from their bytes, and written to them.
+fn numbers<const N: usize, T: Number>(
+    combine: Combine,
+    task: impl Task,
+    read: impl Fn([u8; N]) -> T + Copy + Sync,
+    write: impl Fn(T) -> [u8; N] + Copy + Sync,
+) {
+    match combine {
+        Combine::Add => task.run(each(move |a, b| write(read(a) + read(b)))),
+        Combine::Sub => task.run(each(move |a, b| write(read(a) - read(b)))),
+        Combine::Mul => task.run(each(move |a, b| write(read(a) * read(b)))),
+        Combine::Min => task.run(each(move |a, b| if read(b) < read(a) { b } else { a })),
+        Combine::Max => task.run(each(move |a, b| if read(b) > read(a) { b } else { a })),
+        Combine::Update => task.run(each(|_: [u8; N], b| b)),
+    }
+}
+
+/// Of complex numbers.
+fn product<T: Number>([a, b]: [T; 2], [c, d]: [T; 2]) -> [T; 2] {
+    [a * c - b * d, a * d + b * c]
+}
+
+/// Elements or components of `N` bytes, one by one.
+#[derive(Clone, Copy)]
+struct Each<const N: usize, F>(F);
+
+fn each<const N: usize, F: Fn([u8; N], [u8; N]) -> [u8; N]>(combine: F) -> Each<N, F> {
+    Each(combine)
+}
+
+impl<const N: usize, F> Rule for Each<N, F>
+where
+    F: Fn([u8; N], [u8; N]) -> [u8; N] + Copy + Sync,
+{
+    #[inline(always)]
+    fn combine(self, old: &mut [u8], update: &[u8]) {
+        let (old, _) = old.as_chunks_mut::<N>();
+        let (update, _) = update.as_chunks::<N>();
+        for (old, update) in old.iter_mut().zip(update) {
+            *old = (self.0)(*old, *update);
+        }
+    }
+}
+
+/// Every half is a single.
+fn f32_of_f16(half: u16) -> f32 {
+    let half = u32::from(half);
+    let (sign, rest) = ((half & 0x8000) << 16, half & 0x7fff);
+    let bits = match rest {
+        // A subnormal half counts steps of 2^-24, which is exact.
+        0..0x0400 => (rest as f32 / 16_777_216.0).to_bits(),
+        0x0400..0x7c00 => (rest << 13) + (112 << 23),
+        _ => rest << 13 | 0x7f80_0000,
+    };
+    f32::from_bits(sign | bits)
+}
+
+/// The nearest half, and of two the even one.
+#[expect(clippy::cast_possible_truncation, reason = "halves have 16 bits")]
+fn f16_of_f32(single: f32) -> u16 {
+    let bits = single.to_bits();
+    let (sign, rest) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
+    let half = match rest {
+        // Adding 0.5 leaves a subnormal half's steps in the lowest bits, rounded.
+        0..0x3880_0000 => (f32::from_bits(rest) + 0.5).to_bits() - 0.5f32.to_bits(),
+        // What is dropped rounds up if it is more than half a step, or half of an odd one.
+        0x3880_0000..0x7f80_0000 => {
+            let rounded = rest + 0x0fff + (rest >> 13 & 1);
+            ((rounded >> 13) - (112 << 10)).min(0x7c00)
+        }
+        0x7f80_0000 => 0x7c00,
+        _ => 0x7e00,
+    };
+    (sign | half) as u16
+}
+
+fn f32_of_bf16(half: u16) -> f32 {
+    f32::from_bits(u32::from(half) << 16)
+}
+
+/// The nearest one, and of two the even one.
+fn bf16_of_f32(single: f32) -> u16 {
+    let bits = single.to_bits();
+    match single.is_nan() {
+        true => (bits >> 16 & 0x8000) as u16 | 0x7fc0,
+        false => ((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Halfway between neighbouring halves lies the boundary, which belongs to the even one; whatever
+    /// lies beside it belongs to the one on its side.
+    fn check(to: fn(u16) -> f32, from: fn(f32) -> u16, infinity: u16) {
+        for half in 0..infinity {
+            for sign in [0, 0x8000] {
+                assert_eq!(from(to(half | sign)), half | sign);
+            }
+            let (low, high) = (f64::from(to(half)), f64::from(to(half + 1)));
+            if high.is_finite() {
+                let middle = (low + high) / 2.0;
+                #[expect(clippy::cast_possible_truncation, reason = "exact, or tested as it is")]
+                let single = middle as f32;
+                if f64::from(single) == middle {
+                    assert_eq!(from(single), half + (half & 1), "{half:#x}");
+                    assert_eq!(from(single.next_up()), half + 1, "{half:#x}");
+                    assert_eq!(from(single.next_down()), half, "{half:#x}");
+                }
+            }
+        }
+        assert_eq!(from(f32::INFINITY), infinity);
+        assert_eq!(from(f32::NEG_INFINITY), infinity | 0x8000);
+        assert_eq!(from(f32::MAX), infinity);
+        assert!(from(f32::NAN) & 0x7fff > infinity);
+        assert!(to(infinity) == f32::INFINITY && to(infinity + 1).is_nan());
+    }
+
+    #[test]
+    fn halves_are_rounded_to_the_nearest() {
+        check(f32_of_f16, f16_of_f32, 0x7c00);
+        check(f32_of_bf16, bf16_of_f32, 0x7f80);
+        assert_eq!(f32_of_f16(0x3c01), 1.0 + 1.0 / 1024.0);
+        assert_eq!(f32_of_f16(0x0001), 2.0f32.powi(-24));
+        assert_eq!(f16_of_f32(65_519.0), 0x7bff);
+        assert_eq!(f16_of_f32(65_520.0), 0x7c00);
+        assert_eq!(f16_of_f32(-2.0f32.powi(-25)), 0x8000);
+    }
+}

@@ -1,0 +1,177 @@
+//! What combining two elements means, spelled out for every type; and which of it the shaders know.
+
+use std::ops::{Add, Mul, Sub};
+use wgslice::{Combine, DType};
+
+/// How the bits of a floating-point number are laid out below the sign: the lowest bits are of its
+/// fraction, those above of its exponent.
+#[derive(Clone, Copy)]
+pub(crate) struct Float {
+    pub(crate) bits: u32,
+    pub(crate) fraction: u32,
+}
+
+impl Float {
+    /// That of a type's components, if they are floating-point numbers.
+    pub(crate) fn of(dtype: DType) -> Option<Self> {
+        let (bits, fraction) = match dtype {
+            DType::F16 => (16, 10),
+            DType::BF16 => (16, 7),
+            DType::F32 | DType::Complex64 => (32, 23),
+            DType::F64 | DType::Complex128 => (64, 52),
+            _ => return None,
+        };
+        Some(Self { bits, fraction })
+    }
+
+    /// The number with these bits, which `f64` has exactly.
+    fn value(self, bits: u128) -> f64 {
+        let sign = if bits >> (self.bits - 1) & 1 == 1 {
+            -1.0
+        } else {
+            1.0
+        };
+        let fraction = bits & ((1 << self.fraction) - 1);
+        let width = self.bits - 1 - self.fraction;
+        let exponent = i32::try_from(bits >> self.fraction & ((1 << width) - 1)).unwrap();
+        let bias = (1 << (width - 1)) - 1;
+        // Both factors of a subnormal f64 are above 2^-1022.
+        let power = |exponent: i32| 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2);
+        let step = power(exponent.max(1) - bias);
+        let steps = fraction as f64 / (1u64 << self.fraction) as f64;
+        sign * match exponent {
+            0 => steps * step,
+            _ if exponent < (1 << width) - 1 => (1.0 + steps) * step,
+            _ if fraction == 0 => f64::INFINITY,
+            _ => f64::NAN,
+        }
+    }
+
+    /// The bits of the number nearest to one within its range, and of two such those of the even one.
+    fn nearest(self, value: f64) -> u128 {
+        let magnitude = value.abs();
+        let (mut low, mut high) = (
+            0u128,
+            ((1 << (self.bits - 1 - self.fraction)) - 1) << self.fraction,
+        );
+        while high - low > 1 {
+            let middle = (low + high) / 2;
+            match self.value(middle) <= magnitude {
+                true => low = middle,
+                false => high = middle,
+            }
+        }
+        let above = self.value(high);
+        assert!(above.is_finite(), "{value} is beyond the range");
+        let (down, up) = (magnitude - self.value(low), above - magnitude);
+        let rounded = if up < down || (up == down && high % 2 == 0) {
+            high
+        } else {
+            low
+        };
+        rounded | u128::from(value.is_sign_negative()) << (self.bits - 1)
+    }
+}
+
+/// The lowest bytes of elements of a type, combined.
+pub(crate) fn combined(combine: Combine, dtype: DType, a: u128, b: u128) -> u128 {
+    let bits = 8 * u32::try_from(dtype.size()).unwrap();
+    let mask = u128::MAX >> (128 - bits);
+    let (a, b) = (a & mask, b & mask);
+    match (combine, dtype) {
+        (Combine::Update, _) => b,
+        (Combine::Add | Combine::Max, DType::Bool) => a | b,
+        (Combine::Mul | Combine::Min, DType::Bool) => a & b,
+        (_, DType::Complex64 | DType::Complex128) => {
+            let half = bits / 2;
+            let part = u128::MAX >> (128 - half);
+            let [[re, im], [c, d]] = [a, b].map(|number| [number & part, number >> half]);
+            let of = match dtype {
+                DType::Complex64 => DType::F32,
+                _ => DType::F64,
+            };
+            let by = |combine, a, b| combined(combine, of, a, b);
+            let [real, imaginary] = match combine {
+                Combine::Mul => {
+                    let [rc, id, rd, ic] =
+                        [(re, c), (im, d), (re, d), (im, c)].map(|(a, b)| by(Combine::Mul, a, b));
+                    [by(Combine::Sub, rc, id), by(Combine::Add, rd, ic)]
+                }
+                _ => [by(combine, re, c), by(combine, im, d)],
+            };
+            real | imaginary << half
+        }
+        _ => match Float::of(dtype) {
+            Some(float) => {
+                let (x, y) = (float.value(a), float.value(b));
+                match combine {
+                    Combine::Min => {
+                        if y < x {
+                            b
+                        } else {
+                            a
+                        }
+                    }
+                    Combine::Max => {
+                        if y > x {
+                            b
+                        } else {
+                            a
+                        }
+                    }
+                    _ if dtype == DType::F64 => arithmetic(combine, x, y).to_bits().into(),
+                    _ => {
+                        #[expect(clippy::cast_possible_truncation, reason = "both are single")]
+                        let (x, y) = (x as f32, y as f32);
+                        let single = arithmetic(combine, x, y);
+                        match dtype {
+                            DType::F32 => single.to_bits().into(),
+                            _ => float.nearest(single.into()),
+                        }
+                    }
+                }
+            }
+            None => {
+                let signed = matches!(dtype, DType::I8 | DType::I16 | DType::I32 | DType::I64);
+                let value = |element: u128| match signed {
+                    true => (element << (128 - bits)).cast_signed() >> (128 - bits),
+                    false => element.cast_signed(),
+                };
+                let (x, y) = (value(a), value(b));
+                let result = match combine {
+                    Combine::Add => x.wrapping_add(y),
+                    Combine::Sub => x.wrapping_sub(y),
+                    Combine::Mul => x.wrapping_mul(y),
+                    Combine::Min => x.min(y),
+                    _ => x.max(y),
+                };
+                result.cast_unsigned() & mask
+            }
+        },
+    }
+}
+
+fn arithmetic<T: Add<Output = T> + Sub<Output = T> + Mul<Output = T>>(
+    combine: Combine,
+    x: T,
+    y: T,
+) -> T {
+    match combine {
+        Combine::Add => x + y,
+        Combine::Sub => x - y,
+        _ => x * y,
+    }
+}
+
+/// Whether the shaders combine elements of a type so.
+pub(crate) fn on_gpu(combine: Combine, dtype: DType) -> bool {
+    match dtype {
+        _ if combine == Combine::Update => true,
+        DType::Bool | DType::I32 | DType::U32 | DType::F32 => true,
+        DType::I64 | DType::U64 | DType::Complex64 => {
+            matches!(combine, Combine::Add | Combine::Sub)
+        }
+        DType::F64 | DType::Complex128 => false,
+        _ => combine == Combine::Add,
+    }
+}
