@@ -34,5 +34,6 @@ mod vectors {
     pub(crate) mod arguments;
     pub(crate) mod call;
     pub(crate) mod case;
+    pub(crate) mod kind;
     pub(crate) mod oracle;
 }

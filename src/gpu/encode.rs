@@ -22,9 +22,10 @@ use super::{
     argument::Argument,
     grid::Kind,
     groups::Key,
-    pipeline::{BUFFERS_GROUP, Op, PARAMS_GROUP, ParamsSpace, REPORT_GROUP},
+    op::Op,
     report::PendingReport,
     slots::Slot,
+    variant::{BUFFERS_GROUP, PARAMS_GROUP, ParamsSpace, REPORT_GROUP},
     window::{self, Dispatch, Parts, Places, Span},
 };
 use crate::{

@@ -3,7 +3,7 @@
 use super::{
     Gpu,
     encode::copied,
-    pipeline::Op,
+    op::Op,
     window::{self, Parts, Places},
 };
 use crate::{Plan, ops::index::IndexType, plan::Map};

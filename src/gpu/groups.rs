@@ -7,7 +7,7 @@
 //! none is kept, so that their memory goes with them: their operations are submitted one by one, which
 //! takes longer than to make a group anew.
 
-use super::{pipeline::Op, recent::Recent, window::Span};
+use super::{op::Op, recent::Recent, window::Span};
 use std::{
     hash::{BuildHasher, RandomState},
     sync::{Mutex, PoisonError},

@@ -6,7 +6,8 @@
 //! | `width` | how many bytes a dispatch moves at once |
 //! | `grid` | how rows are dealt out to invocations |
 //! | `params` | what a dispatch is told, word by word |
-//! | `pipeline` | how shaders are put together, and that each is compiled once |
+//! | `op`, `rule`, `variant` | which operations and movers there are, and how shaders are put together of them |
+//! | `pipeline` | that each is compiled once |
 //! | `window` | how a plan is cut into dispatches that the device's limits allow |
 //! | `encode`, `explain` | what is recorded for a plan: nothing, copies, or dispatches |
 //! | `scatter` | the steps of a scatter, and the memory between them |
@@ -26,6 +27,7 @@ mod failure;
 mod fill;
 mod grid;
 mod groups;
+mod op;
 mod params;
 mod pipeline;
 mod readback;
@@ -33,12 +35,14 @@ mod recent;
 mod report;
 #[cfg(not(target_arch = "wasm32"))]
 mod ring;
+mod rule;
 mod scatter;
 #[cfg(test)]
 mod shader_tests;
 mod slots;
 mod transfer;
 mod upload;
+mod variant;
 mod width;
 mod window;
 
@@ -53,9 +57,10 @@ use crate::Error;
 use failure::device_error;
 use grid::Kind;
 use groups::Groups;
-use pipeline::{ParamsSpace, Pipelines, Words};
+use pipeline::Pipelines;
 use scatter::ScatterMemory;
 use std::sync::{Arc, OnceLock};
+use variant::{ParamsSpace, Words};
 use window::Reach;
 
 /// A GPU, or a software adapter that acts as one: a `wgpu` device with the shaders that run there.

@@ -37,6 +37,10 @@ pub(crate) struct Params {
     pub(crate) map: MapWords,
 }
 
+/// The size of the params, which is also the room for immediates that a device must have.
+pub(crate) const PARAMS_BYTES: u32 = 128;
+const _: () = assert!(size_of::<Params>() == PARAMS_BYTES as usize);
+
 /// Any operation's map.
 pub(crate) type MapWords = [u32; size_of::<IndexedMap>() / size_of::<u32>()];
 

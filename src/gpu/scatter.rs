@@ -13,8 +13,9 @@
 use super::{
     DeviceBytes, DeviceIndices, Gpu,
     argument::Argument,
-    pipeline::{Op, Rule},
+    op::Op,
     report::PendingReport,
+    rule::Rule,
     slots::Slot,
     window::{self, Dispatch, Parts, Places, Scratch, Step, Steps},
 };

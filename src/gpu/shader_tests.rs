@@ -7,11 +7,12 @@
 
 use super::{
     grid::WORKGROUP,
+    op::Op,
     params::{
         INDEXED_PAIRS, IndexedMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params, ScatterMap,
         StridedSliceMap,
     },
-    pipeline::{BUFFERS_GROUP, Indexed, Op, PARAMS_GROUP, ParamsSpace, REPORT_GROUP, Variant},
+    variant::{BUFFERS_GROUP, Indexed, PARAMS_GROUP, ParamsSpace, REPORT_GROUP, Variant},
 };
 use crate::{
     Negative, OutOfRange,

@@ -12,19 +12,19 @@ pub(crate) mod gpu;
 mod scatter;
 mod write;
 
+pub(crate) use crate::vectors::kind::kind;
 pub(crate) use combine::{Float, combined};
+pub(crate) use gather::{
+    How, Select, check_gather, check_gather_on_cpu, check_gathering, check_policies,
+};
 pub(crate) use scatter::{
     ScatterCase, check_scatter, check_scatter_of, naive_scatter, scatter_everywhere,
 };
 pub(crate) use write::{check_block, check_grad, check_update};
 
-pub(crate) use gather::{
-    How, Select, check_gather, check_gather_on_cpu, check_gathering, check_policies,
-};
-
 use std::{borrow::Cow, sync::LazyLock};
 use wgslice::{
-    Backend, DType, Error, GatherError, Indices, Plan, Report, SliceSpec, StridedSlice,
+    Backend, DType, Error, Indices, Plan, Report, SliceSpec, StridedSlice,
     reference::{self, ReferenceError},
 };
 
@@ -254,46 +254,5 @@ fn check_slice_on(devices: &[Device], shape: &[usize], encoded: &StridedSlice) {
                 Err(error) => panic!("{}: {error}", what()),
             }
         }
-    }
-}
-
-/// The tag that TensorFlow's golden vectors give to an error.
-pub(crate) fn kind(error: &Error) -> &'static str {
-    use wgslice::{ScatterError, SpecError, ViewError};
-    match error {
-        Error::Spec(error) => match error {
-            SpecError::Vectors { .. } => "spec_vectors",
-            SpecError::MultipleEllipses => "multiple_ellipses",
-            SpecError::ScalarInput => "scalar_input",
-            SpecError::TooManySpecs { .. } => "too_many_specs",
-            SpecError::StrideZero { .. } => "stride_zero",
-            SpecError::ShrinkStride { .. } => "shrink_stride",
-            SpecError::ShrinkOutOfRange { .. } => "shrink_out_of_range",
-            SpecError::DyShape { .. } => "dy_shape",
-            SpecError::SliceVectors { .. } => "slice_vectors",
-            SpecError::SliceBegin { .. } => "slice_begin",
-            SpecError::SliceSize { .. } => "slice_size",
-            _ => "other",
-        },
-        Error::View(ViewError::Broadcast { .. }) => "broadcast",
-        Error::Scatter(error) => match error {
-            ScatterError::UpdatesRank { .. } => "updates_rank",
-            ScatterError::EmptyOutput { .. } => "empty_output",
-            ScatterError::UpdatesShape { .. } => "updates_shape",
-            ScatterError::OutOfRange { .. } => "out_of_range",
-            _ => "other",
-        },
-        Error::Gather(error) => match error {
-            GatherError::ParamsRank => "params_rank",
-            GatherError::IndicesRank => "indices_rank",
-            GatherError::IndexDepth { .. } => "index_depth",
-            GatherError::Axis { .. } => "axis",
-            GatherError::BatchDims { .. } | GatherError::BatchDimsOfAxis { .. } => "batch_dims",
-            GatherError::BatchShape { .. } => "batch_shape",
-            GatherError::EmptyParams { .. } => "empty_params",
-            GatherError::OutOfRange { .. } => "out_of_range",
-            _ => "other",
-        },
-        _ => "other",
     }
 }

@@ -7,6 +7,7 @@
 //! | `oracle` | what the naive reference says of it |
 //! | `operation` | the ways in which a call can be run |
 //! | `elements` | how values become elements of a width, and back |
+//! | `kind` | what vector files call an error |
 //! | `judge` | whether what came out is what must come out |
 //! | `random` | which cases are made by chance, and how a failing one becomes small |
 //! | `summary` | what is printed |
@@ -25,6 +26,7 @@ mod call;
 mod case;
 mod elements;
 mod judge;
+mod kind;
 mod operation;
 #[allow(dead_code, reason = "as for `case`")]
 mod oracle;

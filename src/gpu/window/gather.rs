@@ -9,7 +9,7 @@ use crate::{
     Error,
     gpu::{
         params,
-        pipeline::{Indexed, Kernel},
+        variant::{Indexed, Kernel},
     },
     layout::Axis,
     ops::indexed::{Dimension, Map},

@@ -18,7 +18,7 @@ mod spread;
 use super::{
     grid::{Grid, Kind},
     params::Params,
-    pipeline::Kernel,
+    variant::Kernel,
     width::Widened,
 };
 use crate::{

@@ -6,7 +6,7 @@ use crate::{
     gpu::{
         grid::Grid,
         params::{self, MAX_PAIR_AXES, Params},
-        pipeline::Kernel,
+        variant::Kernel,
         width::Width,
     },
     pairs::{PairAxis, Pairs},

@@ -10,7 +10,8 @@ use crate::{
     gpu::{
         grid::Grid,
         params::{self, Params, ScatterMap},
-        pipeline::{Kernel, Rule, Scattering},
+        rule::Rule,
+        variant::{Kernel, Scattering},
         width::Width,
     },
     ops::{

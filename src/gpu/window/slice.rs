@@ -5,7 +5,7 @@ use crate::{
     Error,
     gpu::{
         params,
-        pipeline::Kernel,
+        variant::Kernel,
         width::{Way, Width},
     },
     layout::Axis,

@@ -9,7 +9,7 @@ use crate::{
     Error,
     gpu::{
         params::{self, Params},
-        pipeline::Kernel,
+        variant::Kernel,
         width::{Widened, Width},
     },
     ops::strided_slice_grad::Map,

@@ -1,0 +1,46 @@
+//! The tags that vector files have for errors.
+
+use wgslice::{Error, GatherError, ScatterError, SpecError, ViewError};
+
+/// The tag that vector files use for an error.
+pub(crate) fn kind(error: &Error) -> &'static str {
+    match error {
+        Error::Spec(error) => match error {
+            SpecError::Vectors { .. } => "spec_vectors",
+            SpecError::MultipleEllipses => "multiple_ellipses",
+            SpecError::ScalarInput => "scalar_input",
+            SpecError::TooManySpecs { .. } => "too_many_specs",
+            SpecError::StrideZero { .. } => "stride_zero",
+            SpecError::ShrinkStride { .. } => "shrink_stride",
+            SpecError::ShrinkOutOfRange { .. } => "shrink_out_of_range",
+            SpecError::DyShape { .. } => "dy_shape",
+            SpecError::SliceVectors { .. } => "slice_vectors",
+            SpecError::SliceBegin { .. } => "slice_begin",
+            SpecError::SliceSize { .. } => "slice_size",
+            _ => "other",
+        },
+        Error::View(ViewError::Permutation { .. }) => "permutation",
+        Error::View(ViewError::Broadcast { .. }) => "broadcast",
+        Error::Scatter(error) => match error {
+            ScatterError::UpdatesRank { .. } => "updates_rank",
+            ScatterError::EmptyOutput { .. } => "empty_output",
+            ScatterError::UpdatesShape { .. } => "updates_shape",
+            ScatterError::OutOfRange { .. } => "out_of_range",
+            _ => "other",
+        },
+        Error::Gather(error) => match error {
+            GatherError::ParamsRank => "params_rank",
+            GatherError::IndicesRank => "indices_rank",
+            GatherError::IndexDepth { .. } => "index_depth",
+            GatherError::Axis { .. } => "axis",
+            GatherError::BatchDims { .. } | GatherError::BatchDimsOfAxis { .. } => "batch_dims",
+            GatherError::BatchShape { .. } => "batch_shape",
+            GatherError::EmptyParams { .. } => "empty_params",
+            GatherError::OutOfRange { .. } => "out_of_range",
+            _ => "other",
+        },
+        Error::DeviceLimit { .. } => "device_limit",
+        Error::Device { .. } => "device",
+        _ => "other",
+    }
+}

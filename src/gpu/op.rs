@@ -1,0 +1,189 @@
+//! The operations as the shaders know them, what moves their rows, and the texts of both.
+
+use super::width::{Way, Width};
+use crate::{ops::scatter_nd::Combine, plan::Map};
+
+const WIDE: &str = include_str!("../../shaders/wide.wgsl");
+const ACROSS: &str = include_str!("../../shaders/across.wgsl");
+const CRUMBS: &str = include_str!("../../shaders/crumbs.wgsl");
+const PACKED: &str = include_str!("../../shaders/packed.wgsl");
+const PLACE: &str = include_str!("../../shaders/place.wgsl");
+const PLACE_PACKED: &str = include_str!("../../shaders/place_packed.wgsl");
+const SPREAD: &str = include_str!("../../shaders/spread.wgsl");
+const SPREAD_PACKED: &str = include_str!("../../shaders/spread_packed.wgsl");
+const COMBINE: &str = include_str!("../../shaders/combine.wgsl");
+const COMBINE_PACKED: &str = include_str!("../../shaders/combine_packed.wgsl");
+const STRIDED_SLICE: &str = include_str!("../../shaders/strided_slice.wgsl");
+const STRIDED_SLICE_UPDATE: &str = include_str!("../../shaders/strided_slice_update.wgsl");
+const STRIDED_SLICE_GRAD: &str = include_str!("../../shaders/strided_slice_grad.wgsl");
+const SCATTER_RESOLVE: &str = include_str!("../../shaders/scatter_resolve.wgsl");
+const SCATTER_SORT: &str = include_str!("../../shaders/scatter_sort.wgsl");
+const SCATTER_ND: &str = include_str!("../../shaders/scatter_nd.wgsl");
+const INDEXED: &str = include_str!("../../shaders/indexed.wgsl");
+
+/// An operation as the shaders know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Op {
+    StridedSlice,
+    StridedSliceUpdate,
+    StridedSliceGrad,
+    /// gather_nd and gather.
+    Gather,
+    /// The steps of a scatter: where the rows go, in which order, and that they get there.
+    ScatterResolve,
+    ScatterSort,
+    ScatterMove,
+    ScatterCombine,
+}
+
+impl Op {
+    pub(super) const ALL: [Self; 8] = [
+        Self::StridedSlice,
+        Self::StridedSliceUpdate,
+        Self::StridedSliceGrad,
+        Self::Gather,
+        Self::ScatterResolve,
+        Self::ScatterSort,
+        Self::ScatterMove,
+        Self::ScatterCombine,
+    ];
+
+    /// The operation of a plan; the one that moves, where there are several steps.
+    pub(crate) fn of(map: &Map) -> Self {
+        match map {
+            Map::ScatterNd(map) => match map.options.combine {
+                Combine::Update => Self::ScatterMove,
+                _ => Self::ScatterCombine,
+            },
+            Map::StridedSlice(_) => Self::StridedSlice,
+            Map::StridedSliceUpdate(_) => Self::StridedSliceUpdate,
+            Map::StridedSliceGrad(_) => Self::StridedSliceGrad,
+            Map::Indexed(_) => Self::Gather,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::StridedSlice => "strided_slice",
+            Self::StridedSliceUpdate => "strided_slice_update",
+            Self::StridedSliceGrad => "strided_slice_grad",
+            Self::Gather => "gather",
+            Self::ScatterResolve => "scatter_nd, resolve",
+            Self::ScatterSort => "scatter_nd, sort",
+            Self::ScatterMove | Self::ScatterCombine => "scatter_nd",
+        }
+    }
+
+    pub(super) fn source(self) -> &'static str {
+        match self {
+            Self::StridedSlice => STRIDED_SLICE,
+            Self::StridedSliceUpdate => STRIDED_SLICE_UPDATE,
+            Self::StridedSliceGrad => STRIDED_SLICE_GRAD,
+            Self::Gather => INDEXED,
+            Self::ScatterResolve => SCATTER_RESOLVE,
+            Self::ScatterSort => SCATTER_SORT,
+            Self::ScatterMove | Self::ScatterCombine => SCATTER_ND,
+        }
+    }
+
+    /// The buffers of [`BUFFERS_GROUP`] in the order of their bindings, and whether each is only
+    /// read.
+    pub(crate) fn buffers(self) -> &'static [bool] {
+        match self {
+            Self::StridedSlice | Self::StridedSliceUpdate | Self::StridedSliceGrad => {
+                &[true, false]
+            }
+            Self::Gather => &[true, false, true],
+            Self::ScatterResolve => &[true, false, false],
+            Self::ScatterSort => &[true, false],
+            Self::ScatterMove | Self::ScatterCombine => &[true, false, true, true],
+        }
+    }
+
+    /// Whether rows can be without a source.
+    pub(crate) fn reports(self) -> bool {
+        matches!(self, Self::Gather | Self::ScatterResolve)
+    }
+
+    /// What moves rows of this width. Operations that write into places have movers of their own,
+    /// which know whole units only.
+    pub(crate) fn mover(self, width: Width) -> Mover {
+        match (self, width.unit, width.way) {
+            (Self::ScatterResolve | Self::ScatterSort, ..) => Mover::None,
+            (Self::StridedSliceUpdate | Self::ScatterMove, ..4, _) => Mover::PlacePacked,
+            (Self::StridedSliceUpdate | Self::ScatterMove, ..) => Mover::Place,
+            (Self::ScatterCombine, ..4, _) => Mover::CombinePacked,
+            (Self::ScatterCombine, ..) => Mover::Combine,
+            (Self::StridedSliceGrad, ..4, _) => Mover::SpreadPacked,
+            (Self::StridedSliceGrad, ..) => Mover::Spread,
+            (_, _, Way::Crumbs) => Mover::Crumbs,
+            (_, _, Way::Across) => Mover::Across,
+            (_, ..4, _) => Mover::Packed,
+            _ => Mover::Wide,
+        }
+    }
+
+    /// Whether it has a shader for units of this width.
+    #[cfg(test)]
+    pub(super) fn takes(self, width: Width) -> bool {
+        match self {
+            Self::StridedSlice | Self::Gather => true,
+            Self::StridedSliceUpdate | Self::StridedSliceGrad | Self::ScatterMove => {
+                width.way == Way::Whole
+            }
+            Self::ScatterResolve | Self::ScatterSort => width == Width::whole(4),
+            Self::ScatterCombine => width.way == Way::Whole && width.unit <= 8,
+        }
+    }
+}
+
+/// What moves rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mover {
+    Wide,
+    Across,
+    Crumbs,
+    Packed,
+    Place,
+    PlacePacked,
+    Spread,
+    SpreadPacked,
+    Combine,
+    CombinePacked,
+    /// The shader of the operation is all that there is.
+    None,
+}
+
+impl Mover {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Wide => "wide",
+            Self::Across => "across",
+            Self::Crumbs => "crumbs",
+            Self::Packed => "packed",
+            Self::Place => "place",
+            Self::PlacePacked => "packed place",
+            Self::Spread => "spread",
+            Self::SpreadPacked => "packed spread",
+            Self::Combine => "combine",
+            Self::CombinePacked => "packed combine",
+            Self::None => "own",
+        }
+    }
+
+    pub(super) fn source(self) -> &'static str {
+        match self {
+            Self::Wide => WIDE,
+            Self::Across => ACROSS,
+            Self::Crumbs => CRUMBS,
+            Self::Packed => PACKED,
+            Self::Place => PLACE,
+            Self::PlacePacked => PLACE_PACKED,
+            Self::Spread => SPREAD,
+            Self::SpreadPacked => SPREAD_PACKED,
+            Self::Combine => COMBINE,
+            Self::CombinePacked => COMBINE_PACKED,
+            Self::None => "",
+        }
+    }
+}

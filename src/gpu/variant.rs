@@ -1,0 +1,350 @@
+//! A shader: five pieces, pasted one behind the other and not otherwise touched: the declaration of
+//! `params`, what a unit is, `params.wgsl`, a mover, and the operation's map.
+//!
+//! What a CPU adapter should not compute for every row, such as the number of dimensions, is a constant of
+//! the pipeline. `Variant::all` makes every text that there is, and the tests validate each.
+
+use super::{
+    adapter::STORAGE_BUFFERS,
+    grid::Kind,
+    op::{Mover, Op},
+    params::PARAMS_BYTES,
+    rule::Rule,
+    width::{Way, Width},
+};
+#[cfg(test)]
+use crate::Negative;
+use crate::{
+    OutOfRange,
+    ops::index::{IndexType, Policy},
+};
+use std::fmt;
+
+const PARAMS: &str = include_str!("../../shaders/params.wgsl");
+const UNIT_16: &str = include_str!("../../shaders/unit_16.wgsl");
+const UNIT_32: &str = include_str!("../../shaders/unit_32.wgsl");
+
+/// Bind groups: the buffers that are moved between, the report, and the params where they are a
+/// uniform buffer.
+pub(crate) const BUFFERS_GROUP: u32 = 0;
+pub(crate) const REPORT_GROUP: u32 = 1;
+pub(crate) const PARAMS_GROUP: u32 = 2;
+
+/// How the params reach a shader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ParamsSpace {
+    /// With the dispatch itself. Needs `Features::IMMEDIATES`.
+    Immediate,
+    /// In a uniform buffer.
+    Uniform,
+    /// In a storage buffer. Lavapipe takes the values that loops depend on out of uniform buffers and
+    /// compiles the shader again for each dispatch: half a millisecond.
+    Storage,
+}
+
+impl ParamsSpace {
+    /// How params reach the shaders of a device.
+    pub(super) fn of(device: &wgpu::Device, kind: Kind) -> Self {
+        let limits = device.limits();
+        let immediates = device.features().contains(wgpu::Features::IMMEDIATES)
+            && limits.max_immediate_size >= PARAMS_BYTES;
+        // One more than the operations bind; reports too are bound at an offset.
+        let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS
+            && limits.max_dynamic_storage_buffers_per_pipeline_layout >= 2;
+        match kind {
+            _ if immediates => Self::Immediate,
+            Kind::Software if storage => Self::Storage,
+            _ => Self::Uniform,
+        }
+    }
+}
+
+/// The words that a shader's units are made of.
+///
+/// A CPU adapter runs the lanes of a load or store one after the other, and so pays for each word,
+/// whatever its size: 64-bit words are worth a third to a half more there (Mesa's lavapipe). They
+/// need `Features::SHADER_INT64`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Words {
+    Bits32,
+    Bits64,
+}
+
+impl Words {
+    /// Bytes of the largest unit: four words.
+    pub(crate) fn widest(self) -> usize {
+        match self {
+            Self::Bits32 => 16,
+            Self::Bits64 => Width::MAX,
+        }
+    }
+}
+
+/// What a dispatch needs of its shader beside the operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Kernel {
+    pub(crate) width: Width,
+    /// Dimensions that the map of a slice walks, or coordinates of an index tuple.
+    pub(crate) dims: usize,
+    /// Of a gather.
+    pub(crate) indexed: Indexed,
+    /// Whether each four neighbouring rows lie evenly apart, as far as the mover looks at several.
+    pub(crate) even: bool,
+    /// Whether units of a row that have a source lie apart in a gradient.
+    pub(crate) stepped: bool,
+    /// Of a scatter.
+    pub(crate) scatter: Scattering,
+}
+
+impl Kernel {
+    /// Units of this width, with so many dimensions, and nothing else.
+    pub(crate) fn of(width: Width, dims: usize) -> Self {
+        Self {
+            width,
+            dims,
+            indexed: Indexed::default(),
+            even: false,
+            stepped: false,
+            scatter: Scattering::default(),
+        }
+    }
+}
+
+/// What a dispatch of a scatter needs of its shader: constants of its steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Scattering {
+    pub(crate) index: IndexType,
+    pub(crate) policy: Policy,
+    /// Whether rows are only checked.
+    pub(crate) checks: bool,
+    /// Whether several rows are combined, and in ascending order.
+    pub(crate) chains: bool,
+    pub(crate) sorted: bool,
+    pub(crate) rule: Rule,
+}
+
+/// What a dispatch of a gather needs of its shader: constants of `indexed.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Indexed {
+    /// Dimensions that are walked, and a bit for each that repeats the tuples.
+    pub(crate) walk: usize,
+    pub(crate) repeats: u32,
+    pub(crate) index: IndexType,
+    pub(crate) policy: Policy,
+}
+
+/// One shader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Variant {
+    pub(crate) op: Op,
+    pub(crate) kernel: Kernel,
+    pub(crate) words: Words,
+    pub(crate) params: ParamsSpace,
+}
+
+impl Variant {
+    /// Every text that there is, with the largest constants.
+    #[cfg(test)]
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        let spaces = [
+            ParamsSpace::Immediate,
+            ParamsSpace::Uniform,
+            ParamsSpace::Storage,
+        ];
+        let widths = [Words::Bits32, Words::Bits64]
+            .into_iter()
+            .flat_map(|words| widths(words.widest()).map(move |width| (words, width)));
+        widths.flat_map(move |(words, width)| {
+            let kernel = Kernel {
+                width,
+                dims: super::params::MAX_AXES,
+                indexed: Indexed {
+                    walk: 2,
+                    repeats: 1,
+                    index: IndexType::I64,
+                    policy: Policy {
+                        out_of_range: OutOfRange::Clamp,
+                        negative: Negative::Wrap,
+                    },
+                },
+                even: true,
+                stepped: true,
+                scatter: Scattering::default(),
+            };
+            spaces.into_iter().flat_map(move |params| {
+                let ops = Op::ALL.into_iter().filter(move |op| op.takes(width));
+                ops.map(move |op| Self {
+                    op,
+                    kernel,
+                    words,
+                    params,
+                })
+            })
+        })
+    }
+
+    /// The shader's text.
+    pub(crate) fn source(self) -> String {
+        let params = match self.params {
+            ParamsSpace::Immediate => "var<immediate> params: Params;\n".to_owned(),
+            ParamsSpace::Uniform => {
+                format!("@group({PARAMS_GROUP}) @binding(0) var<uniform> params: Params;\n")
+            }
+            ParamsSpace::Storage => {
+                format!("@group({PARAMS_GROUP}) @binding(0) var<storage> params: Params;\n")
+            }
+        };
+        let mover = self.op.mover(self.kernel.width).source();
+        [&params, &self.unit(), PARAMS, mover, self.op.source()].concat()
+    }
+
+    /// What the movers call a unit and its parts, and how they fetch one.
+    fn unit(self) -> String {
+        let Width { unit, part, way } = self.kernel.width;
+        let scalar = |bytes| match (bytes, self.words) {
+            (4, _) => "u32",
+            (8, Words::Bits64) => "u64",
+            (8, Words::Bits32) => "vec2<u32>",
+            (16, Words::Bits64) => "vec2<u64>",
+            (16, Words::Bits32) => "vec4<u32>",
+            _ => "vec4<u64>",
+        };
+        let mover = self.op.mover(self.kernel.width);
+        match way {
+            // They know words, not units.
+            _ if unit < 4 || matches!(mover, Mover::Combine | Mover::None) => String::new(),
+            Way::Crumbs => String::new(),
+            Way::Flipped if unit == 32 => UNIT_32.to_owned(),
+            Way::Flipped => UNIT_16.to_owned(),
+            Way::Whole => {
+                let ty = scalar(unit);
+                format!(
+                    "alias Unit = {ty};\nalias Part = {ty};\nconst PARTS: u32 = 1u;\n\
+                     fn fetch(at: u32) -> Unit {{\n    return source[at];\n}}\n"
+                )
+            }
+            Way::Assembled | Way::Across => {
+                let ty = scalar(part);
+                format!(
+                    "alias Unit = vec4<{ty}>;\nalias Part = {ty};\nconst PARTS: u32 = 4u;\n\
+                     fn fetch(at: u32) -> Unit {{\n    let step = params.step;\n    \
+                     return Unit(source[at], source[at + step], source[at + 2u * step], \
+                     source[at + 3u * step]);\n}}\n"
+                )
+            }
+        }
+    }
+
+    /// The values of the shader's override constants.
+    pub(crate) fn constants(self) -> Vec<(&'static str, f64)> {
+        let Width { unit, part, way } = self.kernel.width;
+        let has_dims = !matches!(
+            self.op,
+            Op::ScatterSort | Op::ScatterMove | Op::ScatterCombine
+        );
+        let mut constants = Vec::new();
+        if has_dims {
+            constants.push(("DIMS", self.kernel.dims as f64));
+        }
+        if way == Way::Flipped {
+            constants.push(("FLIP", part as f64));
+        }
+        match self.op.mover(self.kernel.width) {
+            Mover::Crumbs => {
+                let row = unit / Width::PARTS;
+                constants.extend([("ROW_BYTES", row as f64), ("UNIT_BYTES", part as f64)]);
+            }
+            Mover::Packed | Mover::PlacePacked | Mover::SpreadPacked => {
+                constants.push(("UNIT_BYTES", unit as f64));
+            }
+            Mover::Combine => {
+                let [combine, numbers] = self.kernel.scatter.rule.of_words();
+                constants.extend([
+                    ("WORDS", (unit / 4) as f64),
+                    ("COMBINE", combine),
+                    ("NUMBERS", numbers),
+                ]);
+            }
+            Mover::CombinePacked => {
+                let rule = self.kernel.scatter.rule.of_parts();
+                constants.extend([("UNIT_BYTES", unit as f64), ("RULE", rule)]);
+            }
+            Mover::Wide | Mover::Across | Mover::Place | Mover::Spread | Mover::None => {}
+        }
+        let flag = |value| u8::from(value).into();
+        match self.op {
+            Op::StridedSlice => constants.push(("EVEN", flag(self.kernel.even))),
+            Op::Gather => {
+                let Indexed {
+                    walk,
+                    repeats,
+                    index,
+                    policy,
+                } = self.kernel.indexed;
+                constants.extend([
+                    ("WALK", walk as f64),
+                    ("REPEATS", repeats.into()),
+                    ("INDEX_WORDS", index.words().into()),
+                    ("SIGNED", flag(index != IndexType::U32)),
+                    ("WRAPS", flag(policy.wraps())),
+                    ("CLAMPS", flag(policy.clamps())),
+                ]);
+            }
+            Op::StridedSliceUpdate | Op::ScatterSort => {}
+            Op::ScatterResolve => {
+                let scatter = self.kernel.scatter;
+                constants.extend([
+                    ("INDEX_WORDS", scatter.index.words().into()),
+                    ("SIGNED", flag(scatter.index != IndexType::U32)),
+                    ("WRAPS", flag(scatter.policy.wraps())),
+                    ("CLAMPS", flag(scatter.policy.clamps())),
+                    ("CHAINS", flag(scatter.chains)),
+                    ("CHECKS", flag(scatter.checks)),
+                ]);
+            }
+            Op::ScatterMove | Op::ScatterCombine => {
+                let scatter = self.kernel.scatter;
+                let strict = scatter.policy.out_of_range == OutOfRange::Error;
+                constants.push(("STRICT", flag(strict)));
+                if self.op == Op::ScatterCombine {
+                    constants.push(("SORTED", flag(scatter.sorted)));
+                }
+            }
+            Op::StridedSliceGrad => constants.push(("STEPPED", flag(self.kernel.stepped))),
+        }
+        constants
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Kernel { width, dims, .. } = self.kernel;
+        let Width { unit, part, way } = width;
+        let (op, mover) = (self.op.name(), self.op.mover(width).name());
+        write!(
+            f,
+            "wgslice {op}, {dims} dimensions, {mover}, {unit}-byte units"
+        )?;
+        if way != Way::Whole {
+            write!(f, " {way:?} of {part} bytes")?;
+        }
+        Ok(())
+    }
+}
+
+/// Every width of units of up to `widest` bytes.
+#[cfg(test)]
+fn widths(widest: usize) -> impl Iterator<Item = Width> {
+    let sizes = move |from: usize, to: usize| (from.ilog2()..=to.ilog2()).map(|log2| 1 << log2);
+    let whole = sizes(1, widest).map(|unit| (unit, unit, Way::Whole));
+    let flipped = sizes(Width::MIN_FLIPPED, widest)
+        .flat_map(move |unit| sizes(1, unit / 2).map(move |part| (unit, part, Way::Flipped)));
+    let together = sizes(4 * Width::PARTS, widest)
+        .flat_map(|unit| [Way::Assembled, Way::Across].map(|way| (unit, unit / Width::PARTS, way)));
+    let crumbs = (1..=4).flat_map(|row| {
+        let parts = [1, 2].into_iter().filter(move |part| row % part == 0);
+        parts.map(move |part| (row * Width::PARTS, part, Way::Crumbs))
+    });
+    let all = whole.chain(flipped).chain(together).chain(crumbs);
+    all.map(|(unit, part, way)| Width { unit, part, way })
+}
