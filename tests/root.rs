@@ -26,6 +26,7 @@ mod strided_slice;
 mod strided_slice_grad;
 mod strided_slice_update;
 mod vector_lines;
+mod view;
 
 /// The command reads vector files too, and asks the reference the same.
 #[allow(dead_code, reason = "the command uses all of it, the tests a part")]

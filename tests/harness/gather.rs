@@ -31,7 +31,7 @@ impl Select {
         }
     }
 
-    fn of_tensor(&self, view: &TensorView) -> Result<TensorView, Error> {
+    pub(crate) fn of_tensor(&self, view: &TensorView) -> Result<TensorView, Error> {
         match self {
             Self::Slice(spec) => view.strided_slice(spec),
             Self::Transpose(permutation) => view.transpose(permutation),
