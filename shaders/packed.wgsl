@@ -9,23 +9,6 @@ override UNIT_BYTES: u32;
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dest: array<u32>;
 
-// The four bytes from any byte address on. Bytes beyond the last word are unspecified.
-fn load(address: u32) -> u32 {
-    let word = address >> 2u;
-    let shift = (address & 3u) << 3u;
-    let low = source[word];
-    if shift == 0u {
-        return low;
-    }
-    let high = source[min(word + 1u, arrayLength(&source) - 1u)];
-    return (low >> shift) | (high << (32u - shift));
-}
-
-// The lowest `bytes` bytes of a word; `bytes` is 1 to 4.
-fn low_bytes(bytes: u32) -> u32 {
-    return 0xffffffffu >> (32u - 8u * bytes);
-}
-
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let id = invocation(group, local);

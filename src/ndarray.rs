@@ -13,7 +13,7 @@
 
 use crate::{
     Array, Backend, Element, Error, Gather, GatherNd, Indices, Plan, Report, SliceItem, SliceSpec,
-    Tensor, View,
+    Tensor, View, shape,
 };
 use ndarray::{
     ArrayBase, ArrayD, ArrayRef, ArrayViewD, Axis, Dimension, OwnedRepr, Slice, SliceInfo,
@@ -83,13 +83,14 @@ impl From<SliceInfoElem> for SliceItem {
     }
 }
 
-/// # Panics
-///
-/// Where `data` was changed to another length than `shape` says.
-impl<T> From<Array<T>> for ArrayD<T> {
-    fn from(array: Array<T>) -> Self {
-        Self::from_shape_vec(array.shape, array.data)
-            .expect("the data of an array is as long as its shape says")
+/// Nothing is copied. [`Error::Length`] where `data` was changed to another length than `shape` says.
+impl<T> TryFrom<Array<T>> for ArrayD<T> {
+    type Error = Error;
+
+    fn try_from(Array { shape, data }: Array<T>) -> Result<Self, Error> {
+        let needed = shape::elements(&shape)?;
+        shape::check_length("data", &shape, "elements", needed, data.len())?;
+        Self::from_shape_vec(shape.as_slice(), data).map_err(|_| Error::ShapeTooLarge { shape })
     }
 }
 
@@ -142,7 +143,7 @@ impl Backend {
             Some((memory, view)) => self.run_view(memory, &view.strided_slice(spec)?)?,
             None => copied(input, spec)?,
         };
-        Ok(array.into())
+        array.try_into()
     }
 
     /// Gathers by index tuples from an array of ndarray, or a view of one; `indices` may be `i32`, `i64` or
@@ -236,7 +237,7 @@ impl Backend {
         let integers = row_major(indices)?;
         let indices = (Indices::from(&*integers), indices.shape());
         let (array, report) = self.gather_by(&plan, (&memory, view.source()), indices)?;
-        Ok((array.into(), report))
+        Ok((array.try_into()?, report))
     }
 
     /// Puts an array of ndarray, or a view of one, on the device, as a tensor that stays there.
@@ -249,7 +250,7 @@ impl Backend {
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let tensor = backend.upload_ndarray(&x.t())?;
     /// assert_eq!(tensor.shape(), [3, 2]);
-    /// assert_eq!(ndarray::ArrayD::from(tensor.to_array::<i32>()?), x.t().into_dyn());
+    /// assert_eq!(ndarray::ArrayD::try_from(tensor.to_array::<i32>()?)?, x.t().into_dyn());
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
@@ -324,10 +325,10 @@ fn copied<T: Element>(mut array: ArrayViewD<'_, T>, spec: &SliceSpec) -> Result<
         }
     }
     let (data, ()) = T::collect(array.len(), |_| Ok(()))?;
-    let mut selected = ArrayD::from(Array {
+    let mut selected = ArrayD::try_from(Array {
         shape: array.shape().to_vec(),
         data,
-    });
+    })?;
     selected.assign(&array);
     // Single indices and new axes move nothing.
     let Array { data, .. } = selected.into();

@@ -167,7 +167,7 @@ fn every_layout_on_every_device() {
         }
         for device in devices() {
             let tensor = device.backend.upload_ndarray(&view).unwrap();
-            let found: ArrayD<u16> = tensor.to_array().unwrap().into();
+            let found: ArrayD<u16> = tensor.to_array().unwrap().try_into().unwrap();
             assert_eq!(found, view, "{name} on {}", device.name);
         }
     });
@@ -198,7 +198,7 @@ fn the_slices_that_ndarray_lacks() {
         let values = backend
             .strided_slice(dense.as_slice().unwrap(), &[2, 3, 4], &spec)
             .unwrap();
-        assert_eq!(found, ArrayD::from(values), "{text}");
+        assert_eq!(found, ArrayD::try_from(values).unwrap(), "{text}");
     }
     for text in ["5, ::0", "::0, 5", "0, 0, 0, 0", "..., ...", "0, 0, 4"] {
         let spec: SliceSpec = text.parse().unwrap();
@@ -308,6 +308,19 @@ fn arrays_become_one_another() {
         let ours = Array::from(array.clone());
         assert_eq!(ours.shape, array.shape());
         assert_eq!(ours.data, array.iter().copied().collect::<Vec<_>>());
-        assert_eq!(ArrayD::from(ours), array.into_dyn());
+        let mut longer = ours.clone();
+        longer.data.push(7);
+        let error = ArrayD::try_from(longer).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::Length {
+                    argument: "data",
+                    ..
+                }
+            ),
+            "{error}"
+        );
+        assert_eq!(ArrayD::try_from(ours).unwrap(), array.into_dyn());
     }
 }

@@ -21,6 +21,7 @@ use crate::{
 use std::fmt;
 
 const PARAMS: &str = include_str!("../../shaders/params.wgsl");
+const BYTES: &str = include_str!("../../shaders/bytes.wgsl");
 const UNIT_16: &str = include_str!("../../shaders/unit_16.wgsl");
 const UNIT_32: &str = include_str!("../../shaders/unit_32.wgsl");
 
@@ -211,6 +212,13 @@ impl Variant {
         };
         let mover = self.op.mover(self.kernel.width);
         match way {
+            _ if matches!(
+                mover,
+                Mover::Packed | Mover::PlacePacked | Mover::CombinePacked
+            ) =>
+            {
+                BYTES.to_owned()
+            }
             // They know words, not units.
             _ if unit < 4 || matches!(mover, Mover::Combine | Mover::None) => String::new(),
             Way::Crumbs => String::new(),
