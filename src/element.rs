@@ -20,6 +20,13 @@ pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
         len: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<R, Error>,
     ) -> Result<(Vec<Self>, R), Error>;
+
+    /// Sets `values` to the bytes that `fill` writes.
+    #[doc(hidden)]
+    fn fill(
+        values: &mut [Self],
+        fill: impl FnOnce(&mut [u8]) -> Result<(), Error>,
+    ) -> Result<(), Error>;
 }
 
 mod sealed {
@@ -52,6 +59,13 @@ macro_rules! elements {
                 let outcome = fill(bytemuck::cast_slice_mut(&mut values))?;
                 Ok((values, outcome))
             }
+
+            fn fill(
+                values: &mut [Self],
+                fill: impl FnOnce(&mut [u8]) -> Result<(), Error>,
+            ) -> Result<(), Error> {
+                fill(bytemuck::cast_slice_mut(values))
+            }
         }
     )*};
 }
@@ -79,5 +93,13 @@ impl Element for bool {
     ) -> Result<(Vec<Self>, R), Error> {
         let (bytes, outcome) = u8::collect(len, fill)?;
         Ok((bytes.into_iter().map(|byte| byte != 0).collect(), outcome))
+    }
+    fn fill(
+        values: &mut [Self],
+        fill: impl FnOnce(&mut [u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let (filled, ()) = Self::collect(values.len(), fill)?;
+        values.copy_from_slice(&filled);
+        Ok(())
     }
 }

@@ -12,7 +12,10 @@ pub use gather::Gathered;
 pub(crate) use gather::integers;
 pub use view::TensorView;
 
-use crate::{Backend, DType, Element, Error, Plan, SliceSpec, error::Shape, spare::Bytes};
+use crate::{
+    Backend, DType, Element, Error, Plan, SliceSpec, backend::check_elements, error::Shape,
+    spare::Bytes,
+};
 use std::{borrow::Cow, fmt, sync::Arc};
 
 #[cfg(feature = "gpu")]
@@ -136,11 +139,13 @@ impl Tensor {
 
     /// The buffers that hold it on a GPU, row-major and padded to a multiple of 16 bytes. One, but
     /// for a tensor above the device's `max_buffer_size`, which lies in several equally long ones.
+    ///
+    /// A clone of one outlives the tensor, and no other tensor gets its memory.
     #[cfg(feature = "gpu")]
     pub fn buffers(&self) -> &[wgpu::Buffer] {
         match &self.storage {
             Storage::Host(_) => &[],
-            Storage::Device(bytes) => bytes.buffers(),
+            Storage::Device(bytes) => bytes.show(),
         }
     }
 
@@ -244,15 +249,34 @@ impl Tensor {
     ///
     /// [`Error::DType`] where `T` is not the tensor's element type, or an error of the device.
     pub fn to_array<T: Element>(&self) -> Result<Array<T>, Error> {
-        if T::DTYPE != self.dtype {
-            return Err(Error::DType {
-                found: self.dtype,
-                asked: T::DTYPE,
-            });
-        }
+        self.check_elements_are::<T>()?;
         let (data, ()) = T::collect(self.shape.iter().product(), |bytes| self.read(bytes))?;
         let shape = self.shape.clone();
         Ok(Array { shape, data })
+    }
+
+    /// The values, read back into memory that is there: new memory for a large result can take longer
+    /// than the way from the device.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let frames = backend.upload(&[1u8, 2, 3, 4, 5, 6], &[3, 2])?;
+    /// let mut frame = [0u8; 2];
+    /// frames.slice(&slice![1, ..; -1])?.read_into(&mut frame)?;
+    /// assert_eq!(frame, [4, 3]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::to_array`]; [`Error::Length`] where `values` has another length than the tensor. An error of the
+    /// device leaves values that are not to be relied on.
+    pub fn read_into<T: Element>(&self, values: &mut [T]) -> Result<(), Error> {
+        self.check_elements_are::<T>()?;
+        check_elements("values", &self.shape, values.len())?;
+        T::fill(values, |bytes| self.read(bytes))
     }
 
     /// [`Tensor::to_array`] without blocking: for programs that run in a browser, or on an executor.
@@ -289,6 +313,16 @@ impl Tensor {
                 Ok(Cow::Owned(bytes))
             }
         }
+    }
+
+    fn check_elements_are<T: Element>(&self) -> Result<(), Error> {
+        if T::DTYPE == self.dtype {
+            return Ok(());
+        }
+        Err(Error::DType {
+            found: self.dtype,
+            asked: T::DTYPE,
+        })
     }
 
     fn read(&self, bytes: &mut [u8]) -> Result<(), Error> {

@@ -6,7 +6,7 @@ use crate::harness::{
     gpu_devices, to_bytes,
 };
 use wgslice::{
-    Backend, DType, Error, GatherNd, Gpu, Plan,
+    Backend, DType, Error, GatherNd, Gpu, Plan, Scatter, Tensor,
     gpu::{AdapterOptions, DeviceIndices},
     slice,
 };
@@ -36,6 +36,62 @@ fn tensors_slice_on_their_device() {
             assert_eq!(got.shape(), expected.shape());
             assert_eq!(got.bytes().unwrap(), expected.bytes().unwrap());
         }
+    }
+}
+
+/// Tensors get memory that others have left: what an operation does not write must not show.
+#[test]
+fn results_in_memory_that_was_used_hold_nothing_of_what_was_there() {
+    let check = |backend: &Backend| {
+        let garbage = || drop(backend.upload(&[u32::MAX; 4 << 8], &[4, 256]).unwrap());
+        let x = backend.upload(&[7u32; 512], &[2, 256]).unwrap();
+        let ids = backend.upload(&[1i32, 9, 0, -1], &[4, 1]).unwrap();
+        let two = backend.upload(&[3i32, 1], &[2, 1]).unwrap();
+        garbage();
+        let gathered = x.gather_nd(&ids, GatherNd::default()).unwrap().tensor;
+        garbage();
+        let gradient = x.strided_slice_grad(&[4, 256], &slice![..; 2]).unwrap();
+        garbage();
+        let (scattered, _) = x.scatter_nd(&two, &[4, 256], Scatter::default()).unwrap();
+        let rows = |tensor: &Tensor| {
+            let values = tensor.to_array::<u32>().unwrap().data;
+            let rows = values.chunks(256).map(|row| {
+                assert!(row.iter().all(|value| *value == row[0]));
+                row[0]
+            });
+            rows.collect::<Vec<_>>()
+        };
+        assert_eq!(rows(&gathered), [7, 0, 7, 0]);
+        assert_eq!(rows(&gradient), [7, 0, 7, 0]);
+        assert_eq!(rows(&scattered), [0, 7, 0, 7]);
+    };
+    check(&Backend::cpu());
+    for gpu in gpu_devices() {
+        check(&Backend::from(gpu.clone()));
+    }
+}
+
+#[test]
+fn tensors_are_read_into_memory_that_is_there() {
+    let check = |backend: &Backend| {
+        let values: Vec<u16> = (0..1000).collect();
+        let tensor = backend.upload(&values, &[10, 100]).unwrap();
+        let mut read = vec![9u16; 1000];
+        tensor.read_into(&mut read).unwrap();
+        assert_eq!(read, values);
+        let flags = backend.upload(&[true, false, true], &[3]).unwrap();
+        let mut read = [false; 3];
+        flags.read_into(&mut read).unwrap();
+        assert_eq!(read, [true, false, true]);
+
+        let error = flags.read_into(&mut [false; 2]).unwrap_err().to_string();
+        assert!(error.contains("values"), "{error}");
+        let error = flags.read_into(&mut [0u8; 3]).unwrap_err();
+        assert!(matches!(error, Error::DType { .. }), "{error}");
+    };
+    check(&Backend::cpu());
+    for gpu in gpu_devices() {
+        check(&Backend::from(gpu.clone()));
     }
 }
 

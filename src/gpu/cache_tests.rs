@@ -156,7 +156,7 @@ fn buffers_that_do_not_come_back_are_not_kept() {
 }
 
 #[test]
-fn the_memory_of_tensors_goes_with_them() {
+fn no_bind_group_holds_the_memory_of_tensors() {
     for gpu in gpus() {
         let backend = Backend::from(gpu.clone());
         let tensor = backend.upload(&[1u32; 256], &[16, 16]).unwrap();
@@ -165,6 +165,32 @@ fn the_memory_of_tensors_goes_with_them() {
             tensor.slice_into(&slice![.., ..; -1], &mut dest).unwrap();
         }
         assert_eq!(gpu.inner.groups.kept(), 0);
+    }
+}
+
+#[test]
+fn tensors_get_the_buffers_of_tensors_that_are_gone() {
+    for gpu in gpus() {
+        let backend = Backend::from(gpu.clone());
+        let kept = || gpu.inner.pool.kept();
+        let tensor = backend.upload(&[1u32; 256], &[16, 16]).unwrap();
+        let flip = || tensor.slice(&slice![.., ..; -1]).unwrap();
+        drop(flip());
+        assert_eq!(kept(), 1024);
+        let (first, second) = (flip(), flip());
+        assert_eq!(kept(), 0);
+        drop((first, second));
+        assert_eq!(kept(), 2048);
+        // What the caller may have a clone of is the caller's.
+        let shown = flip().buffers().to_vec();
+        assert_eq!(kept(), 1024);
+        let others = [flip(), flip()];
+        assert!(others.iter().all(|other| other.buffers() != shown));
+        drop(others);
+        drop(flip());
+        assert_eq!(kept(), 1024);
+        gpu.trim();
+        assert_eq!(kept(), 0);
     }
 }
 

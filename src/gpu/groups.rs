@@ -4,8 +4,8 @@
 //! nor lends one without keeping it. So a group is kept only for buffers that come back: at the first
 //! sight nothing but a number is remembered, at the second the group is kept, and it goes when some
 //! thousand dispatches were recorded without it, or with [`Gpu::trim`](crate::Gpu::trim). Of tensors
-//! none is kept, so that their memory goes with them: their operations are submitted one by one, which
-//! takes longer than to make a group anew.
+//! none is kept, so that nothing but the pool holds their memory: their operations are submitted one by
+//! one, which takes longer than to make a group anew.
 
 use super::{op::Op, recent::Recent, window::Span};
 use std::{

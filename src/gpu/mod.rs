@@ -13,6 +13,7 @@
 //! | `scatter` | the steps of a scatter, and the memory between them |
 //! | `argument` | which buffers may be passed |
 //! | `groups`, `slots`, `recent` | what is kept so that recording creates nothing on the device |
+//! | `pool` | that tensors get the buffers of tensors that are gone |
 //! | `report` | how a gather says later which tuples were out of range |
 //! | `transfer`, `upload`, `fill`, `readback`, `ring` | how bytes get to the device and back |
 //! | `failure` | what the device reports, as errors |
@@ -30,6 +31,7 @@ mod groups;
 mod op;
 mod params;
 mod pipeline;
+mod pool;
 mod readback;
 mod recent;
 mod report;
@@ -58,6 +60,7 @@ use failure::device_error;
 use grid::Kind;
 use groups::Groups;
 use pipeline::Pipelines;
+use pool::Pool;
 use scatter::ScatterMemory;
 use std::sync::{Arc, OnceLock};
 use variant::{ParamsSpace, Words};
@@ -81,6 +84,7 @@ struct Inner {
     pipelines: Arc<Pipelines>,
     groups: Groups,
     scatter: ScatterMemory,
+    pool: Arc<Pool>,
     /// Why the device was lost, once it was.
     lost: Arc<OnceLock<String>>,
 }
@@ -130,6 +134,7 @@ impl Gpu {
                 pipelines: Arc::new(Pipelines::new(device, ParamsSpace::of(device, kind), words)),
                 groups: Groups::default(),
                 scatter: ScatterMemory::default(),
+                pool: Arc::default(),
                 lost: Arc::default(),
             }),
         }
@@ -181,6 +186,7 @@ impl Gpu {
                 pipelines: Arc::clone(&inner.pipelines),
                 groups: Groups::default(),
                 scatter: ScatterMemory::default(),
+                pool: Arc::clone(&inner.pool),
                 lost: Arc::clone(&inner.lost),
             }),
         }
@@ -255,12 +261,18 @@ impl Gpu {
         adapter::is_software(&self.inner.info)
     }
 
-    /// Drops what is kept of the caller's buffers: bind groups of those that were recorded more than
-    /// once, which keep them alive. wgpu does not tell when a caller drops a buffer, so by itself a
-    /// group goes only when 2048 to 4096 dispatches were recorded without it. To be called after
-    /// large buffers that were used again and again are done with. The memory that scatters use between
-    /// their steps goes too.
+    /// Drops all memory that is kept for what may come, to be called when large tensors or buffers are
+    /// done with:
+    ///
+    /// - Buffers of dropped tensors, which serve new tensors of their size. Together with the tensors that
+    ///   are there they never hold more than tensors once held at the same time, and by itself a buffer
+    ///   goes when 32 tensors were made without it.
+    /// - Bind groups of the caller's buffers that were recorded more than once, which keep them alive.
+    ///   wgpu does not tell when a caller drops a buffer, so by itself a group goes only when 2048 to 4096
+    ///   dispatches were recorded without it.
+    /// - The memory that scatters use between their steps.
     pub fn trim(&self) {
+        self.inner.pool.clear();
         self.inner.groups.clear();
         self.inner.scatter.clear();
     }

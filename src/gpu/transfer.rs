@@ -3,6 +3,7 @@
 use super::{
     Gpu,
     argument::Argument,
+    pool::Lent,
     readback::{Piece, Readback},
     window::Parts,
 };
@@ -24,26 +25,31 @@ const STAGING_BYTES: u64 = 8 << 20;
 /// A tensor's bytes on the device. Clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceBytes {
-    buffers: Arc<[wgpu::Buffer]>,
+    lent: Arc<Lent>,
     parts: Parts,
     bytes: usize,
 }
 
 impl DeviceBytes {
     /// The buffers: one, unless that would be above the device's limit.
-    pub(crate) fn buffers(&self) -> &[wgpu::Buffer] {
-        &self.buffers
+    pub(super) fn buffers(&self) -> &[wgpu::Buffer] {
+        self.lent.buffers()
+    }
+
+    /// The buffers, for the caller to keep for as long as it likes.
+    pub(crate) fn show(&self) -> &[wgpu::Buffer] {
+        self.lent.show()
     }
 
     /// Whether no other tensor holds them, nor a report that is still to come.
     pub(crate) fn is_unshared(&mut self) -> bool {
-        Arc::get_mut(&mut self.buffers).is_some()
+        Arc::get_mut(&mut self.lent).is_some()
     }
 
     pub(super) fn argument(&self, name: &'static str) -> Argument<'_> {
         Argument {
             name,
-            buffers: &self.buffers,
+            buffers: self.buffers(),
             parts: self.parts,
             passed: self.bytes as u64,
             needed: self.bytes as u64,
@@ -71,7 +77,7 @@ impl DeviceBytes {
     /// Pieces of at most `most` bytes that together are the whole, padded to words.
     fn pieces(&self, most: u64) -> impl Iterator<Item = Piece<'_>> {
         let total = self.bytes as u64;
-        self.buffers
+        self.buffers()
             .iter()
             .zip(0u64..)
             .flat_map(move |(buffer, part)| {
@@ -120,29 +126,45 @@ impl Gpu {
         encoder: &mut wgpu::CommandEncoder,
         source: &DeviceBytes,
     ) -> Result<DeviceBytes, Error> {
-        let buffers = source.buffers.iter().map(|buffer| {
+        let buffers = source.buffers().iter().map(|buffer| {
             let copy = self.tensor_buffer(buffer.size(), false)?;
             encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, buffer.size());
             Ok(copy)
         });
+        let buffers = buffers.collect::<Result<_, Error>>()?;
         Ok(DeviceBytes {
-            buffers: buffers.collect::<Result<_, Error>>()?,
+            lent: Arc::new(self.inner.pool.lend(buffers)),
             ..source.clone()
         })
     }
 
+    /// A buffer that was kept, or a new one, which alone can be mapped.
     fn tensor_buffer(&self, size: u64, mapped_at_creation: bool) -> Result<wgpu::Buffer, Error> {
-        self.guarded("allocating a buffer", || {
-            self.inner.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("wgslice tensor"),
-                size,
-                usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
-                mapped_at_creation,
+        let pool = &self.inner.pool;
+        if !mapped_at_creation && let Some(buffer) = pool.take(size) {
+            return Ok(buffer);
+        }
+        let create = || {
+            self.guarded("allocating a buffer", || {
+                self.inner.device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some("wgslice tensor"),
+                    size,
+                    usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
+                    mapped_at_creation,
+                })
             })
-        })
+        };
+        match create() {
+            // What is kept may be what is missing. wgpu frees it when the device is asked.
+            Err(Error::OutOfDeviceMemory { .. }) if pool.clear() => {
+                self.poll()?;
+                create()
+            }
+            outcome => outcome,
+        }
     }
 
-    /// Creates buffers for `bytes`.
+    /// Buffers for `bytes`, which hold whatever they held.
     pub(super) fn create(
         &self,
         bytes: usize,
@@ -166,7 +188,7 @@ impl Gpu {
             first += size;
         }
         Ok(DeviceBytes {
-            buffers: buffers.into(),
+            lent: Arc::new(self.inner.pool.lend(buffers)),
             parts,
             bytes,
         })
