@@ -36,14 +36,14 @@ impl Plan {
         let name = self.map.name();
         let (source, shape) = (Shape(&self.source), Shape(&self.shape));
         let in_place = if self.is_in_place() { ", in place" } else { "" };
-        let Rows { unit, .. } = self.rows;
+        let units = counted(self.rows.unit, "byte", "bytes");
         let form = self.form();
         let (read, written) = self.moved_bytes();
         let element = self.element;
         format!(
             "{name} {source} -> {shape}{in_place}\n  \
              form   {form}\n  \
-             units  {unit} bytes, elements of {element}\n  \
+             units  {units}, elements of {element}\n  \
              bytes  {read} read, {written} written"
         )
     }
@@ -61,7 +61,9 @@ impl Plan {
             },
             Map::ScatterNd(scatter_nd::Map { axes, slices, .. }) => {
                 let coordinates = joined(axes.iter().map(|axis| (axis.size, axis.stride)));
-                format!("{count} rows of {run} into {slices} slices, by {coordinates}")
+                let rows = counted(count, "row", "rows");
+                let slices = counted(slices, "slice", "slices");
+                format!("{rows} of {run} into {slices}, by {coordinates}")
             }
             _ if count == 0 => "nothing is selected".into(),
             Map::StridedSlice(strided_slice::Map { offset, axes }) => {
@@ -116,6 +118,13 @@ impl Backend {
         };
         format!("{}\n  on     {self}: {how}", plan.explain())
     }
+}
+
+/// A number of things: `1 dispatch`, `2 dispatches`.
+pub(crate) fn counted(count: impl fmt::Display, one: &str, many: &str) -> String {
+    let count = count.to_string();
+    let things = if count == "1" { one } else { many };
+    format!("{count} {things}")
 }
 
 fn of_pairs(pairs: &Pairs) -> String {

@@ -17,6 +17,7 @@
 
 use crate::{
     error::Shape,
+    explain::counted,
     ops::{indexed, scatter_nd, strided_slice, strided_slice_grad, strided_slice_update},
     pairs::Pairs,
 };
@@ -277,6 +278,7 @@ impl fmt::Display for Plan {
         } = self.rows;
         let name = self.map.name();
         let (source, shape) = (Shape(&self.source), Shape(&self.shape));
+        let bytes = counted(unit, "byte", "bytes");
         write!(f, "{name} {source} -> {shape}: ")?;
         if count == 0 {
             return f.write_str("empty");
@@ -284,11 +286,10 @@ impl fmt::Display for Plan {
         if let Map::StridedSliceGrad(map) = &self.map {
             let kept = map.pairs.as_ref().map_or(0, Pairs::units);
             let zeros = run - kept;
-            return write!(f, "{kept} units of {unit} bytes and {zeros} of zeros");
+            let kept = counted(kept, "unit", "units");
+            return write!(f, "{kept} of {bytes} and {zeros} of zeros");
         }
-        write!(
-            f,
-            "{count} rows of {run} units of {unit} bytes, step {step}"
-        )
+        let (rows, units) = (counted(count, "row", "rows"), counted(run, "unit", "units"));
+        write!(f, "{rows} of {units} of {bytes}, step {step}")
     }
 }

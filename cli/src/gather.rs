@@ -1,12 +1,44 @@
 //! `wgslice gather`.
 
 use crate::{
-    args::{Gather, Global},
+    args::{Global, IndexPolicy, To},
     failure::Failure,
     job::Job,
 };
 use std::process::ExitCode;
 use wgslice::Plan;
+
+/// Gather slices of PARAMS along one axis: TensorFlow's gather, NumPy's take
+///
+/// PARAMS and INDICES are .npy, .png or FILE.safetensors#TENSOR. INDICES may have any shape, which
+/// stands in the result where the axis was.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  wgslice gather photo.png columns.npy -o picked.npy --axis 1
+  wgslice gather model.safetensors#wte.weight ids.npy -o rows.npy
+  wgslice gather params.npy best.npy -o top.npy --axis -1 --batch-dims 1 --negative wrap")]
+pub(crate) struct Gather {
+    /// The array to gather from
+    pub(crate) params: String,
+    /// The indices
+    pub(crate) indices: String,
+    /// The axis of PARAMS; negative ones count from the end [default: N of --batch-dims]
+    #[arg(long, value_name = "AXIS", allow_hyphen_values = true)]
+    pub(crate) axis: Option<isize>,
+    /// How many leading dimensions PARAMS and INDICES share; negative: all of INDICES but so many
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        allow_hyphen_values = true
+    )]
+    pub(crate) batch_dims: isize,
+    #[command(flatten)]
+    pub(crate) policy: IndexPolicy,
+    #[command(flatten)]
+    pub(crate) to: To,
+}
 
 pub(crate) fn run(global: &Global, args: &Gather) -> Result<ExitCode, Failure> {
     let options = wgslice::Gather {

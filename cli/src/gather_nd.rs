@@ -1,12 +1,41 @@
 //! `wgslice gather-nd`.
 
 use crate::{
-    args::{GatherNd, Global},
+    args::{Global, IndexPolicy, To},
     failure::Failure,
     job::Job,
 };
 use std::process::ExitCode;
 use wgslice::Plan;
+
+/// Gather the slices of PARAMS that the tuples in INDICES point at
+///
+/// PARAMS and INDICES are .npy, .png or FILE.safetensors#TENSOR. The last dimension of INDICES
+/// holds the tuples; they must be integers.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  wgslice gather-nd model.safetensors#wte.weight ids.npy -o rows.npy
+  wgslice gather-nd params.npy indices.npy -o out.npy --batch-dims 1
+  wgslice gather-nd params.npy indices.npy -o out.npy --out-of-range error --json")]
+pub(crate) struct GatherNd {
+    /// The array to gather from
+    pub(crate) params: String,
+    /// The index tuples
+    pub(crate) indices: String,
+    /// How many leading dimensions PARAMS and INDICES share
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        allow_hyphen_values = true
+    )]
+    pub(crate) batch_dims: usize,
+    #[command(flatten)]
+    pub(crate) policy: IndexPolicy,
+    #[command(flatten)]
+    pub(crate) to: To,
+}
 
 pub(crate) fn run(global: &Global, args: &GatherNd) -> Result<ExitCode, Failure> {
     let options = wgslice::GatherNd {

@@ -1,12 +1,30 @@
 //! `wgslice grad`.
 
 use crate::{
-    args::{Global, Grad},
+    args::{Global, Sizes, To},
     failure::Failure,
     job::Job,
 };
 use std::process::ExitCode;
 use wgslice::Plan;
+
+/// The gradient of a slice: zeros of the input's shape with DY where the slice was
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  wgslice grad dy.npy '1:, ::-2' --shape 480,640 -o dx.npy")]
+pub(crate) struct Grad {
+    /// The gradient of the slice's result
+    pub(crate) dy: String,
+    /// What stood between the brackets of x[...]
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) spec: String,
+    /// The shape of x
+    #[arg(long, value_name = "N,M,...")]
+    pub(crate) shape: Sizes,
+    #[command(flatten)]
+    pub(crate) to: To,
+}
 
 pub(crate) fn run(global: &Global, args: &Grad) -> Result<ExitCode, Failure> {
     let spec = args.spec.parse().map_err(Failure::refused("SPEC"))?;

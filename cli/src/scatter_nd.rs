@@ -1,12 +1,78 @@
 //! `wgslice scatter-nd`.
 
 use crate::{
-    args::{Global, ScatterNd},
+    args::{Global, IndexPolicy, Sizes, To},
     failure::Failure,
     job::Job,
 };
 use std::process::ExitCode;
-use wgslice::{Plan, Scatter};
+use wgslice::{Combine, Plan, Scatter};
+
+/// Scatter UPDATES to the places that the tuples in INDICES point at
+///
+/// Into zeros of a shape, where updates of one place are added, or into a copy of an array, where
+/// the last one counts. INDICES and UPDATES are .npy, .png or FILE.safetensors#TENSOR.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  wgslice scatter-nd rows.npy gradients.npy -o sum.npy --shape 50257,768 --combine add
+  wgslice scatter-nd places.npy values.npy -o changed.npy --into array.npy
+  wgslice scatter-nd places.npy values.npy -o sum.npy --into array.npy --combine add")]
+pub(crate) struct ScatterNd {
+    /// The index tuples
+    pub(crate) indices: String,
+    /// What goes there
+    pub(crate) updates: String,
+    /// Scatter into zeros of this shape
+    #[arg(
+        long,
+        value_name = "N,M,...",
+        required_unless_present = "into",
+        conflicts_with = "into"
+    )]
+    pub(crate) shape: Option<Sizes>,
+    /// Scatter into a copy of this array
+    #[arg(long, value_name = "IN")]
+    pub(crate) into: Option<String>,
+    /// What becomes of an update where something is [default: with --shape add, else update]
+    #[arg(long, value_enum, value_name = "HOW")]
+    combine: Option<Combination>,
+    #[command(flatten)]
+    pub(crate) policy: IndexPolicy,
+    #[command(flatten)]
+    pub(crate) to: To,
+}
+
+impl ScatterNd {
+    pub(crate) fn combine(&self) -> Combine {
+        match (self.combine, &self.into) {
+            (None, None) => Combine::Add,
+            (None, Some(_)) => Combine::Update,
+            (Some(Combination::Update), _) => Combine::Update,
+            (Some(Combination::Add), _) => Combine::Add,
+            (Some(Combination::Sub), _) => Combine::Sub,
+            (Some(Combination::Mul), _) => Combine::Mul,
+            (Some(Combination::Min), _) => Combine::Min,
+            (Some(Combination::Max), _) => Combine::Max,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Combination {
+    /// It takes the place; of several the last
+    Update,
+    /// It is added
+    Add,
+    /// It is subtracted
+    Sub,
+    /// It is multiplied with
+    Mul,
+    /// The smaller one stays
+    Min,
+    /// The larger one stays
+    Max,
+}
 
 pub(crate) fn run(global: &Global, args: &ScatterNd) -> Result<ExitCode, Failure> {
     let options = Scatter {

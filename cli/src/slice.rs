@@ -1,7 +1,7 @@
 //! `wgslice slice`.
 
 use crate::{
-    args::{Encoded, Global, Integers, Slice},
+    args::{Global, Integers, To, mask, memory},
     device,
     failure::{Failure, Stopped},
     files::{self, Writer},
@@ -11,6 +11,93 @@ use crate::{
 };
 use std::{ops::Range, process::ExitCode};
 use wgslice::{Error, Plan, SliceSpec, StridedSlice};
+
+/// Slice an array: Python's syntax, or TensorFlow's vectors and masks
+///
+/// IN is .npy, .png (height x width x channels) or FILE.safetensors#TENSOR. It may be larger than
+/// memory: it is worked through in pieces, and only the parts of the file that the slice needs are
+/// read.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  wgslice slice photo.png '100:400, ::-1, :' -o flipped.png
+  wgslice slice volume.npy '-1, ..., None, ::2' -o part.npy
+  wgslice slice model.safetensors#wte.weight ':1000' -o rows.npy --device gpu
+  wgslice slice huge.npy '::2, ::-1' -o half.npy --memory 2G
+  wgslice slice huge.npy '::2, ::-1' --explain
+  wgslice slice in.npy --begin 0,-1 --end 2,0 --strides 1,-1 --end-mask 0b10 -o out.npy")]
+pub(crate) struct Slice {
+    /// The array
+    #[arg(value_name = "IN")]
+    pub(crate) input: String,
+    /// What stands between the brackets of x[...] in Python
+    #[arg(
+        value_name = "SPEC",
+        allow_hyphen_values = true,
+        required_unless_present = "begin",
+        conflicts_with_all = ["begin", "end", "strides", "begin_mask", "end_mask",
+            "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"],
+    )]
+    pub(crate) spec: Option<String>,
+    #[command(flatten)]
+    pub(crate) to: To,
+    /// Memory for the array's pieces, on the host and on the device together, as in 500M or 2G
+    /// [default: a quarter of the device's longest buffer, at most 1 GiB]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub(crate) memory: Option<usize>,
+    #[command(flatten)]
+    pub(crate) encoded: Encoded,
+}
+
+/// TensorFlow's attributes of `StridedSlice`.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "TensorFlow's attributes, instead of SPEC")]
+pub(crate) struct Encoded {
+    /// First position of each entry, as in 0,-1
+    #[arg(
+        long,
+        value_name = "I,J,...",
+        allow_hyphen_values = true,
+        requires = "end"
+    )]
+    pub(crate) begin: Option<Integers>,
+    /// Position after the last of each entry
+    #[arg(
+        long,
+        value_name = "I,J,...",
+        allow_hyphen_values = true,
+        requires = "begin"
+    )]
+    pub(crate) end: Option<Integers>,
+    /// Stride of each entry [default: 1 for each]
+    #[arg(
+        long,
+        value_name = "I,J,...",
+        allow_hyphen_values = true,
+        requires = "begin"
+    )]
+    pub(crate) strides: Option<Integers>,
+    /// Bit i: begin[i] is the far end. Masks are decimal, 0x... or 0b...
+    #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
+        default_value = "0", hide_default_value = true, value_parser = mask)]
+    pub(crate) begin_mask: i64,
+    /// Bit i: end[i] is the far end
+    #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
+        default_value = "0", hide_default_value = true, value_parser = mask)]
+    pub(crate) end_mask: i64,
+    /// Bit i: entry i is `...`
+    #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
+        default_value = "0", hide_default_value = true, value_parser = mask)]
+    pub(crate) ellipsis_mask: i64,
+    /// Bit i: entry i is a new axis
+    #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
+        default_value = "0", hide_default_value = true, value_parser = mask)]
+    pub(crate) new_axis_mask: i64,
+    /// Bit i: entry i is the single index begin[i]
+    #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
+        default_value = "0", hide_default_value = true, value_parser = mask)]
+    pub(crate) shrink_axis_mask: i64,
+}
 
 pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
     let mut times = Times::default();

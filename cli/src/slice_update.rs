@@ -1,12 +1,33 @@
 //! `wgslice slice-update`.
 
 use crate::{
-    args::{Global, SliceUpdate},
+    args::{Global, To},
     failure::Failure,
     job::Job,
 };
 use std::process::ExitCode;
 use wgslice::Plan;
+
+/// Overwrite a slice of a copy of IN with VALUE: x[SPEC] = VALUE
+///
+/// VALUE has the slice's shape, or one that is broadcast to it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  wgslice slice-update photo.png '100:400, ::-1' patch.png -o patched.png
+  wgslice slice-update x.npy '..., 0' zero.npy -o cleared.npy --device cpu")]
+pub(crate) struct SliceUpdate {
+    /// The array
+    #[arg(value_name = "IN")]
+    pub(crate) input: String,
+    /// What stands between the brackets of x[...] in Python
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) spec: String,
+    /// The values
+    pub(crate) value: String,
+    #[command(flatten)]
+    pub(crate) to: To,
+}
 
 pub(crate) fn run(global: &Global, args: &SliceUpdate) -> Result<ExitCode, Failure> {
     let spec = args.spec.parse().map_err(Failure::refused("SPEC"))?;

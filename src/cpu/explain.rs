@@ -3,6 +3,7 @@
 use super::{gather::Group, kernel::Kernel, place, scatter, slice::Walk};
 use crate::{
     Plan,
+    explain::counted,
     ops::{strided_slice_grad, strided_slice_update},
     plan::Map,
 };
@@ -11,13 +12,22 @@ use std::fmt;
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Copy { bytes } => write!(f, "pieces of {bytes} bytes by memcpy"),
-            Self::Pieces { bytes } => write!(f, "pieces of {bytes} bytes by fixed moves"),
+            Self::Copy { bytes } => {
+                write!(f, "pieces of {} by memcpy", counted(bytes, "byte", "bytes"))
+            }
+            Self::Pieces { bytes } => {
+                write!(
+                    f,
+                    "pieces of {} by fixed moves",
+                    counted(bytes, "byte", "bytes")
+                )
+            }
             Self::Steps { unit, stride } => {
                 let step = stride / unit.cast_signed();
                 write!(
                     f,
-                    "units of {unit} bytes at step {step} by a loop for this step"
+                    "units of {} at step {step} by a loop for this step",
+                    counted(unit, "byte", "bytes")
                 )
             }
         }
@@ -50,17 +60,19 @@ impl Plan {
             Map::StridedSliceUpdate(strided_slice_update::Map { pairs })
             | Map::StridedSliceGrad(strided_slice_grad::Map { pairs }) => match pairs {
                 Some(pairs) => (place::kernel(pairs), place::threads(pairs, bytes)),
-                None => return format!("{bytes} bytes of zeros"),
+                None => return format!("{} of zeros", counted(bytes, "byte", "bytes")),
             },
             Map::ScatterNd(map) => {
-                return format!("{bytes} bytes, {}", scatter::explain(&self.rows, map));
+                let bytes = counted(bytes, "byte", "bytes");
+                return format!("{bytes}, {}", scatter::explain(&self.rows, map));
             }
             Map::Indexed(map) => {
                 let group = Group::of(&self.rows, map);
                 (group.kernel(), group.threads(bytes))
             }
         };
-        let s = if threads == 1 { "" } else { "s" };
-        format!("{bytes} bytes on {threads} thread{s}, {kernel}")
+        let bytes = counted(bytes, "byte", "bytes");
+        let threads = counted(threads, "thread", "threads");
+        format!("{bytes} on {threads}, {kernel}")
     }
 }

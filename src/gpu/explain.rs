@@ -4,9 +4,10 @@ use super::{
     Gpu,
     encode::copied,
     op::Op,
+    params::Params,
     window::{self, Parts, Places},
 };
-use crate::{Plan, ops::index::IndexType, plan::Map};
+use crate::{Plan, explain::counted, ops::index::IndexType, plan::Map};
 
 /// Dispatches that are worked out for the sake of explaining, about.
 const MOST_SPELLED_OUT: u64 = 1 << 16;
@@ -28,8 +29,9 @@ impl Gpu {
             return "nothing is recorded".into();
         }
         if copied(plan, self.inner.reach.kind).is_some() {
-            let (count, bytes) = (rows.count, rows.run * rows.unit);
-            return format!("{count} buffer copies of {bytes} bytes");
+            let copies = counted(rows.count, "buffer copy", "buffer copies");
+            let bytes = counted(rows.run * rows.unit, "byte", "bytes");
+            return format!("{copies} of {bytes}");
         }
         let places = Places {
             source: Parts::ONE,
@@ -51,15 +53,14 @@ impl Gpu {
                     let applied = &steps.blocks[0].apply;
                     let op = Op::of(&plan.map);
                     format!(
-                        "{} blocks, the first of {} x {} workgroups of the {} mover, \
-                         {} lanes and {} units of {} bytes a tile; {} bytes between the steps",
-                        steps.blocks.len(),
+                        "{}, the first of {} x {} workgroups of the {} mover, \
+                         {} and {} a tile; {} bytes between the steps",
+                        counted(steps.blocks.len(), "block", "blocks"),
                         applied.params.grid_width,
                         applied.height,
                         op.mover(applied.kernel.width).name(),
-                        1 << applied.params.lanes_log2,
-                        applied.params.segment,
-                        applied.kernel.width.unit.max(4),
+                        lanes(&applied.params),
+                        units(&applied.params, applied.kernel.width.unit.max(4)),
                         steps.scratch.head + steps.scratch.rows,
                     )
                 }
@@ -73,15 +74,23 @@ impl Gpu {
                 let (mover, unit) = (op.mover(width).name(), width.unit);
                 let params = &dispatches[0].params;
                 format!(
-                    "{} dispatches of the {mover} mover, the first {} x {} workgroups, \
-                     {} lanes and {} units of {unit} bytes a tile",
-                    dispatches.len(),
+                    "{} of the {mover} mover, the first {} x {} workgroups, {} and {} a tile",
+                    counted(dispatches.len(), "dispatch", "dispatches"),
                     params.grid_width,
                     dispatches[0].height,
-                    1 << params.lanes_log2,
-                    params.segment,
+                    lanes(params),
+                    units(params, unit),
                 )
             }
         }
     }
+}
+
+fn lanes(params: &Params) -> String {
+    counted(1u32 << params.lanes_log2, "lane", "lanes")
+}
+
+fn units(params: &Params, bytes: usize) -> String {
+    let units = counted(params.segment, "unit", "units");
+    format!("{units} of {}", counted(bytes, "byte", "bytes"))
 }

@@ -40,20 +40,73 @@ mod times;
 mod workload;
 
 use crate::{
-    args::{Bench, Global},
+    args::Global,
     failure::{Failure, WRONG_RESULT},
     files::Document,
     print,
     progress::{self, Counter},
 };
+use bytesize::ByteSize;
 use data::Loaded;
 use devices::Device;
 use jsonl::Lines;
 use measured::{Failed, Problem};
 use report::Report;
-use std::{fs, process::ExitCode};
+use std::{fs, num::NonZero, path::PathBuf, process::ExitCode};
 use times::Effort;
 use workload::Workload;
+
+/// Measure slices and gathers on the CPU and on every adapter
+///
+/// A built-in set of workloads, or one of your own. Data is made by a formula, and a time counts
+/// only if the checksum of the result is right. GB/s are bytes read plus bytes written; `copy` is
+/// the share of the rate at which the same device copies as many bytes.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  wgslice bench
+  wgslice bench --device cpu --only W1,W7 --reps 20
+  wgslice bench --html results.html --sweep-to 1GiB
+  wgslice bench --workloads mine.json --device gpu --jsonl results.jsonl")]
+pub(crate) struct Bench {
+    /// Measure what this file describes, in the form of the built-in set
+    /// (cli/src/bench/workloads.json)
+    #[arg(long, value_name = "FILE.json")]
+    pub(crate) workloads: Option<PathBuf>,
+    /// Measure only the workloads of these names
+    #[arg(long, value_name = "W1,W3,...", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// How often everything is timed
+    #[arg(long, value_name = "N", default_value = "9")]
+    pub(crate) reps: NonZero<usize>,
+    /// Append a line for each workload and mode to this file
+    #[arg(long, value_name = "OUT.jsonl")]
+    pub(crate) jsonl: Option<PathBuf>,
+    /// Write everything that was measured, as --json prints it
+    #[arg(long, value_name = "OUT.json")]
+    pub(crate) json_out: Option<PathBuf>,
+    /// Write a line for each time that was measured, for spreadsheets
+    #[arg(long, value_name = "OUT.csv")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Write one page with plots: GB/s by size and by workload, and where the time goes
+    #[arg(long, value_name = "OUT.html")]
+    pub(crate) html: Option<PathBuf>,
+    /// Also measure results of 64 KiB up to this size, and say from which on each device wins;
+    /// 0 for none [default: 256MiB; 0 with --only or --workloads]
+    #[arg(long, value_name = "SIZE")]
+    sweep_to: Option<ByteSize>,
+}
+
+impl Bench {
+    /// The largest result of the sweep, in bytes.
+    pub(crate) fn sweep_to(&self) -> usize {
+        const MOST: ByteSize = ByteSize::mib(256);
+        let chosen = self.workloads.is_some() || !self.only.is_empty();
+        let unsaid = if chosen { ByteSize(0) } else { MOST };
+        let ByteSize(bytes) = self.sweep_to.unwrap_or(unsaid);
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    }
+}
 
 pub(crate) fn run(global: &Global, args: &Bench) -> Result<ExitCode, Failure> {
     let workloads = workloads(args)?;

@@ -34,16 +34,52 @@ mod random;
 mod summary;
 
 use crate::{
-    args::{DeviceChoice, Global, Verify},
+    args::{DeviceChoice, Global},
     device,
     failure::{Failure, WRONG_RESULT},
     print, progress,
 };
 use call::Call;
 use case::Case;
-use std::{env, fs, path::Path, process::ExitCode};
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 use summary::{Failed, Summary};
 use wgslice::Backend;
+
+/// Run golden vectors, or cases made by chance, and compare every bit
+///
+/// CASES are JSON lines made by TensorFlow. Each line runs on each device at every element size (1 to
+/// 16 bytes) that can hold its values; gathers and scatters also with every index type that holds
+/// their indices, and under both policies for indices out of range. A line on a device counts as
+/// one, and passes if all of that does.
+///
+/// With --random, cases of all operations are made by chance and answered by a naive reference. Each
+/// runs on each device in one way. A case that fails is made as small as it still fails, and printed
+/// as a line for a file of CASES.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  wgslice verify tests/vectors/seed1.jsonl
+  wgslice verify tests/vectors/*.jsonl --device cpu
+  wgslice verify --random 100000 --seed 7
+  WGSLICE_REQUIRE_GPU=1 wgslice verify cases.jsonl
+
+Without an adapter `all` verifies the CPU alone and says so; with WGSLICE_REQUIRE_GPU=1 it
+fails.")]
+pub(crate) struct Verify {
+    /// Vector files
+    #[arg(required_unless_present = "random")]
+    pub(crate) cases: Vec<PathBuf>,
+    /// Also run N cases made by chance
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub(crate) random: usize,
+    /// What chance begins with: equal seeds make equal cases
+    #[arg(long, value_name = "S", default_value_t = 1, requires = "random")]
+    pub(crate) seed: u64,
+}
 
 pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
     let mut files = Vec::new();

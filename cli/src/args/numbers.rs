@@ -1,0 +1,109 @@
+//! Numbers on the command line.
+
+use bytesize::ByteSize;
+use std::{num::IntErrorKind, str::FromStr};
+
+/// Integers with commas between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Integers(pub(crate) Vec<i64>);
+
+impl FromStr for Integers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Ok(Self(Vec::new()));
+        }
+        let integer = |part: &str| {
+            let part = part.trim();
+            part.parse().map_err(|error| unreadable(part, &error))
+        };
+        text.split(',')
+            .map(integer)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+/// Sizes with commas between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes(pub(crate) Vec<usize>);
+
+impl FromStr for Sizes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Integers(integers) = text.parse()?;
+        let size = |size| usize::try_from(size).map_err(|_| format!("{size} is no size"));
+        integers
+            .into_iter()
+            .map(size)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+/// A mask: decimal, hexadecimal or binary. Whether it fits 32 bits is for the library to say.
+pub(crate) fn mask(text: &str) -> Result<i64, String> {
+    let parsed = if let Some(digits) = text.strip_prefix("0x") {
+        i64::from_str_radix(digits, 16)
+    } else if let Some(digits) = text.strip_prefix("0b") {
+        i64::from_str_radix(digits, 2)
+    } else {
+        text.parse()
+    };
+    parsed.map_err(|error| unreadable(text, &error))
+}
+
+/// A number of bytes. Below a megabyte pieces would be too small to be worth their overhead.
+pub(crate) fn memory(text: &str) -> Result<usize, String> {
+    let ByteSize(bytes) = text.parse()?;
+    match isize::try_from(bytes) {
+        Ok(bytes) if bytes >= 1_000_000 => Ok(bytes.unsigned_abs()),
+        Ok(bytes) => Err(format!("{bytes} bytes is too little: give 1M or more")),
+        Err(_) => Err("more than can be addressed".into()),
+    }
+}
+
+fn unreadable(text: &str, error: &std::num::ParseIntError) -> String {
+    match error.kind() {
+        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
+            format!("{text} does not fit 64 bits")
+        }
+        _ => format!("{text:?} is not an integer"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_are_decimal_hexadecimal_or_binary() {
+        assert_eq!(mask("-1"), Ok(-1));
+        assert_eq!(mask("0x1f"), Ok(31));
+        assert_eq!(mask("0b101"), Ok(5));
+        assert_eq!(mask("4294967296"), Ok(1 << 32));
+        assert!(mask("0b2").is_err() && mask("").is_err() && mask("0x").is_err());
+    }
+
+    #[test]
+    fn memory_is_a_number_of_bytes() {
+        assert_eq!(memory("2GiB"), Ok(2 << 30));
+        assert_eq!(memory("1500000"), Ok(1_500_000));
+        assert_eq!(memory("1M"), Ok(1_000_000));
+        assert!(memory("2 G").is_ok());
+        for bad in ["", "much", "-1", "1000", "99999999999999999999T"] {
+            assert!(memory(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn integers_are_separated_by_commas() {
+        assert_eq!("1, -2,3".parse(), Ok(Integers(vec![1, -2, 3])));
+        assert_eq!("".parse(), Ok(Integers(vec![])));
+        let overflow = "9223372036854775808".parse::<Integers>();
+        assert!(overflow.is_err_and(|error| error.contains("64 bits")));
+        assert!("1,,2".parse::<Integers>().is_err());
+    }
+}
