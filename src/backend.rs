@@ -145,7 +145,7 @@ impl Backend {
         shape: &[usize],
         spec: &SliceSpec,
     ) -> Result<Array<T>, Error> {
-        self.run_view(input, &spec.view(shape)?)
+        self.run_plan(input, &Plan::strided_slice(shape, spec, T::DTYPE)?)
     }
 
     /// Moves what a view selects: values in, values out.
@@ -164,10 +164,13 @@ impl Backend {
     ///
     /// [`Error::Length`], or an error of the device.
     pub fn run_view<T: Element>(&self, input: &[T], view: &View) -> Result<Array<T>, Error> {
-        let plan = view.plan(T::DTYPE);
-        check_elements("input", view.source(), input.len())?;
+        self.run_plan(input, &view.plan(T::DTYPE))
+    }
+
+    fn run_plan<T: Element>(&self, input: &[T], plan: &Plan) -> Result<Array<T>, Error> {
+        check_elements("input", &plan.source, input.len())?;
         let input = T::as_bytes(input);
-        let run = |dest: &mut [u8]| match self.device_for(&plan) {
+        let run = |dest: &mut [u8]| match self.device_for(plan) {
             Device::Cpu => plan.run(input, dest),
             #[cfg(all(feature = "gpu", target_arch = "wasm32"))]
             Device::Gpu(gpu) => gpu.wait(),
@@ -185,7 +188,7 @@ impl Backend {
                 stream.run(|range| Ok(&input[range]), sink).map(drop)
             }
         };
-        Array::collect(&plan, run).map(|(array, ())| array)
+        Array::collect(plan, run).map(|(array, ())| array)
     }
 
     /// Gathers values: values in, values out, with a report of the index tuples that were out of

@@ -33,12 +33,25 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A zeroed vector, or an error where the memory cannot be had. The allocator hands out pages that
-/// are zero already, so a large one costs no writes.
-pub(crate) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>, Error> {
-    bytemuck::try_zeroed_vec(len).map_err(|()| Error::OutOfHostMemory {
-        bytes: len.saturating_mul(size_of::<T>()),
-    })
+/// A zeroed vector, or an error where the memory cannot be had.
+///
+/// The allocator hands out pages that are zero already, so a large one costs no writes. A small one is
+/// zeroed here: glibc keeps small pieces of memory ready for who asks for any, not for who asks for zeros.
+pub(crate) fn zeroed<T: bytemuck::Zeroable + Copy>(len: usize) -> Result<Vec<T>, Error> {
+    /// Bytes of what is small.
+    const SMALL: usize = 1 << 10;
+    let bytes = len.saturating_mul(size_of::<T>());
+    let outcome = if bytes > SMALL {
+        bytemuck::try_zeroed_vec(len)
+    } else {
+        let mut values = Vec::new();
+        let reserved = values.try_reserve_exact(len).map_err(drop);
+        reserved.map(|()| {
+            values.resize(len, T::zeroed());
+            values
+        })
+    };
+    outcome.map_err(|()| Error::OutOfHostMemory { bytes })
 }
 
 macro_rules! elements {

@@ -58,18 +58,15 @@ impl Layout {
     }
 
     fn merge(&mut self) {
-        let mut merged: Vec<Axis> = Vec::with_capacity(self.axes.len());
-        for &inner in &self.axes {
-            match merged.last_mut() {
-                // The span of an existing axis lies within the source, so it cannot overflow.
-                Some(outer) if outer.stride == inner.stride * inner.size.cast_signed() => {
-                    outer.size *= inner.size;
-                    outer.stride = inner.stride;
-                }
-                _ => merged.push(inner),
+        self.axes.dedup_by(|inner, outer| {
+            // The span of an existing axis lies within the source, so it cannot overflow.
+            let joins = outer.stride == inner.stride * inner.size.cast_signed();
+            if joins {
+                outer.size *= inner.size;
+                outer.stride = inner.stride;
             }
-        }
-        self.axes = merged;
+            joins
+        });
     }
 
     fn widen(&mut self) {

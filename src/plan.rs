@@ -121,7 +121,7 @@ impl Plan {
     /// A copy of so many bytes.
     #[cfg(feature = "gpu")]
     pub(crate) fn copy(bytes: usize) -> Self {
-        Self::of_view(&crate::View::flat(bytes), 1)
+        Self::of_view(crate::View::flat(bytes), 1)
     }
 
     /// So many bytes of zeros.

@@ -23,16 +23,20 @@ impl Spare {
     ///
     /// What is kept is taken if no more than half of it would lie idle.
     pub(crate) fn take(&self, len: usize) -> Result<Bytes, Error> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let bytes = if len >= LARGE && (len..=2 * len).contains(&kept.len()) {
-            let mut bytes = mem::take(&mut *kept);
-            bytes.truncate(len);
-            bytes
-        } else {
-            drop(kept);
-            zeroed(len)?
+        let kept = if len < LARGE { None } else { self.kept(len) };
+        let bytes = match kept {
+            Some(bytes) => bytes,
+            None => zeroed(len)?,
         };
         Ok(self.of(bytes))
+    }
+
+    fn kept(&self, len: usize) -> Option<Vec<u8>> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = (len..=2 * len).contains(&kept.len());
+        let mut bytes = fits.then(|| mem::take(&mut *kept))?;
+        bytes.truncate(len);
+        Some(bytes)
     }
 
     /// Bytes that are kept when they are dropped.

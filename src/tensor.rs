@@ -155,7 +155,7 @@ impl Tensor {
     ///
     /// [`SpecError`](crate::SpecError), or an error of the device.
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
-        self.view().strided_slice(spec)?.to_tensor()
+        self.moved(&Plan::strided_slice(&self.shape, spec, self.dtype)?)
     }
 
     /// What a plan without indices makes of this tensor, as a tensor of its own.

@@ -90,7 +90,10 @@ impl Plan {
         size: &[i64],
         dtype: DType,
     ) -> Result<Self, Error> {
-        Ok(View::of(shape)?.slice(begin, size)?.plan(dtype))
+        Ok(Self::of_view(
+            View::of(shape)?.slice(begin, size)?,
+            dtype.size(),
+        ))
     }
 }
 

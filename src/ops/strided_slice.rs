@@ -25,15 +25,15 @@ impl Plan {
     ///
     /// [`SpecError`](crate::SpecError) as TensorFlow raises it; [`Error::ShapeTooLarge`].
     pub fn strided_slice(shape: &[usize], spec: &SliceSpec, dtype: DType) -> Result<Self, Error> {
-        Ok(spec.view(shape)?.plan(dtype))
+        Ok(Self::of_view(spec.view(shape)?, dtype.size()))
     }
 
     /// Plans a view of an array whose elements have `element` bytes.
-    pub(crate) fn of_view(view: &View, element: usize) -> Self {
+    pub(crate) fn of_view(view: View, element: usize) -> Self {
         let (rows, map) = if view.elements() == 0 {
             (Rows::NONE, Map::default())
         } else {
-            let mut layout = Layout::of(view, element);
+            let mut layout = Layout::of(&view, element);
             let run = layout.axes.pop().unwrap_or(Axis { size: 1, stride: 1 });
             let rows = Rows {
                 unit: layout.unit,
@@ -45,9 +45,9 @@ impl Plan {
             (rows, Map { offset, axes })
         };
         Self {
-            shape: view.shape.clone(),
+            shape: view.shape,
             element,
-            source: view.source.clone(),
+            source: view.source,
             rows,
             map: plan::Map::StridedSlice(map),
         }

@@ -76,8 +76,8 @@ impl Piece {
         host.source = vec![self.map.span(&self.rows).len()];
         device.source = vec![packed_units];
         Split {
-            host: Plan::of_view(&host, unit),
-            device: Plan::of_view(&device, unit),
+            host: Plan::of_view(host, unit),
+            device: Plan::of_view(device, unit),
         }
     }
 }

@@ -62,16 +62,19 @@ impl View {
 
     /// All of an array whose shape was checked.
     pub(crate) fn whole(shape: &[usize]) -> Self {
-        let apart = |(&size, stride): (&usize, usize)| match size {
-            0 | 1 => 0,
-            _ => stride.cast_signed(),
-        };
-        let strides = shape.iter().zip(shape::strides(shape)).map(apart);
+        let mut strides = vec![0; shape.len()];
+        let mut next = 1;
+        for (stride, &size) in strides.iter_mut().zip(shape).rev() {
+            if size > 1 {
+                *stride = next;
+                next *= size.cast_signed();
+            }
+        }
         let view = Self {
             source: shape.to_vec(),
             offset: 0,
             shape: shape.to_vec(),
-            strides: strides.collect(),
+            strides,
         };
         view.normal()
     }
@@ -187,7 +190,7 @@ impl View {
 
     /// The plan that moves what is selected.
     pub fn plan(&self, dtype: DType) -> Plan {
-        Plan::of_view(self, dtype.size())
+        Plan::of_view(self.clone(), dtype.size())
     }
 
     /// Moves the beginning to position `first` along a stride, where there is an element.

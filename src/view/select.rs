@@ -13,53 +13,54 @@ impl View {
     ///
     /// [`SpecError`], the same that TensorFlow raises first for an array of the view's shape.
     pub fn strided_slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
+        self.clone().narrowed(spec)
+    }
+
+    /// [`Self::strided_slice`] without a copy.
+    fn narrowed(mut self, spec: &SliceSpec) -> Result<Self, Error> {
         let ellipsis_dims = spec.ellipsis_dims(self.shape.len())?;
-        let mut view = Self {
-            source: self.source.clone(),
-            offset: self.offset,
-            shape: Vec::with_capacity(self.shape.len()),
-            strides: Vec::with_capacity(self.shape.len()),
-        };
-        let mut dimension = 0;
-        // Where no ellipsis is written, one stands at the end.
-        let implied = (!spec.items().contains(&SliceItem::Ellipsis)).then_some(SliceItem::Ellipsis);
-        for &item in spec.items().iter().chain(&implied) {
+        // The dimension of this view that is next, and where it is by now. Where no ellipsis is written,
+        // one stands at the end and leaves what is there.
+        let (mut dimension, mut at) = (0, 0);
+        for &item in spec.items() {
             match item {
-                SliceItem::NewAxis => view.push(Positions::all(1), 0),
+                SliceItem::NewAxis => {
+                    self.shape.insert(at, 1);
+                    self.strides.insert(at, 0);
+                    at += 1;
+                }
                 SliceItem::Ellipsis => {
-                    for _ in 0..ellipsis_dims {
-                        view.push(
-                            Positions::all(self.shape[dimension]),
-                            self.strides[dimension],
-                        );
-                        dimension += 1;
-                    }
+                    dimension += ellipsis_dims;
+                    at += ellipsis_dims;
                 }
                 SliceItem::Index { index, stride } => {
-                    let position = single(dimension, self.shape[dimension], index, stride)?;
-                    view.advance(position, self.strides[dimension]);
+                    let position = single(dimension, self.shape[at], index, stride)?;
+                    self.shape.remove(at);
+                    let stride = self.strides.remove(at);
+                    self.advance(position, stride);
                     dimension += 1;
                 }
                 SliceItem::Range { begin, end, stride } => {
-                    let size = self.shape[dimension];
+                    let size = self.shape[at];
                     let positions = Positions::range(dimension, size, begin, end, stride)?;
-                    view.push(positions, self.strides[dimension]);
+                    self.take(at, positions);
                     dimension += 1;
+                    at += 1;
                 }
             }
         }
-        Ok(view.normal())
+        Ok(self.normal())
     }
 
-    fn push(&mut self, positions: Positions, stride: isize) {
+    fn take(&mut self, dimension: usize, positions: Positions) {
         let Positions { first, step, count } = positions;
+        let stride = self.strides[dimension];
         if count > 0 {
             self.advance(first, stride);
         }
-        self.shape.push(count);
+        self.shape[dimension] = count;
         // With two positions or more the stride spans existing elements and cannot overflow.
-        let stride = if count > 1 { step * stride } else { 0 };
-        self.strides.push(stride);
+        self.strides[dimension] = if count > 1 { step * stride } else { 0 };
     }
 }
 
@@ -70,7 +71,7 @@ impl SliceSpec {
     ///
     /// [`SpecError`], the same that TensorFlow raises first; [`Error::ShapeTooLarge`].
     pub fn view(&self, shape: &[usize]) -> Result<View, Error> {
-        View::of(shape)?.strided_slice(self)
+        View::of(shape)?.narrowed(self)
     }
 
     /// Checks the items against the rank, and counts the dimensions that are left for the
@@ -97,13 +98,11 @@ struct Positions {
 }
 
 impl Positions {
-    fn all(count: usize) -> Self {
-        Self {
-            first: 0,
-            step: 1,
-            count,
-        }
-    }
+    const NONE: Self = Self {
+        first: 0,
+        step: 1,
+        count: 0,
+    };
 
     fn range(
         dimension: usize,
@@ -129,7 +128,7 @@ impl Positions {
         let end = end.map_or(far, clamp);
         let distance = if stride > 0 { end - begin } else { begin - end };
         if distance <= 0 {
-            return Ok(Self::all(0));
+            return Ok(Self::NONE);
         }
         let count = (distance.unsigned_abs() - 1) / stride.unsigned_abs() + 1;
         // First and count lie within the dimension; a stride that an isize cannot hold spans more
