@@ -33,6 +33,8 @@ mod spec;
 #[cfg(not(target_arch = "wasm32"))]
 mod stream;
 mod tensor;
+mod upload;
+mod values;
 mod view;
 mod write;
 
