@@ -1,7 +1,7 @@
 //! Bytes on their way back from the device.
 
 use super::{Gpu, device_error};
-use crate::Error;
+use crate::{Error, Plan};
 use std::{
     future::Future,
     pin::Pin,
@@ -127,8 +127,9 @@ impl Readback {
             .staging
             .get_mapped_range(..)
             .map_err(|error| device_error(gpu, DOING, &error))?;
-        bytes.copy_from_slice(&view[..bytes.len()]);
-        Ok(())
+        // By several threads, since the system maps the pages of new memory as they are first written,
+        // which takes longer than the copy.
+        Plan::copy(bytes.len()).run(&view[..bytes.len()], bytes)
     }
 
     /// The memory, for another use.
