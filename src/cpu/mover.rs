@@ -67,7 +67,7 @@ impl Mover for Long {
     #[inline(always)]
     fn copy(self, source: &[u8], at: usize, dest: &mut [u8]) -> Option<()> {
         let source = source.get(at..)?.get(..self.bytes)?;
-        if self.bytes < STRINGS {
+        if (CUT + 1..STRINGS).contains(&self.bytes) {
             for (dest, source) in dest.chunks_mut(CUT).zip(source.chunks(CUT)) {
                 dest.copy_from_slice(source);
             }
