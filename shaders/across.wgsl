@@ -1,29 +1,60 @@
 // Moves rows of a few parts of 4 or 8 bytes, on a CPU adapter, which pays for every invocation, loop
-// and store. An invocation builds one unit of four parts, whatever rows they belong to, and no part
-// of it is a loop or a branch. The whole source is bound.
+// and store. An invocation builds one unit of four or eight parts, whatever rows they belong to, and no
+// part of it is a loop or a branch. The whole source is bound.
+//
+// All rows are looked up before anything is fetched, and nothing comes between the fetches: as many
+// cache misses as the processor keeps in flight then overlap.
+
+// Parts of a row.
+override RUN: u32;
 
 @group(0) @binding(0) var<storage, read> source: array<Part>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
 
-// A part of the result: its row, and its place there.
-struct Place {
-    row: u32,
-    j: u32,
+// Four parts of the result: where each lies in the source, and whether it has one; and the rows that
+// begin with one of them and have none.
+struct Parts {
+    from_part: vec4<u32>,
+    found: vec4<bool>,
+    rows: vec4<u32>,
+    gone: vec4<bool>,
 }
 
-fn after(place: Place) -> Place {
-    let j = place.j + 1u;
-    let ends = j == params.run;
-    return Place(place.row + u32(ends), select(j, 0u, ends));
-}
-
-fn part(place: Place) -> Part {
-    let begin = source_row(place.row);
-    if begin.state == MISSING && place.j == 0u {
-        missing(place.row);
+// The parts from `first` on.
+fn four_parts(first: u32) -> Parts {
+    if RUN == 1u {
+        let at = four(first);
+        let states = vec4(at.a.state, at.b.state, at.c.state, at.d.state);
+        return Parts(
+            vec4(at.a.base, at.b.base, at.c.base, at.d.base),
+            states == vec4(FOUND),
+            first + vec4(0u, 1u, 2u, 3u),
+            states == vec4(MISSING),
+        );
     }
-    let value = source[params.source_base + begin.base + place.j * params.step];
-    return select(Part(), value, begin.state == FOUND);
+    // They lie in two rows at most: an even number of parts begins where a row of two does.
+    let row = first / RUN;
+    let j = first - row * RUN + vec4(0u, 1u, 2u, 3u);
+    let near = source_row(row);
+    let far = source_row(row + 1u);
+    let ends = j >= vec4(RUN);
+    return Parts(
+        select(near.base + j * params.step, far.base + (j - RUN) * params.step, ends),
+        select(vec4(near.state), vec4(far.state), ends) == vec4(FOUND),
+        vec4(row, row + 1u, 0u, 0u),
+        vec4(j.x == 0u && near.state == MISSING, ends.w && far.state == MISSING, false, false),
+    );
+}
+
+fn fetch_four(parts: Parts) -> vec4<Part> {
+    let from_part = params.source_base + parts.from_part;
+    let values = vec4<Part>(
+        source[from_part.x],
+        source[from_part.y],
+        source[from_part.z],
+        source[from_part.w],
+    );
+    return select(vec4<Part>(), values, parts.found);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -32,11 +63,19 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if tile >= params.tiles {
         return;
     }
-    let first = tile * 4u;
-    let row = first / params.run;
-    let a = Place(row, first - row * params.run);
-    let b = after(a);
-    let c = after(b);
-    let d = after(c);
-    dest[params.dest_base + tile] = Unit(part(a), part(b), part(c), part(d));
+    let low = four_parts(tile * PARTS);
+    var high = low;
+    if PARTS == 8u {
+        high = four_parts(tile * PARTS + 4u);
+    }
+    let first = fetch_four(low);
+    var second = first;
+    if PARTS == 8u {
+        second = fetch_four(high);
+    }
+    dest[params.dest_base + tile] = together(first, second);
+    four_missing(low.rows, low.gone);
+    if PARTS == 8u {
+        four_missing(high.rows, high.gone);
+    }
 }
