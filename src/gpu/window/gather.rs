@@ -83,7 +83,7 @@ impl Cutter<'_> {
             .collect();
         let indexed = self.indexed(map, &walk);
         // The rows are the tuples, and each four of those begin on a boundary of four words.
-        let fours = indexed.walk == 0 && index_base.is_multiple_of(4);
+        let fours = indexed.walk == 0 && tuple > 0 && index_base.is_multiple_of(4);
         let before = out.len();
         for (number, window) in windows.iter().enumerate() {
             let base = at.place + window.skipped - window.bound_from.cast_signed();
