@@ -10,7 +10,7 @@ use super::{
     op::{Mover, Op},
     params::PARAMS_BYTES,
     rule::Rule,
-    width::{Way, Width},
+    width::{Across, Way, Width},
 };
 #[cfg(test)]
 use crate::Negative;
@@ -87,8 +87,8 @@ impl Words {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Kernel {
     pub(crate) width: Width,
-    /// Parts of a row, where units hold parts of several; otherwise 0.
-    pub(crate) run: usize,
+    /// Where units hold parts of several rows.
+    pub(crate) across: Across,
     /// Dimensions that the map of a slice walks, or coordinates of an index tuple.
     pub(crate) dims: usize,
     /// Of a gather.
@@ -106,7 +106,7 @@ impl Kernel {
     pub(crate) fn of(width: Width, dims: usize) -> Self {
         Self {
             width,
-            run: 0,
+            across: Across::default(),
             dims,
             indexed: Indexed::default(),
             even: false,
@@ -166,7 +166,7 @@ impl Variant {
         widths.flat_map(move |(words, width)| {
             let kernel = Kernel {
                 width,
-                run: 3,
+                across: Across { run: 3, units: 2 },
                 dims: super::params::MAX_AXES,
                 indexed: Indexed {
                     walk: 2,
@@ -285,7 +285,10 @@ impl Variant {
                 let rule = self.kernel.scatter.rule.of_parts();
                 constants.extend([("UNIT_BYTES", unit as f64), ("RULE", rule)]);
             }
-            Mover::Across => constants.push(("RUN", self.kernel.run as f64)),
+            Mover::Across => {
+                let Across { run, units } = self.kernel.across;
+                constants.extend([("RUN", run as f64), ("UNITS", units as f64)]);
+            }
             Mover::Wide | Mover::Place | Mover::Spread | Mover::None => {}
         }
         let flag = |value| u8::from(value).into();

@@ -119,7 +119,7 @@ impl Cutter<'_> {
                         quads: fours && wide.takes_four_rows(),
                         ..indexed
                     },
-                    run: wide.across(),
+                    across: wide.across(),
                     ..Kernel::of(wide.width, coordinates.len())
                 },
                 params,
