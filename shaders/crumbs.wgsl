@@ -9,10 +9,7 @@ override UNIT_BYTES: u32;
 @group(0) @binding(1) var<storage, read_write> dest: array<u32>;
 
 // A row's bytes, at the low end of a word.
-fn crumb(row: u32, begin: Row) -> u32 {
-    if begin.state == MISSING {
-        missing(row);
-    }
+fn crumb(begin: Row) -> u32 {
     let address = (params.source_base + begin.base) * UNIT_BYTES;
     let word = address >> 2u;
     let shift = (address & 3u) << 3u;
@@ -34,11 +31,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
     let row = tile * 4u;
-    let first = source_row(row);
-    let a = crumb(row, first);
-    let b = crumb(row + 1u, neighbour(first, row, 1u));
-    let c = crumb(row + 2u, neighbour(first, row, 2u));
-    let d = crumb(row + 3u, neighbour(first, row, 3u));
+    let rows = four(row);
+    let a = crumb(rows.a);
+    let b = crumb(rows.b);
+    let c = crumb(rows.c);
+    let d = crumb(rows.d);
     let to = params.dest_base + tile * ROW_BYTES;
     if ROW_BYTES == 1u {
         dest[to] = a | (b << 8u) | (c << 16u) | (d << 24u);
@@ -55,4 +52,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         dest[to + 2u] = c;
         dest[to + 3u] = d;
     }
+    let states = vec4(rows.a.state, rows.b.state, rows.c.state, rows.d.state);
+    four_missing(row + vec4(0u, 1u, 2u, 3u), states == vec4(MISSING));
 }

@@ -39,7 +39,7 @@ struct Report {
     first: atomic<u32>,
 }
 
-@group(0) @binding(2) var<storage, read> indices: array<u32>;
+// `word` and `quad`, which read one word of the tuples or four, come with the declaration of `indices`.
 @group(1) @binding(0) var<storage, read_write> report: Report;
 
 // A row on the odometer.
@@ -97,30 +97,85 @@ fn source_row(row: u32) -> Row {
     let place = walk(row);
     let tuple = axis(0u).size + place.tuple * (DIMS * INDEX_WORDS);
     var at = Row(place.base, FOUND);
-    if DIMS > 0u { at = coordinate(0u, tuple, at); }
-    if DIMS > 1u { at = coordinate(1u, tuple, at); }
-    if DIMS > 2u { at = coordinate(2u, tuple, at); }
-    if DIMS > 3u { at = coordinate(3u, tuple, at); }
-    if DIMS > 4u { at = coordinate(4u, tuple, at); }
-    if DIMS > 5u { at = coordinate(5u, tuple, at); }
-    if DIMS > 6u { at = coordinate(6u, tuple, at); }
-    if DIMS > 7u { at = coordinate(7u, tuple, at); }
-    if DIMS > 8u { at = coordinate(8u, tuple, at); }
+    if DIMS > 0u { at = coordinate(0u, index(tuple, 0u), at); }
+    if DIMS > 1u { at = coordinate(1u, index(tuple, 1u), at); }
+    if DIMS > 2u { at = coordinate(2u, index(tuple, 2u), at); }
+    if DIMS > 3u { at = coordinate(3u, index(tuple, 3u), at); }
+    if DIMS > 4u { at = coordinate(4u, index(tuple, 4u), at); }
+    if DIMS > 5u { at = coordinate(5u, index(tuple, 5u), at); }
+    if DIMS > 6u { at = coordinate(6u, index(tuple, 6u), at); }
+    if DIMS > 7u { at = coordinate(7u, index(tuple, 7u), at); }
+    if DIMS > 8u { at = coordinate(8u, index(tuple, 8u), at); }
     return at;
 }
 
-// Where a row begins after one more coordinate of its tuple.
-fn coordinate(d: u32, tuple: u32, so_far: Row) -> Row {
-    let word = tuple + d * INDEX_WORDS;
-    let size_and_stride = axis(1u + d);
-    // Two words of each number; a negative index is a large unsigned one.
-    var index = indices[word];
-    var index_high = 0u;
+// An index: two words of each number, where a negative one is large.
+struct Index {
+    low: u32,
+    high: u32,
+}
+
+// Index `d` of a tuple.
+fn index(tuple: u32, d: u32) -> Index {
+    let at = tuple + d * INDEX_WORDS;
+    let low = word(at);
     if INDEX_WORDS == 2u {
-        index_high = indices[word + 1u];
-    } else if SIGNED {
-        index_high = 0u - (index >> 31u);
+        return Index(low, word(at + 1u));
     }
+    return extended(low);
+}
+
+fn extended(low: u32) -> Index {
+    return Index(low, select(0u, 0u - (low >> 31u), SIGNED));
+}
+
+// Words of the tuples of four rows.
+alias Tuples = array<vec4<u32>, 6>;
+
+// Four rows, from a multiple of four on. Where tuples are all that numbers them, those of four fill as
+// many vectors as one has words.
+fn four(row: u32) -> Four {
+    let words = DIMS * INDEX_WORDS;
+    if WALK > 0u || words > 6u {
+        return Four(source_row(row), source_row(row + 1u), source_row(row + 2u), source_row(row + 3u));
+    }
+    let at = axis(0u).size + row * words;
+    var tuples: Tuples;
+    if words > 0u { tuples[0] = quad(at); }
+    if words > 1u { tuples[1] = quad(at + 4u); }
+    if words > 2u { tuples[2] = quad(at + 8u); }
+    if words > 3u { tuples[3] = quad(at + 12u); }
+    if words > 4u { tuples[4] = quad(at + 16u); }
+    if words > 5u { tuples[5] = quad(at + 20u); }
+    return Four(listed(0u, &tuples), listed(1u, &tuples), listed(2u, &tuples), listed(3u, &tuples));
+}
+
+// Where one of the four begins.
+fn listed(n: u32, tuples: ptr<function, Tuples>) -> Row {
+    var at = Row(0u, FOUND);
+    if DIMS > 0u { at = coordinate(0u, listed_index(n * DIMS, tuples), at); }
+    if DIMS > 1u { at = coordinate(1u, listed_index(n * DIMS + 1u, tuples), at); }
+    if DIMS > 2u { at = coordinate(2u, listed_index(n * DIMS + 2u, tuples), at); }
+    if DIMS > 3u { at = coordinate(3u, listed_index(n * DIMS + 3u, tuples), at); }
+    if DIMS > 4u { at = coordinate(4u, listed_index(n * DIMS + 4u, tuples), at); }
+    if DIMS > 5u { at = coordinate(5u, listed_index(n * DIMS + 5u, tuples), at); }
+    return at;
+}
+
+fn listed_index(n: u32, tuples: ptr<function, Tuples>) -> Index {
+    let at = n * INDEX_WORDS;
+    let low = (*tuples)[at >> 2u][at & 3u];
+    if INDEX_WORDS == 2u {
+        return Index(low, (*tuples)[at >> 2u][(at & 3u) + 1u]);
+    }
+    return extended(low);
+}
+
+// Where a row begins after one more coordinate of its tuple.
+fn coordinate(d: u32, at: Index, so_far: Row) -> Row {
+    let size_and_stride = axis(1u + d);
+    var index = at.low;
+    var index_high = at.high;
     let size = size_and_stride.size;
     var high = vec2(0u);
     if d == 0u && DIMS + max(WALK, 1u) <= LAST {
@@ -150,11 +205,6 @@ fn coordinate(d: u32, tuple: u32, so_far: Row) -> Row {
     return Row(so_far.base + index * size_and_stride.stride, select(state, MISSING, bad));
 }
 
-// The row `n` behind another.
-fn neighbour(first: Row, row: u32, n: u32) -> Row {
-    return source_row(row + n);
-}
-
 fn within(unit: u32) -> bool {
     return unit < params.window;
 }
@@ -165,5 +215,20 @@ fn missing(row: u32) {
     if !at.again {
         atomicAdd(&report.count, 1u);
         atomicMax(&report.first, ~at.tuple);
+    }
+}
+
+// The same for the rows that are gone, of four.
+fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
+    let a = walk(rows.x);
+    let b = walk(rows.y);
+    let c = walk(rows.z);
+    let d = walk(rows.w);
+    let counted = gone & !vec4(a.again, b.again, c.again, d.again);
+    if any(counted) {
+        let ones = select(vec4(0u), vec4(1u), counted);
+        let first = select(vec4(0u), ~vec4(a.tuple, b.tuple, c.tuple, d.tuple), counted);
+        atomicAdd(&report.count, ones.x + ones.y + ones.z + ones.w);
+        atomicMax(&report.first, max(max(first.x, first.y), max(first.z, first.w)));
     }
 }

@@ -43,6 +43,14 @@ struct Row {
     state: u32,
 }
 
+// Four rows, one behind the other.
+struct Four {
+    a: Row,
+    b: Row,
+    c: Row,
+    d: Row,
+}
+
 // The row has a source; it has none and becomes zeros; another dispatch writes it.
 const FOUND: u32 = 0u;
 const MISSING: u32 = 1u;

@@ -26,12 +26,19 @@ fn source_row(row: u32) -> Row {
     return Row(base, FOUND);
 }
 
-// The row `n` behind another, of four that begin at a multiple of four.
-fn neighbour(first: Row, row: u32, n: u32) -> Row {
+// Four rows, from a multiple of four on.
+fn four(row: u32) -> Four {
+    let first = source_row(row);
     if EVEN {
-        return Row(first.base + n * axis(max(DIMS, 1u) - 1u).stride, FOUND);
+        let stride = axis(max(DIMS, 1u) - 1u).stride;
+        return Four(
+            first,
+            Row(first.base + stride, FOUND),
+            Row(first.base + 2u * stride, FOUND),
+            Row(first.base + 3u * stride, FOUND),
+        );
     }
-    return source_row(row + n);
+    return Four(first, source_row(row + 1u), source_row(row + 2u), source_row(row + 3u));
 }
 
 // Takes a dimension's digit off the number of a row: what it adds to the base.
@@ -50,4 +57,7 @@ fn within(unit: u32) -> bool {
 
 // Every row has a source.
 fn missing(row: u32) {
+}
+
+fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
 }

@@ -1,5 +1,5 @@
-//! A shader: five pieces, pasted one behind the other and not otherwise touched: the declaration of
-//! `params`, what a unit is, `params.wgsl`, a mover, and the operation's map.
+//! A shader: pieces, pasted one behind the other and not otherwise touched: the declaration of
+//! `params`, what a unit is, `params.wgsl`, a mover, the operation's map, and how that reads indices.
 //!
 //! What a CPU adapter should not compute for every row, such as the number of dimensions, is a constant of
 //! the pipeline. `Variant::all` makes every text that there is, and the tests validate each.
@@ -10,7 +10,7 @@ use super::{
     op::{Mover, Op},
     params::PARAMS_BYTES,
     rule::Rule,
-    width::{Way, Width},
+    width::{Across, Way, Width},
 };
 #[cfg(test)]
 use crate::Negative;
@@ -22,6 +22,8 @@ use std::fmt;
 
 const PARAMS: &str = include_str!("../../shaders/params.wgsl");
 const BYTES: &str = include_str!("../../shaders/bytes.wgsl");
+const WORDS: &str = include_str!("../../shaders/words.wgsl");
+const QUADS: &str = include_str!("../../shaders/quads.wgsl");
 const UNIT_16: &str = include_str!("../../shaders/unit_16.wgsl");
 const UNIT_32: &str = include_str!("../../shaders/unit_32.wgsl");
 
@@ -85,6 +87,8 @@ impl Words {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Kernel {
     pub(crate) width: Width,
+    /// Where units hold parts of several rows.
+    pub(crate) across: Across,
     /// Dimensions that the map of a slice walks, or coordinates of an index tuple.
     pub(crate) dims: usize,
     /// Of a gather.
@@ -102,6 +106,7 @@ impl Kernel {
     pub(crate) fn of(width: Width, dims: usize) -> Self {
         Self {
             width,
+            across: Across::default(),
             dims,
             indexed: Indexed::default(),
             even: false,
@@ -132,6 +137,9 @@ pub(crate) struct Indexed {
     pub(crate) repeats: u32,
     pub(crate) index: IndexType,
     pub(crate) policy: Policy,
+    /// Whether the tuples of each four rows fill whole vectors of words, as far as the mover looks at
+    /// four.
+    pub(crate) quads: bool,
 }
 
 /// One shader.
@@ -158,6 +166,7 @@ impl Variant {
         widths.flat_map(move |(words, width)| {
             let kernel = Kernel {
                 width,
+                across: Across { run: 3, units: 2 },
                 dims: super::params::MAX_AXES,
                 indexed: Indexed {
                     walk: 2,
@@ -167,6 +176,7 @@ impl Variant {
                         out_of_range: OutOfRange::Clamp,
                         negative: Negative::Wrap,
                     },
+                    quads: matches!(width.way, Way::Across | Way::Crumbs),
                 },
                 even: true,
                 stepped: true,
@@ -196,7 +206,13 @@ impl Variant {
             }
         };
         let mover = self.op.mover(self.kernel.width).source();
-        [&params, &self.unit(), PARAMS, mover, self.op.source()].concat()
+        let indices = match self.op {
+            Op::Gather if self.kernel.indexed.quads => QUADS,
+            Op::Gather => WORDS,
+            _ => "",
+        };
+        let op = self.op.source();
+        [&params, &self.unit(), PARAMS, mover, op, indices].concat()
     }
 
     /// What the movers call a unit and its parts, and how they fetch one.
@@ -231,15 +247,7 @@ impl Variant {
                      fn fetch(at: u32) -> Unit {{\n    return source[at];\n}}\n"
                 )
             }
-            Way::Assembled | Way::Across => {
-                let ty = scalar(part);
-                format!(
-                    "alias Unit = vec4<{ty}>;\nalias Part = {ty};\nconst PARTS: u32 = 4u;\n\
-                     fn fetch(at: u32) -> Unit {{\n    let step = params.step;\n    \
-                     return Unit(source[at], source[at + step], source[at + 2u * step], \
-                     source[at + 3u * step]);\n}}\n"
-                )
-            }
+            Way::Assembled | Way::Across => together(scalar(part), unit / part),
         }
     }
 
@@ -277,7 +285,11 @@ impl Variant {
                 let rule = self.kernel.scatter.rule.of_parts();
                 constants.extend([("UNIT_BYTES", unit as f64), ("RULE", rule)]);
             }
-            Mover::Wide | Mover::Across | Mover::Place | Mover::Spread | Mover::None => {}
+            Mover::Across => {
+                let Across { run, units } = self.kernel.across;
+                constants.extend([("RUN", run as f64), ("UNITS", units as f64)]);
+            }
+            Mover::Wide | Mover::Place | Mover::Spread | Mover::None => {}
         }
         let flag = |value| u8::from(value).into();
         match self.op {
@@ -288,6 +300,7 @@ impl Variant {
                     repeats,
                     index,
                     policy,
+                    ..
                 } = self.kernel.indexed;
                 constants.extend([
                     ("WALK", walk as f64),
@@ -324,6 +337,30 @@ impl Variant {
     }
 }
 
+/// A unit that is put together of four parts, or of eight words.
+fn together(part: &str, parts: usize) -> String {
+    let (unit, all) = if parts == Width::PARTS {
+        (part, "low".to_owned())
+    } else {
+        let half = |a, b| format!("vec4<u64>(vec4(low.{a}, low.{b}, high.{a}, high.{b}))");
+        let (even, odd) = (half('x', 'z'), half('y', 'w'));
+        ("u64", format!("{even} | ({odd} << vec4(32u))"))
+    };
+    let high = match parts {
+        Width::PARTS => "low",
+        _ => "four_apart(at + 4u * params.step)",
+    };
+    format!(
+        "alias Unit = vec4<{unit}>;\nalias Part = {part};\nconst PARTS: u32 = {parts}u;\n\
+         fn together(low: vec4<Part>, high: vec4<Part>) -> Unit {{\n    return {all};\n}}\n\
+         fn four_apart(at: u32) -> vec4<Part> {{\n    let step = params.step;\n    \
+         return vec4<Part>(source[at], source[at + step], source[at + 2u * step], \
+         source[at + 3u * step]);\n}}\n\
+         fn fetch(at: u32) -> Unit {{\n    let low = four_apart(at);\n    \
+         return together(low, {high});\n}}\n"
+    )
+}
+
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Kernel { width, dims, .. } = self.kernel;
@@ -347,8 +384,12 @@ fn widths(widest: usize) -> impl Iterator<Item = Width> {
     let whole = sizes(1, widest).map(|unit| (unit, unit, Way::Whole));
     let flipped = sizes(Width::MIN_FLIPPED, widest)
         .flat_map(move |unit| sizes(1, unit / 2).map(move |part| (unit, part, Way::Flipped)));
+    let words = (widest == Width::MAX).then_some((Width::MAX, Width::MAX / 8));
     let together = sizes(4 * Width::PARTS, widest)
-        .flat_map(|unit| [Way::Assembled, Way::Across].map(|way| (unit, unit / Width::PARTS, way)));
+        .map(|unit| (unit, unit / Width::PARTS))
+        .chain(words);
+    let together = together
+        .flat_map(|(unit, part)| [Way::Assembled, Way::Across].map(|way| (unit, part, way)));
     let crumbs = (1..=4).flat_map(|row| {
         let parts = [1, 2].into_iter().filter(move |part| row % part == 0);
         parts.map(move |part| (row * Width::PARTS, part, Way::Crumbs))

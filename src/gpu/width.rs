@@ -8,8 +8,8 @@
 //! |---|---|---|
 //! | whose beginnings, run and result lie on boundaries of several units | that many at once | every adapter |
 //! | the same, backwards | 16 bytes or more at once, reversed on the way | every adapter |
-//! | with another step or source alignment, of a multiple of four units | four units into one store | CPU adapters |
-//! | of at most [`SHORT`] units, four of which go into the result without remainder | four units into one store, whatever their rows | CPU adapters |
+//! | of at most [`SHORT`] units, four of which go into the result without remainder | four or eight units into one store, whatever their rows | CPU adapters |
+//! | with another step or source alignment, of a multiple of four units | four or eight units into one store | CPU adapters |
 //! | of at most 4 bytes, four of which fill whole words | four rows at once | CPU adapters |
 //! | any others | as the plan says | every adapter |
 
@@ -50,7 +50,8 @@ impl Width {
     pub(crate) const MAX: usize = 32;
     /// The smallest units whose parts are reversed.
     pub(crate) const MIN_FLIPPED: usize = 16;
-    /// Parts of a unit that is put together.
+    /// Parts of a unit that is put together, at least; of words as large as halves of the device's own
+    /// it may be twice as many.
     pub(crate) const PARTS: usize = 4;
 
     /// Units of so many bytes, as they are.
@@ -63,11 +64,19 @@ impl Width {
     }
 }
 
+/// Units that hold parts of several rows: parts of a row, and units that an invocation builds. Zeros where
+/// there are none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Across {
+    pub(crate) run: usize,
+    pub(crate) units: usize,
+}
+
 /// The moves of a dispatch in its own units.
 #[derive(Clone, Debug)]
 pub(crate) struct Widened {
     pub(crate) width: Width,
-    /// The rows as the grid deals them out: a unit each, where units hold several.
+    /// The rows as the grid deals them out: a unit or two each, where units hold several.
     pub(crate) rows: Rows,
     /// Units of a row; parts, where units hold parts of several.
     pub(crate) run: usize,
@@ -129,32 +138,63 @@ impl Widened {
         }
     }
 
-    /// The same with four units in one, if they can be put together.
+    /// The same with several units in one, if they can be put together.
     fn put_together(mut self, widest: usize) -> Self {
-        let parts = Width::PARTS;
         let Width { unit: part, .. } = self.width;
         if part < 4 {
             return self.crumbs(part);
         }
-        let unit = part * parts;
-        if unit > widest || self.dest_base % parts as i64 != 0 {
+        let fits = |&parts: &usize| {
+            let words = parts == Width::PARTS || part == 4;
+            words && part * parts <= widest && self.dest_base % parts as i64 == 0
+        };
+        let counts = [2 * Width::PARTS, Width::PARTS];
+        let counts = counts.iter().copied().filter(fits);
+        let (run, units) = (self.run, self.rows.units());
+        let short = run <= SHORT;
+        let mut counts =
+            counts.filter(|&parts| if short { units } else { run }.is_multiple_of(parts));
+        let Some(parts) = counts.next() else {
             return self;
-        }
-        let way = if self.run.is_multiple_of(parts) {
+        };
+        let way = if short {
+            // Two at once: more cache misses overlap.
+            self.rows.run = if units.is_multiple_of(2 * parts) {
+                2
+            } else {
+                1
+            };
+            self.rows.count = units / parts / self.rows.run;
+            Way::Across
+        } else {
             self.run /= parts;
             self.rows.run = self.run;
             Way::Assembled
-        } else if self.run <= SHORT && self.rows.units().is_multiple_of(parts) {
-            self.rows.count = self.rows.units() / parts;
-            self.rows.run = 1;
-            Way::Across
-        } else {
-            return self;
         };
-        self.rows.unit = unit;
+        self.rows.unit = part * parts;
         self.dest_base /= parts as i64;
-        self.width = Width { unit, part, way };
+        self.width = Width {
+            unit: part * parts,
+            part,
+            way,
+        };
         self
+    }
+
+    /// What the mover is told, where units hold parts of several rows.
+    pub(crate) fn across(&self) -> Across {
+        match self.width.way {
+            Way::Across => Across {
+                run: self.run,
+                units: self.rows.run,
+            },
+            _ => Across::default(),
+        }
+    }
+
+    /// Whether the mover looks up four rows at once, and there is a multiple of four of them.
+    pub(crate) fn takes_four_rows(&self) -> bool {
+        self.width.way == Way::Crumbs || self.across().run == 1
     }
 
     /// The same with four rows in one unit, if they are short enough and fill whole words.

@@ -81,6 +81,9 @@ impl Cutter<'_> {
                 ..*dimension
             })
             .collect();
+        let indexed = self.indexed(map, &walk);
+        // The rows are the tuples, and each four of those begin on a boundary of four words.
+        let fours = indexed.walk == 0 && tuple > 0 && index_base.is_multiple_of(4);
         let before = out.len();
         for (number, window) in windows.iter().enumerate() {
             let base = at.place + window.skipped - window.bound_from.cast_signed();
@@ -112,7 +115,11 @@ impl Cutter<'_> {
             };
             out.push(Dispatch {
                 kernel: Kernel {
-                    indexed: self.indexed(map, &walk),
+                    indexed: Indexed {
+                        quads: fours && wide.takes_four_rows(),
+                        ..indexed
+                    },
+                    across: wide.across(),
                     ..Kernel::of(wide.width, coordinates.len())
                 },
                 params,
@@ -139,6 +146,7 @@ impl Cutter<'_> {
             }),
             index: self.places.index,
             policy: map.policy,
+            quads: false,
         }
     }
 

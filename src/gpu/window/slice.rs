@@ -80,7 +80,8 @@ impl Cutter<'_> {
         };
         Some(Dispatch {
             kernel: Kernel {
-                even: wide.width.way == Way::Crumbs && inner.is_multiple_of(Width::PARTS),
+                even: wide.takes_four_rows() && inner.is_multiple_of(Width::PARTS),
+                across: wide.across(),
                 ..Kernel::of(wide.width, map.axes.len())
             },
             params,
