@@ -1,6 +1,12 @@
 //! What the CPU does with a plan, in words: the decisions of the executor, asked and not repeated.
 
-use super::{gather::Group, kernel::Kernel, place, scatter, slice::Walk};
+use super::{
+    gather::Group,
+    kernel::Kernel,
+    place::{self, How},
+    scatter,
+    slice::Walk,
+};
 use crate::{
     Plan,
     ops::{strided_slice_grad, strided_slice_update},
@@ -18,6 +24,22 @@ impl fmt::Display for Kernel {
                 write!(
                     f,
                     "units of {unit} bytes at step {step} by a loop for this step"
+                )
+            }
+        }
+    }
+}
+
+impl fmt::Display for How {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Repeat { bytes } => write!(f, "a piece of {bytes} bytes again and again"),
+            Self::Slice(kernel) | Self::Each(kernel) => kernel.fmt(f),
+            Self::Gaps { unit, pitch } => {
+                let step = pitch / unit;
+                write!(
+                    f,
+                    "units of {unit} bytes laid {step} apart by a loop for this step"
                 )
             }
         }
@@ -45,11 +67,11 @@ impl Plan {
         let (kernel, threads) = match &self.map {
             Map::StridedSlice(map) => {
                 let walk = Walk::of(&self.rows, map);
-                (walk.kernel, walk.threads(bytes))
+                (walk.kernel.to_string(), walk.threads(bytes))
             }
             Map::StridedSliceUpdate(strided_slice_update::Map { pairs })
             | Map::StridedSliceGrad(strided_slice_grad::Map { pairs }) => match pairs {
-                Some(pairs) => (place::kernel(pairs), place::threads(pairs, bytes)),
+                Some(pairs) => (How::of(pairs).to_string(), place::threads(pairs, bytes)),
                 None => return format!("{bytes} bytes of zeros"),
             },
             Map::ScatterNd(map) => {
@@ -57,7 +79,7 @@ impl Plan {
             }
             Map::Indexed(map) => {
                 let group = Group::of(&self.rows, map);
-                (group.kernel(), group.threads(bytes))
+                (group.kernel().to_string(), group.threads(bytes))
             }
         };
         let s = if threads == 1 { "" } else { "s" };
