@@ -215,6 +215,7 @@ impl<const ZEROS: bool> Place<'_, ZEROS> {
     }
 
     /// A stretch that is about to be written all over.
+    #[inline(always)]
     fn all(&mut self, at: usize, length: usize) -> &mut [u8] {
         let at = at - self.base;
         if ZEROS {
@@ -225,6 +226,7 @@ impl<const ZEROS: bool> Place<'_, ZEROS> {
     }
 
     /// A stretch of which some is about to be written.
+    #[inline(always)]
     fn some(&mut self, at: usize, length: usize) -> &mut [u8] {
         let at = at - self.base;
         let end = at + length;
@@ -256,20 +258,25 @@ impl<const ZEROS: bool> Task for Place<'_, ZEROS> {
             (true, true) => (FILL / row.to).clamp(1, row.size),
             (true, false) => 1,
         };
-        self.rows.walk(|mut from, to| {
-            for first in (0..row.size).step_by(group) {
-                let count = group.min(row.size - first);
-                let (at, length) = (to + first * row.to, (count - 1) * row.to + piece);
+        self.rows.walk(|mut from, mut to| {
+            let mut left = row.size;
+            while left > 0 {
+                let count = group.min(left);
+                let length = (count - 1) * row.to + piece;
                 let dest = match piece <= SHORT {
-                    true => self.some(at, length),
-                    false => self.all(at, length),
+                    true => self.some(to, length),
+                    false => self.all(to, length),
                 };
-                for i in 0..count {
+                let mut at = 0;
+                for _ in 0..count {
                     mover
-                        .copy(source, from, &mut dest[i * row.to..][..mover.bytes()])
+                        .copy(source, from, &mut dest[at..][..mover.bytes()])
                         .expect("a plan's pieces lie within its source");
                     from = from.wrapping_add_signed(row.from);
+                    at += row.to;
                 }
+                left -= count;
+                to += count * row.to;
             }
         });
         self.finish();

@@ -22,6 +22,7 @@ use std::fmt;
 
 const PARAMS: &str = include_str!("../../shaders/params.wgsl");
 const BYTES: &str = include_str!("../../shaders/bytes.wgsl");
+const COMB: &str = include_str!("../../shaders/comb.wgsl");
 const UNIT_16: &str = include_str!("../../shaders/unit_16.wgsl");
 const UNIT_32: &str = include_str!("../../shaders/unit_32.wgsl");
 
@@ -93,8 +94,22 @@ pub(crate) struct Kernel {
     pub(crate) even: bool,
     /// Whether units of a row that have a source lie apart in a gradient.
     pub(crate) stepped: bool,
+    /// Of parts that lie apart.
+    pub(crate) apart: Apart,
     /// Of a scatter.
     pub(crate) scatter: Scattering,
+}
+
+/// What a dispatch needs of its shader where parts lie apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Apart {
+    /// Parts of a unit that have a source, at most.
+    pub(crate) count: usize,
+    /// How neighbours lie in the source: `ORDER` in `comb.wgsl`.
+    pub(crate) order: u8,
+    /// Whether there is no more than a part in a word, and whether rows may share words.
+    pub(crate) sparse: bool,
+    pub(crate) shared: bool,
 }
 
 impl Kernel {
@@ -106,6 +121,7 @@ impl Kernel {
             indexed: Indexed::default(),
             even: false,
             stepped: false,
+            apart: Apart::default(),
             scatter: Scattering::default(),
         }
     }
@@ -170,6 +186,12 @@ impl Variant {
                 },
                 even: true,
                 stepped: true,
+                apart: Apart {
+                    count: 16 / width.part.min(4),
+                    order: 2,
+                    sparse: true,
+                    shared: true,
+                },
                 scatter: Scattering::default(),
             };
             spaces.into_iter().flat_map(move |params| {
@@ -218,6 +240,11 @@ impl Variant {
             ) =>
             {
                 BYTES.to_owned()
+            }
+            Way::Apart if part < 4 => COMB.to_owned(),
+            Way::Apart => {
+                let ty = scalar(part);
+                format!("alias Unit = vec4<{ty}>;\nalias Part = {ty};\n")
             }
             // They know words, not units.
             _ if unit < 4 || matches!(mover, Mover::Combine | Mover::None) => String::new(),
@@ -277,6 +304,15 @@ impl Variant {
                 let rule = self.kernel.scatter.rule.of_parts();
                 constants.extend([("UNIT_BYTES", unit as f64), ("RULE", rule)]);
             }
+            Mover::SpreadApart => constants.push(("COUNT", self.kernel.apart.count as f64)),
+            Mover::SpreadBytes | Mover::PlaceBytes => {
+                let Apart { count, order, .. } = self.kernel.apart;
+                constants.extend([
+                    ("UNIT_BYTES", part as f64),
+                    ("COUNT", count as f64),
+                    ("ORDER", order.into()),
+                ]);
+            }
             Mover::Wide | Mover::Across | Mover::Place | Mover::Spread | Mover::None => {}
         }
         let flag = |value| u8::from(value).into();
@@ -297,6 +333,10 @@ impl Variant {
                     ("WRAPS", flag(policy.wraps())),
                     ("CLAMPS", flag(policy.clamps())),
                 ]);
+            }
+            Op::StridedSliceUpdate if way == Way::Apart => {
+                let Apart { sparse, shared, .. } = self.kernel.apart;
+                constants.extend([("SPARSE", flag(sparse)), ("SHARED", flag(shared))]);
             }
             Op::StridedSliceUpdate | Op::ScatterSort => {}
             Op::ScatterResolve => {
@@ -354,5 +394,7 @@ fn widths(widest: usize) -> impl Iterator<Item = Width> {
         parts.map(move |part| (row * Width::PARTS, part, Way::Crumbs))
     });
     let all = whole.chain(flipped).chain(together).chain(crumbs);
-    all.map(|(unit, part, way)| Width { unit, part, way })
+    let all = all.map(|(unit, part, way)| Width { unit, part, way });
+    let apart = [1, 2, 4, 8].map(Width::apart).into_iter();
+    all.chain(apart.filter(move |width| width.unit <= widest))
 }
