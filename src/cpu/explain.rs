@@ -1,6 +1,12 @@
 //! What the CPU does with a plan, in words: the decisions of the executor, asked and not repeated.
 
-use super::{gather::Group, kernel::Kernel, place, scatter, slice::Walk};
+use super::{
+    gather::Group,
+    kernel::Kernel,
+    place::{self, How},
+    scatter,
+    slice::Walk,
+};
 use crate::{
     Plan,
     explain::counted,
@@ -34,6 +40,22 @@ impl fmt::Display for Kernel {
     }
 }
 
+impl fmt::Display for How {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Repeat { bytes } => write!(f, "a piece of {bytes} bytes again and again"),
+            Self::Slice(kernel) | Self::Each(kernel) => kernel.fmt(f),
+            Self::Gaps { unit, pitch } => {
+                let step = pitch / unit;
+                write!(
+                    f,
+                    "units of {unit} bytes laid {step} apart by a loop for this step"
+                )
+            }
+        }
+    }
+}
+
 impl Plan {
     /// One line: how [`Plan::run`] and [`Plan::run_with`] move the bytes on the CPU.
     ///
@@ -55,11 +77,11 @@ impl Plan {
         let (kernel, threads) = match &self.map {
             Map::StridedSlice(map) => {
                 let walk = Walk::of(&self.rows, map);
-                (walk.kernel, walk.threads(bytes))
+                (walk.kernel.to_string(), walk.threads(bytes))
             }
             Map::StridedSliceUpdate(strided_slice_update::Map { pairs })
             | Map::StridedSliceGrad(strided_slice_grad::Map { pairs }) => match pairs {
-                Some(pairs) => (place::kernel(pairs), place::threads(pairs, bytes)),
+                Some(pairs) => (How::of(pairs).to_string(), place::threads(pairs, bytes)),
                 None => return format!("{} of zeros", counted(bytes, "byte", "bytes")),
             },
             Map::ScatterNd(map) => {
@@ -68,7 +90,7 @@ impl Plan {
             }
             Map::Indexed(map) => {
                 let group = Group::of(&self.rows, map);
-                (group.kernel(), group.threads(bytes))
+                (group.kernel().to_string(), group.threads(bytes))
             }
         };
         let bytes = counted(bytes, "byte", "bytes");

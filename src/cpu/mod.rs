@@ -14,11 +14,13 @@
 //! | `kernel.rs` | which loop moves a row of pieces, by the size of the pieces and their distance |
 //! | `mover.rs` | how one piece is copied, by its size |
 //! | `steps.rs` | the loops over small steps, which the compiler turns into vector shuffles |
+//! | `gaps.rs` | the loops that lay units small steps apart, the same the other way round |
 //! | `threads.rs` | how many threads a result is worth, and who writes what |
 //! | `explain.rs` | the same decisions in words |
 
 mod combine;
 mod explain;
+mod gaps;
 mod gather;
 mod indices;
 mod kernel;

@@ -6,60 +6,83 @@
 //! each other, a thread each.
 
 use super::{
+    gaps,
     kernel::Kernel,
     mover::{Mover, SHORT, Task, with_mover},
     threads,
 };
-use crate::pairs::{PairAxis, Pairs, walk};
+use crate::{
+    layout::Axis,
+    pairs::{PairAxis, Pairs, walk},
+};
 
 /// Bytes that are filled with zeros before short pieces are placed among them: less than a cache of
 /// the first level, and long enough for `memset`.
 const FILL: usize = 4 << 10;
 
+/// Bytes of a row that are put in order before they are laid apart.
+const STAGE: usize = 1 << 10;
+
 /// Writes pairs, and nothing else of the destination.
 pub(super) fn update(pairs: &Pairs, source: &[u8], dest: &mut [u8]) {
     let bytes = pairs.units() * pairs.unit;
-    run(pairs, source, dest, false, threads(pairs, bytes));
+    run::<false>(pairs, source, dest, threads(pairs, bytes));
 }
 
 /// Writes pairs, and zeros everywhere else.
 pub(super) fn grad(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8]) {
     match pairs {
         None => dest.fill(0),
-        Some(pairs) => run(pairs, source, dest, true, threads(pairs, dest.len())),
+        Some(pairs) => run::<true>(pairs, source, dest, threads(pairs, dest.len())),
     }
 }
 
 /// How many threads write so many bytes.
 pub(super) fn threads(pairs: &Pairs, bytes: usize) -> usize {
-    let pieces = pairs.units() * pairs.unit / Pieces::of(pairs).bytes;
+    let rows = Rows::of(pairs);
+    let pieces = match rows.how {
+        How::Each(_) | How::Slice(Kernel::Pieces { .. } | Kernel::Copy { .. }) => {
+            pairs.units() * pairs.unit / rows.piece
+        }
+        How::Repeat { .. } | How::Slice(_) | How::Gaps { .. } => 0,
+    };
     threads::worth(bytes, pieces)
 }
 
-/// The loop that places them.
-pub(super) fn kernel(pairs: &Pairs) -> Kernel {
-    Kernel::of_piece(Pieces::of(pairs).bytes)
+/// Which loop places the pieces of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// They are one and the same, and lie together in the destination.
+    Repeat { bytes: usize },
+    /// They lie together in the destination: a row of a slice.
+    Slice(Kernel),
+    /// Single units a small step apart, many at a time.
+    Gaps { unit: usize, pitch: usize },
+    /// Each by itself.
+    Each(Kernel),
 }
 
-fn run(pairs: &Pairs, source: &[u8], dest: &mut [u8], fill: bool, threads: usize) {
+impl How {
+    pub(super) fn of(pairs: &Pairs) -> Self {
+        Rows::of(pairs).how
+    }
+}
+
+/// Writes pairs, and zeros between and around them if `ZEROS`.
+fn run<const ZEROS: bool>(pairs: &Pairs, source: &[u8], dest: &mut [u8], threads: usize) {
     let mut parts = vec![(pairs.clone(), 0, dest)];
     while parts.len() < threads::parts(threads) && parts.iter().any(|part| part.0.units() > 1) {
         parts = parts.into_iter().flat_map(halves).collect();
     }
     threads::share(parts.into_iter(), threads, |(pairs, base, dest)| {
-        let pieces = Pieces::of(&pairs);
-        let place = Place {
-            pieces: &pieces,
-            pairs: &pairs,
+        let place = Place::<ZEROS> {
+            rows: &Rows::of(&pairs),
             source,
             base,
             dest,
+            written: 0,
         };
-        if fill {
-            with_mover(pieces.bytes, Filling(place));
-        } else {
-            with_mover(pieces.bytes, place);
-        }
+        place.run();
     });
 }
 
@@ -79,138 +102,212 @@ fn halves((pairs, base, dest): Part<'_>) -> impl Iterator<Item = Part<'_>> {
 }
 
 /// Pairs as rows of pieces: bytes that lie together on both sides.
-struct Pieces<'a> {
+struct Rows<'a> {
+    pairs: &'a Pairs,
     /// Bytes of a piece.
-    bytes: usize,
-    /// The pieces of a row, in units.
+    piece: usize,
+    /// The pieces of a row, in bytes.
     row: PairAxis,
-    /// The axes of the rows.
+    /// Rows that lie together in the destination, where the loop takes several, in bytes.
+    block: PairAxis,
+    /// The axes of the blocks, in units.
     outer: &'a [PairAxis],
+    how: How,
 }
 
-impl<'a> Pieces<'a> {
+impl<'a> Rows<'a> {
     fn of(pairs: &'a Pairs) -> Self {
+        let unit = pairs.unit;
+        let in_bytes = |axis: PairAxis| PairAxis {
+            size: axis.size,
+            from: axis.from.wrapping_mul(unit.cast_signed()),
+            to: axis.to * unit,
+        };
+        let single = |bytes: usize| PairAxis {
+            size: 1,
+            from: bytes.cast_signed(),
+            to: bytes,
+        };
         let (run, outer) = pairs.run();
-        if (run.from, run.to) != (1, 1) {
-            return Self {
-                bytes: pairs.unit,
-                row: run,
-                outer,
-            };
+        let (piece, row, outer) = if (run.from, run.to) == (1, 1) {
+            let piece = run.size * unit;
+            match outer.split_last() {
+                Some((&row, outer)) => (piece, in_bytes(row), outer),
+                None => (piece, single(piece), outer),
+            }
+        } else {
+            (unit, in_bytes(run), outer)
+        };
+        let how = if row.to == piece && row.from == 0 {
+            How::Repeat { bytes: piece }
+        } else if row.to == piece {
+            let (size, stride) = (row.size, row.from);
+            How::Slice(Kernel::of(piece, Axis { size, stride }))
+        } else if gaps::has(piece, row.size, row.to) {
+            let (unit, pitch) = (piece, row.to);
+            How::Gaps { unit, pitch }
+        } else {
+            How::Each(Kernel::of_piece(piece))
+        };
+        let (block, outer) = match (how, outer.split_last()) {
+            (How::Slice(_), Some((&block, outer))) if block.to * unit == row.size * piece => {
+                (in_bytes(block), outer)
+            }
+            _ => (single(row.size * piece), outer),
+        };
+        Self {
+            pairs,
+            piece,
+            row,
+            block,
+            outer,
+            how,
         }
-        let bytes = run.size * pairs.unit;
-        let single = PairAxis { size: 1, ..run };
-        match outer.split_last() {
-            Some((&row, outer)) => Self { bytes, row, outer },
-            None => Self {
-                bytes,
-                row: single,
-                outer,
-            },
-        }
+    }
+
+    /// Calls `each` with the byte where each block begins, in the source and in the destination.
+    fn walk(&self, mut each: impl FnMut(usize, usize)) {
+        let Pairs { unit, from, to, .. } = *self.pairs;
+        walk(self.outer, from, to, &mut |from, to| {
+            each(from * unit, to * unit);
+        });
     }
 }
 
-/// Pieces placed into a part of the destination, which begins at byte `base`.
-struct Place<'a> {
-    pieces: &'a Pieces<'a>,
-    pairs: &'a Pairs,
+/// Rows placed into a part of the destination, which begins at byte `base`.
+struct Place<'a, const ZEROS: bool> {
+    rows: &'a Rows<'a>,
     source: &'a [u8],
     base: usize,
     dest: &'a mut [u8],
+    /// How far zeros and pieces have been written, if zeros are.
+    written: usize,
 }
 
-impl Task for Place<'_> {
-    type Outcome = ();
-
-    fn run<M: Mover>(self, mover: M) {
-        let Self {
-            pieces,
-            pairs,
-            source,
-            base,
-            dest,
-        } = self;
-        let (bytes, unit, row) = (pieces.bytes, pairs.unit, pieces.row);
-        let same = row.from == 0 && row.to * unit == bytes;
-        walk(pieces.outer, pairs.from, pairs.to, &mut |from, to| {
-            let row_dest = &mut dest[to * unit - base..];
-            if same {
-                let piece = &source[from * unit..][..bytes];
-                repeat(piece, &mut row_dest[..row.size * bytes]);
-            } else {
-                place(mover, source, from * unit, row, unit, 0..row.size, row_dest);
+impl<const ZEROS: bool> Place<'_, ZEROS> {
+    fn run(mut self) {
+        let Rows {
+            piece, row, block, ..
+        } = *self.rows;
+        let source = self.source;
+        match self.rows.how {
+            How::Repeat { .. } => self.rows.walk(|from, to| {
+                repeat(&source[from..][..piece], self.all(to, row.size * piece));
+            }),
+            How::Slice(kernel) => {
+                let (size, stride) = (row.size, row.from);
+                let row = Axis { size, stride };
+                self.rows.walk(|from, to| {
+                    let dest = self.all(to, block.size * size * piece);
+                    kernel.rows(source, from, row, block.from, dest);
+                });
             }
-        });
+            How::Gaps { unit, pitch } => self.rows.walk(|from, to| {
+                staged(source, from, unit, row, |first, units| {
+                    let length = (units.len() / unit - 1) * pitch + unit;
+                    let dest = self.all(to + first * pitch, length);
+                    gaps::lay::<ZEROS>(unit, pitch, units, dest);
+                });
+            }),
+            How::Each(_) => return with_mover(piece, self),
+        }
+        self.finish();
+    }
+
+    /// A stretch that is about to be written all over.
+    #[inline(always)]
+    fn all(&mut self, at: usize, length: usize) -> &mut [u8] {
+        let at = at - self.base;
+        if ZEROS {
+            self.dest[self.written..at].fill(0);
+            self.written = at + length;
+        }
+        &mut self.dest[at..][..length]
+    }
+
+    /// A stretch of which some is about to be written.
+    #[inline(always)]
+    fn some(&mut self, at: usize, length: usize) -> &mut [u8] {
+        let at = at - self.base;
+        let end = at + length;
+        if ZEROS && end > self.written {
+            let end = end.max(self.written + FILL).min(self.dest.len());
+            self.dest[self.written..end].fill(0);
+            self.written = end;
+        }
+        &mut self.dest[at..end]
+    }
+
+    fn finish(self) {
+        if ZEROS {
+            self.dest[self.written..].fill(0);
+        }
     }
 }
 
-/// [`Place`], and zeros between and around the pieces.
-struct Filling<'a>(Place<'a>);
-
-impl Task for Filling<'_> {
+/// Each piece by itself.
+impl<const ZEROS: bool> Task for Place<'_, ZEROS> {
     type Outcome = ();
 
-    fn run<M: Mover>(self, mover: M) {
-        let Place {
-            pieces,
-            pairs,
-            source,
-            base,
-            dest,
-        } = self.0;
-        let (bytes, unit, row) = (pieces.bytes, pairs.unit, pieces.row);
-        let pitch = row.to * unit;
+    fn run<M: Mover>(mut self, mover: M) {
+        let Rows { piece, row, .. } = *self.rows;
+        let source = self.source;
         // Short gaps are filled many at a time, before the pieces are placed.
-        let group = match bytes < SHORT {
-            true => (FILL / pitch).clamp(1, row.size),
-            false => 1,
+        let group = match (ZEROS, piece <= SHORT) {
+            (false, _) => row.size,
+            (true, true) => (FILL / row.to).clamp(1, row.size),
+            (true, false) => 1,
         };
-        let mut written = 0;
-        walk(pieces.outer, pairs.from, pairs.to, &mut |from, to| {
-            let at = to * unit - base;
-            for first in (0..row.size).step_by(group) {
-                let last = (first + group).min(row.size);
-                let (begin, end) = (at + first * pitch, at + (last - 1) * pitch + bytes);
-                let filled = if group == 1 { begin } else { end };
-                dest[written..filled].fill(0);
-                let pieces = first..last;
-                place(
-                    mover,
-                    source,
-                    from * unit,
-                    row,
-                    unit,
-                    pieces,
-                    &mut dest[at..],
-                );
-                written = end;
+        self.rows.walk(|mut from, mut to| {
+            let mut left = row.size;
+            while left > 0 {
+                let count = group.min(left);
+                let length = (count - 1) * row.to + piece;
+                let dest = match piece <= SHORT {
+                    true => self.some(to, length),
+                    false => self.all(to, length),
+                };
+                let mut at = 0;
+                for _ in 0..count {
+                    mover
+                        .copy(source, from, &mut dest[at..][..mover.bytes()])
+                        .expect("a plan's pieces lie within its source");
+                    from = from.wrapping_add_signed(row.from);
+                    at += row.to;
+                }
+                left -= count;
+                to += count * row.to;
             }
         });
-        dest[written..].fill(0);
+        self.finish();
     }
 }
 
-/// Places some pieces of a row, which begins at byte `from` of the source and at the beginning of
-/// `dest`.
-#[inline(always)]
-fn place<M: Mover>(
-    mover: M,
+/// Calls `each` with the units of a row in their order, some at a time, and the number of the first.
+fn staged(
     source: &[u8],
     from: usize,
-    row: PairAxis,
     unit: usize,
-    pieces: std::ops::Range<usize>,
-    dest: &mut [u8],
+    row: PairAxis,
+    mut each: impl FnMut(usize, &[u8]),
 ) {
-    let stride = row.from.wrapping_mul(unit.cast_signed());
-    let pitch = row.to * unit;
-    let mut from = from.wrapping_add_signed(stride.wrapping_mul(pieces.start.cast_signed()));
-    for piece in pieces {
-        mover
-            .copy(source, from, &mut dest[piece * pitch..][..mover.bytes()])
-            .expect("a plan's pieces lie within its source");
-        from = from.wrapping_add_signed(stride);
+    let (count, stride) = (row.size, row.from);
+    if stride == unit.cast_signed() {
+        return each(0, &source[from..][..count * unit]);
+    }
+    let mut stage = [0; STAGE];
+    let most = STAGE / unit;
+    for first in (0..count).step_by(most) {
+        let size = most.min(count - first);
+        let units = &mut stage[..size * unit];
+        if stride != 0 {
+            let axis = Axis { size, stride };
+            let from = from.wrapping_add_signed(stride.wrapping_mul(first.cast_signed()));
+            Kernel::of(unit, axis).rows(source, from, axis, 0, units);
+        } else if first == 0 {
+            repeat(&source[from..][..unit], units);
+        }
+        each(first, units);
     }
 }
 

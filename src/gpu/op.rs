@@ -11,6 +11,9 @@ const PLACE: &str = include_str!("../../shaders/place.wgsl");
 const PLACE_PACKED: &str = include_str!("../../shaders/place_packed.wgsl");
 const SPREAD: &str = include_str!("../../shaders/spread.wgsl");
 const SPREAD_PACKED: &str = include_str!("../../shaders/spread_packed.wgsl");
+const PLACE_BYTES: &str = include_str!("../../shaders/place_bytes.wgsl");
+const SPREAD_APART: &str = include_str!("../../shaders/spread_apart.wgsl");
+const SPREAD_BYTES: &str = include_str!("../../shaders/spread_bytes.wgsl");
 const COMBINE: &str = include_str!("../../shaders/combine.wgsl");
 const COMBINE_PACKED: &str = include_str!("../../shaders/combine_packed.wgsl");
 const STRIDED_SLICE: &str = include_str!("../../shaders/strided_slice.wgsl");
@@ -56,6 +59,7 @@ impl Op {
                 _ => Self::ScatterCombine,
             },
             Map::StridedSlice(_) => Self::StridedSlice,
+            Map::StridedSliceUpdate(map) if map.as_slice().is_some() => Self::StridedSlice,
             Map::StridedSliceUpdate(_) => Self::StridedSliceUpdate,
             Map::StridedSliceGrad(_) => Self::StridedSliceGrad,
             Map::Indexed(_) => Self::Gather,
@@ -110,6 +114,9 @@ impl Op {
     pub(crate) fn mover(self, width: Width) -> Mover {
         match (self, width.unit, width.way) {
             (Self::ScatterResolve | Self::ScatterSort, ..) => Mover::None,
+            (Self::StridedSliceUpdate, _, Way::Apart) => Mover::PlaceBytes,
+            (Self::StridedSliceGrad, _, Way::Apart) if width.part < 4 => Mover::SpreadBytes,
+            (Self::StridedSliceGrad, _, Way::Apart) => Mover::SpreadApart,
             (Self::StridedSliceUpdate | Self::ScatterMove, ..4, _) => Mover::PlacePacked,
             (Self::StridedSliceUpdate | Self::ScatterMove, ..) => Mover::Place,
             (Self::ScatterCombine, ..4, _) => Mover::CombinePacked,
@@ -127,10 +134,12 @@ impl Op {
     #[cfg(test)]
     pub(super) fn takes(self, width: Width) -> bool {
         match self {
-            Self::StridedSlice | Self::Gather => true,
-            Self::StridedSliceUpdate | Self::StridedSliceGrad | Self::ScatterMove => {
-                width.way == Way::Whole
+            Self::StridedSlice | Self::Gather => width.way != Way::Apart,
+            Self::StridedSliceUpdate => {
+                width.way == Way::Whole || width.way == Way::Apart && width.part < 4
             }
+            Self::StridedSliceGrad => matches!(width.way, Way::Whole | Way::Apart),
+            Self::ScatterMove => width.way == Way::Whole,
             Self::ScatterResolve | Self::ScatterSort => width == Width::whole(4),
             Self::ScatterCombine => width.way == Way::Whole && width.unit <= 8,
         }
@@ -146,8 +155,11 @@ pub(crate) enum Mover {
     Packed,
     Place,
     PlacePacked,
+    PlaceBytes,
     Spread,
     SpreadPacked,
+    SpreadApart,
+    SpreadBytes,
     Combine,
     CombinePacked,
     /// The shader of the operation is all that there is.
@@ -163,8 +175,11 @@ impl Mover {
             Self::Packed => "packed",
             Self::Place => "place",
             Self::PlacePacked => "packed place",
+            Self::PlaceBytes => "bytes place",
             Self::Spread => "spread",
             Self::SpreadPacked => "packed spread",
+            Self::SpreadApart => "apart spread",
+            Self::SpreadBytes => "bytes spread",
             Self::Combine => "combine",
             Self::CombinePacked => "packed combine",
             Self::None => "own",
@@ -179,8 +194,11 @@ impl Mover {
             Self::Packed => PACKED,
             Self::Place => PLACE,
             Self::PlacePacked => PLACE_PACKED,
+            Self::PlaceBytes => PLACE_BYTES,
             Self::Spread => SPREAD,
             Self::SpreadPacked => SPREAD_PACKED,
+            Self::SpreadApart => SPREAD_APART,
+            Self::SpreadBytes => SPREAD_BYTES,
             Self::Combine => COMBINE,
             Self::CombinePacked => COMBINE_PACKED,
             Self::None => "",

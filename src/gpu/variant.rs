@@ -24,6 +24,7 @@ const PARAMS: &str = include_str!("../../shaders/params.wgsl");
 const BYTES: &str = include_str!("../../shaders/bytes.wgsl");
 const WORDS: &str = include_str!("../../shaders/words.wgsl");
 const QUADS: &str = include_str!("../../shaders/quads.wgsl");
+const COMB: &str = include_str!("../../shaders/comb.wgsl");
 const UNIT_16: &str = include_str!("../../shaders/unit_16.wgsl");
 const UNIT_32: &str = include_str!("../../shaders/unit_32.wgsl");
 
@@ -97,8 +98,22 @@ pub(crate) struct Kernel {
     pub(crate) even: bool,
     /// Whether units of a row that have a source lie apart in a gradient.
     pub(crate) stepped: bool,
+    /// Of parts that lie apart.
+    pub(crate) apart: Apart,
     /// Of a scatter.
     pub(crate) scatter: Scattering,
+}
+
+/// What a dispatch needs of its shader where parts lie apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Apart {
+    /// Parts of a unit that have a source, at most.
+    pub(crate) count: usize,
+    /// How neighbours lie in the source: `ORDER` in `comb.wgsl`.
+    pub(crate) order: u8,
+    /// Whether there is no more than a part in a word, and whether rows may share words.
+    pub(crate) sparse: bool,
+    pub(crate) shared: bool,
 }
 
 impl Kernel {
@@ -111,6 +126,7 @@ impl Kernel {
             indexed: Indexed::default(),
             even: false,
             stepped: false,
+            apart: Apart::default(),
             scatter: Scattering::default(),
         }
     }
@@ -180,6 +196,12 @@ impl Variant {
                 },
                 even: true,
                 stepped: true,
+                apart: Apart {
+                    count: 16 / width.part.min(4),
+                    order: 2,
+                    sparse: true,
+                    shared: true,
+                },
                 scatter: Scattering::default(),
             };
             spaces.into_iter().flat_map(move |params| {
@@ -235,6 +257,11 @@ impl Variant {
             {
                 BYTES.to_owned()
             }
+            Way::Apart if part < 4 => COMB.to_owned(),
+            Way::Apart => {
+                let ty = scalar(part);
+                format!("alias Unit = vec4<{ty}>;\nalias Part = {ty};\n")
+            }
             // They know words, not units.
             _ if unit < 4 || matches!(mover, Mover::Combine | Mover::None) => String::new(),
             Way::Crumbs => String::new(),
@@ -289,6 +316,15 @@ impl Variant {
                 let Across { run, units } = self.kernel.across;
                 constants.extend([("RUN", run as f64), ("UNITS", units as f64)]);
             }
+            Mover::SpreadApart => constants.push(("COUNT", self.kernel.apart.count as f64)),
+            Mover::SpreadBytes | Mover::PlaceBytes => {
+                let Apart { count, order, .. } = self.kernel.apart;
+                constants.extend([
+                    ("UNIT_BYTES", part as f64),
+                    ("COUNT", count as f64),
+                    ("ORDER", order.into()),
+                ]);
+            }
             Mover::Wide | Mover::Place | Mover::Spread | Mover::None => {}
         }
         let flag = |value| u8::from(value).into();
@@ -310,6 +346,10 @@ impl Variant {
                     ("WRAPS", flag(policy.wraps())),
                     ("CLAMPS", flag(policy.clamps())),
                 ]);
+            }
+            Op::StridedSliceUpdate if way == Way::Apart => {
+                let Apart { sparse, shared, .. } = self.kernel.apart;
+                constants.extend([("SPARSE", flag(sparse)), ("SHARED", flag(shared))]);
             }
             Op::StridedSliceUpdate | Op::ScatterSort => {}
             Op::ScatterResolve => {
@@ -395,5 +435,7 @@ fn widths(widest: usize) -> impl Iterator<Item = Width> {
         parts.map(move |part| (row * Width::PARTS, part, Way::Crumbs))
     });
     let all = whole.chain(flipped).chain(together).chain(crumbs);
-    all.map(|(unit, part, way)| Width { unit, part, way })
+    let all = all.map(|(unit, part, way)| Width { unit, part, way });
+    let apart = [1, 2, 4, 8].map(Width::apart).into_iter();
+    all.chain(apart.filter(move |width| width.unit <= widest))
 }

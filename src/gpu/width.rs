@@ -30,6 +30,9 @@ pub(crate) enum Way {
     Assembled,
     /// Put together of parts from one row or several.
     Across,
+    /// Put together of parts that lie apart in the result, in an update or a gradient: between them is
+    /// what was there, or zeros.
+    Apart,
     /// The bytes of four rows, of which each has at most four: parts are what the source is counted
     /// in.
     Crumbs,
@@ -53,6 +56,15 @@ impl Width {
     /// Parts of a unit that is put together, at least; of words as large as halves of the device's own
     /// it may be twice as many.
     pub(crate) const PARTS: usize = 4;
+
+    /// Units of parts that lie apart: four, or four words full of smaller ones.
+    pub(crate) fn apart(part: usize) -> Self {
+        Self {
+            unit: Self::PARTS * part.max(4),
+            part,
+            way: Way::Apart,
+        }
+    }
 
     /// Units of so many bytes, as they are.
     pub(crate) fn whole(unit: usize) -> Self {
@@ -254,6 +266,7 @@ mod tests {
                         let (row, within) = (at * Width::PARTS + byte / bytes, byte % bytes);
                         (row as i64 * stride * part as i64 + within as i64, part)
                     }
+                    Way::Apart => unreachable!("no slice is moved so"),
                     Way::Assembled | Way::Across => {
                         let run = match way {
                             Way::Across => wide.run,

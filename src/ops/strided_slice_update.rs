@@ -10,6 +10,8 @@ use crate::{
     plan::{self, Rows},
     shape,
 };
+#[cfg(feature = "gpu")]
+use crate::{layout::Axis, ops::strided_slice};
 
 impl Plan {
     /// Plans writing a value of shape `value` into the slice `spec` of an array of this shape.
@@ -63,6 +65,32 @@ impl Plan {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Map {
     pub(crate) pairs: Option<Pairs>,
+}
+
+#[cfg(feature = "gpu")]
+impl Map {
+    /// The same as a slice of the value, where it fills a stretch of the destination without a gap, and
+    /// the unit where that begins.
+    pub(crate) fn as_slice(&self) -> Option<(Rows, strided_slice::Map, usize)> {
+        let pairs = self.pairs.as_ref()?;
+        let mut filled = 1;
+        for axis in pairs.axes.iter().rev() {
+            if axis.to != filled {
+                return None;
+            }
+            filled *= axis.size;
+        }
+        let (_, outer) = pairs.run();
+        let axes = outer.iter().map(|axis| Axis {
+            size: axis.size,
+            stride: axis.from,
+        });
+        let map = strided_slice::Map {
+            offset: pairs.from,
+            axes: axes.collect(),
+        };
+        Some((Rows::of_pairs(pairs), map, pairs.to))
+    }
 }
 
 /// A value of this shape, repeated to the shape of the slice.

@@ -6,8 +6,8 @@
 //! and a dispatch that runs for seconds is taken for a hang. One rule serves them all: what does not
 //! fit is halved along its outermost dimension, until it does.
 //!
-//! A slice is cut in `slice`, a gather in `gather`, what is written into places in `place`, and what
-//! becomes zeros but for some places in `spread`.
+//! A slice is cut in `slice`, a gather in `gather`, what is written into places in `place`, unless they
+//! lie together and it is a slice, and what becomes zeros but for some places in `spread`.
 
 mod gather;
 mod place;
@@ -150,11 +150,11 @@ pub(crate) fn dispatches(
     };
     match map {
         Map::StridedSlice(map) => cutter.slice(map, rows, 0, &mut out)?,
-        Map::StridedSliceUpdate(map) => {
-            if let Some(pairs) = &map.pairs {
-                cutter.place(pairs, &mut out)?;
-            }
-        }
+        Map::StridedSliceUpdate(map) => match (map.as_slice(), &map.pairs) {
+            (Some((rows, map, first)), _) => cutter.slice(&map, &rows, first as u64, &mut out)?,
+            (None, Some(pairs)) => cutter.place(pairs, &mut out)?,
+            (None, None) => {}
+        },
         Map::StridedSliceGrad(map) => cutter.spread(map, &mut out)?,
         // It is cut into steps.
         Map::ScatterNd(_) => {}

@@ -1,17 +1,27 @@
 //! What is written into places is cut in halves: they lie in two parts of the destination.
 
-use super::{Cutter, Dispatch, Span, wrap};
+use super::{Cutter, Dispatch, Span, spread::order, wrap};
 use crate::{
     Error,
     gpu::{
-        grid::Grid,
+        grid::{Grid, Kind},
         params::{self, MAX_PAIR_AXES, Params},
-        variant::Kernel,
-        width::Width,
+        variant::{Apart, Kernel},
+        width::{Way, Width},
     },
     pairs::{PairAxis, Pairs},
     plan::Rows,
 };
+
+/// Pairs as the shaders take them.
+struct Deal {
+    width: Width,
+    apart: Apart,
+    run: PairAxis,
+    axes: Vec<PairAxis>,
+    /// What the grid deals out.
+    rows: Rows,
+}
 
 impl Cutter<'_> {
     /// Pushes the dispatches that write pairs.
@@ -40,32 +50,14 @@ impl Cutter<'_> {
         if dest_base + (to - from) > self.reach.units {
             return None;
         }
-        let (mut run, mut axes) = {
-            let (run, axes) = pairs.run();
-            (run, axes.to_vec())
-        };
-        // Units below a word are written word by word. Those that lie further apart are rows of their
-        // own, as long as there is room for another dimension.
-        let per_word = 4usize.div_ceil(unit);
-        if unit < 4 && run.size > 1 && run.to >= per_word && axes.len() < MAX_PAIR_AXES {
-            axes.push(run);
-            run = PairAxis {
-                size: 1,
-                from: 1,
-                to: 1,
-            };
-        }
-        // Wherever in a word a row begins, it lies in at most so many.
-        let words = ((run.size - 1) * run.to).div_ceil(per_word) + 1;
-        let rows = Rows {
-            unit: unit.max(4),
-            count: axes.iter().map(|axis| axis.size).product(),
-            run: if unit < 4 { words } else { run.size },
-            step: run.from,
-        };
+        let deal = self.deal(pairs, dest_base);
+        let Deal { run, rows, .. } = deal;
         let grid = Grid::of(&rows, 0, self.reach.kind, self.reach.groups)?;
         Some(Dispatch {
-            kernel: Kernel::of(Width::whole(unit), axes.len()),
+            kernel: Kernel {
+                apart: deal.apart,
+                ..Kernel::of(deal.width, deal.axes.len())
+            },
             params: Params {
                 run: wrap(rows.run as i64),
                 step: wrap(rows.step as i64),
@@ -79,13 +71,69 @@ impl Cutter<'_> {
                 dest_base: wrap(dest_base.cast_signed()),
                 first: 0,
                 count: u32::MAX,
-                map: params::pairs_map(&axes, 1, [run.to, 0, 0, 0])?,
+                map: params::pairs_map(&deal.axes, 1, [run.to, 0, 0, 0])?,
             },
             height: grid.height,
             spans: [source, dest, Span::default(), Span::default()],
             counts: false,
             first_tuple: 0,
         })
+    }
+
+    /// How pairs are dealt out, of which the first goes to unit `dest_base` of a binding.
+    fn deal(&self, pairs: &Pairs, dest_base: u64) -> Deal {
+        let unit = pairs.unit;
+        let (mut run, axes) = pairs.run();
+        let mut axes = axes.to_vec();
+        let per_word = 4usize.div_ceil(unit);
+        let (mut width, mut apart) = (Width::whole(unit), Apart::default());
+        let sparse = run.to >= per_word;
+        if unit < 4
+            && self.reach.kind == Kind::Software
+            && let Some(order) = order(run)
+        {
+            width = Width::apart(unit);
+            let count = match sparse {
+                true => Width::PARTS,
+                false => (width.unit / unit).div_ceil(run.to),
+            };
+            apart = Apart {
+                count: count.min(run.size),
+                order,
+                sparse,
+                shared: shares_words(&axes, run, dest_base, per_word as u64),
+            };
+        } else if unit < 4 && run.size > 1 && sparse && axes.len() < MAX_PAIR_AXES {
+            // Units below a word are written word by word. Those that lie further apart are rows of
+            // their own, as long as there is room for another dimension.
+            axes.push(run);
+            run = PairAxis {
+                size: 1,
+                from: 1,
+                to: 1,
+            };
+        }
+        // Wherever in a word a row begins, it lies in at most so many.
+        let words = ((run.size - 1) * run.to).div_ceil(per_word) + 1;
+        let length = match width.way {
+            Way::Apart if apart.sparse => run.size.div_ceil(Width::PARTS),
+            Way::Apart => words.div_ceil(Width::PARTS),
+            _ if unit < 4 => words,
+            _ => run.size,
+        };
+        let rows = Rows {
+            unit: width.unit.max(4),
+            count: axes.iter().map(|axis| axis.size).product(),
+            run: length,
+            step: run.from,
+        };
+        Deal {
+            width,
+            apart,
+            run,
+            axes,
+            rows,
+        }
     }
 
     /// The source's binding and the place in it of the first unit, if what pairs read fits in one.
@@ -97,4 +145,15 @@ impl Cutter<'_> {
         let fits = (residue + to - from) / unit <= self.reach.units;
         fits.then(|| (span, residue / unit + (pairs.from - read.start) as u64))
     }
+}
+
+/// Whether two rows may have units in one word of the destination, the first of which begins at unit `at`.
+fn shares_words(axes: &[PairAxis], run: PairAxis, at: u64, per_word: u64) -> bool {
+    let head = at % per_word;
+    let length = ((run.size - 1) * run.to) as u64;
+    let apart = axes.last().map_or(u64::MAX, |axis| axis.to as u64);
+    let even = axes
+        .iter()
+        .all(|axis| (axis.to as u64).is_multiple_of(per_word));
+    !axes.is_empty() && (!even || head + length >= apart)
 }

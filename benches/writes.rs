@@ -1,0 +1,404 @@
+//! Bytes read plus written per second by what writes into places: updates, gradients and scatters.
+//!
+//! Values, indices and destination are resident and reused, as in `throughput`: a CPU figure is
+//! `Plan::run` into the same buffer each time, a GPU figure is recording, submitting and waiting for one
+//! plan. Of an update the value is read and as much is written, of a gradient all of the result is
+//! written; of a scatter that adds, what is added to is read too. `copy` is the roof: as many bytes by
+//! memcpy on one thread or two, or by the device's own buffer copy.
+//!
+//! `cpu_other` and `gpu_other` hold other steps, element sizes and row lengths. Every result is checked
+//! before it is timed.
+
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
+use std::{hint::black_box, thread};
+use wgslice::{
+    Combine, DType, Gpu, Indices, Plan, Scatter, SliceSpec,
+    gpu::{AdapterOptions, DeviceIndices},
+};
+
+struct Case {
+    name: &'static str,
+    dtype: DType,
+    shape: &'static [usize],
+    what: What,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    /// A value of the slice's own shape is written into it.
+    Update(&'static str),
+    /// The same with a scalar.
+    Fill(&'static str),
+    Grad(&'static str),
+    /// So many rows, anywhere along the first dimension.
+    Scatter(usize, Combine),
+}
+
+use What::{Fill, Grad, Scatter as Rows, Update};
+
+const fn case(name: &'static str, dtype: DType, shape: &'static [usize], what: What) -> Case {
+    Case {
+        name,
+        dtype,
+        shape,
+        what,
+    }
+}
+
+/// 64 MiB of each, and a table of 200 000 rows of 64.
+const F32: &[usize] = &[4096, 4096];
+const U8: &[usize] = &[4096, 16384];
+const TABLE: &[usize] = &[200_000, 64];
+const SCALARS: &[usize] = &[4 << 20];
+
+const CASES: [Case; 11] = [
+    case("update_rows", DType::F32, F32, Update("::2")),
+    case("update_f32_step_2", DType::F32, F32, Update(":, ::2")),
+    case("update_f32_step_-1", DType::F32, F32, Update(":, ::-1")),
+    case("update_u8_step_2", DType::U8, U8, Update(":, ::2")),
+    case("update_u8_step_-1", DType::U8, U8, Update(":, ::-1")),
+    case("grad_f32_step_2", DType::F32, F32, Grad(":, ::2")),
+    case("grad_u8_step_2", DType::U8, U8, Grad(":, ::2")),
+    case(
+        "scatter_update_rows",
+        DType::F32,
+        TABLE,
+        Rows(100_000, Combine::Update),
+    ),
+    case(
+        "scatter_add_rows",
+        DType::F32,
+        TABLE,
+        Rows(100_000, Combine::Add),
+    ),
+    case(
+        "scatter_update_scalars",
+        DType::F32,
+        SCALARS,
+        Rows(1_000_000, Combine::Update),
+    ),
+    case(
+        "scatter_add_scalars",
+        DType::F32,
+        SCALARS,
+        Rows(1_000_000, Combine::Add),
+    ),
+];
+
+const OTHERS: [Case; 22] = [
+    case("update_f32_step_-2", DType::F32, F32, Update(":, ::-2")),
+    case("update_f32_step_3", DType::F32, F32, Update(":, 1::3")),
+    case("update_f32_step_5", DType::F32, F32, Update(":, ::5")),
+    case(
+        "update_f64_step_2",
+        DType::F64,
+        &[4096, 2048],
+        Update(":, ::2"),
+    ),
+    case(
+        "update_f16_step_2",
+        DType::F16,
+        &[4096, 8192],
+        Update(":, 1::2"),
+    ),
+    case("update_u8_step_3", DType::U8, U8, Update(":, ::3")),
+    case("update_u8_step_-4", DType::U8, U8, Update(":, ::-4")),
+    case("update_u8_step_7", DType::U8, U8, Update(":, ::7")),
+    case(
+        "update_pixels_flipped",
+        DType::U8,
+        &[64, 512, 512, 3],
+        Update(":, :, ::-1"),
+    ),
+    case(
+        "update_every_other_pixel",
+        DType::U8,
+        &[64, 512, 512, 3],
+        Update(":, :, ::2"),
+    ),
+    case(
+        "update_channel",
+        DType::U8,
+        &[64, 512, 512, 3],
+        Update("..., 1"),
+    ),
+    case(
+        "update_rows_of_3",
+        DType::U8,
+        &[8_000_000, 5],
+        Update(":, ::2"),
+    ),
+    case(
+        "update_rows_of_2",
+        DType::F32,
+        &[2_000_000, 4],
+        Update(":, 1:3"),
+    ),
+    case(
+        "update_odd_rows",
+        DType::F32,
+        &[16_000, 1023],
+        Update(":, ::2"),
+    ),
+    case("fill_f32_step_2", DType::F32, F32, Fill(":, ::2")),
+    case("fill_u8_step_2", DType::U8, U8, Fill(":, ::2")),
+    case("grad_f32_step_-2", DType::F32, F32, Grad(":, ::-2")),
+    case("grad_f32_step_3", DType::F32, F32, Grad(":, 1::3")),
+    case("grad_u8_step_3", DType::U8, U8, Grad(":, 2::3")),
+    case("grad_f16_step_4", DType::F16, &[4096, 8192], Grad(":, ::4")),
+    case("grad_2_axes", DType::F32, F32, Grad("::2, 1::2")),
+    case("grad_crop", DType::F32, F32, Grad("8:-8, 13:-13")),
+];
+
+impl Case {
+    fn plan(&self) -> Plan {
+        let Self { shape, dtype, .. } = *self;
+        match self.what {
+            Update(_) => {
+                let value = self.slice();
+                Plan::strided_slice_update(shape, &self.spec(), value.shape(), dtype)
+            }
+            Fill(_) => Plan::strided_slice_update(shape, &self.spec(), &[], dtype),
+            Grad(_) => Plan::strided_slice_grad(shape, &self.spec(), self.slice().shape(), dtype),
+            Rows(rows, combine) => {
+                let options = Scatter {
+                    combine,
+                    ..Scatter::default()
+                };
+                let updates = [&[rows], &shape[1..]].concat();
+                Plan::tensor_scatter_nd(shape, &[rows, 1], &updates, options, dtype)
+            }
+        }
+        .expect("a plan")
+    }
+
+    fn spec(&self) -> SliceSpec {
+        match self.what {
+            Update(spec) | Fill(spec) | Grad(spec) => spec.parse().expect("a spec"),
+            Rows(..) => unreachable!("a scatter has indices"),
+        }
+    }
+
+    fn slice(&self) -> Plan {
+        Plan::strided_slice(self.shape, &self.spec(), self.dtype).expect("a slice")
+    }
+
+    /// Scattered rows, the same on every run.
+    fn indices(&self) -> Vec<i32> {
+        let Rows(rows, _) = self.what else {
+            return Vec::new();
+        };
+        let hash = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+        (0..rows)
+            .map(|i| i32::try_from(hash(i) % self.shape[0] as u64).expect("a dimension"))
+            .collect()
+    }
+
+    /// What is written: no byte is 0, and as `f32` they are all normal numbers.
+    fn source(&self, plan: &Plan) -> Vec<u8> {
+        (1..=127).cycle().take(plan.source_bytes()).collect()
+    }
+
+    /// Bytes read and written.
+    fn bytes(&self, plan: &Plan) -> u64 {
+        let read = plan.source_bytes();
+        let bytes = match self.what {
+            Update(_) | Rows(_, Combine::Update) => 2 * read,
+            Fill(_) => self.slice().result_bytes(),
+            Grad(_) => read + plan.result_bytes(),
+            Rows(..) => 3 * read,
+        };
+        bytes as u64
+    }
+
+    /// Panics unless this is what becomes of zeros.
+    fn check(&self, plan: &Plan, result: &[u8]) {
+        let source = self.source(plan);
+        let name = self.name;
+        match self.what {
+            Update(_) | Fill(_) | Grad(_) => {
+                let slice = self.slice();
+                let mut values = vec![0; slice.result_bytes()];
+                slice.run(result, &mut values).expect("a slice");
+                for values in values.chunks(source.len()) {
+                    assert!(values == source, "{name}: other values");
+                }
+                let written = result.iter().filter(|&&byte| byte != 0).count();
+                assert_eq!(written, values.len(), "{name}: bytes that are not zeros");
+            }
+            Rows(_, combine) => {
+                let row = source.len() / self.indices().len() / 4;
+                let (updates, _) = source.as_chunks::<4>();
+                let mut expected = vec![0f32; result.len() / 4];
+                for (at, update) in self.indices().into_iter().zip(updates.chunks(row)) {
+                    let at = usize::try_from(at).expect("an index") * row;
+                    for (to, &update) in expected[at..][..row].iter_mut().zip(update) {
+                        *to = match combine {
+                            Combine::Update => f32::from_ne_bytes(update),
+                            _ => *to + f32::from_ne_bytes(update),
+                        };
+                    }
+                }
+                let expected: &[u8] = bytemuck::cast_slice(&expected);
+                assert!(result == expected, "{name}: other values");
+            }
+        }
+    }
+}
+
+fn cpu(c: &mut Criterion) {
+    let mut group = c.benchmark_group("writes/cpu");
+    for case in &CASES {
+        on_cpu(&mut group, case);
+        copies(&mut group, case);
+    }
+}
+
+fn cpu_other(c: &mut Criterion) {
+    let mut group = c.benchmark_group("writes/cpu_other");
+    for case in &OTHERS {
+        on_cpu(&mut group, case);
+    }
+}
+
+fn on_cpu(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
+    let plan = case.plan();
+    let indices = case.indices();
+    let source = case.source(&plan);
+    let mut dest = vec![0; plan.result_bytes()];
+    let run = |dest: &mut [u8]| {
+        plan.run_with(&source, Indices::I32(&indices), dest)
+            .expect("lengths of the plan");
+    };
+    run(&mut dest);
+    case.check(&plan, &dest);
+    throughput(group, case.bytes(&plan));
+    group.bench_function(case.name, |b| b.iter(|| run(black_box(&mut dest))));
+}
+
+/// Half a page.
+const APART: usize = 2048;
+
+fn copies(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
+    let bytes = case.bytes(&case.plan()) / 2;
+    let bytes = usize::try_from(bytes).expect("memory");
+    // Where both begin at the same place of a page, or nearly so, memcpy may be four times as slow.
+    let source = vec![0x5a; bytes];
+    let mut dest = vec![0xa5; bytes + APART];
+    let dest = &mut dest[APART..];
+    group.bench_function(format!("{}/copy", case.name), |b| {
+        b.iter(|| black_box(&mut *dest).copy_from_slice(&source));
+    });
+    group.bench_function(format!("{}/copy_2_threads", case.name), |b| {
+        b.iter(|| {
+            let halves = black_box(&mut *dest).split_at_mut(bytes / 2);
+            let (first, second) = source.split_at(bytes / 2);
+            thread::scope(|scope| {
+                scope.spawn(|| halves.1.copy_from_slice(second));
+                halves.0.copy_from_slice(first);
+            });
+        });
+    });
+}
+
+fn gpu(c: &mut Criterion) {
+    on_gpu(&mut c.benchmark_group("writes/gpu"), &CASES, true);
+}
+
+fn gpu_other(c: &mut Criterion) {
+    on_gpu(&mut c.benchmark_group("writes/gpu_other"), &OTHERS, false);
+}
+
+fn on_gpu(group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case], copies: bool) {
+    let gpu = match Gpu::open(&AdapterOptions::default()) {
+        Ok(gpu) => gpu,
+        Err(error) => return eprintln!("no GPU figures: {error}"),
+    };
+    eprintln!("GPU figures are of {gpu}");
+    let buffer = |bytes: usize| {
+        gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: bytes.max(16).next_multiple_of(16) as u64,
+            usage: wgpu::BufferUsages::STORAGE
+                | wgpu::BufferUsages::COPY_SRC
+                | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        })
+    };
+    let run = |record: &dyn Fn(&mut wgpu::CommandEncoder)| {
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        record(&mut encoder);
+        gpu.queue().submit([encoder.finish()]);
+        gpu.device()
+            .poll(wgpu::PollType::wait_indefinitely())
+            .expect("the device");
+    };
+    for case in cases {
+        let plan = case.plan();
+        let (source, dest) = (buffer(plan.source_bytes()), buffer(plan.result_bytes()));
+        let indices = case.indices();
+        let tuples = buffer(indices.len() * 4);
+        let values = case.source(&plan);
+        let padded = values.len().next_multiple_of(4);
+        let padded: Vec<u8> = values.into_iter().chain([0; 3]).take(padded).collect();
+        gpu.queue().write_buffer(&source, 0, &padded);
+        gpu.queue()
+            .write_buffer(&tuples, 0, bytemuck::cast_slice(&indices));
+        let record = |encoder: &mut wgpu::CommandEncoder| {
+            let (source, dest) = (source.slice(..), dest.slice(..));
+            if let Rows(..) = case.what {
+                let tuples = DeviceIndices::I32(tuples.slice(..));
+                gpu.encode_scatter(encoder, &plan, source, tuples, dest)
+                    .map(drop)
+            } else {
+                gpu.encode(encoder, &plan, source, dest)
+            }
+        };
+        if let Err(error) = record(&mut gpu.device().create_command_encoder(&Default::default())) {
+            eprintln!("gpu/{}: {error}", case.name);
+            continue;
+        }
+        let once = || run(&|encoder| record(encoder).expect("it was recorded before"));
+        once();
+        case.check(&plan, &read(&gpu, &dest)[..plan.result_bytes()]);
+        let bytes = case.bytes(&plan);
+        throughput(group, bytes);
+        group.bench_function(case.name, |b| b.iter(once));
+        if copies {
+            let bytes = bytes / 8 * 4;
+            let size = usize::try_from(bytes).expect("a size");
+            let (from, to) = (buffer(size), buffer(size));
+            group.bench_function(format!("{}/copy", case.name), |b| {
+                b.iter(|| run(&|encoder| encoder.copy_buffer_to_buffer(&from, 0, &to, 0, bytes)));
+            });
+        }
+    }
+}
+
+/// The bytes of a buffer.
+fn read(gpu: &Gpu, buffer: &wgpu::Buffer) -> Vec<u8> {
+    let staging = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: buffer.size(),
+        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
+    gpu.queue().submit([encoder.finish()]);
+    staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.expect("memory"));
+    gpu.device()
+        .poll(wgpu::PollType::wait_indefinitely())
+        .expect("the device");
+    let view = staging.get_mapped_range(..).expect("memory");
+    view.to_vec()
+}
+
+fn throughput(group: &mut BenchmarkGroup<'_, WallTime>, bytes: u64) {
+    group.sample_size(10);
+    group.throughput(Throughput::Bytes(bytes));
+}
+
+criterion_group!(benches, cpu, cpu_other, gpu, gpu_other);
+criterion_main!(benches);

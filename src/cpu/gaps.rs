@@ -1,0 +1,75 @@
+//! Loops that lay units a small, fixed step apart: the mirror of `steps`.
+//!
+//! A unit and the gap behind it are one word, or one array, of a size that is a constant here. What is
+//! in the gap is kept, or becomes zeros, in the same pass; the compiler turns the loops over words into
+//! vector operations.
+
+/// Whether there is a loop for rows of `count` units of this size, `pitch` bytes apart.
+pub(super) fn has(unit: usize, count: usize, pitch: usize) -> bool {
+    let small = [2, 3, 4].map(|step| step * unit).contains(&pitch);
+    count >= LONG_ROW && [1, 2, 4, 8].contains(&unit) && small
+}
+
+/// Rows with fewer units than this are not worth the beginning and the end of a vector loop.
+const LONG_ROW: usize = 16;
+
+/// Lays units of `unit` bytes `pitch` bytes apart, the first at the beginning of `dest` and the last at
+/// its end. Bytes between them become zeros if `ZEROS`, and are kept otherwise.
+pub(super) fn lay<const ZEROS: bool>(unit: usize, pitch: usize, units: &[u8], dest: &mut [u8]) {
+    match (unit, pitch / unit) {
+        (1, 2) => u8_in_u16::<ZEROS>(units, dest),
+        (1, 3) => in_array::<1, 3, ZEROS>(units, dest),
+        (1, _) => u8_in_u32::<ZEROS>(units, dest),
+        (2, 2) => u16_in_u32::<ZEROS>(units, dest),
+        (2, 3) => in_array::<2, 6, ZEROS>(units, dest),
+        (2, _) => u16_in_u64::<ZEROS>(units, dest),
+        (4, 2) => u32_in_u64::<ZEROS>(units, dest),
+        (4, 3) => in_array::<4, 12, ZEROS>(units, dest),
+        (4, _) => in_array::<4, 16, ZEROS>(units, dest),
+        (_, 2) => in_array::<8, 16, ZEROS>(units, dest),
+        (_, 3) => in_array::<8, 24, ZEROS>(units, dest),
+        _ => in_array::<8, 32, ZEROS>(units, dest),
+    }
+}
+
+macro_rules! in_word {
+    ($name:ident, $unit:ty, $word:ty) => {
+        fn $name<const ZEROS: bool>(units: &[u8], dest: &mut [u8]) {
+            let (units, _) = units.as_chunks::<{ size_of::<$unit>() }>();
+            let (words, end) = dest.as_chunks_mut::<{ size_of::<$word>() }>();
+            for (to, from) in words.iter_mut().zip(units) {
+                let gap = match ZEROS {
+                    true => 0,
+                    false => <$word>::from_le_bytes(*to) & (<$word>::MAX << <$unit>::BITS),
+                };
+                *to = (gap | <$word>::from(<$unit>::from_le_bytes(*from))).to_le_bytes();
+            }
+            last(units, end);
+        }
+    };
+}
+
+in_word!(u8_in_u16, u8, u16);
+in_word!(u8_in_u32, u8, u32);
+in_word!(u16_in_u32, u16, u32);
+in_word!(u16_in_u64, u16, u64);
+in_word!(u32_in_u64, u32, u64);
+
+fn in_array<const N: usize, const PITCH: usize, const ZEROS: bool>(units: &[u8], dest: &mut [u8]) {
+    let (units, _) = units.as_chunks::<N>();
+    let (arrays, end) = dest.as_chunks_mut::<PITCH>();
+    for (to, from) in arrays.iter_mut().zip(units) {
+        if ZEROS {
+            *to = [0; PITCH];
+        }
+        to[..N].copy_from_slice(from);
+    }
+    last(units, end);
+}
+
+/// The last unit has no gap behind it.
+fn last<const N: usize>(units: &[[u8; N]], end: &mut [u8]) {
+    if let (Some(unit), Some(end)) = (units.last(), end.first_chunk_mut()) {
+        *end = *unit;
+    }
+}
