@@ -5,6 +5,8 @@ mod bench;
 mod devices;
 mod gather_nd;
 mod help;
+#[cfg(target_os = "linux")]
+mod memory;
 mod operations;
 mod slice;
 mod stream;

@@ -1,0 +1,35 @@
+//! How much memory the command takes, as Linux counts it.
+
+use crate::support::{Folder, command, devices};
+use std::{fs, process::Stdio, thread, time::Duration};
+
+/// A slice of a file holds pieces of it: neither the input nor the result, and with them the program, its
+/// threads, and on a device a ring of staging buffers for each direction.
+#[test]
+fn a_slice_holds_neither_its_input_nor_its_result() {
+    const MIB: u64 = 1 << 20;
+    // 256 MiB, of which 108 are taken.
+    let shape = [64, 256, 256, 16];
+    let folder = Folder::new();
+    let input = folder.sparse("in.npy", "<f4", &shape, 256 * MIB);
+    for &device in devices() {
+        let output = folder.path("out.npy");
+        let spec = "8:56, 32:224, 32:224, :";
+        let mut running = command(&["slice", &input, spec, "-o", &output, "--device", device])
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the command starts");
+        let path = format!("/proc/{}/status", running.id());
+        let mut peak = 0;
+        while running.try_wait().expect("its state").is_none() {
+            let status = fs::read_to_string(&path).unwrap_or_default();
+            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let kilobytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
+            peak = peak.max(kilobytes.unwrap_or(0) * 1024);
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert!(running.wait().expect("it ends").success(), "{device}");
+        let most = if device == "cpu" { 64 } else { 192 } * MIB;
+        assert!((MIB..most).contains(&peak), "{device}: {peak} bytes");
+    }
+}

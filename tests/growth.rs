@@ -1,0 +1,197 @@
+//! Whether a byte takes as long in large tensors as in small ones, and in many dimensions as in few, on
+//! the CPU and the best adapter. Times hang on what else the machine does, so `cargo test` leaves it out;
+//! `bash tests/run-large` runs it. Needs 3 GB of memory.
+
+use std::time::{Duration, Instant};
+use wgslice::{DType, Gpu, Plan, SliceSpec, gpu::AdapterOptions};
+
+const MIB: usize = 1 << 20;
+
+/// How far times per byte may lie apart that should be the same.
+const FLAT: f64 = 1.15;
+
+/// The CPU, and the best adapter where there is one.
+fn devices() -> Vec<(String, Option<Gpu>)> {
+    let mut devices = vec![("CPU".to_owned(), None)];
+    match Gpu::open(&AdapterOptions::default()) {
+        Ok(gpu) => devices.push((gpu.to_string(), Some(gpu))),
+        Err(error) => {
+            let demanded = std::env::var("WGSLICE_REQUIRE_GPU").is_ok_and(|value| value == "1");
+            assert!(!demanded, "WGSLICE_REQUIRE_GPU=1, but: {error}");
+            eprintln!("the GPU is not tested: {error}");
+        }
+    }
+    devices
+}
+
+/// Memory of a device, which all that is compared shares: where it lies, too, is a matter of percents.
+enum Memory {
+    Host(Vec<u8>, Vec<u8>),
+    Device(Box<Gpu>, wgpu::Buffer, wgpu::Buffer),
+}
+
+impl Memory {
+    /// A source and a destination of so many bytes, both written once.
+    fn new(gpu: Option<&Gpu>, bytes: usize) -> Self {
+        let Some(gpu) = gpu else {
+            return Self::Host(vec![0x5a; bytes], vec![0xa5; bytes]);
+        };
+        let buffer = || {
+            let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: bytes as u64,
+                usage: wgpu::BufferUsages::STORAGE
+                    | wgpu::BufferUsages::COPY_SRC
+                    | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            });
+            let mut encoder = gpu.device().create_command_encoder(&Default::default());
+            encoder.clear_buffer(&buffer, 0, None);
+            gpu.queue().submit([encoder.finish()]);
+            buffer
+        };
+        Self::Device(Box::new(gpu.clone()), buffer(), buffer())
+    }
+
+    /// Runs a plan on as many sources as there are, one behind the other.
+    fn run(&mut self, plan: &Plan) -> Duration {
+        let (source_bytes, result_bytes) = (plan.source_bytes(), plan.result_bytes());
+        let begin = Instant::now();
+        match self {
+            Self::Host(source, dest) => {
+                for (source, dest) in source
+                    .chunks_exact(source_bytes)
+                    .zip(dest.chunks_exact_mut(source_bytes))
+                {
+                    plan.run(source, &mut dest[..result_bytes]).unwrap();
+                }
+            }
+            Self::Device(gpu, source, dest) => {
+                let (step, result) = (source_bytes as u64, result_bytes as u64);
+                for at in (0..source.size() / step).map(|number| number * step) {
+                    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+                    let (source, dest) = (source.slice(at..at + step), dest.slice(at..at + result));
+                    gpu.encode(&mut encoder, plan, source, dest).unwrap();
+                    gpu.queue().submit([encoder.finish()]);
+                }
+                let all = wgpu::PollType::wait_indefinitely();
+                gpu.device().poll(all).unwrap();
+            }
+        }
+        begin.elapsed()
+    }
+
+    /// Nanoseconds for a byte of each result, at best: measured in turn, so that a drift of the machine
+    /// meets all alike.
+    fn race(&mut self, plans: &[Plan]) -> Vec<f64> {
+        let bytes = match self {
+            Self::Host(source, _) => source.len(),
+            Self::Device(_, source, _) => usize::try_from(source.size()).unwrap(),
+        };
+        let mut best = vec![Duration::MAX; plans.len()];
+        for _ in 0..6 {
+            for (best, plan) in best.iter_mut().zip(plans) {
+                *best = self.run(plan).min(*best);
+            }
+        }
+        let per_byte = |(time, plan): (Duration, &Plan)| {
+            let written = bytes / plan.source_bytes() * plan.result_bytes();
+            1e9 * time.as_secs_f64() / written as f64
+        };
+        best.into_iter().zip(plans).map(per_byte).collect()
+    }
+}
+
+fn plan(shape: &[usize], spec: &str) -> Plan {
+    let spec: SliceSpec = spec.parse().unwrap();
+    Plan::strided_slice(shape, &spec, DType::U32).unwrap()
+}
+
+/// Other work on the machine may disturb one race, but not three.
+#[track_caller]
+fn assert_within(
+    allowed: f64,
+    what: &str,
+    (memory, plans): (&mut Memory, &[Plan]),
+    apart: impl Fn(&[f64]) -> f64,
+) {
+    let mut within = || {
+        let times = memory.race(plans);
+        let apart = apart(&times);
+        println!("{what}: {times:.3?} ns a byte, {apart:.2} apart");
+        apart <= allowed
+    };
+    assert!((0..3).any(|_| within()), "{what}");
+}
+
+/// The longest over the shortest.
+fn spread(times: &[f64]) -> f64 {
+    let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+    times.iter().copied().fold(0.0, f64::max) / least
+}
+
+/// A gigabyte at once, or as several tensors one after the other: so none comes from a cache while another
+/// comes from memory.
+///
+/// Rows of the result are shorter than rows of the source: where they are equal, lavapipe's time hangs on
+/// where the two lie.
+#[test]
+fn a_byte_takes_as_long_up_to_a_gigabyte() {
+    for (device, gpu) in devices() {
+        let mut memory = Memory::new(gpu.as_ref(), 1024 * MIB);
+        // Lavapipe takes a fifth longer for a byte of 16 MiB: half a millisecond for each dispatch.
+        let least = if gpu.is_some_and(|gpu| gpu.is_software()) {
+            64
+        } else {
+            16
+        };
+        for spec in [":, :3:-1", ":, 3:", ":, :-3:2"] {
+            let sizes = [16, 64, 256, 1024].into_iter().filter(|&mib| mib >= least);
+            let plans: Vec<Plan> = sizes
+                .map(|mib| plan(&[mib * MIB / 4096, 1024], spec))
+                .collect();
+            let what = format!("{spec} of {least} MiB to 1 GiB on {device}");
+            assert_within(FLAT, &what, (&mut memory, &plans), spread);
+        }
+    }
+}
+
+/// What merges into the same dimensions is the same work.
+#[test]
+fn ranks_that_merge_cost_the_same() {
+    let shapes: [&[usize]; 8] = [
+        &[1 << 24],
+        &[1 << 12, 1 << 12],
+        &[1 << 8, 1 << 8, 1 << 8],
+        &[64, 64, 64, 64],
+        &[16, 16, 16, 64, 64],
+        &[16, 16, 16, 16, 16, 16],
+        &[4, 16, 16, 16, 16, 16, 4],
+        &[8, 8, 8, 8, 8, 8, 8, 8],
+    ];
+    let plans = shapes.map(|shape| plan(shape, &vec!["::-1"; shape.len()].join(", ")));
+    for (device, gpu) in devices() {
+        let mut memory = Memory::new(gpu.as_ref(), 256 * MIB);
+        let what = format!("ranks 1 to 8, reversed, on {device}");
+        assert_within(FLAT, &what, (&mut memory, &plans), spread);
+    }
+}
+
+/// Dimensions that do not merge take time for every row, but where rows have 128 bytes or more it is no
+/// more than the row's own.
+#[test]
+fn rank_8_costs_at_most_twice_rank_2() {
+    let shape = |run| [7, 6, 7, 6, 7, 6, 7, run];
+    for (device, gpu) in devices() {
+        let mut memory = Memory::new(gpu.as_ref(), 384 * MIB);
+        for (run, inner) in [(33, "1:"), (33, "::-1"), (129, "1:"), (129, "::-1")] {
+            let rows = shape(1).iter().product();
+            let rank_2 = plan(&[rows, run], &format!("1:, {inner}"));
+            let outer = "1:, 1:, 1:, 1:, 1:, 1:, 1:";
+            let rank_8 = plan(&shape(run), &format!("{outer}, {inner}"));
+            let what = format!("rank 8 beside rank 2, {inner} of rows of {run} on {device}");
+            let ratio = |times: &[f64]| times[1] / times[0];
+            assert_within(2.0, &what, (&mut memory, &[rank_2, rank_8]), ratio);
+        }
+    }
+}
