@@ -88,7 +88,10 @@ impl Cutter<'_> {
         let per_word = 4usize.div_ceil(unit);
         let (mut width, mut apart) = (Width::whole(unit), Apart::default());
         let sparse = run.to >= per_word;
+        // Most of four words would be for nothing where rows are shorter.
+        let fills = (run.size - 1) * run.to >= Width::PARTS * per_word;
         if unit < 4
+            && fills
             && self.reach.kind == Kind::Software
             && let Some(order) = order(run)
         {
@@ -152,6 +155,8 @@ fn shares_words(axes: &[PairAxis], run: PairAxis, at: u64, per_word: u64) -> boo
     let head = at % per_word;
     let length = ((run.size - 1) * run.to) as u64;
     let apart = axes.last().map_or(u64::MAX, |axis| axis.to as u64);
-    let even = axes.iter().all(|axis| axis.to as u64 % per_word == 0);
-    !axes.is_empty() && !(even && head + length < apart)
+    let even = axes
+        .iter()
+        .all(|axis| (axis.to as u64).is_multiple_of(per_word));
+    !(axes.is_empty() || even && head + length < apart)
 }
