@@ -13,6 +13,9 @@ use std::{
 
 /// A rule by which elements are combined with others.
 pub(super) trait Rule: Copy + Sync {
+    /// Bytes of what is combined by itself.
+    const BYTES: usize;
+
     /// Combines the elements of `old` with those of `update`, which are as many.
     fn combine(self, old: &mut [u8], update: &[u8]);
 }
@@ -108,6 +111,8 @@ impl<const N: usize, F> Rule for Each<N, F>
 where
     F: Fn([u8; N], [u8; N]) -> [u8; N] + Copy + Sync,
 {
+    const BYTES: usize = N;
+
     #[inline(always)]
     fn combine(self, old: &mut [u8], update: &[u8]) {
         let (old, _) = old.as_chunks_mut::<N>();

@@ -258,29 +258,45 @@ impl<const ZEROS: bool> Task for Place<'_, ZEROS> {
             (true, true) => (FILL / row.to).clamp(1, row.size),
             (true, false) => 1,
         };
+        let length = |count: usize| (count - 1) * row.to + piece;
         self.rows.walk(|mut from, mut to| {
             let mut left = row.size;
-            while left > 0 {
-                let count = group.min(left);
-                let length = (count - 1) * row.to + piece;
+            while left > group {
                 let dest = match piece <= SHORT {
-                    true => self.some(to, length),
-                    false => self.all(to, length),
+                    true => self.some(to, length(group)),
+                    false => self.all(to, length(group)),
                 };
-                let mut at = 0;
-                for _ in 0..count {
-                    mover
-                        .copy(source, from, &mut dest[at..][..mover.bytes()])
-                        .expect("a plan's pieces lie within its source");
-                    from = from.wrapping_add_signed(row.from);
-                    at += row.to;
-                }
-                left -= count;
-                to += count * row.to;
+                from = place(mover, source, from, row, group, dest);
+                to += group * row.to;
+                left -= group;
             }
+            let dest = match piece <= SHORT {
+                true => self.some(to, length(left)),
+                false => self.all(to, length(left)),
+            };
+            place(mover, source, from, row, left, dest);
         });
         self.finish();
     }
+}
+
+/// Places `count` pieces of a row from byte `from` of the source on. Where the next one lies.
+#[inline(always)]
+fn place<M: Mover>(
+    mover: M,
+    source: &[u8],
+    mut from: usize,
+    row: PairAxis,
+    count: usize,
+    dest: &mut [u8],
+) -> usize {
+    for piece in 0..count {
+        mover
+            .copy(source, from, &mut dest[piece * row.to..][..mover.bytes()])
+            .expect("a plan's pieces lie within its source");
+        from = from.wrapping_add_signed(row.from);
+    }
+    from
 }
 
 /// Calls `each` with the units of a row in their order, some at a time, and the number of the first.

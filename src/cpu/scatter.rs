@@ -30,11 +30,8 @@ pub(super) fn run<I: Index>(
     indices: &[I],
     dest: &mut [u8],
 ) -> Missing {
-    let mut places = vec![0; rows.count];
-    let depth = map.axes.len();
-    for (row, place) in places.iter_mut().enumerate() {
-        *place = locate(&map.axes, map.policy(), &indices[row * depth..][..depth]);
-    }
+    let threads = threads(rows);
+    let places = locate_all(map, rows.count, indices, threads);
     let mut missing = Missing::default();
     if places.contains(&NOWHERE) {
         let bad = places.iter().enumerate();
@@ -51,7 +48,6 @@ pub(super) fn run<I: Index>(
         return missing;
     }
     let slice = rows.run * rows.unit;
-    let threads = threads(rows);
     let part = map.slices.div_ceil(threads);
     let parts = dest.chunks_mut(part * slice).enumerate();
     threads::share(parts, threads, |(number, dest)| {
@@ -85,6 +81,20 @@ pub(super) fn explain(rows: &Rows, map: &Map) -> String {
         combine => format!("combined by {combine} of {}", map.dtype),
     };
     format!("rows of {bytes} bytes {how} on {threads} thread{s}")
+}
+
+/// The slices that so many tuples point at.
+fn locate_all<I: Index>(map: &Map, count: usize, indices: &[I], threads: usize) -> Vec<usize> {
+    let mut places = vec![0; count];
+    let depth = map.axes.len();
+    let part = count.div_ceil(threads).max(1);
+    let parts = places.chunks_mut(part).enumerate();
+    threads::share(parts, threads, |(number, places)| {
+        for (row, place) in (number * part..).zip(places) {
+            *place = locate(&map.axes, map.policy(), &indices[row * depth..][..depth]);
+        }
+    });
+    places
 }
 
 /// The slice that a tuple points at.
@@ -146,6 +156,13 @@ impl mover::Task for Part<'_> {
 impl combine::Task for Part<'_> {
     fn run<R: Rule>(self, rule: R) {
         let (updates, bytes) = (self.updates, self.slice);
+        if bytes == R::BYTES {
+            // A length that the compiler knows leaves no loop.
+            return self.each(|slice, row| {
+                let update = &updates[row * R::BYTES..][..R::BYTES];
+                rule.combine(&mut slice[..R::BYTES], update);
+            });
+        }
         self.each(|slice, row| rule.combine(slice, &updates[row * bytes..][..bytes]));
     }
 }

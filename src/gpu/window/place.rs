@@ -88,7 +88,10 @@ impl Cutter<'_> {
         let per_word = 4usize.div_ceil(unit);
         let (mut width, mut apart) = (Width::whole(unit), Apart::default());
         let sparse = run.to >= per_word;
+        // Most of four words would be for nothing where rows are shorter.
+        let fills = (run.size - 1) * run.to >= Width::PARTS * per_word;
         if unit < 4
+            && fills
             && self.reach.kind == Kind::Software
             && let Some(order) = order(run)
         {
