@@ -10,7 +10,7 @@ use super::{
     op::{Mover, Op},
     params::PARAMS_BYTES,
     rule::Rule,
-    width::{Across, Way, Width},
+    width::{Way, Width},
 };
 #[cfg(test)]
 use crate::Negative;
@@ -88,8 +88,8 @@ impl Words {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Kernel {
     pub(crate) width: Width,
-    /// Where units hold parts of several rows.
-    pub(crate) across: Across,
+    /// Parts of a row, where units hold parts of several; otherwise 0.
+    pub(crate) run: usize,
     /// Dimensions that the map of a slice walks, or coordinates of an index tuple.
     pub(crate) dims: usize,
     /// Of a gather.
@@ -121,7 +121,7 @@ impl Kernel {
     pub(crate) fn of(width: Width, dims: usize) -> Self {
         Self {
             width,
-            across: Across::default(),
+            run: 0,
             dims,
             indexed: Indexed::default(),
             even: false,
@@ -182,7 +182,7 @@ impl Variant {
         widths.flat_map(move |(words, width)| {
             let kernel = Kernel {
                 width,
-                across: Across { run: 3, units: 2 },
+                run: 3,
                 dims: super::params::MAX_AXES,
                 indexed: Indexed {
                     walk: 2,
@@ -312,10 +312,6 @@ impl Variant {
                 let rule = self.kernel.scatter.rule.of_parts();
                 constants.extend([("UNIT_BYTES", unit as f64), ("RULE", rule)]);
             }
-            Mover::Across => {
-                let Across { run, units } = self.kernel.across;
-                constants.extend([("RUN", run as f64), ("UNITS", units as f64)]);
-            }
             Mover::SpreadApart => constants.push(("COUNT", self.kernel.apart.count as f64)),
             Mover::SpreadBytes | Mover::PlaceBytes => {
                 let Apart { count, order, .. } = self.kernel.apart;
@@ -325,6 +321,7 @@ impl Variant {
                     ("ORDER", order.into()),
                 ]);
             }
+            Mover::Across => constants.push(("RUN", self.kernel.run as f64)),
             Mover::Wide | Mover::Place | Mover::Spread | Mover::None => {}
         }
         let flag = |value| u8::from(value).into();

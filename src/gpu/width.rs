@@ -76,19 +76,11 @@ impl Width {
     }
 }
 
-/// Units that hold parts of several rows: parts of a row, and units that an invocation builds. Zeros where
-/// there are none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Across {
-    pub(crate) run: usize,
-    pub(crate) units: usize,
-}
-
 /// The moves of a dispatch in its own units.
 #[derive(Clone, Debug)]
 pub(crate) struct Widened {
     pub(crate) width: Width,
-    /// The rows as the grid deals them out: a unit or two each, where units hold several.
+    /// The rows as the grid deals them out: a unit each, where units hold several.
     pub(crate) rows: Rows,
     /// Units of a row; parts, where units hold parts of several.
     pub(crate) run: usize,
@@ -170,13 +162,8 @@ impl Widened {
             return self;
         };
         let way = if short {
-            // Two at once: more cache misses overlap.
-            self.rows.run = if units.is_multiple_of(2 * parts) {
-                2
-            } else {
-                1
-            };
-            self.rows.count = units / parts / self.rows.run;
+            self.rows.count = units / parts;
+            self.rows.run = 1;
             Way::Across
         } else {
             self.run /= parts;
@@ -193,20 +180,17 @@ impl Widened {
         self
     }
 
-    /// What the mover is told, where units hold parts of several rows.
-    pub(crate) fn across(&self) -> Across {
+    /// Parts of a row, where units hold parts of several; otherwise 0.
+    pub(crate) fn across(&self) -> usize {
         match self.width.way {
-            Way::Across => Across {
-                run: self.run,
-                units: self.rows.run,
-            },
-            _ => Across::default(),
+            Way::Across => self.run,
+            _ => 0,
         }
     }
 
     /// Whether the mover looks up four rows at once, and there is a multiple of four of them.
     pub(crate) fn takes_four_rows(&self) -> bool {
-        self.width.way == Way::Crumbs || self.across().run == 1
+        self.width.way == Way::Crumbs || self.across() == 1
     }
 
     /// The same with four rows in one unit, if they are short enough and fill whole words.

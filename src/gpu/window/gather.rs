@@ -119,7 +119,7 @@ impl Cutter<'_> {
                         quads: fours && wide.takes_four_rows(),
                         ..indexed
                     },
-                    across: wide.across(),
+                    run: wide.across(),
                     ..Kernel::of(wide.width, coordinates.len())
                 },
                 params,

@@ -81,7 +81,7 @@ impl Cutter<'_> {
         Some(Dispatch {
             kernel: Kernel {
                 even: wide.takes_four_rows() && inner.is_multiple_of(Width::PARTS),
-                across: wide.across(),
+                run: wide.across(),
                 ..Kernel::of(wide.width, map.axes.len())
             },
             params,
