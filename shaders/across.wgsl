@@ -22,17 +22,25 @@ struct Parts {
 
 // The parts from `first` on.
 fn four_parts(first: u32) -> Parts {
-    if RUN == 1u {
-        let at = four(first);
-        let states = vec4(at.a.state, at.b.state, at.c.state, at.d.state);
-        return Parts(
-            vec4(at.a.base, at.b.base, at.c.base, at.d.base),
-            states == vec4(FOUND),
-            first + vec4(0u, 1u, 2u, 3u),
-            states == vec4(MISSING),
-        );
-    }
-    // They lie in two rows at most: an even number of parts begins where a row of two does.
+    var parts: Parts;
+    if RUN == 1u { parts = of_four_rows(first); }
+    if RUN > 1u { parts = of_two_rows(first); }
+    return parts;
+}
+
+fn of_four_rows(first: u32) -> Parts {
+    let at = four(first);
+    let states = vec4(at.a.state, at.b.state, at.c.state, at.d.state);
+    return Parts(
+        vec4(at.a.base, at.b.base, at.c.base, at.d.base),
+        states == vec4(FOUND),
+        first + vec4(0u, 1u, 2u, 3u),
+        states == vec4(MISSING),
+    );
+}
+
+// They lie in two rows at most: an even number of parts begins where a row of two does.
+fn of_two_rows(first: u32) -> Parts {
     let row = first / RUN;
     let j = first - row * RUN + vec4(0u, 1u, 2u, 3u);
     let near = source_row(row);
@@ -65,17 +73,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let low = four_parts(tile * PARTS);
     var high = low;
-    if PARTS == 8u {
-        high = four_parts(tile * PARTS + 4u);
-    }
+    if PARTS == 8u { high = four_parts(tile * PARTS + 4u); }
     let first = fetch_four(low);
     var second = first;
-    if PARTS == 8u {
-        second = fetch_four(high);
-    }
+    if PARTS == 8u { second = fetch_four(high); }
     dest[params.dest_base + tile] = together(first, second);
     four_missing(low.rows, low.gone);
-    if PARTS == 8u {
-        four_missing(high.rows, high.gone);
-    }
+    if PARTS == 8u { four_missing(high.rows, high.gone); }
 }

@@ -39,7 +39,8 @@ struct Report {
     first: atomic<u32>,
 }
 
-// `word` and `quad`, which read one word of the tuples or four, come with the declaration of `indices`.
+// `word`, which reads a word of the tuples, and `four`, which looks up four rows, come with the
+// declaration of `indices`.
 @group(1) @binding(0) var<storage, read_write> report: Report;
 
 // A row on the odometer.
@@ -127,48 +128,6 @@ fn index(tuple: u32, d: u32) -> Index {
 
 fn extended(low: u32) -> Index {
     return Index(low, select(0u, 0u - (low >> 31u), SIGNED));
-}
-
-// Words of the tuples of four rows.
-alias Tuples = array<vec4<u32>, 6>;
-
-// Four rows, from a multiple of four on. Where tuples are all that numbers them, those of four fill as
-// many vectors as one has words.
-fn four(row: u32) -> Four {
-    let words = DIMS * INDEX_WORDS;
-    if WALK > 0u || words > 6u {
-        return Four(source_row(row), source_row(row + 1u), source_row(row + 2u), source_row(row + 3u));
-    }
-    let at = axis(0u).size + row * words;
-    var tuples: Tuples;
-    if words > 0u { tuples[0] = quad(at); }
-    if words > 1u { tuples[1] = quad(at + 4u); }
-    if words > 2u { tuples[2] = quad(at + 8u); }
-    if words > 3u { tuples[3] = quad(at + 12u); }
-    if words > 4u { tuples[4] = quad(at + 16u); }
-    if words > 5u { tuples[5] = quad(at + 20u); }
-    return Four(listed(0u, &tuples), listed(1u, &tuples), listed(2u, &tuples), listed(3u, &tuples));
-}
-
-// Where one of the four begins.
-fn listed(n: u32, tuples: ptr<function, Tuples>) -> Row {
-    var at = Row(0u, FOUND);
-    if DIMS > 0u { at = coordinate(0u, listed_index(n * DIMS, tuples), at); }
-    if DIMS > 1u { at = coordinate(1u, listed_index(n * DIMS + 1u, tuples), at); }
-    if DIMS > 2u { at = coordinate(2u, listed_index(n * DIMS + 2u, tuples), at); }
-    if DIMS > 3u { at = coordinate(3u, listed_index(n * DIMS + 3u, tuples), at); }
-    if DIMS > 4u { at = coordinate(4u, listed_index(n * DIMS + 4u, tuples), at); }
-    if DIMS > 5u { at = coordinate(5u, listed_index(n * DIMS + 5u, tuples), at); }
-    return at;
-}
-
-fn listed_index(n: u32, tuples: ptr<function, Tuples>) -> Index {
-    let at = n * INDEX_WORDS;
-    let low = (*tuples)[at >> 2u][at & 3u];
-    if INDEX_WORDS == 2u {
-        return Index(low, (*tuples)[at >> 2u][(at & 3u) + 1u]);
-    }
-    return extended(low);
 }
 
 // Where a row begins after one more coordinate of its tuple.

@@ -1,4 +1,5 @@
-// Indices that begin at a multiple of four words and fill four words each time.
+// Indices of which four rows have whole vectors: the tuples are all that numbers the rows, and have at most
+// six words.
 
 @group(0) @binding(2) var<storage, read> indices: array<vec4<u32>>;
 
@@ -6,7 +7,40 @@ fn word(at: u32) -> u32 {
     return indices[at >> 2u][at & 3u];
 }
 
-// From a multiple of four on.
-fn quad(at: u32) -> vec4<u32> {
-    return indices[at >> 2u];
+// Words of the tuples of four rows.
+alias Tuples = array<vec4<u32>, 6>;
+
+// Four rows, from a multiple of four on.
+fn four(row: u32) -> Four {
+    let words = DIMS * INDEX_WORDS;
+    let at = (axis(0u).size + row * words) >> 2u;
+    var tuples: Tuples;
+    tuples[0] = indices[at];
+    if words > 1u { tuples[1] = indices[at + 1u]; }
+    if words > 2u { tuples[2] = indices[at + 2u]; }
+    if words > 3u { tuples[3] = indices[at + 3u]; }
+    if words > 4u { tuples[4] = indices[at + 4u]; }
+    if words > 5u { tuples[5] = indices[at + 5u]; }
+    return Four(listed(0u, &tuples), listed(1u, &tuples), listed(2u, &tuples), listed(3u, &tuples));
+}
+
+// Where one of the four begins.
+fn listed(n: u32, tuples: ptr<function, Tuples>) -> Row {
+    var at = Row(0u, FOUND);
+    if DIMS > 0u { at = coordinate(0u, listed_index(n * DIMS, tuples), at); }
+    if DIMS > 1u { at = coordinate(1u, listed_index(n * DIMS + 1u, tuples), at); }
+    if DIMS > 2u { at = coordinate(2u, listed_index(n * DIMS + 2u, tuples), at); }
+    if DIMS > 3u { at = coordinate(3u, listed_index(n * DIMS + 3u, tuples), at); }
+    if DIMS > 4u { at = coordinate(4u, listed_index(n * DIMS + 4u, tuples), at); }
+    if DIMS > 5u { at = coordinate(5u, listed_index(n * DIMS + 5u, tuples), at); }
+    return at;
+}
+
+fn listed_index(n: u32, tuples: ptr<function, Tuples>) -> Index {
+    let at = n * INDEX_WORDS;
+    let low = (*tuples)[at >> 2u][at & 3u];
+    if INDEX_WORDS == 2u {
+        return Index(low, (*tuples)[at >> 2u][(at & 3u) + 1u]);
+    }
+    return extended(low);
 }

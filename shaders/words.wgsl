@@ -1,4 +1,4 @@
-// Indices of any number.
+// Indices that are read one by one.
 
 @group(0) @binding(2) var<storage, read> indices: array<u32>;
 
@@ -6,6 +6,7 @@ fn word(at: u32) -> u32 {
     return indices[at];
 }
 
-fn quad(at: u32) -> vec4<u32> {
-    return vec4(indices[at], indices[at + 1u], indices[at + 2u], indices[at + 3u]);
+// Four rows, one behind the other.
+fn four(row: u32) -> Four {
+    return Four(source_row(row), source_row(row + 1u), source_row(row + 2u), source_row(row + 3u));
 }

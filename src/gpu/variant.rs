@@ -1,5 +1,6 @@
-//! A shader: pieces, pasted one behind the other and not otherwise touched: the declaration of
-//! `params`, what a unit is, `params.wgsl`, a mover, the operation's map, and how that reads indices.
+//! A shader: pieces, pasted one behind the other: the declaration of `params`, what a unit is,
+//! `params.wgsl`, a mover, the operation's map, and how that reads indices. Of what the pipeline's
+//! constants switch off, single lines are left out.
 //!
 //! What a CPU adapter should not compute for every row, such as the number of dimensions, is a constant of
 //! the pipeline. `Variant::all` makes every text that there is, and the tests validate each.
@@ -234,7 +235,11 @@ impl Variant {
             _ => "",
         };
         let op = self.op.source();
-        [&params, &self.unit(), PARAMS, mover, op, indices].concat()
+        let text = [&params, &self.unit(), PARAMS, mover, op, indices].concat();
+        let Width { unit, part, .. } = self.kernel.width;
+        let mut constants = self.constants();
+        constants.push(("PARTS", (unit / part) as f64));
+        alive(&text, &constants)
     }
 
     /// What the movers call a unit and its parts, and how they fetch one.
@@ -372,6 +377,28 @@ impl Variant {
         }
         constants
     }
+}
+
+/// The text without the lines `if NAME > 3u { … }` and `if NAME == 3u { … }` that do nothing. Drivers see
+/// that as well, but lavapipe only after it has put the bodies of all functions in the places of their
+/// calls: a gather of scalars took 280 ms to compile instead of 40.
+fn alive(text: &str, constants: &[(&str, f64)]) -> String {
+    let value = |name: &str| constants.iter().find(|(known, _)| *known == name);
+    let is_dead = |line: &str| {
+        let (condition, body) = line.trim_start().strip_prefix("if ")?.split_once(" { ")?;
+        let (name, rest) = condition.split_once(' ')?;
+        let (operator, number) = rest.split_once(' ')?;
+        let number: u32 = number.strip_suffix('u')?.parse().ok()?;
+        let (&(_, value), number) = (value(name)?, f64::from(number));
+        let holds = match operator {
+            ">" => value > number,
+            "==" => value == number,
+            _ => return None,
+        };
+        Some(!holds && body.ends_with('}'))
+    };
+    let lines = text.lines().filter(|line| is_dead(line) != Some(true));
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// A unit that is put together of four parts, or of eight words.

@@ -53,9 +53,10 @@ impl Width {
     pub(crate) const MAX: usize = 32;
     /// The smallest units whose parts are reversed.
     pub(crate) const MIN_FLIPPED: usize = 16;
-    /// Parts of a unit that is put together, at least; of words as large as halves of the device's own
-    /// it may be twice as many.
+    /// Parts of a unit that is put together.
     pub(crate) const PARTS: usize = 4;
+    /// The same of words, where the device has 64-bit ones.
+    pub(crate) const MOST_PARTS: usize = 8;
 
     /// Units of parts that lie apart: four, or four words full of smaller ones.
     pub(crate) fn apart(part: usize) -> Self {
@@ -95,8 +96,8 @@ pub(crate) struct Widened {
 
 impl Widened {
     /// The moves of `rows` in units of up to `widest` bytes. `strides` are what rows lie apart in the
-    /// source, in units, and whatever else must stay whole. `kind` is the adapter's; units are put
-    /// together only if the whole source is bound.
+    /// source, in units, and whatever else must stay whole. `kind` is the adapter's. At most `together`
+    /// units of short rows are put together; of none where not the whole source is bound.
     pub(crate) fn of(
         rows: &Rows,
         source_base: i64,
@@ -104,7 +105,7 @@ impl Widened {
         strides: impl Iterator<Item = i64>,
         widest: usize,
         kind: Kind,
-        whole_source: bool,
+        together: usize,
     ) -> Self {
         let flipped = rows.step == -1;
         // The boundary at the low end of a unit; of a reversed one that is where the next begins.
@@ -135,30 +136,30 @@ impl Widened {
             dest_base: dest_base / factor as i64,
             factor,
         };
-        if kind == Kind::Software && whole_source && !flipped {
-            wide.put_together(widest)
+        if kind == Kind::Software && together > 0 && !flipped {
+            wide.put_together(widest, together)
         } else {
             wide
         }
     }
 
     /// The same with several units in one, if they can be put together.
-    fn put_together(mut self, widest: usize) -> Self {
+    fn put_together(mut self, widest: usize, together: usize) -> Self {
         let Width { unit: part, .. } = self.width;
         if part < 4 {
             return self.crumbs(part);
         }
-        let fits = |&parts: &usize| {
-            let words = parts == Width::PARTS || part == 4;
-            words && part * parts <= widest && self.dest_base % parts as i64 == 0
+        let short = self.run <= SHORT;
+        let (units, most) = match short {
+            true => (self.rows.units(), together),
+            false => (self.run, Width::MOST_PARTS),
         };
-        let counts = [2 * Width::PARTS, Width::PARTS];
-        let counts = counts.iter().copied().filter(fits);
-        let (run, units) = (self.run, self.rows.units());
-        let short = run <= SHORT;
-        let mut counts =
-            counts.filter(|&parts| if short { units } else { run }.is_multiple_of(parts));
-        let Some(parts) = counts.next() else {
+        let fits = |&parts: &usize| {
+            let known = parts == Width::PARTS || part == 4;
+            let fits = parts <= most && part * parts <= widest;
+            known && fits && units.is_multiple_of(parts) && self.dest_base % parts as i64 == 0
+        };
+        let Some(parts) = [Width::MOST_PARTS, Width::PARTS].into_iter().find(fits) else {
             return self;
         };
         let way = if short {
@@ -290,15 +291,20 @@ mod tests {
                             run,
                             step,
                         };
-                        let of = |widest, kind| {
+                        let of = |widest, kind, together| {
                             let strides = [64].into_iter();
-                            Widened::of(&rows, source, dest, strides, widest, kind, true)
+                            Widened::of(&rows, source, dest, strides, widest, kind, together)
                         };
-                        let plain = of(unit, Kind::Hardware);
+                        let plain = of(unit, Kind::Hardware, 0);
                         assert_eq!((plain.width.unit, plain.width.way), (unit, Way::Whole));
                         for widest in [16, 32] {
-                            for kind in [Kind::Hardware, Kind::Software] {
-                                let wide = of(widest, kind);
+                            for (kind, together) in [
+                                (Kind::Hardware, 8),
+                                (Kind::Software, 0),
+                                (Kind::Software, 4),
+                                (Kind::Software, 8),
+                            ] {
+                                let wide = of(widest, kind, together);
                                 assert!(wide.width.unit <= widest);
                                 seen.insert(wide.width);
                                 assert_eq!(moves(&wide, 64), moves(&plain, 64), "{wide:?}");

@@ -10,6 +10,7 @@ use crate::{
     gpu::{
         params,
         variant::{Indexed, Kernel},
+        width::Width,
     },
     layout::Axis,
     ops::indexed::{Dimension, Map},
@@ -82,8 +83,9 @@ impl Cutter<'_> {
             })
             .collect();
         let indexed = self.indexed(map, &walk);
-        // The rows are the tuples, and each four of those begin on a boundary of four words.
-        let fours = indexed.walk == 0 && tuple > 0 && index_base.is_multiple_of(4);
+        // The rows are the tuples, of at most six words, and each four begin on a boundary of four words.
+        let fours =
+            indexed.walk == 0 && (1..=6 * 4).contains(&tuple) && index_base.is_multiple_of(4);
         let before = out.len();
         for (number, window) in windows.iter().enumerate() {
             let base = at.place + window.skipped - window.bound_from.cast_signed();
@@ -94,7 +96,11 @@ impl Cutter<'_> {
             let strides = walk.iter().map(|dimension| dimension.stride as i64);
             let strides = strides.chain(coordinates).chain([units.max(1)]);
             let dest_base = dest_base.cast_signed();
-            let wide = self.widened(&rows, base, dest_base, strides, windows.len() == 1);
+            let together = match windows.len() {
+                1 => Width::MOST_PARTS,
+                _ => 0,
+            };
+            let wide = self.widened(&rows, base, dest_base, strides, together);
             let mut coordinates = map.coordinates.clone();
             wide.scale(&mut coordinates);
             let axes = walk

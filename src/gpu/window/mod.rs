@@ -211,7 +211,7 @@ impl Cutter<'_> {
         source_base: i64,
         dest_base: i64,
         strides: impl Iterator<Item = i64>,
-        whole_source: bool,
+        together: usize,
     ) -> Widened {
         let Reach { widest, kind, .. } = *self.reach;
         Widened::of(
@@ -221,7 +221,7 @@ impl Cutter<'_> {
             strides,
             widest,
             kind,
-            whole_source,
+            together,
         )
     }
 

@@ -49,7 +49,7 @@ impl Cutter<'_> {
         }
         let (base, dest_base) = (base.cast_signed(), dest_base.cast_signed());
         let strides = map.axes.iter().map(|axis| axis.stride as i64);
-        let mut wide = self.widened(rows, base, dest_base, strides, true);
+        let mut wide = self.widened(rows, base, dest_base, strides, Width::MOST_PARTS);
         let mut map = map.clone();
         // Bytes that lie apart may be better off as rows of their own.
         let apart = rows.step != 1 && rows.run > 1 && wide.width.unit < 4;
@@ -65,7 +65,7 @@ impl Cutter<'_> {
                 stride: rows.step,
             };
             let strides = map.axes.iter().chain([&run]).map(|axis| axis.stride as i64);
-            let crumbs = self.widened(&each, base, dest_base, strides, true);
+            let crumbs = self.widened(&each, base, dest_base, strides, Width::MOST_PARTS);
             if crumbs.width.way == Way::Crumbs {
                 map.axes.push(run);
                 wide = crumbs;
