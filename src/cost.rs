@@ -10,7 +10,10 @@
 //! | for a device: result / `upload` | for the host: result / `readback` |
 //!
 //! Counted is what the executors do: bytes that are read because they lie between others count as
-//! read; to a device goes what the host packs of a slice, and all of a gather's params and indices.
+//! read, and rows of a slice as far as they begin in another line of memory than the one before; to a
+//! device goes what the host packs of a slice, and all of a gather's params and indices. What happens to
+//! the result on the host, wherever it was made, is not counted: new memory for it can take longer than
+//! the work.
 //! Nothing is taken to overlap. That is coarse, and enough: where both take about as long, either
 //! will do.
 
@@ -218,9 +221,15 @@ impl Plan {
         count as f64 * (read + (run * unit) as f64) + self.indices()
     }
 
-    /// Rows that begin somewhere else.
+    /// Rows that begin somewhere else than in the line of memory where the one before does.
     fn starts(&self) -> f64 {
-        self.rows.count as f64
+        let apart = match &self.map {
+            Map::StridedSlice(map) => map.axes.last().map_or(LINE, |axis| {
+                axis.stride.unsigned_abs().saturating_mul(self.rows.unit)
+            }),
+            _ => LINE,
+        };
+        self.rows.count as f64 * apart.min(LINE) as f64 / LINE as f64
     }
 
     /// Bytes of 64-bit indices.
@@ -388,6 +397,14 @@ mod tests {
             let units = plan.rows.units() as f64 * plan.rows.unit as f64;
             assert_eq!(plan.moved(), units * (1.0 + read), "{step}");
         }
+    }
+
+    #[test]
+    fn rows_that_begin_within_a_line_share_it() {
+        assert_eq!(plan(&[100, 128], ":, :3").starts(), 100.0);
+        assert_eq!(plan(&[100, 16], ":, :3").starts(), 25.0);
+        assert_eq!(plan(&[100, 16], "::-1, :3").starts(), 25.0);
+        assert_eq!(plan(&[100], "::2").starts(), 1.0);
     }
 
     #[test]
