@@ -463,3 +463,34 @@ fn widths(widest: usize) -> impl Iterator<Item = Width> {
     let apart = [1, 2, 4, 8].map(Width::apart).into_iter();
     all.chain(apart.filter(move |width| width.unit <= widest))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::alive;
+
+    #[test]
+    fn only_what_is_surely_dead_is_left_out() {
+        let text = "\
+if DIMS > 1u { dead(); }
+if DIMS > 0u { alive(); }
+    if RUN == 2u { dead(); }
+if RUN == 3u { alive(); }
+if RUN == 2u {
+    a_block();
+}
+if OTHER > 9u { unknown(); }
+if DIMS < 1u { another_operator(); }
+if DIMS > RUN { no_number(); }
+if DIMS > 1u { a(); } else {
+    b();
+}
+";
+        let expected: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.contains("dead()"))
+            .collect();
+        let left = alive(text, &[("DIMS", 1.0), ("RUN", 3.0)]);
+        assert_eq!(left.lines().collect::<Vec<_>>(), expected);
+        assert_eq!(left.lines().count(), text.lines().count() - 2);
+    }
+}
