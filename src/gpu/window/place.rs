@@ -160,3 +160,59 @@ fn shares_words(axes: &[PairAxis], run: PairAxis, at: u64, per_word: u64) -> boo
         .all(|axis| (axis.to as u64).is_multiple_of(per_word));
     !axes.is_empty() && (!even || head + length >= apart)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether two rows do have units in one word, row by row. What lies within a row nests within the
+    /// dimensions outside, as selections of a slice do.
+    fn meet(axes: &[PairAxis], run: PairAxis, at: usize, per_word: usize) -> bool {
+        let mut begins = vec![at];
+        for axis in axes {
+            let each = |&begin: &usize| (0..axis.size).map(move |i| begin + i * axis.to);
+            begins = begins.iter().flat_map(each).collect();
+        }
+        let words =
+            |begin: usize| [begin, begin + (run.size - 1) * run.to].map(|unit| unit / per_word);
+        begins
+            .windows(2)
+            .any(|two| words(two[0])[1] >= words(two[1])[0])
+    }
+
+    /// Rows that are said to share nothing may be written without a care for each other.
+    #[test]
+    fn rows_that_share_no_word_share_none() {
+        let (mut shared, mut apart) = (0, 0);
+        let axis = |size, to| PairAxis { size, from: 1, to };
+        for per_word in [2, 4] {
+            for (size, step) in [(1, 1), (3, 1), (5, 1), (4, 2), (3, 3), (9, 1), (2, 7)] {
+                let length = (size - 1) * step + 1;
+                for inner in length..length + 9 {
+                    for outer in 3 * inner..3 * inner + 5 {
+                        // The first unit lies within the first dimension that is walked, which itself may
+                        // begin within a word.
+                        for at in 0..=inner - length + per_word {
+                            let run = axis(size, step);
+                            for axes in [
+                                vec![],
+                                vec![axis(3, inner)],
+                                vec![axis(2, outer), axis(3, inner)],
+                            ] {
+                                let meet = meet(&axes, run, at, per_word);
+                                let said = shares_words(&axes, run, at as u64, per_word as u64);
+                                assert!(
+                                    said || !meet,
+                                    "{axes:?} {run:?} from {at}, {per_word} a word"
+                                );
+                                *(if meet { &mut shared } else { &mut apart }) +=
+                                    usize::from(said == meet);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        assert!(shared > 100 && apart > 100, "{shared} {apart}");
+    }
+}
