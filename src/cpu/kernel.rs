@@ -38,72 +38,96 @@ impl Kernel {
     }
 
     /// Moves whole rows: row `i` begins at byte `at + i · pitch` of the source.
-    pub(super) fn rows(self, source: &[u8], at: usize, axis: Axis, pitch: isize, dest: &mut [u8]) {
+    pub(super) fn rows(self, source: &[u8], at: usize, row: Axis, pitch: isize, dest: &mut [u8]) {
+        let (block_bytes, stride) = (dest.len(), 0);
+        self.run(Rows {
+            source,
+            at,
+            row,
+            pitch,
+            block_bytes,
+            stride,
+            dest,
+        });
+    }
+
+    /// Moves whole blocks of `block.size` rows: block `i` begins at byte `at + i · stride` of the source.
+    pub(super) fn blocks(
+        self,
+        source: &[u8],
+        at: usize,
+        row: Axis,
+        block: Axis,
+        stride: isize,
+        dest: &mut [u8],
+    ) {
+        let (Self::Steps { unit: bytes, .. } | Self::Pieces { bytes } | Self::Copy { bytes }) = self;
+        let (block_bytes, pitch) = (bytes * row.size * block.size, block.stride);
+        self.run(Rows {
+            source,
+            at,
+            row,
+            pitch,
+            block_bytes,
+            stride,
+            dest,
+        });
+    }
+
+    fn run(self, rows: Rows<'_>) {
         match self {
-            Self::Steps { unit, stride } => {
-                let count = axis.size;
-                let rows = steps::Rows {
-                    source,
-                    at,
-                    count,
-                    pitch,
-                    dest,
-                };
-                rows.run(unit, stride);
-            }
-            Self::Pieces { bytes } | Self::Copy { bytes } => {
-                let rows = Rows {
-                    source,
-                    at,
-                    axis,
-                    pitch,
-                    dest,
-                };
-                with_mover(bytes, rows);
-            }
+            Self::Steps { unit, stride } => steps::run(rows, unit, stride),
+            Self::Pieces { bytes } | Self::Copy { bytes } => with_mover(bytes, rows),
         }
     }
 }
 
-struct Rows<'a> {
-    source: &'a [u8],
-    at: usize,
-    axis: Axis,
-    pitch: isize,
-    dest: &'a mut [u8],
+/// Rows of pieces, in blocks.
+pub(super) struct Rows<'a> {
+    pub(super) source: &'a [u8],
+    /// Where the first piece of the first row lies.
+    pub(super) at: usize,
+    /// The pieces of a row.
+    pub(super) row: Axis,
+    /// Bytes of the source from row to row.
+    pub(super) pitch: isize,
+    /// Bytes that the rows of a block write.
+    pub(super) block_bytes: usize,
+    /// Bytes of the source from block to block.
+    pub(super) stride: isize,
+    /// As many whole blocks as there are to be moved.
+    pub(super) dest: &'a mut [u8],
+}
+
+impl Rows<'_> {
+    /// Calls `write` with where each row begins, and its place in the destination.
+    #[inline(always)]
+    pub(super) fn each(self, row_bytes: usize, mut write: impl FnMut(usize, &mut [u8])) {
+        let mut first = self.at;
+        for block in self.dest.chunks_exact_mut(self.block_bytes) {
+            let mut at = first;
+            for row in block.chunks_exact_mut(row_bytes) {
+                write(at, row);
+                at = at.wrapping_add_signed(self.pitch);
+            }
+            first = first.wrapping_add_signed(self.stride);
+        }
+    }
 }
 
 impl Task for Rows<'_> {
     type Outcome = ();
 
     fn run<M: Mover>(self, mover: M) {
-        let Self {
-            source,
-            at,
-            axis,
-            pitch,
-            dest,
-        } = self;
-        copy_rows(mover, source, at, axis, pitch, dest);
-    }
-}
-
-fn copy_rows<M: Mover>(
-    mover: M,
-    source: &[u8],
-    mut at: usize,
-    axis: Axis,
-    pitch: isize,
-    dest: &mut [u8],
-) {
-    for row in dest.chunks_exact_mut(axis.size * mover.bytes()) {
-        let mut from = at;
-        for piece in row.chunks_exact_mut(mover.bytes()) {
-            mover
-                .copy(source, from, piece)
-                .expect("a plan's pieces lie within its source");
-            from = from.wrapping_add_signed(axis.stride);
-        }
-        at = at.wrapping_add_signed(pitch);
+        let (source, row) = (self.source, self.row);
+        self.each(row.size * mover.bytes(), |at, dest| {
+            let mut from = at;
+            for piece in dest.chunks_exact_mut(mover.bytes()) {
+                mover
+                    .copy(source, from, piece)
+                    .expect("a plan's pieces lie within its source");
+                from = from.wrapping_add_signed(row.stride);
+            }
+        });
     }
 }

@@ -1,20 +1,33 @@
-//! The walk of a slice: rows of pieces, rows in blocks, blocks by an odometer.
+//! The walk of a slice: rows of pieces, rows in blocks, blocks in groups, groups along the other axes.
 //!
 //! | level | what it is | walked by |
 //! |---|---|---|
 //! | piece | bytes that lie together in the source | a move of fixed size, or `memcpy` |
 //! | row | pieces at a constant distance | the kernel |
 //! | block | rows at a constant distance | the kernel |
-//! | result | all blocks | the odometer |
+//! | group | blocks at a constant distance of at most [`NEAR`]; else one block | the kernel |
+//! | result | all groups | `groups`, one call for each axis |
 //!
-//! The kernel has the two innermost axes, so that short rows cost no more than their bytes.
+//! The kernel has the innermost axes, so that short rows cost no more than their bytes.
+//!
+//! What costs time between groups is not the call: the processor reads ahead along a stream of cache lines,
+//! up or down, and a jump ends the stream. After one it takes several misses to begin the next. So the axes
+//! of groups are walked in the direction in which the groups themselves are read, and gaps of at most
+//! [`GAP`] are read too: that takes less time than to jump over them.
 
 use super::{kernel::Kernel, threads};
-use crate::{
-    layout::Axis,
-    ops::strided_slice::{Map, Odometer},
-    plan,
-};
+use crate::{layout::Axis, ops::strided_slice::Map, plan};
+use std::hint::black_box;
+
+/// Bytes that a stream may go back and forth, or leave out, and still be read ahead.
+const NEAR: usize = 256;
+/// Bytes of the largest gap that takes less time to read than to jump over.
+const GAP: usize = 2048;
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// A single one of whatever lies along an axis.
+const ONE: Axis = Axis { size: 1, stride: 0 };
 
 /// A slice, in bytes.
 #[derive(Clone, Copy)]
@@ -28,8 +41,14 @@ pub(super) struct Walk<'a> {
     row: Axis,
     /// The rows of a block.
     block: Axis,
-    /// The axes of the blocks, in units.
+    /// The blocks of a group.
+    group: Axis,
+    /// The axes of the groups, in units.
     outer: &'a [Axis],
+    /// Whether a group is read from lower bytes to higher.
+    up: bool,
+    /// Whether the other axes are walked in this direction. Else they are in that of the result.
+    turns: bool,
     pub(super) kernel: Kernel,
 }
 
@@ -42,7 +61,7 @@ impl<'a> Walk<'a> {
         };
         let split = |axes: &'a [Axis]| match axes.split_last() {
             Some((&last, outer)) => (in_bytes(last), outer),
-            None => (Axis { size: 1, stride: 0 }, axes),
+            None => (ONE, axes),
         };
         let (piece, row, outer) = if rows.step == 1 {
             let (row, outer) = split(&map.axes);
@@ -55,14 +74,28 @@ impl<'a> Walk<'a> {
             (unit, in_bytes(row), map.axes.as_slice())
         };
         let (block, outer) = split(outer);
+        let (group, outer) = match split(outer) {
+            (group, outer) if group.stride.unsigned_abs() <= NEAR => (group, outer),
+            _ => (ONE, outer),
+        };
+        let kernel = Kernel::of(piece, row);
+        let leading = if group.size > 1 { group } else { block };
+        let up = leading.stride >= 0;
+        // Long rows of pieces have a direction of their own; loops over steps always read upwards.
+        let turns = reach(row) <= NEAR
+            || (row.stride >= 0) == up
+            || matches!(kernel, Kernel::Steps { .. });
         Self {
             unit,
             offset: map.offset * unit,
             piece,
             row,
             block,
+            group,
             outer,
-            kernel: Kernel::of(piece, row),
+            up,
+            turns,
+            kernel,
         }
     }
 
@@ -94,41 +127,105 @@ impl<'a> Walk<'a> {
     /// Writes all of the result.
     pub(super) fn whole(&self, source: &[u8], dest: &mut [u8]) {
         if self.outer.is_empty() {
-            let pitch = self.block.stride;
-            self.kernel.rows(source, self.offset, self.row, pitch, dest);
+            self.whole_group(source, self.offset, dest);
         } else {
             self.part(source, 0, dest);
         }
     }
 
     /// Writes the bytes of the result from `first` on.
-    pub(super) fn part(&self, source: &[u8], first: usize, mut dest: &mut [u8]) {
+    pub(super) fn part(&self, source: &[u8], first: usize, dest: &mut [u8]) {
+        let trail = &mut Trail::of(self);
+        self.groups(source, self.outer, self.offset, first, dest, trail);
+    }
+
+    /// Writes the bytes from `skip` on of the groups along `axes`, the first of which begins at `at`.
+    fn groups(
+        &self,
+        source: &[u8],
+        axes: &[Axis],
+        at: usize,
+        skip: usize,
+        dest: &mut [u8],
+        trail: &mut Trail,
+    ) {
+        let Some((axis, inner)) = axes.split_first() else {
+            trail.reach(source, at);
+            return self.part_of_group(source, at, skip, dest);
+        };
+        let bytes = self.group_bytes() * inner.iter().map(|axis| axis.size).product::<usize>();
+        let stride = axis.stride.wrapping_mul(self.unit.cast_signed());
+        let (first, skip) = (skip / bytes, skip % bytes);
+        let mut at = along(at, stride, first);
+        let mut rest = dest;
+        if skip > 0 {
+            let part;
+            (part, rest) = rest.split_at_mut((bytes - skip).min(rest.len()));
+            self.groups(source, inner, at, skip, part, trail);
+            at = at.wrapping_add_signed(stride);
+        }
+        let parts = rest.chunks_mut(bytes).enumerate();
+        let mut each = |(i, part): (usize, &mut [u8])| {
+            self.groups(source, inner, along(at, stride, i), 0, part, trail);
+        };
+        if self.turns && (stride >= 0) != self.up {
+            parts.rev().for_each(&mut each);
+        } else {
+            parts.for_each(&mut each);
+        }
+    }
+
+    fn group_bytes(&self) -> usize {
+        self.piece * self.row.size * self.block.size * self.group.size
+    }
+
+    /// Writes the group that begins at `at`.
+    fn whole_group(&self, source: &[u8], at: usize, dest: &mut [u8]) {
+        let stride = self.group.stride;
+        self.kernel
+            .blocks(source, at, self.row, self.block, stride, dest);
+    }
+
+    /// Writes the bytes from `skip` on of the group that begins at `at`.
+    fn part_of_group(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
+        if dest.len() == self.group_bytes() {
+            self.whole_group(source, at, dest);
+        } else if self.group.size > 1 {
+            let stride = self.group.stride / self.unit.cast_signed();
+            let axes = [Axis {
+                stride,
+                ..self.group
+            }];
+            let blocks = Self {
+                group: ONE,
+                ..*self
+            };
+            blocks.groups(source, &axes, at, skip, dest, &mut Trail::of(&blocks));
+        } else {
+            self.part_of_block(source, at, skip, dest);
+        }
+    }
+
+    /// Writes the bytes from `skip` on of the block that begins at `at`.
+    fn part_of_block(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let row_bytes = self.row.size * self.piece;
-        let (row, mut skip) = (first / row_bytes, first % row_bytes);
-        let (block, mut row) = (row / self.block.size, row % self.block.size);
-        let blocks = Odometer::at(self.outer, self.offset / self.unit, block);
-        for at in blocks.map(|units| units.wrapping_mul(self.unit)) {
-            while row < self.block.size {
-                if dest.is_empty() {
-                    return;
-                }
-                let at = along(at, self.block.stride, row);
-                let rows = (dest.len() / row_bytes).min(self.block.size - row);
-                let part;
-                if skip == 0 && rows > 0 {
-                    (part, dest) = dest.split_at_mut(rows * row_bytes);
-                    self.kernel
-                        .rows(source, at, self.row, self.block.stride, part);
-                    row += rows;
-                } else {
-                    let rest = (row_bytes - skip).min(dest.len());
-                    (part, dest) = dest.split_at_mut(rest);
-                    self.part_of_row(source, at, skip, part);
-                    skip = 0;
-                    row += 1;
-                }
-            }
-            row = 0;
+        let pitch = self.block.stride;
+        let (first, skip) = (skip / row_bytes, skip % row_bytes);
+        let mut at = along(at, pitch, first);
+        let mut rest = dest;
+        if skip > 0 {
+            let part;
+            (part, rest) = rest.split_at_mut((row_bytes - skip).min(rest.len()));
+            self.part_of_row(source, at, skip, part);
+            at = at.wrapping_add_signed(pitch);
+        }
+        let rows = rest.len() / row_bytes;
+        let (whole, rest) = rest.split_at_mut(rows * row_bytes);
+        if rows > 0 {
+            self.kernel.rows(source, at, self.row, pitch, whole);
+        }
+        if !rest.is_empty() {
+            self.part_of_row(source, along(at, pitch, rows), 0, rest);
         }
     }
 
@@ -155,6 +252,54 @@ impl<'a> Walk<'a> {
             rest.copy_from_slice(&source[at..][..rest.len()]);
         }
     }
+}
+
+/// Where the walk was last.
+struct Trail {
+    /// Bytes of a group below the byte where it begins.
+    below: usize,
+    /// Bytes from the lowest of a group to the highest.
+    span: usize,
+    up: bool,
+    last: Option<usize>,
+}
+
+impl Trail {
+    fn of(walk: &Walk<'_>) -> Self {
+        let axes = [walk.row, walk.block, walk.group];
+        let down = axes.iter().filter(|axis| axis.stride < 0);
+        Self {
+            below: down.map(|&axis| reach(axis)).sum(),
+            span: walk.piece + axes.into_iter().map(reach).sum::<usize>(),
+            up: walk.up,
+            last: None,
+        }
+    }
+
+    /// Comes to the group that begins at `at`, and reads what lies between where that is little.
+    fn reach(&mut self, source: &[u8], at: usize) {
+        let last = self.last.replace(at).unwrap_or(at);
+        if (at > last) != self.up {
+            return;
+        }
+        let gap = last.min(at) - self.below + self.span..last.max(at) - self.below;
+        if gap.len() > GAP {
+            return;
+        }
+        // Nobody asks what was read, but it must have been.
+        let read = |line: usize| _ = black_box(source[line]);
+        let lines = gap.step_by(LINE);
+        if self.up {
+            lines.for_each(read);
+        } else {
+            lines.rev().for_each(read);
+        }
+    }
+}
+
+/// Bytes from where the first along an axis begins to where the last does.
+fn reach(axis: Axis) -> usize {
+    (axis.size - 1) * axis.stride.unsigned_abs()
 }
 
 /// `at + count · stride`. Only the result need lie within the source.

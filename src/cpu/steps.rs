@@ -4,11 +4,13 @@
 //! turns them into vector loads and shuffles, or at least into code without a check for each unit.
 //! Other steps are moved unit by unit.
 
+use super::kernel::Rows;
+
 /// Whether there is a loop for rows of `count` units of this size and distance, in bytes.
 pub(super) fn has(unit: usize, count: usize, stride: isize) -> bool {
     let distance = stride.unsigned_abs();
     if count < LONG_ROW {
-        return (2..=4).contains(&count)
+        return count >= 2
             && stride == -unit.cast_signed()
             && [1, 2, 4, 8].contains(&unit);
     }
@@ -26,20 +28,20 @@ pub(super) fn has(unit: usize, count: usize, stride: isize) -> bool {
 /// Rows with fewer units than this are not worth the beginning and the end of a vector loop.
 const LONG_ROW: usize = 16;
 
-/// Rows of units: `count` units in a row, the rows `pitch` bytes apart in the source.
-pub(super) struct Rows<'a> {
-    pub(super) source: &'a [u8],
-    /// Where the first unit of the first row lies.
-    pub(super) at: usize,
-    pub(super) count: usize,
-    pub(super) pitch: isize,
-    /// As many whole rows as there are to be moved.
-    pub(super) dest: &'a mut [u8],
+/// Moves rows of units for which there is a loop.
+pub(super) fn run(rows: Rows<'_>, unit: usize, stride: isize) {
+    let count = rows.row.size;
+    Units { rows, count }.run(unit, stride);
 }
 
-impl Rows<'_> {
-    /// Moves units for which there is a loop.
-    pub(super) fn run(self, unit: usize, stride: isize) {
+/// Rows of `count` units.
+struct Units<'a> {
+    rows: Rows<'a>,
+    count: usize,
+}
+
+impl Units<'_> {
+    fn run(self, unit: usize, stride: isize) {
         let (step, down) = (stride.unsigned_abs() / unit, stride < 0);
         match (unit, step, down) {
             (1, 1, _) if self.count < LONG_ROW => self.short::<1>(),
@@ -88,13 +90,15 @@ impl Rows<'_> {
         self.each(N, length - N, length, down::<N, S>);
     }
 
-    /// Rows of two to four units, backwards.
+    /// Rows of less than [`LONG_ROW`] units, backwards.
     fn short<const N: usize>(self) {
         let length = self.count * N;
         match self.count {
             2 => self.each(N, length - N, length, flip::<N, 2>),
             3 => self.each(N, length - N, length, flip::<N, 3>),
-            _ => self.each(N, length - N, length, flip::<N, 4>),
+            4 => self.each(N, length - N, length, flip::<N, 4>),
+            5..8 => self.each(N, length - N, length, flip_ends::<N, 4>),
+            _ => self.each(N, length - N, length, flip_ends::<N, 8>),
         }
     }
 
@@ -102,11 +106,10 @@ impl Rows<'_> {
     /// from the lowest unit that is taken to the highest; the first unit is `below` bytes in.
     #[inline(always)]
     fn each(self, unit: usize, below: usize, length: usize, row: impl Fn(&[u8], &mut [u8])) {
-        let mut low = self.at - below;
-        for dest in self.dest.chunks_exact_mut(self.count * unit) {
-            row(&self.source[low..][..length], dest);
-            low = low.wrapping_add_signed(self.pitch);
-        }
+        let source = self.rows.source;
+        self.rows.each(self.count * unit, |at, dest| {
+            row(&source[at - below..][..length], dest);
+        });
     }
 }
 
@@ -147,6 +150,25 @@ fn flip<const N: usize, const C: usize>(source: &[u8], dest: &mut [u8]) {
     if let (Some(units), Some(dest)) = (units.first_chunk::<C>(), dest.first_chunk_mut::<C>()) {
         for (i, to) in dest.iter_mut().enumerate() {
             *to = units[C - 1 - i];
+        }
+    }
+}
+
+/// `C` to `2 · C` units of `N` bytes, backwards: the first and the last `C`, which may overlap.
+#[inline(always)]
+fn flip_ends<const N: usize, const C: usize>(source: &[u8], dest: &mut [u8]) {
+    let (units, _) = source.as_chunks::<N>();
+    let (dest, _) = dest.as_chunks_mut::<N>();
+    let ends = (units.first_chunk::<C>(), units.last_chunk::<C>());
+    if let (Some(first), Some(last)) = ends {
+        let (mut head, mut tail) = (*last, *first);
+        head.reverse();
+        tail.reverse();
+        if let Some(dest) = dest.first_chunk_mut::<C>() {
+            *dest = head;
+        }
+        if let Some(dest) = dest.last_chunk_mut::<C>() {
+            *dest = tail;
         }
     }
 }
