@@ -75,7 +75,7 @@ impl<'a> Walk<'a> {
         };
         let (block, outer) = split(outer);
         let (group, outer) = match split(outer) {
-            (group, outer) if group.stride.unsigned_abs() <= NEAR => (group, outer),
+            (group, outer) if continues(group, block, reach(row) + piece) => (group, outer),
             _ => (ONE, outer),
         };
         let kernel = Kernel::of(piece, row);
@@ -151,6 +151,9 @@ impl<'a> Walk<'a> {
     ) {
         let Some((axis, inner)) = axes.split_first() else {
             trail.reach(source, at);
+            if dest.len() == self.group_bytes() {
+                return self.whole_group(source, at, dest);
+            }
             return self.part_of_group(source, at, skip, dest);
         };
         let bytes = self.group_bytes() * inner.iter().map(|axis| axis.size).product::<usize>();
@@ -188,9 +191,7 @@ impl<'a> Walk<'a> {
 
     /// Writes the bytes from `skip` on of the group that begins at `at`.
     fn part_of_group(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
-        if dest.len() == self.group_bytes() {
-            self.whole_group(source, at, dest);
-        } else if self.group.size > 1 {
+        if self.group.size > 1 {
             let stride = self.group.stride / self.unit.cast_signed();
             let axes = [Axis {
                 stride,
@@ -295,6 +296,13 @@ impl Trail {
             lines.rev().for_each(read);
         }
     }
+}
+
+/// Whether blocks along `group` of rows along `block` are read in one stream.
+fn continues(group: Axis, block: Axis, row_bytes: usize) -> bool {
+    let stride = group.stride.unsigned_abs();
+    let onwards = (group.stride >= 0) == (block.stride >= 0);
+    stride <= NEAR || onwards && stride <= reach(block) + row_bytes + NEAR
 }
 
 /// Bytes from where the first along an axis begins to where the last does.
