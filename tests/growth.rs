@@ -177,14 +177,20 @@ fn ranks_that_merge_cost_the_same() {
     }
 }
 
-/// Dimensions that do not merge take time for every row, but where rows have 128 bytes or more it is no
+/// Dimensions that do not merge take time for every row, but where rows have 32 bytes or more it is no
 /// more than the row's own.
 #[test]
 fn rank_8_costs_at_most_twice_rank_2() {
     let shape = |run| [7, 6, 7, 6, 7, 6, 7, run];
     for (device, gpu) in devices() {
         let mut memory = Memory::new(gpu.as_ref(), 384 * MIB);
-        for (run, inner) in [(33, "1:"), (33, "::-1"), (129, "1:"), (129, "::-1")] {
+        for (run, inner) in [
+            (9, "1:"),
+            (33, "1:"),
+            (33, "::-1"),
+            (129, "1:"),
+            (129, "::-1"),
+        ] {
             let rows = shape(1).iter().product();
             let rank_2 = plan(&[rows, run], &format!("1:, {inner}"));
             let outer = "1:, 1:, 1:, 1:, 1:, 1:, 1:";

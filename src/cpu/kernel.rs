@@ -61,7 +61,8 @@ impl Kernel {
         stride: isize,
         dest: &mut [u8],
     ) {
-        let (Self::Steps { unit: bytes, .. } | Self::Pieces { bytes } | Self::Copy { bytes }) = self;
+        let (Self::Steps { unit: bytes, .. } | Self::Pieces { bytes } | Self::Copy { bytes }) =
+            self;
         let (block_bytes, pitch) = (bytes * row.size * block.size, block.stride);
         self.run(Rows {
             source,

@@ -82,9 +82,8 @@ impl<'a> Walk<'a> {
         let leading = if group.size > 1 { group } else { block };
         let up = leading.stride >= 0;
         // Long rows of pieces have a direction of their own; loops over steps always read upwards.
-        let turns = reach(row) <= NEAR
-            || (row.stride >= 0) == up
-            || matches!(kernel, Kernel::Steps { .. });
+        let turns =
+            reach(row) <= NEAR || (row.stride >= 0) == up || matches!(kernel, Kernel::Steps { .. });
         Self {
             unit,
             offset: map.offset * unit,

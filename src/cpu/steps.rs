@@ -10,9 +10,7 @@ use super::kernel::Rows;
 pub(super) fn has(unit: usize, count: usize, stride: isize) -> bool {
     let distance = stride.unsigned_abs();
     if count < LONG_ROW {
-        return count >= 2
-            && stride == -unit.cast_signed()
-            && [1, 2, 4, 8].contains(&unit);
+        return count >= 2 && stride == -unit.cast_signed() && [1, 2, 4, 8].contains(&unit);
     }
     match unit {
         // Bytes that are taken upwards cost a shuffle each, but for every other one.
