@@ -105,7 +105,10 @@ impl Rows<'_> {
     #[inline(always)]
     pub(super) fn each(self, row_bytes: usize, mut write: impl FnMut(usize, &mut [u8])) {
         let mut first = self.at;
-        for block in self.dest.chunks_exact_mut(self.block_bytes) {
+        let mut rest = self.dest;
+        while !rest.is_empty() {
+            let block;
+            (block, rest) = rest.split_at_mut(self.block_bytes);
             let mut at = first;
             for row in block.chunks_exact_mut(row_bytes) {
                 write(at, row);

@@ -125,15 +125,14 @@ impl<'a> Walk<'a> {
 
     /// Writes all of the result.
     pub(super) fn whole(&self, source: &[u8], dest: &mut [u8]) {
-        if self.outer.is_empty() {
-            self.whole_group(source, self.offset, dest);
-        } else {
-            self.part(source, 0, dest);
-        }
+        self.part(source, 0, dest);
     }
 
     /// Writes the bytes of the result from `first` on.
     pub(super) fn part(&self, source: &[u8], first: usize, dest: &mut [u8]) {
+        if self.outer.is_empty() && dest.len() == self.group_bytes() {
+            return self.whole_group(source, self.offset, dest);
+        }
         let trail = &mut Trail::of(self);
         self.groups(source, self.outer, self.offset, first, dest, trail);
     }
