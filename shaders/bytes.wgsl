@@ -1,5 +1,7 @@
 // Bytes of words, for movers of units that are smaller than those.
 
+const PARTS: u32 = 1u;
+
 // The four bytes from any byte address on. Bytes beyond the last word are unspecified.
 fn load(address: u32) -> u32 {
     let word = address >> 2u;

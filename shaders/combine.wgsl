@@ -21,14 +21,6 @@ const FLOATS: u32 = 2u;
 // Whether the rows of a slice are in ascending order.
 override SORTED: bool;
 
-// Where a row of updates begins, and its slice; and whether the row has one, and is the one that does the
-// work for it.
-struct Places {
-    source: u32,
-    dest: u32,
-    found: bool,
-}
-
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dest: array<u32>;
 
@@ -91,21 +83,18 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let lanes = 1u << params.lanes_log2;
     let lane = id & (lanes - 1u);
-    let segments = (params.run + params.segment - 1u) / params.segment;
-    let row = tile / segments;
-    let first = (tile - row * segments) * params.segment;
-    let end = min(first + params.segment, params.run);
+    let at = segment(tile);
 
-    let at = row_places(row);
-    if !at.found {
+    let start = row_start(at.row);
+    if start.state != FOUND {
         return;
     }
-    var chain = row + 1u;
+    var chain = at.row + 1u;
     if SORTED {
-        chain = rows[row].first;
+        chain = rows[at.row].first;
     }
-    let to = params.dest_base + at.dest;
-    for (var j = first + lane; j < end; j += lanes) {
+    let to = params.dest_base + start.to;
+    for (var j = at.first + lane; j < at.end; j += lanes) {
         let place = (to + j) * WORDS;
         var result = vec2(dest[place], 0u);
         if WORDS == 2u {

@@ -29,7 +29,7 @@ fn dest_step() -> u32 {
 }
 
 // Where a row of updates begins, and its slice, relative to the bases.
-fn row_places(row: u32) -> Places {
+fn row_start(row: u32) -> Start {
     let slice = rows[row].slice;
     var found = slice != NONE;
     if found {
@@ -38,5 +38,22 @@ fn row_places(row: u32) -> Places {
     if STRICT && head[0] != 0u {
         found = false;
     }
-    return Places(row * params.map.stride, slice * params.map.stride, found);
+    let stride = params.map.stride;
+    return Start(row * stride, slice * stride, select(ELSEWHERE, FOUND, found));
+}
+
+// Where unit `j` of a row lies in the updates.
+fn unit_at(start: Start, j: u32) -> Row {
+    return Row(params.source_base + start.from_part + j, start.state);
+}
+
+// All that is read is bound, and no row becomes zeros.
+fn within(unit: u32) -> bool {
+    return true;
+}
+
+fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
+}
+
+fn missing(row: u32) {
 }

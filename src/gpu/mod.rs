@@ -122,6 +122,7 @@ impl Gpu {
             dispatch: DISPATCH_BYTES,
             units: i32::MAX as u64,
             kind,
+            workgroup: kind.workgroup(&limits),
             widest: words.widest(),
         };
         Self {
@@ -169,6 +170,7 @@ impl Gpu {
     pub fn as_hardware(&self) -> Self {
         self.with_reach(Reach {
             kind: Kind::Hardware,
+            workgroup: Kind::Hardware.workgroup(&self.inner.limits),
             widest: Words::Bits32.widest(),
             ..self.inner.reach
         })

@@ -1,13 +1,15 @@
 //! The operations as the shaders know them, what moves their rows, and the texts of both.
 
-use super::width::{Way, Width};
+#[cfg(test)]
+use super::width::Width;
+use super::{variant::Kernel, width::Way};
 use crate::{ops::scatter_nd::Combine, plan::Map};
 
 const WIDE: &str = include_str!("../../shaders/wide.wgsl");
 const ACROSS: &str = include_str!("../../shaders/across.wgsl");
 const CRUMBS: &str = include_str!("../../shaders/crumbs.wgsl");
 const PACKED: &str = include_str!("../../shaders/packed.wgsl");
-const PLACE: &str = include_str!("../../shaders/place.wgsl");
+const LANES: &str = include_str!("../../shaders/lanes.wgsl");
 const PLACE_PACKED: &str = include_str!("../../shaders/place_packed.wgsl");
 const SPREAD: &str = include_str!("../../shaders/spread.wgsl");
 const SPREAD_PACKED: &str = include_str!("../../shaders/spread_packed.wgsl");
@@ -109,23 +111,23 @@ impl Op {
         matches!(self, Self::Gather | Self::ScatterResolve)
     }
 
-    /// What moves rows of this width. Operations that write into places have movers of their own,
-    /// which know whole units only.
-    pub(crate) fn mover(self, width: Width) -> Mover {
+    /// What moves rows.
+    pub(crate) fn mover(self, kernel: &Kernel) -> Mover {
+        let width = kernel.width;
         match (self, width.unit, width.way) {
             (Self::ScatterResolve | Self::ScatterSort, ..) => Mover::None,
             (Self::StridedSliceUpdate, _, Way::Apart) => Mover::PlaceBytes,
             (Self::StridedSliceGrad, _, Way::Apart) if width.part < 4 => Mover::SpreadBytes,
             (Self::StridedSliceGrad, _, Way::Apart) => Mover::SpreadApart,
             (Self::StridedSliceUpdate | Self::ScatterMove, ..4, _) => Mover::PlacePacked,
-            (Self::StridedSliceUpdate | Self::ScatterMove, ..) => Mover::Place,
             (Self::ScatterCombine, ..4, _) => Mover::CombinePacked,
             (Self::ScatterCombine, ..) => Mover::Combine,
             (Self::StridedSliceGrad, ..4, _) => Mover::SpreadPacked,
-            (Self::StridedSliceGrad, ..) => Mover::Spread,
             (_, _, Way::Crumbs) => Mover::Crumbs,
             (_, _, Way::Across) => Mover::Across,
             (_, ..4, _) => Mover::Packed,
+            _ if kernel.grid.rows > 0 => Mover::Lanes,
+            (Self::StridedSliceGrad, ..) => Mover::Spread,
             _ => Mover::Wide,
         }
     }
@@ -150,10 +152,10 @@ impl Op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mover {
     Wide,
+    Lanes,
     Across,
     Crumbs,
     Packed,
-    Place,
     PlacePacked,
     PlaceBytes,
     Spread,
@@ -170,10 +172,10 @@ impl Mover {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Wide => "wide",
+            Self::Lanes => "lanes",
             Self::Across => "across",
             Self::Crumbs => "crumbs",
             Self::Packed => "packed",
-            Self::Place => "place",
             Self::PlacePacked => "packed place",
             Self::PlaceBytes => "bytes place",
             Self::Spread => "spread",
@@ -189,10 +191,10 @@ impl Mover {
     pub(super) fn source(self) -> &'static str {
         match self {
             Self::Wide => WIDE,
+            Self::Lanes => LANES,
             Self::Across => ACROSS,
             Self::Crumbs => CRUMBS,
             Self::Packed => PACKED,
-            Self::Place => PLACE,
             Self::PlacePacked => PLACE_PACKED,
             Self::PlaceBytes => PLACE_BYTES,
             Self::Spread => SPREAD,

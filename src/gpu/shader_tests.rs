@@ -6,7 +6,6 @@
 )]
 
 use super::{
-    grid::WORKGROUP,
     op::Op,
     params::{
         INDEXED_PAIRS, IndexedMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params, ScatterMap,
@@ -39,12 +38,15 @@ fn variants() -> Vec<Variant> {
     // combining scatters those of 1 to 8 bytes, and their other steps one, of either kind of words.
     let whole = 5 + 6;
     let combined = 4 + 4;
+    // Units of 4 bytes and more that are parts of one row are moved by many lanes too, of 1, 2 and 4 rows:
+    // whole, reversed or put together.
+    let lanes = 3 * (2 * (3 + 4 + 1 + 4 + 9 + 3) + 3 * (3 + 4));
     // Parts that lie apart: of 1, 2 and 4 bytes, and 8 of 64-bit words; of updates of 1 and 2.
     let apart = (3 + 4) + (2 + 2);
     assert_eq!(
         all.len(),
-        (2 * widths + 3 * whole + combined + apart + 2 * 2) * 3,
-        "operations × widths × params spaces"
+        (2 * widths + 3 * whole + combined + apart + 2 * 2 + lanes) * 3,
+        "operations × widths × rows × params spaces"
     );
     all
 }
@@ -76,7 +78,7 @@ fn every_variant_has_one_entry_of_the_hosts_workgroup() {
             panic!("{variant}: {} entry points", module.entry_points.len());
         };
         assert_eq!(entry.name, "main");
-        assert_eq!(entry.workgroup_size, [WORKGROUP as u32, 1, 1]);
+        assert_eq!(entry.workgroup_size, [variant.kernel.grid.workgroup, 1, 1]);
     }
 }
 
@@ -199,7 +201,7 @@ fn every_gather_is_valid() {
     let gathers = Variant::all().filter(|variant| variant.op == Op::Gather);
     let mut movers = Vec::new();
     for variant in gathers.filter(|variant| variant.params == ParamsSpace::Immediate) {
-        let mover = variant.op.mover(variant.kernel.width);
+        let mover = variant.mover();
         if movers.contains(&mover) {
             continue;
         }

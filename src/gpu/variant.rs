@@ -7,7 +7,7 @@
 
 use super::{
     adapter::STORAGE_BUFFERS,
-    grid::Kind,
+    grid::{Kind, Shape},
     op::{Mover, Op},
     params::PARAMS_BYTES,
     rule::Rule,
@@ -89,6 +89,7 @@ impl Words {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Kernel {
     pub(crate) width: Width,
+    pub(crate) grid: Shape,
     /// Parts of a row, where units hold parts of several; otherwise 0.
     pub(crate) run: usize,
     /// Dimensions that the map of a slice walks, or coordinates of an index tuple.
@@ -118,10 +119,11 @@ pub(crate) struct Apart {
 }
 
 impl Kernel {
-    /// Units of this width, with so many dimensions, and nothing else.
-    pub(crate) fn of(width: Width, dims: usize) -> Self {
+    /// Units of this width, with so many dimensions, on such a grid, and nothing else.
+    pub(crate) fn of(width: Width, dims: usize, grid: Shape) -> Self {
         Self {
             width,
+            grid,
             run: 0,
             dims,
             indexed: Indexed::default(),
@@ -183,6 +185,10 @@ impl Variant {
         widths.flat_map(move |(words, width)| {
             let kernel = Kernel {
                 width,
+                grid: Shape {
+                    workgroup: 64,
+                    rows: 0,
+                },
                 run: 3,
                 dims: super::params::MAX_AXES,
                 indexed: Indexed {
@@ -207,11 +213,22 @@ impl Variant {
             };
             spaces.into_iter().flat_map(move |params| {
                 let ops = Op::ALL.into_iter().filter(move |op| op.takes(width));
-                ops.map(move |op| Self {
-                    op,
-                    kernel,
-                    words,
-                    params,
+                ops.flat_map(move |op| {
+                    let variant = move |rows| Self {
+                        op,
+                        kernel: Kernel {
+                            grid: Shape {
+                                rows,
+                                ..kernel.grid
+                            },
+                            ..kernel
+                        },
+                        words,
+                        params,
+                    };
+                    let lanes = [1, 2, 4].map(variant).into_iter();
+                    let lanes = lanes.filter(|lanes| lanes.mover() == Mover::Lanes);
+                    [variant(0)].into_iter().chain(lanes)
                 })
             })
         })
@@ -228,18 +245,32 @@ impl Variant {
                 format!("@group({PARAMS_GROUP}) @binding(0) var<storage> params: Params;\n")
             }
         };
-        let mover = self.op.mover(self.kernel.width).source();
+        let mover = self.mover().source();
         let indices = match self.op {
             Op::Gather if self.kernel.indexed.quads => QUADS,
             Op::Gather => WORDS,
             _ => "",
         };
         let op = self.op.source();
-        let text = [&params, &self.unit(), PARAMS, mover, op, indices].concat();
+        let workgroup = format!("const WORKGROUP: u32 = {}u;\n", self.kernel.grid.workgroup);
+        let text = [
+            &params,
+            &workgroup,
+            &self.unit(),
+            PARAMS,
+            mover,
+            op,
+            indices,
+        ]
+        .concat();
         let Width { unit, part, .. } = self.kernel.width;
         let mut constants = self.constants();
         constants.push(("PARTS", (unit / part) as f64));
         alive(&text, &constants)
+    }
+
+    pub(crate) fn mover(self) -> Mover {
+        self.op.mover(&self.kernel)
     }
 
     /// What the movers call a unit and its parts, and how they fetch one.
@@ -253,7 +284,7 @@ impl Variant {
             (16, Words::Bits32) => "vec4<u32>",
             _ => "vec4<u64>",
         };
-        let mover = self.op.mover(self.kernel.width);
+        let mover = self.mover();
         match way {
             _ if matches!(
                 mover,
@@ -269,7 +300,7 @@ impl Variant {
             }
             // They know words, not units.
             _ if unit < 4 || matches!(mover, Mover::Combine | Mover::None) => String::new(),
-            Way::Crumbs => String::new(),
+            Way::Crumbs => "const PARTS: u32 = 1u;\n".to_owned(),
             Way::Flipped if unit == 32 => UNIT_32.to_owned(),
             Way::Flipped => UNIT_16.to_owned(),
             Way::Whole => {
@@ -297,7 +328,7 @@ impl Variant {
         if way == Way::Flipped {
             constants.push(("FLIP", part as f64));
         }
-        match self.op.mover(self.kernel.width) {
+        match self.mover() {
             Mover::Crumbs => {
                 let row = unit / Width::PARTS;
                 constants.extend([("ROW_BYTES", row as f64), ("UNIT_BYTES", part as f64)]);
@@ -327,7 +358,8 @@ impl Variant {
                 ]);
             }
             Mover::Across => constants.push(("RUN", self.kernel.run as f64)),
-            Mover::Wide | Mover::Place | Mover::Spread | Mover::None => {}
+            Mover::Lanes => constants.push(("ROWS", self.kernel.grid.rows.into())),
+            Mover::Wide | Mover::Spread | Mover::None => {}
         }
         let flag = |value| u8::from(value).into();
         match self.op {
@@ -429,7 +461,7 @@ impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Kernel { width, dims, .. } = self.kernel;
         let Width { unit, part, way } = width;
-        let (op, mover) = (self.op.name(), self.op.mover(width).name());
+        let (op, mover) = (self.op.name(), self.mover().name());
         write!(
             f,
             "wgslice {op}, {dims} dimensions, {mover}, {unit}-byte units"

@@ -183,7 +183,7 @@ impl Cutter<'_> {
             .ok_or(Cut::Slices)?;
         let (grid, grid_run) = self.grid(rows.len, run.len).ok_or(Cut::Rows)?;
         let sort = self.scatter.sorted.then(|| Dispatch {
-            kernel: Kernel::of(Width::whole(4), 0),
+            kernel: Kernel::of(Width::whole(4), 0, resolve.kernel.grid),
             spans: [head, entries, Span::default(), Span::default()],
             counts: false,
             ..resolve
@@ -191,7 +191,7 @@ impl Cutter<'_> {
         let apply = Dispatch {
             kernel: Kernel {
                 scatter: self.applying(),
-                ..Kernel::of(Width::whole(self.rows.unit), 0)
+                ..Kernel::of(Width::whole(self.rows.unit), 0, grid.shape)
             },
             params: Params {
                 run: wrap(grid_run as i64),
@@ -235,7 +235,13 @@ impl Cutter<'_> {
         if indices.bytes / 4 > self.reach.units {
             return None;
         }
-        let (grid, _) = self.grid_of(rows.len, 1, 4)?;
+        let tuples = Rows {
+            unit: 4,
+            count: rows.len,
+            run: 1,
+            step: 1,
+        };
+        let grid = Grid::one_by_one(&tuples, self.reach)?;
         let word = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
         let map = ScatterMap {
             index_base: wrap((residue / 4).cast_signed()),
@@ -246,7 +252,7 @@ impl Cutter<'_> {
         Some(Dispatch {
             kernel: Kernel {
                 scatter: self.resolving(checks),
-                ..Kernel::of(Width::whole(4), self.dims)
+                ..Kernel::of(Width::whole(4), self.dims, grid.shape)
             },
             params: Params {
                 run: 1,
@@ -334,17 +340,17 @@ impl Cutter<'_> {
         let per_word = 4usize.div_ceil(unit);
         // Wherever in a word a row begins, it lies in at most so many.
         let words = (run - 1).div_ceil(per_word) + 1;
-        self.grid_of(rows, if unit < 4 { words } else { run }, unit.max(4))
-    }
-
-    fn grid_of(&self, count: usize, run: usize, unit: usize) -> Option<(Grid, usize)> {
         let rows = Rows {
-            unit,
-            count,
-            run,
+            unit: unit.max(4),
+            count: rows,
+            run: if unit < 4 { words } else { run },
             step: 1,
         };
-        Some((Grid::of(&rows, 0, self.reach.kind, self.reach.groups)?, run))
+        let grid = match self.scatter.chains || unit < 4 {
+            true => Grid::one_by_one(&rows, self.reach),
+            false => Grid::of(&rows, 0, self.reach),
+        };
+        Some((grid?, rows.run))
     }
 
     fn bytes(&self, units: u64) -> u64 {
