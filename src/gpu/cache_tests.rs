@@ -1,7 +1,12 @@
 //! After a while recording makes no object on the device, whatever is recorded and however params
 //! travel. On wgpu's noop backend, which needs no driver.
 
-use super::{DeviceIndices, Gpu, variant::ParamsSpace};
+use super::{
+    DeviceIndices, Gpu,
+    op::Op,
+    variant::{Kernel, ParamsSpace},
+    width::Width,
+};
 use crate::{Backend, DType, GatherNd, Plan, Scatter, slice};
 
 /// A device of the noop backend, which counts as a software adapter.
@@ -191,6 +196,30 @@ fn tensors_get_the_buffers_of_tensors_that_are_gone() {
         assert_eq!(kept(), 1024);
         gpu.trim();
         assert_eq!(kept(), 0);
+    }
+}
+
+#[test]
+fn of_many_pipelines_those_are_kept_that_were_used_last() {
+    for gpu in gpus() {
+        let gpu = gpu.with_pipelines(8);
+        let pipelines = &gpu.inner.pipelines;
+        let get = |unit, dims| {
+            let kernel = Kernel::of(Width::whole(unit), dims);
+            let pipeline = pipelines.get(gpu.device(), Op::StridedSlice, kernel);
+            assert!(pipelines.kept() <= 8);
+            pipeline.unwrap()
+        };
+        let (used, unused) = (get(1, 1), get(1, 2));
+        for unit in [2, 4, 8, 16] {
+            for dims in 1..=6 {
+                let made = get(unit, dims);
+                assert_eq!(get(unit, dims), made);
+                assert_eq!(get(1, 1), used);
+            }
+        }
+        assert_eq!(pipelines.kept(), 8);
+        assert_ne!(get(1, 2), unused);
     }
 }
 
