@@ -2,8 +2,10 @@
 
 use crate::harness::{
     SIZES, elements,
-    gpu::{adapters, read_buffer, request_device},
-    gpu_devices, to_bytes,
+    gpu::{adapters, request_device},
+    gpu_devices,
+    read_buffer::read_buffer,
+    to_bytes,
 };
 use wgslice::{
     Backend, DType, Error, GatherNd, Gpu, Plan, Scatter, Tensor,
