@@ -7,11 +7,8 @@ fn load(address: u32) -> u32 {
     let word = address >> 2u;
     let shift = (address & 3u) << 3u;
     let low = source[word];
-    if shift == 0u {
-        return low;
-    }
     let high = source[min(word + 1u, arrayLength(&source) - 1u)];
-    return (low >> shift) | (high << (32u - shift));
+    return select((low >> shift) | (high << (32u - shift)), low, shift == 0u);
 }
 
 // The lowest `bytes` bytes of a word; `bytes` is 1 to 4.

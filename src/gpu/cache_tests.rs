@@ -3,6 +3,7 @@
 
 use super::{
     DeviceIndices, Gpu,
+    grid::Shape,
     op::Op,
     variant::{Kernel, ParamsSpace},
     width::Width,
@@ -252,7 +253,11 @@ fn of_many_pipelines_those_are_kept_that_were_used_last() {
         let gpu = gpu.with_pipelines(8);
         let pipelines = &gpu.inner.pipelines;
         let get = |unit, dims| {
-            let kernel = Kernel::of(Width::whole(unit), dims);
+            let shape = Shape {
+                workgroup: 64,
+                rows: 0,
+            };
+            let kernel = Kernel::of(Width::whole(unit), dims, shape);
             let pipeline = pipelines.get(gpu.device(), Op::StridedSlice, kernel);
             assert!(pipelines.kept() <= 8);
             pipeline.unwrap()

@@ -104,6 +104,7 @@ impl Grid {
     pub(crate) fn of(rows: &Rows, head: usize, reach: &Reach) -> Option<Self> {
         let software = reach.kind == Kind::Software;
         let (lanes, segment, tiles);
+        let mut in_flight = 0;
         if rows.unit >= 4 {
             if !software {
                 return Self::in_flight(rows, reach);
@@ -113,12 +114,15 @@ impl Grid {
         } else {
             (lanes, segment) = match software {
                 true => (1, 64),
-                false => (MOST_LANES, MOST_LANES * 4),
+                false => (MOST_LANES, MOST_LANES * IN_FLIGHT),
             };
             let words = (head + rows.units()).div_ceil(4 / rows.unit);
             tiles = words.div_ceil(segment);
+            // Of shorter rows most words hold parts of several.
+            let in_rows = rows.step == 1 && rows.run * rows.unit >= 16;
+            in_flight = usize::from(!software && in_rows);
         }
-        Self::new(reach, 0, lanes, segment, tiles)
+        Self::new(reach, in_flight, lanes, segment, tiles)
     }
 
     /// The grid for an invocation that walks each unit, or each few, by itself: with other loops or other

@@ -8,7 +8,14 @@ use crate::{ops::scatter_nd::Combine, plan::Map};
 const WIDE: &str = include_str!("../../shaders/wide.wgsl");
 const ACROSS: &str = include_str!("../../shaders/across.wgsl");
 const CRUMBS: &str = include_str!("../../shaders/crumbs.wgsl");
-const PACKED: &str = include_str!("../../shaders/packed.wgsl");
+const PACKED: &str = concat!(
+    include_str!("../../shaders/packed_word.wgsl"),
+    include_str!("../../shaders/packed.wgsl"),
+);
+const PACKED_LANES: &str = concat!(
+    include_str!("../../shaders/packed_word.wgsl"),
+    include_str!("../../shaders/packed_lanes.wgsl"),
+);
 const LANES: &str = include_str!("../../shaders/lanes.wgsl");
 const PLACE_PACKED: &str = include_str!("../../shaders/place_packed.wgsl");
 const SPREAD: &str = include_str!("../../shaders/spread.wgsl");
@@ -125,6 +132,7 @@ impl Op {
             (Self::StridedSliceGrad, ..4, _) => Mover::SpreadPacked,
             (_, _, Way::Crumbs) => Mover::Crumbs,
             (_, _, Way::Across) => Mover::Across,
+            (_, ..4, _) if kernel.grid.rows > 0 => Mover::PackedLanes,
             (_, ..4, _) => Mover::Packed,
             _ if kernel.grid.rows > 0 => Mover::Lanes,
             (Self::StridedSliceGrad, ..) => Mover::Spread,
@@ -156,6 +164,7 @@ pub(crate) enum Mover {
     Across,
     Crumbs,
     Packed,
+    PackedLanes,
     PlacePacked,
     PlaceBytes,
     Spread,
@@ -176,6 +185,7 @@ impl Mover {
             Self::Across => "across",
             Self::Crumbs => "crumbs",
             Self::Packed => "packed",
+            Self::PackedLanes => "packed lanes",
             Self::PlacePacked => "packed place",
             Self::PlaceBytes => "bytes place",
             Self::Spread => "spread",
@@ -195,6 +205,7 @@ impl Mover {
             Self::Across => ACROSS,
             Self::Crumbs => CRUMBS,
             Self::Packed => PACKED,
+            Self::PackedLanes => PACKED_LANES,
             Self::PlacePacked => PLACE_PACKED,
             Self::PlaceBytes => PLACE_BYTES,
             Self::Spread => SPREAD,

@@ -41,6 +41,8 @@ fn variants() -> Vec<Variant> {
     // Units of 4 bytes and more that are parts of one row are moved by many lanes too, of 1, 2 and 4 rows:
     // whole, reversed or put together.
     let lanes = 3 * (2 * (3 + 4 + 1 + 4 + 9 + 3) + 3 * (3 + 4));
+    // Slices and gathers of 1 and 2 bytes too.
+    let lanes = lanes + 2 * (2 + 2);
     // Parts that lie apart: of 1, 2 and 4 bytes, and 8 of 64-bit words; of updates of 1 and 2.
     let apart = (3 + 4) + (2 + 2);
     assert_eq!(

@@ -227,7 +227,11 @@ impl Variant {
                         params,
                     };
                     let lanes = [1, 2, 4].map(variant).into_iter();
-                    let lanes = lanes.filter(|lanes| lanes.mover() == Mover::Lanes);
+                    let lanes = lanes.filter(move |lanes| match lanes.mover() {
+                        Mover::Lanes => true,
+                        Mover::PackedLanes => lanes.kernel.grid.rows == 1,
+                        _ => false,
+                    });
                     [variant(0)].into_iter().chain(lanes)
                 })
             })
@@ -288,7 +292,7 @@ impl Variant {
         match way {
             _ if matches!(
                 mover,
-                Mover::Packed | Mover::PlacePacked | Mover::CombinePacked
+                Mover::Packed | Mover::PackedLanes | Mover::PlacePacked | Mover::CombinePacked
             ) =>
             {
                 BYTES.to_owned()
@@ -333,7 +337,7 @@ impl Variant {
                 let row = unit / Width::PARTS;
                 constants.extend([("ROW_BYTES", row as f64), ("UNIT_BYTES", part as f64)]);
             }
-            Mover::Packed | Mover::PlacePacked | Mover::SpreadPacked => {
+            Mover::Packed | Mover::PackedLanes | Mover::PlacePacked | Mover::SpreadPacked => {
                 constants.push(("UNIT_BYTES", unit as f64));
             }
             Mover::Combine => {
