@@ -1,4 +1,4 @@
-// Moves neighbouring units of 1 or 2 bytes, on a GPU. A tile is a stretch of words, whatever rows they hold:
+// Moves neighbouring units of 1 or 2 bytes. A tile is a stretch of words, whatever rows they hold:
 // `lanes` neighbouring invocations build neighbouring words, four each. A word that lies within a row is made
 // of two of the source, and all of those are on their way before anything is stored. The others are built
 // unit by unit.

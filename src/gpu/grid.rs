@@ -6,18 +6,19 @@
 //! | adapter | units | lanes of a tile | units of a tile |
 //! |---|---|---|---|
 //! | software | from 4 bytes | 1 | 16 to 512, equal parts of a run |
-//! | software | smaller | 1 | 64 words, whatever rows they hold |
 //! | GPU | from 4 bytes | as below | 4 for each lane, of one row or several |
-//! | GPU | smaller | 64 | 4 words for each lane, whatever rows they hold |
+//! | both | smaller, neighbours in rows of [`MOST_IN_ROWS`] bytes or more | 64 | 4 words for each lane, whatever rows they hold |
+//! | software | smaller, others | 1 | 64 words, whatever rows they hold |
+//! | GPU | smaller, others | 64 | 4 words for each lane, whatever rows they hold |
 //!
 //! Where four short rows or parts of several make a unit, that unit is a tile.
 //!
 //! # What a GPU wants
 //!
-//! By rule, not measured: nobody had one at hand. Bandwidth times latency is 15 to 30 KiB on their way to
-//! each multiprocessor at any time (4.8 TB/s and 0.7 µs on a device with 132 of them), and what an
-//! invocation computes before its load and between two of them is time without any. So `lanes.wgsl` has
-//! each fetch four units before it stores the first, and the grid decides of how many rows:
+//! No measurement is behind these numbers, but reckoning: bandwidth times latency is 15 to 30 KiB on their
+//! way to each multiprocessor at any time (4.8 TB/s and 0.7 µs on a device with 132 of them), and what an
+//! invocation computes before its load, or between two, is time without any. So `lanes.wgsl` has each fetch
+//! four units before it stores the first, and the grid decides of how many rows:
 //!
 //! - Neighbouring lanes share a row, as many as are needed for [`COALESCED`] bytes in one stretch, or for all
 //!   of a shorter row. Memory is moved in sectors of 32 bytes, caches have lines of 128.
@@ -51,6 +52,10 @@ const IN_FLIGHT: usize = 4;
 
 /// Bytes of a row that neighbouring lanes fetch at once.
 const COALESCED: usize = 64;
+
+/// Rows of so many bytes on, of units below 4 bytes, hold most of the words that they touch alone: seen on
+/// lavapipe, where rows of 17 bytes are faster word by word, and of 30 with four words on their way.
+const MOST_IN_ROWS: usize = 24;
 
 /// Lanes of a tile, at most.
 const MOST_LANES: usize = 64;
@@ -112,15 +117,14 @@ impl Grid {
             (lanes, segment) = (1, equal(rows));
             tiles = rows.count * rows.run.div_ceil(segment);
         } else {
-            (lanes, segment) = match software {
+            let in_rows = rows.step == 1 && rows.run * rows.unit >= MOST_IN_ROWS;
+            in_flight = usize::from(in_rows);
+            (lanes, segment) = match software && !in_rows {
                 true => (1, 64),
                 false => (MOST_LANES, MOST_LANES * IN_FLIGHT),
             };
             let words = (head + rows.units()).div_ceil(4 / rows.unit);
             tiles = words.div_ceil(segment);
-            // Of shorter rows most words hold parts of several.
-            let in_rows = rows.step == 1 && rows.run * rows.unit >= 16;
-            in_flight = usize::from(!software && in_rows);
         }
         Self::new(reach, in_flight, lanes, segment, tiles)
     }
@@ -202,7 +206,8 @@ mod tests {
         }
     }
 
-    /// The units of `rows` from 4 bytes on that the invocations of a grid move, as the shaders number them.
+    /// The units of `rows` from 4 bytes on that the invocations of a grid move, as the shaders number
+    /// them.
     fn moved(grid: &Grid, run: usize) -> Vec<(usize, usize)> {
         let (tiles, segment) = (grid.tiles as usize, grid.segment as usize);
         let lanes = 1 << grid.lanes_log2;
