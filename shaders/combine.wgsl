@@ -1,10 +1,8 @@
 // Combines rows of elements of one or two words with slices of the destination: all rows of a slice, one
 // after the other, element by element.
 //
-// A tile is a segment of one row. Its lanes take neighbouring elements.
-
-// Words of an element. Those of two are integers, and added or subtracted.
-override WORDS: u32;
+// A tile is a segment of one row. Its lanes take neighbouring units, which hold one element or several.
+// `Unit`, and how it becomes four words and these become one, come with the declaration of `params`.
 
 // How elements are combined.
 override COMBINE: u32;
@@ -13,13 +11,11 @@ const SUB: u32 = 1u;
 const MUL: u32 = 2u;
 const MIN: u32 = 3u;
 
-// What they are; integers wrap.
+// What they are; integers wrap. Those of two words are only added and subtracted.
 override NUMBERS: u32;
 const SIGNED: u32 = 1u;
 const FLOATS: u32 = 2u;
-
-// Whether the rows of a slice are in ascending order.
-override SORTED: bool;
+const PAIRS: u32 = 3u;
 
 // Where a row of updates begins, and its slice; and whether the row has one, and is the one that does the
 // work for it.
@@ -29,33 +25,34 @@ struct Places {
     found: bool,
 }
 
-@group(0) @binding(0) var<storage, read> source: array<u32>;
-@group(0) @binding(1) var<storage, read_write> dest: array<u32>;
+@group(0) @binding(0) var<storage, read> source: array<Unit>;
+@group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
 
-// An unsigned integer that is less where a number is. Both zeros are one; a NaN has none.
-fn rank(number: u32) -> u32 {
+// Unsigned integers that are less where numbers are. Both zeros are one; a NaN has none.
+fn ranks(numbers: vec4<u32>) -> vec4<u32> {
     if NUMBERS == SIGNED {
-        return number ^ 0x80000000u;
+        return numbers ^ vec4(0x80000000u);
     }
     if NUMBERS == FLOATS {
-        let magnitude = number & 0x7fffffffu;
-        return select(0x80000000u + magnitude, 0x80000000u - magnitude, magnitude != number);
+        let magnitudes = numbers & vec4(0x7fffffffu);
+        return select(0x80000000u + magnitudes, 0x80000000u - magnitudes, magnitudes != numbers);
     }
-    return number;
+    return numbers;
 }
 
-fn is_nan(number: u32) -> bool {
-    return NUMBERS == FLOATS && (number & 0x7fffffffu) > 0x7f800000u;
+fn are_nans(numbers: vec4<u32>) -> vec4<bool> {
+    return ((numbers & vec4(0x7fffffffu)) > vec4(0x7f800000u)) & vec4(NUMBERS == FLOATS);
 }
 
 // An update that compares with nothing leaves what is there. By integers, so that no device takes
 // subnormal numbers for zeros, or forgets about NaNs.
-fn extreme(a: u32, b: u32) -> u32 {
-    let replaces = select(rank(b) > rank(a), rank(b) < rank(a), COMBINE == MIN);
-    return select(a, b, replaces && !is_nan(a) && !is_nan(b));
+fn extremes(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
+    let less = ranks(b) < ranks(a);
+    let replaces = select(ranks(b) > ranks(a), less, COMBINE == MIN);
+    return select(a, b, replaces & !are_nans(a) & !are_nans(b));
 }
 
-fn arithmetic(a: f32, b: f32) -> f32 {
+fn arithmetic(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
     if COMBINE == ADD {
         return a + b;
     }
@@ -65,21 +62,27 @@ fn arithmetic(a: f32, b: f32) -> f32 {
     return a * b;
 }
 
-fn combined(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+fn combined(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     if COMBINE >= MIN {
-        return vec2(extreme(a.x, b.x), 0u);
+        return extremes(a, b);
     }
     if NUMBERS == FLOATS {
-        return vec2(bitcast<u32>(arithmetic(bitcast<f32>(a.x), bitcast<f32>(b.x))), 0u);
+        return bitcast<vec4<u32>>(arithmetic(bitcast<vec4<f32>>(a), bitcast<vec4<f32>>(b)));
     }
+    var result = a * b;
+    var carried = vec2(false);
     if COMBINE == ADD {
-        let low = a.x + b.x;
-        return vec2(low, a.y + b.y + u32(low < a.x));
+        result = a + b;
+        carried = result.xz < a.xz;
+    } else if COMBINE == SUB {
+        result = a - b;
+        carried = a.xz < b.xz;
     }
-    if COMBINE == SUB {
-        return vec2(a.x - b.x, a.y - b.y - u32(a.x < b.x));
+    if NUMBERS == PAIRS {
+        let carries = select(vec2(0u), select(vec2(0xffffffffu), vec2(1u), COMBINE == ADD), carried);
+        result += vec4(0u, carries.x, 0u, carries.y);
     }
-    return vec2(a.x * b.x, 0u);
+    return result;
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -100,28 +103,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if !at.found {
         return;
     }
-    var chain = row + 1u;
-    if SORTED {
-        chain = rows[row].first;
-    }
     let to = params.dest_base + at.dest;
     for (var j = first + lane; j < end; j += lanes) {
-        let place = (to + j) * WORDS;
-        var result = vec2(dest[place], 0u);
-        if WORDS == 2u {
-            result.y = dest[place + 1u];
+        var result = words(dest[to + j]);
+        for (var link = row + 1u; link != 0u; link = next(link)) {
+            let origin = params.source_base + (link - 1u) * stride() + j;
+            result = combined(result, words(source[origin]));
         }
-        for (var link = chain; link != 0u; link = rows[link - 1u].next) {
-            let origin = (params.source_base + (link - 1u) * params.map.stride + j) * WORDS;
-            var update = vec2(source[origin], 0u);
-            if WORDS == 2u {
-                update.y = source[origin + 1u];
-            }
-            result = combined(result, update);
-        }
-        dest[place] = result.x;
-        if WORDS == 2u {
-            dest[place + 1u] = result.y;
-        }
+        dest[to + j] = unit(result);
     }
 }

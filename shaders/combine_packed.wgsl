@@ -13,9 +13,6 @@ const AND: u32 = 2u;
 const F16: u32 = 3u;
 const BF16: u32 = 4u;
 
-// Whether the rows of a slice are in ascending order.
-override SORTED: bool;
-
 // Where a row of updates begins, and its slice; and whether the row has one, and is the one that does the
 // work for it.
 struct Places {
@@ -115,10 +112,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if !at.found {
         return;
     }
-    var chain = row + 1u;
-    if SORTED {
-        chain = rows[row].first;
-    }
     let to = params.dest_base + at.dest;
     // Places are counted from the word that holds the slice's first element.
     let head_place = to % per_word;
@@ -134,8 +127,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let shift = place * UNIT_BYTES * 8u;
         let keep = low_bytes(count * UNIT_BYTES);
         var result = atomicLoad(&dest[first_word + w]);
-        for (var link = chain; link != 0u; link = rows[link - 1u].next) {
-            let origin = params.source_base + (link - 1u) * params.map.stride + j;
+        for (var link = row + 1u; link != 0u; link = next(link)) {
+            let origin = params.source_base + (link - 1u) * stride() + j;
             result = combined(result, (load(origin * UNIT_BYTES) & keep) << shift);
         }
         let written = keep << shift;

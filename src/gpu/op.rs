@@ -83,8 +83,7 @@ impl Op {
             Self::StridedSlice => STRIDED_SLICE,
             Self::StridedSliceUpdate => STRIDED_SLICE_UPDATE,
             Self::StridedSliceGrad => STRIDED_SLICE_GRAD,
-            Self::Gather => INDEXED,
-            Self::ScatterResolve => SCATTER_RESOLVE,
+            Self::Gather | Self::ScatterResolve => INDEXED,
             Self::ScatterSort => SCATTER_SORT,
             Self::ScatterMove | Self::ScatterCombine => SCATTER_ND,
         }
@@ -98,8 +97,8 @@ impl Op {
                 &[true, false]
             }
             Self::Gather => &[true, false, true],
-            Self::ScatterResolve => &[true, false, false],
-            Self::ScatterSort => &[true, false],
+            Self::ScatterResolve => &[false, false, true],
+            Self::ScatterSort => &[false, false],
             Self::ScatterMove | Self::ScatterCombine => &[true, false, true, true],
         }
     }
@@ -113,7 +112,8 @@ impl Op {
     /// which know whole units only.
     pub(crate) fn mover(self, width: Width) -> Mover {
         match (self, width.unit, width.way) {
-            (Self::ScatterResolve | Self::ScatterSort, ..) => Mover::None,
+            (Self::ScatterResolve, ..) => Mover::Resolve,
+            (Self::ScatterSort, ..) => Mover::None,
             (Self::StridedSliceUpdate, _, Way::Apart) => Mover::PlaceBytes,
             (Self::StridedSliceGrad, _, Way::Apart) if width.part < 4 => Mover::SpreadBytes,
             (Self::StridedSliceGrad, _, Way::Apart) => Mover::SpreadApart,
@@ -141,7 +141,7 @@ impl Op {
             Self::StridedSliceGrad => matches!(width.way, Way::Whole | Way::Apart),
             Self::ScatterMove => width.way == Way::Whole,
             Self::ScatterResolve | Self::ScatterSort => width == Width::whole(4),
-            Self::ScatterCombine => width.way == Way::Whole && width.unit <= 8,
+            Self::ScatterCombine => width.way == Way::Whole && width.unit <= 16,
         }
     }
 }
@@ -162,6 +162,8 @@ pub(crate) enum Mover {
     SpreadBytes,
     Combine,
     CombinePacked,
+    /// Nothing is moved: it is found out where rows go.
+    Resolve,
     /// The shader of the operation is all that there is.
     None,
 }
@@ -182,6 +184,7 @@ impl Mover {
             Self::SpreadBytes => "bytes spread",
             Self::Combine => "combine",
             Self::CombinePacked => "packed combine",
+            Self::Resolve => "resolve",
             Self::None => "own",
         }
     }
@@ -201,6 +204,7 @@ impl Mover {
             Self::SpreadBytes => SPREAD_BYTES,
             Self::Combine => COMBINE,
             Self::CombinePacked => COMBINE_PACKED,
+            Self::Resolve => SCATTER_RESOLVE,
             Self::None => "",
         }
     }

@@ -276,7 +276,7 @@ impl Gpu {
                 unread.get_or_insert_with(|| self.lend_report()).clone()
             }
         };
-        let resolving = [Some(indices), Some(head), Some(rows), None];
+        let resolving = [Some(head), Some(rows), Some(indices), None];
         if map.options.out_of_range == OutOfRange::Error && !steps.checks.is_empty() {
             encoder.clear_buffer(&head.buffers[0], 0, Some(4));
             let mut pass = encoder.begin_compute_pass(&Default::default());

@@ -9,8 +9,7 @@ use super::{
     grid::WORKGROUP,
     op::Op,
     params::{
-        INDEXED_PAIRS, IndexedMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params, ScatterMap,
-        StridedSliceMap,
+        INDEXED_PAIRS, IndexedMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params, StridedSliceMap,
     },
     variant::{BUFFERS_GROUP, Indexed, PARAMS_GROUP, ParamsSpace, REPORT_GROUP, Variant},
 };
@@ -36,9 +35,9 @@ fn variants() -> Vec<Variant> {
     // Of 64-bit words: 6, 4 and 5, 3 in 2 ways. Crumbs of either: 6.
     let widths = (5 + 4 + 2 + 6) + (6 + 9 + 6 + 6);
     // Slices and gathers know all of them; updates, gradients and moving scatters those of whole units;
-    // combining scatters those of 1 to 8 bytes, and their other steps one, of either kind of words.
+    // combining scatters those of 1 to 16 bytes, and their other steps one, of either kind of words.
     let whole = 5 + 6;
-    let combined = 4 + 4;
+    let combined = 5 + 5;
     // Parts that lie apart: of 1, 2 and 4 bytes, and 8 of 64-bit words; of updates of 1 and 2.
     let apart = (3 + 4) + (2 + 2);
     assert_eq!(
@@ -151,11 +150,7 @@ fn params_lie_where_the_host_writes_them() {
     let strided_slice = host_layout!(StridedSliceMap: "axes" = axes);
     let indexed = host_layout!(IndexedMap: "axes" = axes);
     let pairs = host_layout!(PairsMap: "axes" = axes);
-    let scatter = host_layout!(ScatterMap:
-        "index_base" = index_base, "first_slice" = first_slice, "slices" = slices,
-        "stride" = stride, "axes" = axes,
-    );
-    for (_, size) in [&indexed, &pairs, &scatter] {
+    for (_, size) in [&indexed, &pairs] {
         assert_eq!(*size as usize, size_of::<StridedSliceMap>());
     }
     for variant in variants() {
@@ -164,8 +159,13 @@ fn params_lie_where_the_host_writes_them() {
         let map = match variant.op {
             Op::StridedSlice => &strided_slice,
             Op::StridedSliceUpdate | Op::StridedSliceGrad => &pairs,
-            Op::Gather => &indexed,
-            Op::ScatterResolve | Op::ScatterSort | Op::ScatterMove | Op::ScatterCombine => &scatter,
+            // Of the steps of a scatter the first finds its places as a gather does, and of the others'
+            // only the first word is used.
+            Op::Gather
+            | Op::ScatterResolve
+            | Op::ScatterSort
+            | Op::ScatterMove
+            | Op::ScatterCombine => &indexed,
         };
         assert_eq!(layout(&module, "Map"), *map, "{variant}");
     }
@@ -185,8 +185,8 @@ fn a_map_holds_as_many_axes_as_the_host_allows() {
         });
         let held = match variant.op {
             Op::StridedSliceUpdate | Op::StridedSliceGrad => 2 * MAX_PAIR_AXES,
-            Op::Gather => INDEXED_PAIRS,
-            _ => MAX_AXES,
+            Op::StridedSlice => MAX_AXES,
+            _ => INDEXED_PAIRS,
         };
         assert_eq!(pairs, Some(held as u32 / 2), "{variant}");
     }

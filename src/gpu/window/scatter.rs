@@ -8,25 +8,38 @@ use super::{Dispatch, Places, Reach, Span, wrap};
 use crate::{
     Error,
     gpu::{
-        grid::Grid,
-        params::{self, Params, ScatterMap},
+        grid::{Grid, Kind},
+        params::{self, IndexedMap, Params},
         rule::Rule,
-        variant::{Kernel, Scattering},
+        variant::{Indexed, Kernel, Scattering},
         width::Width,
     },
     ops::{
-        index::{OutOfRange, Policy},
+        index::OutOfRange,
         scatter_nd::{Map, Order},
     },
     plan::Rows,
 };
 
-/// Words that are kept of a row of a block: `Entry` in the shaders.
-const ENTRY_WORDS: u64 = 3;
+/// Rows that find their slices together.
+const FOUR: usize = 4;
 
 /// Rows of a block, at most, where they are combined: one invocation may have to walk them all, which must
-/// not be taken for a hang.
-const MOST_COMBINED: usize = 1 << 16;
+/// not be taken for a hang. A software adapter has no such watch.
+fn most_combined(kind: Kind) -> usize {
+    match kind {
+        Kind::Hardware => 1 << 16,
+        Kind::Software => 1 << 20,
+    }
+}
+
+/// Rows that an invocation looks at to sort those of their slices. See `scatter_sort.wgsl`.
+fn looked_at(kind: Kind) -> usize {
+    match kind {
+        Kind::Hardware => 1,
+        Kind::Software => 32,
+    }
+}
 
 /// What a scatter needs of the device while it runs, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,16 +92,11 @@ pub(crate) fn scatter_steps(
         rows,
         places,
         tuple: map.axes.len() as u64 * places.index.bytes() as u64,
-        map: params::scatter_map(map, rows.run)?,
-        dims: map.axes.len(),
-        scatter: Scattering {
-            index: places.index,
-            policy: map.policy(),
-            checks: false,
-            chains,
-            sorted: chains && rule.depends_on_order() && map.options.order == Order::Deterministic,
-            rule,
-        },
+        map,
+        axes: params::resolve_map(map)?,
+        chains,
+        sorts: chains && rule.depends_on_order() && map.options.order == Order::Deterministic,
+        rule,
     };
     let mut steps = Steps::default();
     let all = Block {
@@ -109,9 +117,12 @@ struct Cutter<'a> {
     places: &'a Places,
     /// Bytes of an index tuple.
     tuple: u64,
-    map: ScatterMap,
-    dims: usize,
-    scatter: Scattering,
+    map: &'a Map,
+    /// Where the shader looks for slices, but for the first tuple.
+    axes: IndexedMap,
+    chains: bool,
+    sorts: bool,
+    rule: Rule,
 }
 
 /// What is too large.
@@ -154,9 +165,10 @@ impl Cutter<'_> {
     fn step(&self, block: &Block) -> Result<(Step, Scratch), Cut> {
         let Block { rows, slices, run } = *block;
         let resolve = self.resolve(rows, slices, false).ok_or(Cut::Rows)?;
+        let words = if self.chains { 2 } else { 1 };
         let scratch = Scratch {
             head: (slices.len as u64 + 1) * 4,
-            rows: rows.len as u64 * ENTRY_WORDS * 4,
+            rows: rows.len.next_multiple_of(FOUR) as u64 * words * 4,
         };
         let whole = |bytes| Span {
             part: 0,
@@ -165,10 +177,9 @@ impl Cutter<'_> {
         };
         let (head, entries) = (whole(scratch.head), whole(scratch.rows));
         let moved = rows.len as u64 * run.len as u64;
-        let combined = self.scatter.chains;
         if self.bytes(moved) > self.reach.dispatch
             || scratch.rows > self.reach.binding
-            || combined && rows.len > MOST_COMBINED
+            || self.chains && rows.len > most_combined(self.reach.kind)
         {
             return Err(Cut::Rows);
         }
@@ -181,28 +192,47 @@ impl Cutter<'_> {
         let (dest, dest_base) = self
             .stretch(self.places.dest, slices, run)
             .ok_or(Cut::Slices)?;
-        let (grid, grid_run) = self.grid(rows.len, run.len).ok_or(Cut::Rows)?;
-        let sort = self.scatter.sorted.then(|| Dispatch {
-            kernel: Kernel::of(Width::whole(4), 0),
-            spans: [head, entries, Span::default(), Span::default()],
-            counts: false,
-            ..resolve
-        });
+        let sort = if self.sorts {
+            let looked_at = looked_at(self.reach.kind);
+            let (grid, _) = self
+                .grid_of(rows.len.div_ceil(looked_at), 1, 4)
+                .ok_or(Cut::Rows)?;
+            Some(Dispatch {
+                kernel: Kernel::of(Width::whole(4), 0),
+                params: Params {
+                    segment: wrap(looked_at as i64),
+                    map: params::scatter_map(self.rows.run),
+                    ..dealt(&grid, resolve.params)
+                },
+                height: grid.height,
+                spans: [head, entries, Span::default(), Span::default()],
+                counts: false,
+                ..resolve
+            })
+        } else {
+            None
+        };
+        let factor = self.factor(source_base | dest_base | run.len as u64);
+        let unit = self.rows.unit * factor;
+        let (grid, grid_run) = self
+            .grid(rows.len, run.len / factor, unit)
+            .ok_or(Cut::Rows)?;
         let apply = Dispatch {
             kernel: Kernel {
-                scatter: self.applying(),
-                ..Kernel::of(Width::whole(self.rows.unit), 0)
+                scatter: Scattering {
+                    strict: self.map.options.out_of_range == OutOfRange::Error,
+                    rule: self.rule,
+                    ..Scattering::default()
+                },
+                ..Kernel::of(Width::whole(unit), 0)
             },
             params: Params {
                 run: wrap(grid_run as i64),
-                units: wrap(run.len as i64),
-                tiles: grid.tiles,
-                segment: grid.segment,
-                lanes_log2: grid.lanes_log2,
-                grid_width: grid.width,
-                source_base: wrap(source_base.cast_signed()),
-                dest_base: wrap(dest_base.cast_signed()),
-                ..resolve.params
+                units: wrap((run.len / factor) as i64),
+                source_base: wrap((source_base / factor as u64).cast_signed()),
+                dest_base: wrap((dest_base / factor as u64).cast_signed()),
+                map: params::scatter_map(self.rows.run / factor),
+                ..dealt(&grid, resolve.params)
             },
             height: grid.height,
             spans: [source, dest, head, entries],
@@ -213,10 +243,10 @@ impl Cutter<'_> {
             cleared: scratch,
             // Each row is looked at by several blocks, and counted by one.
             resolve: Dispatch {
-                spans: [resolve.spans[0], head, entries, Span::default()],
+                spans: [head, entries, resolve.spans[2], Span::default()],
                 counts: slices.first == 0
                     && run.first == 0
-                    && self.scatter.policy.out_of_range != OutOfRange::Error,
+                    && self.map.options.out_of_range != OutOfRange::Error,
                 ..resolve
             },
             sort,
@@ -235,84 +265,65 @@ impl Cutter<'_> {
         if indices.bytes / 4 > self.reach.units {
             return None;
         }
-        let (grid, _) = self.grid_of(rows.len, 1, 4)?;
-        let word = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
-        let map = ScatterMap {
-            index_base: wrap((residue / 4).cast_signed()),
-            first_slice: word(slices.first),
-            slices: word(slices.len),
-            ..self.map
+        let (grid, _) = self.grid_of(rows.len.div_ceil(FOUR), 1, 4)?;
+        let index_base = residue / 4;
+        // The same pipeline serves where bad rows are dropped and where they forbid everything.
+        let mut policy = self.map.policy();
+        if policy.out_of_range == OutOfRange::Error {
+            policy.out_of_range = OutOfRange::Zero;
+        }
+        // Vectors of four words, of which tuples of up to six words fill whole ones.
+        let quads = (1..=6 * 4).contains(&self.tuple)
+            && rows.len.is_multiple_of(FOUR)
+            && index_base.is_multiple_of(4);
+        let mut map = self.axes;
+        map.axes[0][0] = wrap(index_base.cast_signed());
+        let params = Params {
+            run: 1,
+            step: 1,
+            units: wrap(rows.len as i64),
+            tiles: 0,
+            segment: 0,
+            lanes_log2: 0,
+            grid_width: 0,
+            window: wrap(slices.len as i64),
+            source_base: wrap(-(slices.first as i64)),
+            dest_base: 0,
+            first: 0,
+            count: u32::MAX,
+            map: bytemuck::cast(map),
         };
         Some(Dispatch {
             kernel: Kernel {
-                scatter: self.resolving(checks),
-                ..Kernel::of(Width::whole(4), self.dims)
+                indexed: Indexed {
+                    index: self.places.index,
+                    policy,
+                    quads,
+                    ..Indexed::default()
+                },
+                scatter: Scattering {
+                    checks,
+                    chains: self.chains && !checks,
+                    ..Scattering::default()
+                },
+                ..Kernel::of(Width::whole(4), self.map.axes.len())
             },
-            params: Params {
-                run: 1,
-                step: 1,
-                units: 1,
-                tiles: grid.tiles,
-                segment: grid.segment,
-                lanes_log2: grid.lanes_log2,
-                grid_width: grid.width,
-                window: u32::MAX,
-                source_base: 0,
-                dest_base: 0,
-                first: 0,
-                count: u32::MAX,
-                map: bytemuck::cast(map),
-            },
+            params: dealt(&grid, params),
             height: grid.height,
-            spans: [indices, Span::default(), Span::default(), Span::default()],
+            spans: [Span::default(), Span::default(), indices, Span::default()],
             counts: true,
             first_tuple: rows.first,
         })
     }
 
-    /// What the shader that finds where rows go is told, and nothing else, so that few are made.
-    fn resolving(&self, checks: bool) -> Scattering {
-        let Scattering {
-            index,
-            mut policy,
-            chains,
-            ..
-        } = self.scatter;
-        if policy.out_of_range == OutOfRange::Error {
-            policy.out_of_range = OutOfRange::Zero;
+    /// How many units are moved or combined as one, if places and lengths are multiples of as many.
+    fn factor(&self, common: u64) -> usize {
+        let most = if self.chains { 16 } else { self.reach.widest };
+        if self.rows.unit < 4 {
+            return 1;
         }
-        Scattering {
-            index,
-            policy,
-            checks,
-            chains: chains && !checks,
-            ..Scattering::default()
-        }
-    }
-
-    /// The same for the one that takes them there.
-    fn applying(&self) -> Scattering {
-        let strict = self.scatter.policy.out_of_range == OutOfRange::Error;
-        let out_of_range = if strict {
-            OutOfRange::Error
-        } else {
-            OutOfRange::Zero
-        };
-        let Scattering {
-            sorted,
-            rule,
-            chains,
-            ..
-        } = self.scatter;
-        Scattering {
-            policy: Policy {
-                out_of_range,
-                ..Policy::default()
-            },
-            sorted,
-            rule: if chains { rule } else { Rule::default() },
-            ..Scattering::default()
-        }
+        let common = common | self.rows.run as u64;
+        1 << common.trailing_zeros().min((most / self.rows.unit).ilog2())
     }
 
     /// The binding of a stretch of some slices or updates, and the place of the first unit in it.
@@ -329,8 +340,7 @@ impl Cutter<'_> {
 
     /// The grid for rows of `run` units that go to places of their own, and what the shader takes for the
     /// run: words, where units are smaller.
-    fn grid(&self, rows: usize, run: usize) -> Option<(Grid, usize)> {
-        let unit = self.rows.unit;
+    fn grid(&self, rows: usize, run: usize, unit: usize) -> Option<(Grid, usize)> {
         let per_word = 4usize.div_ceil(unit);
         // Wherever in a word a row begins, it lies in at most so many.
         let words = (run - 1).div_ceil(per_word) + 1;
@@ -353,6 +363,17 @@ impl Cutter<'_> {
 
     fn too_small(&self) -> Error {
         self.reach.too_small(self.rows.unit)
+    }
+}
+
+/// The same, dealt out so.
+fn dealt(grid: &Grid, params: Params) -> Params {
+    Params {
+        tiles: grid.tiles,
+        segment: grid.segment,
+        lanes_log2: grid.lanes_log2,
+        grid_width: grid.width,
+        ..params
     }
 }
 
