@@ -27,10 +27,6 @@ const SORTED: u32 = 0x80000000u;
 // one, or 0.
 @group(0) @binding(3) var<storage, read> rows: array<u32>;
 
-fn slice_of(row: u32) -> u32 {
-    return rows[select(row, (row >> 2u) * 8u + (row & 3u), CHAINS)];
-}
-
 // The row behind one of a chain, both plus one.
 fn next(link: u32) -> u32 {
     let row = link - 1u;
@@ -43,7 +39,7 @@ fn dest_step() -> u32 {
 
 // Where a row of updates begins, and its slice, relative to the bases.
 fn row_places(row: u32) -> Places {
-    let slice = slice_of(row);
+    let slice = rows[select(row, (row >> 2u) * 8u + (row & 3u), CHAINS)];
     var found = slice != NONE;
     if found {
         found = (head[slice + 1u] & ~SORTED) == row + 1u;

@@ -12,6 +12,10 @@ override CHAINS: bool;
 // Whether rows are only checked: if one is bad, nothing is to be changed by any.
 override CHECKS: bool;
 
+// Whether slices are looked at before they are told: on a CPU adapter atomics wait for memory one after
+// the other, and loads together.
+override LOOKS: bool;
+
 // In place of a slice that is not bound.
 const NONE: u32 = 0xffffffffu;
 
@@ -21,10 +25,20 @@ const NONE: u32 = 0xffffffffu;
 // or 0.
 @group(0) @binding(1) var<storage, read_write> rows: array<vec4<u32>>;
 
+// What a slice was told last, if that is looked at.
+fn heard(slice: u32) -> u32 {
+    var last = 0u;
+    if LOOKS && slice != NONE {
+        last = atomicLoad(&head[slice + 1u]);
+    }
+    return last;
+}
+
 // Tells a slice of a row. The row that it was told of before, plus one.
-fn told(slice: u32, row: u32) -> u32 {
+fn told(slice: u32, row: u32, last: u32) -> u32 {
     var before = 0u;
-    if slice != NONE {
+    // Of rows that replace, a later one may have been there; of rows that are chained there is none NONE.
+    if slice != NONE && select(last <= row, last != NONE, CHAINS) {
         if CHAINS {
             before = atomicExchange(&head[slice + 1u], row + 1u);
         } else {
@@ -56,11 +70,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let bases = vec4(found.a.base, found.b.base, found.c.base, found.d.base) + params.source_base;
     let bound = there & (states == vec4(FOUND)) & (bases < vec4(params.window));
     let slices = select(vec4(NONE), bases, bound);
+    let last = vec4(heard(slices.x), heard(slices.y), heard(slices.z), heard(slices.w));
     let next = vec4(
-        told(slices.x, row),
-        told(slices.y, row + 1u),
-        told(slices.z, row + 2u),
-        told(slices.w, row + 3u),
+        told(slices.x, row, last.x),
+        told(slices.y, row + 1u, last.y),
+        told(slices.z, row + 2u, last.z),
+        told(slices.w, row + 3u, last.w),
     );
     if CHAINS {
         rows[tile * 2u] = slices;

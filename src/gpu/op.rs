@@ -14,7 +14,15 @@ const SPREAD_PACKED: &str = include_str!("../../shaders/spread_packed.wgsl");
 const PLACE_BYTES: &str = include_str!("../../shaders/place_bytes.wgsl");
 const SPREAD_APART: &str = include_str!("../../shaders/spread_apart.wgsl");
 const SPREAD_BYTES: &str = include_str!("../../shaders/spread_bytes.wgsl");
-const COMBINE: &str = include_str!("../../shaders/combine.wgsl");
+const PLACE_FOUR: &str = include_str!("../../shaders/place_four.wgsl");
+const COMBINE: &str = concat!(
+    include_str!("../../shaders/combine_words.wgsl"),
+    include_str!("../../shaders/combine.wgsl")
+);
+const COMBINE_FOUR: &str = concat!(
+    include_str!("../../shaders/combine_words.wgsl"),
+    include_str!("../../shaders/combine_four.wgsl")
+);
 const COMBINE_PACKED: &str = include_str!("../../shaders/combine_packed.wgsl");
 const STRIDED_SLICE: &str = include_str!("../../shaders/strided_slice.wgsl");
 const STRIDED_SLICE_UPDATE: &str = include_str!("../../shaders/strided_slice_update.wgsl");
@@ -22,6 +30,7 @@ const STRIDED_SLICE_GRAD: &str = include_str!("../../shaders/strided_slice_grad.
 const SCATTER_RESOLVE: &str = include_str!("../../shaders/scatter_resolve.wgsl");
 const SCATTER_SORT: &str = include_str!("../../shaders/scatter_sort.wgsl");
 const SCATTER_ND: &str = include_str!("../../shaders/scatter_nd.wgsl");
+const SCATTER_FOUR: &str = include_str!("../../shaders/scatter_four.wgsl");
 const INDEXED: &str = include_str!("../../shaders/indexed.wgsl");
 
 /// An operation as the shaders know it.
@@ -78,8 +87,10 @@ impl Op {
         }
     }
 
-    pub(super) fn source(self) -> &'static str {
+    /// Its text, which a mover of four rows wants another of.
+    pub(super) fn source(self, mover: Mover) -> &'static str {
         match self {
+            _ if matches!(mover, Mover::PlaceFour | Mover::CombineFour) => SCATTER_FOUR,
             Self::StridedSlice => STRIDED_SLICE,
             Self::StridedSliceUpdate => STRIDED_SLICE_UPDATE,
             Self::StridedSliceGrad => STRIDED_SLICE_GRAD,
@@ -117,6 +128,8 @@ impl Op {
             (Self::StridedSliceUpdate, _, Way::Apart) => Mover::PlaceBytes,
             (Self::StridedSliceGrad, _, Way::Apart) if width.part < 4 => Mover::SpreadBytes,
             (Self::StridedSliceGrad, _, Way::Apart) => Mover::SpreadApart,
+            (Self::ScatterMove, _, Way::Across) => Mover::PlaceFour,
+            (Self::ScatterCombine, _, Way::Across) => Mover::CombineFour,
             (Self::StridedSliceUpdate | Self::ScatterMove, ..4, _) => Mover::PlacePacked,
             (Self::StridedSliceUpdate | Self::ScatterMove, ..) => Mover::Place,
             (Self::ScatterCombine, ..4, _) => Mover::CombinePacked,
@@ -139,9 +152,15 @@ impl Op {
                 width.way == Way::Whole || width.way == Way::Apart && width.part < 4
             }
             Self::StridedSliceGrad => matches!(width.way, Way::Whole | Way::Apart),
-            Self::ScatterMove => width.way == Way::Whole,
+            Self::ScatterMove => {
+                width.way == Way::Whole
+                    || (width.way == Way::Across && width.unit == Width::PARTS * width.part)
+            }
             Self::ScatterResolve | Self::ScatterSort => width == Width::whole(4),
-            Self::ScatterCombine => width.way == Way::Whole && width.unit <= 16,
+            Self::ScatterCombine => {
+                width.way == Way::Whole && width.unit <= 16
+                    || (width.way == Way::Across && width.unit == Width::PARTS * width.part)
+            }
         }
     }
 }
@@ -156,12 +175,14 @@ pub(crate) enum Mover {
     Place,
     PlacePacked,
     PlaceBytes,
+    PlaceFour,
     Spread,
     SpreadPacked,
     SpreadApart,
     SpreadBytes,
     Combine,
     CombinePacked,
+    CombineFour,
     /// Nothing is moved: it is found out where rows go.
     Resolve,
     /// The shader of the operation is all that there is.
@@ -178,12 +199,14 @@ impl Mover {
             Self::Place => "place",
             Self::PlacePacked => "packed place",
             Self::PlaceBytes => "bytes place",
+            Self::PlaceFour => "place of four",
             Self::Spread => "spread",
             Self::SpreadPacked => "packed spread",
             Self::SpreadApart => "apart spread",
             Self::SpreadBytes => "bytes spread",
             Self::Combine => "combine",
             Self::CombinePacked => "packed combine",
+            Self::CombineFour => "combine of four",
             Self::Resolve => "resolve",
             Self::None => "own",
         }
@@ -198,12 +221,14 @@ impl Mover {
             Self::Place => PLACE,
             Self::PlacePacked => PLACE_PACKED,
             Self::PlaceBytes => PLACE_BYTES,
+            Self::PlaceFour => PLACE_FOUR,
             Self::Spread => SPREAD,
             Self::SpreadPacked => SPREAD_PACKED,
             Self::SpreadApart => SPREAD_APART,
             Self::SpreadBytes => SPREAD_BYTES,
             Self::Combine => COMBINE,
             Self::CombinePacked => COMBINE_PACKED,
+            Self::CombineFour => COMBINE_FOUR,
             Self::Resolve => SCATTER_RESOLVE,
             Self::None => "",
         }

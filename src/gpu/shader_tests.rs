@@ -38,11 +38,13 @@ fn variants() -> Vec<Variant> {
     // combining scatters those of 1 to 16 bytes, and their other steps one, of either kind of words.
     let whole = 5 + 6;
     let combined = 5 + 5;
+    // Four rows at once, of 4 bytes, and 8 of 64-bit words, moved or combined.
+    let four = 2 * (1 + 2);
     // Parts that lie apart: of 1, 2 and 4 bytes, and 8 of 64-bit words; of updates of 1 and 2.
     let apart = (3 + 4) + (2 + 2);
     assert_eq!(
         all.len(),
-        (2 * widths + 3 * whole + combined + apart + 2 * 2) * 3,
+        (2 * widths + 3 * whole + combined + four + apart + 2 * 2) * 3,
         "operations × widths × params spaces"
     );
     all

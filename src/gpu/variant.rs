@@ -135,6 +135,8 @@ impl Kernel {
 pub(crate) struct Scattering {
     /// Whether rows are only checked.
     pub(crate) checks: bool,
+    /// Whether slices are looked at before they are told of rows.
+    pub(crate) looks: bool,
     /// Whether several rows are combined.
     pub(crate) chains: bool,
     /// Whether nothing is changed where a row is bad.
@@ -225,14 +227,14 @@ impl Variant {
                 format!("@group({PARAMS_GROUP}) @binding(0) var<storage> params: Params;\n")
             }
         };
-        let mover = self.op.mover(self.kernel.width).source();
+        let mover = self.op.mover(self.kernel.width);
         let indices = match self.op {
             Op::Gather | Op::ScatterResolve if self.kernel.indexed.quads => QUADS,
             Op::Gather | Op::ScatterResolve => WORDS,
             _ => "",
         };
-        let op = self.op.source();
-        let text = [&params, &self.unit(), PARAMS, mover, op, indices].concat();
+        let op = self.op.source(mover);
+        let text = [&params, &self.unit(), PARAMS, mover.source(), op, indices].concat();
         let Width { unit, part, .. } = self.kernel.width;
         let mut constants = self.constants();
         constants.push(("PARTS", (unit / part) as f64));
@@ -266,7 +268,8 @@ impl Variant {
             }
             // They know words, not units.
             _ if unit < 4 || matches!(mover, Mover::Resolve | Mover::None) => String::new(),
-            _ if mover == Mover::Combine => words(unit),
+            _ if matches!(mover, Mover::Combine | Mover::CombineFour) => words(part),
+            _ if mover == Mover::PlaceFour => format!("alias Unit = {};\n", scalar(part)),
             Way::Crumbs => String::new(),
             Way::Flipped if unit == 32 => UNIT_32.to_owned(),
             Way::Flipped => UNIT_16.to_owned(),
@@ -303,7 +306,7 @@ impl Variant {
             Mover::Packed | Mover::PlacePacked | Mover::SpreadPacked => {
                 constants.push(("UNIT_BYTES", unit as f64));
             }
-            Mover::Combine => {
+            Mover::Combine | Mover::CombineFour => {
                 let [combine, numbers] = self.kernel.scatter.rule.of_words();
                 constants.extend([("COMBINE", combine), ("NUMBERS", numbers)]);
             }
@@ -321,7 +324,12 @@ impl Variant {
                 ]);
             }
             Mover::Across => constants.push(("RUN", self.kernel.run as f64)),
-            Mover::Wide | Mover::Place | Mover::Spread | Mover::Resolve | Mover::None => {}
+            Mover::Wide
+            | Mover::Place
+            | Mover::PlaceFour
+            | Mover::Spread
+            | Mover::Resolve
+            | Mover::None => {}
         }
         let flag = |value| u8::from(value).into();
         match self.op {
@@ -343,8 +351,17 @@ impl Variant {
                     ("CLAMPS", flag(policy.clamps())),
                 ]);
                 if self.op == Op::ScatterResolve {
-                    let Scattering { checks, chains, .. } = self.kernel.scatter;
-                    constants.extend([("CHAINS", flag(chains)), ("CHECKS", flag(checks))]);
+                    let Scattering {
+                        checks,
+                        chains,
+                        looks,
+                        ..
+                    } = self.kernel.scatter;
+                    constants.extend([
+                        ("CHAINS", flag(chains)),
+                        ("CHECKS", flag(checks)),
+                        ("LOOKS", flag(looks)),
+                    ]);
                 }
             }
             Op::StridedSliceUpdate if way == Way::Apart => {

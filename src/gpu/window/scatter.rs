@@ -12,7 +12,7 @@ use crate::{
         params::{self, IndexedMap, Params},
         rule::Rule,
         variant::{Indexed, Kernel, Scattering},
-        width::Width,
+        width::{Way, Width},
     },
     ops::{
         index::OutOfRange,
@@ -214,9 +214,22 @@ impl Cutter<'_> {
         };
         let factor = self.factor(source_base | dest_base | run.len as u64);
         let unit = self.rows.unit * factor;
-        let (grid, grid_run) = self
-            .grid(rows.len, run.len / factor, unit)
-            .ok_or(Cut::Rows)?;
+        let four = self.reach.kind == Kind::Software
+            && run.len == factor
+            && unit >= 4
+            && unit * FOUR <= self.reach.widest;
+        let (width, dealt_out) = if four {
+            let width = Width {
+                unit: unit * FOUR,
+                part: unit,
+                way: Way::Across,
+            };
+            (width, self.grid_of(rows.len.div_ceil(FOUR), 1, unit * FOUR))
+        } else {
+            let grid = self.grid(rows.len, run.len / factor, unit);
+            (Width::whole(unit), grid)
+        };
+        let (grid, grid_run) = dealt_out.ok_or(Cut::Rows)?;
         let apply = Dispatch {
             kernel: Kernel {
                 scatter: Scattering {
@@ -224,7 +237,7 @@ impl Cutter<'_> {
                     rule: self.rule,
                     ..Scattering::default()
                 },
-                ..Kernel::of(Width::whole(unit), 0)
+                ..Kernel::of(width, 0)
             },
             params: Params {
                 run: wrap(grid_run as i64),
@@ -304,6 +317,7 @@ impl Cutter<'_> {
                 scatter: Scattering {
                     checks,
                     chains: self.chains && !checks,
+                    looks: self.reach.kind == Kind::Software && !checks,
                     ..Scattering::default()
                 },
                 ..Kernel::of(Width::whole(4), self.map.axes.len())
