@@ -67,7 +67,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }
         return;
     }
-    let bases = vec4(found.a.base, found.b.base, found.c.base, found.d.base) + params.source_base;
+    // The first slice that is bound is where the walk of a gather has a stride.
+    let bases = vec4(found.a.base, found.b.base, found.c.base, found.d.base) - axis(0u).stride;
     let bound = there & (states == vec4(FOUND)) & (bases < vec4(params.window));
     let slices = select(vec4(NONE), bases, bound);
     let last = vec4(heard(slices.x), heard(slices.y), heard(slices.z), heard(slices.w));

@@ -24,6 +24,7 @@ const COMBINE_FOUR: &str = concat!(
     include_str!("../../shaders/combine_four.wgsl")
 );
 const COMBINE_PACKED: &str = include_str!("../../shaders/combine_packed.wgsl");
+const COMBINE_ATOMIC: &str = include_str!("../../shaders/combine_atomic.wgsl");
 const STRIDED_SLICE: &str = include_str!("../../shaders/strided_slice.wgsl");
 const STRIDED_SLICE_UPDATE: &str = include_str!("../../shaders/strided_slice_update.wgsl");
 const STRIDED_SLICE_GRAD: &str = include_str!("../../shaders/strided_slice_grad.wgsl");
@@ -46,10 +47,12 @@ pub(crate) enum Op {
     ScatterSort,
     ScatterMove,
     ScatterCombine,
+    /// All of them at once, where the order makes no difference.
+    ScatterAtomic,
 }
 
 impl Op {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::StridedSlice,
         Self::StridedSliceUpdate,
         Self::StridedSliceGrad,
@@ -58,6 +61,7 @@ impl Op {
         Self::ScatterSort,
         Self::ScatterMove,
         Self::ScatterCombine,
+        Self::ScatterAtomic,
     ];
 
     /// The operation of a plan; the one that moves, where there are several steps.
@@ -83,7 +87,7 @@ impl Op {
             Self::Gather => "gather",
             Self::ScatterResolve => "scatter_nd, resolve",
             Self::ScatterSort => "scatter_nd, sort",
-            Self::ScatterMove | Self::ScatterCombine => "scatter_nd",
+            Self::ScatterMove | Self::ScatterCombine | Self::ScatterAtomic => "scatter_nd",
         }
     }
 
@@ -94,7 +98,7 @@ impl Op {
             Self::StridedSlice => STRIDED_SLICE,
             Self::StridedSliceUpdate => STRIDED_SLICE_UPDATE,
             Self::StridedSliceGrad => STRIDED_SLICE_GRAD,
-            Self::Gather | Self::ScatterResolve => INDEXED,
+            Self::Gather | Self::ScatterResolve | Self::ScatterAtomic => INDEXED,
             Self::ScatterSort => SCATTER_SORT,
             Self::ScatterMove | Self::ScatterCombine => SCATTER_ND,
         }
@@ -107,7 +111,7 @@ impl Op {
             Self::StridedSlice | Self::StridedSliceUpdate | Self::StridedSliceGrad => {
                 &[true, false]
             }
-            Self::Gather => &[true, false, true],
+            Self::Gather | Self::ScatterAtomic => &[true, false, true],
             Self::ScatterResolve => &[false, false, true],
             Self::ScatterSort => &[false, false],
             Self::ScatterMove | Self::ScatterCombine => &[true, false, true, true],
@@ -116,7 +120,10 @@ impl Op {
 
     /// Whether rows can be without a source.
     pub(crate) fn reports(self) -> bool {
-        matches!(self, Self::Gather | Self::ScatterResolve)
+        matches!(
+            self,
+            Self::Gather | Self::ScatterResolve | Self::ScatterAtomic
+        )
     }
 
     /// What moves rows of this width. Operations that write into places have movers of their own,
@@ -125,6 +132,7 @@ impl Op {
         match (self, width.unit, width.way) {
             (Self::ScatterResolve, ..) => Mover::Resolve,
             (Self::ScatterSort, ..) => Mover::None,
+            (Self::ScatterAtomic, ..) => Mover::CombineAtomic,
             (Self::StridedSliceUpdate, _, Way::Apart) => Mover::PlaceBytes,
             (Self::StridedSliceGrad, _, Way::Apart) if width.part < 4 => Mover::SpreadBytes,
             (Self::StridedSliceGrad, _, Way::Apart) => Mover::SpreadApart,
@@ -156,7 +164,9 @@ impl Op {
                 width.way == Way::Whole
                     || (width.way == Way::Across && width.unit == Width::PARTS * width.part)
             }
-            Self::ScatterResolve | Self::ScatterSort => width == Width::whole(4),
+            Self::ScatterResolve | Self::ScatterSort | Self::ScatterAtomic => {
+                width == Width::whole(4)
+            }
             Self::ScatterCombine => {
                 width.way == Way::Whole && width.unit <= 16
                     || (width.way == Way::Across && width.unit == Width::PARTS * width.part)
@@ -183,6 +193,7 @@ pub(crate) enum Mover {
     Combine,
     CombinePacked,
     CombineFour,
+    CombineAtomic,
     /// Nothing is moved: it is found out where rows go.
     Resolve,
     /// The shader of the operation is all that there is.
@@ -207,6 +218,7 @@ impl Mover {
             Self::Combine => "combine",
             Self::CombinePacked => "packed combine",
             Self::CombineFour => "combine of four",
+            Self::CombineAtomic => "atomic combine",
             Self::Resolve => "resolve",
             Self::None => "own",
         }
@@ -229,6 +241,7 @@ impl Mover {
             Self::Combine => COMBINE,
             Self::CombinePacked => COMBINE_PACKED,
             Self::CombineFour => COMBINE_FOUR,
+            Self::CombineAtomic => COMBINE_ATOMIC,
             Self::Resolve => SCATTER_RESOLVE,
             Self::None => "",
         }

@@ -100,7 +100,8 @@ pub(crate) fn scatter_map(run: usize) -> MapWords {
     map
 }
 
-/// The map by which the slices of a scatter are found; where the tuples begin is left open.
+/// The map by which the slices of a scatter are found. Its first pair is left open: where the tuples begin,
+/// and the first slice that is bound.
 pub(crate) fn resolve_map(map: &scatter_nd::Map) -> Result<IndexedMap, Error> {
     // Neither the number of a slice nor one behind the last may be what stands for none.
     let most = u32::MAX as usize - 1;

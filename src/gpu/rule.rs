@@ -53,6 +53,19 @@ impl Rule {
         matches!(self.numbers, Numbers::F16 | Numbers::BF16 | Numbers::F32)
     }
 
+    /// Whether there are atomics for it, of elements of one word.
+    pub(crate) fn is_atomic(self) -> bool {
+        matches!(self.numbers, Numbers::Unsigned | Numbers::Signed) && self.combine != Combine::Mul
+    }
+
+    /// What those take elements for.
+    pub(super) fn number(self) -> &'static str {
+        match self.numbers {
+            Numbers::Signed => "i32",
+            _ => "u32",
+        }
+    }
+
     /// `COMBINE` and `NUMBERS` of `combine.wgsl`.
     pub(super) fn of_words(self) -> [f64; 2] {
         let combine = match self.combine {

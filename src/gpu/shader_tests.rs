@@ -44,7 +44,7 @@ fn variants() -> Vec<Variant> {
     let apart = (3 + 4) + (2 + 2);
     assert_eq!(
         all.len(),
-        (2 * widths + 3 * whole + combined + four + apart + 2 * 2) * 3,
+        (2 * widths + 3 * whole + combined + four + apart + 3 * 2) * 3,
         "operations × widths × params spaces"
     );
     all
@@ -167,7 +167,8 @@ fn params_lie_where_the_host_writes_them() {
             | Op::ScatterResolve
             | Op::ScatterSort
             | Op::ScatterMove
-            | Op::ScatterCombine => &indexed,
+            | Op::ScatterCombine
+            | Op::ScatterAtomic => &indexed,
         };
         assert_eq!(layout(&module, "Map"), *map, "{variant}");
     }

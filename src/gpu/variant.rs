@@ -228,10 +228,10 @@ impl Variant {
             }
         };
         let mover = self.op.mover(self.kernel.width);
-        let indices = match self.op {
-            Op::Gather | Op::ScatterResolve if self.kernel.indexed.quads => QUADS,
-            Op::Gather | Op::ScatterResolve => WORDS,
-            _ => "",
+        let indices = match () {
+            () if !self.op.reports() => "",
+            () if self.kernel.indexed.quads => QUADS,
+            () => WORDS,
         };
         let op = self.op.source(mover);
         let text = [&params, &self.unit(), PARAMS, mover.source(), op, indices].concat();
@@ -269,6 +269,9 @@ impl Variant {
             // They know words, not units.
             _ if unit < 4 || matches!(mover, Mover::Resolve | Mover::None) => String::new(),
             _ if matches!(mover, Mover::Combine | Mover::CombineFour) => words(part),
+            _ if mover == Mover::CombineAtomic => {
+                format!("alias Number = {};\n", self.kernel.scatter.rule.number())
+            }
             _ if mover == Mover::PlaceFour => format!("alias Unit = {};\n", scalar(part)),
             Way::Crumbs => String::new(),
             Way::Flipped if unit == 32 => UNIT_32.to_owned(),
@@ -310,6 +313,10 @@ impl Variant {
                 let [combine, numbers] = self.kernel.scatter.rule.of_words();
                 constants.extend([("COMBINE", combine), ("NUMBERS", numbers)]);
             }
+            Mover::CombineAtomic => {
+                let [combine, _] = self.kernel.scatter.rule.of_words();
+                constants.push(("COMBINE", combine));
+            }
             Mover::CombinePacked => {
                 let rule = self.kernel.scatter.rule.of_parts();
                 constants.extend([("UNIT_BYTES", unit as f64), ("RULE", rule)]);
@@ -334,7 +341,7 @@ impl Variant {
         let flag = |value| u8::from(value).into();
         match self.op {
             Op::StridedSlice => constants.push(("EVEN", flag(self.kernel.even))),
-            Op::Gather | Op::ScatterResolve => {
+            Op::Gather | Op::ScatterResolve | Op::ScatterAtomic => {
                 let Indexed {
                     walk,
                     repeats,

@@ -9,6 +9,7 @@ use crate::{
     Error,
     gpu::{
         grid::{Grid, Kind},
+        op::Op,
         params::{self, IndexedMap, Params},
         rule::Rule,
         variant::{Indexed, Kernel, Scattering},
@@ -41,6 +42,9 @@ fn looked_at(kind: Kind) -> usize {
     }
 }
 
+/// Elements of a row, at most, that are combined by atomics, one after the other.
+const MOST_ATOMIC: usize = 4;
+
 /// What a scatter needs of the device while it runs, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scratch {
@@ -71,11 +75,20 @@ pub(crate) struct Steps {
 /// What is done for a block.
 #[derive(Debug)]
 pub(crate) struct Step {
+    /// None where rows need to know nothing of each other.
+    pub(crate) before: Option<Before>,
+    /// The operation of the last dispatch, which changes the destination.
+    pub(crate) op: Op,
+    pub(crate) apply: Dispatch,
+}
+
+/// What is found out about the rows of a block.
+#[derive(Debug)]
+pub(crate) struct Before {
     /// The stretch of `head` that must be zeros before.
     pub(crate) cleared: Scratch,
     pub(crate) resolve: Dispatch,
     pub(crate) sort: Option<Dispatch>,
-    pub(crate) apply: Dispatch,
 }
 
 /// The steps of a scatter that is not empty, combined by `rule` unless they only move.
@@ -95,6 +108,11 @@ pub(crate) fn scatter_steps(
         map,
         axes: params::resolve_map(map)?,
         chains,
+        atomic: chains
+            && rule.is_atomic()
+            && rows.unit == 4
+            && rows.run <= MOST_ATOMIC
+            && map.options.out_of_range != OutOfRange::Error,
         sorts: chains && rule.depends_on_order() && map.options.order == Order::Deterministic,
         rule,
     };
@@ -121,6 +139,8 @@ struct Cutter<'a> {
     /// Where the shader looks for slices, but for the first tuple.
     axes: IndexedMap,
     chains: bool,
+    /// Whether rows are combined with no regard to each other.
+    atomic: bool,
     sorts: bool,
     rule: Rule,
 }
@@ -165,6 +185,12 @@ impl Cutter<'_> {
     fn step(&self, block: &Block) -> Result<(Step, Scratch), Cut> {
         let Block { rows, slices, run } = *block;
         let resolve = self.resolve(rows, slices, false).ok_or(Cut::Rows)?;
+        let counts = slices.first == 0
+            && run.first == 0
+            && self.map.options.out_of_range != OutOfRange::Error;
+        if self.atomic {
+            return self.atomic_step(block, Dispatch { counts, ..resolve });
+        }
         let words = if self.chains { 2 } else { 1 };
         let scratch = Scratch {
             head: (slices.len as u64 + 1) * 4,
@@ -252,20 +278,64 @@ impl Cutter<'_> {
             counts: false,
             first_tuple: rows.first,
         };
-        let step = Step {
+        let before = Before {
             cleared: scratch,
             // Each row is looked at by several blocks, and counted by one.
             resolve: Dispatch {
                 spans: [head, entries, resolve.spans[2], Span::default()],
-                counts: slices.first == 0
-                    && run.first == 0
-                    && self.map.options.out_of_range != OutOfRange::Error,
+                counts,
                 ..resolve
             },
             sort,
+        };
+        let op = match self.chains {
+            true => Op::ScatterCombine,
+            false => Op::ScatterMove,
+        };
+        let step = Step {
+            before: Some(before),
+            op,
             apply,
         };
         Ok((step, scratch))
+    }
+
+    /// The step of a block whose rows are combined as they are resolved.
+    fn atomic_step(&self, block: &Block, resolve: Dispatch) -> Result<(Step, Scratch), Cut> {
+        let Block { rows, slices, run } = *block;
+        if self.bytes(rows.len as u64 * run.len as u64) > self.reach.dispatch {
+            return Err(Cut::Rows);
+        }
+        let (source, source_base) = self
+            .stretch(self.places.source, rows, run)
+            .ok_or(Cut::Rows)?;
+        let (dest, dest_base) = self
+            .stretch(self.places.dest, slices, run)
+            .ok_or(Cut::Slices)?;
+        let apply = Dispatch {
+            kernel: Kernel {
+                scatter: Scattering {
+                    rule: self.rule,
+                    ..Scattering::default()
+                },
+                ..resolve.kernel
+            },
+            params: Params {
+                run: wrap(run.len as i64),
+                step: wrap(self.rows.run as i64),
+                source_base: wrap(source_base.cast_signed()),
+                dest_base: wrap(dest_base.cast_signed()),
+                ..resolve.params
+            },
+            spans: [source, dest, resolve.spans[2], Span::default()],
+            ..resolve
+        };
+        let step = Step {
+            before: None,
+            op: Op::ScatterAtomic,
+            apply,
+        };
+        Ok((step, Scratch::default()))
     }
 
     /// The dispatch that finds where rows go, if their tuples fit in a binding. What it binds of the
@@ -290,7 +360,7 @@ impl Cutter<'_> {
             && rows.len.is_multiple_of(FOUR)
             && index_base.is_multiple_of(4);
         let mut map = self.axes;
-        map.axes[0][0] = wrap(index_base.cast_signed());
+        map.axes[0] = [index_base, slices.first as u64].map(|word| wrap(word.cast_signed()));
         let params = Params {
             run: 1,
             step: 1,
@@ -300,7 +370,7 @@ impl Cutter<'_> {
             lanes_log2: 0,
             grid_width: 0,
             window: wrap(slices.len as i64),
-            source_base: wrap(-(slices.first as i64)),
+            source_base: 0,
             dest_base: 0,
             first: 0,
             count: u32::MAX,
