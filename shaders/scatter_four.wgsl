@@ -51,7 +51,7 @@ fn four_places(four: u32) -> FourPlaces {
     // Of rows without a slice the first word is looked at, which is none of a slice.
     let at = slices + 1u;
     let named = vec4(head[at.x], head[at.y], head[at.z], head[at.w]) & vec4(~SORTED);
-    let those = named == four * 4u + vec4(1u, 2u, 3u, 4u);
+    let those = named == params.first + four * 4u + vec4(1u, 2u, 3u, 4u);
     let found = those & (slices != vec4(NONE)) & vec4(!STRICT || head[0] == 0u);
     return FourPlaces(slices, found, next);
 }

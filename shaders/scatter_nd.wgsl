@@ -1,5 +1,5 @@
 // scatter_nd, last step: a row goes to its slice, or with all other rows of the slice. Of those, the one
-// that `head` names does the work.
+// that `head` names does the work; there rows are numbered from `first` on.
 
 // Whether nothing is changed where a row is bad.
 override STRICT: bool;
@@ -42,7 +42,7 @@ fn row_places(row: u32) -> Places {
     let slice = rows[select(row, (row >> 2u) * 8u + (row & 3u), CHAINS)];
     var found = slice != NONE;
     if found {
-        found = (head[slice + 1u] & ~SORTED) == row + 1u;
+        found = (head[slice + 1u] & ~SORTED) == params.first + row + 1u;
     }
     if STRICT && head[0] != 0u {
         found = false;

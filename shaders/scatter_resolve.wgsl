@@ -1,7 +1,8 @@
 // scatter_nd, first step: which slice each row of updates goes to, and which rows go to each slice.
 //
 // For every slice that is bound `head` holds the number of a row plus one, or 0: of rows that replace, the
-// last; of rows that are combined, any, from which `next` leads on to the others.
+// last; of rows that are combined, any, from which `next` leads on to the others. Rows are numbered from
+// `dest_base` on, and what is less was left by an earlier block.
 //
 // `indexed.wgsl` says which slice a tuple points at: here a row begins where the number of its slice says.
 // A tile is four rows, whose numbers are kept together.
@@ -15,6 +16,9 @@ override CHECKS: bool;
 // Whether slices are looked at before they are told: on a CPU adapter atomics wait for memory one after
 // the other, and loads together.
 override LOOKS: bool;
+
+// In `head`: the rows of the slice are sorted.
+const SORTED: u32 = 0x80000000u;
 
 // In place of a slice that is not bound.
 const NONE: u32 = 0xffffffffu;
@@ -36,16 +40,17 @@ fn heard(slice: u32) -> u32 {
 
 // Tells a slice of a row. The row that it was told of before, plus one.
 fn told(slice: u32, row: u32, last: u32) -> u32 {
+    let number = params.dest_base + row;
     var before = 0u;
     // Of rows that replace, a later one may have been there; of rows that are chained there is none NONE.
-    if slice != NONE && select(last <= row, last != NONE, CHAINS) {
+    if slice != NONE && select(last <= number, last != NONE, CHAINS) {
         if CHAINS {
-            before = atomicExchange(&head[slice + 1u], row + 1u);
+            before = atomicExchange(&head[slice + 1u], number + 1u) & ~SORTED;
         } else {
-            atomicMax(&head[slice + 1u], row + 1u);
+            atomicMax(&head[slice + 1u], number + 1u);
         }
     }
-    return before;
+    return select(0u, before - params.dest_base, before > params.dest_base);
 }
 
 @compute @workgroup_size(WORKGROUP)

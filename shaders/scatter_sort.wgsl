@@ -3,7 +3,8 @@
 //
 // A tile is `segment` rows, at most 32. Few slices have several rows, and a CPU adapter, whose lanes run in
 // step, pays for a loop wherever one of them enters it: so a tile first finds the rows that have others
-// behind them, and goes from one of those to the next.
+// behind them, and goes from one of those to the next. It may find that of a row that another tile sorts,
+// whatever it reads there; `head` then names another row.
 
 struct Map {
     axes: array<vec4<u32>, 5>,
@@ -110,9 +111,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         chained &= chained - 1u;
         let row = first + i;
         let slice = rows[place(row)];
-        if atomicLoad(&head[slice + 1u]) == row + 1u {
+        if atomicLoad(&head[slice + 1u]) == params.first + row + 1u {
             let list = reversed(row + 1u);
-            atomicStore(&head[slice + 1u], list.first | SORTED);
+            atomicStore(&head[slice + 1u], (params.first + list.first) | SORTED);
             others |= u32(!list.ascends) << i;
         }
     }
@@ -120,7 +121,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let i = firstTrailingBit(others);
         others &= others - 1u;
         let slice = rows[place(first + i)];
-        let list = atomicLoad(&head[slice + 1u]) & ~SORTED;
-        atomicStore(&head[slice + 1u], sorted(list) | SORTED);
+        let list = (atomicLoad(&head[slice + 1u]) & ~SORTED) - params.first;
+        atomicStore(&head[slice + 1u], (params.first + sorted(list)) | SORTED);
     }
 }

@@ -290,8 +290,10 @@ impl Gpu {
         }
         for step in &steps.blocks {
             let Step { before, op, apply } = step;
-            if let Some(Before { cleared, .. }) = before {
-                encoder.clear_buffer(&head.buffers[0], 4, Some(cleared.head - 4));
+            if let Some(&Before { cleared, .. }) = before.as_ref()
+                && cleared > 4
+            {
+                encoder.clear_buffer(&head.buffers[0], 4, Some(cleared - 4));
             }
             let mut pass = encoder.begin_compute_pass(&Default::default());
             if let Some(Before { resolve, sort, .. }) = before {

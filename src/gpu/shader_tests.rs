@@ -11,10 +11,11 @@ use super::{
     params::{
         INDEXED_PAIRS, IndexedMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params, StridedSliceMap,
     },
+    rule::Rule,
     variant::{BUFFERS_GROUP, Indexed, PARAMS_GROUP, ParamsSpace, REPORT_GROUP, Variant},
 };
 use crate::{
-    Negative, OutOfRange,
+    Combine, DType, Negative, OutOfRange,
     ops::index::{IndexType, Policy},
 };
 use naga::{
@@ -195,11 +196,37 @@ fn a_map_holds_as_many_axes_as_the_host_allows() {
     }
 }
 
+/// The texts of a scatter that depend on more than its width are valid: with tuples read as vectors, and with
+/// atomics of signed numbers.
+#[test]
+fn every_scatter_that_looks_up_tuples_is_valid() {
+    let lookups = variants()
+        .into_iter()
+        .filter(|variant| variant.op.reports() && variant.op != Op::Gather);
+    let mut seen = 0;
+    for mut variant in lookups {
+        variant.kernel.indexed.quads = true;
+        variant.kernel.scatter.rule = Rule::of(Combine::Min, DType::I32).unwrap().0;
+        let source = variant.source();
+        assert!(source.contains("indices: array<vec4<u32>>"), "{variant}");
+        let signed = source.contains("alias Number = i32;");
+        assert_eq!(signed, variant.op == Op::ScatterAtomic, "{variant}");
+        Validator::new(
+            ValidationFlags::all(),
+            Capabilities::IMMEDIATES | Capabilities::SHADER_INT64,
+        )
+        .validate(&parse(variant))
+        .unwrap_or_else(|error| panic!("{variant}: {error:?}"));
+        seen += 1;
+    }
+    assert_eq!(seen, 2 * 2 * 3, "operations × words × params spaces");
+}
+
 /// A gather takes as many coordinates and walked dimensions as the host writes, in any proportion, with
-/// indices of every type and under every policy.
+/// indices of every type and under every policy; and so does what looks up the tuples of a scatter.
 #[test]
 fn every_gather_is_valid() {
-    let gathers = Variant::all().filter(|variant| variant.op == Op::Gather);
+    let gathers = Variant::all().filter(|variant| variant.op.reports());
     let mut movers = Vec::new();
     for variant in gathers.filter(|variant| variant.params == ParamsSpace::Immediate) {
         let mover = variant.op.mover(variant.kernel.width);

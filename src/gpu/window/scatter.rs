@@ -25,20 +25,27 @@ use crate::{
 /// Rows that find their slices together.
 const FOUR: usize = 4;
 
-/// Rows of a block, at most, where they are combined: one invocation may have to walk them all, which must
-/// not be taken for a hang. A software adapter has no such watch.
-fn most_combined(kind: Kind) -> usize {
+/// Rows of a block, at most, where they are combined: one invocation may have to walk them all, `run` times,
+/// which must not be taken for a hang.
+///
+/// Lavapipe leaves every loop of an invocation after 65 535 rounds of them all, and says nothing. Sorting
+/// takes one and a half rounds for each row and each doubling of what is sorted: 41 000 for 2048 rows.
+fn most_combined(kind: Kind, sorts: bool, run: usize) -> usize {
     match kind {
         Kind::Hardware => 1 << 16,
-        Kind::Software => 1 << 20,
+        Kind::Software if sorts => (ROUNDS / run).clamp(1, 1 << 11),
+        Kind::Software => (ROUNDS / run).max(1),
     }
 }
+
+/// Rounds of loops that walk rows, at most, in an invocation of a software adapter.
+const ROUNDS: usize = 1 << 15;
 
 /// Rows that an invocation looks at to sort those of their slices. See `scatter_sort.wgsl`.
 fn looked_at(kind: Kind) -> usize {
     match kind {
         Kind::Hardware => 1,
-        Kind::Software => 32,
+        Kind::Software => 16,
     }
 }
 
@@ -70,6 +77,30 @@ pub(crate) struct Steps {
     pub(crate) checks: Vec<Dispatch>,
     pub(crate) blocks: Vec<Step>,
     pub(crate) scratch: Scratch,
+    /// The block before which `head` was cleared last.
+    cleared: Option<Block>,
+}
+
+impl Steps {
+    /// Numbers the rows of a block so that those of earlier ones need not be cleared: they are less. Where
+    /// others left something in `head`, or numbers would become too large, it begins anew.
+    fn number(&mut self, block: &Block, before: &mut Before, apply: &mut Dispatch) {
+        let continued = self.cleared.filter(|cleared| {
+            let end = block.rows.first + block.rows.len;
+            (cleared.slices, cleared.run) == (block.slices, block.run)
+                && end - cleared.rows.first < i32::MAX as usize
+        });
+        if continued.is_some() {
+            before.cleared = 0;
+        }
+        let cleared = *self.cleared.insert(continued.unwrap_or(*block));
+        let number = wrap((block.rows.first - cleared.rows.first) as i64);
+        before.resolve.params.dest_base = number;
+        apply.params.first = number;
+        if let Some(sort) = &mut before.sort {
+            sort.params.first = number;
+        }
+    }
 }
 
 /// What is done for a block.
@@ -85,8 +116,8 @@ pub(crate) struct Step {
 /// What is found out about the rows of a block.
 #[derive(Debug)]
 pub(crate) struct Before {
-    /// The stretch of `head` that must be zeros before.
-    pub(crate) cleared: Scratch,
+    /// Bytes of `head` that must be zeros before.
+    pub(crate) cleared: u64,
     pub(crate) resolve: Dispatch,
     pub(crate) sort: Option<Dispatch>,
 }
@@ -168,8 +199,11 @@ impl Cutter<'_> {
     /// Pushes the steps of a block.
     fn blocks(&self, block: &Block, out: &mut Steps) -> Result<(), Error> {
         let halves = match self.step(block) {
-            Ok((step, scratch)) => {
+            Ok((mut step, scratch)) => {
                 out.scratch = out.scratch.max(scratch);
+                if let Some(before) = &mut step.before {
+                    out.number(block, before, &mut step.apply);
+                }
                 out.blocks.push(step);
                 return Ok(());
             }
@@ -203,10 +237,7 @@ impl Cutter<'_> {
         };
         let (head, entries) = (whole(scratch.head), whole(scratch.rows));
         let moved = rows.len as u64 * run.len as u64;
-        if self.bytes(moved) > self.reach.dispatch
-            || scratch.rows > self.reach.binding
-            || self.chains && rows.len > most_combined(self.reach.kind)
-        {
+        if self.bytes(moved) > self.reach.dispatch || scratch.rows > self.reach.binding {
             return Err(Cut::Rows);
         }
         if scratch.head > self.reach.binding {
@@ -256,6 +287,10 @@ impl Cutter<'_> {
             (Width::whole(unit), grid)
         };
         let (grid, grid_run) = dealt_out.ok_or(Cut::Rows)?;
+        let walked = (grid.segment as usize).min(grid_run);
+        if self.chains && rows.len > most_combined(self.reach.kind, self.sorts, walked) {
+            return Err(Cut::Rows);
+        }
         let apply = Dispatch {
             kernel: Kernel {
                 scatter: Scattering {
@@ -279,7 +314,7 @@ impl Cutter<'_> {
             first_tuple: rows.first,
         };
         let before = Before {
-            cleared: scratch,
+            cleared: scratch.head,
             // Each row is looked at by several blocks, and counted by one.
             resolve: Dispatch {
                 spans: [head, entries, resolve.spans[2], Span::default()],
@@ -462,7 +497,7 @@ fn dealt(grid: &Grid, params: Params) -> Params {
 }
 
 /// A stretch of a dimension.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stretch {
     first: usize,
     len: usize,
