@@ -28,7 +28,7 @@ const FOUR: usize = 4;
 /// Rows of a block, at most, where they are combined: one invocation may have to walk them all, `run` times,
 /// which must not be taken for a hang.
 ///
-/// Lavapipe leaves every loop of an invocation after 65 535 rounds of them all, and says nothing. Sorting
+/// Lavapipe seems to leave every loop of an invocation after 65 535 rounds of them all. Sorting
 /// takes one and a half rounds for each row and each doubling of what is sorted: 41 000 for 2048 rows.
 fn most_combined(kind: Kind, sorts: bool, run: usize) -> usize {
     match kind {
