@@ -75,7 +75,7 @@ const CASES: [Case; 11] = [
     ),
 ];
 
-const OTHERS: [Case; 22] = [
+const OTHERS: [Case; 23] = [
     case("update_f32_step_-2", DType::F32, F32, Update(":, ::-2")),
     case("update_f32_step_3", DType::F32, F32, Update(":, 1::3")),
     case("update_f32_step_5", DType::F32, F32, Update(":, ::5")),
@@ -138,6 +138,12 @@ const OTHERS: [Case; 22] = [
     case("grad_f16_step_4", DType::F16, &[4096, 8192], Grad(":, ::4")),
     case("grad_2_axes", DType::F32, F32, Grad("::2, 1::2")),
     case("grad_crop", DType::F32, F32, Grad("8:-8, 13:-13")),
+    case(
+        "scatter_add_i32_scalars",
+        DType::I32,
+        SCALARS,
+        Rows(1_000_000, Combine::Add),
+    ),
 ];
 
 impl Case {
@@ -216,13 +222,15 @@ impl Case {
             Rows(_, combine) => {
                 let row = source.len() / self.indices().len() / 4;
                 let (updates, _) = source.as_chunks::<4>();
-                let mut expected = vec![0f32; result.len() / 4];
+                let mut expected = vec![0u32; result.len() / 4];
                 for (at, update) in self.indices().into_iter().zip(updates.chunks(row)) {
                     let at = usize::try_from(at).expect("an index") * row;
                     for (to, &update) in expected[at..][..row].iter_mut().zip(update) {
-                        *to = match combine {
-                            Combine::Update => f32::from_ne_bytes(update),
-                            _ => *to + f32::from_ne_bytes(update),
+                        let update = u32::from_ne_bytes(update);
+                        *to = match (combine, self.dtype) {
+                            (Combine::Update, _) => update,
+                            (_, DType::I32) => to.wrapping_add(update),
+                            _ => (f32::from_bits(*to) + f32::from_bits(update)).to_bits(),
                         };
                     }
                 }

@@ -13,8 +13,6 @@ const AND: u32 = 2u;
 const F16: u32 = 3u;
 const BF16: u32 = 4u;
 
-// Whether the rows of a slice are in ascending order.
-override SORTED: bool;
 
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dest: array<atomic<u32>>;
@@ -104,10 +102,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if start.state != FOUND {
         return;
     }
-    var chain = at.row + 1u;
-    if SORTED {
-        chain = rows[at.row].first;
-    }
     let to = params.dest_base + start.to;
     // Places are counted from the word that holds the slice's first element.
     let head_place = to % per_word;
@@ -123,8 +117,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let shift = place * UNIT_BYTES * 8u;
         let keep = low_bytes(count * UNIT_BYTES);
         var result = atomicLoad(&dest[first_word + w]);
-        for (var link = chain; link != 0u; link = rows[link - 1u].next) {
-            let origin = params.source_base + (link - 1u) * params.map.stride + j;
+        for (var link = at.row + 1u; link != 0u; link = next(link)) {
+            let origin = params.source_base + (link - 1u) * stride() + j;
             result = combined(result, (load(origin * UNIT_BYTES) & keep) << shift);
         }
         let written = keep << shift;

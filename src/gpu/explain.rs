@@ -50,8 +50,9 @@ impl Gpu {
             return match self.scatter_steps(plan, map, &places) {
                 Err(error) => error.to_string(),
                 Ok(steps) => {
-                    let applied = &steps.blocks[0].apply;
-                    let op = Op::of(&plan.map);
+                    let window::Step {
+                        op, apply: applied, ..
+                    } = &steps.blocks[0];
                     format!(
                         "{}, the first of {} x {} workgroups of the {} mover, \
                          {} and {} a tile; {} bytes between the steps",

@@ -23,14 +23,24 @@ const SPREAD_PACKED: &str = include_str!("../../shaders/spread_packed.wgsl");
 const PLACE_BYTES: &str = include_str!("../../shaders/place_bytes.wgsl");
 const SPREAD_APART: &str = include_str!("../../shaders/spread_apart.wgsl");
 const SPREAD_BYTES: &str = include_str!("../../shaders/spread_bytes.wgsl");
-const COMBINE: &str = include_str!("../../shaders/combine.wgsl");
+const PLACE_FOUR: &str = include_str!("../../shaders/place_four.wgsl");
+const COMBINE: &str = concat!(
+    include_str!("../../shaders/combine_words.wgsl"),
+    include_str!("../../shaders/combine.wgsl")
+);
+const COMBINE_FOUR: &str = concat!(
+    include_str!("../../shaders/combine_words.wgsl"),
+    include_str!("../../shaders/combine_four.wgsl")
+);
 const COMBINE_PACKED: &str = include_str!("../../shaders/combine_packed.wgsl");
+const COMBINE_ATOMIC: &str = include_str!("../../shaders/combine_atomic.wgsl");
 const STRIDED_SLICE: &str = include_str!("../../shaders/strided_slice.wgsl");
 const STRIDED_SLICE_UPDATE: &str = include_str!("../../shaders/strided_slice_update.wgsl");
 const STRIDED_SLICE_GRAD: &str = include_str!("../../shaders/strided_slice_grad.wgsl");
 const SCATTER_RESOLVE: &str = include_str!("../../shaders/scatter_resolve.wgsl");
 const SCATTER_SORT: &str = include_str!("../../shaders/scatter_sort.wgsl");
 const SCATTER_ND: &str = include_str!("../../shaders/scatter_nd.wgsl");
+const SCATTER_FOUR: &str = include_str!("../../shaders/scatter_four.wgsl");
 const INDEXED: &str = include_str!("../../shaders/indexed.wgsl");
 
 /// An operation as the shaders know it.
@@ -46,10 +56,12 @@ pub(crate) enum Op {
     ScatterSort,
     ScatterMove,
     ScatterCombine,
+    /// All of them at once, where the order makes no difference.
+    ScatterAtomic,
 }
 
 impl Op {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::StridedSlice,
         Self::StridedSliceUpdate,
         Self::StridedSliceGrad,
@@ -58,6 +70,7 @@ impl Op {
         Self::ScatterSort,
         Self::ScatterMove,
         Self::ScatterCombine,
+        Self::ScatterAtomic,
     ];
 
     /// The operation of a plan; the one that moves, where there are several steps.
@@ -83,17 +96,18 @@ impl Op {
             Self::Gather => "gather",
             Self::ScatterResolve => "scatter_nd, resolve",
             Self::ScatterSort => "scatter_nd, sort",
-            Self::ScatterMove | Self::ScatterCombine => "scatter_nd",
+            Self::ScatterMove | Self::ScatterCombine | Self::ScatterAtomic => "scatter_nd",
         }
     }
 
-    pub(super) fn source(self) -> &'static str {
+    /// Its text, which a mover of four rows wants another of.
+    pub(super) fn source(self, mover: Mover) -> &'static str {
         match self {
+            _ if matches!(mover, Mover::PlaceFour | Mover::CombineFour) => SCATTER_FOUR,
             Self::StridedSlice => STRIDED_SLICE,
             Self::StridedSliceUpdate => STRIDED_SLICE_UPDATE,
             Self::StridedSliceGrad => STRIDED_SLICE_GRAD,
-            Self::Gather => INDEXED,
-            Self::ScatterResolve => SCATTER_RESOLVE,
+            Self::Gather | Self::ScatterResolve | Self::ScatterAtomic => INDEXED,
             Self::ScatterSort => SCATTER_SORT,
             Self::ScatterMove | Self::ScatterCombine => SCATTER_ND,
         }
@@ -106,26 +120,33 @@ impl Op {
             Self::StridedSlice | Self::StridedSliceUpdate | Self::StridedSliceGrad => {
                 &[true, false]
             }
-            Self::Gather => &[true, false, true],
-            Self::ScatterResolve => &[true, false, false],
-            Self::ScatterSort => &[true, false],
+            Self::Gather | Self::ScatterAtomic => &[true, false, true],
+            Self::ScatterResolve => &[false, false, true],
+            Self::ScatterSort => &[false, false],
             Self::ScatterMove | Self::ScatterCombine => &[true, false, true, true],
         }
     }
 
     /// Whether rows can be without a source.
     pub(crate) fn reports(self) -> bool {
-        matches!(self, Self::Gather | Self::ScatterResolve)
+        matches!(
+            self,
+            Self::Gather | Self::ScatterResolve | Self::ScatterAtomic
+        )
     }
 
     /// What moves rows.
     pub(crate) fn mover(self, kernel: &Kernel) -> Mover {
         let width = kernel.width;
         match (self, width.unit, width.way) {
-            (Self::ScatterResolve | Self::ScatterSort, ..) => Mover::None,
+            (Self::ScatterResolve, ..) => Mover::Resolve,
+            (Self::ScatterSort, ..) => Mover::None,
+            (Self::ScatterAtomic, ..) => Mover::CombineAtomic,
             (Self::StridedSliceUpdate, _, Way::Apart) => Mover::PlaceBytes,
             (Self::StridedSliceGrad, _, Way::Apart) if width.part < 4 => Mover::SpreadBytes,
             (Self::StridedSliceGrad, _, Way::Apart) => Mover::SpreadApart,
+            (Self::ScatterMove, _, Way::Across) => Mover::PlaceFour,
+            (Self::ScatterCombine, _, Way::Across) => Mover::CombineFour,
             (Self::StridedSliceUpdate | Self::ScatterMove, ..4, _) => Mover::PlacePacked,
             (Self::ScatterCombine, ..4, _) => Mover::CombinePacked,
             (Self::ScatterCombine, ..) => Mover::Combine,
@@ -149,9 +170,17 @@ impl Op {
                 width.way == Way::Whole || width.way == Way::Apart && width.part < 4
             }
             Self::StridedSliceGrad => matches!(width.way, Way::Whole | Way::Apart),
-            Self::ScatterMove => width.way == Way::Whole,
-            Self::ScatterResolve | Self::ScatterSort => width == Width::whole(4),
-            Self::ScatterCombine => width.way == Way::Whole && width.unit <= 8,
+            Self::ScatterMove => {
+                width.way == Way::Whole
+                    || (width.way == Way::Across && width.unit == Width::PARTS * width.part)
+            }
+            Self::ScatterResolve | Self::ScatterSort | Self::ScatterAtomic => {
+                width == Width::whole(4)
+            }
+            Self::ScatterCombine => {
+                width.way == Way::Whole && width.unit <= 16
+                    || (width.way == Way::Across && width.unit == Width::PARTS * width.part)
+            }
         }
     }
 }
@@ -167,12 +196,17 @@ pub(crate) enum Mover {
     PackedLanes,
     PlacePacked,
     PlaceBytes,
+    PlaceFour,
     Spread,
     SpreadPacked,
     SpreadApart,
     SpreadBytes,
     Combine,
     CombinePacked,
+    CombineFour,
+    CombineAtomic,
+    /// Nothing is moved: it is found out where rows go.
+    Resolve,
     /// The shader of the operation is all that there is.
     None,
 }
@@ -188,12 +222,16 @@ impl Mover {
             Self::PackedLanes => "packed lanes",
             Self::PlacePacked => "packed place",
             Self::PlaceBytes => "bytes place",
+            Self::PlaceFour => "place of four",
             Self::Spread => "spread",
             Self::SpreadPacked => "packed spread",
             Self::SpreadApart => "apart spread",
             Self::SpreadBytes => "bytes spread",
             Self::Combine => "combine",
             Self::CombinePacked => "packed combine",
+            Self::CombineFour => "combine of four",
+            Self::CombineAtomic => "atomic combine",
+            Self::Resolve => "resolve",
             Self::None => "own",
         }
     }
@@ -208,12 +246,16 @@ impl Mover {
             Self::PackedLanes => PACKED_LANES,
             Self::PlacePacked => PLACE_PACKED,
             Self::PlaceBytes => PLACE_BYTES,
+            Self::PlaceFour => PLACE_FOUR,
             Self::Spread => SPREAD,
             Self::SpreadPacked => SPREAD_PACKED,
             Self::SpreadApart => SPREAD_APART,
             Self::SpreadBytes => SPREAD_BYTES,
             Self::Combine => COMBINE,
             Self::CombinePacked => COMBINE_PACKED,
+            Self::CombineFour => COMBINE_FOUR,
+            Self::CombineAtomic => COMBINE_ATOMIC,
+            Self::Resolve => SCATTER_RESOLVE,
             Self::None => "",
         }
     }

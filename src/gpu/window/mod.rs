@@ -165,7 +165,7 @@ pub(crate) fn dispatches(
     Ok(out)
 }
 
-pub(crate) use scatter::{Scratch, Step, Steps, scatter_steps};
+pub(crate) use scatter::{Before, Scratch, Step, Steps, scatter_steps};
 
 struct Cutter<'a> {
     reach: &'a Reach,
