@@ -8,20 +8,15 @@
 //!
 //! `cpu_other` holds other steps, element sizes and row lengths.
 
-use criterion::measurement::WallTime;
-use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use std::{hint::black_box, thread};
-use wgslice::{
-    Backend, DType, GatherNd, Gpu, Indices, Plan, SliceSpec,
-    gpu::{AdapterOptions, DeviceIndices},
-};
+mod common;
 
-struct Case {
-    name: &'static str,
-    dtype: DType,
-    shape: &'static [usize],
-    what: What,
-}
+use common::{case, copies, scattered, throughput};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
+use std::hint::black_box;
+use wgslice::{Backend, DType, GatherNd, Indices, Plan, SliceSpec, gpu::DeviceIndices};
+
+type Case = common::Case<What>;
 
 enum What {
     Slice(&'static str),
@@ -30,15 +25,6 @@ enum What {
 }
 
 use What::{Gather, Slice};
-
-const fn case(name: &'static str, dtype: DType, shape: &'static [usize], what: What) -> Case {
-    Case {
-        name,
-        dtype,
-        shape,
-        what,
-    }
-}
 
 const CASES: [Case; 11] = [
     case(
@@ -136,16 +122,17 @@ impl Case {
         }
     }
 
-    /// Scattered tuples, the same on every run.
     fn indices(&self) -> Vec<i32> {
         let Gather(rows, depth) = self.what else {
             return Vec::new();
         };
-        let hash = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
-        (0..rows * depth)
-            .map(|i| i32::try_from(hash(i) % self.shape[i % depth] as u64).expect("a dimension"))
-            .collect()
+        scattered(rows, &self.shape[..depth])
     }
+}
+
+/// Bytes read and written.
+fn moved(plan: &Plan) -> u64 {
+    2 * plan.result_bytes() as u64
 }
 
 fn cpu(c: &mut Criterion) {
@@ -153,7 +140,8 @@ fn cpu(c: &mut Criterion) {
     for case in &CASES {
         reused(&mut group, case);
         fresh(&mut group, case);
-        copies(&mut group, case);
+        let bytes = case.plan().result_bytes();
+        copies(&mut group, case.name, bytes, <[u8]>::copy_from_slice);
     }
 }
 
@@ -169,7 +157,7 @@ fn reused(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
     let indices = case.indices();
     let source = vec![0x5a; plan.source_bytes()];
     let mut dest = vec![0xa5; plan.result_bytes()];
-    throughput(group, &plan);
+    throughput(group, moved(&plan));
     group.bench_function(case.name, |b| match case.what {
         Slice(_) => b.iter(|| plan.run(&source, black_box(&mut dest))),
         Gather(..) => b.iter(|| {
@@ -197,49 +185,10 @@ fn fresh(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
     });
 }
 
-fn copies(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
-    let bytes = case.plan().result_bytes();
-    let source = vec![0x5a; bytes];
-    let mut dest = vec![0xa5; bytes];
-    group.bench_function(format!("{}/copy", case.name), |b| {
-        b.iter(|| black_box(&mut dest).copy_from_slice(&source));
-    });
-    group.bench_function(format!("{}/copy_2_threads", case.name), |b| {
-        b.iter(|| {
-            let halves = black_box(&mut dest).split_at_mut(bytes / 2);
-            let (first, second) = source.split_at(bytes / 2);
-            thread::scope(|scope| {
-                scope.spawn(|| halves.1.copy_from_slice(second));
-                halves.0.copy_from_slice(first);
-            });
-        });
-    });
-}
-
 fn gpu(c: &mut Criterion) {
-    let gpu = match Gpu::open(&AdapterOptions::default()) {
-        Ok(gpu) => gpu,
-        Err(error) => return eprintln!("no GPU figures: {error}"),
-    };
-    eprintln!("GPU figures are of {gpu}");
-    let buffer = |bytes: usize| {
-        gpu.device().create_buffer(&wgpu::BufferDescriptor {
-            label: None,
-            size: bytes.max(16).next_multiple_of(16) as u64,
-            usage: wgpu::BufferUsages::STORAGE
-                | wgpu::BufferUsages::COPY_SRC
-                | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        })
-    };
-    let run = |record: &dyn Fn(&mut wgpu::CommandEncoder)| {
-        let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        record(&mut encoder);
-        gpu.queue().submit([encoder.finish()]);
-        gpu.device()
-            .poll(wgpu::PollType::wait_indefinitely())
-            .expect("the device");
-    };
+    let Some(gpu) = common::gpu() else { return };
+    let buffer = |bytes| common::buffer(&gpu, bytes);
+    let run = |record: &dyn Fn(&mut wgpu::CommandEncoder)| common::run(&gpu, record);
     let mut group = c.benchmark_group("gpu");
     for case in &CASES {
         let plan = case.plan();
@@ -263,7 +212,7 @@ fn gpu(c: &mut Criterion) {
             eprintln!("gpu/{}: {error}", case.name);
             continue;
         }
-        throughput(&mut group, &plan);
+        throughput(&mut group, moved(&plan));
         group.bench_function(case.name, |b| {
             b.iter(|| run(&|encoder| record(encoder).expect("it was recorded before")));
         });
@@ -272,11 +221,6 @@ fn gpu(c: &mut Criterion) {
             b.iter(|| run(&|encoder| encoder.copy_buffer_to_buffer(&source, 0, &dest, 0, copied)));
         });
     }
-}
-
-fn throughput(group: &mut BenchmarkGroup<'_, WallTime>, plan: &Plan) {
-    group.sample_size(10);
-    group.throughput(Throughput::Bytes(2 * plan.result_bytes() as u64));
 }
 
 criterion_group!(benches, cpu, cpu_other, gpu);

@@ -9,20 +9,18 @@
 //! `cpu_other` and `gpu_other` hold other steps, element sizes and row lengths. Every result is checked
 //! before it is timed.
 
-use criterion::measurement::WallTime;
-use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use std::{hint::black_box, thread};
-use wgslice::{
-    Combine, DType, Gpu, Indices, Plan, Scatter, SliceSpec,
-    gpu::{AdapterOptions, DeviceIndices},
-};
+mod common;
+#[path = "../tests/harness/read_buffer.rs"]
+mod read_buffer;
 
-struct Case {
-    name: &'static str,
-    dtype: DType,
-    shape: &'static [usize],
-    what: What,
-}
+use common::{case, copies, scattered, throughput};
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
+use read_buffer::read_buffer;
+use std::hint::black_box;
+use wgslice::{Combine, DType, Indices, Plan, Scatter, SliceSpec, gpu::DeviceIndices};
+
+type Case = common::Case<What>;
 
 #[derive(Clone, Copy)]
 enum What {
@@ -36,15 +34,6 @@ enum What {
 }
 
 use What::{Fill, Grad, Scatter as Rows, Update};
-
-const fn case(name: &'static str, dtype: DType, shape: &'static [usize], what: What) -> Case {
-    Case {
-        name,
-        dtype,
-        shape,
-        what,
-    }
-}
 
 /// 64 MiB of each, and a table of 200 000 rows of 64.
 const F32: &[usize] = &[4096, 4096];
@@ -86,7 +75,7 @@ const CASES: [Case; 11] = [
     ),
 ];
 
-const OTHERS: [Case; 22] = [
+const OTHERS: [Case; 23] = [
     case("update_f32_step_-2", DType::F32, F32, Update(":, ::-2")),
     case("update_f32_step_3", DType::F32, F32, Update(":, 1::3")),
     case("update_f32_step_5", DType::F32, F32, Update(":, ::5")),
@@ -149,6 +138,12 @@ const OTHERS: [Case; 22] = [
     case("grad_f16_step_4", DType::F16, &[4096, 8192], Grad(":, ::4")),
     case("grad_2_axes", DType::F32, F32, Grad("::2, 1::2")),
     case("grad_crop", DType::F32, F32, Grad("8:-8, 13:-13")),
+    case(
+        "scatter_add_i32_scalars",
+        DType::I32,
+        SCALARS,
+        Rows(1_000_000, Combine::Add),
+    ),
 ];
 
 impl Case {
@@ -184,15 +179,12 @@ impl Case {
         Plan::strided_slice(self.shape, &self.spec(), self.dtype).expect("a slice")
     }
 
-    /// Scattered rows, the same on every run.
+    /// Where the rows of a scatter go.
     fn indices(&self) -> Vec<i32> {
-        let Rows(rows, _) = self.what else {
-            return Vec::new();
-        };
-        let hash = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
-        (0..rows)
-            .map(|i| i32::try_from(hash(i) % self.shape[0] as u64).expect("a dimension"))
-            .collect()
+        match self.what {
+            Rows(rows, _) => scattered(rows, &self.shape[..1]),
+            Update(_) | Fill(_) | Grad(_) => Vec::new(),
+        }
     }
 
     /// What is written: no byte is 0, and as `f32` they are all normal numbers.
@@ -230,13 +222,15 @@ impl Case {
             Rows(_, combine) => {
                 let row = source.len() / self.indices().len() / 4;
                 let (updates, _) = source.as_chunks::<4>();
-                let mut expected = vec![0f32; result.len() / 4];
+                let mut expected = vec![0u32; result.len() / 4];
                 for (at, update) in self.indices().into_iter().zip(updates.chunks(row)) {
                     let at = usize::try_from(at).expect("an index") * row;
                     for (to, &update) in expected[at..][..row].iter_mut().zip(update) {
-                        *to = match combine {
-                            Combine::Update => f32::from_ne_bytes(update),
-                            _ => *to + f32::from_ne_bytes(update),
+                        let update = u32::from_ne_bytes(update);
+                        *to = match (combine, self.dtype) {
+                            (Combine::Update, _) => update,
+                            (_, DType::I32) => to.wrapping_add(update),
+                            _ => (f32::from_bits(*to) + f32::from_bits(update)).to_bits(),
                         };
                     }
                 }
@@ -251,7 +245,9 @@ fn cpu(c: &mut Criterion) {
     let mut group = c.benchmark_group("writes/cpu");
     for case in &CASES {
         on_cpu(&mut group, case);
-        copies(&mut group, case);
+        let bytes = case.bytes(&case.plan()) / 2;
+        let bytes = usize::try_from(bytes).expect("memory");
+        copies(&mut group, case.name, bytes, copy);
     }
 }
 
@@ -280,29 +276,10 @@ fn on_cpu(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
 /// Larger copies may go around the caches, which is several times slower on some machines.
 const COPIED: usize = 1 << 20;
 
-fn copies(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
-    let bytes = case.bytes(&case.plan()) / 2;
-    let bytes = usize::try_from(bytes).expect("memory");
-    let source = vec![0x5a; bytes];
-    let mut dest = vec![0xa5; bytes];
-    let copy = |dest: &mut [u8], source: &[u8]| {
-        for (dest, source) in dest.chunks_mut(COPIED).zip(source.chunks(COPIED)) {
-            dest.copy_from_slice(source);
-        }
-    };
-    group.bench_function(format!("{}/copy", case.name), |b| {
-        b.iter(|| copy(black_box(&mut dest), &source));
-    });
-    group.bench_function(format!("{}/copy_2_threads", case.name), |b| {
-        b.iter(|| {
-            let halves = black_box(&mut dest).split_at_mut(bytes / 2);
-            let (first, second) = source.split_at(bytes / 2);
-            thread::scope(|scope| {
-                scope.spawn(|| copy(halves.1, second));
-                copy(halves.0, first);
-            });
-        });
-    });
+fn copy(dest: &mut [u8], source: &[u8]) {
+    for (dest, source) in dest.chunks_mut(COPIED).zip(source.chunks(COPIED)) {
+        dest.copy_from_slice(source);
+    }
 }
 
 fn gpu(c: &mut Criterion) {
@@ -314,29 +291,9 @@ fn gpu_other(c: &mut Criterion) {
 }
 
 fn on_gpu(group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case], copies: bool) {
-    let gpu = match Gpu::open(&AdapterOptions::default()) {
-        Ok(gpu) => gpu,
-        Err(error) => return eprintln!("no GPU figures: {error}"),
-    };
-    eprintln!("GPU figures are of {gpu}");
-    let buffer = |bytes: usize| {
-        gpu.device().create_buffer(&wgpu::BufferDescriptor {
-            label: None,
-            size: bytes.max(16).next_multiple_of(16) as u64,
-            usage: wgpu::BufferUsages::STORAGE
-                | wgpu::BufferUsages::COPY_SRC
-                | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        })
-    };
-    let run = |record: &dyn Fn(&mut wgpu::CommandEncoder)| {
-        let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        record(&mut encoder);
-        gpu.queue().submit([encoder.finish()]);
-        gpu.device()
-            .poll(wgpu::PollType::wait_indefinitely())
-            .expect("the device");
-    };
+    let Some(gpu) = common::gpu() else { return };
+    let buffer = |bytes| common::buffer(&gpu, bytes);
+    let run = |record: &dyn Fn(&mut wgpu::CommandEncoder)| common::run(&gpu, record);
     for case in cases {
         let plan = case.plan();
         let (source, dest) = (buffer(plan.source_bytes()), buffer(plan.result_bytes()));
@@ -364,7 +321,7 @@ fn on_gpu(group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case], copies: bool
         }
         let once = || run(&|encoder| record(encoder).expect("it was recorded before"));
         once();
-        case.check(&plan, &read(&gpu, &dest)[..plan.result_bytes()]);
+        case.check(&plan, &read_buffer(&gpu, &dest)[..plan.result_bytes()]);
         let bytes = case.bytes(&plan);
         throughput(group, bytes);
         group.bench_function(case.name, |b| b.iter(once));
@@ -377,30 +334,6 @@ fn on_gpu(group: &mut BenchmarkGroup<'_, WallTime>, cases: &[Case], copies: bool
             });
         }
     }
-}
-
-/// The bytes of a buffer.
-fn read(gpu: &Gpu, buffer: &wgpu::Buffer) -> Vec<u8> {
-    let staging = gpu.device().create_buffer(&wgpu::BufferDescriptor {
-        label: None,
-        size: buffer.size(),
-        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    });
-    let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
-    gpu.queue().submit([encoder.finish()]);
-    staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.expect("memory"));
-    gpu.device()
-        .poll(wgpu::PollType::wait_indefinitely())
-        .expect("the device");
-    let view = staging.get_mapped_range(..).expect("memory");
-    view.to_vec()
-}
-
-fn throughput(group: &mut BenchmarkGroup<'_, WallTime>, bytes: u64) {
-    group.sample_size(10);
-    group.throughput(Throughput::Bytes(bytes));
 }
 
 criterion_group!(benches, cpu, cpu_other, gpu, gpu_other);

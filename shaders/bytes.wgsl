@@ -1,15 +1,14 @@
 // Bytes of words, for movers of units that are smaller than those.
 
+const PARTS: u32 = 1u;
+
 // The four bytes from any byte address on. Bytes beyond the last word are unspecified.
 fn load(address: u32) -> u32 {
     let word = address >> 2u;
     let shift = (address & 3u) << 3u;
     let low = source[word];
-    if shift == 0u {
-        return low;
-    }
     let high = source[min(word + 1u, arrayLength(&source) - 1u)];
-    return (low >> shift) | (high << (32u - shift));
+    return select((low >> shift) | (high << (32u - shift)), low, shift == 0u);
 }
 
 // The lowest `bytes` bytes of a word; `bytes` is 1 to 4.

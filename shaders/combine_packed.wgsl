@@ -13,16 +13,6 @@ const AND: u32 = 2u;
 const F16: u32 = 3u;
 const BF16: u32 = 4u;
 
-// Whether the rows of a slice are in ascending order.
-override SORTED: bool;
-
-// Where a row of updates begins, and its slice; and whether the row has one, and is the one that does the
-// work for it.
-struct Places {
-    source: u32,
-    dest: u32,
-    found: bool,
-}
 
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dest: array<atomic<u32>>;
@@ -106,24 +96,17 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let lanes = 1u << params.lanes_log2;
     let per_word = 4u / UNIT_BYTES;
-    let segments = (params.run + params.segment - 1u) / params.segment;
-    let row = tile / segments;
-    let first = (tile - row * segments) * params.segment;
-    let end = min(first + params.segment, params.run);
+    let at = segment(tile);
 
-    let at = row_places(row);
-    if !at.found {
+    let start = row_start(at.row);
+    if start.state != FOUND {
         return;
     }
-    var chain = row + 1u;
-    if SORTED {
-        chain = rows[row].first;
-    }
-    let to = params.dest_base + at.dest;
+    let to = params.dest_base + start.to;
     // Places are counted from the word that holds the slice's first element.
     let head_place = to % per_word;
     let first_word = to / per_word;
-    for (var w = first + (id & (lanes - 1u)); w < end; w += lanes) {
+    for (var w = at.first + (id & (lanes - 1u)); w < at.end; w += lanes) {
         // The place of the first of the slice's elements in the word, and which it is.
         let place = select(0u, head_place, w == 0u);
         let j = w * per_word + place - head_place;
@@ -134,8 +117,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let shift = place * UNIT_BYTES * 8u;
         let keep = low_bytes(count * UNIT_BYTES);
         var result = atomicLoad(&dest[first_word + w]);
-        for (var link = chain; link != 0u; link = rows[link - 1u].next) {
-            let origin = params.source_base + (link - 1u) * params.map.stride + j;
+        for (var link = at.row + 1u; link != 0u; link = next(link)) {
+            let origin = params.source_base + (link - 1u) * stride() + j;
             result = combined(result, (load(origin * UNIT_BYTES) & keep) << shift);
         }
         let written = keep << shift;

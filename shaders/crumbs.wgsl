@@ -1,5 +1,5 @@
-// Moves rows of 1 to 4 bytes, on a CPU adapter, which pays for every invocation, loop and store. An
-// invocation builds the whole words that four rows fill. The whole source is bound.
+// Moves rows of 1 to 4 bytes: an invocation builds the whole words that four rows fill, without a loop. The
+// whole source is bound.
 
 // Bytes of a row, and of the units that the source is counted in.
 override ROW_BYTES: u32;

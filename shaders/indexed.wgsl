@@ -116,6 +116,21 @@ struct Index {
     high: u32,
 }
 
+// Rows lie one behind the other in the result.
+fn row_start(row: u32) -> Start {
+    let at = source_row(row);
+    return Start(at.base, row * params.run, at.state);
+}
+
+fn dest_step() -> u32 {
+    return 1u;
+}
+
+// Where unit `j` of a row lies in the source.
+fn unit_at(start: Start, j: u32) -> Row {
+    return Row(params.source_base + start.from_part + j * params.step * PARTS, start.state);
+}
+
 // Index `d` of a tuple.
 fn index(tuple: u32, d: u32) -> Index {
     let at = tuple + d * INDEX_WORDS;

@@ -37,10 +37,24 @@ struct Axis {
     stride: u32,
 }
 
-// Where a row begins in the source, relative to `source_base`.
+// Where a row begins in the source, relative to `source_base`; or where a unit of it lies in the binding.
 struct Row {
     base: u32,
     state: u32,
+}
+
+// Where a row begins on both sides, relative to the bases.
+struct Start {
+    from_part: u32,
+    to: u32,
+    state: u32,
+}
+
+// A part of a row.
+struct Segment {
+    row: u32,
+    first: u32,
+    end: u32,
 }
 
 // Four rows, one behind the other.
@@ -56,8 +70,6 @@ const FOUND: u32 = 0u;
 const MISSING: u32 = 1u;
 const ELSEWHERE: u32 = 2u;
 
-const WORKGROUP: u32 = 64u;
-
 // The dimensions of a map come two to a vector: uniform arrays have a stride of 16 bytes.
 fn axis(d: u32) -> Axis {
     let pair = params.map.axes[d >> 1u];
@@ -67,7 +79,19 @@ fn axis(d: u32) -> Axis {
     return Axis(pair.z, pair.w);
 }
 
-// The invocation's number in the whole grid.
+// The workgroup's number in the whole grid, and the invocation's.
+fn workgroup(group: vec3<u32>) -> u32 {
+    return group.y * params.grid_width + group.x;
+}
+
 fn invocation(group: vec3<u32>, local: u32) -> u32 {
-    return (group.y * params.grid_width + group.x) * WORKGROUP + local;
+    return workgroup(group) * WORKGROUP + local;
+}
+
+// The segment of a row that a tile is, where rows are cut into segments.
+fn segment(tile: u32) -> Segment {
+    let segments = (params.run + params.segment - 1u) / params.segment;
+    let row = tile / segments;
+    let first = (tile - row * segments) * params.segment;
+    return Segment(row, first, min(first + params.segment, params.run));
 }

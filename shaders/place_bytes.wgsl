@@ -12,13 +12,6 @@ override SPARSE: bool;
 // Whether rows may share words.
 override SHARED: bool;
 
-// Where a row begins on both sides, and whether it goes anywhere.
-struct Places {
-    source: u32,
-    dest: u32,
-    found: bool,
-}
-
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dest: array<atomic<u32>>;
 
@@ -49,19 +42,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
     let per_word = 4u / UNIT_BYTES;
-    let segments = (params.run + params.segment - 1u) / params.segment;
-    let row = tile / segments;
-    let first = (tile - row * segments) * params.segment;
-    let end = min(first + params.segment, params.run);
+    let at = segment(tile);
 
-    let at = row_places(row);
-    let to = params.dest_base + at.dest;
+    let start = row_start(at.row);
+    let to = params.dest_base + start.to;
     let step = dest_step();
     // Places are counted from the word that holds the row's first unit.
     let head = to % per_word;
     let first_word = to / per_word;
     let last = (head + (params.units - 1u) * step) / per_word;
-    for (var j = first; j < end; j++) {
+    for (var j = at.first; j < at.end; j++) {
         // The first unit, and its place in the four words.
         var i = j * 4u;
         var place = 0u;
@@ -70,7 +60,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             i = select((begin - head + step - 1u) / step, 0u, begin <= head);
             place = head + i * step - begin;
         }
-        let address = (params.source_base + at.source + i * params.step) * UNIT_BYTES;
+        let address = (params.source_base + start.from_part + i * params.step) * UNIT_BYTES;
         let left = select(params.units - i, 0u, i >= params.units);
         if SPARSE {
             let comb = combed(Teeth(address, left, 0u, per_word));

@@ -7,13 +7,6 @@
 
 override UNIT_BYTES: u32;
 
-// Where a row begins on both sides, and whether it goes anywhere.
-struct Places {
-    source: u32,
-    dest: u32,
-    found: bool,
-}
-
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dest: array<atomic<u32>>;
 
@@ -26,23 +19,20 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let lanes = 1u << params.lanes_log2;
     let per_word = 4u / UNIT_BYTES;
-    let segments = (params.run + params.segment - 1u) / params.segment;
-    let row = tile / segments;
-    let first = (tile - row * segments) * params.segment;
-    let end = min(first + params.segment, params.run);
+    let at = segment(tile);
 
-    let at = row_places(row);
-    if !at.found {
+    let start = row_start(at.row);
+    if start.state != FOUND {
         return;
     }
-    let origin = params.source_base + at.source;
-    let to = params.dest_base + at.dest;
+    let origin = params.source_base + start.from_part;
+    let to = params.dest_base + start.to;
     // Places are counted from the word that holds the row's first unit.
     let head = to % per_word;
     let first_word = to / per_word;
     let step = dest_step();
     let together = step == 1u && params.step == 1u;
-    for (var w = first + (id & (lanes - 1u)); w < end; w += lanes) {
+    for (var w = at.first + (id & (lanes - 1u)); w < at.end; w += lanes) {
         let word_begin = w * per_word;
         var j = 0u;
         if word_begin > head {

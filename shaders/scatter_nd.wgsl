@@ -1,42 +1,67 @@
 // scatter_nd, last step: a row goes to its slice, or with all other rows of the slice. Of those, the one
-// that `head` names does the work.
+// that `head` names does the work; there rows are numbered from `first` on.
 
 // Whether nothing is changed where a row is bad.
 override STRICT: bool;
 
+// Whether rows are chained.
+override CHAINS: bool;
+
+// The first word is the units of a slice, which are as many in an update.
 struct Map {
-    index_base: u32,
-    first_slice: u32,
-    slices: u32,
-    // Units of a slice, which are as many in an update.
-    stride: u32,
-    axes: array<vec4<u32>, 4>,
+    axes: array<vec4<u32>, 5>,
 }
 
-struct Entry {
-    slice: u32,
-    next: u32,
-    first: u32,
+fn stride() -> u32 {
+    return params.map.axes[0].x;
 }
 
+// A slice that is not bound.
 const NONE: u32 = 0xffffffffu;
 
+// In `head`: the rows of the slice are sorted.
+const SORTED: u32 = 0x80000000u;
+
 @group(0) @binding(2) var<storage, read> head: array<u32>;
-@group(0) @binding(3) var<storage, read> rows: array<Entry>;
+// Of each four rows the slices; and behind them, where rows are chained, the next row of each slice plus
+// one, or 0.
+@group(0) @binding(3) var<storage, read> rows: array<u32>;
+
+// The row behind one of a chain, both plus one.
+fn next(link: u32) -> u32 {
+    let row = link - 1u;
+    return rows[(row >> 2u) * 8u + 4u + (row & 3u)];
+}
 
 fn dest_step() -> u32 {
     return 1u;
 }
 
 // Where a row of updates begins, and its slice, relative to the bases.
-fn row_places(row: u32) -> Places {
-    let slice = rows[row].slice;
+fn row_start(row: u32) -> Start {
+    let slice = rows[select(row, (row >> 2u) * 8u + (row & 3u), CHAINS)];
     var found = slice != NONE;
     if found {
-        found = head[slice + 1u] == row + 1u;
+        found = (head[slice + 1u] & ~SORTED) == params.first + row + 1u;
     }
     if STRICT && head[0] != 0u {
         found = false;
     }
-    return Places(row * params.map.stride, slice * params.map.stride, found);
+    return Start(row * stride(), slice * stride(), select(ELSEWHERE, FOUND, found));
+}
+
+// Where unit `j` of a row lies in the updates.
+fn unit_at(start: Start, j: u32) -> Row {
+    return Row(params.source_base + start.from_part + j, start.state);
+}
+
+// All that is read is bound, and no row becomes zeros.
+fn within(unit: u32) -> bool {
+    return true;
+}
+
+fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
+}
+
+fn missing(row: u32) {
 }

@@ -1,18 +1,11 @@
 // scatter_nd, first step: which slice each row of updates goes to, and which rows go to each slice.
 //
 // For every slice that is bound `head` holds the number of a row plus one, or 0: of rows that replace, the
-// last; of rows that are combined, any, from which `next` leads on to the others.
-
-// All that would be the same for every row is a constant.
-
-// Coordinates of a tuple, words of an index (1 for i32 and u32, 2 for i64), and whether it can be negative.
-override DIMS: u32;
-override INDEX_WORDS: u32;
-override SIGNED: bool;
-
-// Whether negative indices count from the end, and whether those outside move to the nearest end.
-override WRAPS: bool;
-override CLAMPS: bool;
+// last; of rows that are combined, any, from which `next` leads on to the others. Rows are numbered from
+// `dest_base` on, and what is less was left by an earlier block.
+//
+// `indexed.wgsl` says which slice a tuple points at: here a row begins where the number of its slice says.
+// A tile is four rows, whose numbers are kept together.
 
 // Whether rows are chained, rather than the last one kept.
 override CHAINS: bool;
@@ -20,112 +13,80 @@ override CHAINS: bool;
 // Whether rows are only checked: if one is bad, nothing is to be changed by any.
 override CHECKS: bool;
 
-struct Map {
-    // The first word of the tuples within their binding.
-    index_base: u32,
-    // The slices that are bound.
-    first_slice: u32,
-    slices: u32,
-    // Units of a slice, which are as many in an update.
-    stride: u32,
-    // A coordinate's size, and its stride in slices.
-    axes: array<vec4<u32>, 4>,
-}
+// Whether slices are looked at before they are told: on a CPU adapter atomics wait for memory one after
+// the other, and loads together.
+override LOOKS: bool;
 
-struct Entry {
-    // Among those that are bound; NONE where it is not.
-    slice: u32,
-    // The next row of the slice plus one, or 0.
-    next: u32,
-    // Where the rows of a slice are sorted, the first of them plus one, known to the one that `head` names.
-    first: u32,
-}
+// In `head`: the rows of the slice are sorted.
+const SORTED: u32 = 0x80000000u;
 
+// In place of a slice that is not bound.
 const NONE: u32 = 0xffffffffu;
 
-// `first` is the complement of the row's number, so that a report begins as zeros and the first
-// row is the largest.
-struct Report {
-    count: atomic<u32>,
-    first: atomic<u32>,
-}
-
-@group(0) @binding(0) var<storage, read> indices: array<u32>;
 // The first word counts bad rows, where they forbid everything.
-@group(0) @binding(1) var<storage, read_write> head: array<atomic<u32>>;
-@group(0) @binding(2) var<storage, read_write> rows: array<Entry>;
-@group(1) @binding(0) var<storage, read_write> report: Report;
+@group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
+// The slices of four rows; and behind them, where rows are chained, the next row of each slice plus one,
+// or 0.
+@group(0) @binding(1) var<storage, read_write> rows: array<vec4<u32>>;
 
-// The slice that a tuple points at, and whether it points at one.
-struct Target {
-    slice: u32,
-    bad: bool,
+// What a slice was told last, if that is looked at.
+fn heard(slice: u32) -> u32 {
+    var last = 0u;
+    if LOOKS && slice != NONE {
+        last = atomicLoad(&head[slice + 1u]);
+    }
+    return last;
 }
 
-fn target_of(row: u32) -> Target {
-    let tuple = params.map.index_base + row * DIMS * INDEX_WORDS;
-    var at = Target(0u, false);
-    if DIMS > 0u { at = coordinate(0u, tuple, at); }
-    if DIMS > 1u { at = coordinate(1u, tuple, at); }
-    if DIMS > 2u { at = coordinate(2u, tuple, at); }
-    if DIMS > 3u { at = coordinate(3u, tuple, at); }
-    if DIMS > 4u { at = coordinate(4u, tuple, at); }
-    if DIMS > 5u { at = coordinate(5u, tuple, at); }
-    if DIMS > 6u { at = coordinate(6u, tuple, at); }
-    if DIMS > 7u { at = coordinate(7u, tuple, at); }
-    return at;
-}
-
-// Where a tuple points after one more coordinate.
-fn coordinate(d: u32, tuple: u32, so_far: Target) -> Target {
-    let word = tuple + d * INDEX_WORDS;
-    let size = axis(d).size;
-    // Two words; a negative index is a large unsigned one.
-    var index = indices[word];
-    var high = 0u;
-    if INDEX_WORDS == 2u {
-        high = indices[word + 1u];
-    } else if SIGNED {
-        high = 0u - (index >> 31u);
+// Tells a slice of a row. The row that it was told of before, plus one.
+fn told(slice: u32, row: u32, last: u32) -> u32 {
+    let number = params.dest_base + row;
+    var before = 0u;
+    // Of rows that replace, a later one may have been there; of rows that are chained there is none NONE.
+    if slice != NONE && select(last <= number, last != NONE, CHAINS) {
+        if CHAINS {
+            before = atomicExchange(&head[slice + 1u], number + 1u) & ~SORTED;
+        } else {
+            atomicMax(&head[slice + 1u], number + 1u);
+        }
     }
-    if WRAPS && (high >> 31u) != 0u {
-        index += size;
-        high += u32(index < size);
-    }
-    var bad = high != 0u || index >= size;
-    if CLAMPS {
-        let end = select(size - 1u, 0u, (high >> 31u) != 0u);
-        index = select(index, end, bad);
-        bad = false;
-    }
-    return Target(so_far.slice + index * axis(d).stride, so_far.bad || bad);
+    return select(0u, before - params.dest_base, before > params.dest_base);
 }
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let row = invocation(group, local);
-    if row >= params.tiles {
+    let tile = invocation(group, local);
+    if tile >= params.tiles {
         return;
     }
-    let at = target_of(row);
-    if at.bad {
-        atomicAdd(&report.count, 1u);
-        atomicMax(&report.first, ~row);
-    }
+    let row = tile * 4u;
+    let found = four(row);
+    let numbers = row + vec4(0u, 1u, 2u, 3u);
+    let states = vec4(found.a.state, found.b.state, found.c.state, found.d.state);
+    let there = numbers < vec4(params.units);
+    let bad = there & (states == vec4(MISSING));
+    four_missing(numbers, bad);
     if CHECKS {
-        if at.bad {
+        if any(bad) {
             atomicAdd(&head[0], 1u);
         }
         return;
     }
-    let slice = at.slice - params.map.first_slice;
-    if at.bad || slice >= params.map.slices {
-        rows[row] = Entry(NONE, 0u, 0u);
-    } else if CHAINS {
-        let next = atomicExchange(&head[slice + 1u], row + 1u);
-        rows[row] = Entry(slice, next, 0u);
+    // The first slice that is bound is where the walk of a gather has a stride.
+    let bases = vec4(found.a.base, found.b.base, found.c.base, found.d.base) - axis(0u).stride;
+    let bound = there & (states == vec4(FOUND)) & (bases < vec4(params.window));
+    let slices = select(vec4(NONE), bases, bound);
+    let last = vec4(heard(slices.x), heard(slices.y), heard(slices.z), heard(slices.w));
+    let next = vec4(
+        told(slices.x, row, last.x),
+        told(slices.y, row + 1u, last.y),
+        told(slices.z, row + 2u, last.z),
+        told(slices.w, row + 3u, last.w),
+    );
+    if CHAINS {
+        rows[tile * 2u] = slices;
+        rows[tile * 2u + 1u] = next;
     } else {
-        atomicMax(&head[slice + 1u], row + 1u);
-        rows[row] = Entry(slice, 0u, 0u);
+        rows[tile] = slices;
     }
 }

@@ -1,49 +1,47 @@
-// scatter_nd, second step, where the order counts: the rows of each slice in ascending
-// order. The row that `head` names sorts them: it is the one invocation that touches their chain.
+// scatter_nd, second step, where the order counts: the rows of each slice in ascending order. The row that
+// `head` names sorts them: it is the one invocation that touches their chain. Then `head` names the first.
+//
+// A tile is `segment` rows, at most 32. Few slices have several rows, and a CPU adapter, whose lanes run in
+// step, pays for a loop wherever one of them enters it: so a tile first finds the rows that have others
+// behind them, and goes from one of those to the next. It may find that of a row that another tile sorts,
+// whatever it reads there; `head` then names another row.
 
 struct Map {
-    index_base: u32,
-    first_slice: u32,
-    slices: u32,
-    stride: u32,
-    axes: array<vec4<u32>, 4>,
+    axes: array<vec4<u32>, 5>,
 }
 
-struct Entry {
-    slice: u32,
-    next: u32,
-    first: u32,
+// In `head`: the rows of the slice are sorted.
+const SORTED: u32 = 0x80000000u;
+
+@group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
+@group(0) @binding(1) var<storage, read_write> rows: array<u32>;
+
+// Where a row's slice is kept; the row behind it is kept four words further on.
+fn place(row: u32) -> u32 {
+    return (row >> 2u) * 8u + (row & 3u);
 }
-
-const NONE: u32 = 0xffffffffu;
-
-@group(0) @binding(0) var<storage, read> head: array<u32>;
-@group(0) @binding(1) var<storage, read_write> rows: array<Entry>;
 
 fn next(link: u32) -> u32 {
-    return rows[link - 1u].next;
+    return rows[place(link - 1u) + 4u];
 }
 
-// The chain in the opposite order, and whether each link is less than the one before: then that is all
-// there is to do. Otherwise nothing is changed.
-fn reversed(first: u32) -> u32 {
+fn set_next(link: u32, to: u32) {
+    rows[place(link - 1u) + 4u] = to;
+}
+
+// A chain in the opposite order, and whether it is in ascending order then.
+struct Reversed {
+    first: u32,
+    ascends: bool,
+}
+
+fn reversed(first: u32) -> Reversed {
+    var done = Reversed(0u, true);
     var link = first;
-    loop {
-        let after = next(link);
-        if after >= link {
-            return 0u;
-        }
-        if after == 0u {
-            break;
-        }
-        link = after;
-    }
-    var done = 0u;
-    link = first;
     while link != 0u {
         let after = next(link);
-        rows[link - 1u].next = done;
-        done = link;
+        set_next(link, done.first);
+        done = Reversed(link, done.ascends && after < link);
         link = after;
     }
     return done;
@@ -79,13 +77,13 @@ fn sorted(first: u32) -> u32 {
                 if tail == 0u {
                     list = least;
                 } else {
-                    rows[tail - 1u].next = least;
+                    set_next(tail, least);
                 }
                 tail = least;
             }
             left = right;
         }
-        rows[tail - 1u].next = 0u;
+        set_next(tail, 0u);
         if merges <= 1u {
             break;
         }
@@ -95,21 +93,35 @@ fn sorted(first: u32) -> u32 {
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let row = invocation(group, local);
-    if row >= params.tiles {
+    let tile = invocation(group, local);
+    if tile >= params.tiles {
         return;
     }
-    let slice = rows[row].slice;
-    if slice == NONE {
-        return;
+    let first = tile * params.segment;
+    let count = min(params.segment, params.units - first);
+    // Of which the chain goes on.
+    var chained = 0u;
+    for (var i = 0u; i < count; i++) {
+        chained |= u32(next(first + i + 1u) != 0u) << i;
     }
-    let first = head[slice + 1u];
-    if first != row + 1u {
-        return;
+    // Of which it is in disorder.
+    var others = 0u;
+    while chained != 0u {
+        let i = firstTrailingBit(chained);
+        chained &= chained - 1u;
+        let row = first + i;
+        let slice = rows[place(row)];
+        if atomicLoad(&head[slice + 1u]) == params.first + row + 1u {
+            let list = reversed(row + 1u);
+            atomicStore(&head[slice + 1u], (params.first + list.first) | SORTED);
+            others |= u32(!list.ascends) << i;
+        }
     }
-    var list = reversed(first);
-    if list == 0u {
-        list = sorted(first);
+    while others != 0u {
+        let i = firstTrailingBit(others);
+        others &= others - 1u;
+        let slice = rows[place(first + i)];
+        let list = (atomicLoad(&head[slice + 1u]) & ~SORTED) - params.first;
+        atomicStore(&head[slice + 1u], (params.first + sorted(list)) | SORTED);
     }
-    rows[row].first = list;
 }

@@ -26,6 +26,20 @@ fn source_row(row: u32) -> Row {
     return Row(base, FOUND);
 }
 
+// Rows lie one behind the other in the result.
+fn row_start(row: u32) -> Start {
+    return Start(source_row(row).base, row * params.run, FOUND);
+}
+
+fn dest_step() -> u32 {
+    return 1u;
+}
+
+// Where unit `j` of a row lies in the source.
+fn unit_at(start: Start, j: u32) -> Row {
+    return Row(params.source_base + start.from_part + j * params.step * PARTS, FOUND);
+}
+
 // Four rows, from a multiple of four on.
 fn four(row: u32) -> Four {
     let first = source_row(row);
@@ -50,14 +64,13 @@ fn turn(d: u32, rest: ptr<function, u32>) -> u32 {
     return digit * at.stride;
 }
 
-// All that a slice reads is bound.
+// All that is read is bound, and every row has a source.
 fn within(unit: u32) -> bool {
     return true;
 }
 
-// Every row has a source.
-fn missing(row: u32) {
+fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
 }
 
-fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
+fn missing(row: u32) {
 }

@@ -43,6 +43,22 @@ fn turn(d: u32, rest: ptr<function, u32>, at: Row) -> Row {
     );
 }
 
+// Rows lie one behind the other in the result.
+fn row_start(row: u32) -> Start {
+    let at = source_row(row);
+    return Start(at.base, row * params.run, at.state);
+}
+
+fn dest_step() -> u32 {
+    return 1u;
+}
+
+// Where unit `j` of a row lies in the source, if it has one.
+fn unit_at(start: Start, j: u32) -> Row {
+    let at = source_unit(Row(start.from_part, start.state), j);
+    return Row(params.source_base + at.base, at.state);
+}
+
 // Where unit `j` of a row has its source, and whether it has one.
 fn source_unit(begin: Row, j: u32) -> Row {
     let step = params.map.axes[0].w;
@@ -83,4 +99,15 @@ fn next_source(j: u32) -> Next {
 // The same `units` further on, which is behind `used` of them.
 fn after(next: Next, used: u32, units: u32) -> Next {
     return Next(next.number + used, next.place + used * row_step() - units);
+}
+
+// All that is read is bound, and what has no source is not amiss.
+fn within(unit: u32) -> bool {
+    return true;
+}
+
+fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
+}
+
+fn missing(row: u32) {
 }

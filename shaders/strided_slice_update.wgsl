@@ -14,8 +14,8 @@ fn dest_step() -> u32 {
 }
 
 // Where a row begins on both sides, relative to the bases.
-fn row_places(row: u32) -> Places {
-    var at = Places(0u, 0u, true);
+fn row_start(row: u32) -> Start {
+    var at = Start(0u, 0u, FOUND);
     var rest = row;
     // The outermost needs no division.
     if DIMS > 4u { at = turn(4u, &rest, at); }
@@ -27,7 +27,7 @@ fn row_places(row: u32) -> Places {
 }
 
 // Takes a dimension's digit off the number of a row, and goes as far along it.
-fn turn(d: u32, rest: ptr<function, u32>, at: Places) -> Places {
+fn turn(d: u32, rest: ptr<function, u32>, at: Start) -> Start {
     let size = params.map.axes[d].x;
     let outer = *rest / size;
     let digit = *rest - outer * size;
@@ -35,7 +35,23 @@ fn turn(d: u32, rest: ptr<function, u32>, at: Places) -> Places {
     return along(d, digit, at);
 }
 
-fn along(d: u32, digit: u32, at: Places) -> Places {
+fn along(d: u32, digit: u32, at: Start) -> Start {
     let strides = params.map.axes[d].yz;
-    return Places(at.source + digit * strides.x, at.dest + digit * strides.y, true);
+    return Start(at.from_part + digit * strides.x, at.to + digit * strides.y, FOUND);
+}
+
+// Where unit `j` of a row lies in the source.
+fn unit_at(start: Start, j: u32) -> Row {
+    return Row(params.source_base + start.from_part + j * params.step, FOUND);
+}
+
+// All that is read is bound, and every row has a source.
+fn within(unit: u32) -> bool {
+    return true;
+}
+
+fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
+}
+
+fn missing(row: u32) {
 }

@@ -9,35 +9,20 @@
 //! | bytes read and written / `cpu.bytes` + rows · `cpu.row` | bytes read and written / `device.bytes` + rows · `device.row` + `submission` |
 //! | for a device: result / `upload` | for the host: result / `readback` |
 //!
-//! Counted is what the executors do: bytes that are read because they lie between others count as
-//! read, and rows of a slice as far as they begin in another line of memory than the one before; to a
-//! device goes what the host packs of a slice, and all of a gather's params and indices. What happens to
-//! the result on the host, wherever it was made, is not counted: new memory for it can take longer than
-//! the work.
-//! Nothing is taken to overlap. That is coarse, and enough: where both take about as long, either
-//! will do.
+//! What is counted of a plan is in `cost/count.rs`, and how the rates of a machine are measured in
+//! `cost/measure.rs`. Nothing is taken to overlap. That is coarse, and enough: where both take about as
+//! long, either will do.
 
-use crate::{
-    Backend, DType, Error, GatherNd, Gpu, Plan, Tensor,
-    plan::{Map, Rows},
-    slice,
-    stream::Piece,
-};
-use std::{
-    fmt,
-    time::{Duration, Instant},
-};
+mod count;
+mod measure;
 
-/// What memory is read by: bytes of a cache line.
-const LINE: usize = 64;
-
-/// Bytes that are moved to measure: more than a core's caches hold.
-const BYTES: usize = 16 << 20;
+use crate::{Gpu, Plan};
+use std::{fmt, time::Duration};
 
 /// What moving bytes costs on the CPU, on a device, and between them.
 ///
 /// [`Costs::of`] gives figures for a kind of adapter, and [`Costs::measure`] those of this machine.
-/// A backend [with costs](Backend::with_costs) goes by them.
+/// A backend [with costs](crate::Backend::with_costs) goes by them.
 ///
 /// ```
 /// use wgslice::{slice, Costs, DType, Place, Plan};
@@ -157,35 +142,6 @@ impl Costs {
         }
     }
 
-    /// Measures this machine and a device that is open, in about a tenth of a second and with 100 MB of
-    /// memory. `opening` is not measured.
-    ///
-    /// # Errors
-    ///
-    /// An error of the device.
-    pub fn measure(gpu: &Gpu) -> Result<Self, Error> {
-        let backend = Backend::from(gpu.clone());
-        let (_, cpu) = probe(&Backend::cpu())?;
-        let (submission, device) = probe(&backend)?;
-        let values = vec![1u8; BYTES];
-        let upload = fastest(|| {
-            let tensor = backend.upload(&values, &[BYTES])?;
-            backend.wait()?;
-            Ok(tensor)
-        })?;
-        let tensor = backend.upload(&values, &[BYTES])?;
-        let readback = fastest(|| Ok(tensor.bytes()?.len()))?;
-        let rate = |seconds: f64| BYTES as f64 / seconds;
-        Ok(Self {
-            cpu,
-            device,
-            upload: rate(upload),
-            readback: rate(readback),
-            submission,
-            opening: Self::of(gpu).opening,
-        })
-    }
-
     /// Seconds that an operation takes on the CPU and on the device, of data that lies in one place and
     /// is wanted in another.
     pub fn estimate(&self, plan: &Plan, from: Place, to: Place) -> Estimate {
@@ -205,122 +161,10 @@ impl Costs {
     }
 }
 
-/// What is counted.
-impl Plan {
-    /// Bytes that are read and written.
-    fn moved(&self) -> f64 {
-        let Rows {
-            unit,
-            count,
-            run,
-            step,
-        } = self.rows;
-        // A step reads what it steps over, up to a line for each unit.
-        let apart = step.unsigned_abs().saturating_mul(unit);
-        let read = run as f64 * apart.min(LINE.max(unit)) as f64;
-        count as f64 * (read + (run * unit) as f64) + self.indices()
-    }
-
-    /// Rows that begin somewhere else than in the line of memory where the one before does.
-    fn starts(&self) -> f64 {
-        let apart = match &self.map {
-            Map::StridedSlice(map) => map.axes.last().map_or(LINE, |axis| {
-                axis.stride.unsigned_abs().saturating_mul(self.rows.unit)
-            }),
-            _ => LINE,
-        };
-        self.rows.count as f64 * apart.min(LINE) as f64 / LINE as f64
-    }
-
-    /// Bytes of 64-bit indices.
-    fn indices(&self) -> f64 {
-        let shape = match &self.map {
-            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => {
-                return 0.0;
-            }
-            Map::Indexed(map) => &map.indices,
-            Map::ScatterNd(map) => &map.indices,
-        };
-        shape.iter().product::<usize>() as f64 * 8.0
-    }
-
-    /// Bytes that the operation has where it is done.
-    fn held(&self) -> f64 {
-        let changed = if self.is_in_place() {
-            self.result_bytes()
-        } else {
-            0
-        };
-        (self.source_bytes() + changed) as f64 + self.indices()
-    }
-
-    /// Bytes that go to a device.
-    fn sent(&self) -> f64 {
-        match &self.map {
-            Map::StridedSlice(_) => {
-                let whole = Piece::whole(self);
-                whole.map_or(0.0, |piece| piece.split().host.result_bytes() as f64)
-            }
-            _ => self.held(),
-        }
-    }
-}
-
-/// What the least work takes on a backend, and what moving costs there.
-fn probe(backend: &Backend) -> Result<(f64, Moving), Error> {
-    /// Bytes of a row of the table.
-    const ROW: usize = 4 << 10;
-    /// Scalars that are gathered from it.
-    const SCALARS: usize = 1 << 18;
-    let shape = [BYTES / ROW, ROW / 4];
-    let reversed = slice![..; -1];
-    let slice = |source: &Tensor| {
-        let mut dest = source.slice(&reversed)?;
-        fastest(|| {
-            source.slice_into(&reversed, &mut dest)?;
-            backend.wait()
-        })
-    };
-    let table = backend.upload(&vec![1u32; BYTES / 4], &shape)?;
-    let least = slice(&backend.upload(&[1u32; 64], &[64])?)?;
-    let whole = slice(&table)?;
-    // Where so little work hardly shows, noise must not make the device infinitely fast.
-    let bytes = 2.0 * BYTES as f64 / (whole - least).max(whole / 10.0);
-
-    let scattered: Vec<i32> = (0u32..)
-        .map(|place| place.wrapping_mul(0x9e37_79b1) >> 8)
-        .zip(shape.iter().cycle())
-        .map(|(hash, &dim)| i32::try_from(hash as usize % dim).unwrap_or(0))
-        .take(2 * SCALARS)
-        .collect();
-    let indices = backend.upload(&scattered, &[SCALARS, 2])?;
-    let plan = Plan::gather_nd(&shape, &[SCALARS, 2], GatherNd::default(), DType::U32)?;
-    let gather = fastest(|| {
-        let gathered = table.gather_nd(&indices, GatherNd::default())?;
-        backend.wait()?;
-        Ok(gathered)
-    })?;
-    let row = (gather - least - plan.moved() / bytes) / SCALARS as f64;
-    let row = row.max(0.0);
-    Ok((least, Moving { bytes, row }))
-}
-
-/// The seconds that work takes at best: whatever else the machine does makes it longer.
-fn fastest<R>(mut work: impl FnMut() -> Result<R, Error>) -> Result<f64, Error> {
-    let mut least = f64::INFINITY;
-    for _ in 0..4 {
-        let begin = Instant::now();
-        let done = work()?;
-        least = least.min(begin.elapsed().as_secs_f64());
-        drop(done);
-    }
-    Ok(least)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::SliceSpec;
+    use super::{count::tests::plan, *};
+    use crate::{DType, GatherNd};
     use Place::{Device, Host};
 
     /// Rates that make for round figures.
@@ -338,11 +182,6 @@ mod tests {
         submission: 1e-3,
         opening: 0.0,
     };
-
-    fn plan(shape: &[usize], spec: &str) -> Plan {
-        let spec: SliceSpec = spec.parse().unwrap();
-        Plan::strided_slice(shape, &spec, DType::U8).unwrap()
-    }
 
     #[track_caller]
     fn assert_takes(estimate: Estimate, cpu: f64, device: f64) {
@@ -378,47 +217,6 @@ mod tests {
             cpu,
             device + 0.5e-3 + 2e-3,
         );
-    }
-
-    #[test]
-    fn bytes_that_are_stepped_over_are_read_up_to_a_line() {
-        for (step, read) in [
-            (1, 1.0),
-            (-1, 1.0),
-            (2, 2.0),
-            (-3, 3.0),
-            (64, 64.0),
-            (500, 64.0),
-        ] {
-            let plan = plan(
-                &[100 * 500],
-                &format!("{}::{step}", if step > 0 { "" } else { "100" }),
-            );
-            let units = plan.rows.units() as f64 * plan.rows.unit as f64;
-            assert_eq!(plan.moved(), units * (1.0 + read), "{step}");
-        }
-    }
-
-    #[test]
-    fn rows_that_begin_within_a_line_share_it() {
-        assert_eq!(plan(&[100, 128], ":, :3").starts(), 100.0);
-        assert_eq!(plan(&[100, 16], ":, :3").starts(), 25.0);
-        assert_eq!(plan(&[100, 16], "::-1, :3").starts(), 25.0);
-        assert_eq!(plan(&[100], "::2").starts(), 1.0);
-    }
-
-    #[test]
-    fn what_a_device_does_not_need_is_not_sent() {
-        assert_eq!(plan(&[1000, 2000], ":, 500:1500").sent(), 1e6);
-        // Every second byte is taken along, and one in a hundred is not.
-        assert_eq!(
-            plan(&[1000, 2000], ":, ::2").sent(),
-            1999.0 * 1000.0 + 999.0
-        );
-        assert_eq!(plan(&[100, 2000], ":, ::100").sent(), 2000.0);
-        assert_eq!(plan(&[1000], "5:5").sent(), 0.0);
-        let gather = Plan::gather_nd(&[100, 30], &[7, 1], GatherNd::default(), DType::F32).unwrap();
-        assert_eq!(gather.sent(), 100.0 * 30.0 * 4.0 + 7.0 * 8.0);
     }
 
     #[test]

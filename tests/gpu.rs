@@ -1,15 +1,11 @@
-//! What only a GPU has: tensors that stay there, and plans recorded on the caller's buffers.
+//! What only a GPU has: tensors that stay there.
 
 use crate::harness::{
     SIZES, elements,
-    gpu::{adapters, read_buffer, request_device},
+    gpu::{adapters, request_device},
     gpu_devices, to_bytes,
 };
-use wgslice::{
-    Backend, DType, Error, GatherNd, Gpu, Plan, Scatter, Tensor,
-    gpu::{AdapterOptions, DeviceIndices},
-    slice,
-};
+use wgslice::{Backend, Error, GatherNd, Gpu, Scatter, Tensor, gpu::AdapterOptions, slice};
 
 #[test]
 fn a_whole_tensor_is_not_moved() {
@@ -118,90 +114,6 @@ fn a_tensor_that_is_written_over_keeps_its_buffers() {
 }
 
 #[test]
-fn buffers_that_do_not_fit_are_named() {
-    for gpu in gpu_devices() {
-        let device = gpu.device();
-        let buffer = |size, usage| {
-            device.create_buffer(&wgpu::BufferDescriptor {
-                label: None,
-                size,
-                usage,
-                mapped_at_creation: false,
-            })
-        };
-        let storage = wgpu::BufferUsages::STORAGE;
-        let plan = Plan::strided_slice(&[64], &slice![..; -1], DType::F32).unwrap();
-        let (good, other) = (buffer(512, storage), buffer(512, storage));
-        let short = buffer(252, storage);
-        let copy = buffer(
-            256,
-            wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
-        );
-        let mut encoder = device.create_command_encoder(&Default::default());
-        let mut encode = |source: wgpu::BufferSlice<'_>, dest: wgpu::BufferSlice<'_>| {
-            gpu.encode(&mut encoder, &plan, source, dest)
-                .unwrap_err()
-                .to_string()
-        };
-        let all = |buffer: &'static str, text: String, says: &str| {
-            assert!(text.contains(buffer) && text.contains(says), "{text}");
-        };
-        all(
-            "source",
-            encode(short.slice(..), good.slice(..)),
-            "252 bytes",
-        );
-        all("dest", encode(good.slice(..), short.slice(..)), "needs 256");
-        all(
-            "source",
-            encode(good.slice(..), good.slice(..)),
-            "copy the result back",
-        );
-        all("source", encode(copy.slice(..), good.slice(..)), "STORAGE");
-        all(
-            "dest",
-            encode(good.slice(..), other.slice(260..)),
-            "has 252 bytes",
-        );
-        gpu.queue().submit([encoder.finish()]);
-    }
-}
-
-/// A plan is recorded at an offset of the caller's buffers, and touches nothing else there.
-#[test]
-fn recorded_into_the_callers_encoder_at_an_offset() {
-    use wgpu::util::DeviceExt;
-    for gpu in gpu_devices() {
-        let plan = Plan::strided_slice(&[5], &slice![..; -1], DType::U8).unwrap();
-        let mut contents = vec![7u8; 512];
-        contents[256..261].copy_from_slice(&[1, 2, 3, 4, 5]);
-        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
-        let make = |contents: &[u8]| {
-            let label = None;
-            let descriptor = wgpu::util::BufferInitDescriptor {
-                label,
-                contents,
-                usage,
-            };
-            gpu.device().create_buffer_init(&descriptor)
-        };
-        let (source, dest) = (make(&contents), make(&[9; 768]));
-        let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        gpu.encode(&mut encoder, &plan, source.slice(256..), dest.slice(512..))
-            .unwrap();
-        gpu.queue().submit([encoder.finish()]);
-        let bytes = read_buffer(gpu, &dest);
-        assert_eq!(bytes[512..520], [5, 4, 3, 2, 1, 9, 9, 9]);
-        assert!(
-            bytes[..512]
-                .iter()
-                .chain(&bytes[520..])
-                .all(|&byte| byte == 9)
-        );
-    }
-}
-
-#[test]
 fn indices_on_another_device_are_named() {
     let params = Backend::cpu().upload(&[1.0f32, 2.0], &[2]).unwrap();
     for gpu in gpu_devices() {
@@ -215,79 +127,6 @@ fn indices_on_another_device_are_named() {
                 argument: "indices"
             }
         );
-    }
-}
-
-/// Buffers may be taken from any byte on: units become as small as the offsets demand.
-#[test]
-fn every_offset_of_the_callers_buffers() {
-    use wgpu::util::DeviceExt;
-    let values = to_bytes(&elements(40), 4);
-    let expected: Vec<u8> = values.chunks(4).rev().flatten().copied().collect();
-    for gpu in gpu_devices() {
-        for dtype in [DType::F32, DType::U8] {
-            let (shape, spec) = match dtype {
-                DType::F32 => (vec![40], slice![..; -1]),
-                _ => (vec![40, 4], slice![..; -1]),
-            };
-            let plan = Plan::strided_slice(&shape, &spec, dtype).unwrap();
-            for (from, to) in (0..9).flat_map(|from| [0, 1, 2, 4, 7].map(|to| (from, to))) {
-                let make = |contents: &[u8]| {
-                    gpu.device()
-                        .create_buffer_init(&wgpu::util::BufferInitDescriptor {
-                            label: None,
-                            contents,
-                            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
-                        })
-                };
-                let mut contents = vec![3; 172];
-                contents[from..from + 160].copy_from_slice(&values);
-                let (source, dest) = (make(&contents), make(&[9; 172]));
-                let mut encoder = gpu.device().create_command_encoder(&Default::default());
-                let (a, b) = (source.slice(from as u64..), dest.slice(to as u64..));
-                gpu.encode(&mut encoder, &plan, a, b).unwrap();
-                gpu.queue().submit([encoder.finish()]);
-                let bytes = read_buffer(gpu, &dest);
-                assert!(bytes[to..to + 160] == expected, "{from} {to} {dtype}");
-                let around = bytes[..to].iter().chain(&bytes[to + 160..]);
-                assert!(around.copied().all(|byte| byte == 9), "{from} {to} {dtype}");
-            }
-        }
-    }
-}
-
-/// Reports can be polled, waited for and awaited; recorded into a pass that is open.
-#[test]
-fn reports_arrive_later() {
-    for gpu in gpu_devices() {
-        let backend = Backend::from(gpu.clone());
-        let params = backend.upload(&[1u32, 2, 3, 4, 5, 6], &[3, 2]).unwrap();
-        let indices = backend.upload(&[0i64, 7, 2, -1], &[4, 1]).unwrap();
-        let dest = backend.upload(&[9u32; 8], &[4, 2]).unwrap();
-        let plan = Plan::gather_nd(&[3, 2], &[4, 1], GatherNd::default(), DType::U32).unwrap();
-        let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        let mut pass = encoder.begin_compute_pass(&Default::default());
-        let mut record = || {
-            let tuples = DeviceIndices::I64(indices.buffers()[0].slice(..));
-            let (params, dest) = (params.buffers()[0].slice(..), dest.buffers()[0].slice(..));
-            gpu.encode_gather_in_pass(&mut pass, &plan, params, tuples, dest)
-                .unwrap()
-        };
-        let [polled, waited, awaited] = [record(), record(), record()];
-        drop(pass);
-        gpu.queue().submit([encoder.finish()]);
-        let waited = waited.wait().unwrap();
-        assert_eq!((waited.bad, waited.rows), (2, 4));
-        assert_eq!(waited.first.as_ref().unwrap().index, [7]);
-        assert_eq!(pollster::block_on(awaited.ready()).unwrap(), waited);
-        let polled = loop {
-            if let Some(report) = polled.poll().unwrap() {
-                break report;
-            }
-        };
-        assert_eq!(polled, waited);
-        let values = pollster::block_on(dest.to_array_async::<u32>()).unwrap();
-        assert_eq!(values.data, [1, 2, 0, 0, 5, 6, 0, 0]);
     }
 }
 
@@ -317,87 +156,6 @@ fn reports_of_indices_that_are_written_over() {
         next.slice_into(&slice![..; -1], &mut indices).unwrap();
         assert_eq!(indices.to_array::<i32>().unwrap().data, [6, 5]);
         assert_eq!(gathered.report().unwrap().first.unwrap().index, [7]);
-    }
-}
-
-/// Many slices in one submission, into a pass that is open.
-#[test]
-fn a_thousand_slices_in_one_submission() {
-    for gpu in gpu_devices() {
-        let backend = Backend::from(gpu.clone());
-        let input = backend.upload(&[1u16, 2, 3, 4, 5, 6, 7, 8], &[8]).unwrap();
-        let outputs = [0; 3].map(|_| backend.upload(&[0u16; 4], &[4]).unwrap());
-        let plan = Plan::strided_slice(&[8], &slice![..; -2], DType::U16).unwrap();
-        let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        let mut pass = encoder.begin_compute_pass(&Default::default());
-        for number in 0..1000 {
-            let output = outputs[number % 3].buffers()[0].slice(..);
-            gpu.encode_in_pass(&mut pass, &plan, input.buffers()[0].slice(..), output)
-                .unwrap();
-        }
-        drop(pass);
-        gpu.queue().submit([encoder.finish()]);
-        for output in outputs {
-            assert_eq!(output.to_array::<u16>().unwrap().data, [8, 6, 4, 2]);
-        }
-        gpu.trim();
-    }
-}
-
-/// Once everything was recorded before, recording allocates no memory of the device, as its own
-/// allocator has it: slices nothing, gathers what wgpu stages to clear 64 reports at once.
-#[test]
-fn recording_again_allocates_nothing() {
-    let candidates = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
-    for candidate in candidates.iter().filter(|candidate| candidate.fits()) {
-        let adapter = &candidate.adapter;
-        let immediates = adapter.features() & wgpu::Features::IMMEDIATES;
-        for features in [immediates, wgpu::Features::empty()] {
-            let gpu = request_device(adapter, features, adapter.limits()).unwrap();
-            let allocations = || {
-                let report = gpu.device().generate_allocator_report();
-                report.map(|report| report.allocations.len())
-            };
-            if allocations().is_none() {
-                eprintln!("not tested: {candidate} has no report of its allocations");
-                continue;
-            }
-            let [source, dest, tuples] = [(); 3].map(|()| {
-                gpu.device().create_buffer(&wgpu::BufferDescriptor {
-                    label: None,
-                    size: 1024,
-                    usage: wgpu::BufferUsages::STORAGE,
-                    mapped_at_creation: false,
-                })
-            });
-            let slice = Plan::strided_slice(&[16, 16], &slice![..; -1], DType::F32).unwrap();
-            let gather =
-                Plan::gather_nd(&[16, 16], &[4, 1], GatherNd::default(), DType::F32).unwrap();
-            let (source, dest) = (source.slice(..), dest.slice(..));
-            let tuples = DeviceIndices::I32(tuples.slice(..));
-            let round = |slices, gathers| {
-                let mut encoder = gpu.device().create_command_encoder(&Default::default());
-                let before = allocations().unwrap();
-                for _ in 0..slices {
-                    gpu.encode(&mut encoder, &slice, source, dest).unwrap();
-                    let mut pass = encoder.begin_compute_pass(&Default::default());
-                    gpu.encode_in_pass(&mut pass, &slice, source, dest).unwrap();
-                }
-                for _ in 0..gathers {
-                    gpu.encode_gather(&mut encoder, &gather, source, tuples, dest)
-                        .unwrap();
-                }
-                let allocated = allocations().unwrap() - before;
-                gpu.queue().submit([encoder.finish()]);
-                let wait = wgpu::PollType::wait_indefinitely();
-                gpu.device().poll(wait).unwrap();
-                allocated
-            };
-            assert!(round(4, 640) > 0);
-            assert_eq!(round(100, 0), 0);
-            assert!(round(0, 640) <= 10);
-            assert_eq!(round(100, 0), 0);
-        }
     }
 }
 
@@ -477,37 +235,5 @@ fn entries_beyond_the_reach_of_offsets() {
             );
             assert_eq!(gathered.report().unwrap().bad, 2 * depth);
         }
-    }
-}
-
-/// Indices that cannot be copied are gathered with all the same; only the tuple is not named.
-#[test]
-fn a_report_without_the_tuple() {
-    use wgpu::util::DeviceExt;
-    for gpu in gpu_devices() {
-        let backend = Backend::from(gpu.clone());
-        let params = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
-        let dest = backend.upload(&[9u32; 2], &[2]).unwrap();
-        let indices = gpu
-            .device()
-            .create_buffer_init(&wgpu::util::BufferInitDescriptor {
-                label: None,
-                contents: bytemuck::cast_slice(&[1i32, 5]),
-                usage: wgpu::BufferUsages::STORAGE,
-            });
-        let plan = Plan::gather_nd(&[3], &[2, 1], GatherNd::default(), DType::U32).unwrap();
-        let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        let tuples = DeviceIndices::I32(indices.slice(..));
-        let (params, to) = (params.buffers()[0].slice(..), dest.buffers()[0].slice(..));
-        let report = gpu
-            .encode_gather(&mut encoder, &plan, params, tuples, to)
-            .unwrap();
-        gpu.queue().submit([encoder.finish()]);
-        let first = report.wait().unwrap().first.unwrap();
-        assert_eq!(
-            (first.row, first.position, first.index),
-            (1, vec![1], vec![])
-        );
-        assert_eq!(dest.to_array::<u32>().unwrap().data, [2, 0]);
     }
 }

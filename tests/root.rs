@@ -3,6 +3,8 @@
 mod cpu;
 mod devices;
 #[cfg(feature = "gpu")]
+mod encode;
+#[cfg(feature = "gpu")]
 mod failures;
 mod gather;
 mod gather_nd;

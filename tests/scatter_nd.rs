@@ -185,6 +185,41 @@ fn floats_are_added_in_order() {
     }
 }
 
+/// The same with more rows for each slice than a software adapter combines at once, which runs loops only
+/// so long. One that is treated as a GPU is left out: of a GPU's loops more is expected.
+#[test]
+fn many_floats_are_added_in_order() {
+    const ROWS: usize = 30_000;
+    let (input, updates) = (floats(6, 5), floats(2 * ROWS, 6));
+    for slices in [3, 1] {
+        let indices: Vec<i32> = (0..30_000).map(|i| i % 9973 * 7 % slices).collect();
+        let mut expected = input.clone();
+        for (&slice, row) in indices.iter().zip(updates.chunks(2)) {
+            let at = usize::try_from(slice).unwrap() * 2;
+            expected[at] += row[0];
+            expected[at + 1] += row[1];
+        }
+        let expected: Vec<_> = expected.into_iter().map(f32::to_bits).collect();
+        let all = devices().iter();
+        for device in all.filter(|device| device.backend.is_cpu() || device.name.contains("Full")) {
+            let (sums, _) = device
+                .backend
+                .tensor_scatter_nd(
+                    &input,
+                    &[3, 2],
+                    &indices[..],
+                    &[ROWS, 1],
+                    &updates,
+                    &[ROWS, 2],
+                    ADD,
+                )
+                .unwrap();
+            let bits: Vec<_> = sums.data.into_iter().map(f32::to_bits).collect();
+            assert_eq!(bits, expected, "{}", device.name);
+        }
+    }
+}
+
 /// The same for halves, which are rounded after every row: the bits of the CPU on every device.
 #[test]
 fn halves_are_added_in_order() {

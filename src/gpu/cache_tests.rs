@@ -1,8 +1,14 @@
 //! After a while recording makes no object on the device, whatever is recorded and however params
 //! travel. On wgpu's noop backend, which needs no driver.
 
-use super::{DeviceIndices, Gpu, variant::ParamsSpace};
-use crate::{Backend, DType, GatherNd, Plan, Scatter, slice};
+use super::{
+    DeviceIndices, Gpu,
+    grid::Shape,
+    op::Op,
+    variant::{Kernel, ParamsSpace},
+    width::Width,
+};
+use crate::{Backend, DType, Error, GatherNd, Plan, Scatter, slice};
 
 /// A device of the noop backend, which counts as a software adapter.
 fn noop(features: wgpu::Features, storage_buffers: u32) -> Gpu {
@@ -191,6 +197,81 @@ fn tensors_get_the_buffers_of_tensors_that_are_gone() {
         assert_eq!(kept(), 1024);
         gpu.trim();
         assert_eq!(kept(), 0);
+    }
+}
+
+/// What is allocated here is made up, so that it fails as often as a test wants.
+#[test]
+fn where_memory_is_short_what_is_kept_makes_room_once() {
+    let short = || Error::OutOfDeviceMemory { doing: "this" };
+    for gpu in gpus() {
+        let backend = Backend::from(gpu.clone());
+        let pool = &gpu.inner.pool;
+        // The outcome where so many tries fail, and how many there were.
+        let outcome = |failures| {
+            let mut tries = 0;
+            let create = || {
+                tries += 1;
+                if tries > failures {
+                    Ok(tries)
+                } else {
+                    Err(short())
+                }
+            };
+            let outcome = pool.make_room(create, || {
+                assert_eq!(pool.kept(), 0, "the device frees what was dropped before");
+                gpu.poll()
+            });
+            (outcome, tries, pool.kept())
+        };
+        let keep = || drop(backend.upload(&[1u32; 256], &[16, 16]).unwrap());
+        keep();
+        assert_eq!(outcome(0), (Ok(1), 1, 1024));
+        assert_eq!(outcome(1), (Ok(2), 2, 0));
+        keep();
+        assert_eq!(outcome(2), (Err(short()), 2, 0));
+        assert_eq!(outcome(1), (Err(short()), 1, 0), "nothing was kept");
+
+        keep();
+        let mut tries = 0;
+        let other = Error::Device {
+            doing: "this",
+            message: "another failure".to_owned(),
+        };
+        let create = || {
+            tries += 1;
+            Err::<(), _>(other.clone())
+        };
+        assert_eq!(pool.make_room(create, || Ok(())), Err(other));
+        assert_eq!((tries, pool.kept()), (1, 1024));
+    }
+}
+
+#[test]
+fn of_many_pipelines_those_are_kept_that_were_used_last() {
+    for gpu in gpus() {
+        let gpu = gpu.with_pipelines(8);
+        let pipelines = &gpu.inner.pipelines;
+        let get = |unit, dims| {
+            let shape = Shape {
+                workgroup: 64,
+                rows: 0,
+            };
+            let kernel = Kernel::of(Width::whole(unit), dims, shape);
+            let pipeline = pipelines.get(gpu.device(), Op::StridedSlice, kernel);
+            assert!(pipelines.kept() <= 8);
+            pipeline.unwrap()
+        };
+        let (used, unused) = (get(1, 1), get(1, 2));
+        for unit in [2, 4, 8, 16] {
+            for dims in 1..=6 {
+                let made = get(unit, dims);
+                assert_eq!(get(unit, dims), made);
+                assert_eq!(get(1, 1), used);
+            }
+        }
+        assert_eq!(pipelines.kept(), 8);
+        assert_ne!(get(1, 2), unused);
     }
 }
 

@@ -50,15 +50,16 @@ impl Gpu {
             return match self.scatter_steps(plan, map, &places) {
                 Err(error) => error.to_string(),
                 Ok(steps) => {
-                    let applied = &steps.blocks[0].apply;
-                    let op = Op::of(&plan.map);
+                    let window::Step {
+                        op, apply: applied, ..
+                    } = &steps.blocks[0];
                     format!(
                         "{}, the first of {} x {} workgroups of the {} mover, \
                          {} and {} a tile; {} bytes between the steps",
                         counted(steps.blocks.len(), "block", "blocks"),
                         applied.params.grid_width,
                         applied.height,
-                        op.mover(applied.kernel.width).name(),
+                        op.mover(&applied.kernel).name(),
                         lanes(&applied.params),
                         units(&applied.params, applied.kernel.width.unit.max(4)),
                         steps.scratch.head + steps.scratch.rows,
@@ -69,9 +70,9 @@ impl Gpu {
         match window::dispatches(&self.inner.reach, rows, &plan.map, &places) {
             Err(error) => error.to_string(),
             Ok(dispatches) => {
-                let width = dispatches[0].kernel.width;
+                let kernel = &dispatches[0].kernel;
                 let op = Op::of(&plan.map);
-                let (mover, unit) = (op.mover(width).name(), width.unit);
+                let (mover, unit) = (op.mover(kernel).name(), kernel.width.unit);
                 let params = &dispatches[0].params;
                 format!(
                     "{} of the {mover} mover, the first {} x {} workgroups, {} and {} a tile",

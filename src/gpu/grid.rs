@@ -1,17 +1,31 @@
 //! How the rows of a result are dealt out to invocations.
 //!
-//! A tile is what 2^`lanes_log2` neighbouring invocations move together. A GPU wants many
-//! invocations whose neighbours touch neighbouring units; a software adapter pays for every
-//! invocation and walks a tile fastest alone. The shaders take both as numbers:
+//! A tile is what 2^`lanes_log2` neighbouring invocations move together. A software adapter pays for
+//! every invocation and walks a tile fastest alone. The shaders take lanes and lengths as numbers:
 //!
-//! | adapter | lanes of a tile | units of a tile |
-//! |---|---|---|
-//! | GPU | the run rounded up to a power of two, at most 64 | 4 for each lane |
-//! | software | 1 | 16 to 512, equal parts of a run |
+//! | adapter | units | lanes of a tile | units of a tile |
+//! |---|---|---|---|
+//! | software | from 4 bytes | 1 | 16 to 512, equal parts of a run |
+//! | GPU | from 4 bytes | as below | 4 for each lane, of one row or several |
+//! | both | smaller, neighbours in rows of [`MOST_IN_ROWS`] bytes or more | 64 | 4 words for each lane, whatever rows they hold |
+//! | software | smaller, others | 1 | 64 words, whatever rows they hold |
+//! | GPU | smaller, others | 64 | 4 words for each lane, whatever rows they hold |
 //!
-//! For units below 4 bytes a tile is a stretch of result words instead of a part of a row: 64
-//! lanes with 4 words each, or one lane with 64. Where four short rows or parts of several make a
-//! unit, that unit is a tile.
+//! Where four short rows or parts of several make a unit, that unit is a tile.
+//!
+//! # What a GPU wants
+//!
+//! No measurement is behind these numbers, but reckoning: bandwidth times latency is 15 to 30 KiB on their
+//! way to each multiprocessor at any time (4.8 TB/s and 0.7 µs on a device with 132 of them), and what an
+//! invocation computes before its load, or between two, is time without any. So `lanes.wgsl` has each fetch
+//! four units before it stores the first, and the grid decides of how many rows:
+//!
+//! - Neighbouring lanes share a row, as many as are needed for [`COALESCED`] bytes in one stretch, or for all
+//!   of a shorter row. Memory is moved in sectors of 32 bytes, caches have lines of 128.
+//! - What is left of the four is of the same row, which is looked up once; where that is shorter, of
+//!   two rows or four, so that lanes have as much on their way in rows of any length.
+//! - Workgroups of 256, where the device has them: a multiprocessor holds 2048 invocations but only 16 to 32
+//!   workgroups, and starting one costs about as much whatever its size.
 //!
 //! # What a software adapter pays for
 //!
@@ -30,10 +44,21 @@
 //!   after the other. On gathers of 512-byte rows that made 8.5 GB/s against 4.6.
 //! - A segment of another length than its neighbour's leaves lanes idle.
 
+use super::window::Reach;
 use crate::plan::Rows;
 
-/// Invocations of a workgroup; `WORKGROUP` in the shaders.
-pub(crate) const WORKGROUP: usize = 64;
+/// Units that an invocation of many lanes fetches before it stores any.
+const IN_FLIGHT: usize = 4;
+
+/// Bytes of a row that neighbouring lanes fetch at once.
+const COALESCED: usize = 64;
+
+/// Rows of so many bytes on, of units below 4 bytes, hold most of the words that they touch alone: seen on
+/// lavapipe, where rows of 17 bytes are faster word by word, and of 30 with four words on their way.
+const MOST_IN_ROWS: usize = 24;
+
+/// Lanes of a tile, at most.
+const MOST_LANES: usize = 64;
 
 /// What kind of machine runs the shaders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,9 +69,33 @@ pub(crate) enum Kind {
     Software,
 }
 
+impl Kind {
+    /// Invocations of a workgroup. A device that has no 64 refuses the shaders.
+    pub(crate) fn workgroup(self, limits: &wgpu::Limits) -> u32 {
+        let most = match self {
+            Self::Hardware => 256,
+            Self::Software => 64,
+        };
+        let allowed = limits.max_compute_invocations_per_workgroup;
+        let allowed = allowed.min(limits.max_compute_workgroup_size_x).max(64);
+        most.min(1 << allowed.ilog2())
+    }
+}
+
+/// What of a grid the shaders are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Shape {
+    /// Invocations of a workgroup: `WORKGROUP`.
+    pub(crate) workgroup: u32,
+    /// Rows that an invocation has units of, where it fetches several before it stores any: `ROWS`. 0 where
+    /// it goes from one to the next.
+    pub(crate) rows: u32,
+}
+
 /// A dispatch: its tiles and its workgroups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
+    pub(crate) shape: Shape,
     pub(crate) lanes_log2: u32,
     pub(crate) segment: u32,
     pub(crate) tiles: u32,
@@ -55,29 +104,65 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// The grid for `rows`, which are not empty, if the device takes as many workgroups in two
-    /// dimensions of at most `max_groups` each. The result begins `head` units into its first word.
-    pub(crate) fn of(rows: &Rows, head: usize, kind: Kind, max_groups: u32) -> Option<Self> {
+    /// The grid for `rows`, which are not empty, if the device takes as many workgroups. The result begins
+    /// `head` units into its first word.
+    pub(crate) fn of(rows: &Rows, head: usize, reach: &Reach) -> Option<Self> {
+        let software = reach.kind == Kind::Software;
         let (lanes, segment, tiles);
+        let mut in_flight = 0;
         if rows.unit >= 4 {
-            (lanes, segment) = match kind {
-                Kind::Hardware => {
-                    let lanes = rows.run.next_power_of_two().min(WORKGROUP);
-                    (lanes, lanes * 4)
-                }
-                Kind::Software => (1, equal(rows)),
-            };
+            if !software {
+                return Self::in_flight(rows, reach);
+            }
+            (lanes, segment) = (1, equal(rows));
             tiles = rows.count * rows.run.div_ceil(segment);
         } else {
-            (lanes, segment) = match kind {
-                Kind::Hardware => (WORKGROUP, WORKGROUP * 4),
-                Kind::Software => (1, 64),
+            let in_rows = rows.step == 1 && rows.run * rows.unit >= MOST_IN_ROWS;
+            in_flight = usize::from(in_rows);
+            (lanes, segment) = match software && !in_rows {
+                true => (1, 64),
+                false => (MOST_LANES, MOST_LANES * IN_FLIGHT),
             };
             let words = (head + rows.units()).div_ceil(4 / rows.unit);
             tiles = words.div_ceil(segment);
         }
-        let (width, height) = fold((tiles * lanes).div_ceil(WORKGROUP), max_groups)?;
+        Self::new(reach, in_flight, lanes, segment, tiles)
+    }
+
+    /// The grid for an invocation that walks each unit, or each few, by itself: with other loops or other
+    /// loads in between.
+    pub(crate) fn one_by_one(rows: &Rows, reach: &Reach) -> Option<Self> {
+        let (lanes, segment) = match reach.kind {
+            Kind::Software => (1, equal(rows)),
+            Kind::Hardware => {
+                let lanes = rows.run.next_power_of_two().min(MOST_LANES);
+                (lanes, lanes * 4)
+            }
+        };
+        let tiles = rows.count * rows.run.div_ceil(segment);
+        Self::new(reach, 0, lanes, segment, tiles)
+    }
+
+    /// The grid where an invocation fetches several units before it stores any.
+    fn in_flight(rows: &Rows, reach: &Reach) -> Option<Self> {
+        let stretches = (rows.run * rows.unit / COALESCED).clamp(1, IN_FLIGHT);
+        let each = 1 << stretches.ilog2();
+        let lanes = rows.run.div_ceil(each).next_power_of_two();
+        let lanes = lanes.min(MOST_LANES);
+        let segment = lanes * each;
+        let tiles = rows.count * rows.run.div_ceil(segment);
+        Self::new(reach, IN_FLIGHT / each, lanes, segment, tiles)
+    }
+
+    fn new(reach: &Reach, rows: usize, lanes: usize, segment: usize, tiles: usize) -> Option<Self> {
+        let workgroup = reach.workgroup as usize;
+        let groups = tiles.div_ceil(workgroup / lanes * rows.max(1));
+        let (width, height) = fold(groups, reach.groups)?;
         Some(Self {
+            shape: Shape {
+                workgroup: reach.workgroup,
+                rows: u32::try_from(rows).ok()?,
+            },
             lanes_log2: lanes.trailing_zeros(),
             segment: u32::try_from(segment).ok()?,
             tiles: u32::try_from(tiles).ok()?,
@@ -90,7 +175,7 @@ impl Grid {
 /// The length of a CPU adapter's segments: lanes run in step, so that all are about as long, and no
 /// longer than leaves each processor several workgroups.
 fn equal(rows: &Rows) -> usize {
-    let longest = (rows.units() / (WORKGROUP * 32)).clamp(16, 512);
+    let longest = (rows.units() / (64 * 32)).clamp(16, 512);
     rows.run.div_ceil(rows.run.div_ceil(longest))
 }
 
@@ -121,10 +206,91 @@ mod tests {
         }
     }
 
+    /// The units of `rows` from 4 bytes on that the invocations of a grid move, as the shaders number
+    /// them.
+    fn moved(grid: &Grid, run: usize) -> Vec<(usize, usize)> {
+        let (tiles, segment) = (grid.tiles as usize, grid.segment as usize);
+        let lanes = 1 << grid.lanes_log2;
+        let workgroup = grid.shape.workgroup as usize;
+        let side = workgroup / lanes;
+        let segments = run.div_ceil(segment);
+        let invocations = grid.width as usize * grid.height as usize * workgroup;
+        let mut moved = Vec::new();
+        for id in 0..invocations {
+            let (group, local) = (id / workgroup, id % workgroup);
+            let (tile, lane) = (local / lanes, local % lanes);
+            let rows = grid.shape.rows as usize;
+            let places: Vec<_> = match rows {
+                0 | 1 => {
+                    let places = (lane..segment).step_by(lanes);
+                    let tile = group * side + tile;
+                    places.map(|place| (tile, place)).collect()
+                }
+                _ => (0..IN_FLIGHT)
+                    .map(|n| {
+                        let each = IN_FLIGHT / rows;
+                        let tile = (group * rows + n / each) * side + tile;
+                        (tile, lane + n % each * lanes)
+                    })
+                    .collect(),
+            };
+            assert!(rows == 0 || places.len() == IN_FLIGHT, "{grid:?}");
+            let within = places.into_iter().filter(|&(tile, _)| tile < tiles);
+            let units = within.map(|(tile, j)| (tile / segments, tile % segments * segment + j));
+            moved.extend(units.filter(|&(_, j)| j < run));
+        }
+        moved
+    }
+
     #[test]
-    fn tiles_cover_every_unit() {
+    fn every_unit_is_moved_once() {
+        let mut shapes = std::collections::HashSet::new();
+        for (kind, workgroup) in [
+            (Kind::Hardware, 256),
+            (Kind::Hardware, 64),
+            (Kind::Software, 64),
+        ] {
+            let reach = reach(kind, workgroup);
+            for unit in [4, 8, 16] {
+                for (count, run) in [
+                    (1, 1),
+                    (1, 5000),
+                    (700, 3),
+                    (40, 4),
+                    (33, 8),
+                    (30, 17),
+                    (300, 64),
+                    (5, 257),
+                ] {
+                    let rows = Rows {
+                        unit,
+                        count,
+                        run,
+                        step: 1,
+                    };
+                    let all: Vec<_> = (0..count * run).map(|n| (n / run, n % run)).collect();
+                    for grid in [Grid::of(&rows, 0, &reach), Grid::one_by_one(&rows, &reach)] {
+                        let grid = grid.unwrap();
+                        shapes.insert(grid.shape);
+                        let mut moved = moved(&grid, run);
+                        moved.sort_unstable();
+                        assert_eq!(moved, all, "{grid:?}");
+                    }
+                }
+            }
+        }
+        for rows in [0, 1, 2, 4] {
+            assert!(shapes.contains(&Shape {
+                workgroup: if rows == 0 { 64 } else { 256 },
+                rows
+            }));
+        }
+    }
+
+    #[test]
+    fn every_word_is_built() {
         for kind in [Kind::Hardware, Kind::Software] {
-            for unit in [1, 2, 4, 8, 16] {
+            for unit in [1, 2] {
                 for (count, run) in [(1, 1), (1, 5000), (7, 3), (300, 64), (5, 257)] {
                     let rows = Rows {
                         unit,
@@ -132,18 +298,27 @@ mod tests {
                         run,
                         step: 1,
                     };
-                    let head = 3 % 4usize.div_ceil(unit);
-                    let grid = Grid::of(&rows, head, kind, 65_535).unwrap();
-                    let invocations = grid.width as usize * grid.height as usize * WORKGROUP;
+                    let head = 3 % (4 / unit);
+                    let grid = Grid::of(&rows, head, &reach(kind, 64)).unwrap();
+                    let invocations = grid.width as usize * grid.height as usize * 64;
                     let (tiles, segment) = (grid.tiles as usize, grid.segment as usize);
                     assert!(invocations >= tiles << grid.lanes_log2);
-                    if unit >= 4 {
-                        assert_eq!(tiles, count * run.div_ceil(segment));
-                    } else {
-                        assert!(tiles * segment * 4 >= (head + count * run) * unit);
-                    }
+                    assert!(tiles * segment * 4 >= (head + count * run) * unit);
                 }
             }
+        }
+    }
+
+    fn reach(kind: Kind, workgroup: u32) -> Reach {
+        Reach {
+            binding: 1 << 30,
+            alignment: 256,
+            groups: 65_535,
+            dispatch: 1 << 30,
+            units: 1 << 31,
+            kind,
+            workgroup,
+            widest: 16,
         }
     }
 }

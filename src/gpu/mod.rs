@@ -7,7 +7,7 @@
 //! | `grid` | how rows are dealt out to invocations |
 //! | `params` | what a dispatch is told, word by word |
 //! | `op`, `rule`, `variant` | which operations and movers there are, and how shaders are put together of them |
-//! | `pipeline` | that each is compiled once |
+//! | `pipeline`, `latest` | that each is compiled once, and how many are kept |
 //! | `window` | how a plan is cut into dispatches that the device's limits allow |
 //! | `encode`, `explain` | what is recorded for a plan: nothing, copies, or dispatches |
 //! | `scatter` | the steps of a scatter, and the memory between them |
@@ -28,6 +28,7 @@ mod failure;
 mod fill;
 mod grid;
 mod groups;
+mod latest;
 mod op;
 mod params;
 mod pipeline;
@@ -59,7 +60,7 @@ use crate::Error;
 use failure::device_error;
 use grid::Kind;
 use groups::Groups;
-use pipeline::Pipelines;
+use pipeline::{MOST_PIPELINES, Pipelines};
 use pool::Pool;
 use scatter::ScatterMemory;
 use std::sync::{Arc, OnceLock};
@@ -115,6 +116,7 @@ impl Gpu {
         } else {
             Words::Bits32
         };
+        let space = ParamsSpace::of(device, kind);
         let reach = Reach {
             binding: limits.max_storage_buffer_binding_size,
             alignment: limits.min_storage_buffer_offset_alignment.into(),
@@ -122,6 +124,7 @@ impl Gpu {
             dispatch: DISPATCH_BYTES,
             units: i32::MAX as u64,
             kind,
+            workgroup: kind.workgroup(&limits),
             widest: words.widest(),
         };
         Self {
@@ -131,7 +134,7 @@ impl Gpu {
                 info,
                 limits,
                 reach,
-                pipelines: Arc::new(Pipelines::new(device, ParamsSpace::of(device, kind), words)),
+                pipelines: Arc::new(Pipelines::new(device, space, words, MOST_PIPELINES)),
                 groups: Groups::default(),
                 scatter: ScatterMemory::default(),
                 pool: Arc::default(),
@@ -169,12 +172,26 @@ impl Gpu {
     pub fn as_hardware(&self) -> Self {
         self.with_reach(Reach {
             kind: Kind::Hardware,
+            workgroup: Kind::Hardware.workgroup(&self.inner.limits),
             widest: Words::Bits32.widest(),
             ..self.inner.reach
         })
     }
 
+    /// The same device, with pipelines of its own, of which it keeps at most so many, so that tests need not
+    /// make hundreds to see one go.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_pipelines(&self, most: usize) -> Self {
+        let pipelines = self.inner.pipelines.anew(&self.inner.device, most);
+        self.with(self.inner.reach, Arc::new(pipelines))
+    }
+
     fn with_reach(&self, reach: Reach) -> Self {
+        self.with(reach, Arc::clone(&self.inner.pipelines))
+    }
+
+    fn with(&self, reach: Reach, pipelines: Arc<Pipelines>) -> Self {
         let inner = &*self.inner;
         Self {
             inner: Arc::new(Inner {
@@ -183,7 +200,7 @@ impl Gpu {
                 info: inner.info.clone(),
                 limits: inner.limits.clone(),
                 reach,
-                pipelines: Arc::clone(&inner.pipelines),
+                pipelines,
                 groups: Groups::default(),
                 scatter: ScatterMemory::default(),
                 pool: Arc::clone(&inner.pool),
@@ -271,6 +288,9 @@ impl Gpu {
     ///   wgpu does not tell when a caller drops a buffer, so by itself a group goes only when 2048 to 4096
     ///   dispatches were recorded without it.
     /// - The memory that scatters use between their steps.
+    ///
+    /// Compiled pipelines stay, since to compile them again takes longer than most work. At most 512 are
+    /// kept, each for its element size, number of dimensions and the like: those that were used last.
     pub fn trim(&self) {
         self.inner.pool.clear();
         self.inner.groups.clear();

@@ -1,27 +1,46 @@
 //! The operations as the shaders know them, what moves their rows, and the texts of both.
 
-use super::width::{Way, Width};
+#[cfg(test)]
+use super::width::Width;
+use super::{variant::Kernel, width::Way};
 use crate::{ops::scatter_nd::Combine, plan::Map};
 
 const WIDE: &str = include_str!("../../shaders/wide.wgsl");
 const ACROSS: &str = include_str!("../../shaders/across.wgsl");
 const CRUMBS: &str = include_str!("../../shaders/crumbs.wgsl");
-const PACKED: &str = include_str!("../../shaders/packed.wgsl");
-const PLACE: &str = include_str!("../../shaders/place.wgsl");
+const PACKED: &str = concat!(
+    include_str!("../../shaders/packed_word.wgsl"),
+    include_str!("../../shaders/packed.wgsl"),
+);
+const PACKED_LANES: &str = concat!(
+    include_str!("../../shaders/packed_word.wgsl"),
+    include_str!("../../shaders/packed_lanes.wgsl"),
+);
+const LANES: &str = include_str!("../../shaders/lanes.wgsl");
 const PLACE_PACKED: &str = include_str!("../../shaders/place_packed.wgsl");
 const SPREAD: &str = include_str!("../../shaders/spread.wgsl");
 const SPREAD_PACKED: &str = include_str!("../../shaders/spread_packed.wgsl");
 const PLACE_BYTES: &str = include_str!("../../shaders/place_bytes.wgsl");
 const SPREAD_APART: &str = include_str!("../../shaders/spread_apart.wgsl");
 const SPREAD_BYTES: &str = include_str!("../../shaders/spread_bytes.wgsl");
-const COMBINE: &str = include_str!("../../shaders/combine.wgsl");
+const PLACE_FOUR: &str = include_str!("../../shaders/place_four.wgsl");
+const COMBINE: &str = concat!(
+    include_str!("../../shaders/combine_words.wgsl"),
+    include_str!("../../shaders/combine.wgsl")
+);
+const COMBINE_FOUR: &str = concat!(
+    include_str!("../../shaders/combine_words.wgsl"),
+    include_str!("../../shaders/combine_four.wgsl")
+);
 const COMBINE_PACKED: &str = include_str!("../../shaders/combine_packed.wgsl");
+const COMBINE_ATOMIC: &str = include_str!("../../shaders/combine_atomic.wgsl");
 const STRIDED_SLICE: &str = include_str!("../../shaders/strided_slice.wgsl");
 const STRIDED_SLICE_UPDATE: &str = include_str!("../../shaders/strided_slice_update.wgsl");
 const STRIDED_SLICE_GRAD: &str = include_str!("../../shaders/strided_slice_grad.wgsl");
 const SCATTER_RESOLVE: &str = include_str!("../../shaders/scatter_resolve.wgsl");
 const SCATTER_SORT: &str = include_str!("../../shaders/scatter_sort.wgsl");
 const SCATTER_ND: &str = include_str!("../../shaders/scatter_nd.wgsl");
+const SCATTER_FOUR: &str = include_str!("../../shaders/scatter_four.wgsl");
 const INDEXED: &str = include_str!("../../shaders/indexed.wgsl");
 
 /// An operation as the shaders know it.
@@ -37,10 +56,12 @@ pub(crate) enum Op {
     ScatterSort,
     ScatterMove,
     ScatterCombine,
+    /// All of them at once, where the order makes no difference.
+    ScatterAtomic,
 }
 
 impl Op {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::StridedSlice,
         Self::StridedSliceUpdate,
         Self::StridedSliceGrad,
@@ -49,6 +70,7 @@ impl Op {
         Self::ScatterSort,
         Self::ScatterMove,
         Self::ScatterCombine,
+        Self::ScatterAtomic,
     ];
 
     /// The operation of a plan; the one that moves, where there are several steps.
@@ -74,17 +96,18 @@ impl Op {
             Self::Gather => "gather",
             Self::ScatterResolve => "scatter_nd, resolve",
             Self::ScatterSort => "scatter_nd, sort",
-            Self::ScatterMove | Self::ScatterCombine => "scatter_nd",
+            Self::ScatterMove | Self::ScatterCombine | Self::ScatterAtomic => "scatter_nd",
         }
     }
 
-    pub(super) fn source(self) -> &'static str {
+    /// Its text, which a mover of four rows wants another of.
+    pub(super) fn source(self, mover: Mover) -> &'static str {
         match self {
+            _ if matches!(mover, Mover::PlaceFour | Mover::CombineFour) => SCATTER_FOUR,
             Self::StridedSlice => STRIDED_SLICE,
             Self::StridedSliceUpdate => STRIDED_SLICE_UPDATE,
             Self::StridedSliceGrad => STRIDED_SLICE_GRAD,
-            Self::Gather => INDEXED,
-            Self::ScatterResolve => SCATTER_RESOLVE,
+            Self::Gather | Self::ScatterResolve | Self::ScatterAtomic => INDEXED,
             Self::ScatterSort => SCATTER_SORT,
             Self::ScatterMove | Self::ScatterCombine => SCATTER_ND,
         }
@@ -97,35 +120,43 @@ impl Op {
             Self::StridedSlice | Self::StridedSliceUpdate | Self::StridedSliceGrad => {
                 &[true, false]
             }
-            Self::Gather => &[true, false, true],
-            Self::ScatterResolve => &[true, false, false],
-            Self::ScatterSort => &[true, false],
+            Self::Gather | Self::ScatterAtomic => &[true, false, true],
+            Self::ScatterResolve => &[false, false, true],
+            Self::ScatterSort => &[false, false],
             Self::ScatterMove | Self::ScatterCombine => &[true, false, true, true],
         }
     }
 
     /// Whether rows can be without a source.
     pub(crate) fn reports(self) -> bool {
-        matches!(self, Self::Gather | Self::ScatterResolve)
+        matches!(
+            self,
+            Self::Gather | Self::ScatterResolve | Self::ScatterAtomic
+        )
     }
 
-    /// What moves rows of this width. Operations that write into places have movers of their own,
-    /// which know whole units only.
-    pub(crate) fn mover(self, width: Width) -> Mover {
+    /// What moves rows.
+    pub(crate) fn mover(self, kernel: &Kernel) -> Mover {
+        let width = kernel.width;
         match (self, width.unit, width.way) {
-            (Self::ScatterResolve | Self::ScatterSort, ..) => Mover::None,
+            (Self::ScatterResolve, ..) => Mover::Resolve,
+            (Self::ScatterSort, ..) => Mover::None,
+            (Self::ScatterAtomic, ..) => Mover::CombineAtomic,
             (Self::StridedSliceUpdate, _, Way::Apart) => Mover::PlaceBytes,
             (Self::StridedSliceGrad, _, Way::Apart) if width.part < 4 => Mover::SpreadBytes,
             (Self::StridedSliceGrad, _, Way::Apart) => Mover::SpreadApart,
+            (Self::ScatterMove, _, Way::Across) => Mover::PlaceFour,
+            (Self::ScatterCombine, _, Way::Across) => Mover::CombineFour,
             (Self::StridedSliceUpdate | Self::ScatterMove, ..4, _) => Mover::PlacePacked,
-            (Self::StridedSliceUpdate | Self::ScatterMove, ..) => Mover::Place,
             (Self::ScatterCombine, ..4, _) => Mover::CombinePacked,
             (Self::ScatterCombine, ..) => Mover::Combine,
             (Self::StridedSliceGrad, ..4, _) => Mover::SpreadPacked,
-            (Self::StridedSliceGrad, ..) => Mover::Spread,
             (_, _, Way::Crumbs) => Mover::Crumbs,
             (_, _, Way::Across) => Mover::Across,
+            (_, ..4, _) if kernel.grid.rows > 0 => Mover::PackedLanes,
             (_, ..4, _) => Mover::Packed,
+            _ if kernel.grid.rows > 0 => Mover::Lanes,
+            (Self::StridedSliceGrad, ..) => Mover::Spread,
             _ => Mover::Wide,
         }
     }
@@ -139,9 +170,17 @@ impl Op {
                 width.way == Way::Whole || width.way == Way::Apart && width.part < 4
             }
             Self::StridedSliceGrad => matches!(width.way, Way::Whole | Way::Apart),
-            Self::ScatterMove => width.way == Way::Whole,
-            Self::ScatterResolve | Self::ScatterSort => width == Width::whole(4),
-            Self::ScatterCombine => width.way == Way::Whole && width.unit <= 8,
+            Self::ScatterMove => {
+                width.way == Way::Whole
+                    || (width.way == Way::Across && width.unit == Width::PARTS * width.part)
+            }
+            Self::ScatterResolve | Self::ScatterSort | Self::ScatterAtomic => {
+                width == Width::whole(4)
+            }
+            Self::ScatterCombine => {
+                width.way == Way::Whole && width.unit <= 16
+                    || (width.way == Way::Across && width.unit == Width::PARTS * width.part)
+            }
         }
     }
 }
@@ -150,18 +189,24 @@ impl Op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mover {
     Wide,
+    Lanes,
     Across,
     Crumbs,
     Packed,
-    Place,
+    PackedLanes,
     PlacePacked,
     PlaceBytes,
+    PlaceFour,
     Spread,
     SpreadPacked,
     SpreadApart,
     SpreadBytes,
     Combine,
     CombinePacked,
+    CombineFour,
+    CombineAtomic,
+    /// Nothing is moved: it is found out where rows go.
+    Resolve,
     /// The shader of the operation is all that there is.
     None,
 }
@@ -170,18 +215,23 @@ impl Mover {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Wide => "wide",
+            Self::Lanes => "lanes",
             Self::Across => "across",
             Self::Crumbs => "crumbs",
             Self::Packed => "packed",
-            Self::Place => "place",
+            Self::PackedLanes => "packed lanes",
             Self::PlacePacked => "packed place",
             Self::PlaceBytes => "bytes place",
+            Self::PlaceFour => "place of four",
             Self::Spread => "spread",
             Self::SpreadPacked => "packed spread",
             Self::SpreadApart => "apart spread",
             Self::SpreadBytes => "bytes spread",
             Self::Combine => "combine",
             Self::CombinePacked => "packed combine",
+            Self::CombineFour => "combine of four",
+            Self::CombineAtomic => "atomic combine",
+            Self::Resolve => "resolve",
             Self::None => "own",
         }
     }
@@ -189,18 +239,23 @@ impl Mover {
     pub(super) fn source(self) -> &'static str {
         match self {
             Self::Wide => WIDE,
+            Self::Lanes => LANES,
             Self::Across => ACROSS,
             Self::Crumbs => CRUMBS,
             Self::Packed => PACKED,
-            Self::Place => PLACE,
+            Self::PackedLanes => PACKED_LANES,
             Self::PlacePacked => PLACE_PACKED,
             Self::PlaceBytes => PLACE_BYTES,
+            Self::PlaceFour => PLACE_FOUR,
             Self::Spread => SPREAD,
             Self::SpreadPacked => SPREAD_PACKED,
             Self::SpreadApart => SPREAD_APART,
             Self::SpreadBytes => SPREAD_BYTES,
             Self::Combine => COMBINE,
             Self::CombinePacked => COMBINE_PACKED,
+            Self::CombineFour => COMBINE_FOUR,
+            Self::CombineAtomic => COMBINE_ATOMIC,
+            Self::Resolve => SCATTER_RESOLVE,
             Self::None => "",
         }
     }

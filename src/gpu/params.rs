@@ -33,7 +33,7 @@ pub(crate) struct Params {
     pub(crate) dest_base: u32,
     pub(crate) first: u32,
     pub(crate) count: u32,
-    /// [`StridedSliceMap`], [`PairsMap`], [`IndexedMap`] or [`ScatterMap`].
+    /// [`StridedSliceMap`], [`PairsMap`], [`IndexedMap`] or that of [`scatter_map`].
     pub(crate) map: MapWords,
 }
 
@@ -91,42 +91,25 @@ pub(crate) fn pairs_map(axes: &[PairAxis], to_unit: usize, words: [usize; 4]) ->
     Some(bytemuck::cast(map))
 }
 
-/// Where the rows of a scatter go.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-pub(crate) struct ScatterMap {
-    pub(crate) index_base: u32,
-    pub(crate) first_slice: u32,
-    pub(crate) slices: u32,
-    /// Units of a slice.
-    pub(crate) stride: u32,
-    pub(crate) axes: Axes,
+/// The map of a scatter whose slices lie `run` units apart: its first word. Where rows go is found as for a
+/// gather.
+pub(crate) fn scatter_map(run: usize) -> MapWords {
+    let mut map = MapWords::default();
+    // Used where several slices are bound together, which then lie within 32 bits.
+    map[0] = u32::try_from(run).unwrap_or(0);
+    map
 }
 
-/// The map of a scatter, but for what differs from dispatch to dispatch.
-pub(crate) fn scatter_map(map: &scatter_nd::Map, run: usize) -> Result<ScatterMap, Error> {
-    let depth = map.axes.len();
-    if depth > MAX_AXES {
-        return Err(Error::DeviceLimit {
-            what: "the index depth",
-            limit: "room for dimensions in a shader",
-            needed: depth as u64,
-            allowed: MAX_AXES as u64,
-        });
-    }
-    let word = |value: usize| u32::try_from(value).map_err(|_| too_far(value as u64));
-    let mut axes = Axes::default();
-    for (words, axis) in axes.iter_mut().zip(&map.axes) {
-        *words = [word(axis.size)?, word(axis.stride.unsigned_abs())?];
-    }
+/// The map by which the slices of a scatter are found. Its first pair is left open: where the tuples begin,
+/// and the first slice that is bound.
+pub(crate) fn resolve_map(map: &scatter_nd::Map) -> Result<IndexedMap, Error> {
     // Neither the number of a slice nor one behind the last may be what stands for none.
-    word(map.slices + 1)?;
-    Ok(ScatterMap {
-        axes,
-        // Used where several slices are bound together, which then lie within 32 bits.
-        stride: word(run).unwrap_or(0),
-        ..ScatterMap::zeroed()
-    })
+    let most = u32::MAX as usize - 1;
+    let sizes = map.axes.iter().map(|axis| axis.size).chain([map.slices]);
+    match sizes.max().filter(|&size| size > most) {
+        Some(size) => Err(too_far(size as u64)),
+        None => Ok(bytemuck::cast(indexed_map(&map.axes, &[], 0, 0)?)),
+    }
 }
 
 /// The map of a slice. None where it has too many dimensions, or strides beyond 32 bits.

@@ -1,4 +1,8 @@
-//! The pipelines of a device, each made at its first use.
+//! The pipelines of a device, each made at its first use, and kept for the next.
+//!
+//! There are thousands of variants, more than a process should hold, so of very many the one goes that was
+//! not used for the longest. Commands that were recorded with it hold it for themselves, and its next use
+//! makes it again.
 //!
 //! A device whose limits are too low for them refuses layouts or pipelines. On a device of the
 //! caller's nobody else would tell, so each is made in an error scope, and one that was refused is
@@ -6,24 +10,27 @@
 
 use super::{
     failure::scoped,
+    latest::Latest,
     op::Op,
     params::PARAMS_BYTES,
     slots::{Reports, SharedParams, Strips},
     variant::{Kernel, ParamsSpace, Variant, Words},
 };
 use crate::Error;
-use std::{
-    collections::HashMap,
-    sync::{Mutex, PoisonError},
-};
+use std::sync::{Mutex, PoisonError};
 use wgpu::{BufferBindingType, BufferUsages};
 
-/// The pipelines of a device, each made at its first use, and the layouts that they share.
+/// Pipelines that are kept. Ordinary programs need tens, so none of theirs is made twice. On lavapipe one
+/// of a slice that has run takes 0.8 MB and one of a gather 1.4 (resident memory after 200 of each),
+/// so that a process comes to 0.7 GB at most.
+pub(super) const MOST_PIPELINES: usize = 512;
+
+/// The pipelines of a device and the layouts that they share.
 #[derive(Debug)]
 pub(crate) struct Pipelines {
     space: ParamsSpace,
     words: Words,
-    made: Mutex<HashMap<Variant, wgpu::ComputePipeline>>,
+    made: Mutex<Latest<Variant, wgpu::ComputePipeline>>,
     buffers: [wgpu::BindGroupLayout; Op::ALL.len()],
     /// Why an operation's layouts cannot be had.
     refused: [Option<Error>; Op::ALL.len()],
@@ -32,7 +39,13 @@ pub(crate) struct Pipelines {
 }
 
 impl Pipelines {
-    pub(crate) fn new(device: &wgpu::Device, space: ParamsSpace, words: Words) -> Self {
+    /// Of this device, of which at most so many are kept.
+    pub(crate) fn new(
+        device: &wgpu::Device,
+        space: ParamsSpace,
+        words: Words,
+        most: usize,
+    ) -> Self {
         let storage = |&read_only: &bool| (BufferBindingType::Storage { read_only }, false);
         let mut refused = [const { None }; Op::ALL.len()];
         let mut layout = |label, entries: &[_], needed: &dyn Fn(Op) -> bool| {
@@ -74,7 +87,7 @@ impl Pipelines {
         Self {
             space,
             words,
-            made: Default::default(),
+            made: Mutex::new(Latest::new(most)),
             buffers,
             refused,
             reports,
@@ -85,6 +98,17 @@ impl Pipelines {
     /// How params reach the shaders.
     pub(crate) fn space(&self) -> ParamsSpace {
         self.space
+    }
+
+    /// None yet, of the same device, of which at most so many are kept.
+    pub(crate) fn anew(&self, device: &wgpu::Device, most: usize) -> Self {
+        Self::new(device, self.space, self.words, most)
+    }
+
+    /// How many are kept.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        self.made.lock().unwrap().len()
     }
 
     /// The layout of an operation's buffers.
@@ -106,14 +130,17 @@ impl Pipelines {
             params: self.space,
         };
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pipeline) = made.get(&variant) {
-            return Ok(pipeline.clone());
+        if let Some(pipeline) = made.find(&variant) {
+            return Ok(pipeline);
         }
         if let Some(error) = &self.refused[op as usize] {
             return Err(error.clone());
         }
         match scoped(device, || self.make(device, variant)) {
-            (pipeline, None) => Ok(made.entry(variant).insert_entry(pipeline).get().clone()),
+            (pipeline, None) => {
+                made.keep(variant, pipeline.clone());
+                Ok(pipeline)
+            }
             (_, Some(error)) => Err(refusal(&variant.to_string(), &error)),
         }
     }

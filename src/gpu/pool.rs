@@ -7,8 +7,9 @@
 //!
 //! What is kept is bounded: tensors and kept buffers together never hold more than tensors alone once
 //! held, and a buffer that the next tensors do not need goes. A buffer that the caller was shown is not
-//! kept, since the caller may have a clone of it.
+//! kept, since the caller may have a clone of it. Where memory is short, all goes.
 
+use crate::Error;
 use std::{
     collections::VecDeque,
     sync::{
@@ -31,6 +32,22 @@ impl Pool {
     /// A buffer of this size, if one is kept. Its bytes are whatever they were.
     pub(super) fn take(&self, size: u64) -> Option<wgpu::Buffer> {
         self.with(|shelf| shelf.take(size))
+    }
+
+    /// What `create` makes. Where it finds no memory, what is kept may be what is missing: that is dropped,
+    /// `free` has the device free it, and `create` is called once more.
+    pub(super) fn make_room<B>(
+        &self,
+        mut create: impl FnMut() -> Result<B, Error>,
+        free: impl FnOnce() -> Result<(), Error>,
+    ) -> Result<B, Error> {
+        match create() {
+            Err(Error::OutOfDeviceMemory { .. }) if self.clear() => {
+                free()?;
+                create()
+            }
+            outcome => outcome,
+        }
     }
 
     /// The buffers of a tensor, which come back when it is gone.

@@ -15,6 +15,8 @@ enum Numbers {
     #[default]
     Unsigned,
     Signed,
+    /// Integers of two words.
+    Pairs,
     Bools,
     F16,
     BF16,
@@ -33,7 +35,7 @@ impl Rule {
             DType::I32 if matches!(combine, Combine::Min | Combine::Max) => (Numbers::Signed, true),
             DType::I32 | DType::U32 => (Numbers::Unsigned, true),
             DType::F32 => (Numbers::F32, true),
-            DType::I64 | DType::U64 => (Numbers::Unsigned, adds || combine == Combine::Sub),
+            DType::I64 | DType::U64 => (Numbers::Pairs, adds || combine == Combine::Sub),
             DType::Complex64 => (Numbers::F32, adds || combine == Combine::Sub),
             DType::F64 | DType::Complex128 => return None,
         };
@@ -51,6 +53,19 @@ impl Rule {
         matches!(self.numbers, Numbers::F16 | Numbers::BF16 | Numbers::F32)
     }
 
+    /// Whether there are atomics for it, of elements of one word.
+    pub(crate) fn is_atomic(self) -> bool {
+        matches!(self.numbers, Numbers::Unsigned | Numbers::Signed) && self.combine != Combine::Mul
+    }
+
+    /// What those take elements for.
+    pub(super) fn number(self) -> &'static str {
+        match self.numbers {
+            Numbers::Signed => "i32",
+            _ => "u32",
+        }
+    }
+
     /// `COMBINE` and `NUMBERS` of `combine.wgsl`.
     pub(super) fn of_words(self) -> [f64; 2] {
         let combine = match self.combine {
@@ -61,6 +76,7 @@ impl Rule {
             Combine::Max => 4.0,
         };
         let numbers = match self.numbers {
+            Numbers::Pairs => 3.0,
             Numbers::F32 => 2.0,
             Numbers::Signed => 1.0,
             Numbers::Unsigned | Numbers::Bools | Numbers::F16 | Numbers::BF16 => 0.0,
@@ -75,7 +91,7 @@ impl Rule {
             (Numbers::Bools, _) => 1.0,
             (Numbers::F16, _) => 3.0,
             (Numbers::BF16, _) => 4.0,
-            (Numbers::Unsigned | Numbers::Signed | Numbers::F32, _) => 0.0,
+            (Numbers::Unsigned | Numbers::Signed | Numbers::Pairs | Numbers::F32, _) => 0.0,
         }
     }
 }

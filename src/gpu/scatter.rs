@@ -7,7 +7,9 @@
 //! | sort, where the order counts | the rows of a slice are put in ascending order | `scatter_sort.wgsl` |
 //! | apply | the one row of a slice moves, or combines all, element by element | `scatter_nd.wgsl` |
 //!
-//! So no two invocations write the same bytes, and nothing depends on which comes first. The memory
+//! So no two invocations write the same bytes, and nothing depends on which comes first. Short rows of
+//! integers take one step, `combine_atomic.wgsl`: they are combined by atomics, whose order makes no
+//! difference, unless a bad row forbids everything. The memory
 //! belongs to the [`Gpu`] and serves every recording: wgpu runs what is submitted one after the other.
 
 use super::{
@@ -17,7 +19,7 @@ use super::{
     report::PendingReport,
     rule::Rule,
     slots::Slot,
-    window::{self, Dispatch, Parts, Places, Scratch, Step, Steps},
+    window::{self, Before, Dispatch, Parts, Places, Scratch, Step, Steps},
 };
 use crate::{
     Error, OutOfRange, Plan,
@@ -199,7 +201,7 @@ impl Gpu {
         };
         // Had before anything is recorded: what fails leaves the encoder as it was.
         let memory = self.inner.scatter.get(self, steps.scratch)?;
-        self.prepare(&steps, computes)?;
+        self.prepare(&steps)?;
         if map.fresh && plan.result_bytes() > 0 {
             self.record(encoder, &Plan::zeros(plan.result_bytes()), updates, dest)?;
         }
@@ -231,7 +233,7 @@ impl Gpu {
     }
 
     /// Has every pipeline that the steps need.
-    fn prepare(&self, steps: &Steps, computes: bool) -> Result<(), Error> {
+    fn prepare(&self, steps: &Steps) -> Result<(), Error> {
         let inner = &*self.inner;
         let had = |op, dispatch: &Dispatch| {
             let pipeline = inner.pipelines.get(&inner.device, op, dispatch.kernel);
@@ -241,11 +243,13 @@ impl Gpu {
             had(Op::ScatterResolve, check)?;
         }
         for step in &steps.blocks {
-            had(Op::ScatterResolve, &step.resolve)?;
-            if let Some(sort) = &step.sort {
-                had(Op::ScatterSort, sort)?;
+            if let Some(Before { resolve, sort, .. }) = &step.before {
+                had(Op::ScatterResolve, resolve)?;
+                if let Some(sort) = sort {
+                    had(Op::ScatterSort, sort)?;
+                }
             }
-            had(apply(computes), &step.apply)?;
+            had(step.op, &step.apply)?;
         }
         Ok(())
     }
@@ -265,7 +269,6 @@ impl Gpu {
             head,
             rows,
         } = *arguments;
-        let computes = map.options.combine.computes();
         let mut unread = None;
         let mut report = |dispatch: &Dispatch| {
             if dispatch.counts {
@@ -276,7 +279,7 @@ impl Gpu {
                 unread.get_or_insert_with(|| self.lend_report()).clone()
             }
         };
-        let resolving = [Some(indices), Some(head), Some(rows), None];
+        let resolving = [Some(head), Some(rows), Some(indices), None];
         if map.options.out_of_range == OutOfRange::Error && !steps.checks.is_empty() {
             encoder.clear_buffer(&head.buffers[0], 0, Some(4));
             let mut pass = encoder.begin_compute_pass(&Default::default());
@@ -286,28 +289,29 @@ impl Gpu {
             }
         }
         for step in &steps.blocks {
-            let Step {
-                cleared,
-                resolve,
-                sort,
-                apply: applied,
-            } = step;
-            encoder.clear_buffer(&head.buffers[0], 4, Some(cleared.head - 4));
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            let slot = report(resolve);
-            self.dispatch(
-                &mut pass,
-                Op::ScatterResolve,
-                resolve,
-                &resolving,
-                Some(slot),
-            )?;
-            if let Some(sort) = sort {
-                let sorting = [Some(head), Some(rows), None, None];
-                self.dispatch(&mut pass, Op::ScatterSort, sort, &sorting, None)?;
+            let Step { before, op, apply } = step;
+            if let Some(&Before { cleared, .. }) = before.as_ref()
+                && cleared > 4
+            {
+                encoder.clear_buffer(&head.buffers[0], 4, Some(cleared - 4));
             }
-            let applying = [Some(updates), Some(dest), Some(head), Some(rows)];
-            self.dispatch(&mut pass, apply(computes), applied, &applying, None)?;
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            if let Some(Before { resolve, sort, .. }) = before {
+                let slot = Some(report(resolve));
+                self.dispatch(&mut pass, Op::ScatterResolve, resolve, &resolving, slot)?;
+                if let Some(sort) = sort {
+                    let sorting = [Some(head), Some(rows), None, None];
+                    self.dispatch(&mut pass, Op::ScatterSort, sort, &sorting, None)?;
+                }
+            }
+            let (applying, slot) = if op.reports() {
+                let applying = [Some(updates), Some(dest), Some(indices), None];
+                (applying, Some(report(apply)))
+            } else {
+                let applying = [Some(updates), Some(dest), Some(head), Some(rows)];
+                (applying, None)
+            };
+            self.dispatch(&mut pass, *op, apply, &applying, slot)?;
         }
         Ok(())
     }
@@ -333,14 +337,6 @@ fn rule_of(plan: &Plan, map: &ScatterNd) -> Result<(Rule, usize), Error> {
         combine,
         dtype,
     })
-}
-
-fn apply(computes: bool) -> Op {
-    if computes {
-        Op::ScatterCombine
-    } else {
-        Op::ScatterMove
-    }
 }
 
 impl<'a> Argument<'a> {

@@ -6,16 +6,15 @@
 )]
 
 use super::{
-    grid::WORKGROUP,
     op::Op,
     params::{
-        INDEXED_PAIRS, IndexedMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params, ScatterMap,
-        StridedSliceMap,
+        INDEXED_PAIRS, IndexedMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params, StridedSliceMap,
     },
+    rule::Rule,
     variant::{BUFFERS_GROUP, Indexed, PARAMS_GROUP, ParamsSpace, REPORT_GROUP, Variant},
 };
 use crate::{
-    Negative, OutOfRange,
+    Combine, DType, Negative, OutOfRange,
     ops::index::{IndexType, Policy},
 };
 use naga::{
@@ -36,15 +35,22 @@ fn variants() -> Vec<Variant> {
     // Of 64-bit words: 6, 4 and 5, 3 in 2 ways. Crumbs of either: 6.
     let widths = (5 + 4 + 2 + 6) + (6 + 9 + 6 + 6);
     // Slices and gathers know all of them; updates, gradients and moving scatters those of whole units;
-    // combining scatters those of 1 to 8 bytes, and their other steps one, of either kind of words.
+    // combining scatters those of 1 to 16 bytes, and their other steps one, of either kind of words.
     let whole = 5 + 6;
-    let combined = 4 + 4;
+    let combined = 5 + 5;
+    // Units of 4 bytes and more that are parts of one row are moved by many lanes too, of 1, 2 and 4 rows:
+    // whole, reversed or put together.
+    let lanes = 3 * (2 * (3 + 4 + 1 + 4 + 9 + 3) + 3 * (3 + 4));
+    // Slices and gathers of 1 and 2 bytes too.
+    let lanes = lanes + 2 * (2 + 2);
+    // Four rows at once, of 4 bytes, and 8 of 64-bit words, moved or combined.
+    let four = 2 * (1 + 2);
     // Parts that lie apart: of 1, 2 and 4 bytes, and 8 of 64-bit words; of updates of 1 and 2.
     let apart = (3 + 4) + (2 + 2);
     assert_eq!(
         all.len(),
-        (2 * widths + 3 * whole + combined + apart + 2 * 2) * 3,
-        "operations × widths × params spaces"
+        (2 * widths + 3 * whole + combined + four + apart + 3 * 2 + lanes) * 3,
+        "operations × widths × rows × params spaces"
     );
     all
 }
@@ -76,7 +82,7 @@ fn every_variant_has_one_entry_of_the_hosts_workgroup() {
             panic!("{variant}: {} entry points", module.entry_points.len());
         };
         assert_eq!(entry.name, "main");
-        assert_eq!(entry.workgroup_size, [WORKGROUP as u32, 1, 1]);
+        assert_eq!(entry.workgroup_size, [variant.kernel.grid.workgroup, 1, 1]);
     }
 }
 
@@ -151,11 +157,7 @@ fn params_lie_where_the_host_writes_them() {
     let strided_slice = host_layout!(StridedSliceMap: "axes" = axes);
     let indexed = host_layout!(IndexedMap: "axes" = axes);
     let pairs = host_layout!(PairsMap: "axes" = axes);
-    let scatter = host_layout!(ScatterMap:
-        "index_base" = index_base, "first_slice" = first_slice, "slices" = slices,
-        "stride" = stride, "axes" = axes,
-    );
-    for (_, size) in [&indexed, &pairs, &scatter] {
+    for (_, size) in [&indexed, &pairs] {
         assert_eq!(*size as usize, size_of::<StridedSliceMap>());
     }
     for variant in variants() {
@@ -164,8 +166,14 @@ fn params_lie_where_the_host_writes_them() {
         let map = match variant.op {
             Op::StridedSlice => &strided_slice,
             Op::StridedSliceUpdate | Op::StridedSliceGrad => &pairs,
-            Op::Gather => &indexed,
-            Op::ScatterResolve | Op::ScatterSort | Op::ScatterMove | Op::ScatterCombine => &scatter,
+            // Of the steps of a scatter the first finds its places as a gather does, and of the others'
+            // only the first word is used.
+            Op::Gather
+            | Op::ScatterResolve
+            | Op::ScatterSort
+            | Op::ScatterMove
+            | Op::ScatterCombine
+            | Op::ScatterAtomic => &indexed,
         };
         assert_eq!(layout(&module, "Map"), *map, "{variant}");
     }
@@ -185,21 +193,47 @@ fn a_map_holds_as_many_axes_as_the_host_allows() {
         });
         let held = match variant.op {
             Op::StridedSliceUpdate | Op::StridedSliceGrad => 2 * MAX_PAIR_AXES,
-            Op::Gather => INDEXED_PAIRS,
-            _ => MAX_AXES,
+            Op::StridedSlice => MAX_AXES,
+            _ => INDEXED_PAIRS,
         };
         assert_eq!(pairs, Some(held as u32 / 2), "{variant}");
     }
 }
 
+/// The texts of a scatter that depend on more than its width are valid: with tuples read as vectors, and with
+/// atomics of signed numbers.
+#[test]
+fn every_scatter_that_looks_up_tuples_is_valid() {
+    let lookups = variants()
+        .into_iter()
+        .filter(|variant| variant.op.reports() && variant.op != Op::Gather);
+    let mut seen = 0;
+    for mut variant in lookups {
+        variant.kernel.indexed.quads = true;
+        variant.kernel.scatter.rule = Rule::of(Combine::Min, DType::I32).unwrap().0;
+        let source = variant.source();
+        assert!(source.contains("indices: array<vec4<u32>>"), "{variant}");
+        let signed = source.contains("alias Number = i32;");
+        assert_eq!(signed, variant.op == Op::ScatterAtomic, "{variant}");
+        Validator::new(
+            ValidationFlags::all(),
+            Capabilities::IMMEDIATES | Capabilities::SHADER_INT64,
+        )
+        .validate(&parse(variant))
+        .unwrap_or_else(|error| panic!("{variant}: {error:?}"));
+        seen += 1;
+    }
+    assert_eq!(seen, 2 * 2 * 3, "operations × words × params spaces");
+}
+
 /// A gather takes as many coordinates and walked dimensions as the host writes, in any proportion, with
-/// indices of every type and under every policy.
+/// indices of every type and under every policy; and so does what looks up the tuples of a scatter.
 #[test]
 fn every_gather_is_valid() {
-    let gathers = Variant::all().filter(|variant| variant.op == Op::Gather);
+    let gathers = Variant::all().filter(|variant| variant.op.reports());
     let mut movers = Vec::new();
     for variant in gathers.filter(|variant| variant.params == ParamsSpace::Immediate) {
-        let mover = variant.op.mover(variant.kernel.width);
+        let mover = variant.mover();
         if movers.contains(&mover) {
             continue;
         }

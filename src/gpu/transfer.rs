@@ -154,14 +154,8 @@ impl Gpu {
                 })
             })
         };
-        match create() {
-            // What is kept may be what is missing. wgpu frees it when the device is asked.
-            Err(Error::OutOfDeviceMemory { .. }) if pool.clear() => {
-                self.poll()?;
-                create()
-            }
-            outcome => outcome,
-        }
+        // wgpu frees what was dropped when the device is asked.
+        pool.make_room(create, || self.poll())
     }
 
     /// Buffers for `bytes`, which hold whatever they held.

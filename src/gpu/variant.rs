@@ -7,18 +7,15 @@
 
 use super::{
     adapter::STORAGE_BUFFERS,
-    grid::Kind,
+    grid::{Kind, Shape},
     op::{Mover, Op},
     params::PARAMS_BYTES,
     rule::Rule,
     width::{Way, Width},
 };
+use crate::ops::index::{IndexType, Policy};
 #[cfg(test)]
-use crate::Negative;
-use crate::{
-    OutOfRange,
-    ops::index::{IndexType, Policy},
-};
+use crate::{Negative, OutOfRange};
 use std::fmt;
 
 const PARAMS: &str = include_str!("../../shaders/params.wgsl");
@@ -28,6 +25,9 @@ const QUADS: &str = include_str!("../../shaders/quads.wgsl");
 const COMB: &str = include_str!("../../shaders/comb.wgsl");
 const UNIT_16: &str = include_str!("../../shaders/unit_16.wgsl");
 const UNIT_32: &str = include_str!("../../shaders/unit_32.wgsl");
+
+/// Where nothing is put together.
+const PART: &str = "const PARTS: u32 = 1u;\n";
 
 /// Bind groups: the buffers that are moved between, the report, and the params where they are a
 /// uniform buffer.
@@ -89,6 +89,7 @@ impl Words {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Kernel {
     pub(crate) width: Width,
+    pub(crate) grid: Shape,
     /// Parts of a row, where units hold parts of several; otherwise 0.
     pub(crate) run: usize,
     /// Dimensions that the map of a slice walks, or coordinates of an index tuple.
@@ -118,10 +119,11 @@ pub(crate) struct Apart {
 }
 
 impl Kernel {
-    /// Units of this width, with so many dimensions, and nothing else.
-    pub(crate) fn of(width: Width, dims: usize) -> Self {
+    /// Units of this width, with so many dimensions, on such a grid, and nothing else.
+    pub(crate) fn of(width: Width, dims: usize, grid: Shape) -> Self {
         Self {
             width,
+            grid,
             run: 0,
             dims,
             indexed: Indexed::default(),
@@ -136,17 +138,19 @@ impl Kernel {
 /// What a dispatch of a scatter needs of its shader: constants of its steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Scattering {
-    pub(crate) index: IndexType,
-    pub(crate) policy: Policy,
     /// Whether rows are only checked.
     pub(crate) checks: bool,
-    /// Whether several rows are combined, and in ascending order.
+    /// Whether slices are looked at before they are told of rows.
+    pub(crate) looks: bool,
+    /// Whether several rows are combined.
     pub(crate) chains: bool,
-    pub(crate) sorted: bool,
+    /// Whether nothing is changed where a row is bad.
+    pub(crate) strict: bool,
     pub(crate) rule: Rule,
 }
 
-/// What a dispatch of a gather needs of its shader: constants of `indexed.wgsl`.
+/// What a dispatch of a gather, or one that resolves a scatter, needs of its shader: constants of
+/// `indexed.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Indexed {
     /// Dimensions that are walked, and a bit for each that repeats the tuples.
@@ -183,6 +187,10 @@ impl Variant {
         widths.flat_map(move |(words, width)| {
             let kernel = Kernel {
                 width,
+                grid: Shape {
+                    workgroup: 64,
+                    rows: 0,
+                },
                 run: 3,
                 dims: super::params::MAX_AXES,
                 indexed: Indexed {
@@ -207,11 +215,26 @@ impl Variant {
             };
             spaces.into_iter().flat_map(move |params| {
                 let ops = Op::ALL.into_iter().filter(move |op| op.takes(width));
-                ops.map(move |op| Self {
-                    op,
-                    kernel,
-                    words,
-                    params,
+                ops.flat_map(move |op| {
+                    let variant = move |rows| Self {
+                        op,
+                        kernel: Kernel {
+                            grid: Shape {
+                                rows,
+                                ..kernel.grid
+                            },
+                            ..kernel
+                        },
+                        words,
+                        params,
+                    };
+                    let lanes = [1, 2, 4].map(variant).into_iter();
+                    let lanes = lanes.filter(move |lanes| match lanes.mover() {
+                        Mover::Lanes => true,
+                        Mover::PackedLanes => lanes.kernel.grid.rows == 1,
+                        _ => false,
+                    });
+                    [variant(0)].into_iter().chain(lanes)
                 })
             })
         })
@@ -228,18 +251,31 @@ impl Variant {
                 format!("@group({PARAMS_GROUP}) @binding(0) var<storage> params: Params;\n")
             }
         };
-        let mover = self.op.mover(self.kernel.width).source();
-        let indices = match self.op {
-            Op::Gather if self.kernel.indexed.quads => QUADS,
-            Op::Gather => WORDS,
-            _ => "",
+        let mover = self.mover();
+        let indices = match () {
+            () if !self.op.reports() => "",
+            () if self.kernel.indexed.quads => QUADS,
+            () => WORDS,
         };
-        let op = self.op.source();
-        let text = [&params, &self.unit(), PARAMS, mover, op, indices].concat();
+        let workgroup = format!("const WORKGROUP: u32 = {}u;\n", self.kernel.grid.workgroup);
+        let text = [
+            &params,
+            &workgroup,
+            &self.unit(),
+            PARAMS,
+            mover.source(),
+            self.op.source(mover),
+            indices,
+        ]
+        .concat();
         let Width { unit, part, .. } = self.kernel.width;
         let mut constants = self.constants();
         constants.push(("PARTS", (unit / part) as f64));
         alive(&text, &constants)
+    }
+
+    pub(crate) fn mover(self) -> Mover {
+        self.op.mover(&self.kernel)
     }
 
     /// What the movers call a unit and its parts, and how they fetch one.
@@ -253,11 +289,11 @@ impl Variant {
             (16, Words::Bits32) => "vec4<u32>",
             _ => "vec4<u64>",
         };
-        let mover = self.op.mover(self.kernel.width);
+        let mover = self.mover();
         match way {
             _ if matches!(
                 mover,
-                Mover::Packed | Mover::PlacePacked | Mover::CombinePacked
+                Mover::Packed | Mover::PackedLanes | Mover::PlacePacked | Mover::CombinePacked
             ) =>
             {
                 BYTES.to_owned()
@@ -268,8 +304,17 @@ impl Variant {
                 format!("alias Unit = vec4<{ty}>;\nalias Part = {ty};\n")
             }
             // They know words, not units.
-            _ if unit < 4 || matches!(mover, Mover::Combine | Mover::None) => String::new(),
-            Way::Crumbs => String::new(),
+            _ if mover == Mover::Resolve => PART.to_owned(),
+            _ if unit < 4 || mover == Mover::None => String::new(),
+            _ if matches!(mover, Mover::Combine | Mover::CombineFour) => words(part),
+            _ if mover == Mover::CombineAtomic => {
+                format!(
+                    "{PART}alias Number = {};\n",
+                    self.kernel.scatter.rule.number()
+                )
+            }
+            _ if mover == Mover::PlaceFour => format!("alias Unit = {};\n", scalar(part)),
+            Way::Crumbs => PART.to_owned(),
             Way::Flipped if unit == 32 => UNIT_32.to_owned(),
             Way::Flipped => UNIT_16.to_owned(),
             Way::Whole => {
@@ -297,21 +342,21 @@ impl Variant {
         if way == Way::Flipped {
             constants.push(("FLIP", part as f64));
         }
-        match self.op.mover(self.kernel.width) {
+        match self.mover() {
             Mover::Crumbs => {
                 let row = unit / Width::PARTS;
                 constants.extend([("ROW_BYTES", row as f64), ("UNIT_BYTES", part as f64)]);
             }
-            Mover::Packed | Mover::PlacePacked | Mover::SpreadPacked => {
+            Mover::Packed | Mover::PackedLanes | Mover::PlacePacked | Mover::SpreadPacked => {
                 constants.push(("UNIT_BYTES", unit as f64));
             }
-            Mover::Combine => {
+            Mover::Combine | Mover::CombineFour => {
                 let [combine, numbers] = self.kernel.scatter.rule.of_words();
-                constants.extend([
-                    ("WORDS", (unit / 4) as f64),
-                    ("COMBINE", combine),
-                    ("NUMBERS", numbers),
-                ]);
+                constants.extend([("COMBINE", combine), ("NUMBERS", numbers)]);
+            }
+            Mover::CombineAtomic => {
+                let [combine, _] = self.kernel.scatter.rule.of_words();
+                constants.push(("COMBINE", combine));
             }
             Mover::CombinePacked => {
                 let rule = self.kernel.scatter.rule.of_parts();
@@ -327,12 +372,13 @@ impl Variant {
                 ]);
             }
             Mover::Across => constants.push(("RUN", self.kernel.run as f64)),
-            Mover::Wide | Mover::Place | Mover::Spread | Mover::None => {}
+            Mover::Lanes => constants.push(("ROWS", self.kernel.grid.rows.into())),
+            Mover::Wide | Mover::PlaceFour | Mover::Spread | Mover::Resolve | Mover::None => {}
         }
         let flag = |value| u8::from(value).into();
         match self.op {
             Op::StridedSlice => constants.push(("EVEN", flag(self.kernel.even))),
-            Op::Gather => {
+            Op::Gather | Op::ScatterResolve | Op::ScatterAtomic => {
                 let Indexed {
                     walk,
                     repeats,
@@ -348,30 +394,29 @@ impl Variant {
                     ("WRAPS", flag(policy.wraps())),
                     ("CLAMPS", flag(policy.clamps())),
                 ]);
+                if self.op == Op::ScatterResolve {
+                    let Scattering {
+                        checks,
+                        chains,
+                        looks,
+                        ..
+                    } = self.kernel.scatter;
+                    constants.extend([
+                        ("CHAINS", flag(chains)),
+                        ("CHECKS", flag(checks)),
+                        ("LOOKS", flag(looks)),
+                    ]);
+                }
             }
             Op::StridedSliceUpdate if way == Way::Apart => {
                 let Apart { sparse, shared, .. } = self.kernel.apart;
                 constants.extend([("SPARSE", flag(sparse)), ("SHARED", flag(shared))]);
             }
             Op::StridedSliceUpdate | Op::ScatterSort => {}
-            Op::ScatterResolve => {
-                let scatter = self.kernel.scatter;
-                constants.extend([
-                    ("INDEX_WORDS", scatter.index.words().into()),
-                    ("SIGNED", flag(scatter.index != IndexType::U32)),
-                    ("WRAPS", flag(scatter.policy.wraps())),
-                    ("CLAMPS", flag(scatter.policy.clamps())),
-                    ("CHAINS", flag(scatter.chains)),
-                    ("CHECKS", flag(scatter.checks)),
-                ]);
-            }
             Op::ScatterMove | Op::ScatterCombine => {
-                let scatter = self.kernel.scatter;
-                let strict = scatter.policy.out_of_range == OutOfRange::Error;
-                constants.push(("STRICT", flag(strict)));
-                if self.op == Op::ScatterCombine {
-                    constants.push(("SORTED", flag(scatter.sorted)));
-                }
+                let strict = self.kernel.scatter.strict;
+                let chains = self.op == Op::ScatterCombine;
+                constants.extend([("STRICT", flag(strict)), ("CHAINS", flag(chains))]);
             }
             Op::StridedSliceGrad => constants.push(("STEPPED", flag(self.kernel.stepped))),
         }
@@ -399,6 +444,20 @@ fn alive(text: &str, constants: &[(&str, f64)]) -> String {
     };
     let lines = text.lines().filter(|line| is_dead(line) != Some(true));
     lines.flat_map(|line| [line, "\n"]).collect()
+}
+
+/// A unit that is combined as four words, of which it may not have all.
+fn words(unit: usize) -> String {
+    let (ty, words, back) = match unit {
+        4 => ("u32", "vec4(unit, vec3(0u))", "words.x"),
+        8 => ("vec2<u32>", "vec4(unit, vec2(0u))", "words.xy"),
+        _ => ("vec4<u32>", "unit", "words"),
+    };
+    format!(
+        "alias Unit = {ty};\n\
+         fn words(unit: Unit) -> vec4<u32> {{\n    return {words};\n}}\n\
+         fn unit(words: vec4<u32>) -> Unit {{\n    return {back};\n}}\n"
+    )
 }
 
 /// A unit that is put together of four parts, or of eight words.
@@ -429,7 +488,7 @@ impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Kernel { width, dims, .. } = self.kernel;
         let Width { unit, part, way } = width;
-        let (op, mover) = (self.op.name(), self.op.mover(width).name());
+        let (op, mover) = (self.op.name(), self.mover().name());
         write!(
             f,
             "wgslice {op}, {dims} dimensions, {mover}, {unit}-byte units"

@@ -10,7 +10,7 @@
 //! | the same, backwards | 16 bytes or more at once, reversed on the way | every adapter |
 //! | of at most [`SHORT`] units, four of which go into the result without remainder | four or eight units into one store, whatever their rows | CPU adapters |
 //! | with another step or source alignment, of a multiple of four units | four or eight units into one store | CPU adapters |
-//! | of at most 4 bytes, four of which fill whole words | four rows at once | CPU adapters |
+//! | of at most 4 bytes, four of which fill whole words | four rows at once | every adapter |
 //! | any others | as the plan says | every adapter |
 
 use super::grid::Kind;
@@ -136,19 +136,17 @@ impl Widened {
             dest_base: dest_base / factor as i64,
             factor,
         };
-        if kind == Kind::Software && together > 0 && !flipped {
-            wide.put_together(widest, together)
-        } else {
-            wide
+        match kind {
+            _ if together == 0 || flipped => wide,
+            _ if unit < 4 => wide.crumbs(unit),
+            Kind::Software => wide.put_together(widest, together),
+            Kind::Hardware => wide,
         }
     }
 
     /// The same with several units in one, if they can be put together.
     fn put_together(mut self, widest: usize, together: usize) -> Self {
         let Width { unit: part, .. } = self.width;
-        if part < 4 {
-            return self.crumbs(part);
-        }
         let short = self.run <= SHORT;
         let (units, most) = match short {
             true => (self.rows.units(), together),

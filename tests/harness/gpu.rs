@@ -1,6 +1,6 @@
 //! The GPUs of the machine, and running plans there on the caller's own buffers.
 
-use super::{GUARD_BYTES, UNWRITTEN};
+use super::{GUARD_BYTES, UNWRITTEN, read_buffer::read_buffer};
 use std::env;
 use wgpu::util::DeviceExt;
 use wgslice::{
@@ -246,22 +246,4 @@ fn device_indices<'a>(indices: Indices<'_>, buffer: &'a wgpu::Buffer) -> DeviceI
         Indices::I64(_) => DeviceIndices::I64(buffer.slice(..)),
         Indices::U32(_) => DeviceIndices::U32(buffer.slice(..)),
     }
-}
-
-/// The bytes of a buffer.
-pub(crate) fn read_buffer(gpu: &Gpu, buffer: &wgpu::Buffer) -> Vec<u8> {
-    let staging = gpu.device().create_buffer(&wgpu::BufferDescriptor {
-        label: None,
-        size: buffer.size(),
-        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    });
-    let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
-    gpu.queue().submit([encoder.finish()]);
-    staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.expect("mapping"));
-    gpu.device()
-        .poll(wgpu::PollType::wait_indefinitely())
-        .expect("polling");
-    staging.get_mapped_range(..).expect("mapped").to_vec()
 }

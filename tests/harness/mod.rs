@@ -9,6 +9,8 @@ mod combine;
 mod gather;
 #[cfg(feature = "gpu")]
 pub(crate) mod gpu;
+#[cfg(feature = "gpu")]
+pub(crate) mod read_buffer;
 mod scatter;
 mod write;
 

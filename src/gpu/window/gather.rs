@@ -126,7 +126,7 @@ impl Cutter<'_> {
                         ..indexed
                     },
                     run: wide.across(),
-                    ..Kernel::of(wide.width, coordinates.len())
+                    ..Kernel::of(wide.width, coordinates.len(), grid.shape)
                 },
                 params,
                 height: grid.height,

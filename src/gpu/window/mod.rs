@@ -19,7 +19,7 @@ use super::{
     grid::{Grid, Kind},
     params::Params,
     variant::Kernel,
-    width::Widened,
+    width::{Way, Widened},
 };
 use crate::{
     Error,
@@ -41,6 +41,8 @@ pub(crate) struct Reach {
     /// Offsets that the shaders can compute with, in units.
     pub(crate) units: u64,
     pub(crate) kind: Kind,
+    /// Invocations of a workgroup: a power of two, at least the lanes of a tile.
+    pub(crate) workgroup: u32,
     /// Bytes of the largest unit that its shaders move.
     pub(crate) widest: usize,
 }
@@ -163,7 +165,7 @@ pub(crate) fn dispatches(
     Ok(out)
 }
 
-pub(crate) use scatter::{Scratch, Step, Steps, scatter_steps};
+pub(crate) use scatter::{Before, Scratch, Step, Steps, scatter_steps};
 
 struct Cutter<'a> {
     reach: &'a Reach,
@@ -227,8 +229,14 @@ impl Cutter<'_> {
 
     /// The grid, if the device takes as many workgroups.
     fn grid(&self, wide: &Widened) -> Option<Grid> {
-        let head = usize::try_from(wide.dest_base).ok()? % (4usize.div_ceil(wide.width.unit));
-        Grid::of(&wide.rows, head, self.reach.kind, self.reach.groups)
+        match wide.width.way {
+            Way::Whole | Way::Flipped => {
+                let per_word = 4usize.div_ceil(wide.width.unit);
+                let head = usize::try_from(wide.dest_base).ok()? % per_word;
+                Grid::of(&wide.rows, head, self.reach)
+            }
+            _ => Grid::one_by_one(&wide.rows, self.reach),
+        }
     }
 
     /// Params that all operations share. Everything here was checked to fit the shaders' numbers.

@@ -52,11 +52,14 @@ impl Cutter<'_> {
         }
         let deal = self.deal(pairs, dest_base);
         let Deal { run, rows, .. } = deal;
-        let grid = Grid::of(&rows, 0, self.reach.kind, self.reach.groups)?;
+        let grid = match deal.width.unit {
+            ..4 => Grid::one_by_one(&rows, self.reach),
+            _ => Grid::of(&rows, 0, self.reach),
+        }?;
         Some(Dispatch {
             kernel: Kernel {
                 apart: deal.apart,
-                ..Kernel::of(deal.width, deal.axes.len())
+                ..Kernel::of(deal.width, deal.axes.len(), grid.shape)
             },
             params: Params {
                 run: wrap(rows.run as i64),

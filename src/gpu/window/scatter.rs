@@ -8,25 +8,49 @@ use super::{Dispatch, Places, Reach, Span, wrap};
 use crate::{
     Error,
     gpu::{
-        grid::Grid,
-        params::{self, Params, ScatterMap},
+        grid::{Grid, Kind},
+        op::Op,
+        params::{self, IndexedMap, Params},
         rule::Rule,
-        variant::{Kernel, Scattering},
-        width::Width,
+        variant::{Indexed, Kernel, Scattering},
+        width::{Way, Width},
     },
     ops::{
-        index::{OutOfRange, Policy},
+        index::OutOfRange,
         scatter_nd::{Map, Order},
     },
     plan::Rows,
 };
 
-/// Words that are kept of a row of a block: `Entry` in the shaders.
-const ENTRY_WORDS: u64 = 3;
+/// Rows that find their slices together.
+const FOUR: usize = 4;
 
-/// Rows of a block, at most, where they are combined: one invocation may have to walk them all, which must
-/// not be taken for a hang.
-const MOST_COMBINED: usize = 1 << 16;
+/// Rows of a block, at most, where they are combined: one invocation may have to walk them all, `run` times,
+/// which must not be taken for a hang.
+///
+/// Lavapipe seems to leave every loop of an invocation after 65 535 rounds of them all. Sorting
+/// takes one and a half rounds for each row and each doubling of what is sorted: 41 000 for 2048 rows.
+fn most_combined(kind: Kind, sorts: bool, run: usize) -> usize {
+    match kind {
+        Kind::Hardware => 1 << 16,
+        Kind::Software if sorts => (ROUNDS / run).clamp(1, 1 << 11),
+        Kind::Software => (ROUNDS / run).max(1),
+    }
+}
+
+/// Rounds of loops that walk rows, at most, in an invocation of a software adapter.
+const ROUNDS: usize = 1 << 15;
+
+/// Rows that an invocation looks at to sort those of their slices. See `scatter_sort.wgsl`.
+fn looked_at(kind: Kind) -> usize {
+    match kind {
+        Kind::Hardware => 1,
+        Kind::Software => 16,
+    }
+}
+
+/// Elements of a row, at most, that are combined by atomics, one after the other.
+const MOST_ATOMIC: usize = 4;
 
 /// What a scatter needs of the device while it runs, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,16 +77,49 @@ pub(crate) struct Steps {
     pub(crate) checks: Vec<Dispatch>,
     pub(crate) blocks: Vec<Step>,
     pub(crate) scratch: Scratch,
+    /// The block before which `head` was cleared last.
+    cleared: Option<Block>,
+}
+
+impl Steps {
+    /// Numbers the rows of a block so that those of earlier ones need not be cleared: they are less. Where
+    /// others left something in `head`, or numbers would become too large, it begins anew.
+    fn number(&mut self, block: &Block, before: &mut Before, apply: &mut Dispatch) {
+        let continued = self.cleared.filter(|cleared| {
+            let end = block.rows.first + block.rows.len;
+            (cleared.slices, cleared.run) == (block.slices, block.run)
+                && end - cleared.rows.first < i32::MAX as usize
+        });
+        if continued.is_some() {
+            before.cleared = 0;
+        }
+        let cleared = *self.cleared.insert(continued.unwrap_or(*block));
+        let number = wrap((block.rows.first - cleared.rows.first) as i64);
+        before.resolve.params.dest_base = number;
+        apply.params.first = number;
+        if let Some(sort) = &mut before.sort {
+            sort.params.first = number;
+        }
+    }
 }
 
 /// What is done for a block.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// The stretch of `head` that must be zeros before.
-    pub(crate) cleared: Scratch,
+    /// None where rows need to know nothing of each other.
+    pub(crate) before: Option<Before>,
+    /// The operation of the last dispatch, which changes the destination.
+    pub(crate) op: Op,
+    pub(crate) apply: Dispatch,
+}
+
+/// What is found out about the rows of a block.
+#[derive(Debug)]
+pub(crate) struct Before {
+    /// Bytes of `head` that must be zeros before.
+    pub(crate) cleared: u64,
     pub(crate) resolve: Dispatch,
     pub(crate) sort: Option<Dispatch>,
-    pub(crate) apply: Dispatch,
 }
 
 /// The steps of a scatter that is not empty, combined by `rule` unless they only move.
@@ -79,16 +136,16 @@ pub(crate) fn scatter_steps(
         rows,
         places,
         tuple: map.axes.len() as u64 * places.index.bytes() as u64,
-        map: params::scatter_map(map, rows.run)?,
-        dims: map.axes.len(),
-        scatter: Scattering {
-            index: places.index,
-            policy: map.policy(),
-            checks: false,
-            chains,
-            sorted: chains && rule.depends_on_order() && map.options.order == Order::Deterministic,
-            rule,
-        },
+        map,
+        axes: params::resolve_map(map)?,
+        chains,
+        atomic: chains
+            && rule.is_atomic()
+            && rows.unit == 4
+            && rows.run <= MOST_ATOMIC
+            && map.options.out_of_range != OutOfRange::Error,
+        sorts: chains && rule.depends_on_order() && map.options.order == Order::Deterministic,
+        rule,
     };
     let mut steps = Steps::default();
     let all = Block {
@@ -109,9 +166,14 @@ struct Cutter<'a> {
     places: &'a Places,
     /// Bytes of an index tuple.
     tuple: u64,
-    map: ScatterMap,
-    dims: usize,
-    scatter: Scattering,
+    map: &'a Map,
+    /// Where the shader looks for slices, but for the first tuple.
+    axes: IndexedMap,
+    chains: bool,
+    /// Whether rows are combined with no regard to each other.
+    atomic: bool,
+    sorts: bool,
+    rule: Rule,
 }
 
 /// What is too large.
@@ -137,8 +199,11 @@ impl Cutter<'_> {
     /// Pushes the steps of a block.
     fn blocks(&self, block: &Block, out: &mut Steps) -> Result<(), Error> {
         let halves = match self.step(block) {
-            Ok((step, scratch)) => {
+            Ok((mut step, scratch)) => {
                 out.scratch = out.scratch.max(scratch);
+                if let Some(before) = &mut step.before {
+                    out.number(block, before, &mut step.apply);
+                }
                 out.blocks.push(step);
                 return Ok(());
             }
@@ -154,9 +219,16 @@ impl Cutter<'_> {
     fn step(&self, block: &Block) -> Result<(Step, Scratch), Cut> {
         let Block { rows, slices, run } = *block;
         let resolve = self.resolve(rows, slices, false).ok_or(Cut::Rows)?;
+        let counts = slices.first == 0
+            && run.first == 0
+            && self.map.options.out_of_range != OutOfRange::Error;
+        if self.atomic {
+            return self.atomic_step(block, Dispatch { counts, ..resolve });
+        }
+        let words = if self.chains { 2 } else { 1 };
         let scratch = Scratch {
             head: (slices.len as u64 + 1) * 4,
-            rows: rows.len as u64 * ENTRY_WORDS * 4,
+            rows: rows.len.next_multiple_of(FOUR) as u64 * words * 4,
         };
         let whole = |bytes| Span {
             part: 0,
@@ -165,11 +237,7 @@ impl Cutter<'_> {
         };
         let (head, entries) = (whole(scratch.head), whole(scratch.rows));
         let moved = rows.len as u64 * run.len as u64;
-        let combined = self.scatter.chains;
-        if self.bytes(moved) > self.reach.dispatch
-            || scratch.rows > self.reach.binding
-            || combined && rows.len > MOST_COMBINED
-        {
+        if self.bytes(moved) > self.reach.dispatch || scratch.rows > self.reach.binding {
             return Err(Cut::Rows);
         }
         if scratch.head > self.reach.binding {
@@ -181,48 +249,127 @@ impl Cutter<'_> {
         let (dest, dest_base) = self
             .stretch(self.places.dest, slices, run)
             .ok_or(Cut::Slices)?;
-        let (grid, grid_run) = self.grid(rows.len, run.len).ok_or(Cut::Rows)?;
-        let sort = self.scatter.sorted.then(|| Dispatch {
-            kernel: Kernel::of(Width::whole(4), 0),
-            spans: [head, entries, Span::default(), Span::default()],
-            counts: false,
-            ..resolve
-        });
+        let sort = if self.sorts {
+            let looked_at = looked_at(self.reach.kind);
+            let grid = self.tiles(rows.len.div_ceil(looked_at)).ok_or(Cut::Rows)?;
+            Some(Dispatch {
+                kernel: Kernel::of(Width::whole(4), 0, grid.shape),
+                params: Params {
+                    segment: wrap(looked_at as i64),
+                    map: params::scatter_map(self.rows.run),
+                    ..dealt(&grid, resolve.params)
+                },
+                height: grid.height,
+                spans: [head, entries, Span::default(), Span::default()],
+                counts: false,
+                ..resolve
+            })
+        } else {
+            None
+        };
+        let factor = self.factor(source_base | dest_base | run.len as u64);
+        let unit = self.rows.unit * factor;
+        let four = self.reach.kind == Kind::Software
+            && run.len == factor
+            && unit >= 4
+            && unit * FOUR <= self.reach.widest;
+        let (width, dealt_out) = if four {
+            let width = Width {
+                unit: unit * FOUR,
+                part: unit,
+                way: Way::Across,
+            };
+            let grid = self.tiles(rows.len.div_ceil(FOUR));
+            (width, grid.map(|grid| (grid, 1)))
+        } else {
+            let grid = self.grid(rows.len, run.len / factor, unit);
+            (Width::whole(unit), grid)
+        };
+        let (grid, grid_run) = dealt_out.ok_or(Cut::Rows)?;
+        let walked = (grid.segment as usize).min(grid_run);
+        if self.chains && rows.len > most_combined(self.reach.kind, self.sorts, walked) {
+            return Err(Cut::Rows);
+        }
         let apply = Dispatch {
             kernel: Kernel {
-                scatter: self.applying(),
-                ..Kernel::of(Width::whole(self.rows.unit), 0)
+                scatter: Scattering {
+                    strict: self.map.options.out_of_range == OutOfRange::Error,
+                    rule: self.rule,
+                    ..Scattering::default()
+                },
+                ..Kernel::of(width, 0, grid.shape)
             },
             params: Params {
                 run: wrap(grid_run as i64),
-                units: wrap(run.len as i64),
-                tiles: grid.tiles,
-                segment: grid.segment,
-                lanes_log2: grid.lanes_log2,
-                grid_width: grid.width,
-                source_base: wrap(source_base.cast_signed()),
-                dest_base: wrap(dest_base.cast_signed()),
-                ..resolve.params
+                units: wrap((run.len / factor) as i64),
+                source_base: wrap((source_base / factor as u64).cast_signed()),
+                dest_base: wrap((dest_base / factor as u64).cast_signed()),
+                map: params::scatter_map(self.rows.run / factor),
+                ..dealt(&grid, resolve.params)
             },
             height: grid.height,
             spans: [source, dest, head, entries],
             counts: false,
             first_tuple: rows.first,
         };
-        let step = Step {
-            cleared: scratch,
+        let before = Before {
+            cleared: scratch.head,
             // Each row is looked at by several blocks, and counted by one.
             resolve: Dispatch {
-                spans: [resolve.spans[0], head, entries, Span::default()],
-                counts: slices.first == 0
-                    && run.first == 0
-                    && self.scatter.policy.out_of_range != OutOfRange::Error,
+                spans: [head, entries, resolve.spans[2], Span::default()],
+                counts,
                 ..resolve
             },
             sort,
+        };
+        let op = match self.chains {
+            true => Op::ScatterCombine,
+            false => Op::ScatterMove,
+        };
+        let step = Step {
+            before: Some(before),
+            op,
             apply,
         };
         Ok((step, scratch))
+    }
+
+    /// The step of a block whose rows are combined as they are resolved.
+    fn atomic_step(&self, block: &Block, resolve: Dispatch) -> Result<(Step, Scratch), Cut> {
+        let Block { rows, slices, run } = *block;
+        if self.bytes(rows.len as u64 * run.len as u64) > self.reach.dispatch {
+            return Err(Cut::Rows);
+        }
+        let (source, source_base) = self
+            .stretch(self.places.source, rows, run)
+            .ok_or(Cut::Rows)?;
+        let (dest, dest_base) = self
+            .stretch(self.places.dest, slices, run)
+            .ok_or(Cut::Slices)?;
+        let apply = Dispatch {
+            kernel: Kernel {
+                scatter: Scattering {
+                    rule: self.rule,
+                    ..Scattering::default()
+                },
+                ..resolve.kernel
+            },
+            params: Params {
+                run: wrap(run.len as i64),
+                step: wrap(self.rows.run as i64),
+                source_base: wrap(source_base.cast_signed()),
+                dest_base: wrap(dest_base.cast_signed()),
+                ..resolve.params
+            },
+            spans: [source, dest, resolve.spans[2], Span::default()],
+            ..resolve
+        };
+        let step = Step {
+            before: None,
+            op: Op::ScatterAtomic,
+            apply,
+        };
+        Ok((step, Scratch::default()))
     }
 
     /// The dispatch that finds where rows go, if their tuples fit in a binding. What it binds of the
@@ -235,84 +382,66 @@ impl Cutter<'_> {
         if indices.bytes / 4 > self.reach.units {
             return None;
         }
-        let (grid, _) = self.grid_of(rows.len, 1, 4)?;
-        let word = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
-        let map = ScatterMap {
-            index_base: wrap((residue / 4).cast_signed()),
-            first_slice: word(slices.first),
-            slices: word(slices.len),
-            ..self.map
+        let grid = self.tiles(rows.len.div_ceil(FOUR))?;
+        let index_base = residue / 4;
+        // The same pipeline serves where bad rows are dropped and where they forbid everything.
+        let mut policy = self.map.policy();
+        if policy.out_of_range == OutOfRange::Error {
+            policy.out_of_range = OutOfRange::Zero;
+        }
+        // Vectors of four words, of which tuples of up to six words fill whole ones.
+        let quads = (1..=6 * 4).contains(&self.tuple)
+            && rows.len.is_multiple_of(FOUR)
+            && index_base.is_multiple_of(4);
+        let mut map = self.axes;
+        map.axes[0] = [index_base, slices.first as u64].map(|word| wrap(word.cast_signed()));
+        let params = Params {
+            run: 1,
+            step: 1,
+            units: wrap(rows.len as i64),
+            tiles: 0,
+            segment: 0,
+            lanes_log2: 0,
+            grid_width: 0,
+            window: wrap(slices.len as i64),
+            source_base: 0,
+            dest_base: 0,
+            first: 0,
+            count: u32::MAX,
+            map: bytemuck::cast(map),
         };
         Some(Dispatch {
             kernel: Kernel {
-                scatter: self.resolving(checks),
-                ..Kernel::of(Width::whole(4), self.dims)
+                indexed: Indexed {
+                    index: self.places.index,
+                    policy,
+                    quads,
+                    ..Indexed::default()
+                },
+                scatter: Scattering {
+                    checks,
+                    chains: self.chains && !checks,
+                    looks: self.reach.kind == Kind::Software && !checks,
+                    ..Scattering::default()
+                },
+                ..Kernel::of(Width::whole(4), self.map.axes.len(), grid.shape)
             },
-            params: Params {
-                run: 1,
-                step: 1,
-                units: 1,
-                tiles: grid.tiles,
-                segment: grid.segment,
-                lanes_log2: grid.lanes_log2,
-                grid_width: grid.width,
-                window: u32::MAX,
-                source_base: 0,
-                dest_base: 0,
-                first: 0,
-                count: u32::MAX,
-                map: bytemuck::cast(map),
-            },
+            params: dealt(&grid, params),
             height: grid.height,
-            spans: [indices, Span::default(), Span::default(), Span::default()],
+            spans: [Span::default(), Span::default(), indices, Span::default()],
             counts: true,
             first_tuple: rows.first,
         })
     }
 
-    /// What the shader that finds where rows go is told, and nothing else, so that few are made.
-    fn resolving(&self, checks: bool) -> Scattering {
-        let Scattering {
-            index,
-            mut policy,
-            chains,
-            ..
-        } = self.scatter;
-        if policy.out_of_range == OutOfRange::Error {
-            policy.out_of_range = OutOfRange::Zero;
+    /// How many units are moved or combined as one, if places and lengths are multiples of as many.
+    fn factor(&self, common: u64) -> usize {
+        let most = if self.chains { 16 } else { self.reach.widest };
+        if self.rows.unit < 4 {
+            return 1;
         }
-        Scattering {
-            index,
-            policy,
-            checks,
-            chains: chains && !checks,
-            ..Scattering::default()
-        }
-    }
-
-    /// The same for the one that takes them there.
-    fn applying(&self) -> Scattering {
-        let strict = self.scatter.policy.out_of_range == OutOfRange::Error;
-        let out_of_range = if strict {
-            OutOfRange::Error
-        } else {
-            OutOfRange::Zero
-        };
-        let Scattering {
-            sorted,
-            rule,
-            chains,
-            ..
-        } = self.scatter;
-        Scattering {
-            policy: Policy {
-                out_of_range,
-                ..Policy::default()
-            },
-            sorted,
-            rule: if chains { rule } else { Rule::default() },
-            ..Scattering::default()
-        }
+        let common = common | self.rows.run as u64;
+        1 << common.trailing_zeros().min((most / self.rows.unit).ilog2())
     }
 
     /// The binding of a stretch of some slices or updates, and the place of the first unit in it.
@@ -329,22 +458,32 @@ impl Cutter<'_> {
 
     /// The grid for rows of `run` units that go to places of their own, and what the shader takes for the
     /// run: words, where units are smaller.
-    fn grid(&self, rows: usize, run: usize) -> Option<(Grid, usize)> {
-        let unit = self.rows.unit;
+    fn grid(&self, rows: usize, run: usize, unit: usize) -> Option<(Grid, usize)> {
         let per_word = 4usize.div_ceil(unit);
         // Wherever in a word a row begins, it lies in at most so many.
         let words = (run - 1).div_ceil(per_word) + 1;
-        self.grid_of(rows, if unit < 4 { words } else { run }, unit.max(4))
-    }
-
-    fn grid_of(&self, count: usize, run: usize, unit: usize) -> Option<(Grid, usize)> {
         let rows = Rows {
-            unit,
-            count,
-            run,
+            unit: unit.max(4),
+            count: rows,
+            run: if unit < 4 { words } else { run },
             step: 1,
         };
-        Some((Grid::of(&rows, 0, self.reach.kind, self.reach.groups)?, run))
+        let grid = match self.chains || unit < 4 {
+            true => Grid::one_by_one(&rows, self.reach),
+            false => Grid::of(&rows, 0, self.reach),
+        };
+        Some((grid?, rows.run))
+    }
+
+    /// The grid for so many tiles, an invocation each.
+    fn tiles(&self, count: usize) -> Option<Grid> {
+        let rows = Rows {
+            unit: 4,
+            count,
+            run: 1,
+            step: 1,
+        };
+        Grid::one_by_one(&rows, self.reach)
     }
 
     fn bytes(&self, units: u64) -> u64 {
@@ -356,8 +495,19 @@ impl Cutter<'_> {
     }
 }
 
+/// The same, dealt out so.
+fn dealt(grid: &Grid, params: Params) -> Params {
+    Params {
+        tiles: grid.tiles,
+        segment: grid.segment,
+        lanes_log2: grid.lanes_log2,
+        grid_width: grid.width,
+        ..params
+    }
+}
+
 /// A stretch of a dimension.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stretch {
     first: usize,
     len: usize,

@@ -82,7 +82,7 @@ impl Cutter<'_> {
             kernel: Kernel {
                 even: wide.takes_four_rows() && inner.is_multiple_of(Width::PARTS),
                 run: wide.across(),
-                ..Kernel::of(wide.width, map.axes.len())
+                ..Kernel::of(wide.width, map.axes.len(), grid.shape)
             },
             params,
             height: grid.height,

@@ -101,7 +101,7 @@ impl Cutter<'_> {
             kernel: Kernel {
                 stepped: run.to != 1,
                 apart,
-                ..Kernel::of(wide.width, axes.len())
+                ..Kernel::of(wide.width, axes.len(), grid.shape)
             },
             params: Params {
                 map: params::pairs_map(axes, length, words)?,

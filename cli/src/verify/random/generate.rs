@@ -1,12 +1,6 @@
-//! Cases made by chance: small shapes, mostly valid arguments, and now and then one that is not.
-//!
-//! | what | is chosen so that |
-//! |---|---|
-//! | shapes | rows are shorter, as long and longer than what the shaders move at once; sizes 0 and 1 are frequent |
-//! | values | they fit every element size, and none is 0, which a missing row gives |
-//! | begin, end | they lie around the dimension, beyond it, or at the ends of 64 bits |
-//! | indices | most are inside, some are negative, one too large, or beyond 32 bits |
+//! Cases made by chance: for each operation arguments that mostly fit together, and now and then do not.
 
+use super::draw::{MOST, disturb, few, integer, policy, rarely, shape, spec, tensor, tuples};
 use crate::verify::{
     arguments::Arguments,
     case::{Case, Tensor},
@@ -14,9 +8,6 @@ use crate::verify::{
 };
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
-
-/// Elements of a case's largest tensor, at most.
-const MOST: usize = 3000;
 
 /// The operations, each as often as it has ways to go wrong.
 const OPERATIONS: [fn(&mut Rng) -> Case; 12] = [
@@ -285,144 +276,4 @@ fn viewed_shape(source: &[usize], steps: &[Value]) -> Option<Vec<usize>> {
 fn forward(shape: &[usize], args: &Map<String, Value>) -> Vec<usize> {
     let step = json!({ "strided_slice": args });
     viewed_shape(shape, &[step]).unwrap_or_default()
-}
-
-/// begin, end, strides and masks around a shape.
-fn spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
-    // Rarely more entries than dimensions.
-    let most = shape.len() + usize::from(rng.u8(..3) == 0) * 2;
-    let entries = rng.usize(..=most);
-    let (mut begin, mut end, mut strides) = (Vec::new(), Vec::new(), Vec::new());
-    for entry in 0..entries {
-        let size = shape.get(entry).copied().unwrap_or(3);
-        let mut bound = || match rng.u8(..60) {
-            0 => i64::MIN,
-            1 => i64::MAX,
-            _ => integer(rng, 0, 2 * size + 4) - size as i64 - 2,
-        };
-        begin.push(bound());
-        end.push(bound());
-        strides.push(match rng.u8(..60) {
-            0 => 0,
-            1 => i64::MIN,
-            2 => i64::MAX,
-            3..33 => 1,
-            33..45 => -1,
-            _ => rng.i64(-4..=4),
-        });
-    }
-    let mut mask = |percent: u8| {
-        let bits = (0..entries).filter(|_| rng.u8(..100) < percent);
-        bits.fold(0, |mask, bit| mask | 1_i64 << bit)
-    };
-    let masks = [mask(50), mask(50), mask(6), mask(6)];
-    let ellipsis = match rng.u8(..3) {
-        0 => 1_i64 << rng.usize(..entries + 1),
-        _ => 0,
-    };
-    let json = json!({
-        "begin": begin,
-        "end": end,
-        "strides": strides,
-        "begin_mask": masks[0],
-        "end_mask": masks[1],
-        "ellipsis_mask": ellipsis,
-        "new_axis_mask": masks[2],
-        "shrink_axis_mask": masks[3],
-    });
-    match json {
-        Value::Object(args) => args,
-        _ => Map::new(),
-    }
-}
-
-/// Index tuples of shape `lead` into dimensions of these sizes.
-fn tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
-    let shape = [lead, &[sizes.len()]].concat();
-    let bad = rng.u8(..2) == 0;
-    let rows: usize = lead.iter().product();
-    let mut data = Vec::with_capacity(rows * sizes.len());
-    for _ in 0..rows {
-        for &size in sizes {
-            let size = size as i64;
-            data.push(match rng.u8(..if bad { 25 } else { 1 }) {
-                21 => -1 - rng.i64(0..=size),
-                22 => size,
-                23 => 1 << 32,
-                24 => i64::MIN,
-                _ => rng.i64(0..size.max(1)),
-            });
-        }
-    }
-    Tensor { shape, data }
-}
-
-/// Now and then another policy than TensorFlow's.
-fn policy(rng: &mut Rng, args: &mut Map<String, Value>) {
-    if rng.u8(..3) == 0 {
-        args.insert("negative".into(), "wrap".into());
-    }
-    if rng.u8(..4) == 0 {
-        args.insert("out_of_range".into(), "clamp".into());
-    }
-}
-
-fn tensor(rng: &mut Rng, shape: &[usize]) -> Tensor {
-    let value = |_| match rng.i64(-127..127) {
-        0 => 127,
-        value => value,
-    };
-    let data = (0..shape.iter().product::<usize>()).map(value).collect();
-    let shape = shape.to_vec();
-    Tensor { shape, data }
-}
-
-/// A shape of at least `least` and at most `most` dimensions.
-fn shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
-    let rank = rng.usize(least..=most);
-    let size = |_| match rng.u8(..24) {
-        0 => 0,
-        1..4 => 1,
-        4..7 => rng.usize(10..40),
-        _ => rng.usize(1..9),
-    };
-    let mut shape: Vec<usize> = (0..rank).map(size).collect();
-    // Long rows have many units, and tiles that end within them.
-    if let Some(last) = shape.last_mut()
-        && rng.u8(..8) == 0
-    {
-        *last = rng.usize(64..1500);
-    }
-    while shape.iter().product::<usize>() > MOST {
-        let at = rng.usize(..rank);
-        shape[at] = shape[at].div_ceil(2);
-    }
-    shape
-}
-
-/// Up to `most` small dimensions.
-fn few(rng: &mut Rng, most: usize) -> Vec<usize> {
-    (0..rng.usize(..=most)).map(|_| rng.usize(..6)).collect()
-}
-
-/// Rarely changes a shape, so that it does not fit.
-fn disturb(rng: &mut Rng, shape: &mut Vec<usize>) {
-    match rng.u8(..40) {
-        0 => shape.push(1),
-        1 => drop(shape.pop()),
-        2 => shape.iter_mut().for_each(|size| *size += 1),
-        _ => {}
-    }
-}
-
-/// An integer of `low..=high`.
-fn integer(rng: &mut Rng, low: usize, high: usize) -> i64 {
-    rng.usize(low..=high) as i64
-}
-
-fn rarely(rng: &mut Rng, mostly: i64, rarely: i64) -> i64 {
-    match rng.u8(..40) {
-        0 => rarely,
-        _ => mostly,
-    }
 }

@@ -5,8 +5,10 @@
 //! | file | decides |
 //! |---|---|
 //! | `generate` | which cases there are |
+//! | `draw` | which shapes, values, bounds and indices they have |
 //! | `reduce` | how a failing one becomes small |
 
+mod draw;
 mod generate;
 mod reduce;
 

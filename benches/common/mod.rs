@@ -1,0 +1,103 @@
+//! What `throughput` and `writes` share: cases, devices, and the roof on the CPU.
+
+use criterion::measurement::WallTime;
+use criterion::{BenchmarkGroup, Throughput};
+use std::{hint::black_box, thread};
+use wgslice::{DType, Gpu, gpu::AdapterOptions};
+
+/// An operation on an array.
+pub(crate) struct Case<What> {
+    pub(crate) name: &'static str,
+    pub(crate) dtype: DType,
+    pub(crate) shape: &'static [usize],
+    pub(crate) what: What,
+}
+
+pub(crate) const fn case<What>(
+    name: &'static str,
+    dtype: DType,
+    shape: &'static [usize],
+    what: What,
+) -> Case<What> {
+    Case {
+        name,
+        dtype,
+        shape,
+        what,
+    }
+}
+
+/// Scattered index tuples into dimensions of these sizes, the same on every run.
+pub(crate) fn scattered(rows: usize, sizes: &[usize]) -> Vec<i32> {
+    let hash = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+    let depth = sizes.len();
+    (0..rows * depth)
+        .map(|i| i32::try_from(hash(i) % sizes[i % depth] as u64).expect("a dimension"))
+        .collect()
+}
+
+/// Ten samples, of so many bytes each.
+pub(crate) fn throughput(group: &mut BenchmarkGroup<'_, WallTime>, bytes: u64) {
+    group.sample_size(10);
+    group.throughput(Throughput::Bytes(bytes));
+}
+
+/// The roof on the CPU: so many bytes, copied by one thread and by two.
+pub(crate) fn copies(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    bytes: usize,
+    copy: impl Fn(&mut [u8], &[u8]) + Sync,
+) {
+    let source = vec![0x5a; bytes];
+    let mut dest = vec![0xa5; bytes];
+    group.bench_function(format!("{name}/copy"), |b| {
+        b.iter(|| copy(black_box(&mut dest), &source));
+    });
+    group.bench_function(format!("{name}/copy_2_threads"), |b| {
+        b.iter(|| {
+            let halves = black_box(&mut dest).split_at_mut(bytes / 2);
+            let (first, second) = source.split_at(bytes / 2);
+            thread::scope(|scope| {
+                scope.spawn(|| copy(halves.1, second));
+                copy(halves.0, first);
+            });
+        });
+    });
+}
+
+/// The GPU that is measured.
+pub(crate) fn gpu() -> Option<Gpu> {
+    match Gpu::open(&AdapterOptions::default()) {
+        Ok(gpu) => {
+            eprintln!("GPU figures are of {gpu}");
+            Some(gpu)
+        }
+        Err(error) => {
+            eprintln!("no GPU figures: {error}");
+            None
+        }
+    }
+}
+
+/// A buffer on it, of whole units.
+pub(crate) fn buffer(gpu: &Gpu, bytes: usize) -> wgpu::Buffer {
+    gpu.device().create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: bytes.max(16).next_multiple_of(16) as u64,
+        usage: wgpu::BufferUsages::STORAGE
+            | wgpu::BufferUsages::COPY_SRC
+            | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    })
+}
+
+/// Records, submits and waits.
+pub(crate) fn run(gpu: &Gpu, record: impl FnOnce(&mut wgpu::CommandEncoder)) {
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    record(&mut encoder);
+    gpu.queue().submit([encoder.finish()]);
+    gpu.device()
+        .poll(wgpu::PollType::wait_indefinitely())
+        .expect("the device");
+}

@@ -1,0 +1,163 @@
+//! The barest wgpu commands of the kind that are recorded.
+//!
+//! They set the pipeline, the bind groups and 128 bytes of params for every dispatch, as a recorder must
+//! that does not know what else is in the pass. Their shader does next to nothing.
+
+use wgpu::{BufferUsages, ComputePass};
+
+/// The shader's params, in bytes.
+const PARAMS: u32 = 128;
+
+/// A pipeline and the groups that every dispatch sets.
+pub(crate) struct Bare {
+    pipeline: wgpu::ComputePipeline,
+    buffers: wgpu::BindGroupLayout,
+    /// The report of a gather, at an offset that each dispatch sets.
+    report: Option<wgpu::BindGroup>,
+    /// The params where there are no immediates.
+    params: Option<wgpu::BindGroup>,
+}
+
+impl Bare {
+    pub(crate) fn new(device: &wgpu::Device, gather: bool, immediates: bool) -> Self {
+        let layout = |buffers: &[(wgpu::BufferBindingType, bool)]| {
+            let entries: Vec<_> = (0..)
+                .zip(buffers)
+                .map(
+                    |(binding, &(ty, has_dynamic_offset))| wgpu::BindGroupLayoutEntry {
+                        binding,
+                        visibility: wgpu::ShaderStages::COMPUTE,
+                        ty: wgpu::BindingType::Buffer {
+                            ty,
+                            has_dynamic_offset,
+                            min_binding_size: None,
+                        },
+                        count: None,
+                    },
+                )
+                .collect();
+            device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+                label: None,
+                entries: &entries,
+            })
+        };
+        let storage = |read_only| (wgpu::BufferBindingType::Storage { read_only }, false);
+        let mut buffers = vec![storage(true), storage(false)];
+        if gather {
+            buffers.push(storage(true));
+        }
+        let buffers = layout(&buffers);
+        let report = layout(&[(wgpu::BufferBindingType::Storage { read_only: false }, true)]);
+        let params = layout(&[(wgpu::BufferBindingType::Uniform, true)]);
+        let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: None,
+            bind_group_layouts: &[
+                Some(&buffers),
+                gather.then_some(&report),
+                (!immediates).then_some(&params),
+            ],
+            immediate_size: if immediates { PARAMS } else { 0 },
+        });
+        let space = if immediates {
+            "var<immediate>"
+        } else {
+            "@group(2) @binding(0) var<uniform>"
+        };
+        let (declared, used) = if gather {
+            (
+                "@group(0) @binding(2) var<storage> indices: array<u32>;
+                 @group(1) @binding(0) var<storage, read_write> report: array<u32>;",
+                "report[0] = indices[0];",
+            )
+        } else {
+            ("", "")
+        };
+        let source = format!(
+            "struct Params {{ words: array<vec4<u32>, 8> }}
+             {space} params: Params;
+             @group(0) @binding(0) var<storage> source: array<u32>;
+             @group(0) @binding(1) var<storage, read_write> dest: array<u32>;
+             {declared}
+             @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) at: vec3<u32>) {{
+                 dest[at.x] = source[at.x] + params.words[7].x;
+                 {used}
+             }}"
+        );
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: None,
+            source: wgpu::ShaderSource::Wgsl(source.into()),
+        });
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: None,
+            layout: Some(&pipeline_layout),
+            module: &module,
+            entry_point: None,
+            compilation_options: Default::default(),
+            cache: None,
+        });
+        let group = |layout, bytes, usage| {
+            let buffer = buffer(device, 2 * bytes, usage);
+            group(device, layout, &[(&buffer, Some(bytes))])
+        };
+        Self {
+            report: gather.then(|| group(&report, 256, BufferUsages::STORAGE)),
+            params: (!immediates).then(|| group(&params, 256, BufferUsages::UNIFORM)),
+            pipeline,
+            buffers,
+        }
+    }
+
+    pub(crate) fn group(
+        &self,
+        device: &wgpu::Device,
+        buffers: &[&wgpu::Buffer],
+    ) -> wgpu::BindGroup {
+        let buffers: Vec<_> = buffers.iter().map(|&buffer| (buffer, None)).collect();
+        group(device, &self.buffers, &buffers)
+    }
+
+    pub(crate) fn dispatch(&self, pass: &mut ComputePass<'_>, group: &wgpu::BindGroup) {
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, group, &[]);
+        if let Some(report) = &self.report {
+            pass.set_bind_group(1, report, &[256]);
+        }
+        match &self.params {
+            Some(params) => pass.set_bind_group(2, params, &[256]),
+            None => pass.set_immediates(0, &[0; PARAMS as usize]),
+        }
+        pass.dispatch_workgroups(1, 1, 1);
+    }
+}
+
+pub(crate) fn buffer(device: &wgpu::Device, size: u64, usage: BufferUsages) -> wgpu::Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size,
+        usage: usage | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    })
+}
+
+fn group(
+    device: &wgpu::Device,
+    layout: &wgpu::BindGroupLayout,
+    buffers: &[(&wgpu::Buffer, Option<u64>)],
+) -> wgpu::BindGroup {
+    let entries: Vec<_> = (0..)
+        .zip(buffers)
+        .map(|(binding, &(buffer, bytes))| wgpu::BindGroupEntry {
+            binding,
+            resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                buffer,
+                offset: 0,
+                size: bytes.and_then(wgpu::BufferSize::new),
+            }),
+        })
+        .collect();
+    device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: None,
+        layout,
+        entries: &entries,
+    })
+}

@@ -1,0 +1,228 @@
+//! Host time to record operations, beside the barest wgpu commands of the same kind.
+//!
+//! Every figure is for as many operations as its group says, `finish` included: milliseconds for 1000
+//! are microseconds for one. Unless a name says "submitted", submission and device time are outside of
+//! it; they come after each measurement, so that what the commands held comes back as in a program. All
+//! slices are small: on a software adapter the device would otherwise run on the cores that are measured.
+
+mod bare;
+mod rig;
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use rig::{Pair, Rig};
+use wgpu::{CommandEncoder, ComputePass};
+use wgslice::{
+    DType, GatherNd, Plan,
+    gpu::{AdapterOptions, Candidate, DeviceIndices},
+    slice,
+};
+
+/// Operations in a figure.
+const OPERATIONS: usize = 1000;
+
+fn record(c: &mut Criterion) {
+    let candidates = pollster::block_on(AdapterOptions::default().adapters()).expect("adapters");
+    let Some(Candidate { adapter, .. }) = candidates.iter().find(|candidate| candidate.fits())
+    else {
+        return eprintln!("no figures: no adapter");
+    };
+    eprintln!("on {:?}", adapter.get_info());
+    if adapter.features().contains(wgpu::Features::IMMEDIATES) {
+        record_on(c, "immediates", &Rig::new(adapter, true));
+    }
+    record_on(c, "no immediates", &Rig::new(adapter, false));
+}
+
+fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
+    let mut bench = c.benchmark_group(format!("1000 operations, {space}"));
+    bench.sample_size(10);
+    let (gpu, bare) = (&rig.gpu, &rig.slice);
+    let plan = Plan::strided_slice(&[32, 32], &slice![4..20, ..; 2], DType::F32).expect("a slice");
+    let recorded = "it fits";
+    let pair = rig.pair();
+    let (source, dest) = (pair.source.slice(..), pair.dest.slice(..));
+    let slices = |pass: &mut ComputePass<'_>| {
+        for _ in 0..OPERATIONS {
+            gpu.encode_in_pass(pass, &plan, source, dest)
+                .expect(recorded);
+        }
+    };
+    let bare_dispatches = |pass: &mut ComputePass<'_>| {
+        for _ in 0..OPERATIONS {
+            bare.dispatch(pass, &pair.group);
+        }
+    };
+
+    bench.bench_function("slices in one pass", |b| rig.measure_pass(b, slices));
+    bench.bench_function("slices in one pass, bare", |b| {
+        rig.measure_pass(b, bare_dispatches);
+    });
+
+    bench.bench_function("slices in a pass each", |b| {
+        rig.measure(
+            b,
+            || (),
+            |(), encoder| {
+                for _ in 0..OPERATIONS {
+                    gpu.encode(encoder, &plan, source, dest).expect(recorded);
+                }
+            },
+        );
+    });
+    bench.bench_function("slices in a pass each, bare", |b| {
+        rig.measure(
+            b,
+            || (),
+            |(), encoder| {
+                for _ in 0..OPERATIONS {
+                    let mut pass = encoder.begin_compute_pass(&Default::default());
+                    bare.dispatch(&mut pass, &pair.group);
+                }
+            },
+        );
+    });
+
+    let rows = Plan::strided_slice(&[32, 32], &slice![4..20], DType::F32).expect("a slice");
+    bench.bench_function("copies", |b| {
+        rig.measure(
+            b,
+            || (),
+            |(), encoder| {
+                for _ in 0..OPERATIONS {
+                    gpu.encode(encoder, &rows, source, dest).expect(recorded);
+                }
+            },
+        );
+    });
+    bench.bench_function("copies, bare", |b| {
+        rig.measure(
+            b,
+            || (),
+            |(), encoder| {
+                for _ in 0..OPERATIONS {
+                    let bytes = rows.result_bytes() as u64;
+                    encoder.copy_buffer_to_buffer(&pair.source, 4 * 128, &pair.dest, 0, bytes);
+                }
+            },
+        );
+    });
+
+    let tuples = rig.buffer();
+    let gather =
+        Plan::gather_nd(&[32, 32], &[16, 1], GatherNd::default(), DType::F32).expect("a gather");
+    bench.bench_function("gathers in one pass", |b| {
+        rig.measure_pass(b, |pass| {
+            for _ in 0..OPERATIONS {
+                let tuples = DeviceIndices::I32(tuples.slice(..));
+                gpu.encode_gather_in_pass(pass, &gather, source, tuples, dest)
+                    .expect(recorded);
+            }
+        });
+    });
+    let buffers = [&pair.source, &pair.dest, &tuples];
+    let group = rig.gather.group(rig.device(), &buffers);
+    bench.bench_function("gathers in one pass, bare", |b| {
+        rig.measure_pass(b, |pass| {
+            for _ in 0..OPERATIONS {
+                rig.gather.dispatch(pass, &group);
+            }
+        });
+    });
+
+    let pairs: Vec<_> = (0..OPERATIONS).map(|_| rig.pair()).collect();
+    let slices_of = |pairs: &[Pair], pass: &mut ComputePass<'_>| {
+        for Pair { source, dest, .. } in pairs {
+            gpu.encode_in_pass(pass, &plan, source.slice(..), dest.slice(..))
+                .expect(recorded);
+        }
+    };
+    bench.bench_function("slices of 1000 pairs of buffers", |b| {
+        rig.measure_pass(b, |pass| slices_of(&pairs, pass));
+    });
+    bench.bench_function("slices of 1000 pairs of buffers, bare", |b| {
+        rig.measure_pass(b, |pass| {
+            for pair in &pairs {
+                bare.dispatch(pass, &pair.group);
+            }
+        });
+    });
+    drop(pairs);
+
+    let fresh = || (0..OPERATIONS).map(|_| rig.pair()).collect::<Vec<_>>();
+    bench.bench_function("slices of new buffers", |b| {
+        rig.measure(b, fresh, |pairs, encoder| {
+            slices_of(pairs, &mut encoder.begin_compute_pass(&Default::default()));
+        });
+    });
+    bench.bench_function("slices of new buffers, bare", |b| {
+        rig.measure(b, fresh, |pairs, encoder| {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            for Pair { source, dest, .. } in pairs {
+                let group = bare.group(rig.device(), &[source, dest]);
+                bare.dispatch(&mut pass, &group);
+            }
+        });
+    });
+    gpu.trim();
+
+    let submitted = |record: &dyn Fn(&mut ComputePass<'_>)| {
+        let mut encoder = rig.device().create_command_encoder(&Default::default());
+        record(&mut encoder.begin_compute_pass(&Default::default()));
+        rig.run(encoder.finish());
+    };
+    bench.bench_function("slices in one pass, submitted and waited for", |b| {
+        b.iter(|| submitted(&slices));
+    });
+    bench.bench_function("slices in one pass, submitted and waited for, bare", |b| {
+        b.iter(|| submitted(&bare_dispatches));
+    });
+    bench.finish();
+
+    // As a program that computes one thing at a time, and then waits for all.
+    let mut bench = c.benchmark_group(format!("100 operations, {space}"));
+    bench.sample_size(10);
+    let queued = |record: &dyn Fn(&mut CommandEncoder)| {
+        for _ in 0..100 {
+            let mut encoder = rig.device().create_command_encoder(&Default::default());
+            record(&mut encoder);
+            gpu.queue().submit([encoder.finish()]);
+        }
+        let wait = wgpu::PollType::wait_indefinitely();
+        rig.device().poll(wait).expect("the device");
+    };
+    bench.bench_function("slices submitted one by one, one wait", |b| {
+        b.iter(|| {
+            queued(&|encoder| gpu.encode(encoder, &plan, source, dest).expect(recorded));
+        });
+    });
+    bench.bench_function("slices submitted one by one, one wait, bare", |b| {
+        b.iter(|| {
+            queued(&|encoder| {
+                let mut pass = encoder.begin_compute_pass(&Default::default());
+                bare.dispatch(&mut pass, &pair.group);
+            });
+        });
+    });
+    let together = |record: &dyn Fn(&mut CommandEncoder)| {
+        let mut encoder = rig.device().create_command_encoder(&Default::default());
+        (0..100).for_each(|_| record(&mut encoder));
+        rig.run(encoder.finish());
+    };
+    bench.bench_function("slices in one submission, one wait", |b| {
+        b.iter(|| {
+            together(&|encoder| gpu.encode(encoder, &plan, source, dest).expect(recorded));
+        });
+    });
+    bench.bench_function("slices in one submission, one wait, bare", |b| {
+        b.iter(|| {
+            together(&|encoder| {
+                let mut pass = encoder.begin_compute_pass(&Default::default());
+                bare.dispatch(&mut pass, &pair.group);
+            });
+        });
+    });
+    bench.finish();
+}
+
+criterion_group!(benches, record);
+criterion_main!(benches);

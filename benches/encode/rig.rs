@@ -1,0 +1,105 @@
+//! A device, buffers on it, and the time that recording takes there.
+
+use crate::bare::{Bare, buffer};
+use criterion::Bencher;
+use std::time::{Duration, Instant};
+use wgpu::{BufferUsages, CommandEncoder, ComputePass};
+use wgslice::Gpu;
+
+/// The size of each buffer: 32 x 32 elements of 4 bytes.
+const BYTES: u64 = 32 * 32 * 4;
+
+/// A device, with what the bare commands need.
+pub(crate) struct Rig {
+    pub(crate) gpu: Gpu,
+    pub(crate) slice: Bare,
+    pub(crate) gather: Bare,
+}
+
+/// A pair of buffers, and the group that binds them for the bare dispatch.
+pub(crate) struct Pair {
+    pub(crate) source: wgpu::Buffer,
+    pub(crate) dest: wgpu::Buffer,
+    pub(crate) group: wgpu::BindGroup,
+}
+
+impl Rig {
+    pub(crate) fn new(adapter: &wgpu::Adapter, immediates: bool) -> Self {
+        let descriptor = if immediates {
+            wgpu::DeviceDescriptor {
+                required_features: wgpu::Features::IMMEDIATES,
+                required_limits: adapter.limits(),
+                ..Default::default()
+            }
+        } else {
+            wgpu::DeviceDescriptor::default()
+        };
+        let (device, queue) =
+            pollster::block_on(adapter.request_device(&descriptor)).expect("a device");
+        let bare = |gather| Bare::new(&device, gather, immediates);
+        let (slice, gather) = (bare(false), bare(true));
+        let gpu = Gpu::new(&device, &queue);
+        Self { gpu, slice, gather }
+    }
+
+    pub(crate) fn device(&self) -> &wgpu::Device {
+        self.gpu.device()
+    }
+
+    pub(crate) fn buffer(&self) -> wgpu::Buffer {
+        buffer(self.device(), BYTES, BufferUsages::STORAGE)
+    }
+
+    pub(crate) fn pair(&self) -> Pair {
+        let (source, dest) = (self.buffer(), self.buffer());
+        let group = self.slice.group(self.device(), &[&source, &dest]);
+        Pair {
+            source,
+            dest,
+            group,
+        }
+    }
+
+    /// Submits and waits.
+    pub(crate) fn run(&self, commands: wgpu::CommandBuffer) {
+        self.gpu.queue().submit([commands]);
+        let wait = wgpu::PollType::wait_indefinitely();
+        self.device().poll(wait).expect("the device");
+    }
+
+    /// Measures what `record` records for what `prepare` makes; neither that nor the submission is
+    /// counted.
+    pub(crate) fn measure<T>(
+        &self,
+        bencher: &mut Bencher<'_>,
+        mut prepare: impl FnMut() -> T,
+        mut record: impl FnMut(&T, &mut CommandEncoder),
+    ) {
+        let mut once = || {
+            let prepared = prepare();
+            let mut encoder = self.device().create_command_encoder(&Default::default());
+            let start = Instant::now();
+            record(&prepared, &mut encoder);
+            let commands = encoder.finish();
+            let taken = start.elapsed();
+            self.run(commands);
+            taken
+        };
+        bencher.iter_custom(|times| (0..times).map(|_| once()).sum::<Duration>());
+    }
+
+    /// Measures what `record` records in one pass.
+    pub(crate) fn measure_pass(
+        &self,
+        bencher: &mut Bencher<'_>,
+        mut record: impl FnMut(&mut ComputePass<'_>),
+    ) {
+        self.measure(
+            bencher,
+            || (),
+            |(), encoder| {
+                record(&mut encoder.begin_compute_pass(&Default::default()));
+            },
+        );
+    }
+}

@@ -1,0 +1,55 @@
+// Combines rows of few integers of one word with slices of the destination, by atomics: in whatever order
+// they come, the result is the same. So nothing needs to be known of other rows.
+//
+// `indexed.wgsl` says which slice a tuple points at: here a row begins where the number of its slice says.
+// A tile is four rows of `run` numbers; rows and slices lie `step` apart.
+
+override COMBINE: u32;
+const ADD: u32 = 0u;
+const SUB: u32 = 1u;
+const MIN: u32 = 3u;
+
+// `Number` is i32 or u32.
+@group(0) @binding(0) var<storage, read> source: array<Number>;
+@group(0) @binding(1) var<storage, read_write> dest: array<atomic<Number>>;
+
+fn combine(row: u32, slice: u32, bound: bool) {
+    if !bound {
+        return;
+    }
+    let origin = params.source_base + row * params.step;
+    let to = params.dest_base + slice * params.step;
+    for (var j = 0u; j < params.run; j++) {
+        let update = source[origin + j];
+        if COMBINE == ADD {
+            atomicAdd(&dest[to + j], update);
+        } else if COMBINE == SUB {
+            atomicSub(&dest[to + j], update);
+        } else if COMBINE == MIN {
+            atomicMin(&dest[to + j], update);
+        } else {
+            atomicMax(&dest[to + j], update);
+        }
+    }
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let tile = invocation(group, local);
+    if tile >= params.tiles {
+        return;
+    }
+    let row = tile * 4u;
+    let found = four(row);
+    let numbers = row + vec4(0u, 1u, 2u, 3u);
+    let states = vec4(found.a.state, found.b.state, found.c.state, found.d.state);
+    let there = numbers < vec4(params.units);
+    four_missing(numbers, there & (states == vec4(MISSING)));
+    // The first slice that is bound is where the walk of a gather has a stride.
+    let slices = vec4(found.a.base, found.b.base, found.c.base, found.d.base) - axis(0u).stride;
+    let bound = there & (states == vec4(FOUND)) & (slices < vec4(params.window));
+    combine(row, slices.x, bound.x);
+    combine(row + 1u, slices.y, bound.y);
+    combine(row + 2u, slices.z, bound.z);
+    combine(row + 3u, slices.w, bound.w);
+}

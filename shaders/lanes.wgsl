@@ -1,0 +1,80 @@
+// Moves rows of units of 4 bytes or more, on a GPU: `lanes` neighbouring invocations take neighbouring
+// units of a row, so that their accesses coalesce, and each has four loads on their way before it stores
+// anything. The four are of ROWS rows, 4 / ROWS of each. Nothing is a loop, and no load hangs on a branch:
+// where there is nothing to be read, it is the source's first unit.
+//
+// A workgroup takes tiles that lie side by side, then as many further on, ROWS times. Where ROWS is 1 a tile
+// is a segment of a row, otherwise a whole one.
+
+override ROWS: u32;
+
+@group(0) @binding(0) var<storage, read> source: array<Part>;
+@group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
+
+// Where the row of a tile begins. What lies behind the last tile goes nowhere.
+fn start_of(tile: u32, row: u32) -> Start {
+    let start = row_start(row);
+    return Start(start.from_part, start.to, select(ELSEWHERE, start.state, tile < params.tiles));
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let lanes = 1u << params.lanes_log2;
+    let lane = local & (lanes - 1u);
+    let side = WORKGROUP >> params.lanes_log2;
+    let tile = workgroup(group) * side * ROWS + (local >> params.lanes_log2);
+
+    var at = Segment(tile, 0u, params.run);
+    if ROWS == 1u { at = segment(tile); }
+    var rows = vec4(at.row);
+    if ROWS == 2u { rows += side * vec4(0u, 0u, 1u, 1u); }
+    if ROWS == 4u { rows += side * vec4(0u, 1u, 2u, 3u); }
+    var units = vec4(at.first + lane);
+    if ROWS == 1u { units += lanes * vec4(0u, 1u, 2u, 3u); }
+    if ROWS == 2u { units += lanes * vec4(0u, 1u, 0u, 1u); }
+
+    let a = start_of(tile, rows.x);
+    var b = a;
+    if ROWS == 4u { b = start_of(rows.y, rows.y); }
+    var c = a;
+    if ROWS > 1u { c = start_of(rows.z, rows.z); }
+    var d = c;
+    if ROWS == 4u { d = start_of(rows.w, rows.w); }
+
+    let from_a = unit_at(a, units.x);
+    let from_b = unit_at(b, units.y);
+    let from_c = unit_at(c, units.z);
+    let from_d = unit_at(d, units.w);
+    let from_part = vec4(from_a.base, from_b.base, from_c.base, from_d.base);
+    let states = vec4(from_a.state, from_b.state, from_c.state, from_d.state);
+    let inside = units < vec4(at.end);
+    let bound = vec4(within(from_part.x), within(from_part.y), within(from_part.z), within(from_part.w));
+    let found = inside & (states == vec4(FOUND)) & bound;
+    let written = found | (inside & (states == vec4(MISSING)));
+
+    let fetched = select(vec4(0u), from_part, found);
+    let unit_a = fetch(fetched.x);
+    let unit_b = fetch(fetched.y);
+    let unit_c = fetch(fetched.z);
+    let unit_d = fetch(fetched.w);
+
+    let to = params.dest_base + vec4(a.to, b.to, c.to, d.to) + units * dest_step();
+    if written.x {
+        dest[to.x] = select(Unit(), unit_a, found.x);
+    }
+    if written.y {
+        dest[to.y] = select(Unit(), unit_b, found.y);
+    }
+    if written.z {
+        dest[to.z] = select(Unit(), unit_c, found.z);
+    }
+    if written.w {
+        dest[to.w] = select(Unit(), unit_d, found.w);
+    }
+
+    // Rows that begin here and have no source.
+    let gone = (units == vec4(0u)) & (states == vec4(MISSING));
+    if any(gone) {
+        four_missing(rows, gone);
+    }
+}

@@ -1,0 +1,90 @@
+//! The rates of this machine: how long a little work takes, of each kind.
+
+use super::{Costs, Moving};
+use crate::{Backend, DType, Error, GatherNd, Gpu, Plan, Tensor, slice};
+use std::time::Instant;
+
+/// Bytes that are moved to measure: more than a core's caches hold.
+const BYTES: usize = 16 << 20;
+
+impl Costs {
+    /// Measures this machine and a device that is open, in about a tenth of a second and with 100 MB of
+    /// memory. `opening` is not measured.
+    ///
+    /// # Errors
+    ///
+    /// An error of the device.
+    pub fn measure(gpu: &Gpu) -> Result<Self, Error> {
+        let backend = Backend::from(gpu.clone());
+        let (_, cpu) = probe(&Backend::cpu())?;
+        let (submission, device) = probe(&backend)?;
+        let values = vec![1u8; BYTES];
+        let upload = fastest(|| {
+            let tensor = backend.upload(&values, &[BYTES])?;
+            backend.wait()?;
+            Ok(tensor)
+        })?;
+        let tensor = backend.upload(&values, &[BYTES])?;
+        let readback = fastest(|| Ok(tensor.bytes()?.len()))?;
+        let rate = |seconds: f64| BYTES as f64 / seconds;
+        Ok(Self {
+            cpu,
+            device,
+            upload: rate(upload),
+            readback: rate(readback),
+            submission,
+            opening: Self::of(gpu).opening,
+        })
+    }
+}
+
+/// What the least work takes on a backend, and what moving costs there.
+fn probe(backend: &Backend) -> Result<(f64, Moving), Error> {
+    /// Bytes of a row of the table.
+    const ROW: usize = 4 << 10;
+    /// Scalars that are gathered from it.
+    const SCALARS: usize = 1 << 18;
+    let shape = [BYTES / ROW, ROW / 4];
+    let reversed = slice![..; -1];
+    let slice = |source: &Tensor| {
+        let mut dest = source.slice(&reversed)?;
+        fastest(|| {
+            source.slice_into(&reversed, &mut dest)?;
+            backend.wait()
+        })
+    };
+    let table = backend.upload(&vec![1u32; BYTES / 4], &shape)?;
+    let least = slice(&backend.upload(&[1u32; 64], &[64])?)?;
+    let whole = slice(&table)?;
+    // Where so little work hardly shows, noise must not make the device infinitely fast.
+    let bytes = 2.0 * BYTES as f64 / (whole - least).max(whole / 10.0);
+
+    let scattered: Vec<i32> = (0u32..)
+        .map(|place| place.wrapping_mul(0x9e37_79b1) >> 8)
+        .zip(shape.iter().cycle())
+        .map(|(hash, &dim)| i32::try_from(hash as usize % dim).unwrap_or(0))
+        .take(2 * SCALARS)
+        .collect();
+    let indices = backend.upload(&scattered, &[SCALARS, 2])?;
+    let plan = Plan::gather_nd(&shape, &[SCALARS, 2], GatherNd::default(), DType::U32)?;
+    let gather = fastest(|| {
+        let gathered = table.gather_nd(&indices, GatherNd::default())?;
+        backend.wait()?;
+        Ok(gathered)
+    })?;
+    let row = (gather - least - plan.moved() / bytes) / SCALARS as f64;
+    let row = row.max(0.0);
+    Ok((least, Moving { bytes, row }))
+}
+
+/// The seconds that work takes at best: whatever else the machine does makes it longer.
+fn fastest<R>(mut work: impl FnMut() -> Result<R, Error>) -> Result<f64, Error> {
+    let mut least = f64::INFINITY;
+    for _ in 0..4 {
+        let begin = Instant::now();
+        let done = work()?;
+        least = least.min(begin.elapsed().as_secs_f64());
+        drop(done);
+    }
+    Ok(least)
+}
