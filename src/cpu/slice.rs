@@ -13,7 +13,7 @@
 //! What costs time between groups is not the call: the processor reads ahead along a stream of cache lines,
 //! up or down, and a jump ends the stream. After one it takes several misses to begin the next. So the axes
 //! of groups are walked in the direction in which the groups themselves are read, and gaps of at most
-//! [`GAP`] are read too: that takes less time than to jump over them.
+//! [`GAP`] are read too, where the source is not in a cache: that takes less time than to jump over them.
 
 use super::{kernel::Kernel, threads};
 use crate::{layout::Axis, ops::strided_slice::Map, plan};
@@ -23,6 +23,8 @@ use std::hint::black_box;
 const NEAR: usize = 256;
 /// Bytes of the largest gap that takes less time to read than to jump over.
 const GAP: usize = 2048;
+/// Bytes of a source that may lie in a cache, where jumps cost next to nothing.
+const CACHED: usize = 4 << 20;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
@@ -134,14 +136,18 @@ impl<'a> Walk<'a> {
             return self.whole_group(source, self.offset, dest);
         }
         let trail = &mut Trail::of(self);
-        self.groups(source, self.outer, self.offset, first, dest, trail);
+        let outer = self.outer.iter().map(|axis| axis.size);
+        let bytes = self.group_bytes() * outer.product::<usize>();
+        let axes = (self.outer, bytes);
+        self.groups(source, axes, self.offset, first, dest, trail);
     }
 
-    /// Writes the bytes from `skip` on of the groups along `axes`, the first of which begins at `at`.
+    /// Writes the bytes from `skip` on of the groups along `axes`, which are so many bytes of the result. The
+    /// first begins at `at`.
     fn groups(
         &self,
         source: &[u8],
-        axes: &[Axis],
+        (axes, bytes): (&[Axis], usize),
         at: usize,
         skip: usize,
         dest: &mut [u8],
@@ -149,30 +155,36 @@ impl<'a> Walk<'a> {
     ) {
         let Some((axis, inner)) = axes.split_first() else {
             trail.reach(source, at);
-            if dest.len() == self.group_bytes() {
+            if dest.len() == bytes {
                 return self.whole_group(source, at, dest);
             }
             return self.part_of_group(source, at, skip, dest);
         };
-        let bytes = self.group_bytes() * inner.iter().map(|axis| axis.size).product::<usize>();
+        let bytes = bytes / axis.size;
         let stride = axis.stride.wrapping_mul(self.unit.cast_signed());
-        let (first, skip) = (skip / bytes, skip % bytes);
-        let mut at = along(at, stride, first);
-        let mut rest = dest;
+        let (mut at, mut rest) = (at, dest);
         if skip > 0 {
-            let part;
-            (part, rest) = rest.split_at_mut((bytes - skip).min(rest.len()));
-            self.groups(source, inner, at, skip, part, trail);
-            at = at.wrapping_add_signed(stride);
+            let (first, skip) = (skip / bytes, skip % bytes);
+            at = along(at, stride, first);
+            if skip > 0 {
+                let part;
+                (part, rest) = rest.split_at_mut((bytes - skip).min(rest.len()));
+                self.groups(source, (inner, bytes), at, skip, part, trail);
+                at = at.wrapping_add_signed(stride);
+            }
         }
-        let parts = rest.chunks_mut(bytes).enumerate();
-        let mut each = |(i, part): (usize, &mut [u8])| {
-            self.groups(source, inner, along(at, stride, i), 0, part, trail);
+        let mut each = |at, part: &mut [u8]| {
+            self.groups(source, (inner, bytes), at, 0, part, trail);
         };
         if self.turns && (stride >= 0) != self.up {
-            parts.rev().for_each(&mut each);
+            for (i, part) in rest.chunks_mut(bytes).enumerate().rev() {
+                each(along(at, stride, i), part);
+            }
         } else {
-            parts.for_each(&mut each);
+            for part in rest.chunks_mut(bytes) {
+                each(at, part);
+                at = at.wrapping_add_signed(stride);
+            }
         }
     }
 
@@ -199,7 +211,8 @@ impl<'a> Walk<'a> {
                 group: ONE,
                 ..*self
             };
-            blocks.groups(source, &axes, at, skip, dest, &mut Trail::of(&blocks));
+            let axes = (&axes[..], self.group_bytes());
+            blocks.groups(source, axes, at, skip, dest, &mut Trail::of(&blocks));
         } else {
             self.part_of_block(source, at, skip, dest);
         }
@@ -277,6 +290,9 @@ impl Trail {
 
     /// Comes to the group that begins at `at`, and reads what lies between where that is little.
     fn reach(&mut self, source: &[u8], at: usize) {
+        if source.len() <= CACHED {
+            return;
+        }
         let last = self.last.replace(at).unwrap_or(at);
         if (at > last) != self.up {
             return;
