@@ -1,6 +1,6 @@
-// Moves rows that begin anywhere in memory, on a CPU adapter, two for each invocation. Before the first unit
-// is moved, a word of every cache line of both is read: lines are then fetched side by side, and not one
-// after the other, each behind the moving of the one before.
+// Moves rows that begin anywhere in memory, of units of 16 bytes or more, on a CPU adapter: two rows for each
+// invocation. Before any unit is moved, a word of each cache line of both is read. So lines are fetched side
+// by side, and not each behind the moving of the one before.
 
 // Units of a cache line.
 override LINE: u32;
@@ -8,12 +8,15 @@ override LINE: u32;
 @group(0) @binding(0) var<storage, read> source: array<Part>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
 
+fn line_at(start: Start, j: u32) -> u32 {
+    return u32(source[select(0u, unit_at(start, j).base, start.state == FOUND)].x);
+}
+
 fn move_row(row: u32, start: Start, end: u32) {
     let to = params.dest_base + start.to;
     if start.state == FOUND {
-        let origin = params.source_base + start.from_part;
         for (var j = 0u; j < end; j++) {
-            let from_part = origin + j;
+            let from_part = unit_at(start, j).base;
             if within(from_part) {
                 dest[to + j] = fetch(from_part);
             }
@@ -34,13 +37,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let row = tile * 2u;
     let a = row_start(row);
-    let b = row_start(row + 1u);
+    var b = row_start(row + 1u);
+    if (row + 1u) * params.run >= params.units {
+        b.state = ELSEWHERE;
+    }
     var read = 0u;
     for (var j = 0u; j < params.run; j += LINE) {
-        read |= touch(params.source_base + select(0u, a.from_part + j, a.state == FOUND));
-        read |= touch(params.source_base + select(0u, b.from_part + j, b.state == FOUND));
+        read |= line_at(a, j) | line_at(b, j);
     }
-    // Adds nothing, since the step is 1, but compilers do not know.
+    // The step is 1, so this adds nothing; but what was read must have been.
     let end = params.run + (read & (params.step - 1u));
     move_row(row, a, end);
     move_row(row + 1u, b, end);

@@ -16,6 +16,7 @@ const PACKED_LANES: &str = concat!(
     include_str!("../../shaders/packed_word.wgsl"),
     include_str!("../../shaders/packed_lanes.wgsl"),
 );
+const TWO_ROWS: &str = include_str!("../../shaders/two_rows.wgsl");
 const LANES: &str = include_str!("../../shaders/lanes.wgsl");
 const PLACE_PACKED: &str = include_str!("../../shaders/place_packed.wgsl");
 const SPREAD: &str = include_str!("../../shaders/spread.wgsl");
@@ -155,6 +156,7 @@ impl Op {
             (_, _, Way::Across) => Mover::Across,
             (_, ..4, _) if kernel.grid.rows > 0 => Mover::PackedLanes,
             (_, ..4, _) => Mover::Packed,
+            _ if kernel.two_rows => Mover::TwoRows,
             _ if kernel.grid.rows > 0 => Mover::Lanes,
             (Self::StridedSliceGrad, ..) => Mover::Spread,
             _ => Mover::Wide,
@@ -190,6 +192,7 @@ impl Op {
 pub(crate) enum Mover {
     Wide,
     Lanes,
+    TwoRows,
     Across,
     Crumbs,
     Packed,
@@ -216,6 +219,7 @@ impl Mover {
         match self {
             Self::Wide => "wide",
             Self::Lanes => "lanes",
+            Self::TwoRows => "two rows",
             Self::Across => "across",
             Self::Crumbs => "crumbs",
             Self::Packed => "packed",
@@ -240,6 +244,7 @@ impl Mover {
         match self {
             Self::Wide => WIDE,
             Self::Lanes => LANES,
+            Self::TwoRows => TWO_ROWS,
             Self::Across => ACROSS,
             Self::Crumbs => CRUMBS,
             Self::Packed => PACKED,

@@ -90,6 +90,8 @@ impl Words {
 pub(crate) struct Kernel {
     pub(crate) width: Width,
     pub(crate) grid: Shape,
+    /// Whether an invocation moves two rows that begin anywhere.
+    pub(crate) two_rows: bool,
     /// Parts of a row, where units hold parts of several; otherwise 0.
     pub(crate) run: usize,
     /// Dimensions that the map of a slice walks, or coordinates of an index tuple.
@@ -124,6 +126,7 @@ impl Kernel {
         Self {
             width,
             grid,
+            two_rows: false,
             run: 0,
             dims,
             indexed: Indexed::default(),
@@ -191,6 +194,7 @@ impl Variant {
                     workgroup: 64,
                     rows: 0,
                 },
+                two_rows: false,
                 run: 3,
                 dims: super::params::MAX_AXES,
                 indexed: Indexed {
@@ -234,7 +238,14 @@ impl Variant {
                         Mover::PackedLanes => lanes.kernel.grid.rows == 1,
                         _ => false,
                     });
-                    [variant(0)].into_iter().chain(lanes)
+                    let two_rows = (op == Op::Gather && width.is_for_two_rows()).then(|| Self {
+                        kernel: Kernel {
+                            two_rows: true,
+                            ..kernel
+                        },
+                        ..variant(0)
+                    });
+                    [variant(0)].into_iter().chain(lanes).chain(two_rows)
                 })
             })
         })
@@ -372,6 +383,7 @@ impl Variant {
                 ]);
             }
             Mover::Across => constants.push(("RUN", self.kernel.run as f64)),
+            Mover::TwoRows => constants.push(("LINE", (Width::LINE / unit) as f64)),
             Mover::Lanes => constants.push(("ROWS", self.kernel.grid.rows.into())),
             Mover::Wide | Mover::PlaceFour | Mover::Spread | Mover::Resolve | Mover::None => {}
         }

@@ -8,6 +8,7 @@ use super::{Cutter, Dispatch, Span, wrap};
 use crate::{
     Error,
     gpu::{
+        grid::Grid,
         params,
         variant::{Indexed, Kernel},
         width::Width,
@@ -108,7 +109,12 @@ impl Cutter<'_> {
                 .map(|&Dimension { size, stride, .. }| Axis { size, stride });
             let mut axes: Vec<_> = axes.collect();
             wide.scale(&mut axes);
-            let Some(grid) = self.grid(&wide) else {
+            let two_rows = wide.takes_two_rows(self.reach.kind);
+            let dealt = match two_rows {
+                true => Grid::one_by_one(&wide.pairs_of_rows(), self.reach),
+                false => self.grid(&wide),
+            };
+            let Some(grid) = dealt else {
                 out.truncate(before);
                 return Ok(false);
             };
@@ -126,6 +132,7 @@ impl Cutter<'_> {
                         ..indexed
                     },
                     run: wide.across(),
+                    two_rows,
                     ..Kernel::of(wide.width, coordinates.len(), grid.shape)
                 },
                 params,
