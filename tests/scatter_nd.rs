@@ -86,8 +86,8 @@ fn slices_of_every_length() {
 
 #[test]
 fn every_depth() {
-    for depth in 1..=8usize {
-        let shape = vec![2; 8];
+    for depth in 1..=9usize {
+        let shape = vec![2; 9];
         let indices: Vec<i64> = (0..5 * depth as i64).map(|i| i * 5 % 3 % 2).collect();
         let updates = [&[5], &shape[depth..]].concat();
         let combine = [Combine::Add, Combine::Update][depth % 2];
