@@ -40,8 +40,14 @@ const STRIDED_SLICE_UPDATE: &str = include_str!("../../shaders/strided_slice_upd
 const STRIDED_SLICE_GRAD: &str = include_str!("../../shaders/strided_slice_grad.wgsl");
 const SCATTER_RESOLVE: &str = include_str!("../../shaders/scatter_resolve.wgsl");
 const SCATTER_SORT: &str = include_str!("../../shaders/scatter_sort.wgsl");
-const SCATTER_ND: &str = include_str!("../../shaders/scatter_nd.wgsl");
-const SCATTER_FOUR: &str = include_str!("../../shaders/scatter_four.wgsl");
+const SCATTER_ND: &str = concat!(
+    include_str!("../../shaders/scatter_last.wgsl"),
+    include_str!("../../shaders/scatter_nd.wgsl"),
+);
+const SCATTER_FOUR: &str = concat!(
+    include_str!("../../shaders/scatter_last.wgsl"),
+    include_str!("../../shaders/scatter_four.wgsl"),
+);
 const INDEXED: &str = include_str!("../../shaders/indexed.wgsl");
 
 /// An operation as the shaders know it.
