@@ -107,33 +107,41 @@ impl Grid {
     /// The grid for `rows`, which are not empty, if the device takes as many workgroups. The result begins
     /// `head` units into its first word.
     pub(crate) fn of(rows: &Rows, head: usize, reach: &Reach) -> Option<Self> {
-        let software = reach.kind == Kind::Software;
-        let (lanes, segment, tiles);
-        let mut in_flight = 0;
-        if rows.unit >= 4 {
-            if !software {
-                return Self::in_flight(rows, reach);
+        match (rows.unit, reach.kind) {
+            (..4, _) if rows.step == 1 && rows.run * rows.unit >= MOST_IN_ROWS => {
+                Self::of_words(rows, head, reach, (MOST_LANES, MOST_LANES * IN_FLIGHT), 1)
             }
-            (lanes, segment) = (1, equal(rows));
-            tiles = rows.count * rows.run.div_ceil(segment);
-        } else {
-            let in_rows = rows.step == 1 && rows.run * rows.unit >= MOST_IN_ROWS;
-            in_flight = usize::from(in_rows);
-            (lanes, segment) = match software && !in_rows {
-                true => (1, 64),
-                false => (MOST_LANES, MOST_LANES * IN_FLIGHT),
-            };
-            let words = (head + rows.units()).div_ceil(4 / rows.unit);
-            tiles = words.div_ceil(segment);
+            (..4, _) => Self::word_by_word(rows, head, reach),
+            (_, Kind::Hardware) => Self::in_flight(rows, reach),
+            (_, Kind::Software) => Self::one_by_one(rows, reach),
         }
-        Self::new(reach, in_flight, lanes, segment, tiles)
+    }
+
+    /// The grid for units below 4 bytes where an invocation builds one word after the other.
+    pub(crate) fn word_by_word(rows: &Rows, head: usize, reach: &Reach) -> Option<Self> {
+        let lanes_and_segment = match reach.kind {
+            Kind::Software => (1, 64),
+            Kind::Hardware => (MOST_LANES, MOST_LANES * IN_FLIGHT),
+        };
+        Self::of_words(rows, head, reach, lanes_and_segment, 0)
+    }
+
+    fn of_words(
+        rows: &Rows,
+        head: usize,
+        reach: &Reach,
+        (lanes, segment): (usize, usize),
+        in_flight: usize,
+    ) -> Option<Self> {
+        let words = (head + rows.units()).div_ceil(4 / rows.unit);
+        Self::new(reach, in_flight, lanes, segment, words.div_ceil(segment))
     }
 
     /// The grid for an invocation that walks each unit, or each few, by itself: with other loops or other
     /// loads in between.
     pub(crate) fn one_by_one(rows: &Rows, reach: &Reach) -> Option<Self> {
         let (lanes, segment) = match reach.kind {
-            Kind::Software => (1, equal(rows)),
+            Kind::Software => (1, equal(rows, reach.workgroup as usize)),
             Kind::Hardware => {
                 let lanes = rows.run.next_power_of_two().min(MOST_LANES);
                 (lanes, lanes * 4)
@@ -174,8 +182,8 @@ impl Grid {
 
 /// The length of a CPU adapter's segments: lanes run in step, so that all are about as long, and no
 /// longer than leaves each processor several workgroups.
-fn equal(rows: &Rows) -> usize {
-    let longest = (rows.units() / (64 * 32)).clamp(16, 512);
+fn equal(rows: &Rows, workgroup: usize) -> usize {
+    let longest = (rows.units() / (workgroup * 32)).clamp(16, 512);
     rows.run.div_ceil(rows.run.div_ceil(longest))
 }
 

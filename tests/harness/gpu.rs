@@ -20,7 +20,7 @@ enum Kind {
     /// they computed with 12 bits: everything is cut into windows.
     Tiny,
     /// Buffers of 1 KiB: tensors lie in several. No storage buffer is left for params, which travel in
-    /// uniform buffers.
+    /// uniform buffers. Work is dealt out as on a GPU.
     Parts,
 }
 
@@ -51,7 +51,7 @@ impl Kind {
                     max_storage_buffers_per_shader_stage: 4,
                     ..wgpu::Limits::default()
                 };
-                request_device(adapter, none, limits)
+                Ok(request_device(adapter, none, limits)?.as_hardware())
             }
         }
     }

@@ -184,6 +184,12 @@ fn wrap(value: i64) -> u32 {
     value as u32
 }
 
+/// Units before the first in its word.
+fn head(wide: &Widened) -> Option<usize> {
+    let first = usize::try_from(wide.dest_base).ok()?;
+    Some(first % 4usize.div_ceil(wide.width.unit))
+}
+
 impl Cutter<'_> {
     /// Bytes of units.
     fn bytes(&self, units: u64) -> u64 {
@@ -230,11 +236,7 @@ impl Cutter<'_> {
     /// The grid, if the device takes as many workgroups.
     fn grid(&self, wide: &Widened) -> Option<Grid> {
         match wide.width.way {
-            Way::Whole | Way::Flipped => {
-                let per_word = 4usize.div_ceil(wide.width.unit);
-                let head = usize::try_from(wide.dest_base).ok()? % per_word;
-                Grid::of(&wide.rows, head, self.reach)
-            }
+            Way::Whole | Way::Flipped => Grid::of(&wide.rows, head(wide)?, self.reach),
             _ => Grid::one_by_one(&wide.rows, self.reach),
         }
     }

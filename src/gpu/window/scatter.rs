@@ -243,12 +243,7 @@ impl Cutter<'_> {
         if scratch.head > self.reach.binding {
             return Err(Cut::Slices);
         }
-        let (source, source_base) = self
-            .stretch(self.places.source, rows, run)
-            .ok_or(Cut::Rows)?;
-        let (dest, dest_base) = self
-            .stretch(self.places.dest, slices, run)
-            .ok_or(Cut::Slices)?;
+        let [(source, source_base), (dest, dest_base)] = self.bound(block)?;
         let sort = if self.sorts {
             let looked_at = looked_at(self.reach.kind);
             let grid = self.tiles(rows.len.div_ceil(looked_at)).ok_or(Cut::Rows)?;
@@ -336,16 +331,11 @@ impl Cutter<'_> {
 
     /// The step of a block whose rows are combined as they are resolved.
     fn atomic_step(&self, block: &Block, resolve: Dispatch) -> Result<(Step, Scratch), Cut> {
-        let Block { rows, slices, run } = *block;
+        let Block { rows, run, .. } = *block;
         if self.bytes(rows.len as u64 * run.len as u64) > self.reach.dispatch {
             return Err(Cut::Rows);
         }
-        let (source, source_base) = self
-            .stretch(self.places.source, rows, run)
-            .ok_or(Cut::Rows)?;
-        let (dest, dest_base) = self
-            .stretch(self.places.dest, slices, run)
-            .ok_or(Cut::Slices)?;
+        let [(source, source_base), (dest, dest_base)] = self.bound(block)?;
         let apply = Dispatch {
             kernel: Kernel {
                 scatter: Scattering {
@@ -442,6 +432,14 @@ impl Cutter<'_> {
         }
         let common = common | self.rows.run as u64;
         1 << common.trailing_zeros().min((most / self.rows.unit).ilog2())
+    }
+
+    /// The bindings of a block's updates and slices, and the place of the first unit in each.
+    fn bound(&self, block: &Block) -> Result<[(Span, u64); 2], Cut> {
+        let Block { rows, slices, run } = *block;
+        let source = self.stretch(self.places.source, rows, run);
+        let dest = self.stretch(self.places.dest, slices, run);
+        Ok([source.ok_or(Cut::Rows)?, dest.ok_or(Cut::Slices)?])
     }
 
     /// The binding of a stretch of some slices or updates, and the place of the first unit in it.

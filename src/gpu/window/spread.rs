@@ -4,11 +4,11 @@
 //! sources at the same places or none at all: what lies apart along the outer dimensions of the pairs
 //! is a multiple of them, and what lies apart along the innermost is within one.
 
-use super::{Cutter, Dispatch, Span};
+use super::{Cutter, Dispatch, Span, head};
 use crate::{
     Error,
     gpu::{
-        grid::Kind,
+        grid::{Grid, Kind},
         params::{self, Params},
         variant::{Apart, Kernel},
         width::{Widened, Width},
@@ -96,7 +96,10 @@ impl Cutter<'_> {
             factor: 1,
         };
         let (wide, apart) = self.apart(wide, run);
-        let grid = self.grid(&wide)?;
+        let grid = match wide.width.unit {
+            ..4 => Grid::word_by_word(&wide.rows, head(&wide)?, self.reach),
+            _ => self.grid(&wide),
+        }?;
         Some(Dispatch {
             kernel: Kernel {
                 stepped: run.to != 1,
