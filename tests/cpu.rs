@@ -80,6 +80,21 @@ fn results_that_are_written_in_parts() {
     check(&[7, 11, 1301, 3], "::2, ::-1, 1:, 1:");
 }
 
+/// Short groups of a source that no cache holds: what lies between them is read too, and none of it lies
+/// before the first of the source or after its last.
+#[test]
+fn gaps_of_a_large_source() {
+    for spec in [
+        ":, 1:, :, 1:, :20",
+        "::-1, :22, ::-1, 4::-1, ::-1",
+        ":, ::-1, :, ::-1, 10:",
+        "::-1, 1:, ::2, :, ::-2",
+        "1::2, ::-3, :, ::2, 9::-3",
+    ] {
+        check(&[23, 23, 4, 6, 24], spec);
+    }
+}
+
 #[test]
 fn gathers_that_are_written_in_parts() {
     let (rows, params) = (60_000, 5000);

@@ -17,7 +17,7 @@
 
 use super::{kernel::Kernel, threads};
 use crate::{layout::Axis, ops::strided_slice::Map, plan};
-use std::hint::black_box;
+use std::{hint::black_box, ops::Range};
 
 /// Bytes that a stream may go back and forth, or leave out, and still be read ahead.
 const NEAR: usize = 256;
@@ -297,7 +297,7 @@ impl Trail {
         if (at > last) != self.up {
             return;
         }
-        let gap = last.min(at) - self.below + self.span..last.max(at) - self.below;
+        let gap = self.between(last.min(at), last.max(at));
         if gap.len() > GAP {
             return;
         }
@@ -309,6 +309,11 @@ impl Trail {
         } else {
             lines.rev().for_each(read);
         }
+    }
+
+    /// The bytes between two groups, which begin at these; none where they overlap.
+    fn between(&self, lower: usize, higher: usize) -> Range<usize> {
+        lower - self.below + self.span..higher - self.below
     }
 }
 
@@ -327,4 +332,39 @@ fn reach(axis: Axis) -> usize {
 /// `at + count · stride`. Only the result need lie within the source.
 fn along(at: usize, stride: isize, count: usize) -> usize {
     at.wrapping_add_signed(stride.wrapping_mul(count.cast_signed()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DType, Plan, SliceSpec};
+    use plan::Map;
+
+    /// What lies between the first two groups of a slice of bytes.
+    #[track_caller]
+    fn check(shape: &[usize], spec: &str, gap: Range<usize>) {
+        let spec: SliceSpec = spec.parse().unwrap();
+        let plan = Plan::strided_slice(shape, &spec, DType::U8).unwrap();
+        let Map::StridedSlice(map) = &plan.map else {
+            panic!("{plan}")
+        };
+        let walk = Walk::of(&plan.rows, map);
+        let next = along(walk.offset, walk.outer.last().unwrap().stride, 1);
+        let [lower, higher] = [walk.offset.min(next), walk.offset.max(next)];
+        assert_eq!(Trail::of(&walk).between(lower, higher), gap, "{spec}");
+    }
+
+    /// Whichever way a group is read, what lies between it and the next is the same.
+    #[test]
+    fn gaps_lie_between_groups() {
+        let shape = &[3, 10, 5, 100];
+        // Of each third, bytes 601 to 1895.
+        check(shape, ":, 1:4, 1:4, 1:96", 1896..5601);
+        check(shape, ":, 3:0:-1, 1:4, 1:96", 1896..5601);
+        check(shape, "::-1, 1:4, 3:0:-1, 1:96", 6896..10601);
+        check(shape, ":, 1:4, 1:4, 95:0:-1", 1896..5601);
+        check(shape, "::-1, 3:0:-1, 3:0:-1, 95:0:-1", 6896..10601);
+        // Rows and entries in other directions: each entry is a group, and the last but one comes second.
+        check(shape, ":, 3:0:-1, 1:4, 95:0:-1", 1396..1601);
+    }
 }
