@@ -179,6 +179,35 @@ fn a_lost_device_is_an_error() {
     assert_eq!(sliced.to_array::<u32>().unwrap().data, [3, 2, 1]);
 }
 
+/// A caller's pipeline cache is what pipelines are made with: what another device's refuses shows it.
+#[test]
+fn pipelines_of_a_cache() {
+    for adapter in adapters() {
+        let open = || pollster::block_on(Gpu::on_adapter(&adapter)).unwrap();
+        let (gpu, other) = (open(), open());
+        if !adapter.features().contains(wgpu::Features::PIPELINE_CACHE) {
+            assert_ne!(adapter.get_info().backend, wgpu::Backend::Vulkan);
+            continue;
+        }
+        let descriptor = wgpu::PipelineCacheDescriptor {
+            label: None,
+            data: None,
+            fallback: true,
+        };
+        // SAFETY: no data is given, of which the caller would have to know where it comes from.
+        let cache = unsafe { gpu.device().create_pipeline_cache(&descriptor) };
+        let reversed = |gpu: &Gpu| {
+            let backend = Backend::from(gpu.with_pipeline_cache(cache.clone()));
+            let tensor = backend.upload(&[1u32, 2, 3], &[3])?;
+            tensor.slice(&slice![..; -1])?.to_array::<u32>()
+        };
+        assert_eq!(reversed(&gpu).unwrap().data, [3, 2, 1]);
+        assert!(cache.get_data().is_some_and(|data| !data.is_empty()));
+        let error = reversed(&other).unwrap_err();
+        assert!(matches!(error, Error::Pipeline { .. }), "{error:?}");
+    }
+}
+
 /// Many bytes go through upload memory, whole and in parts, and come back through readback memory.
 #[test]
 fn long_tensors_go_up_and_down() {

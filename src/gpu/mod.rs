@@ -154,6 +154,38 @@ impl Gpu {
         })
     }
 
+    /// The same device, whose pipelines are compiled anew, with the help of a cache that the caller keeps on
+    /// disk. Drivers that have a cache of their own, as Mesa's and NVIDIA's do, need none.
+    ///
+    /// A cache of another device makes the first use of each pipeline fail with [`Error::Pipeline`].
+    ///
+    /// ```no_run
+    /// # fn example(gpu: wgslice::Gpu, file: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
+    /// # #[cfg(not(target_arch = "wasm32"))] {
+    /// let data = std::fs::read(file).ok();
+    /// let descriptor = wgpu::PipelineCacheDescriptor {
+    ///     label: None,
+    ///     data: data.as_deref(),
+    ///     fallback: true,
+    /// };
+    /// // SAFETY: nobody but this program writes the file, and it writes there what `get_data` returned.
+    /// let cache = unsafe { gpu.device().create_pipeline_cache(&descriptor) };
+    /// let gpu = gpu.with_pipeline_cache(cache.clone());
+    /// // … work …
+    /// if let Some(data) = cache.get_data() {
+    ///     std::fs::write(file, data)?;
+    /// }
+    /// # }
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_pipeline_cache(&self, cache: wgpu::PipelineCache) -> Self {
+        let inner = &*self.inner;
+        let pipelines = inner.pipelines.anew(&inner.device, MOST_PIPELINES);
+        self.with(inner.reach, Arc::new(pipelines.with_cache(cache)))
+    }
+
     /// The same device as if its shaders computed with fewer bits, so that tests on small data take
     /// the paths of tensors beyond 2^31 units.
     #[doc(hidden)]
@@ -230,7 +262,9 @@ impl Gpu {
             .request_device(&wgpu::DeviceDescriptor {
                 label: Some("wgslice"),
                 required_features: adapter.features()
-                    & (wgpu::Features::IMMEDIATES | wgpu::Features::SHADER_INT64),
+                    & (wgpu::Features::IMMEDIATES
+                        | wgpu::Features::SHADER_INT64
+                        | wgpu::Features::PIPELINE_CACHE),
                 required_limits: adapter.limits(),
                 ..Default::default()
             })

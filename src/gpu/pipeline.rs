@@ -30,6 +30,7 @@ pub(super) const MOST_PIPELINES: usize = 512;
 pub(crate) struct Pipelines {
     space: ParamsSpace,
     words: Words,
+    cache: Option<wgpu::PipelineCache>,
     made: Mutex<Latest<Variant, wgpu::ComputePipeline>>,
     buffers: [wgpu::BindGroupLayout; Op::ALL.len()],
     /// Why an operation's layouts cannot be had.
@@ -87,6 +88,7 @@ impl Pipelines {
         Self {
             space,
             words,
+            cache: None,
             made: Mutex::new(Latest::new(most)),
             buffers,
             refused,
@@ -103,6 +105,12 @@ impl Pipelines {
     /// None yet, of the same device, of which at most so many are kept.
     pub(crate) fn anew(&self, device: &wgpu::Device, most: usize) -> Self {
         Self::new(device, self.space, self.words, most)
+    }
+
+    /// The same, each made with the help of what `cache` holds, which learns of it.
+    pub(crate) fn with_cache(self, cache: wgpu::PipelineCache) -> Self {
+        let cache = Some(cache);
+        Self { cache, ..self }
     }
 
     /// How many are kept.
@@ -171,10 +179,10 @@ impl Pipelines {
                 constants: &variant.constants(),
                 zero_initialize_workgroup_memory: false,
             },
-            // wgpu's own takes bytes from a file on trust, which is unsafe, and drivers keep one: of a
-            // gather that lavapipe had compiled in an earlier process, the first result came after 24 ms
-            // instead of 80.
-            cache: None,
+            // None unless the caller has one: it takes bytes from a file on trust, which is unsafe, and
+            // drivers keep their own: of a gather that lavapipe had compiled in an earlier process, the
+            // first result came after 24 ms instead of 80.
+            cache: self.cache.as_ref(),
         })
     }
 }
