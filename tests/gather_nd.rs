@@ -1,7 +1,11 @@
 //! gather_nd: depths, batches, row lengths, index widths and the policies for what is out of range.
 
+#[cfg(feature = "gpu")]
+use crate::harness::gpu::{adapters, request_device};
 use crate::harness::{How, Select, check_gather, check_gathering, check_policies, devices};
-use wgslice::{Backend, DType, Error, GatherError, GatherNd, Negative, OutOfRange, slice};
+use wgslice::{
+    Backend, DType, Ellipsis, Error, GatherError, GatherNd, Negative, OutOfRange, slice,
+};
 
 fn backends() -> impl Iterator<Item = &'static Backend> {
     devices().iter().map(|device| &device.backend)
@@ -358,6 +362,90 @@ fn tensors_stay_on_their_device() {
             "{backend}"
         );
         assert_eq!(gathered.report().unwrap().first.unwrap().index, [9]);
+    }
+}
+
+/// So many rows that a software adapter sifts those of each window out: rows in one window, across two, and
+/// with a step beyond any; from the front and backwards; and tuples that are read four at a time, and longer ones.
+#[cfg(feature = "gpu")]
+#[test]
+fn many_rows_from_several_windows() {
+    let count = 9001;
+    // Dimensions in front of the one that makes several windows, elements of a row, and their step.
+    let cases: [(&[usize], usize, isize); 11] = [
+        (&[], 1, 1),
+        (&[3, 7, 5], 1, 1),
+        (&[], 2, 1),
+        (&[], 3, -1),
+        (&[3, 2], 5, 1),
+        (&[], 8, -1),
+        (&[2, 3, 5], 8, 1),
+        (&[], 16, 1),
+        (&[], 33, -1),
+        (&[], 64, 1),
+        (&[], 3, 30_000),
+    ];
+    for adapter in adapters() {
+        for (front, width, step) in cases {
+            // All of the result is bound, and a third of params at most.
+            let binding = (count * width * 4).next_power_of_two();
+            let limits = wgpu::Limits {
+                max_storage_buffer_binding_size: binding as u64,
+                ..wgpu::Limits::default()
+            };
+            let gpu = request_device(&adapter, wgpu::Features::empty(), limits).unwrap();
+            let backend = Backend::from(gpu);
+            let pitch = (width - 1) * step.unsigned_abs() + 1;
+            let before: usize = front.iter().product();
+            let last = (3 * binding / 4).div_ceil(before * pitch) + 1;
+            let shape = [front, &[last, pitch]].concat();
+            let elements = u32::try_from(before * last * pitch).unwrap();
+            let params: Vec<u32> = (1..=elements).collect();
+
+            // Every seventh row is out of range.
+            let row = |i: usize| (i % 7 < 6).then_some(i * 7919 % (before * last));
+            let mut indices = Vec::new();
+            let mut expected = Vec::new();
+            for i in 0..count {
+                let mut rest = row(i).unwrap_or(before * last);
+                let mut tuple = vec![(rest % last) as i64; front.len() + 1];
+                rest /= last;
+                for (index, &size) in tuple.iter_mut().zip(front).rev() {
+                    *index = (rest % size) as i64;
+                    rest /= size;
+                }
+                if row(i).is_none() {
+                    tuple[0] = -1;
+                }
+                indices.extend(tuple);
+                expected.extend((0..width).map(|j| {
+                    let j = if step < 0 { width - 1 - j } else { j };
+                    let at = j * step.unsigned_abs();
+                    row(i).map_or(0, |row| params[row * pitch + at])
+                }));
+            }
+
+            let table = backend.upload(&params, &shape).unwrap();
+            let rows = table
+                .view()
+                .strided_slice(&slice![Ellipsis, ..; step as i64]);
+            let tuples = backend.upload(&indices, &[count, front.len() + 1]).unwrap();
+            // The result gets this one's memory, where what is not written shows.
+            drop(
+                backend
+                    .upload(&vec![u32::MAX; count * width], &[count, width])
+                    .unwrap(),
+            );
+            let gathered = rows
+                .unwrap()
+                .gather_nd(&tuples, GatherNd::default())
+                .unwrap();
+            let got = gathered.tensor.to_array::<u32>().unwrap().data;
+            assert!(got == expected, "{front:?}, {width}, {step} on {backend}");
+            let report = gathered.report().unwrap();
+            assert_eq!(report.bad, count / 7);
+            assert_eq!(report.first.unwrap().row, 6);
+        }
     }
 }
 

@@ -2,7 +2,10 @@
 
 #[cfg(test)]
 use super::width::Width;
-use super::{variant::Kernel, width::Way};
+use super::{
+    variant::{Kernel, Taken},
+    width::Way,
+};
 use crate::{ops::scatter_nd::Combine, plan::Map};
 
 const WIDE: &str = include_str!("../../shaders/wide.wgsl");
@@ -17,6 +20,7 @@ const PACKED_LANES: &str = concat!(
     include_str!("../../shaders/packed_lanes.wgsl"),
 );
 const TWO_ROWS: &str = include_str!("../../shaders/two_rows.wgsl");
+const SIFTED: &str = include_str!("../../shaders/sifted.wgsl");
 const LANES: &str = include_str!("../../shaders/lanes.wgsl");
 const PLACE_PACKED: &str = include_str!("../../shaders/place_packed.wgsl");
 const SPREAD: &str = include_str!("../../shaders/spread.wgsl");
@@ -162,7 +166,8 @@ impl Op {
             (_, _, Way::Across) => Mover::Across,
             (_, ..4, _) if kernel.grid.rows > 0 => Mover::PackedLanes,
             (_, ..4, _) => Mover::Packed,
-            _ if kernel.two_rows => Mover::TwoRows,
+            _ if kernel.taken == Taken::ByTwos => Mover::TwoRows,
+            _ if kernel.taken == Taken::Sifted => Mover::Sifted,
             _ if kernel.grid.rows > 0 => Mover::Lanes,
             (Self::StridedSliceGrad, ..) => Mover::Spread,
             _ => Mover::Wide,
@@ -199,6 +204,7 @@ pub(crate) enum Mover {
     Wide,
     Lanes,
     TwoRows,
+    Sifted,
     Across,
     Crumbs,
     Packed,
@@ -226,6 +232,7 @@ impl Mover {
             Self::Wide => "wide",
             Self::Lanes => "lanes",
             Self::TwoRows => "two rows",
+            Self::Sifted => "sifted",
             Self::Across => "across",
             Self::Crumbs => "crumbs",
             Self::Packed => "packed",
@@ -251,6 +258,7 @@ impl Mover {
             Self::Wide => WIDE,
             Self::Lanes => LANES,
             Self::TwoRows => TWO_ROWS,
+            Self::Sifted => SIFTED,
             Self::Across => ACROSS,
             Self::Crumbs => CRUMBS,
             Self::Packed => PACKED,

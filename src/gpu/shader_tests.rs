@@ -45,13 +45,15 @@ fn variants() -> Vec<Variant> {
     let lanes = lanes + 2 * (2 + 2);
     // Gathers of whole units of 16 bytes and more by two rows.
     let two_rows = 1 + 2;
+    // Gathers of whole units of 4 bytes and more, and of units whose parts are reversed, that are sifted.
+    let sifted = 3 + 4 + 4 + 9;
     // Four rows at once, of 4 bytes, and 8 of 64-bit words, moved or combined.
     let four = 2 * (1 + 2);
     // Parts that lie apart: of 1, 2 and 4 bytes, and 8 of 64-bit words; of updates of 1 and 2.
     let apart = (3 + 4) + (2 + 2);
     assert_eq!(
         all.len(),
-        (2 * widths + 3 * whole + combined + four + apart + 3 * 2 + lanes + two_rows) * 3,
+        (2 * widths + 3 * whole + combined + four + apart + 3 * 2 + lanes + two_rows + sifted) * 3,
         "operations × widths × rows × params spaces"
     );
     all

@@ -90,8 +90,8 @@ impl Words {
 pub(crate) struct Kernel {
     pub(crate) width: Width,
     pub(crate) grid: Shape,
-    /// Whether an invocation moves two rows that begin anywhere.
-    pub(crate) two_rows: bool,
+    /// Of a gather on a CPU adapter.
+    pub(crate) taken: Taken,
     /// Parts of a row, where units hold parts of several; otherwise 0.
     pub(crate) run: usize,
     /// Dimensions that the map of a slice walks, or coordinates of an index tuple.
@@ -106,6 +106,38 @@ pub(crate) struct Kernel {
     pub(crate) apart: Apart,
     /// Of a scatter.
     pub(crate) scatter: Scattering,
+}
+
+/// How an invocation takes its rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Taken {
+    /// One after the other, or a part of one.
+    InTurn,
+    /// Two, of which all cache lines are read first.
+    ByTwos,
+    /// Many, of which those are moved that lie in the dispatch's window of params.
+    Sifted,
+}
+
+impl Taken {
+    /// Whole rows that an invocation looks up, if any.
+    pub(crate) fn rows(self) -> Option<usize> {
+        match self {
+            Self::InTurn => None,
+            Self::ByTwos => Some(2),
+            Self::Sifted => Some(32),
+        }
+    }
+
+    /// Whether there is a shader for units of this width.
+    #[cfg(test)]
+    fn takes(self, width: Width) -> bool {
+        match self {
+            Self::InTurn => true,
+            Self::ByTwos => width.is_for_two_rows(),
+            Self::Sifted => width.is_for_sifting(),
+        }
+    }
 }
 
 /// What a dispatch needs of its shader where parts lie apart.
@@ -126,7 +158,7 @@ impl Kernel {
         Self {
             width,
             grid,
-            two_rows: false,
+            taken: Taken::InTurn,
             run: 0,
             dims,
             indexed: Indexed::default(),
@@ -194,7 +226,7 @@ impl Variant {
                     workgroup: 64,
                     rows: 0,
                 },
-                two_rows: false,
+                taken: Taken::InTurn,
                 run: 3,
                 dims: super::params::MAX_AXES,
                 indexed: Indexed {
@@ -238,14 +270,13 @@ impl Variant {
                         Mover::PackedLanes => lanes.kernel.grid.rows == 1,
                         _ => false,
                     });
-                    let two_rows = (op == Op::Gather && width.is_for_two_rows()).then(|| Self {
-                        kernel: Kernel {
-                            two_rows: true,
-                            ..kernel
-                        },
+                    let taken = [Taken::ByTwos, Taken::Sifted].into_iter();
+                    let taken = taken.filter(move |taken| op == Op::Gather && taken.takes(width));
+                    let taken = taken.map(move |taken| Self {
+                        kernel: Kernel { taken, ..kernel },
                         ..variant(0)
                     });
-                    [variant(0)].into_iter().chain(lanes).chain(two_rows)
+                    [variant(0)].into_iter().chain(lanes).chain(taken)
                 })
             })
         })
@@ -385,7 +416,12 @@ impl Variant {
             Mover::Across => constants.push(("RUN", self.kernel.run as f64)),
             Mover::TwoRows => constants.push(("LINE", (Width::LINE / unit) as f64)),
             Mover::Lanes => constants.push(("ROWS", self.kernel.grid.rows.into())),
-            Mover::Wide | Mover::PlaceFour | Mover::Spread | Mover::Resolve | Mover::None => {}
+            Mover::Wide
+            | Mover::Sifted
+            | Mover::PlaceFour
+            | Mover::Spread
+            | Mover::Resolve
+            | Mover::None => {}
         }
         let flag = |value| u8::from(value).into();
         match self.op {

@@ -12,15 +12,19 @@
 //! | with another step or source alignment, of a multiple of four units | four or eight units into one store | CPU adapters |
 //! | of at most 4 bytes, four of which fill whole words | four rows at once | every adapter |
 //! | of a gather, of 64 to 512 bytes | two rows in one invocation | CPU adapters |
+//! | of a gather from several windows | of 32 rows those that lie in the window | CPU adapters |
 //! | any others | as the plan says | every adapter |
 
-use super::grid::Kind;
+use super::{grid::Kind, variant::Taken};
 use crate::{layout::Axis, plan::Rows};
 use std::ops::RangeInclusive;
 
 /// Bytes of rows that begin anywhere and are moved two at a time. On lavapipe rows of 64 to 256 bytes are
 /// a fifth to a third faster so, of 512 as fast as one by one, of 1024 slower.
 const TWO_ROWS: RangeInclusive<usize> = Width::LINE..=512;
+
+/// Rows of a gather from which on those of one window are sifted out: as many as keep several workgroups busy.
+const SIFTED: usize = 1 << 13;
 
 /// Units of a row that is looked up for each of its units rather than once.
 const SHORT: usize = 8;
@@ -70,6 +74,11 @@ impl Width {
     /// Whether two rows of such units can be moved at once.
     pub(crate) fn is_for_two_rows(self) -> bool {
         self.way == Way::Whole && self.unit >= 16
+    }
+
+    /// Whether rows of such units can be sifted.
+    pub(crate) fn is_for_sifting(self) -> bool {
+        matches!(self.way, Way::Whole | Way::Flipped) && self.unit >= 4
     }
 
     /// Units of parts that lie apart: four, or four words full of smaller ones.
@@ -206,18 +215,34 @@ impl Widened {
         self.width.way == Way::Crumbs || self.across() == 1
     }
 
-    /// Whether a CPU adapter moves two rows of a gather at once.
-    pub(crate) fn takes_two_rows(&self, kind: Kind) -> bool {
-        kind == Kind::Software
-            && self.width.is_for_two_rows()
+    /// How an invocation takes the rows of a gather. Of params this dispatch sees a window of so many units, if it
+    /// does not see all.
+    pub(crate) fn taken(&self, kind: Kind, window: Option<u64>) -> Taken {
+        let reached = (self.run - 1) * self.step.unsigned_abs() * self.factor;
+        // A row that reached beyond the window on both sides would not be found.
+        let fits = |window| (reached as u64) < window;
+        match kind {
+            Kind::Hardware => Taken::InTurn,
+            Kind::Software if window.is_some_and(fits) && self.can_be_sifted() => Taken::Sifted,
+            Kind::Software if self.comes_by_twos() => Taken::ByTwos,
+            Kind::Software => Taken::InTurn,
+        }
+    }
+
+    fn can_be_sifted(&self) -> bool {
+        self.width.is_for_sifting() && self.rows.count >= SIFTED
+    }
+
+    fn comes_by_twos(&self) -> bool {
+        self.width.is_for_two_rows()
             && self.step == 1
             && TWO_ROWS.contains(&(self.run * self.width.unit))
     }
 
-    /// What the grid deals out where it does.
-    pub(crate) fn pairs_of_rows(&self) -> Rows {
+    /// What the grid deals out where an invocation takes so many whole rows.
+    pub(crate) fn groups_of_rows(&self, rows: usize) -> Rows {
         Rows {
-            count: self.rows.count.div_ceil(2),
+            count: self.rows.count.div_ceil(rows),
             run: 1,
             ..self.rows
         }

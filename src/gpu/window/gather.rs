@@ -10,7 +10,7 @@ use crate::{
     gpu::{
         grid::Grid,
         params,
-        variant::{Indexed, Kernel},
+        variant::{Indexed, Kernel, Taken},
         width::Width,
     },
     layout::Axis,
@@ -109,10 +109,11 @@ impl Cutter<'_> {
                 .map(|&Dimension { size, stride, .. }| Axis { size, stride });
             let mut axes: Vec<_> = axes.collect();
             wide.scale(&mut axes);
-            let two_rows = wide.takes_two_rows(self.reach.kind);
-            let dealt = match two_rows {
-                true => Grid::one_by_one(&wide.pairs_of_rows(), self.reach),
-                false => self.grid(&wide),
+            let part = (windows.len() > 1).then_some(window.units);
+            let taken = wide.taken(self.reach.kind, part);
+            let dealt = match taken.rows() {
+                Some(rows) => Grid::one_by_one(&wide.groups_of_rows(rows), self.reach),
+                None => self.grid(&wide),
             };
             let Some(grid) = dealt else {
                 out.truncate(before);
@@ -128,11 +129,11 @@ impl Cutter<'_> {
             out.push(Dispatch {
                 kernel: Kernel {
                     indexed: Indexed {
-                        quads: fours && wide.takes_four_rows(),
+                        quads: fours && (wide.takes_four_rows() || taken == Taken::Sifted),
                         ..indexed
                     },
                     run: wide.across(),
-                    two_rows,
+                    taken,
                     ..Kernel::of(wide.width, coordinates.len(), grid.shape)
                 },
                 params,
