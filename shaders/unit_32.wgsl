@@ -8,7 +8,11 @@ const PARTS: u32 = 1u;
 override FLIP: u32;
 
 fn fetch(at: u32) -> Unit {
-    var words = source[at];
+    return flipped(source[at]);
+}
+
+fn flipped(unit: Unit) -> Unit {
+    var words = unit;
     if FLIP <= 16u {
         words = words.zwxy;
     }

@@ -37,6 +37,21 @@ fn slices_of_every_length() {
     }
 }
 
+/// Rows that lie anywhere, some of them missing, in results that are whole units of 32 bytes: shifted; and
+/// with a few rows left over.
+#[test]
+fn shifted_rows() {
+    let index = |i: usize| (i * 5 % 11) as i64 - 1;
+    for run in [31, 33, 64, 77, 1001] {
+        let indices: Vec<i64> = (0..32).map(index).collect();
+        check_gather(&[9, run], &indices, &[32, 1], 0);
+        check_gather(&[2, 9, run], &indices, &[2, 16, 1], 1);
+        check_gather(&[2, 5, run], &indices, &[16, 2], 0);
+    }
+    let indices: Vec<i64> = (0..1031).map(index).collect();
+    check_gather(&[9, 1031], &indices, &[1031, 1], 0);
+}
+
 #[test]
 fn batches() {
     check_gather(&[2, 3, 4], &[0, 2], &[2, 1], 1);

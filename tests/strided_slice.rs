@@ -40,6 +40,36 @@ fn unaligned_starts_at_every_byte() {
     }
 }
 
+/// Rows that lie anywhere, of results that are whole units of 32 bytes: those that end where a unit does, and
+/// those that share one with the next, in one segment and in several.
+#[test]
+fn shifted_rows() {
+    let runs = [31, 33, 47, 64, 101];
+    for (run, skipped) in runs
+        .into_iter()
+        .flat_map(|run| [0, 1, 6, 19].map(|at| (run, at)))
+    {
+        let (end, width) = (skipped + run, skipped + run + skipped % 3);
+        let backwards = match skipped {
+            0 => format!("{}::-1", end - 1),
+            _ => format!("{}:{}:-1", end - 1, skipped - 1),
+        };
+        check(&[32, width], &format!(":, {skipped}:{end}"));
+        check(&[32, width], &format!("::-1, {backwards}"));
+        check(
+            &[4, 3, 16, width],
+            &format!("::-1, 1:, ::2, {skipped}:{end}"),
+        );
+        check(&[3, 4, 8, width], &format!("1:, :, :, {backwards}"));
+    }
+    for run in [1000, 1001, 40_000] {
+        check(&[33, run + 7], &format!("1:, 5:{}", run + 5));
+        check(&[33, run + 7], &format!("1:, {}:4:-1", run + 4));
+    }
+    // Of rows that are no whole units together, the last few go by themselves.
+    check(&[1031, 1050], "1:, 3:1040");
+}
+
 #[test]
 fn rank_8_that_cannot_be_merged() {
     check(&[3; 8], "::2, ::2, ::2, ::2, ::2, ::2, ::2, ::2");

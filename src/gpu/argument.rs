@@ -1,6 +1,6 @@
 //! What is passed for an argument of a plan, checked before wgpu sees it.
 
-use super::window::Parts;
+use super::{width::Width, window::Parts};
 use crate::Error;
 use std::slice;
 use wgpu::{BufferSlice, BufferUsages};
@@ -76,6 +76,13 @@ impl<'a> Argument<'a> {
             return Err(self.problem(problem.into()));
         }
         Ok(())
+    }
+
+    /// Whether its buffers are whole units of the largest size long, so that every unit can be bound.
+    pub(super) fn is_whole(&self) -> bool {
+        let unit = Width::MAX as u64;
+        let whole = |buffer: &wgpu::Buffer| buffer.size().is_multiple_of(unit);
+        self.buffers.iter().all(whole)
     }
 
     pub(super) fn check_storage(&self) -> Result<(), Error> {

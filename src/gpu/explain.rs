@@ -38,6 +38,7 @@ impl Gpu {
             dest: Parts::ONE,
             indices: Parts::ONE,
             index: IndexType::I32,
+            whole: true,
         };
         // Spelling out the dispatches of a plan beyond any memory would itself take forever.
         let reach = &self.inner.reach;

@@ -20,6 +20,7 @@ const PACKED_LANES: &str = concat!(
     include_str!("../../shaders/packed_lanes.wgsl"),
 );
 const TWO_ROWS: &str = include_str!("../../shaders/two_rows.wgsl");
+const SHIFTED: &str = include_str!("../../shaders/shifted.wgsl");
 const SIFTED: &str = include_str!("../../shaders/sifted.wgsl");
 const LANES: &str = include_str!("../../shaders/lanes.wgsl");
 const PLACE_PACKED: &str = include_str!("../../shaders/place_packed.wgsl");
@@ -164,6 +165,7 @@ impl Op {
             (Self::StridedSliceGrad, ..4, _) => Mover::SpreadPacked,
             (_, _, Way::Crumbs) => Mover::Crumbs,
             (_, _, Way::Across) => Mover::Across,
+            (_, _, Way::Shifted { .. }) => Mover::Shifted,
             (_, ..4, _) if kernel.grid.rows > 0 => Mover::PackedLanes,
             (_, ..4, _) => Mover::Packed,
             _ if kernel.taken == Taken::ByTwos => Mover::TwoRows,
@@ -205,6 +207,7 @@ pub(crate) enum Mover {
     Lanes,
     TwoRows,
     Sifted,
+    Shifted,
     Across,
     Crumbs,
     Packed,
@@ -233,6 +236,7 @@ impl Mover {
             Self::Lanes => "lanes",
             Self::TwoRows => "two rows",
             Self::Sifted => "sifted",
+            Self::Shifted => "shifted",
             Self::Across => "across",
             Self::Crumbs => "crumbs",
             Self::Packed => "packed",
@@ -259,6 +263,7 @@ impl Mover {
             Self::Lanes => LANES,
             Self::TwoRows => TWO_ROWS,
             Self::Sifted => SIFTED,
+            Self::Shifted => SHIFTED,
             Self::Across => ACROSS,
             Self::Crumbs => CRUMBS,
             Self::Packed => PACKED,

@@ -186,6 +186,7 @@ impl Gpu {
                 dest: dest.parts,
                 indices: indices.parts,
                 index,
+                whole: updates.is_whole(),
             };
             for argument in [&updates, &dest] {
                 let offset = argument.parts.offset;

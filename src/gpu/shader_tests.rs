@@ -32,8 +32,8 @@ fn parse(variant: Variant) -> Module {
 fn variants() -> Vec<Variant> {
     let all: Vec<_> = Variant::all().collect();
     // Of 32-bit words: 5 sizes of units, 4 of parts reversed, 1 put together in 2 ways.
-    // Of 64-bit words: 6, 4 and 5, 3 in 2 ways. Crumbs of either: 6.
-    let widths = (5 + 4 + 2 + 6) + (6 + 9 + 6 + 6);
+    // Of 64-bit words: 6, 4 and 5, 3 in 2 ways, 3 shifted in 2. Crumbs of either: 6.
+    let widths = (5 + 4 + 2 + 6) + (6 + 9 + 6 + 6 + 6);
     // Slices and gathers know all of them; updates, gradients and moving scatters those of whole units;
     // combining scatters those of 1 to 16 bytes, and their other steps one, of either kind of words.
     let whole = 5 + 6;

@@ -5,6 +5,7 @@ use super::{
     argument::Argument,
     pool::Lent,
     readback::{Piece, Readback},
+    width::Width,
     window::Parts,
 };
 use crate::Error;
@@ -12,7 +13,7 @@ use std::{collections::VecDeque, ops::Range, sync::Arc};
 use wgpu::BufferUsages;
 
 /// What buffers are padded to, so that the widest unit has a place in the smallest.
-pub(super) const PADDING: u64 = 16;
+pub(super) const PADDING: u64 = Width::MAX as u64;
 
 /// Buffers of a tensor in parts are multiples of this, the largest alignment that a device may ask
 /// of bindings.

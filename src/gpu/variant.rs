@@ -357,6 +357,7 @@ impl Variant {
             }
             _ if mover == Mover::PlaceFour => format!("alias Unit = {};\n", scalar(part)),
             Way::Crumbs => PART.to_owned(),
+            Way::Shifted { .. } => UNIT_32.to_owned(),
             Way::Flipped if unit == 32 => UNIT_32.to_owned(),
             Way::Flipped => UNIT_16.to_owned(),
             Way::Whole => {
@@ -381,8 +382,16 @@ impl Variant {
         if has_dims {
             constants.push(("DIMS", self.kernel.dims as f64));
         }
-        if way == Way::Flipped {
-            constants.push(("FLIP", part as f64));
+        match way {
+            Way::Flipped => constants.push(("FLIP", part as f64)),
+            Way::Shifted { backwards, exact } => {
+                constants.extend([
+                    ("FLIP", if backwards { part } else { unit } as f64),
+                    ("PART_BYTES", part as f64),
+                    ("EXACT", u8::from(exact).into()),
+                ]);
+            }
+            _ => {}
         }
         match self.mover() {
             Mover::Crumbs => {
@@ -418,6 +427,7 @@ impl Variant {
             Mover::Lanes => constants.push(("ROWS", self.kernel.grid.rows.into())),
             Mover::Wide
             | Mover::Sifted
+            | Mover::Shifted
             | Mover::PlaceFour
             | Mover::Spread
             | Mover::Resolve
@@ -566,6 +576,11 @@ fn widths(widest: usize) -> impl Iterator<Item = Width> {
         parts.map(move |part| (row * Width::PARTS, part, Way::Crumbs))
     });
     let all = whole.chain(flipped).chain(together).chain(crumbs);
+    let shifted = [1, 2, 4].into_iter().flat_map(|part| {
+        let ways = [(false, false), (true, true)];
+        ways.map(|(backwards, exact)| (Width::MAX, part, Way::Shifted { backwards, exact }))
+    });
+    let all = all.chain(shifted.filter(move |_| widest == Width::MAX));
     let all = all.map(|(unit, part, way)| Width { unit, part, way });
     let apart = [1, 2, 4, 8].map(Width::apart).into_iter();
     all.chain(apart.filter(move |width| width.unit <= widest))

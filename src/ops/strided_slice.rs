@@ -64,6 +64,17 @@ impl Map {
     /// The head and the tail of the result, cut in the middle of its outermost dimension. `None` for a
     /// single unit.
     pub(crate) fn halves(&self, rows: &Rows) -> Option<[(Rows, Self); 2]> {
+        let middle = self.outer(rows) / 2;
+        (middle > 0).then(|| self.split(rows, middle))
+    }
+
+    fn outer(&self, rows: &Rows) -> usize {
+        self.axes.first().map_or(rows.run, |outer| outer.size)
+    }
+
+    /// The head and the tail of the result, cut in front of this position of its outermost dimension, which
+    /// is neither the first nor behind the last.
+    pub(crate) fn split(&self, rows: &Rows, middle: usize) -> [(Rows, Self); 2] {
         let half = |first: usize, size: usize| match self.axes.split_first() {
             Some((outer, inner)) => {
                 let count = rows.count / outer.size * size;
@@ -80,9 +91,7 @@ impl Map {
                 (Rows { run: size, ..*rows }, Self { offset, axes })
             }
         };
-        let size = self.axes.first().map_or(rows.run, |outer| outer.size);
-        let middle = size / 2;
-        (middle > 0).then(|| [half(0, middle), half(middle, size - middle)])
+        [half(0, middle), half(middle, self.outer(rows) - middle)]
     }
 
     fn at(&self, position: usize, stride: isize) -> usize {

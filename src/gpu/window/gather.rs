@@ -30,16 +30,27 @@ impl Cutter<'_> {
         block: &Block,
         out: &mut Vec<Dispatch>,
     ) -> Result<(), Error> {
-        if self.gather_dispatches(map, block, out)? {
-            return Ok(());
-        }
-        match block.halves() {
-            Some((head, tail)) => {
+        let parts = match self.whole_units(map, block) {
+            Some(parts) => Some(parts),
+            None if self.gather_dispatches(map, block, out)? => return Ok(()),
+            None => block.halves(),
+        };
+        match parts {
+            Some([head, tail]) => {
                 self.gather(map, &head, out)?;
                 self.gather(map, &tail, out)
             }
             None => Err(self.reach.too_small(self.rows.unit)),
         }
+    }
+
+    /// The block cut in two, of which the first makes whole units of the largest size, where that is better.
+    fn whole_units(&self, map: &Map, block: &Block) -> Option<[Block; 2]> {
+        let d = block.outermost()?;
+        let positions = block.walk[d].len;
+        let first = block.origin(map, self.rows).unit;
+        let left = self.left_over(&block.rows(self.rows), first, positions)?;
+        Some(block.split(d, positions - left))
     }
 
     /// Pushes the dispatches that write the block, unless it must be halved first.
@@ -50,12 +61,8 @@ impl Cutter<'_> {
         out: &mut Vec<Dispatch>,
     ) -> Result<bool, Error> {
         let at = block.origin(map, self.rows);
-        let rows = Rows {
-            count: block.walk.iter().map(|stretch| stretch.len).product(),
-            run: block.run.len,
-            ..*self.rows
-        };
-        let first = at.row as u64 * self.rows.run as u64 + block.run.first as u64;
+        let rows = block.rows(self.rows);
+        let first = at.unit;
         let Some((dest, dest_base)) = self.result(&rows, first) else {
             return Ok(false);
         };
@@ -101,7 +108,14 @@ impl Cutter<'_> {
                 1 => Width::MOST_PARTS,
                 _ => 0,
             };
-            let wide = self.widened(&rows, base, dest_base, strides, together);
+            let mut wide = self.widened(&rows, base, dest_base, strides, together);
+            let mut source = window.span;
+            if windows.len() == 1
+                && let Some((shifted, whole)) =
+                    self.shifted(&rows, &wide, (source, base), dest_base)
+            {
+                (wide, source) = (shifted, whole);
+            }
             let mut coordinates = map.coordinates.clone();
             wide.scale(&mut coordinates);
             let axes = walk
@@ -138,7 +152,7 @@ impl Cutter<'_> {
                 },
                 params,
                 height: grid.height,
-                spans: [window.span, dest, indices, Span::default()],
+                spans: [source, dest, indices, Span::default()],
                 counts: number == 0 && at.counts,
                 first_tuple: at.tuple,
             });
@@ -297,14 +311,17 @@ impl Stretch {
         Self { first: 0, len }
     }
 
-    fn halves(self) -> Option<(Self, Self)> {
-        let half = self.len / 2;
-        let head = Self { len: half, ..self };
-        let tail = Self {
-            first: self.first + half,
-            len: self.len - half,
+    /// What is in front of this position, and the rest.
+    fn split(self, middle: usize) -> [Self; 2] {
+        let head = Self {
+            len: middle,
+            ..self
         };
-        (half > 0).then_some((head, tail))
+        let tail = Self {
+            first: self.first + middle,
+            len: self.len - middle,
+        };
+        [head, tail]
     }
 }
 
@@ -318,7 +335,8 @@ pub(super) struct Block {
 
 /// Where a block begins.
 struct Origin {
-    row: usize,
+    /// The unit of the result.
+    unit: u64,
     tuple: usize,
     tuples: usize,
     /// Where in params its first row begins, for a tuple of zeros.
@@ -337,28 +355,54 @@ impl Block {
     }
 
     /// Halves of the outermost stretch that has more than one element.
-    fn halves(&self) -> Option<(Self, Self)> {
-        let (mut head, mut tail) = (self.clone(), self.clone());
-        for (d, stretch) in self.walk.iter().enumerate() {
-            if let Some(halves) = stretch.halves() {
-                (head.walk[d], tail.walk[d]) = halves;
-                return Some((head, tail));
-            }
+    fn halves(&self) -> Option<[Self; 2]> {
+        if let Some(d) = self.outermost() {
+            return Some(self.split(d, self.walk[d].len / 2));
         }
-        (head.run, tail.run) = self.run.halves()?;
-        Some((head, tail))
+        let middle = self.run.len / 2;
+        let halves = self.run.split(middle);
+        (middle > 0).then(|| {
+            halves.map(|run| Self {
+                run,
+                ..self.clone()
+            })
+        })
+    }
+
+    /// The outermost dimension of several positions.
+    fn outermost(&self) -> Option<usize> {
+        self.walk.iter().position(|stretch| stretch.len > 1)
+    }
+
+    /// The block in two, cut in front of this position of its outermost dimension.
+    fn split(&self, d: usize, middle: usize) -> [Self; 2] {
+        self.walk[d].split(middle).map(|stretch| {
+            let mut part = self.clone();
+            part.walk[d] = stretch;
+            part
+        })
+    }
+
+    /// The rows that it is of.
+    fn rows(&self, rows: &Rows) -> Rows {
+        Rows {
+            count: self.walk.iter().map(|stretch| stretch.len).product(),
+            run: self.run.len,
+            ..*rows
+        }
     }
 
     fn origin(&self, map: &Map, rows: &Rows) -> Origin {
+        let mut row = 0;
         let mut at = Origin {
-            row: 0,
+            unit: 0,
             tuple: 0,
             tuples: 1,
             place: map.offset as i64 + self.run.first as i64 * rows.step as i64,
             counts: self.run.first == 0,
         };
         for (dimension, stretch) in map.walk.iter().zip(&self.walk) {
-            at.row = at.row * dimension.size + stretch.first;
+            row = row * dimension.size + stretch.first;
             at.place += stretch.first as i64 * dimension.stride as i64;
             if dimension.repeats {
                 at.counts &= stretch.first == 0;
@@ -367,6 +411,7 @@ impl Block {
                 at.tuples *= stretch.len;
             }
         }
+        at.unit = row as u64 * rows.run as u64 + self.run.first as u64;
         at
     }
 }

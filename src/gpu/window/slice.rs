@@ -22,13 +22,19 @@ impl Cutter<'_> {
         first: u64,
         out: &mut Vec<Dispatch>,
     ) -> Result<(), Error> {
-        if let Some(dispatch) = self.slice_dispatch(map, rows, first) {
-            out.push(dispatch);
-            return Ok(());
-        }
-        let Some([(head_rows, head), (tail_rows, tail)]) = map.halves(rows) else {
-            return Err(self.reach.too_small(rows.unit));
+        let outer = map.axes.first().map_or(1, |axis| axis.size);
+        let parts = match self.left_over(rows, first, outer) {
+            Some(left) => map.split(rows, outer - left),
+            None => {
+                if let Some(dispatch) = self.slice_dispatch(map, rows, first) {
+                    out.push(dispatch);
+                    return Ok(());
+                }
+                let parts = map.halves(rows);
+                parts.ok_or_else(|| self.reach.too_small(rows.unit))?
+            }
         };
+        let [(head_rows, head), (tail_rows, tail)] = parts;
         self.slice(&head, &head_rows, first, out)?;
         self.slice(&tail, &tail_rows, first + head_rows.units() as u64, out)
     }
@@ -70,6 +76,10 @@ impl Cutter<'_> {
                 map.axes.push(run);
                 wide = crumbs;
             }
+        }
+        let mut source = source;
+        if let Some((shifted, whole)) = self.shifted(rows, &wide, (source, base), dest_base) {
+            (wide, source) = (shifted, whole);
         }
         wide.scale(&mut map.axes);
         let inner = map.axes.last().map_or(1, |axis| axis.size);
