@@ -125,6 +125,8 @@ impl Cutter<'_> {
             wide.scale(&mut axes);
             let part = (windows.len() > 1).then_some(window.units);
             let taken = wide.taken(self.reach.kind, part);
+            // Of a vector of indices that is bound only in part, a shader may see nothing.
+            let sifts_fours = taken == Taken::Sifted && rows.count.is_multiple_of(Width::PARTS);
             let dealt = match taken.rows() {
                 Some(rows) => Grid::one_by_one(&wide.groups_of_rows(rows), self.reach),
                 None => self.grid(&wide),
@@ -143,7 +145,7 @@ impl Cutter<'_> {
             out.push(Dispatch {
                 kernel: Kernel {
                     indexed: Indexed {
-                        quads: fours && (wide.takes_four_rows() || taken == Taken::Sifted),
+                        quads: fours && (wide.takes_four_rows() || sifts_fours),
                         ..indexed
                     },
                     run: wide.across(),
