@@ -2,11 +2,7 @@
 //! travel. On wgpu's noop backend, which needs no driver.
 
 use super::{
-    DeviceIndices, Gpu,
-    grid::Shape,
-    op::Op,
-    variant::{Kernel, ParamsSpace},
-    width::Width,
+    DeviceIndices, Gpu, grid::Shape, kernel::Kernel, op::Op, variant::ParamsSpace, width::Width,
 };
 use crate::{Backend, DType, Error, GatherNd, Plan, Scatter, slice};
 

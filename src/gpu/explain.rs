@@ -2,7 +2,7 @@
 
 use super::{
     Gpu,
-    encode::copied,
+    copy::copied,
     op::Op,
     params::Params,
     window::{self, Parts, Places},

@@ -6,10 +6,10 @@
 //! | `width` | how many bytes a dispatch moves at once |
 //! | `grid` | how rows are dealt out to invocations |
 //! | `params` | what a dispatch is told, word by word |
-//! | `op`, `rule`, `variant` | which operations and movers there are, and how shaders are put together of them |
+//! | `op`, `rule`, `kernel`, `variant` | which operations and movers there are, what they are compiled for, and how shaders are put together of them |
 //! | `pipeline`, `latest` | that each is compiled once, and how many are kept |
 //! | `window` | how a plan is cut into dispatches that the device's limits allow |
-//! | `encode`, `explain` | what is recorded for a plan: nothing, copies, or dispatches |
+//! | `encode`, `copy`, `explain` | what is recorded for a plan: nothing, copies, or dispatches |
 //! | `scatter` | the steps of a scatter, and the memory between them |
 //! | `argument` | which buffers may be passed |
 //! | `groups`, `slots`, `recent` | what is kept so that recording creates nothing on the device |
@@ -22,12 +22,14 @@ mod adapter;
 mod argument;
 #[cfg(test)]
 mod cache_tests;
+mod copy;
 mod encode;
 mod explain;
 mod failure;
 mod fill;
 mod grid;
 mod groups;
+mod kernel;
 mod latest;
 mod op;
 mod params;

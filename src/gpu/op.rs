@@ -3,7 +3,7 @@
 #[cfg(test)]
 use super::width::Width;
 use super::{
-    variant::{Kernel, Taken},
+    kernel::{Kernel, Taken},
     width::Way,
 };
 use crate::{ops::scatter_nd::Combine, plan::Map};

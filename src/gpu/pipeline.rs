@@ -10,11 +10,12 @@
 
 use super::{
     failure::scoped,
+    kernel::Kernel,
     latest::Latest,
     op::Op,
     params::PARAMS_BYTES,
     slots::{Reports, SharedParams, Strips},
-    variant::{Kernel, ParamsSpace, Variant, Words},
+    variant::{ParamsSpace, Variant, Words},
 };
 use crate::Error;
 use std::sync::{Mutex, PoisonError};

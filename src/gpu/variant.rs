@@ -3,19 +3,17 @@
 //! constants switch off, single lines are left out.
 //!
 //! What a CPU adapter should not compute for every row, such as the number of dimensions, is a constant of
-//! the pipeline. `Variant::all` makes every text that there is, and the tests validate each.
+//! the pipeline. `shader_tests` validates every text that there is.
 
 use super::{
     adapter::STORAGE_BUFFERS,
-    grid::{Kind, Shape},
+    grid::Kind,
+    kernel::{Apart, Indexed, Kernel, Scattering},
     op::{Mover, Op},
     params::PARAMS_BYTES,
-    rule::Rule,
     width::{Way, Width},
 };
-use crate::ops::index::{IndexType, Policy};
-#[cfg(test)]
-use crate::{Negative, OutOfRange};
+use crate::ops::index::IndexType;
 use std::fmt;
 
 const PARAMS: &str = include_str!("../../shaders/params.wgsl");
@@ -85,119 +83,6 @@ impl Words {
     }
 }
 
-/// What a dispatch needs of its shader beside the operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Kernel {
-    pub(crate) width: Width,
-    pub(crate) grid: Shape,
-    /// Of a gather on a CPU adapter.
-    pub(crate) taken: Taken,
-    /// Parts of a row, where units hold parts of several; otherwise 0.
-    pub(crate) run: usize,
-    /// Dimensions that the map of a slice walks, or coordinates of an index tuple.
-    pub(crate) dims: usize,
-    /// Of a gather.
-    pub(crate) indexed: Indexed,
-    /// Whether each four neighbouring rows lie evenly apart, as far as the mover looks at several.
-    pub(crate) even: bool,
-    /// Whether units of a row that have a source lie apart in a gradient.
-    pub(crate) stepped: bool,
-    /// Of parts that lie apart.
-    pub(crate) apart: Apart,
-    /// Of a scatter.
-    pub(crate) scatter: Scattering,
-}
-
-/// How an invocation takes its rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Taken {
-    /// One after the other, or a part of one.
-    InTurn,
-    /// Two, of which all cache lines are read first.
-    ByTwos,
-    /// Many, of which those are moved that lie in the dispatch's window of params.
-    Sifted,
-}
-
-impl Taken {
-    /// Whole rows that an invocation looks up, if any.
-    pub(crate) fn rows(self) -> Option<usize> {
-        match self {
-            Self::InTurn => None,
-            Self::ByTwos => Some(2),
-            Self::Sifted => Some(32),
-        }
-    }
-
-    /// Whether there is a shader for units of this width.
-    #[cfg(test)]
-    fn takes(self, width: Width) -> bool {
-        match self {
-            Self::InTurn => true,
-            Self::ByTwos => width.is_for_two_rows(),
-            Self::Sifted => width.is_for_sifting(),
-        }
-    }
-}
-
-/// What a dispatch needs of its shader where parts lie apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Apart {
-    /// Parts of a unit that have a source, at most.
-    pub(crate) count: usize,
-    /// How neighbours lie in the source: `ORDER` in `comb.wgsl`.
-    pub(crate) order: u8,
-    /// Whether there is no more than a part in a word, and whether rows may share words.
-    pub(crate) sparse: bool,
-    pub(crate) shared: bool,
-}
-
-impl Kernel {
-    /// Units of this width, with so many dimensions, on such a grid, and nothing else.
-    pub(crate) fn of(width: Width, dims: usize, grid: Shape) -> Self {
-        Self {
-            width,
-            grid,
-            taken: Taken::InTurn,
-            run: 0,
-            dims,
-            indexed: Indexed::default(),
-            even: false,
-            stepped: false,
-            apart: Apart::default(),
-            scatter: Scattering::default(),
-        }
-    }
-}
-
-/// What a dispatch of a scatter needs of its shader: constants of its steps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Scattering {
-    /// Whether rows are only checked.
-    pub(crate) checks: bool,
-    /// Whether slices are looked at before they are told of rows.
-    pub(crate) looks: bool,
-    /// Whether several rows are combined.
-    pub(crate) chains: bool,
-    /// Whether nothing is changed where a row is bad.
-    pub(crate) strict: bool,
-    pub(crate) rule: Rule,
-}
-
-/// What a dispatch of a gather, or one that resolves a scatter, needs of its shader: constants of
-/// `indexed.wgsl`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Indexed {
-    /// Dimensions that are walked, and a bit for each that repeats the tuples.
-    pub(crate) walk: usize,
-    pub(crate) repeats: u32,
-    pub(crate) index: IndexType,
-    pub(crate) policy: Policy,
-    /// Whether the tuples of each four rows fill whole vectors of words, as far as the mover looks at
-    /// four.
-    pub(crate) quads: bool,
-}
-
 /// One shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Variant {
@@ -208,80 +93,6 @@ pub(crate) struct Variant {
 }
 
 impl Variant {
-    /// Every text that there is, with the largest constants.
-    #[cfg(test)]
-    pub(crate) fn all() -> impl Iterator<Item = Self> {
-        let spaces = [
-            ParamsSpace::Immediate,
-            ParamsSpace::Uniform,
-            ParamsSpace::Storage,
-        ];
-        let widths = [Words::Bits32, Words::Bits64]
-            .into_iter()
-            .flat_map(|words| widths(words.widest()).map(move |width| (words, width)));
-        widths.flat_map(move |(words, width)| {
-            let kernel = Kernel {
-                width,
-                grid: Shape {
-                    workgroup: 64,
-                    rows: 0,
-                },
-                taken: Taken::InTurn,
-                run: 3,
-                dims: super::params::MAX_AXES,
-                indexed: Indexed {
-                    walk: 2,
-                    repeats: 1,
-                    index: IndexType::I64,
-                    policy: Policy {
-                        out_of_range: OutOfRange::Clamp,
-                        negative: Negative::Wrap,
-                    },
-                    quads: matches!(width.way, Way::Across | Way::Crumbs),
-                },
-                even: true,
-                stepped: true,
-                apart: Apart {
-                    count: 16 / width.part.min(4),
-                    order: 2,
-                    sparse: true,
-                    shared: true,
-                },
-                scatter: Scattering::default(),
-            };
-            spaces.into_iter().flat_map(move |params| {
-                let ops = Op::ALL.into_iter().filter(move |op| op.takes(width));
-                ops.flat_map(move |op| {
-                    let variant = move |rows| Self {
-                        op,
-                        kernel: Kernel {
-                            grid: Shape {
-                                rows,
-                                ..kernel.grid
-                            },
-                            ..kernel
-                        },
-                        words,
-                        params,
-                    };
-                    let lanes = [1, 2, 4].map(variant).into_iter();
-                    let lanes = lanes.filter(move |lanes| match lanes.mover() {
-                        Mover::Lanes => true,
-                        Mover::PackedLanes => lanes.kernel.grid.rows == 1,
-                        _ => false,
-                    });
-                    let taken = [Taken::ByTwos, Taken::Sifted].into_iter();
-                    let taken = taken.filter(move |taken| op == Op::Gather && taken.takes(width));
-                    let taken = taken.map(move |taken| Self {
-                        kernel: Kernel { taken, ..kernel },
-                        ..variant(0)
-                    });
-                    [variant(0)].into_iter().chain(lanes).chain(taken)
-                })
-            })
-        })
-    }
-
     /// The shader's text.
     pub(crate) fn source(self) -> String {
         let params = match self.params {
@@ -556,34 +367,6 @@ impl fmt::Display for Variant {
         }
         Ok(())
     }
-}
-
-/// Every width of units of up to `widest` bytes.
-#[cfg(test)]
-fn widths(widest: usize) -> impl Iterator<Item = Width> {
-    let sizes = move |from: usize, to: usize| (from.ilog2()..=to.ilog2()).map(|log2| 1 << log2);
-    let whole = sizes(1, widest).map(|unit| (unit, unit, Way::Whole));
-    let flipped = sizes(Width::MIN_FLIPPED, widest)
-        .flat_map(move |unit| sizes(1, unit / 2).map(move |part| (unit, part, Way::Flipped)));
-    let words = (widest == Width::MAX).then_some((Width::MAX, Width::MAX / 8));
-    let together = sizes(4 * Width::PARTS, widest)
-        .map(|unit| (unit, unit / Width::PARTS))
-        .chain(words);
-    let together = together
-        .flat_map(|(unit, part)| [Way::Assembled, Way::Across].map(|way| (unit, part, way)));
-    let crumbs = (1..=4).flat_map(|row| {
-        let parts = [1, 2].into_iter().filter(move |part| row % part == 0);
-        parts.map(move |part| (row * Width::PARTS, part, Way::Crumbs))
-    });
-    let all = whole.chain(flipped).chain(together).chain(crumbs);
-    let shifted = [1, 2, 4].into_iter().flat_map(|part| {
-        let ways = [(false, false), (true, true)];
-        ways.map(|(backwards, exact)| (Width::MAX, part, Way::Shifted { backwards, exact }))
-    });
-    let all = all.chain(shifted.filter(move |_| widest == Width::MAX));
-    let all = all.map(|(unit, part, way)| Width { unit, part, way });
-    let apart = [1, 2, 4, 8].map(Width::apart).into_iter();
-    all.chain(apart.filter(move |width| width.unit <= widest))
 }
 
 #[cfg(test)]

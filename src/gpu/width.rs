@@ -16,7 +16,7 @@
 //! | of a gather from several windows | of 32 rows those that lie in the window | CPU adapters |
 //! | any others | as the plan says | every adapter |
 
-use super::{grid::Kind, variant::Taken};
+use super::{grid::Kind, kernel::Taken};
 use crate::{layout::Axis, plan::Rows};
 use std::ops::RangeInclusive;
 

@@ -4,13 +4,13 @@
 //! binding, several dispatches look at the same rows, each with another window of params bound, and
 //! each writes the units that lie in its own.
 
-use super::{Cutter, Dispatch, Span, wrap};
+use super::{Cutter, Dispatch, Span, block::Block, wrap};
 use crate::{
     Error,
     gpu::{
         grid::Grid,
+        kernel::{Indexed, Kernel, Taken},
         params,
-        variant::{Indexed, Kernel, Taken},
         width::Width,
     },
     layout::Axis,
@@ -298,123 +298,6 @@ impl Window {
             count: u32::MAX,
             skipped: 0,
         }
-    }
-}
-
-/// A stretch of a dimension.
-#[derive(Clone, Copy, Debug)]
-struct Stretch {
-    first: usize,
-    len: usize,
-}
-
-impl Stretch {
-    fn all(len: usize) -> Self {
-        Self { first: 0, len }
-    }
-
-    /// What is in front of this position, and the rest.
-    fn split(self, middle: usize) -> [Self; 2] {
-        let head = Self {
-            len: middle,
-            ..self
-        };
-        let tail = Self {
-            first: self.first + middle,
-            len: self.len - middle,
-        };
-        [head, tail]
-    }
-}
-
-/// A part of a gather's result that is contiguous: of each dimension that is walked a stretch, and of
-/// the run. In front of the first stretch of several positions all are single, and behind it whole.
-#[derive(Clone, Debug)]
-pub(super) struct Block {
-    walk: Vec<Stretch>,
-    run: Stretch,
-}
-
-/// Where a block begins.
-struct Origin {
-    /// The unit of the result.
-    unit: u64,
-    tuple: usize,
-    tuples: usize,
-    /// Where in params its first row begins, for a tuple of zeros.
-    place: i64,
-    /// Whether it has the first rows of its tuples, and those from their beginning.
-    counts: bool,
-}
-
-impl Block {
-    pub(super) fn all(map: &Map, rows: &Rows) -> Self {
-        let sizes = map.walk.iter().map(|dimension| dimension.size);
-        Self {
-            walk: sizes.map(Stretch::all).collect(),
-            run: Stretch::all(rows.run),
-        }
-    }
-
-    /// Halves of the outermost stretch that has more than one element.
-    fn halves(&self) -> Option<[Self; 2]> {
-        if let Some(d) = self.outermost() {
-            return Some(self.split(d, self.walk[d].len / 2));
-        }
-        let middle = self.run.len / 2;
-        let halves = self.run.split(middle);
-        (middle > 0).then(|| {
-            halves.map(|run| Self {
-                run,
-                ..self.clone()
-            })
-        })
-    }
-
-    /// The outermost dimension of several positions.
-    fn outermost(&self) -> Option<usize> {
-        self.walk.iter().position(|stretch| stretch.len > 1)
-    }
-
-    /// The block in two, cut in front of this position of its outermost dimension.
-    fn split(&self, d: usize, middle: usize) -> [Self; 2] {
-        self.walk[d].split(middle).map(|stretch| {
-            let mut part = self.clone();
-            part.walk[d] = stretch;
-            part
-        })
-    }
-
-    /// The rows that it is of.
-    fn rows(&self, rows: &Rows) -> Rows {
-        Rows {
-            count: self.walk.iter().map(|stretch| stretch.len).product(),
-            run: self.run.len,
-            ..*rows
-        }
-    }
-
-    fn origin(&self, map: &Map, rows: &Rows) -> Origin {
-        let mut row = 0;
-        let mut at = Origin {
-            unit: 0,
-            tuple: 0,
-            tuples: 1,
-            place: map.offset as i64 + self.run.first as i64 * rows.step as i64,
-            counts: self.run.first == 0,
-        };
-        for (dimension, stretch) in map.walk.iter().zip(&self.walk) {
-            row = row * dimension.size + stretch.first;
-            at.place += stretch.first as i64 * dimension.stride as i64;
-            if dimension.repeats {
-                at.counts &= stretch.first == 0;
-            } else {
-                at.tuple = at.tuple * dimension.size + stretch.first;
-                at.tuples *= stretch.len;
-            }
-        }
-        at.unit = row as u64 * rows.run as u64 + self.run.first as u64;
-        at
     }
 }
 

@@ -6,19 +6,21 @@
 //! and a dispatch that runs for seconds is taken for a hang. One rule serves them all: what does not
 //! fit is halved along its outermost dimension, until it does.
 //!
-//! A slice is cut in `slice`, a gather in `gather`, what is written into places in `place`, unless they
+//! A slice is cut in `slice`, a gather in `gather` and `block`, what is written into places in `place`, unless they
 //! lie together and it is a slice, and what becomes zeros but for some places in `spread`.
 
+mod block;
 mod gather;
 mod place;
 mod scatter;
 mod slice;
 mod spread;
+mod stretch;
 
 use super::{
     grid::{Grid, Kind},
+    kernel::Kernel,
     params::Params,
-    variant::Kernel,
     width::{Way, Widened, Width, is_better_shifted},
 };
 use crate::{
@@ -166,7 +168,7 @@ pub(crate) fn dispatches(
         Map::StridedSliceGrad(map) => cutter.spread(map, &mut out)?,
         // It is cut into steps.
         Map::ScatterNd(_) => {}
-        Map::Indexed(map) => cutter.gather(map, &gather::Block::all(map, rows), &mut out)?,
+        Map::Indexed(map) => cutter.gather(map, &block::Block::all(map, rows), &mut out)?,
     }
     Ok(out)
 }

@@ -5,8 +5,8 @@ use crate::{
     Error,
     gpu::{
         grid::{Grid, Kind},
+        kernel::{Apart, Kernel},
         params::{self, MAX_PAIR_AXES, Params},
-        variant::{Apart, Kernel},
         width::{Way, Width},
     },
     pairs::{PairAxis, Pairs},

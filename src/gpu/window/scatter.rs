@@ -4,15 +4,15 @@
 //! what the blocks add up to is what all rows do one after the other. So the device keeps no more about
 //! rows than those of one block.
 
-use super::{Dispatch, Places, Reach, Span, wrap};
+use super::{Dispatch, Places, Reach, Span, stretch::Stretch, wrap};
 use crate::{
     Error,
     gpu::{
         grid::{Grid, Kind},
+        kernel::{Indexed, Kernel, Scattering},
         op::Op,
         params::{self, IndexedMap, Params},
         rule::Rule,
-        variant::{Indexed, Kernel, Scattering},
         width::{Way, Width},
     },
     ops::{
@@ -191,7 +191,7 @@ impl Cutter<'_> {
             out.push(dispatch);
             return Ok(());
         }
-        let (head, tail) = rows.halves().ok_or_else(|| self.too_small())?;
+        let [head, tail] = rows.halves().ok_or_else(|| self.too_small())?;
         self.checks(head, out)?;
         self.checks(tail, out)
     }
@@ -211,7 +211,7 @@ impl Cutter<'_> {
             Err(Cut::Slices) => block.halves(|block| &mut block.slices),
         };
         let halves = halves.or_else(|| block.halves(|block| &mut block.run));
-        let (head, tail) = halves.ok_or_else(|| self.too_small())?;
+        let [head, tail] = halves.ok_or_else(|| self.too_small())?;
         self.blocks(&head, out)?;
         self.blocks(&tail, out)
     }
@@ -504,29 +504,6 @@ fn dealt(grid: &Grid, params: Params) -> Params {
     }
 }
 
-/// A stretch of a dimension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stretch {
-    first: usize,
-    len: usize,
-}
-
-impl Stretch {
-    fn all(len: usize) -> Self {
-        Self { first: 0, len }
-    }
-
-    fn halves(self) -> Option<(Self, Self)> {
-        let half = self.len / 2;
-        let head = Self { len: half, ..self };
-        let tail = Self {
-            first: self.first + half,
-            len: self.len - half,
-        };
-        (half > 0).then_some((head, tail))
-    }
-}
-
 /// Some rows as far as they go to some slices, and of those a stretch.
 #[derive(Clone, Copy, Debug)]
 struct Block {
@@ -537,11 +514,11 @@ struct Block {
 
 impl Block {
     /// Halves of one of its stretches.
-    fn halves(&self, stretch: impl Fn(&mut Self) -> &mut Stretch) -> Option<(Self, Self)> {
-        let (mut head, mut tail) = (*self, *self);
-        let (first, second) = stretch(&mut head).halves()?;
-        *stretch(&mut head) = first;
-        *stretch(&mut tail) = second;
-        Some((head, tail))
+    fn halves(mut self, stretch: impl Fn(&mut Self) -> &mut Stretch) -> Option<[Self; 2]> {
+        let halves = stretch(&mut self).halves()?;
+        Some(halves.map(|half| {
+            *stretch(&mut self) = half;
+            self
+        }))
     }
 }

@@ -4,8 +4,8 @@ use super::{Cutter, Dispatch, Span};
 use crate::{
     Error,
     gpu::{
+        kernel::Kernel,
         params,
-        variant::Kernel,
         width::{Way, Width},
     },
     layout::Axis,

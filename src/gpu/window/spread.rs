@@ -9,8 +9,8 @@ use crate::{
     Error,
     gpu::{
         grid::{Grid, Kind},
+        kernel::{Apart, Kernel},
         params::{self, Params},
-        variant::{Apart, Kernel},
         width::{Widened, Width},
     },
     ops::strided_slice_grad::Map,
