@@ -50,6 +50,15 @@ fn shifted_rows() {
     }
     let indices: Vec<i64> = (0..1031).map(index).collect();
     check_gather(&[9, 1031], &indices, &[1031, 1], 0);
+    // Of views, all and every second.
+    let indices: Vec<i64> = (0..32).map(index).collect();
+    let how = How::GatherNd(GatherNd::default());
+    for spec in ["1:, 3::2", "1:, :2:-2", "1:, ::-1"] {
+        let selection = [Select::Slice(spec.parse().unwrap())];
+        for number in 0..5 {
+            check_gathering(number, (&[16, 208], &selection), (&indices, &[32, 1]), how);
+        }
+    }
 }
 
 #[test]

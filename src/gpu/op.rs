@@ -165,7 +165,7 @@ impl Op {
             (Self::StridedSliceGrad, ..4, _) => Mover::SpreadPacked,
             (_, _, Way::Crumbs) => Mover::Crumbs,
             (_, _, Way::Across) => Mover::Across,
-            (_, _, Way::Shifted { .. }) => Mover::Shifted,
+            (_, _, Way::Shifted(_)) => Mover::Shifted,
             (_, ..4, _) if kernel.grid.rows > 0 => Mover::PackedLanes,
             (_, ..4, _) => Mover::Packed,
             _ if kernel.taken == Taken::ByTwos => Mover::TwoRows,

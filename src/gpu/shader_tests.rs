@@ -14,7 +14,7 @@ use super::{
     },
     rule::Rule,
     variant::{BUFFERS_GROUP, PARAMS_GROUP, ParamsSpace, REPORT_GROUP, Variant, Words},
-    width::{Way, Width},
+    width::{Shift, Way, Width},
 };
 use crate::{
     Combine, DType, Negative, OutOfRange,
@@ -135,8 +135,16 @@ fn widths(widest: usize) -> impl Iterator<Item = Width> {
     });
     let all = whole.chain(flipped).chain(together).chain(crumbs);
     let shifted = [1, 2, 4].into_iter().flat_map(|part| {
-        let ways = [(false, false), (true, true)];
-        ways.map(|(backwards, exact)| (Width::MAX, part, Way::Shifted { backwards, exact }))
+        let shifts = [(false, 1, false, true), (true, 2, true, false)];
+        shifts.map(|(backwards, step, exact, aligned)| {
+            let shift = Shift {
+                backwards,
+                step,
+                exact,
+                aligned,
+            };
+            (Width::MAX, part, Way::Shifted(shift))
+        })
     });
     let all = all.chain(shifted.filter(move |_| widest == Width::MAX));
     let all = all.map(|(unit, part, way)| Width { unit, part, way });

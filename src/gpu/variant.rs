@@ -11,7 +11,7 @@ use super::{
     kernel::{Apart, Indexed, Kernel, Scattering},
     op::{Mover, Op},
     params::PARAMS_BYTES,
-    width::{Way, Width},
+    width::{Shift, Way, Width},
 };
 use crate::ops::index::IndexType;
 use std::fmt;
@@ -168,7 +168,7 @@ impl Variant {
             }
             _ if mover == Mover::PlaceFour => format!("alias Unit = {};\n", scalar(part)),
             Way::Crumbs => PART.to_owned(),
-            Way::Shifted { .. } => UNIT_32.to_owned(),
+            Way::Shifted(_) => UNIT_32.to_owned(),
             Way::Flipped if unit == 32 => UNIT_32.to_owned(),
             Way::Flipped => UNIT_16.to_owned(),
             Way::Whole => {
@@ -195,11 +195,19 @@ impl Variant {
         }
         match way {
             Way::Flipped => constants.push(("FLIP", part as f64)),
-            Way::Shifted { backwards, exact } => {
+            Way::Shifted(shift) => {
+                let Shift {
+                    backwards,
+                    step,
+                    exact,
+                    aligned,
+                } = shift;
                 constants.extend([
                     ("FLIP", if backwards { part } else { unit } as f64),
                     ("PART_BYTES", part as f64),
+                    ("STEP", step as f64),
                     ("EXACT", u8::from(exact).into()),
+                    ("ALIGNED", u8::from(aligned).into()),
                 ]);
             }
             _ => {}

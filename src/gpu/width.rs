@@ -11,7 +11,7 @@
 //! | of at most [`SHORT`] units, four of which go into the result without remainder | four or eight units into one store, whatever their rows | CPU adapters |
 //! | with another step or source alignment, of a multiple of four units | four or eight units into one store | CPU adapters |
 //! | of at most 4 bytes, four of which fill whole words | four rows at once | every adapter |
-//! | of 32 bytes and more that begin at any byte, of 128 and more that begin at any word, in results that are whole units of 32 bytes | those units, shifted on the way | CPU adapters with 64-bit words |
+//! | of 32 bytes and more that begin at any byte, also of every second element of 1 or 2; of 128 and more that begin at any word; in results that are whole units of 32 bytes | those units, shifted on the way | CPU adapters with 64-bit words |
 //! | of a gather, of 64 to 512 bytes | two rows in one invocation | CPU adapters |
 //! | of a gather from several windows | of 32 rows those that lie in the window | CPU adapters |
 //! | any others | as the plan says | every adapter |
@@ -42,18 +42,26 @@ pub(crate) enum Way {
     /// Put together of parts from one row or several.
     Across,
     /// Whole units of bytes that lie anywhere: parts are what both sides are counted in.
-    Shifted {
-        /// With the order of parts reversed.
-        backwards: bool,
-        /// Whether rows end where units do.
-        exact: bool,
-    },
+    Shifted(Shift),
     /// Put together of parts that lie apart in the result, in an update or a gradient: between them is
     /// what was there, or zeros.
     Apart,
     /// The bytes of four rows, of which each has at most four: parts are what the source is counted
     /// in.
     Crumbs,
+}
+
+/// How bytes that lie anywhere come to whole units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Shift {
+    /// With the order of parts reversed.
+    pub(crate) backwards: bool,
+    /// How far apart neighbouring parts lie in the source: 1 or 2.
+    pub(crate) step: usize,
+    /// Whether rows end where units do.
+    pub(crate) exact: bool,
+    /// Whether units of the result begin with whole units of the source.
+    pub(crate) aligned: bool,
 }
 
 /// A unit as the movers know it.
@@ -128,12 +136,12 @@ pub(crate) struct Widened {
 /// Whether rows are better shifted than read in pieces of so many bytes: seen on lavapipe, where the units that
 /// two rows share make the difference.
 pub(crate) fn is_better_shifted(rows: &Rows, piece: usize) -> bool {
-    let shortest = match piece {
-        ..4 => Width::MAX,
-        4 => 4 * Width::MAX,
+    let shortest = match (piece, rows.step.abs()) {
+        (..4, 1 | 2) => Width::MAX,
+        (4, 1) => 4 * Width::MAX,
         _ => return false,
     };
-    rows.step.abs() == 1 && rows.run * rows.unit >= shortest
+    rows.run * rows.unit >= shortest
 }
 
 impl Widened {
@@ -223,22 +231,34 @@ impl Widened {
 
     /// The same `rows` in whole units of the largest size, whose bytes are shifted, where they would be read in
     /// smaller pieces; if those of the result are whole.
-    pub(crate) fn shifted(&self, rows: &Rows, source_base: i64, dest_base: i64) -> Option<Self> {
+    pub(crate) fn shifted(
+        &self,
+        rows: &Rows,
+        source_base: i64,
+        dest_base: i64,
+        mut strides: impl Iterator<Item = i64>,
+    ) -> Option<Self> {
         let Rows {
             unit, run, step, ..
         } = *rows;
         let whole = |units: i64| units * unit as i64 % Width::MAX as i64 == 0;
         let bytes = run * unit;
         let in_pieces = matches!(self.width.way, Way::Whole | Way::Assembled | Way::Across);
+        // Backwards, what becomes a unit begins with the last part that it holds.
+        let first = source_base - (step as i64).min(0);
+        let aligned =
+            whole(first) && whole((run * step.unsigned_abs()) as i64) && strides.all(whole);
         let better = in_pieces && is_better_shifted(rows, self.width.part);
         (better && whole(dest_base) && whole(rows.units() as i64)).then(|| Self {
             width: Width {
                 unit: Width::MAX,
                 part: unit,
-                way: Way::Shifted {
+                way: Way::Shifted(Shift {
                     backwards: step < 0,
+                    step: step.unsigned_abs(),
                     exact: bytes.is_multiple_of(Width::MAX),
-                },
+                    aligned,
+                }),
             },
             rows: Rows {
                 unit: Width::MAX,
@@ -357,7 +377,7 @@ mod tests {
                         (row as i64 * stride * part as i64 + within as i64, part)
                     }
                     Way::Apart => unreachable!("no slice is moved so"),
-                    Way::Shifted { .. } => unreachable!("not by `Widened::of`"),
+                    Way::Shifted(_) => unreachable!("not by `Widened::of`"),
                     Way::Assembled | Way::Across => {
                         let run = match way {
                             Way::Across => wide.run,

@@ -108,11 +108,11 @@ impl Cutter<'_> {
                 1 => Width::MOST_PARTS,
                 _ => 0,
             };
-            let mut wide = self.widened(&rows, base, dest_base, strides, together);
+            let mut wide = self.widened(&rows, base, dest_base, strides.clone(), together);
             let mut source = window.span;
             if windows.len() == 1
                 && let Some((shifted, whole)) =
-                    self.shifted(&rows, &wide, (source, base), dest_base)
+                    self.shifted(&rows, &wide, (source, base), dest_base, strides)
             {
                 (wide, source) = (shifted, whole);
             }

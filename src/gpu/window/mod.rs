@@ -248,6 +248,7 @@ impl Cutter<'_> {
         wide: &Widened,
         (source, source_base): (Span, i64),
         dest_base: i64,
+        strides: impl Iterator<Item = i64>,
     ) -> Option<(Widened, Span)> {
         if !self.shifts() {
             return None;
@@ -258,7 +259,7 @@ impl Cutter<'_> {
         let bound = bytes <= self.reach.binding.min(self.reach.units - unit)
             && (bytes == source.bytes || self.places.whole);
         let shifted = wide
-            .shifted(rows, source_base, dest_base)
+            .shifted(rows, source_base, dest_base, strides)
             .filter(|_| bound)?;
         Some((shifted, Span { bytes, ..source }))
     }
@@ -344,7 +345,7 @@ mod tests {
         let dispatches = dispatches(reach, &rows, &map, &places).unwrap();
         let moved = dispatches.iter().map(|dispatch| {
             let width = dispatch.kernel.width;
-            let shifted = matches!(width.way, Way::Shifted { .. });
+            let shifted = matches!(width.way, Way::Shifted(_));
             let base = u64::from(dispatch.params.dest_base) * width.unit as u64;
             (dispatch.spans[1].bytes - base, shifted)
         });

@@ -55,7 +55,13 @@ impl Cutter<'_> {
         }
         let (base, dest_base) = (base.cast_signed(), dest_base.cast_signed());
         let strides = map.axes.iter().map(|axis| axis.stride as i64);
-        let mut wide = self.widened(rows, base, dest_base, strides, Width::MOST_PARTS);
+        let mut wide = self.widened(rows, base, dest_base, strides.clone(), Width::MOST_PARTS);
+        let mut source = source;
+        if let Some((shifted, whole)) =
+            self.shifted(rows, &wide, (source, base), dest_base, strides)
+        {
+            (wide, source) = (shifted, whole);
+        }
         let mut map = map.clone();
         // Bytes that lie apart may be better off as rows of their own.
         let apart = rows.step != 1 && rows.run > 1 && wide.width.unit < 4;
@@ -76,10 +82,6 @@ impl Cutter<'_> {
                 map.axes.push(run);
                 wide = crumbs;
             }
-        }
-        let mut source = source;
-        if let Some((shifted, whole)) = self.shifted(rows, &wide, (source, base), dest_base) {
-            (wide, source) = (shifted, whole);
         }
         wide.scale(&mut map.axes);
         let inner = map.axes.last().map_or(1, |axis| axis.size);
