@@ -14,6 +14,16 @@ use crate::{shape::common_power_of_two, view::View};
 /// The largest unit that is moved at once, in bytes.
 pub(crate) const MAX_UNIT: usize = 16;
 
+/// Where a dimension of so many positions is cut in two, if they are several: in the middle, but of many at a
+/// multiple of 32, so that both parts of a result begin on as large a boundary as all of it.
+pub(crate) fn middle(positions: usize) -> Option<usize> {
+    match positions / 2 {
+        0 => None,
+        half @ ..32 => Some(half),
+        half => Some(half / 32 * 32),
+    }
+}
+
 /// One dimension: how many units, and how far apart in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Axis {

@@ -3,9 +3,7 @@
 #[cfg(feature = "gpu")]
 use crate::harness::gpu::{adapters, request_device};
 use crate::harness::{How, Select, check_gather, check_gathering, check_policies, devices};
-use wgslice::{
-    Backend, DType, Ellipsis, Error, GatherError, GatherNd, Negative, OutOfRange, slice,
-};
+use wgslice::{Backend, DType, Error, GatherError, GatherNd, Negative, OutOfRange, slice};
 
 fn backends() -> impl Iterator<Item = &'static Backend> {
     devices().iter().map(|device| &device.backend)
@@ -454,7 +452,7 @@ fn many_rows_from_several_windows() {
             let table = backend.upload(&params, &shape).unwrap();
             let rows = table
                 .view()
-                .strided_slice(&slice![Ellipsis, ..; step as i64]);
+                .strided_slice(&slice![wgslice::Ellipsis, ..; step as i64]);
             let tuples = backend.upload(&indices, &[count, front.len() + 1]).unwrap();
             // The result gets this one's memory, where what is not written shows.
             drop(

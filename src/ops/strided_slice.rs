@@ -4,7 +4,7 @@
 
 use crate::{
     DType, Error, Plan, SliceSpec, View,
-    layout::{Axis, Layout},
+    layout::{Axis, Layout, middle},
     plan::{self, Rows},
 };
 use std::ops::Range;
@@ -61,14 +61,14 @@ impl Map {
         Odometer::at(&self.axes, self.offset, 0).take(rows.count)
     }
 
-    /// The head and the tail of the result, cut in the middle of its outermost dimension. `None` for a
+    /// The head and the tail of the result, cut at about the middle of its outermost dimension. `None` for a
     /// single unit.
     pub(crate) fn halves(&self, rows: &Rows) -> Option<[(Rows, Self); 2]> {
-        let middle = self.outer(rows) / 2;
-        (middle > 0).then(|| self.split(rows, middle))
+        Some(self.split(rows, middle(self.outermost(rows))?))
     }
 
-    fn outer(&self, rows: &Rows) -> usize {
+    /// Positions of the outermost dimension.
+    pub(crate) fn outermost(&self, rows: &Rows) -> usize {
         self.axes.first().map_or(rows.run, |outer| outer.size)
     }
 
@@ -91,7 +91,7 @@ impl Map {
                 (Rows { run: size, ..*rows }, Self { offset, axes })
             }
         };
-        [half(0, middle), half(middle, self.outer(rows) - middle)]
+        [half(0, middle), half(middle, self.outermost(rows) - middle)]
     }
 
     fn at(&self, position: usize, stride: isize) -> usize {

@@ -1,7 +1,7 @@
 //! The part of a gather's result that one dispatch writes, or several that see different windows of params.
 
 use super::stretch::Stretch;
-use crate::{ops::indexed::Map, plan::Rows};
+use crate::{layout::middle, ops::indexed::Map, plan::Rows};
 
 /// A part of a gather's result that is contiguous: of each dimension that is walked a stretch, and of
 /// the run. In front of the first stretch of several positions all are single, and behind it whole.
@@ -35,7 +35,7 @@ impl Block {
     /// Halves of the outermost stretch that has more than one element.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         if let Some(d) = self.outermost() {
-            return Some(self.split(d, self.walk[d].len / 2));
+            return Some(self.split(d, middle(self.walk[d].len)?));
         }
         let halves = self.run.halves()?;
         Some(halves.map(|run| Self {

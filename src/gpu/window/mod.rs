@@ -222,7 +222,14 @@ impl Cutter<'_> {
 
     /// Whether the device moves bytes that lie anywhere by whole units.
     fn shifts(&self) -> bool {
-        self.reach.kind == Kind::Software && self.reach.widest == Width::MAX
+        let unit = Width::MAX;
+        let Reach {
+            kind,
+            widest,
+            alignment,
+            ..
+        } = *self.reach;
+        kind == Kind::Software && widest == unit && alignment.is_multiple_of(unit as u64)
     }
 
     /// How many of `size` equal parts of the result, which begin at unit `first`, are left over if the others make
@@ -256,7 +263,9 @@ impl Cutter<'_> {
         let unit = Width::MAX as u64;
         let bytes = source.bytes.next_multiple_of(unit);
         // Addresses are 32 bits with a sign, and go a unit beyond either end.
-        let bound = bytes <= self.reach.binding.min(self.reach.units - unit)
+        let most = self.reach.units - unit;
+        let bound = bytes <= self.reach.binding.min(most)
+            && self.bytes(rows.units() as u64) <= most
             && (bytes == source.bytes || self.places.whole);
         let shifted = wide
             .shifted(rows, source_base, dest_base, strides)
@@ -376,6 +385,29 @@ mod tests {
             let all = plan.result_bytes().next_multiple_of(4) as u64;
             assert_eq!(moved(&LAVAPIPE, &plan, offset, whole), [(all, false)]);
         }
+        let run = Plan::strided_slice(&[(2 << 20) + 9], &"3:".parse().unwrap(), DType::U8);
+        let (head, tail) = (2 << 20, 6 + 2);
+        assert_eq!(
+            moved(&LAVAPIPE, &run.unwrap(), 0, true),
+            [(head, true), (tail, false)]
+        );
+        // Also of parts that are cut because a binding holds no more.
+        let small = Reach {
+            binding: 4 << 20,
+            ..LAVAPIPE
+        };
+        let parts = moved(&small, &slice(20_001, DType::U8), 0, true);
+        let of = |shifted| {
+            parts
+                .iter()
+                .filter(move |part| part.1 == shifted)
+                .map(|part| part.0)
+        };
+        assert!(
+            of(true).count() > 5 && of(false).sum::<u64>() < 32 * 1040,
+            "{parts:?}"
+        );
+        let (head, tail) = (1024 * 1037, 6 * 1037 + 2);
         let words = Reach {
             widest: 16,
             ..LAVAPIPE

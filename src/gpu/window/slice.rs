@@ -22,9 +22,9 @@ impl Cutter<'_> {
         first: u64,
         out: &mut Vec<Dispatch>,
     ) -> Result<(), Error> {
-        let outer = map.axes.first().map_or(1, |axis| axis.size);
-        let parts = match self.left_over(rows, first, outer) {
-            Some(left) => map.split(rows, outer - left),
+        let positions = map.outermost(rows);
+        let parts = match self.left_over(rows, first, positions) {
+            Some(left) => map.split(rows, positions - left),
             None => {
                 if let Some(dispatch) = self.slice_dispatch(map, rows, first) {
                     out.push(dispatch);

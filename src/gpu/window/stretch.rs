@@ -1,5 +1,7 @@
 //! What cutting leaves of a dimension.
 
+use crate::layout::middle;
+
 /// A stretch of a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stretch {
@@ -27,7 +29,6 @@ impl Stretch {
 
     /// Its halves, if it has more than one position.
     pub(super) fn halves(self) -> Option<[Self; 2]> {
-        let middle = self.len / 2;
-        (middle > 0).then(|| self.split(middle))
+        Some(self.split(middle(self.len)?))
     }
 }
