@@ -236,6 +236,9 @@ impl Cutter<'_> {
     /// whole units of the largest size; if rows are moved by those, and one more dispatch for the rest takes
     /// less time than is gained.
     fn left_over(&self, rows: &Rows, first: u64, size: usize) -> Option<usize> {
+        if !self.shifts() || !self.places.whole {
+            return None;
+        }
         let unit = Width::MAX as u64;
         let first = self.places.dest.offset + self.bytes(first);
         let bytes = self.bytes(rows.units() as u64);
@@ -243,8 +246,8 @@ impl Cutter<'_> {
         let period = unit >> (part | unit).trailing_zeros();
         let left = size % usize::try_from(period).ok()?;
         let worth = bytes >= WORTH_ANOTHER && is_better_shifted(rows, rows.unit);
-        let whole = self.places.whole && first.is_multiple_of(unit);
-        (self.shifts() && worth && whole && left > 0 && left < size).then_some(left)
+        let cut = first.is_multiple_of(unit) && left > 0 && left < size;
+        (worth && cut).then_some(left)
     }
 
     /// The same rows in whole units whose bytes are shifted, where that is better than `wide`, and the binding of
@@ -263,7 +266,7 @@ impl Cutter<'_> {
         let unit = Width::MAX as u64;
         let bytes = source.bytes.next_multiple_of(unit);
         // Addresses are 32 bits with a sign, and go a unit beyond either end.
-        let most = self.reach.units - unit;
+        let most = self.reach.units.saturating_sub(unit);
         let bound = bytes <= self.reach.binding.min(most)
             && self.bytes(rows.units() as u64) <= most
             && (bytes == source.bytes || self.places.whole);
