@@ -55,7 +55,7 @@ fn of_two_rows(first: u32) -> Parts {
 }
 
 fn fetch_four(parts: Parts) -> vec4<Part> {
-    let from_part = params.source_base + parts.from_part;
+    let from_part = select(vec4(0u), params.source_base + parts.from_part, parts.found);
     let values = vec4<Part>(
         source[from_part.x],
         source[from_part.y],
@@ -78,6 +78,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     var second = first;
     if PARTS == 8u { second = fetch_four(high); }
     dest[params.dest_base + tile] = together(first, second);
-    four_missing(low.rows, low.gone);
-    if PARTS == 8u { four_missing(high.rows, high.gone); }
+    if PARTS == 4u { four_missing(low.rows, low.gone); }
+    if PARTS == 8u { eight_missing(low.rows, low.gone, high.rows, high.gone); }
 }

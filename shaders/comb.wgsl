@@ -26,15 +26,17 @@ struct Teeth {
     step: u32,
 }
 
-// The `n`th word of those that hold the units, in the order in which they are wanted.
+// The `n`th word of those that hold the units, in the order in which they are wanted. Of those that hold none, and
+// may lie beyond the source, any other.
 fn source_word(first: u32, n: u32) -> u32 {
     if ORDER == 0u {
         return 0u;
     }
+    let last = arrayLength(&source) - 1u;
     if ORDER == 1u {
-        return source[first + n];
+        return source[min(first + n, last)];
     }
-    let word = source[first - n];
+    let word = source[min(first - n, last)];
     let halves = (word << 16u) | (word >> 16u);
     if UNIT_BYTES == 2u {
         return halves;
@@ -85,7 +87,7 @@ fn combed(teeth: Teeth) -> Comb {
     c = joined(c, d, shift);
     d = joined(d, e, shift);
     if ORDER == 0u {
-        a = (source[first] >> shift) & (0xffffffffu >> (32u - 8u * UNIT_BYTES));
+        a = (source[min(first, arrayLength(&source) - 1u)] >> shift) & (0xffffffffu >> (32u - 8u * UNIT_BYTES));
         if UNIT_BYTES == 1u { a |= a << 8u; }
         a |= a << 16u;
         b = a;

@@ -10,7 +10,7 @@ override UNIT_BYTES: u32;
 
 // A row's bytes, at the low end of a word.
 fn crumb(begin: Row) -> u32 {
-    let address = (params.source_base + begin.base) * UNIT_BYTES;
+    let address = select(0u, (params.source_base + begin.base) * UNIT_BYTES, begin.state == FOUND);
     let word = address >> 2u;
     let shift = (address & 3u) << 3u;
     var bytes = source[word] >> shift;

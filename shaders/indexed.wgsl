@@ -21,6 +21,10 @@ override SIGNED: bool;
 override WRAPS: bool;
 override CLAMPS: bool;
 
+// Whether the dispatch looks at all indices into the first dimension, and all dimensions are shorter than
+// 2^31: one comparison of 32 bits then says whether an index lies within its dimension.
+override PLAIN: bool;
+
 // Pairs of size and stride come two to a vector.
 // 0: the first word of the tuples within their binding, and the stride of the outermost dimension.
 // 1 and on: the coordinates, and behind them the dimensions that are walked, but for the outermost.
@@ -152,7 +156,7 @@ fn coordinate(d: u32, at: Index, so_far: Row) -> Row {
     var index_high = at.high;
     let size = size_and_stride.size;
     var high = vec2(0u);
-    if d == 0u && DIMS + max(WALK, 1u) <= LAST {
+    if !PLAIN && d == 0u && DIMS + max(WALK, 1u) <= LAST {
         let last = axis(LAST);
         high = vec2(last.size, last.stride);
     }
@@ -161,7 +165,13 @@ fn coordinate(d: u32, at: Index, so_far: Row) -> Row {
         index += size * negative;
         index_high += (high.x + u32(index < size)) * negative;
     }
-    var bad = (index_high > high.x) | ((index_high == high.x) & (index >= size));
+    // Where all is plain, a negative index is larger than any size, taken as unsigned.
+    var bad = index >= size;
+    if !PLAIN {
+        bad = (index_high > high.x) | ((index_high == high.x) & bad);
+    } else if INDEX_WORDS == 2u {
+        bad |= index_high != 0u;
+    }
     if CLAMPS {
         let negative = (index_high >> 31u) != 0u;
         let end_high = high.x - u32(size == 0u);
@@ -171,7 +181,7 @@ fn coordinate(d: u32, at: Index, so_far: Row) -> Row {
         bad = (size | high.x) == 0u;
     }
     var state = so_far.state;
-    if d == 0u {
+    if !PLAIN && d == 0u {
         index_high -= high.y + select(0u, 1u, index < params.first);
         index -= params.first;
         state = select(ELSEWHERE, FOUND, (index_high == 0u) & (index < params.count));
@@ -192,17 +202,41 @@ fn missing(row: u32) {
     }
 }
 
-// The same for the rows that are gone, of four.
-fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
+// Of rows that are gone, the tuples that count: how many, and the complement of the first one's number.
+struct Counted {
+    count: u32,
+    first: u32,
+}
+
+fn counted(rows: vec4<u32>, gone: vec4<bool>) -> Counted {
     let a = walk(rows.x);
     let b = walk(rows.y);
     let c = walk(rows.z);
     let d = walk(rows.w);
-    let counted = gone & !vec4(a.again, b.again, c.again, d.again);
-    if any(counted) {
-        let ones = select(vec4(0u), vec4(1u), counted);
-        let first = select(vec4(0u), ~vec4(a.tuple, b.tuple, c.tuple, d.tuple), counted);
-        atomicAdd(&report.count, ones.x + ones.y + ones.z + ones.w);
-        atomicMax(&report.first, max(max(first.x, first.y), max(first.z, first.w)));
+    let counts = gone & !vec4(a.again, b.again, c.again, d.again);
+    let ones = select(vec4(0u), vec4(1u), counts);
+    let first = select(vec4(0u), ~vec4(a.tuple, b.tuple, c.tuple, d.tuple), counts);
+    return Counted(
+        ones.x + ones.y + ones.z + ones.w,
+        max(max(first.x, first.y), max(first.z, first.w)),
+    );
+}
+
+fn count(tuples: Counted) {
+    if tuples.count != 0u {
+        atomicAdd(&report.count, tuples.count);
+        atomicMax(&report.first, tuples.first);
     }
+}
+
+// The same as `missing` for the rows that are gone, of four.
+fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
+    count(counted(rows, gone));
+}
+
+// And of eight: a CPU adapter pays for atomics also where no row is gone.
+fn eight_missing(rows: vec4<u32>, gone: vec4<bool>, more: vec4<u32>, more_gone: vec4<bool>) {
+    let a = counted(rows, gone);
+    let b = counted(more, more_gone);
+    count(Counted(a.count + b.count, max(a.first, b.first)));
 }

@@ -11,12 +11,6 @@ override ROWS: u32;
 @group(0) @binding(0) var<storage, read> source: array<Part>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
 
-// Where the row of a tile begins. What lies behind the last tile goes nowhere.
-fn start_of(tile: u32, row: u32) -> Start {
-    let start = row_start(row);
-    return Start(start.from_part, start.to, select(ELSEWHERE, start.state, tile < params.tiles));
-}
-
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let lanes = 1u << params.lanes_log2;
@@ -24,22 +18,28 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let side = WORKGROUP >> params.lanes_log2;
     let tile = workgroup(group) * side * ROWS + (local >> params.lanes_log2);
 
-    var at = Segment(tile, 0u, params.run);
-    if ROWS == 1u { at = segment(tile); }
-    var rows = vec4(at.row);
-    if ROWS == 2u { rows += side * vec4(0u, 0u, 1u, 1u); }
-    if ROWS == 4u { rows += side * vec4(0u, 1u, 2u, 3u); }
+    // The tiles of the four units. The last workgroup may hold tiles behind the last one: they look up the
+    // rows of the last, which are bound, and write nothing.
+    var tiles = vec4(tile);
+    if ROWS == 2u { tiles += side * vec4(0u, 0u, 1u, 1u); }
+    if ROWS == 4u { tiles += side * vec4(0u, 1u, 2u, 3u); }
+    var rows = min(tiles, vec4(params.tiles - 1u));
+    var at = Segment(rows.x, 0u, params.run);
+    if ROWS == 1u {
+        at = segment(rows.x);
+        rows = vec4(at.row);
+    }
     var units = vec4(at.first + lane);
     if ROWS == 1u { units += lanes * vec4(0u, 1u, 2u, 3u); }
     if ROWS == 2u { units += lanes * vec4(0u, 1u, 0u, 1u); }
 
-    let a = start_of(tile, rows.x);
+    let a = row_start(rows.x);
     var b = a;
-    if ROWS == 4u { b = start_of(rows.y, rows.y); }
+    if ROWS == 4u { b = row_start(rows.y); }
     var c = a;
-    if ROWS > 1u { c = start_of(rows.z, rows.z); }
+    if ROWS > 1u { c = row_start(rows.z); }
     var d = c;
-    if ROWS == 4u { d = start_of(rows.w, rows.w); }
+    if ROWS == 4u { d = row_start(rows.w); }
 
     let from_a = unit_at(a, units.x);
     let from_b = unit_at(b, units.y);
@@ -47,10 +47,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let from_d = unit_at(d, units.w);
     let from_part = vec4(from_a.base, from_b.base, from_c.base, from_d.base);
     let states = vec4(from_a.state, from_b.state, from_c.state, from_d.state);
-    let inside = units < vec4(at.end);
+    let inside = (units < vec4(at.end)) & (tiles < vec4(params.tiles));
     let bound = vec4(within(from_part.x), within(from_part.y), within(from_part.z), within(from_part.w));
     let found = inside & (states == vec4(FOUND)) & bound;
-    let written = found | (inside & (states == vec4(MISSING)));
+    let zeroed = inside & (states == vec4(MISSING));
+    let written = found | zeroed;
 
     let fetched = select(vec4(0u), from_part, found);
     let unit_a = fetch(fetched.x);
@@ -59,6 +60,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let unit_d = fetch(fetched.w);
 
     let to = params.dest_base + vec4(a.to, b.to, c.to, d.to) + units * dest_step();
+    // Nearly all invocations have four. One branch keeps their loads in flight together: compilers move a
+    // load that only one branch uses into that branch, where it waits for the store before it.
+    if all(found) {
+        dest[to.x] = unit_a;
+        dest[to.y] = unit_b;
+        dest[to.z] = unit_c;
+        dest[to.w] = unit_d;
+        return;
+    }
     if written.x {
         dest[to.x] = select(Unit(), unit_a, found.x);
     }
@@ -73,7 +83,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 
     // Rows that begin here and have no source.
-    let gone = (units == vec4(0u)) & (states == vec4(MISSING));
+    let gone = zeroed & (units == vec4(0u));
     if any(gone) {
         four_missing(rows, gone);
     }

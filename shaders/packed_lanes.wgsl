@@ -11,8 +11,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let w = vec4(tile * params.segment + (id & (lanes - 1u))) + lanes * vec4(0u, 1u, 2u, 3u);
     let inside = (w < vec4(words())) & vec4(tile < params.tiles);
 
-    // The units that the words begin with. Those of the first word may lie before the result.
-    let unit = w * PER_WORD - head();
+    // The units that the words begin with. Those of the first word may lie before the result, and so are none.
+    let begins = inside & (w * PER_WORD >= vec4(head()));
+    let unit = select(vec4(0u), w * PER_WORD - head(), begins);
     let row = unit / params.run;
     let j = unit - row * params.run;
     let a = source_row(row.x);
@@ -29,7 +30,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     );
     let states = vec4(a.state, b.state, c.state, d.state);
     let in_row = (j + PER_WORD <= vec4(params.run)) & (unit <= vec4(params.units - PER_WORD));
-    let whole = inside & in_row & (states == vec4(FOUND)) & bound;
+    let whole = begins & in_row & (states == vec4(FOUND)) & bound;
 
     let address = select(vec4(0u), from_unit * UNIT_BYTES, whole);
     let x = load(address.x);

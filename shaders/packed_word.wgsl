@@ -70,6 +70,9 @@ fn build(w: u32, at: ptr<function, AtHand>) {
         place += count;
         unit += count;
     }
+    if written == 0u {
+        return;
+    }
     if written != 0xffffffffu {
         word |= dest[first_word() + w] & ~written;
     }

@@ -3,8 +3,8 @@
 //
 // A tile is `segment` rows, at most 32. Few slices have several rows, and a CPU adapter, whose lanes run in
 // step, pays for a loop wherever one of them enters it: so a tile first finds the rows that have others
-// behind them, and goes from one of those to the next. It may find that of a row that another tile sorts,
-// whatever it reads there; `head` then names another row.
+// behind them, and goes from one of those to the next. It may find that of a row that another tile sorts at the
+// same time, whatever it reads there; `head` then names another row. So all links are atomics.
 
 struct Map {
     axes: array<vec4<u32>, 5>,
@@ -14,7 +14,7 @@ struct Map {
 const SORTED: u32 = 0x80000000u;
 
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
-@group(0) @binding(1) var<storage, read_write> rows: array<u32>;
+@group(0) @binding(1) var<storage, read_write> rows: array<atomic<u32>>;
 
 // Where a row's slice is kept; the row behind it is kept four words further on.
 fn place(row: u32) -> u32 {
@@ -22,11 +22,11 @@ fn place(row: u32) -> u32 {
 }
 
 fn next(link: u32) -> u32 {
-    return rows[place(link - 1u) + 4u];
+    return atomicLoad(&rows[place(link - 1u) + 4u]);
 }
 
 fn set_next(link: u32, to: u32) {
-    rows[place(link - 1u) + 4u] = to;
+    atomicStore(&rows[place(link - 1u) + 4u], to);
 }
 
 // A chain in the opposite order, and whether it is in ascending order then.
@@ -110,7 +110,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let i = firstTrailingBit(chained);
         chained &= chained - 1u;
         let row = first + i;
-        let slice = rows[place(row)];
+        let slice = atomicLoad(&rows[place(row)]);
         if atomicLoad(&head[slice + 1u]) == params.first + row + 1u {
             let list = reversed(row + 1u);
             atomicStore(&head[slice + 1u], (params.first + list.first) | SORTED);
@@ -120,7 +120,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     while others != 0u {
         let i = firstTrailingBit(others);
         others &= others - 1u;
-        let slice = rows[place(first + i)];
+        let slice = atomicLoad(&rows[place(first + i)]);
         let list = (atomicLoad(&head[slice + 1u]) & ~SORTED) - params.first;
         atomicStore(&head[slice + 1u], (params.first + sorted(list)) | SORTED);
     }

@@ -34,6 +34,11 @@ fn holder(address: u32) -> u32 {
     return u32(i32(address) >> 5u);
 }
 
+// A unit of the source. What lies beyond its ends goes nowhere, so that any other will do.
+fn unit_of_source(at: u32) -> Unit {
+    return source[min(at, arrayLength(&source) - 1u)];
+}
+
 // 32 bytes out of 64, from byte `skip` on.
 fn between(low: Unit, high: Unit, skip: u32) -> Unit {
     let two = (skip & 16u) != 0u;
@@ -79,12 +84,12 @@ fn closer(words: Unit, bits: u32) -> Unit {
 fn at_address(address: u32) -> Unit {
     let at = holder(address);
     let skip = address & 31u;
-    let mid = source[at + 1u];
-    let low = between(source[at], mid, skip);
+    let mid = unit_of_source(at + 1u);
+    let low = between(unit_of_source(at), mid, skip);
     if STEP == 1u {
         return flipped(low);
     }
-    return flipped(seconds(low, between(mid, source[at + 2u], skip)));
+    return flipped(seconds(low, between(mid, unit_of_source(at + 2u), skip)));
 }
 
 // Ones in the first bytes of a unit.
@@ -124,16 +129,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let skip = select(origin & 31u, 0u, ALIGNED);
     let onwards = select(1u, 0xffffffffu, BACKWARDS);
     var at = holder(origin) + select(0u, STEP, BACKWARDS);
-    var near = source[at];
+    var near = unit_of_source(at);
     for (var unit = from_unit; unit < whole; unit++) {
         var moved: Unit;
         if STEP == 1u {
-            let far = source[at + onwards];
+            let far = unit_of_source(at + onwards);
             moved = either_way(near, far, skip);
             near = far;
         } else {
-            let mid = source[at + onwards];
-            let far = source[at + 2u * onwards];
+            let mid = unit_of_source(at + onwards);
+            let far = unit_of_source(at + 2u * onwards);
             let first = either_way(near, mid, skip);
             let second = either_way(mid, far, skip);
             moved = seconds(select(first, second, BACKWARDS), select(second, first, BACKWARDS));

@@ -20,8 +20,8 @@ struct Apart {
 fn put(n: u32, begin: Row, next: Next, four: ptr<function, Apart>) {
     let i = next.number + n;
     let place = next.place + n * row_step();
-    let value = source[params.source_base + begin.base + i * params.step];
     let found = begin.state == FOUND && i < row_sources();
+    let value = source[select(0u, params.source_base + begin.base + i * params.step, found)];
     let here = vec4<bool>(vec4<u32>(place) == vec4<u32>(0u, 1u, 2u, 3u)) & vec4<bool>(found);
     (*four).unit = select((*four).unit, Unit(value), here);
     (*four).used += u32(place < 4u);

@@ -9,7 +9,8 @@ override LINE: u32;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
 
 fn line_at(start: Start, j: u32) -> u32 {
-    return u32(source[select(0u, unit_at(start, j).base, start.state == FOUND)].x);
+    let at = unit_at(start, j).base;
+    return u32(source[select(0u, at, start.state == FOUND && within(at))].x);
 }
 
 fn move_row(row: u32, start: Start, end: u32) {
@@ -36,9 +37,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
     let row = tile * 2u;
+    let is_last = (row + 1u) * params.run >= params.units;
     let a = row_start(row);
-    var b = row_start(row + 1u);
-    if (row + 1u) * params.run >= params.units {
+    var b = row_start(row + select(1u, 0u, is_last));
+    if is_last {
         b.state = ELSEWHERE;
     }
     var read = 0u;

@@ -2,8 +2,9 @@
 
 @group(0) @binding(2) var<storage, read> indices: array<u32>;
 
+// Movers that look four rows up at once also ask for rows behind the last, and make nothing of them.
 fn word(at: u32) -> u32 {
-    return indices[at];
+    return indices[min(at, arrayLength(&indices) - 1u)];
 }
 
 // Four rows, one behind the other.

@@ -157,6 +157,111 @@ fn slices_of_views_that_are_cut_between_parts() {
     }
 }
 
+/// What a view selects, element by element, from bytes that say where they come from.
+fn selected(view: &View, size: usize, source: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(view.elements() * size);
+    let mut position = vec![0; view.shape().len()];
+    for _ in 0..view.elements() {
+        let strides = position.iter().zip(view.strides());
+        let at = strides.fold(view.offset().cast_signed(), |at, (&i, &stride)| {
+            at + i as isize * stride
+        });
+        bytes.extend_from_slice(&source[at.cast_unsigned() * size..][..size]);
+        for (i, &dimension) in position.iter_mut().zip(view.shape()).rev() {
+            *i += 1;
+            if *i < dimension {
+                break;
+            }
+            *i = 0;
+        }
+    }
+    bytes
+}
+
+#[track_caller]
+fn check_view(view: &View) {
+    for dtype in [
+        DType::U8,
+        DType::F16,
+        DType::F32,
+        DType::F64,
+        DType::Complex128,
+    ] {
+        let plan = view.plan(dtype);
+        let source = to_bytes(&elements(view.source().iter().product()), dtype.size());
+        let mut dest = vec![0xa5; plan.result_bytes()];
+        plan.run(&source, &mut dest).unwrap();
+        assert!(
+            dest == selected(view, dtype.size(), &source),
+            "{plan}, {view:?}"
+        );
+    }
+}
+
+/// Around the sizes of vectors, cache lines and tiles, in both dimensions.
+#[test]
+fn transposed_matrices() {
+    for rows in [2, 3, 4, 5, 15, 16, 17, 31, 63, 65, 130] {
+        for columns in [2, 3, 4, 5, 7, 16, 33, 64, 127, 129, 257] {
+            let view = View::of(&[rows, columns]).unwrap();
+            check_view(&view.transpose(&[1, 0]).unwrap());
+            let turned = view.strided_slice(&slice![1.., ..; -1]).unwrap();
+            check_view(&turned.transpose(&[1, 0]).unwrap());
+            let turned = view.strided_slice(&slice![..; -1, 1..; 2]).unwrap();
+            check_view(&turned.transpose(&[1, 0]).unwrap());
+        }
+    }
+}
+
+/// Every order of the dimensions of arrays of rank 3 and 4, with offsets, steps and repetitions.
+#[test]
+fn transposed_arrays() {
+    let whole = View::of(&[5, 18, 3, 21]).unwrap();
+    let cut = whole
+        .strided_slice(&slice![1.., ..; -1, .., 2..19])
+        .unwrap();
+    let stepped = whole
+        .strided_slice(&slice![..; 2, 1..; 3, ..; -2, ..; -1])
+        .unwrap();
+    let repeated = View::of(&[4, 1, 35, 2])
+        .unwrap()
+        .broadcast_to(&[4, 3, 35, 2])
+        .unwrap();
+    for view in [whole, cut, stepped, repeated] {
+        for order in 0..256usize {
+            let order = [order & 3, order >> 2 & 3, order >> 4 & 3, order >> 6];
+            if let Ok(view) = view.transpose(&order) {
+                check_view(&view);
+            }
+        }
+    }
+}
+
+/// Results that several threads write: whole planes, lanes of a plane, and stretches of lanes.
+#[test]
+fn transposed_arrays_that_are_written_in_parts() {
+    for (shape, order) in [
+        (&[31, 67, 71, 3][..], &[0, 3, 1, 2][..]),
+        (&[501, 403, 3], &[2, 0, 1]),
+        (&[601, 403], &[1, 0]),
+        (&[512, 384], &[1, 0]),
+        (&[3, 211_001], &[1, 0]),
+        (&[17, 11_013, 2], &[2, 1, 0]),
+        (&[5, 33, 69, 37], &[0, 2, 1, 3]),
+        (&[5, 33, 69, 37], &[3, 1, 0, 2]),
+    ] {
+        let view = View::of(shape).unwrap();
+        check_view(&view.transpose(order).unwrap());
+        let cut = view.strided_slice(&slice![1.., 1..; -1]).unwrap();
+        check_view(
+            &cut.strided_slice(&slice![.., ..; -1])
+                .unwrap()
+                .transpose(order)
+                .unwrap(),
+        );
+    }
+}
+
 /// Depths that the compiler knows and one that it does not, with batches and without.
 #[test]
 fn every_depth() {
@@ -223,6 +328,12 @@ fn explanations_name_the_loop() {
         Plan::gather_nd(&[1000, 100], &[500_000, 1], GatherNd::default(), DType::F32).unwrap();
     let line = gather.explain_cpu();
     assert!(line.contains("pieces of 400 bytes by memcpy"), "{line}");
+    let view = View::of(&[60, 50]).unwrap().transpose(&[1, 0]).unwrap();
+    let line = view.plan(DType::F16).explain_cpu();
+    assert!(
+        line.ends_with("transposed pieces of 2 bytes in tiles"),
+        "{line}"
+    );
 }
 
 /// Results that are worth several threads, which write into parts of the destination.

@@ -24,6 +24,8 @@ mod scatter_nd;
 mod slice;
 mod spec;
 mod stream;
+#[cfg(feature = "gpu")]
+mod strict;
 mod strided_slice;
 mod strided_slice_grad;
 mod strided_slice_update;

@@ -12,6 +12,12 @@ def ways(workload):
         yield "fresh", lambda: view.copy(order="C"), np.asarray
         yield "resident", lambda: (np.copyto(out, view), out)[1], np.asarray
         return
+    if workload["op"] == "transpose":
+        view = x.transpose(workload["axes"])
+        out = np.empty(view.shape, view.dtype)
+        yield "fresh", lambda: view.copy(order="C"), np.asarray
+        yield "resident", lambda: (np.copyto(out, view), out)[1], np.asarray
+        return
     tuples = indices(workload)
     depth = tuples.shape[1]
     yield "fresh", lambda: x[tuple(tuples.T)], np.asarray

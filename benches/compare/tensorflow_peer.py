@@ -25,6 +25,11 @@ def ways(workload):
                 x, begin, end, strides, begin_mask=begin_mask, end_mask=end_mask
             )
 
+    elif workload["op"] == "transpose":
+
+        def run():
+            return tf.transpose(x, workload["axes"])
+
     else:
         tuples = tf.constant(indices(workload))
 

@@ -25,6 +25,12 @@ def ways(workload):
         yield "fresh", lambda: view.clone(memory_format=torch.contiguous_format), torch.Tensor.numpy
         yield "resident", lambda: out.copy_(view), torch.Tensor.numpy
         return
+    if workload["op"] == "transpose":
+        view = x.permute(workload["axes"])
+        out = torch.empty(view.shape, dtype=view.dtype)
+        yield "fresh", lambda: view.clone(memory_format=torch.contiguous_format), torch.Tensor.numpy
+        yield "resident", lambda: out.copy_(view), torch.Tensor.numpy
+        return
     columns = tuple(torch.from_numpy(indices(workload)).long().T.contiguous())
     yield "fresh", lambda: x[columns], torch.Tensor.numpy
     if len(columns) == 1:

@@ -40,6 +40,18 @@ impl fmt::Display for Kernel {
     }
 }
 
+impl fmt::Display for Walk<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.tiles {
+            Some(tiles) => {
+                let bytes = counted(tiles.piece, "byte", "bytes");
+                write!(f, "transposed pieces of {bytes} in tiles")
+            }
+            None => self.kernel.fmt(f),
+        }
+    }
+}
+
 impl fmt::Display for How {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -77,7 +89,7 @@ impl Plan {
         let (kernel, threads) = match &self.map {
             Map::StridedSlice(map) => {
                 let walk = Walk::of(&self.rows, map);
-                (walk.kernel.to_string(), walk.threads(bytes))
+                (walk.to_string(), walk.threads(bytes))
             }
             Map::StridedSliceUpdate(strided_slice_update::Map { pairs })
             | Map::StridedSliceGrad(strided_slice_grad::Map { pairs }) => match pairs {

@@ -7,6 +7,9 @@
 //! | file | decides |
 //! |---|---|
 //! | `slice.rs` | the order in which a slice is walked, and where parts of it begin and end |
+//! | `transpose.rs` | the tiles in which a transposed slice is walked, and who writes which |
+//! | `loom.rs` | how the pieces of a tile are moved, by their size |
+//! | `weave.rs` | how the small elements of a tile are transposed in registers |
 //! | `gather.rs` | where the tuples of a gather point, a block at a time, and what is copied from there |
 //! | `place.rs` | what is written into places of the destination, and between them |
 //! | `scatter.rs` | where the rows of a scatter go, and who combines them |
@@ -24,12 +27,15 @@ mod gaps;
 mod gather;
 mod indices;
 mod kernel;
+mod loom;
 mod mover;
 mod place;
 mod scatter;
 mod slice;
 mod steps;
 mod threads;
+mod transpose;
+mod weave;
 
 pub use indices::Indices;
 
@@ -162,7 +168,7 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use crate::{DType, Plan, SliceSpec};
+    use crate::{DType, Plan, SliceSpec, View};
 
     /// Pieces of every length that a plan allows are the result, wherever they are cut.
     #[test]
@@ -176,16 +182,47 @@ mod tests {
         ] {
             let spec: SliceSpec = spec.parse().unwrap();
             let plan = Plan::strided_slice(&[5, 7, 3], &spec, dtype).unwrap();
-            let source: Vec<u8> = (0..=255).cycle().take(plan.source_bytes()).collect();
-            let mut whole = vec![0; plan.result_bytes()];
-            plan.run(&source, &mut whole).unwrap();
-            for piece in (1..20).map(|units| units * plan.rows.unit) {
-                let mut pieces = vec![0; whole.len()];
-                for (i, dest) in pieces.chunks_mut(piece).enumerate() {
-                    plan.run_part(&source, i * piece, dest).unwrap();
-                }
-                assert_eq!(pieces, whole, "{plan} in pieces of {piece} bytes");
+            check_parts(&plan, 1..20);
+        }
+    }
+
+    #[test]
+    fn parts_of_transposed_slices_make_the_whole() {
+        for (shape, order) in [
+            (&[5, 19, 3][..], &[0, 2, 1][..]),
+            (&[4, 9, 3, 20], &[3, 1, 2, 0]),
+            (&[21, 3, 18], &[2, 1, 0]),
+            (&[40, 33], &[1, 0]),
+        ] {
+            let view = View::of(shape).unwrap().transpose(order).unwrap();
+            for dtype in [DType::U8, DType::F16, DType::F32, DType::Complex128] {
+                check_parts(&view.plan(dtype), (1..40).chain([63, 100, 181, 500]));
             }
+        }
+    }
+
+    #[test]
+    fn transposed_slices_of_nothing_write_nothing() {
+        for shape in [[0, 40, 33], [40, 0, 33], [40, 33, 0]] {
+            for order in [[2, 1, 0], [0, 2, 1], [1, 0, 2], [2, 0, 1]] {
+                let view = View::of(&shape).unwrap().transpose(&order).unwrap();
+                for dtype in [DType::U8, DType::F32] {
+                    view.plan(dtype).run(&[], &mut []).unwrap();
+                }
+            }
+        }
+    }
+
+    fn check_parts(plan: &Plan, lengths: impl IntoIterator<Item = usize>) {
+        let source: Vec<u8> = (0..=255).cycle().take(plan.source_bytes()).collect();
+        let mut whole = vec![0; plan.result_bytes()];
+        plan.run(&source, &mut whole).unwrap();
+        for piece in lengths.into_iter().map(|units| units * plan.rows.unit) {
+            let mut pieces = vec![0; whole.len()];
+            for (i, dest) in pieces.chunks_mut(piece).enumerate() {
+                plan.run_part(&source, i * piece, dest).unwrap();
+            }
+            assert_eq!(pieces, whole, "{plan} in pieces of {piece} bytes");
         }
     }
 }

@@ -15,7 +15,7 @@
 //! of groups are walked in the direction in which the groups themselves are read, and gaps of at most
 //! [`GAP`] are read too, where the source is not in a cache: that takes less time than to jump over them.
 
-use super::{kernel::Kernel, threads};
+use super::{kernel::Kernel, threads, transpose::Tiles};
 use crate::{layout::Axis, ops::strided_slice::Map, plan};
 use std::{hint::black_box, ops::Range};
 
@@ -52,31 +52,34 @@ pub(super) struct Walk<'a> {
     /// Whether the other axes are walked in this direction. Else they are in that of the result.
     turns: bool,
     pub(super) kernel: Kernel,
+    /// How it is walked instead where it is transposed.
+    pub(super) tiles: Option<Tiles<'a>>,
 }
 
 impl<'a> Walk<'a> {
     pub(super) fn of(rows: &plan::Rows, map: &'a Map) -> Self {
         let unit = rows.unit;
-        let in_bytes = |axis: Axis| Axis {
-            size: axis.size,
-            stride: axis.stride.wrapping_mul(unit.cast_signed()),
-        };
-        let split = |axes: &'a [Axis]| match axes.split_last() {
-            Some((&last, outer)) => (in_bytes(last), outer),
-            None => (ONE, axes),
-        };
         let (piece, row, outer) = if rows.step == 1 {
-            let (row, outer) = split(&map.axes);
+            let (row, outer) = split(unit, &map.axes);
             (rows.run * unit, row, outer)
         } else {
             let row = Axis {
                 size: rows.run,
                 stride: rows.step,
             };
-            (unit, in_bytes(row), map.axes.as_slice())
+            (unit, in_bytes(unit, row), map.axes.as_slice())
         };
-        let (block, outer) = split(outer);
-        let (group, outer) = match split(outer) {
+        Self {
+            offset: map.offset * unit,
+            tiles: Tiles::of(unit, piece, outer, row),
+            ..Self::along(unit, piece, row, outer)
+        }
+    }
+
+    /// Rows of pieces, in bytes, along these axes, in units.
+    pub(super) fn along(unit: usize, piece: usize, row: Axis, axes: &'a [Axis]) -> Self {
+        let (block, outer) = split(unit, axes);
+        let (group, outer) = match split(unit, outer) {
             (group, outer) if continues(group, block, reach(row) + piece) => (group, outer),
             _ => (ONE, outer),
         };
@@ -88,7 +91,7 @@ impl<'a> Walk<'a> {
             reach(row) <= NEAR || (row.stride >= 0) == up || matches!(kernel, Kernel::Steps { .. });
         Self {
             unit,
-            offset: map.offset * unit,
+            offset: 0,
             piece,
             row,
             block,
@@ -97,14 +100,21 @@ impl<'a> Walk<'a> {
             up,
             turns,
             kernel,
+            tiles: None,
         }
     }
 
     /// Writes the bytes of the result from `first` on, with as many threads as they are worth.
     pub(super) fn run(&self, source: &[u8], first: usize, dest: &mut [u8]) {
-        threads::spread(dest, self.unit, self.threads(dest.len()), |at, dest| {
-            self.part(source, first + at, dest);
-        });
+        let threads = self.threads(dest.len());
+        match &self.tiles {
+            Some(tiles) if threads > 1 && tiles.bytes() == dest.len() => {
+                tiles.run(source, self.offset, dest, threads);
+            }
+            _ => threads::spread(dest, self.unit, threads, |at, dest| {
+                self.part(source, first + at, dest);
+            }),
+        }
     }
 
     /// How many threads write so many bytes.
@@ -132,6 +142,9 @@ impl<'a> Walk<'a> {
 
     /// Writes the bytes of the result from `first` on.
     pub(super) fn part(&self, source: &[u8], first: usize, dest: &mut [u8]) {
+        if let Some(tiles) = &self.tiles {
+            return tiles.part(source, self.offset, first, dest);
+        }
         if self.outer.is_empty() && dest.len() == self.group_bytes() {
             return self.whole_group(source, self.offset, dest);
         }
@@ -324,13 +337,26 @@ fn continues(group: Axis, block: Axis, row_bytes: usize) -> bool {
     stride <= NEAR || onwards && stride <= reach(block) + row_bytes + NEAR
 }
 
+/// The innermost of some axes in units, in bytes, and the others.
+fn split(unit: usize, axes: &[Axis]) -> (Axis, &[Axis]) {
+    match axes.split_last() {
+        Some((&last, outer)) => (in_bytes(unit, last), outer),
+        None => (ONE, axes),
+    }
+}
+
+fn in_bytes(unit: usize, axis: Axis) -> Axis {
+    let stride = axis.stride.wrapping_mul(unit.cast_signed());
+    Axis { stride, ..axis }
+}
+
 /// Bytes from where the first along an axis begins to where the last does.
 fn reach(axis: Axis) -> usize {
     (axis.size - 1) * axis.stride.unsigned_abs()
 }
 
 /// `at + count · stride`. Only the result need lie within the source.
-fn along(at: usize, stride: isize, count: usize) -> usize {
+pub(super) fn along(at: usize, stride: isize, count: usize) -> usize {
     at.wrapping_add_signed(stride.wrapping_mul(count.cast_signed()))
 }
 

@@ -47,10 +47,14 @@ pub(super) fn spread(
     if threads == 1 {
         return write(0, dest);
     }
-    let part = dest.len().div_ceil(threads * PARTS).min(PART);
-    let part = part.div_ceil(grain) * grain;
+    let part = part(dest.len(), threads).div_ceil(grain) * grain;
     let parts = dest.chunks_mut(part).enumerate();
     share(parts, threads, |(i, dest)| write(i * part, dest));
+}
+
+/// Bytes of a part of a result of so many bytes.
+pub(super) fn part(bytes: usize, threads: usize) -> usize {
+    bytes.div_ceil(threads * PARTS).min(PART)
 }
 
 /// How many parts a result is cut into for so many threads, at least.

@@ -101,6 +101,8 @@ pub(crate) struct Indexed {
     pub(crate) repeats: u32,
     pub(crate) index: IndexType,
     pub(crate) policy: Policy,
+    /// Whether all indices into the first dimension are looked at, and all dimensions are shorter than 2^31.
+    pub(crate) plain: bool,
     /// Whether the tuples of each four rows fill whole vectors of words, as far as the mover looks at
     /// four.
     pub(crate) quads: bool,

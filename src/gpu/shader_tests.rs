@@ -61,6 +61,7 @@ fn every_variant() -> impl Iterator<Item = Variant> {
                     negative: Negative::Wrap,
                 },
                 quads: matches!(width.way, Way::Across | Way::Crumbs),
+                plain: false,
             },
             even: true,
             stepped: true,
@@ -372,9 +373,10 @@ fn every_gather_is_valid() {
             .unwrap();
         for dims in 0..INDEXED_PAIRS {
             for walk in [0, 1, INDEXED_PAIRS - dims] {
-                for (index, policy) in [IndexType::I32, IndexType::U32, IndexType::I64]
-                    .into_iter()
-                    .flat_map(|index| policies().map(move |policy| (index, policy)))
+                let types = [IndexType::I32, IndexType::U32, IndexType::I64].into_iter();
+                let all = types.flat_map(|index| policies().map(move |policy| (index, policy)));
+                for (index, policy, plain) in all
+                    .flat_map(|(index, policy)| [false, true].map(|plain| (index, policy, plain)))
                 {
                     let mut variant = variant;
                     variant.kernel.dims = dims;
@@ -384,6 +386,7 @@ fn every_gather_is_valid() {
                         index,
                         policy,
                         quads: false,
+                        plain,
                     };
                     let constants = variant.constants().into_iter();
                     let constants = constants

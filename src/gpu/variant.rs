@@ -261,6 +261,7 @@ impl Variant {
                     repeats,
                     index,
                     policy,
+                    plain,
                     ..
                 } = self.kernel.indexed;
                 constants.extend([
@@ -270,6 +271,7 @@ impl Variant {
                     ("SIGNED", flag(index != IndexType::U32)),
                     ("WRAPS", flag(policy.wraps())),
                     ("CLAMPS", flag(policy.clamps())),
+                    ("PLAIN", flag(plain)),
                 ]);
                 if self.op == Op::ScatterResolve {
                     let Scattering {

@@ -5,7 +5,7 @@ use std::env;
 use wgpu::util::DeviceExt;
 use wgslice::{
     Error, Gpu, Indices, Plan, Report,
-    gpu::{AdapterOptions, DeviceIndices, PendingReport},
+    gpu::{AdapterOptions, Candidate, DeviceIndices, PendingReport},
 };
 
 /// How a device is used by the tests, and how it is opened.
@@ -25,14 +25,31 @@ enum Kind {
 }
 
 impl Kind {
+    /// The kinds that an adapter is tested as. SwiftShader compiles slowly, and is here because it clamps
+    /// indices that lie outside of a binding, where lavapipe drops them: of the ways of dealing work out
+    /// it shows the one of GPUs, many of which clamp too.
+    fn of(candidate: &Candidate) -> &'static [Self] {
+        if candidate.info.name.contains("SwiftShader") {
+            &[Self::Default, Self::Parts]
+        } else {
+            &[Self::Full, Self::Default, Self::Tiny, Self::Parts]
+        }
+    }
+
     fn open(self, adapter: &wgpu::Adapter) -> Result<Gpu, wgpu::RequestDeviceError> {
         let none = wgpu::Features::empty();
         let all = adapter.features() & (wgpu::Features::IMMEDIATES | wgpu::Features::SHADER_INT64);
         let adapters = adapter.limits();
+        let defaults = wgpu::Limits {
+            max_compute_invocations_per_workgroup: adapters
+                .max_compute_invocations_per_workgroup
+                .min(wgpu::Limits::default().max_compute_invocations_per_workgroup),
+            ..wgpu::Limits::default()
+        };
         match self {
             Self::Full => request_device(adapter, all, adapters),
             Self::Default => {
-                let gpu = request_device(adapter, none, wgpu::Limits::default())?;
+                let gpu = request_device(adapter, none, defaults)?;
                 Ok(gpu.as_hardware())
             }
             Self::Tiny => {
@@ -49,7 +66,7 @@ impl Kind {
                     max_storage_buffer_binding_size: 1024,
                     max_buffer_size: 1024,
                     max_storage_buffers_per_shader_stage: 4,
-                    ..wgpu::Limits::default()
+                    ..defaults
                 };
                 Ok(request_device(adapter, none, limits)?.as_hardware())
             }
@@ -64,7 +81,7 @@ pub(super) struct Opened {
     pub(super) by_tensors: bool,
 }
 
-/// Every adapter that fits, in several ways.
+/// Every adapter that fits, in several ways, and the device that interprets shaders, in as many.
 ///
 /// Panics where there is none and `WGSLICE_REQUIRE_GPU=1` demands one.
 pub(super) fn gpus() -> Vec<Opened> {
@@ -76,7 +93,7 @@ pub(super) fn gpus() -> Vec<Opened> {
     let adapters = pollster::block_on(options.adapters()).expect("options");
     let mut gpus = Vec::new();
     for candidate in adapters.iter().filter(|candidate| candidate.fits()) {
-        for kind in [Kind::Full, Kind::Default, Kind::Tiny, Kind::Parts] {
+        for &kind in Kind::of(candidate) {
             let name = format!("{candidate}, {kind:?}");
             let by_tensors = matches!(kind, Kind::Parts);
             match kind.open(&candidate.adapter) {
@@ -96,6 +113,17 @@ pub(super) fn gpus() -> Vec<Opened> {
             "WGSLICE_REQUIRE_GPU=1, but there is no adapter"
         );
         eprintln!("no adapter: the GPU is not tested");
+    }
+    for kind in [Kind::Full, Kind::Default, Kind::Tiny, Kind::Parts] {
+        let mut options = strict_gpu::Options::default();
+        // Small workgroups, since it runs all invocations of each.
+        options.limits.max_compute_invocations_per_workgroup = 64;
+        let adapter = strict_gpu::StrictGpu::new(options).adapter();
+        gpus.push(Opened {
+            name: format!("strict, {kind:?}"),
+            gpu: kind.open(&adapter).expect("whatever is asked for"),
+            by_tensors: matches!(kind, Kind::Parts),
+        });
     }
     gpus
 }

@@ -20,7 +20,24 @@ pub(crate) fn expected(work: &Workload) -> f64 {
         Operation::Slice { bounds, .. } => {
             let dims = bounds.iter().zip(&work.shape);
             let walks: Vec<Walk> = dims.map(|(bounds, &size)| walk(bounds, size)).collect();
-            add_slice(&mut sum, work, &walks, 0);
+            let strides = strides(&work.shape);
+            let begin = walks
+                .iter()
+                .zip(&strides)
+                .map(|(walk, stride)| walk.first * stride);
+            let dims = walks.iter().zip(&strides).map(|(walk, stride)| Dim {
+                count: walk.count,
+                stride: walk.step * stride,
+            });
+            add_all(&mut sum, work, &dims.collect::<Vec<_>>(), begin.sum());
+        }
+        Operation::Transpose { axes } => {
+            let strides = strides(&work.shape);
+            let dims = axes.iter().map(|&axis| Dim {
+                count: signed(work.shape[axis]),
+                stride: strides[axis],
+            });
+            add_all(&mut sum, work, &dims.collect::<Vec<_>>(), 0);
         }
         &Operation::Gather { rows, depth } => {
             let run: usize = work.shape[depth..].iter().product();
@@ -57,12 +74,28 @@ struct Walk {
     first: i64,
     step: i64,
     count: i64,
-    size: usize,
+}
+
+/// A dimension of the result: how many elements, and how far apart in the data.
+#[derive(Clone, Copy, Debug)]
+struct Dim {
+    count: i64,
+    stride: i64,
+}
+
+fn signed(size: usize) -> i64 {
+    i64::try_from(size).unwrap_or(i64::MAX)
+}
+
+/// How far apart neighbours lie along each dimension of an array.
+fn strides(shape: &[usize]) -> Vec<i64> {
+    let inner = |dim| shape[dim + 1..].iter().map(|&size| signed(size)).product();
+    (0..shape.len()).map(inner).collect()
 }
 
 /// Python's rule: negative bounds count from the end, and all are cut to the dimension.
 fn walk(&[start, stop, step]: &Bounds, size: usize) -> Walk {
-    let length = i64::try_from(size).unwrap_or(i64::MAX);
+    let length = signed(size);
     let step = step.unwrap_or(1);
     let (low, high) = if step > 0 {
         (0, length)
@@ -85,18 +118,16 @@ fn walk(&[start, stop, step]: &Bounds, size: usize) -> Walk {
         first,
         step,
         count: (gap.max(0) + (stride - 1)) / stride,
-        size,
     }
 }
 
-/// Adds the elements of the dimensions that `walks` go along, below the source position `at`.
-fn add_slice(sum: &mut Sum, work: &Workload, walks: &[Walk], at: i64) {
-    match walks.split_first() {
+/// Adds the elements along these dimensions, the first of which lies at `at`.
+fn add_all(sum: &mut Sum, work: &Workload, dims: &[Dim], at: i64) {
+    match dims.split_first() {
         None => sum.add(work.values.at(usize::try_from(at).unwrap_or(usize::MAX))),
-        Some((walk, inner)) => {
-            let below = i64::try_from(walk.size).unwrap_or(i64::MAX);
-            for i in 0..walk.count {
-                add_slice(sum, work, inner, at * below + walk.first + i * walk.step);
+        Some((dim, inner)) => {
+            for i in 0..dim.count {
+                add_all(sum, work, inner, at + i * dim.stride);
             }
         }
     }

@@ -165,7 +165,7 @@ impl AsRef<[u8]> for Shared {
 pub(crate) struct Loaded<'a> {
     pub(crate) work: &'a Workload,
     pub(crate) input: Shared,
-    /// Empty for a slice.
+    /// Empty but for a gather.
     pub(crate) indices: Vec<i32>,
     /// The checksum of the result, from the formula.
     pub(crate) expected: f64,
@@ -176,6 +176,7 @@ pub(crate) struct Loaded<'a> {
 pub(crate) enum Tensors<'a> {
     Slice { input: Tensor, spec: &'a SliceSpec },
     Gather { params: Tensor, indices: Tensor },
+    Transpose { input: Tensor, axes: &'a [usize] },
 }
 
 impl<'a> Loaded<'a> {
@@ -183,7 +184,7 @@ impl<'a> Loaded<'a> {
         let count = work.shape.iter().product();
         let input = Shared(Arc::new(work.values.elements(count)?));
         let indices = match work.operation {
-            Operation::Slice { .. } => Vec::new(),
+            Operation::Slice { .. } | Operation::Transpose { .. } => Vec::new(),
             Operation::Gather { rows, depth } => {
                 let mut indices = Vec::new();
                 let count = rows * depth;
@@ -241,6 +242,7 @@ impl<'a> Loaded<'a> {
                 params: input,
                 indices: backend.upload(&self.indices, &[rows, depth])?,
             },
+            Operation::Transpose { axes } => Tensors::Transpose { input, axes },
         })
     }
 }
@@ -253,6 +255,7 @@ impl Tensors<'_> {
             Tensors::Gather { params, indices } => params
                 .gather_nd(indices, GatherNd::default())
                 .map(|gathered| gathered.tensor),
+            Tensors::Transpose { input, axes } => input.view().transpose(axes)?.to_tensor(),
         }
     }
 }

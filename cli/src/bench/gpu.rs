@@ -155,7 +155,7 @@ impl<'a> Recording<'a> {
         dest: &'a Tensor,
     ) -> Result<Self, Problem> {
         let (source, indices) = match tensors {
-            Tensors::Slice { input, .. } => (input, None),
+            Tensors::Slice { input, .. } | Tensors::Transpose { input, .. } => (input, None),
             Tensors::Gather { params, indices } => (params, Some(indices)),
         };
         Ok(Self {

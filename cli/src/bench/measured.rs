@@ -188,6 +188,7 @@ impl Measured {
             op: match work.operation {
                 Operation::Slice { .. } => "slice",
                 Operation::Gather { .. } => "gather_nd",
+                Operation::Transpose { .. } => "transpose",
             },
             dtype: work.values.name,
             shape: work.shape.clone(),

@@ -1,4 +1,4 @@
-//! `wgslice bench`: how long slices and gathers take, where, and why.
+//! `wgslice bench`: how long slices, gathers and transposes take, where, and why.
 //!
 //! | file | decides |
 //! |---|---|
@@ -56,7 +56,7 @@ use std::{fs, num::NonZero, path::PathBuf, process::ExitCode};
 use times::Effort;
 use workload::Workload;
 
-/// Measure slices and gathers on the CPU and on every adapter
+/// Measure slices, gathers and transposes on the CPU and on every adapter
 ///
 /// A built-in set of workloads, or one of your own. Data is made by a formula, and a time counts
 /// only if the checksum of the result is right. GB/s are bytes read plus bytes written; `copy` is
@@ -70,7 +70,7 @@ Examples:
   wgslice bench --workloads mine.json --device gpu --jsonl results.jsonl")]
 pub(crate) struct Bench {
     /// Measure what this file describes, in the form of the built-in set
-    /// (cli/src/bench/workloads.json)
+    /// (cli/src/bench/workloads.json): operations are slice, gather_nd and transpose
     #[arg(long, value_name = "FILE.json")]
     pub(crate) workloads: Option<PathBuf>,
     /// Measure only the workloads of these names

@@ -3,7 +3,7 @@
 use super::data::Values;
 use serde::Deserialize;
 use std::{collections::BTreeSet, fmt};
-use wgslice::{Error, Plan, SliceSpec};
+use wgslice::{Error, Plan, SliceSpec, View};
 
 /// The built-in set.
 const BUILT_IN: &str = include_str!("workloads.json");
@@ -11,7 +11,7 @@ const BUILT_IN: &str = include_str!("workloads.json");
 /// Python's start, stop and step of one dimension.
 pub(crate) type Bounds = [Option<i64>; 3];
 
-/// A slice or a gather of data that a formula gives.
+/// A slice, a gather or a transpose of data that a formula gives.
 #[derive(Clone, Debug)]
 pub(crate) struct Workload {
     pub(crate) id: String,
@@ -35,6 +35,10 @@ pub(crate) enum Operation {
     Gather {
         rows: usize,
         depth: usize,
+    },
+    /// Dimension `i` of the result is dimension `axes[i]`.
+    Transpose {
+        axes: Vec<usize>,
     },
 }
 
@@ -62,6 +66,9 @@ impl Workload {
                 let options = wgslice::GatherNd::default();
                 Plan::gather_nd(&shape, &[rows, depth], options, values.dtype())
             }
+            Operation::Transpose { axes } => View::of(&shape)
+                .and_then(|view| view.transpose(axes))
+                .map(|view| view.plan(values.dtype())),
         }?;
         Ok(Self {
             id: id.to_owned(),
@@ -103,6 +110,7 @@ struct Entry {
     shape: Vec<usize>,
     slices: Option<Vec<Bounds>>,
     indices: Option<[usize; 2]>,
+    axes: Option<Vec<usize>>,
     #[serde(default)]
     e2e: bool,
     checksum: Option<f64>,
@@ -113,6 +121,7 @@ struct Entry {
 enum Op {
     Slice,
     GatherNd,
+    Transpose,
 }
 
 /// The built-in set.
@@ -146,8 +155,8 @@ impl Entry {
         let values = Values::named(&self.dtype)
             .ok_or_else(|| format!("dtype is {:?}: use one of {}", self.dtype, Values::names()))?;
         let rank = self.shape.len();
-        let operation = match (self.op, self.slices, self.indices) {
-            (Op::Slice, Some(bounds), None) => {
+        let operation = match (self.op, self.slices, self.indices, self.axes) {
+            (Op::Slice, Some(bounds), None, None) => {
                 if bounds.len() != rank {
                     return Err(format!(
                         "slices has {} entries, but shape has {rank} dimensions: give one for each",
@@ -156,14 +165,20 @@ impl Entry {
                 }
                 Operation::slice(bounds).map_err(|error| error.to_string())?
             }
-            (Op::GatherNd, None, Some([rows, depth])) => {
+            (Op::GatherNd, None, Some([rows, depth]), None) => {
                 if let Some(dim) = self.shape.iter().find(|&&dim| i32::try_from(dim).is_err()) {
                     return Err(format!("the dimension {dim} is beyond 32-bit indices"));
                 }
                 Operation::Gather { rows, depth }
             }
-            (Op::Slice, ..) => return Err("a slice has slices, and no indices".into()),
-            (Op::GatherNd, ..) => return Err("a gather_nd has indices, and no slices".into()),
+            (Op::Transpose, None, None, Some(axes)) => Operation::Transpose { axes },
+            (Op::Slice, ..) => return Err("a slice has slices, no indices and no axes".into()),
+            (Op::GatherNd, ..) => {
+                return Err("a gather_nd has indices, no slices and no axes".into());
+            }
+            (Op::Transpose, ..) => {
+                return Err("a transpose has axes, no slices and no indices".into());
+            }
         };
         let workload = Workload::new(&self.id, &self.what, values, self.shape, operation)
             .map_err(|error| error.to_string())?;
@@ -198,13 +213,13 @@ mod tests {
     fn the_built_in_set_is_whole() {
         let set = built_in().expect("the set");
         let ids: Vec<&str> = set.iter().map(|workload| &*workload.id).collect();
-        assert_eq!(ids.len(), 11);
+        assert_eq!(ids.len(), 14);
         assert!(set.iter().all(|workload| workload.checksum.is_some()));
         let some = only(set.clone(), &["W11".into(), " W3".into()]).expect("both are there");
         let some: Vec<&str> = some.iter().map(|workload| &*workload.id).collect();
         assert_eq!(some, ["W3", "W11"]);
-        let none = only(set, &["W12".into()]).expect_err("it is not there");
-        assert!(none.contains("\"W12\"") && none.contains("W11"), "{none}");
+        let none = only(set, &["W15".into()]).expect_err("it is not there");
+        assert!(none.contains("\"W15\"") && none.contains("W14"), "{none}");
     }
 
     #[test]
@@ -215,6 +230,20 @@ mod tests {
             (
                 r#"{"workloads": [{"id": "A", "op": "slice", "dtype": "f32", "shape": [2]}]}"#,
                 "A: a slice has slices",
+            ),
+            (
+                r#"{"workloads": [{"id": "A", "op": "transpose", "dtype": "u8", "shape": [2],
+                    "slices": [[0, 1, 1]]}]}"#,
+                "A: a transpose has axes",
+            ),
+            (
+                r#"{"workloads": [{"id": "A", "op": "transpose", "dtype": "u8", "shape": [2, 3],
+                    "axes": [0, 2]}]}"#,
+                "A: the permutation [0, 2] does not order 2 dimensions",
+            ),
+            (
+                r#"{"workloads": [{"id": "A", "op": "crop", "dtype": "u8", "shape": [2]}]}"#,
+                "unknown variant `crop`",
             ),
             (
                 r#"{"workloads": [{"id": "A", "op": "slice", "dtype": "f8", "shape": [2],

@@ -9,6 +9,7 @@
 //! | `elements` | how values become elements of a width, and back |
 //! | `kind` | what vector files call an error |
 //! | `judge` | whether what came out is what must come out |
+//! | `strict` | which devices interpret the shaders |
 //! | `random` | which cases are made by chance, and how a failing one becomes small |
 //! | `summary` | what is printed |
 
@@ -31,6 +32,8 @@ mod operation;
 #[allow(dead_code, reason = "as for `case`")]
 mod oracle;
 mod random;
+#[cfg(feature = "strict")]
+mod strict;
 mod summary;
 
 use crate::{
@@ -79,6 +82,10 @@ pub(crate) struct Verify {
     /// What chance begins with: equal seeds make equal cases
     #[arg(long, value_name = "S", default_value_t = 1, requires = "random")]
     pub(crate) seed: u64,
+    /// Verify the shaders in an interpreter that forgives nothing, instead of on the devices of the machine
+    #[cfg(feature = "strict")]
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
@@ -86,7 +93,14 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
     for path in &args.cases {
         files.push((path, read(path)?));
     }
+    #[cfg(not(feature = "strict"))]
     let devices = devices(global)?;
+    #[cfg(feature = "strict")]
+    let devices = if args.strict {
+        strict::devices()?
+    } else {
+        devices(global)?
+    };
 
     let mut summary = Summary::new(&devices);
     let lines: usize = files.iter().map(|(_, cases)| cases.len()).sum();

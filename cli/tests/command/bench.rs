@@ -4,7 +4,7 @@ use crate::support::{Folder, Ran, command, devices, wgslice};
 use serde_json::{Value, json};
 use std::fs;
 
-/// A slice and a gather that take no time.
+/// Slices, gathers and a transpose that take no time.
 fn small() -> Value {
     json!({"workloads": [
         {"id": "S", "what": "a slice, \"flipped\"", "op": "slice", "dtype": "f32", "e2e": true,
@@ -14,16 +14,19 @@ fn small() -> Value {
         {"id": "B", "what": "bytes", "op": "slice", "dtype": "u8",
          "shape": [9, 1000], "slices": [[null, null, 1], [700, 3, -2]]},
         {"id": "D", "what": "eight bytes", "op": "gather_nd", "dtype": "f64",
-         "shape": [5, 4, 3], "indices": [11, 2]}
+         "shape": [5, 4, 3], "indices": [11, 2]},
+        {"id": "T", "what": "channels first", "op": "transpose", "dtype": "u8",
+         "shape": [5, 7, 3], "axes": [2, 0, 1]}
     ]})
 }
 
 /// As Python computes them, from the formula in the built-in set.
-const CHECKSUMS: [(&str, f64); 4] = [
+const CHECKSUMS: [(&str, f64); 5] = [
     ("S", 44826.0),
     ("G", 289122.0),
     ("B", 17976966.0),
     ("D", 18691.0),
+    ("T", 251404.0),
 ];
 
 fn bench(folder: &Folder, workloads: &Value, options: &[&str]) -> Ran {
@@ -118,7 +121,7 @@ fn a_wrong_checksum_is_an_error_line_and_exit_code_1() {
 #[test]
 fn what_is_not_there_or_makes_no_sense_is_bad_input() {
     let folder = Folder::new();
-    let rows: [(Value, &[&str], &str); 4] = [
+    let rows: [(Value, &[&str], &str); 5] = [
         (small(), &["--only", "S,X"], "\"X\""),
         (small(), &["--reps", "0"], "--reps"),
         (json!({"workloads": []}), &[], "no workload"),
@@ -126,6 +129,11 @@ fn what_is_not_there_or_makes_no_sense_is_bad_input() {
             json!({"workloads": [{"id": "S"}]}),
             &[],
             "workloads.json: missing field",
+        ),
+        (
+            json!({"workloads": [{"id": "C", "op": "crop", "dtype": "u8", "shape": [4, 4]}]}),
+            &[],
+            "workloads.json: unknown variant `crop`",
         ),
     ];
     for (workloads, options, named) in rows {
@@ -173,7 +181,7 @@ fn files_hold_what_was_measured() {
         let written = fs::read_to_string(&json).expect("the file");
         let written: Value = serde_json::from_str(&written).expect("JSON");
         assert_eq!(printed, written);
-        assert_eq!(written["results"].as_array().map(Vec::len), Some(4));
+        assert_eq!(written["results"].as_array().map(Vec::len), Some(5));
         // Two shapes at two sizes.
         assert_eq!(written["sweep"].as_array().map(Vec::len), Some(4));
         let measured = &written["results"][0];

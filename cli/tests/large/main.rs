@@ -142,7 +142,7 @@ fn auto_is_never_much_slower_than_the_better_choice() {
     let report: serde_json::Value = serde_json::from_slice(&bench.stdout).expect("JSON");
     let several = report["devices"].as_array().map(Vec::len) > Some(1);
     let choices = report["choices"].as_array().expect("choices");
-    assert_eq!(choices.len(), if several { 11 } else { 0 });
+    assert_eq!(choices.len(), if several { 14 } else { 0 });
     for choice in choices {
         println!("{choice}");
     }

@@ -146,6 +146,7 @@ impl Cutter<'_> {
                 kernel: Kernel {
                     indexed: Indexed {
                         quads: fours && (wide.takes_four_rows() || sifts_fours),
+                        plain: params::is_plain(&coordinates, window.first, window.count),
                         ..indexed
                     },
                     run: wide.across(),
@@ -177,6 +178,7 @@ impl Cutter<'_> {
             index: self.places.index,
             policy: map.policy,
             quads: false,
+            plain: false,
         }
     }
 

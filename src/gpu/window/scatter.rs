@@ -406,6 +406,7 @@ impl Cutter<'_> {
                     index: self.places.index,
                     policy,
                     quads,
+                    plain: params::is_plain(&self.map.axes, 0, u32::MAX),
                     ..Indexed::default()
                 },
                 scatter: Scattering {

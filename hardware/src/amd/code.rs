@@ -1,0 +1,353 @@
+//! AMD machine code as RADV prints it, and what a lane executes of it.
+//!
+//! Counted is one path through the code, from its beginning to its end: of all paths those that store the most bytes, of
+//! these those that load the most, and of these the one with the fewest instructions. So an `if` around a store or a
+//! load is taken, a branch to code without any, such as the report of a bad index, is not, and of two ways to
+//! move the same the shorter is taken. Where a kernel stores outside of loops, stores within them are taken for the
+//! exception (words that hold several rows), and do not count in this choice; so it is with loads. Where nothing
+//! is stored, atomic accesses count as stores. The body of a loop counts once.
+//!
+//! A path is that of a lane whose whole wave goes the same way. So where lanes part it is on one side only, although
+//! the code of the other stands behind it: RADV takes lanes out of the mask `exec`, jumps over code for which
+//! no lane is left, turns the mask around for the `else`, and restores it at the end.
+
+use std::collections::HashMap;
+
+/// Bytes of each load and the like, along the path that is counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Path {
+    /// Vector instructions: those that each lane executes.
+    pub(crate) vector: usize,
+    /// Of these the multiplications of whole words, which run at a quarter of the rate.
+    pub(crate) multiplications: usize,
+    /// Scalar instructions: those that a wave executes once.
+    pub(crate) scalar: usize,
+    /// Loads of uniform values.
+    pub(crate) scalar_loads: usize,
+    /// Bytes of each load of a lane, in order.
+    pub(crate) loads: Vec<usize>,
+    /// Bytes of each store of a lane, in order.
+    pub(crate) stores: Vec<usize>,
+    pub(crate) atomics: usize,
+    /// Accesses to workgroup memory.
+    pub(crate) shared: usize,
+    pub(crate) branches: usize,
+    pub(crate) barriers: usize,
+    /// The most bytes that a lane has asked for before it waits for the first of them.
+    pub(crate) in_flight: usize,
+    /// Whether some of it lies in a loop.
+    pub(crate) loops: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Vector,
+    Multiplication,
+    Scalar,
+    ScalarLoad,
+    Load(usize),
+    Store(usize),
+    Atomic,
+    Shared,
+    Barrier,
+    /// Goes on when no more than this many loads are left on their way.
+    Wait(usize),
+    /// To the instruction of this number, or to the next.
+    Branch {
+        to: usize,
+        on: On,
+    },
+    /// Scalar; the lanes that were on become those that are off.
+    Invert,
+    /// Scalar; the lanes that were on before they parted are on again.
+    Restore,
+    End,
+    /// Takes no unit's time: a hint or a wait for something else.
+    Hint,
+}
+
+/// When a branch is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum On {
+    Always,
+    /// Where no lane is on.
+    NoLane,
+    /// Where a condition holds that is not known here.
+    Condition,
+}
+
+/// A place on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Place {
+    /// The number of the instruction.
+    at: usize,
+    /// Whether the lane is on.
+    on: bool,
+}
+
+/// What a family of GPUs counts as under way when it waits for loads: before RDNA stores too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counter {
+    Loads,
+    LoadsAndStores,
+}
+
+impl Path {
+    /// Of the machine code in this text.
+    ///
+    /// # Errors
+    ///
+    /// Names the instruction that it does not know how to count.
+    pub(crate) fn of(text: &str, counter: Counter) -> Result<Self, String> {
+        let code = parse(text)?;
+        let (taken, loops) = (counted(&code), loops(&code));
+        let mut path = Self {
+            loops: taken.iter().any(|place| loops[place.at]),
+            ..Self::default()
+        };
+        // Loads that are on their way, first that which was asked for first.
+        let mut pending = Vec::new();
+        for &Place { at, on } in &taken {
+            match code[at] {
+                Kind::Load(_) | Kind::Store(_) | Kind::Atomic | Kind::Shared if !on => {}
+                Kind::Vector => path.vector += 1,
+                Kind::Multiplication => {
+                    path.vector += 1;
+                    path.multiplications += 1;
+                }
+                Kind::Scalar | Kind::Invert | Kind::Restore => path.scalar += 1,
+                Kind::ScalarLoad => path.scalar_loads += 1,
+                Kind::Load(bytes) => {
+                    path.loads.push(bytes);
+                    pending.push(bytes);
+                    path.in_flight = path.in_flight.max(pending.iter().sum());
+                }
+                Kind::Store(bytes) => {
+                    path.stores.push(bytes);
+                    if counter == Counter::LoadsAndStores {
+                        pending.push(0);
+                    }
+                }
+                Kind::Atomic => path.atomics += 1,
+                Kind::Shared => path.shared += 1,
+                Kind::Barrier => path.barriers += 1,
+                Kind::Branch { .. } => path.branches += 1,
+                Kind::Wait(left) => {
+                    let done = pending.len().saturating_sub(left);
+                    pending.drain(..done);
+                }
+                Kind::End | Kind::Hint => {}
+            }
+        }
+        Ok(path)
+    }
+}
+
+fn parse(text: &str) -> Result<Vec<Kind>, String> {
+    let mut labels = HashMap::new();
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let line = line.split(';').next().unwrap_or_default().trim();
+        match line.strip_suffix(':') {
+            Some(label) => {
+                labels.insert(label, lines.len());
+            }
+            None if line.is_empty() => {}
+            None => lines.push(line),
+        }
+    }
+    lines.iter().map(|line| kind(line, &labels)).collect()
+}
+
+fn kind(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, String> {
+    let unknown = || format!("cannot count the instruction {line:?}");
+    let (name, operands) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    if let Some((unit, access)) = memory(name) {
+        return match (unit, access) {
+            ("ds", _) => Ok(Kind::Shared),
+            (_, access) if access.starts_with("atomic") => Ok(Kind::Atomic),
+            (_, access) => {
+                let (verb, width) = access.split_once('_').ok_or_else(unknown)?;
+                let bytes = bytes(width).ok_or_else(unknown)?;
+                match verb {
+                    "load" => Ok(Kind::Load(bytes)),
+                    "store" => Ok(Kind::Store(bytes)),
+                    _ => Err(unknown()),
+                }
+            }
+        };
+    }
+    if name == "s_branch" || name.starts_with("s_cbranch") {
+        let to = *labels.get(operands.trim()).ok_or_else(unknown)?;
+        let on = match name {
+            "s_branch" => On::Always,
+            "s_cbranch_execz" => On::NoLane,
+            _ => On::Condition,
+        };
+        return Ok(Kind::Branch { to, on });
+    }
+    if let Some(mask) = mask(name, operands) {
+        return Ok(mask);
+    }
+    Ok(match name {
+        "s_endpgm" => Kind::End,
+        "s_barrier" => Kind::Barrier,
+        "s_waitcnt" => match operands.split("vmcnt(").nth(1) {
+            None => Kind::Hint,
+            Some(left) => {
+                let left = left.split(')').next().unwrap_or_default();
+                Kind::Wait(left.parse().map_err(|_| unknown())?)
+            }
+        },
+        "s_waitcnt_vscnt"
+        | "s_clause"
+        | "s_nop"
+        | "s_delay_alu"
+        | "s_inst_prefetch"
+        | "s_set_inst_prefetch_distance"
+        | "s_sendmsg"
+        | "s_waitcnt_depctr"
+        | "s_code_end"
+        | "s_sleep"
+        | "s_setprio" => Kind::Hint,
+        _ if name.starts_with("buffer_gl") || name.starts_with("s_dcache") => Kind::Hint,
+        _ if name.starts_with("s_load") || name.starts_with("s_buffer_load") => Kind::ScalarLoad,
+        _ if name.starts_with("s_") => Kind::Scalar,
+        _ if ["v_mul_lo_", "v_mul_hi_", "v_mad_u64_", "v_mad_i64_"]
+            .iter()
+            .any(|multiplies| name.starts_with(multiplies)) =>
+        {
+            Kind::Multiplication
+        }
+        _ if name.starts_with("v_") => Kind::Vector,
+        _ => return Err(unknown()),
+    })
+}
+
+/// The unit and the access of an instruction on memory.
+fn memory(name: &str) -> Option<(&str, &str)> {
+    let (unit, access) = name.split_once('_')?;
+    let caches = access.starts_with("gl") || access.starts_with("wb");
+    (["buffer", "global", "flat", "scratch", "ds"].contains(&unit) && !caches)
+        .then_some((unit, access))
+}
+
+/// What an instruction does to the mask of lanes, if that is not to take some out.
+fn mask(name: &str, operands: &str) -> Option<Kind> {
+    let mut operands = operands.split(',').map(|operand| operand.trim());
+    let is_mask = |operand: &str| matches!(operand, "exec" | "exec_lo");
+    if !is_mask(operands.next()?) {
+        return None;
+    }
+    let operation = name.strip_prefix("s_")?.rsplit_once('_')?.0;
+    match operation {
+        "mov" | "or" => Some(Kind::Restore),
+        "andn2" | "and_not1" | "xor" if operands.next_back().is_some_and(is_mask) => {
+            Some(Kind::Invert)
+        }
+        _ => None,
+    }
+}
+
+/// Bytes of an access, by the end of its name: `dwordx4` before RDNA 3, `b128` since.
+fn bytes(width: &str) -> Option<usize> {
+    // What follows says where in a register a part goes.
+    let width = width.split('_').find(|part| *part != "d16")?;
+    match width {
+        "dword" | "b32" => Some(4),
+        "dwordx2" | "b64" => Some(8),
+        "dwordx3" | "b96" => Some(12),
+        "dwordx4" | "b128" => Some(16),
+        "ushort" | "sshort" | "short" | "u16" | "i16" | "b16" => Some(2),
+        "ubyte" | "sbyte" | "byte" | "u8" | "i8" | "b8" => Some(1),
+        _ => None,
+    }
+}
+
+/// What decides between paths: bytes stored, bytes loaded, and minus the number of instructions.
+type Worth = [isize; 3];
+
+/// The path that is counted.
+fn counted(code: &[Kind]) -> Vec<Place> {
+    let loops = loops(code);
+    let outside = |of: fn(&Kind) -> bool| {
+        let mut outside = code
+            .iter()
+            .zip(&loops)
+            .filter(|(_, in_a_loop)| !**in_a_loop);
+        outside.any(|(kind, _)| of(kind))
+    };
+    let stores = outside(|kind| matches!(kind, Kind::Store(_)));
+    let loads = outside(|kind| matches!(kind, Kind::Load(_)));
+    let any_store = code.iter().any(|kind| matches!(kind, Kind::Store(_)));
+    let worth = |Place { at, on }: Place| -> Worth {
+        let (stored, loaded) = match code[at] {
+            _ if !on => (0, 0),
+            Kind::Store(bytes) if !(stores && loops[at]) => (bytes, 0),
+            Kind::Load(bytes) if !(loads && loops[at]) => (0, bytes),
+            Kind::Atomic if !any_store => (4, 0),
+            _ => (0, 0),
+        };
+        [stored.cast_signed(), loaded.cast_signed(), -1]
+    };
+    // From each place on, the best that can be had; and the place after it.
+    let mut best = vec![[[0; 3]; 2]; code.len() + 1];
+    let mut next = vec![[None; 2]; code.len()];
+    for at in (0..code.len()).rev() {
+        for on in [false, true] {
+            let place = Place { at, on };
+            let rest = |place: &Place| best[place.at][usize::from(place.on)];
+            let ways = ways(code, place).into_iter().flatten();
+            let onward = ways.max_by_key(rest);
+            let (here, rest) = (worth(place), onward.as_ref().map_or([0; 3], rest));
+            best[at][usize::from(on)] = [0, 1, 2].map(|i| here[i] + rest[i]);
+            next[at][usize::from(on)] = onward.filter(|onward| onward.at < code.len());
+        }
+    }
+    let start = (!code.is_empty()).then_some(Place { at: 0, on: true });
+    let onward = |place: &Place| next[place.at][usize::from(place.on)];
+    std::iter::successors(start, onward).collect()
+}
+
+/// The places that can come after one.
+fn ways(code: &[Kind], place: Place) -> [Option<Place>; 2] {
+    let Place { at, on } = place;
+    let step = Place { at: at + 1, on };
+    match code[at] {
+        Kind::End => [None, None],
+        // Back to the beginning of a loop, which is over then.
+        Kind::Branch { to, .. } if to <= at => [Some(step), None],
+        Kind::Branch { to, on: when } => {
+            // Where the lane is on and the branch is taken, it is one of those that were taken out.
+            let jump = Place {
+                at: to,
+                on: on && when != On::NoLane,
+            };
+            match when {
+                On::Always => [Some(jump), None],
+                On::NoLane if !on => [Some(jump), None],
+                On::NoLane | On::Condition => [Some(step), Some(jump)],
+            }
+        }
+        Kind::Invert => [Some(Place { on: !on, ..step }), None],
+        Kind::Restore => [Some(Place { on: true, ..step }), None],
+        _ => [Some(step), None],
+    }
+}
+
+/// Whether each instruction lies in a loop: between its beginning and a branch back there.
+fn loops(code: &[Kind]) -> Vec<bool> {
+    let mut loops = vec![false; code.len()];
+    for (from, kind) in code.iter().enumerate() {
+        if let Kind::Branch { to, .. } = *kind
+            && to <= from
+        {
+            loops[to..=from].fill(true);
+        }
+    }
+    loops
+}
+
+#[cfg(test)]
+#[path = "code_tests.rs"]
+mod tests;

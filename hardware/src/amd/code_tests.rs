@@ -1,0 +1,231 @@
+//! Listings made up for the purpose, each of one thing.
+
+use super::*;
+
+fn path(text: &str) -> Path {
+    Path::of(text, Counter::Loads).unwrap()
+}
+
+#[test]
+fn every_kind_of_instruction_is_counted() {
+    let path = path(
+        "
+BB0:
+	s_load_dwordx4 s[4:7], s[2:3], null      ; f4080101 fa000000
+	s_mov_b32 s0, s3                         ; be800303
+	s_waitcnt lgkmcnt(0)                     ; bf8cc07f
+	v_lshl_add_u32 v0, s0, 8, v0             ; d7460000 04011000
+	v_mul_hi_u32 v0, v0, v1
+	v_mul_u32_u24_e32 v0, v0, v1
+	ds_write_b32 v0, v1
+	s_barrier
+	buffer_load_ubyte_d16_hi v1, v0, s[4:7], 0 offen
+	global_load_b64 v[2:3], v0, off
+	buffer_atomic_add v1, v0, s[4:7], 0 offen
+	s_cbranch_execz BB1
+	buffer_store_short v1, v0, s[4:7], 0 offen
+BB1:
+	s_endpgm",
+    );
+    assert_eq!(
+        path,
+        Path {
+            vector: 3,
+            multiplications: 1,
+            scalar: 1,
+            scalar_loads: 1,
+            loads: vec![1, 8],
+            stores: vec![2],
+            atomics: 1,
+            shared: 1,
+            branches: 1,
+            barriers: 1,
+            in_flight: 9,
+            loops: false,
+        }
+    );
+}
+
+#[test]
+fn loads_are_in_flight_until_one_waits_for_them() {
+    let load = "buffer_load_dwordx4 v[4:7], v1, s[4:7], 0 offen\n";
+    let together = format!("{load}{load}s_waitcnt vmcnt(0)\n{load}s_endpgm");
+    assert_eq!(path(&together).in_flight, 32);
+    let apart = format!("{load}s_waitcnt vmcnt(0) lgkmcnt(0)\n{load}s_endpgm");
+    assert_eq!(path(&apart).in_flight, 16);
+    // One may stay on its way.
+    let partly = format!("{load}{load}s_waitcnt vmcnt(1)\n{load}{load}s_endpgm");
+    assert_eq!(path(&partly).in_flight, 48);
+    let others = format!("{load}s_waitcnt lgkmcnt(0)\ns_waitcnt_vscnt null, 0x0\n{load}s_endpgm");
+    assert_eq!(path(&others).in_flight, 32);
+}
+
+/// Before RDNA a wait for one thing on its way waits for the load if a store comes behind it.
+#[test]
+fn stores_count_as_under_way_where_the_family_counts_them() {
+    let load = "buffer_load_dwordx4 v[4:7], v1, s[4:7], 0 offen\n";
+    let store = "buffer_store_dword v4, v1, s[4:7], 0 offen\n";
+    let text = format!("{load}{store}s_waitcnt vmcnt(1)\n{load}s_endpgm");
+    let in_flight = |counter| Path::of(&text, counter).unwrap().in_flight;
+    assert_eq!(in_flight(Counter::LoadsAndStores), 16);
+    assert_eq!(in_flight(Counter::Loads), 32);
+}
+
+#[test]
+fn what_stores_nothing_is_jumped_over() {
+    let path = path(
+        "
+	v_mov_b32 v0, 0
+	s_cbranch_execz BB2
+	v_mov_b32 v0, 1
+	v_mov_b32 v0, 2
+	buffer_atomic_umin v1, v0, s[4:7], 0 offen
+BB2:
+	s_mov_b64 exec, s[0:1]
+	buffer_store_dword v0, v1, s[4:7], 0 offen
+	s_endpgm",
+    );
+    assert_eq!(
+        (path.vector, path.atomics, &path.stores[..]),
+        (1, 0, &[4][..])
+    );
+}
+
+#[test]
+fn an_if_around_a_store_is_taken() {
+    let path = path(
+        "
+	s_cbranch_execz BB2
+	v_mov_b32 v0, 1
+	buffer_store_dword v0, v1, s[4:7], 0 offen
+BB2:
+	s_endpgm",
+    );
+    assert_eq!((path.vector, path.stores.len()), (1, 1));
+}
+
+#[test]
+fn an_if_around_a_load_is_taken() {
+    let path = path(
+        "
+	s_cbranch_execz BB2
+	buffer_load_dword v0, v1, s[4:7], 0 offen
+BB2:
+	s_mov_b64 exec, s[0:1]
+	buffer_store_dword v0, v1, s[4:7], 0 offen
+	s_endpgm",
+    );
+    assert_eq!((path.loads.len(), path.stores.len()), (1, 1));
+}
+
+/// Of words that hold several rows, for example.
+#[test]
+fn a_store_in_a_loop_is_an_exception_where_others_are_not() {
+    let text = |first: &str| {
+        format!(
+            "{first}
+	s_cbranch_scc1 BB2
+BB1:
+	v_mov_b32 v0, 0
+	buffer_store_byte v0, v1, s[4:7], 0 offen
+	s_cbranch_scc1 BB1
+BB2:
+	s_endpgm"
+        )
+    };
+    assert_eq!(path(&text("")).stores, [1]);
+    let path = path(&text("buffer_store_dword v0, v1, s[4:7], 0 offen"));
+    assert_eq!(
+        (&path.stores[..], path.vector, path.loops),
+        (&[4][..], 0, false)
+    );
+}
+
+#[test]
+fn of_two_ways_to_store_the_same_the_shorter_is_taken() {
+    let way = |moves: usize| {
+        format!(
+            "{}buffer_store_dword v0, v1, s[4:7], 0 offen\n",
+            "v_mov_b32 v0, 1\n".repeat(moves)
+        )
+    };
+    for (first, second) in [(3, 5), (5, 3)] {
+        let text = format!(
+            "s_cbranch_scc1 BB2\n{}s_branch BB3\nBB2:\n{}BB3:\ns_endpgm",
+            way(first),
+            way(second)
+        );
+        assert_eq!(path(&text).vector, 3, "{first} and {second}");
+    }
+}
+
+/// As RADV writes `if (c) { store } else { store }` where lanes part.
+#[test]
+fn a_lane_is_on_one_side_of_an_else_only() {
+    let side = |moves: usize| {
+        format!(
+            "{}buffer_store_dword v0, v1, s[4:7], 0 offen\n",
+            "v_mov_b32 v0, 1\n".repeat(moves)
+        )
+    };
+    for (first, second) in [(3, 5), (5, 3)] {
+        for invert in [
+            "s_andn2_b64 exec, s[0:1], exec",
+            "s_and_not1_b32 exec_lo, s0, exec_lo",
+            "s_xor_b64 exec, s[0:1], exec",
+        ] {
+            let path = path(&format!(
+                "s_and_saveexec_b64 s[0:1], vcc\ns_cbranch_execz BB2\n{}BB2:\n{invert}\n\
+                 s_cbranch_execz BB4\n{}BB4:\ns_mov_b64 exec, s[0:1]\n\
+                 v_mov_b32 v9, 0\nbuffer_store_dword v9, v1, s[4:7], 0 offen\ns_endpgm",
+                side(first),
+                side(second)
+            ));
+            assert_eq!((path.vector, path.stores.len()), (4, 2));
+        }
+    }
+}
+
+#[test]
+fn where_nothing_is_stored_atomics_are_what_counts() {
+    let path = path(
+        "
+	s_cbranch_execz BB2
+	global_atomic_add v0, v1, off
+BB2:
+	s_endpgm",
+    );
+    assert_eq!(path.atomics, 1);
+}
+
+#[test]
+fn the_body_of_a_loop_counts_once() {
+    for end in ["s_branch BB1", "s_cbranch_scc1 BB1"] {
+        let path = path(&format!(
+            "
+	v_mov_b32 v0, 0
+BB1:
+	v_add_nc_u32 v0, v0, 1
+	s_cbranch_vccnz BB2
+	buffer_store_dword v0, v1, s[4:7], 0 offen
+	{end}
+BB2:
+	v_mov_b32 v0, 0
+	s_endpgm"
+        ));
+        assert_eq!((path.vector, path.stores.len(), path.loops), (3, 1, true));
+    }
+}
+
+#[test]
+fn what_cannot_be_counted_is_an_error() {
+    for line in [
+        "image_load v0",
+        "buffer_load_format_x v0",
+        "s_branch BB7",
+        "s_waitcnt vmcnt(x)",
+    ] {
+        let error = Path::of(line, Counter::Loads).unwrap_err();
+        assert!(error.contains(line), "{error}");
+    }
+}

@@ -1,0 +1,145 @@
+//! RADV without a GPU: its device is opened, and pipelines are made, as wgpu does it.
+//!
+//! wgpu itself cannot open it: it asks each device for a fence, and a device that runs nothing has none. So this
+//! is done with wgpu-hal, the layer below, which makes the SPIR-V, and whose functions are unsafe to call because
+//! they check nothing. All that is unsafe in this package is in this file.
+
+use std::borrow::Cow;
+use strict_gpu::PipelineRequest;
+use wgpu::{
+    hal::{self, Adapter as _, Device as _, api::Vulkan},
+    naga::{self, back::PipelineConstants},
+};
+
+type Device = <Vulkan as hal::Api>::Device;
+type GroupLayout = <Vulkan as hal::Api>::BindGroupLayout;
+type PipelineLayout = <Vulkan as hal::Api>::PipelineLayout;
+
+/// The device of a driver that compiles and runs nothing.
+pub(super) struct Driver {
+    /// What the driver calls itself.
+    pub(super) version: String,
+    device: Device,
+}
+
+impl Driver {
+    /// Opens the only device that the Vulkan loader lists.
+    pub(super) fn open() -> Result<Self, String> {
+        let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+        descriptor.backends = wgpu::Backends::VULKAN;
+        // No names in the SPIR-V.
+        descriptor.flags = wgpu::InstanceFlags::empty();
+        let instance = wgpu::Instance::new(descriptor);
+        let adapters = instance.enumerate_adapters(wgpu::Backends::VULKAN);
+        let adapter = pollster::block_on(adapters).into_iter().next();
+        let adapter = adapter.ok_or("the driver has no device")?;
+        let info = adapter.get_info();
+        let features = adapter.features() & wgpu::Features::IMMEDIATES;
+        let (limits, hints) = (adapter.limits(), wgpu::MemoryHints::default());
+        // SAFETY: what it gives is dropped in this function, and destroyed by nobody else.
+        let raw = unsafe { adapter.as_hal::<Vulkan>() }.ok_or("not an adapter of Vulkan")?;
+        // SAFETY: features and limits are those that the adapter says it has.
+        let open = unsafe { raw.open(features, &limits, &hints) };
+        let hal::OpenDevice { device, .. } = open.map_err(|error| error.to_string())?;
+        Ok(Self {
+            version: format!("{} {}", info.driver, info.driver_info),
+            device,
+        })
+    }
+
+    /// Has a kernel compiled. What the driver says of it goes to standard error.
+    pub(super) fn compile(&self, kernel: &PipelineRequest) -> Result<(), String> {
+        let mut groups = Vec::new();
+        let made = self.compile_with(kernel, &mut groups);
+        for group in groups {
+            // SAFETY: the only pipeline layout that it was in is gone, or was never made.
+            unsafe { self.device.destroy_bind_group_layout(group) };
+        }
+        made
+    }
+
+    /// The same, leaving the layouts of its groups in `groups`.
+    fn compile_with(
+        &self,
+        kernel: &PipelineRequest,
+        groups: &mut Vec<GroupLayout>,
+    ) -> Result<(), String> {
+        for entries in &kernel.groups {
+            groups.push(self.group_layout(entries)?);
+        }
+        let groups: Vec<_> = groups.iter().map(Some).collect();
+        let descriptor = hal::PipelineLayoutDescriptor {
+            label: None,
+            flags: hal::PipelineLayoutFlags::empty(),
+            bind_group_layouts: &groups,
+            immediate_size: kernel.immediate_size,
+        };
+        // SAFETY: the groups' layouts are of this device.
+        let layout = unsafe { self.device.create_pipeline_layout(&descriptor) };
+        let layout = layout.map_err(|error| error.to_string())?;
+        let made = self.compile_in(kernel, &layout);
+        // SAFETY: the only pipeline that it was for is gone, or was never made.
+        unsafe { self.device.destroy_pipeline_layout(layout) };
+        made
+    }
+
+    fn compile_in(&self, kernel: &PipelineRequest, layout: &PipelineLayout) -> Result<(), String> {
+        let (module, info) = parsed(&kernel.source)?;
+        let shader = hal::ShaderInput::Naga(hal::NagaShader {
+            module: Cow::Owned(module),
+            info,
+            debug_source: None,
+        });
+        let descriptor = hal::ShaderModuleDescriptor {
+            label: None,
+            runtime_checks: wgpu::ShaderRuntimeChecks::default(),
+        };
+        // SAFETY: the shader was validated.
+        let module = unsafe { self.device.create_shader_module(&descriptor, shader) };
+        let module = module.map_err(|error| error.to_string())?;
+        let constants: PipelineConstants = kernel.constants.iter().cloned().collect();
+        let descriptor = hal::ComputePipelineDescriptor {
+            label: None,
+            layout,
+            stage: hal::ProgrammableStage {
+                module: &module,
+                entry_point: &kernel.entry_point,
+                constants: &constants,
+                zero_initialize_workgroup_memory: kernel.zero_initialize_workgroup_memory,
+            },
+            cache: None,
+        };
+        // SAFETY: the module and the layout are of this device, and what the shader binds is in the layout:
+        // `strict-gpu` has made a pipeline of both.
+        let pipeline = unsafe { self.device.create_compute_pipeline(&descriptor) };
+        let made = pipeline.map(|pipeline| {
+            // SAFETY: nothing was recorded with it.
+            unsafe { self.device.destroy_compute_pipeline(pipeline) };
+        });
+        // SAFETY: the only pipeline of it is gone, or was never made.
+        unsafe { self.device.destroy_shader_module(module) };
+        made.map_err(|error| error.to_string())
+    }
+
+    fn group_layout(&self, entries: &[wgpu::BindGroupLayoutEntry]) -> Result<GroupLayout, String> {
+        let descriptor = hal::BindGroupLayoutDescriptor {
+            label: None,
+            flags: hal::BindGroupLayoutFlags::empty(),
+            entries,
+        };
+        // SAFETY: the entries are of buffers, in the order of their bindings.
+        let layout = unsafe { self.device.create_bind_group_layout(&descriptor) };
+        layout.map_err(|error| error.to_string())
+    }
+}
+
+/// The shader as wgpu has it before it gives it to a backend.
+fn parsed(source: &str) -> Result<(naga::Module, naga::valid::ModuleInfo), String> {
+    use naga::valid::{Capabilities, ValidationFlags, Validator};
+    let module = naga::front::wgsl::parse_str(source);
+    let module = module.map_err(|error| error.emit_to_string(source))?;
+    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
+    let info = validator.validate(&module);
+    let info = info.map_err(|error| error.emit_to_string(source))?;
+    Ok((module, info))
+}

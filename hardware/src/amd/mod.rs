@@ -1,0 +1,121 @@
+//! AMD's compiler without a GPU of AMD's.
+//!
+//! RADV, Mesa's Vulkan driver for AMD, compiles for any family of GPUs where `RADV_FORCE_FAMILY` names one, and runs
+//! nothing then. With `RADV_DEBUG` it prints what it makes. It reads both once, when it is loaded, so each family takes
+//! a process of its own: this program starts itself again ([`compile_here`]), and reads what RADV prints.
+
+mod code;
+mod driver;
+mod report;
+
+pub(crate) use code::Path;
+#[cfg(test)]
+pub(crate) use report::Statistics;
+pub(crate) use report::{Compiled, Report};
+
+use code::Counter;
+use driver::Driver;
+use report::Mark;
+use std::{
+    env,
+    io::BufReader,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
+use strict_gpu::PipelineRequest;
+
+/// A family of GPUs that RADV compiles for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Family {
+    /// As in `RADV_FORCE_FAMILY`.
+    pub(crate) name: &'static str,
+    /// What it is the name of.
+    pub(crate) what: &'static str,
+    counter: Counter,
+}
+
+/// RDNA 2, RDNA 3 and GCN 5, of which CDNA is made.
+pub(crate) const FAMILIES: [Family; 3] = [
+    Family {
+        name: "navi21",
+        what: "RDNA 2",
+        counter: Counter::Loads,
+    },
+    Family {
+        name: "gfx1100",
+        what: "RDNA 3",
+        counter: Counter::Loads,
+    },
+    Family {
+        name: "vega10",
+        what: "GCN 5",
+        counter: Counter::LoadsAndStores,
+    },
+];
+
+/// The file by which the Vulkan loader finds RADV, if it is installed.
+fn installed() -> Option<PathBuf> {
+    let folders = ["/etc", "/usr/local/share", "/usr/share"];
+    let files = folders.iter().filter_map(|folder| {
+        let files = std::fs::read_dir(format!("{folder}/vulkan/icd.d")).ok()?;
+        files.flatten().map(|file| file.path()).find(|path| {
+            let name = path.file_name().and_then(|name| name.to_str());
+            name.is_some_and(|name| name.starts_with("radeon_icd") && name.ends_with(".json"))
+        })
+    });
+    files.into_iter().next()
+}
+
+/// What [`compile`] says where there is no driver.
+pub(crate) const NOT_INSTALLED: &str =
+    "RADV is not installed (on Debian and Ubuntu it is in mesa-vulkan-drivers)";
+
+/// Has this program compile kernels, `cases` or `vectors`, for a family.
+///
+/// # Errors
+///
+/// Says why there is no report.
+pub(crate) fn compile(family: Family, kernels: &str) -> Result<Report, String> {
+    let driver = installed().ok_or(NOT_INSTALLED)?;
+    let program = env::current_exe().map_err(|error| error.to_string())?;
+    let mut child = Command::new(program)
+        .args(["compile", kernels])
+        .env("VK_ICD_FILENAMES", &driver)
+        .env("VK_DRIVER_FILES", &driver)
+        .env("RADV_FORCE_FAMILY", family.name)
+        .env("RADV_DEBUG", "shaders,shaderstats,nocache")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("could not start: {error}"))?;
+    let output = child.stderr.take().ok_or("no standard error")?;
+    let report = Report::read(BufReader::new(output), family.counter);
+    let status = child.wait().map_err(|error| error.to_string())?;
+    match report {
+        Ok(report) if status.success() => Ok(report),
+        Ok(_) => Err(format!("the compiler ended with {status}")),
+        Err(problem) => Err(format!("{problem}: {status}")),
+    }
+}
+
+/// Compiles kernels in this process, each after a line that says whose it is.
+///
+/// # Errors
+///
+/// Says why RADV cannot be used.
+pub(crate) fn compile_here(
+    kernels: impl IntoIterator<Item = (String, PipelineRequest)>,
+) -> Result<(), String> {
+    let driver = Driver::open()?;
+    Mark::Driver(driver.version.clone()).write();
+    for (case, kernel) in kernels {
+        let label = kernel.label.clone();
+        Mark::Kernel { case, label }.write();
+        if let Err(problem) = driver.compile(&kernel) {
+            Mark::Refused(problem).write();
+        }
+    }
+    Mark::End.write();
+    Ok(())
+}

@@ -1,0 +1,279 @@
+//! What RADV writes to standard error of each pipeline (`RADV_DEBUG=shaders,shaderstats`), between the lines by which
+//! this program tells pipelines apart.
+
+use super::code::{Counter, Path};
+use std::{collections::BTreeMap, io::BufRead};
+
+/// Begins each line of this program's.
+const MARK: &str = "wgslice-hardware:";
+
+/// A line of this program's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// What the driver calls itself.
+    Driver(String),
+    /// A kernel begins, of a case.
+    Kernel { case: String, label: String },
+    /// It could not be compiled.
+    Refused(String),
+    /// The last kernel is done.
+    End,
+}
+
+impl Mark {
+    pub(super) fn write(&self) {
+        let text = |text: &str| text.replace(['\t', '\n'], " ");
+        eprintln!(
+            "{MARK}{}",
+            match self {
+                Self::Driver(version) => format!("driver\t{}", text(version)),
+                Self::Kernel { case, label } => format!("kernel\t{}\t{}", text(case), text(label)),
+                Self::Refused(problem) => format!("refused\t{}", text(problem)),
+                Self::End => "end".to_owned(),
+            }
+        );
+    }
+
+    fn read(line: &str) -> Option<Self> {
+        let mut words = line.strip_prefix(MARK)?.split('\t');
+        let kind = words.next()?;
+        let mut text = || words.next().unwrap_or_default().to_owned();
+        Some(match kind {
+            "driver" => Self::Driver(text()),
+            "kernel" => Self::Kernel {
+                case: text(),
+                label: text(),
+            },
+            "refused" => Self::Refused(text()),
+            _ => Self::End,
+        })
+    }
+}
+
+/// What the driver made of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Compiled {
+    pub(crate) case: String,
+    pub(crate) label: String,
+    pub(crate) statistics: Statistics,
+    pub(crate) path: Path,
+}
+
+/// What the driver says of its code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Statistics {
+    pub(crate) vector_registers: u64,
+    pub(crate) spilled_registers: u64,
+    /// Bytes of memory for each lane.
+    pub(crate) scratch_bytes: u64,
+    pub(crate) code_bytes: u64,
+    /// Waves that fit a SIMD at once.
+    pub(crate) waves: u64,
+    /// Estimates, in clocks: of a wave, from its first instruction to its last, and for which it keeps a
+    /// SIMD's busiest unit busy.
+    pub(crate) latency: u64,
+    pub(crate) inverse_throughput: u64,
+}
+
+/// All that a run of the compiler said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Report {
+    pub(crate) driver: String,
+    pub(crate) compiled: Vec<Compiled>,
+    /// Kernels that could not be compiled or whose report cannot be read, and why.
+    pub(crate) failed: Vec<String>,
+}
+
+/// What was read of a kernel so far.
+#[derive(Debug, Default)]
+struct Reading {
+    case: String,
+    label: String,
+    code: String,
+    statistics: BTreeMap<String, u64>,
+    refused: Option<String>,
+    part: Part,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Part {
+    #[default]
+    Other,
+    Code,
+    Statistics,
+}
+
+impl Report {
+    /// Reads all that a run of the compiler wrote.
+    pub(super) fn read(lines: impl BufRead, counter: Counter) -> Result<Self, String> {
+        let mut report = Self::default();
+        let mut reading: Option<Reading> = None;
+        let mut ended = false;
+        for line in lines.split(b'\n') {
+            let line = line.map_err(|error| error.to_string())?;
+            let line = String::from_utf8_lossy(&line);
+            match (Mark::read(&line), &mut reading) {
+                (Some(Mark::Driver(version)), _) => report.driver = version,
+                (Some(Mark::Refused(problem)), Some(reading)) => reading.refused = Some(problem),
+                (Some(Mark::Kernel { case, label }), _) => {
+                    let next = Reading {
+                        case,
+                        label,
+                        ..Reading::default()
+                    };
+                    report.add(reading.replace(next), counter);
+                }
+                (Some(_), _) => {
+                    report.add(reading.take(), counter);
+                    ended = true;
+                }
+                (None, Some(reading)) => reading.line(&line),
+                (None, None) => {}
+            }
+        }
+        match ended {
+            true => Ok(report),
+            false => Err("the compiler stopped in between".into()),
+        }
+    }
+
+    fn add(&mut self, reading: Option<Reading>, counter: Counter) {
+        let Some(reading) = reading else { return };
+        let name = format!("{}: {}", reading.case, reading.label);
+        match reading.compiled(counter) {
+            Ok(compiled) => self.compiled.push(compiled),
+            Err(problem) => self.failed.push(format!("{name}: {problem}")),
+        }
+    }
+}
+
+impl Reading {
+    fn line(&mut self, line: &str) {
+        match (self.part, line.trim()) {
+            (_, "disasm:") => self.part = Part::Code,
+            (_, "*** SHADER STATS ***") => self.part = Part::Statistics,
+            (_, "") => self.part = Part::Other,
+            (Part::Code, _) => {
+                self.code += line;
+                self.code.push('\n');
+            }
+            (Part::Statistics, line) => {
+                if let Some((name, value)) = line.split_once(": ")
+                    && let Ok(value) = value.parse()
+                {
+                    self.statistics.insert(name.to_owned(), value);
+                }
+            }
+            (Part::Other, _) => {}
+        }
+    }
+
+    fn compiled(self, counter: Counter) -> Result<Compiled, String> {
+        if let Some(problem) = self.refused {
+            return Err(problem);
+        }
+        if self.code.is_empty() {
+            return Err("the driver printed no machine code".into());
+        }
+        let value = |name: &str| {
+            let value = self.statistics.get(name).copied();
+            value.ok_or_else(|| format!("the driver did not say its {name:?}"))
+        };
+        let statistics = Statistics {
+            vector_registers: value("VGPRs")?,
+            spilled_registers: value("Spilled VGPRs")? + value("Spilled SGPRs")?,
+            scratch_bytes: value("Scratch size")?,
+            code_bytes: value("Code size")?,
+            waves: value("Subgroups per SIMD")?,
+            latency: value("Latency")?,
+            inverse_throughput: value("Inverse Throughput")?,
+        };
+        Ok(Compiled {
+            path: Path::of(&self.code, counter)?,
+            case: self.case,
+            label: self.label,
+            statistics,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRINTED: &str = "\
+error: something of the loader's
+wgslice-hardware:driver\tRADV NAVI21
+wgslice-hardware:kernel\tW1\tlanes
+BB0
+/* of another form */
+disasm:
+BB0:
+\tv_mov_b32 v0, 0     ; 7e0202c1
+\ts_endpgm            ; bf810000
+
+Compute Shader:
+*** SHADER STATS ***
+Driver pipeline hash: 18446744073709551615
+SGPRs: 128
+VGPRs: 16
+Spilled SGPRs: 1
+Spilled VGPRs: 2
+Code size: 264
+Scratch size: 3
+Subgroups per SIMD: 32
+Latency: 2639
+Inverse Throughput: 179
+********************
+";
+
+    #[test]
+    fn what_is_printed_of_each_kernel_is_read() {
+        let text = format!(
+            "{PRINTED}wgslice-hardware:kernel\tW2\tcrumbs\nwgslice-hardware:refused\tno\n\
+             wgslice-hardware:kernel\tW3\tother\nwgslice-hardware:end\n"
+        );
+        let report = Report::read(text.as_bytes(), Counter::Loads).unwrap();
+        assert_eq!(report.driver, "RADV NAVI21");
+        assert_eq!(
+            report.failed,
+            [
+                "W2: crumbs: no",
+                "W3: other: the driver printed no machine code"
+            ]
+        );
+        let [compiled] = &report.compiled[..] else {
+            panic!("{report:?}");
+        };
+        assert_eq!((&*compiled.case, &*compiled.label), ("W1", "lanes"));
+        assert_eq!(compiled.path.vector, 1);
+        assert_eq!(
+            compiled.statistics,
+            Statistics {
+                vector_registers: 16,
+                spilled_registers: 3,
+                scratch_bytes: 3,
+                code_bytes: 264,
+                waves: 32,
+                latency: 2639,
+                inverse_throughput: 179,
+            }
+        );
+    }
+
+    #[test]
+    fn a_missing_number_is_named() {
+        let text = PRINTED.replace("Latency: 2639\n", "") + "wgslice-hardware:end\n";
+        let report = Report::read(text.as_bytes(), Counter::Loads).unwrap();
+        assert_eq!(
+            report.failed,
+            ["W1: lanes: the driver did not say its \"Latency\""]
+        );
+    }
+
+    #[test]
+    fn a_compiler_that_stops_is_an_error() {
+        let stopped = Report::read(PRINTED.as_bytes(), Counter::Loads);
+        assert_eq!(stopped.unwrap_err(), "the compiler stopped in between");
+    }
+}

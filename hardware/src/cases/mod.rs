@@ -1,0 +1,162 @@
+//! What is looked at: the benchmark's workloads, further shapes, and the same workloads in kernels as other
+//! projects write theirs.
+
+mod peers;
+mod shapes;
+mod workloads;
+
+pub(crate) use peers::Peer;
+
+use peers::Launch;
+use wgpu::BufferUsages;
+use wgslice::{Error, Gpu, Plan, gpu::DeviceIndices};
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) name: String,
+    pub(crate) what: String,
+    pub(crate) work: Work,
+}
+
+/// What is recorded.
+#[derive(Clone, Debug)]
+pub(crate) enum Work {
+    Move(Plan),
+    Gather(Plan, Indices),
+    Scatter(Plan, Indices),
+    /// A kernel as another project writes it.
+    Peer(Peer, Box<Launch>),
+}
+
+/// Index tuples: number `i` of all their coordinates is a hash of `i`, cut to its dimension, as in the benchmark.
+#[derive(Clone, Debug)]
+pub(crate) struct Indices {
+    pub(crate) rows: usize,
+    /// The dimensions that a tuple's coordinates index.
+    pub(crate) sizes: Vec<usize>,
+    pub(crate) is_64_bit: bool,
+}
+
+/// All that the library runs.
+pub(crate) fn library() -> Vec<Case> {
+    let mut cases = workloads::cases();
+    cases.extend(shapes::cases());
+    cases
+}
+
+/// Kernels as others write them, for the workloads that they have an operation for.
+pub(crate) fn peers() -> Vec<Case> {
+    workloads::peers()
+}
+
+impl Case {
+    fn new(name: &str, what: &str, work: Work) -> Self {
+        Self {
+            name: name.to_owned(),
+            what: what.to_owned(),
+            work,
+        }
+    }
+
+    /// Records it on buffers of its own.
+    pub(crate) fn record(
+        &self,
+        gpu: &Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), Error> {
+        let buffers = |plan: &Plan| {
+            (
+                buffer(gpu, plan.source_bytes()),
+                buffer(gpu, plan.result_bytes()),
+            )
+        };
+        match &self.work {
+            Work::Move(plan) => {
+                let (source, dest) = buffers(plan);
+                gpu.encode(encoder, plan, source.slice(..), dest.slice(..))?;
+            }
+            Work::Gather(plan, indices) => {
+                let ((source, dest), tuples) = (buffers(plan), indices.upload(gpu));
+                let tuples = indices.typed(&tuples);
+                gpu.encode_gather(encoder, plan, source.slice(..), tuples, dest.slice(..))?;
+            }
+            Work::Scatter(plan, indices) => {
+                let ((source, dest), tuples) = (buffers(plan), indices.upload(gpu));
+                let tuples = indices.typed(&tuples);
+                gpu.encode_scatter(encoder, plan, source.slice(..), tuples, dest.slice(..))?;
+            }
+            Work::Peer(peer, launch) => launch.record(&peer.to_string(), gpu, encoder),
+        }
+        Ok(())
+    }
+}
+
+fn buffer(gpu: &Gpu, bytes: usize) -> wgpu::Buffer {
+    gpu.device().create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: (bytes as u64).max(4).next_multiple_of(4),
+        usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    })
+}
+
+impl Indices {
+    /// All coordinates, tuple by tuple.
+    fn numbers(&self) -> impl Iterator<Item = u64> {
+        let count = self.rows * self.sizes.len();
+        let sizes = self.sizes.iter().cycle();
+        (0..count)
+            .zip(sizes)
+            .map(|(i, &size)| u64::from(hash(i)) % size as u64)
+    }
+
+    fn upload(&self, gpu: &Gpu) -> wgpu::Buffer {
+        let width = if self.is_64_bit { 8 } else { 4 };
+        let mut bytes = Vec::new();
+        for number in self.numbers() {
+            bytes.extend_from_slice(&number.to_le_bytes()[..width]);
+        }
+        let buffer = buffer(gpu, bytes.len());
+        gpu.queue().write_buffer(&buffer, 0, &bytes);
+        buffer
+    }
+
+    fn typed<'a>(&self, buffer: &'a wgpu::Buffer) -> DeviceIndices<'a> {
+        match self.is_64_bit {
+            true => DeviceIndices::I64(buffer.slice(..)),
+            false => DeviceIndices::I32(buffer.slice(..)),
+        }
+    }
+}
+
+/// The benchmark's hash of a number, which is counted in 32 bits.
+fn hash(i: usize) -> u32 {
+    let mut hash = u32::try_from(i & u32::MAX as usize).unwrap_or(u32::MAX);
+    hash ^= hash >> 16;
+    hash = hash.wrapping_mul(0x7feb_352d);
+    hash ^= hash >> 15;
+    hash = hash.wrapping_mul(0x846c_a68b);
+    hash ^ (hash >> 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_unique_and_plans_are_not_empty() {
+        let cases: Vec<Case> = library().into_iter().chain(peers()).collect();
+        let names: BTreeSet<&str> = cases.iter().map(|case| &*case.name).collect();
+        assert_eq!(names.len(), cases.len());
+        for case in &cases {
+            match &case.work {
+                Work::Move(plan) | Work::Gather(plan, _) | Work::Scatter(plan, _) => {
+                    assert!(plan.result_bytes() > 0, "{}", case.name);
+                }
+                Work::Peer(..) => {}
+            }
+        }
+    }
+}

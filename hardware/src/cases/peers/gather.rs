@@ -1,0 +1,95 @@
+//! Gathers by index tuples.
+
+use super::{Launch, Peer, assembled, numbers, onnx_runtime_coordinate, strides, tfjs_coordinate};
+use crate::cases::Indices;
+use std::fmt::Write as _;
+
+/// A gather of `rows` index tuples of this depth.
+pub(crate) fn gather(peer: Peer, shape: &[usize], [rows, depth]: [usize; 2]) -> Option<Launch> {
+    let inner = &shape[depth..];
+    let run: usize = inner.iter().product();
+    let mut body = String::new();
+    let indices = "@group(0) @binding(3) var<storage, read> indices: array<i32>;\n";
+    // The result's dimensions, as each sees them.
+    let out = match peer {
+        // It has a gather along one axis only.
+        Peer::Burn if depth > 1 => return None,
+        Peer::Tfjs => vec![rows, run],
+        Peer::OnnxRuntime | Peer::Burn => [&[rows], inner].concat(),
+    };
+    match peer {
+        Peer::OnnxRuntime => {
+            body += "    var rest = id;\n";
+            for dim in 0..out.len() {
+                body += &onnx_runtime_coordinate(dim, out.len());
+            }
+            body += "    var at = 0u;\n";
+            for dim in 0..depth {
+                let _ = write!(
+                    body,
+                    "    var i{dim} = indices[c0 * {depth}u + {dim}u];\n    \
+                     if i{dim} < 0 {{\n        i{dim} += i32(u.in_shape[{dim}]);\n    }}\n    \
+                     at += u32(i{dim}) * u.in_strides[{dim}];\n"
+                );
+            }
+            for dim in depth..shape.len() {
+                let from = dim - depth + 1;
+                let _ = writeln!(body, "    at += c{from} * u.in_strides[{dim}];");
+            }
+            body += "    dest[id] = source[at];\n";
+        }
+        Peer::Tfjs => {
+            // The loop's end stands in the head, as the depth is no constant there.
+            body += "    var rest = i32(id);\n";
+            body += &tfjs_coordinate(0, 2);
+            body += &tfjs_coordinate(1, 2);
+            let _ = write!(
+                body,
+                "    var row = 0;\n    for (var j = 0; j < i32(u.head.y); j = j + 1) {{\n        \
+                 let index = i32(round(f32(indices[c0 * i32(u.head.y) + j])));\n        \
+                 row = row + index * u.steps[j];\n    }}\n    \
+                 dest[id] = source[u32(row * i32(u.out_strides[0]) + c1)];\n"
+            );
+        }
+        Peer::Burn => {
+            body += "    var rest = id;\n    var at = 0u;\n";
+            for dim in (0..out.len()).rev() {
+                let from = if dim == 0 {
+                    "u32(indices[local_at])"
+                } else {
+                    "local_at"
+                };
+                let _ = write!(
+                    body,
+                    "    {{\n        let quotient = rest / u.out_shape[{dim}];\n        \
+                     let local_at = rest % u.out_shape[{dim}];\n        rest = quotient;\n        \
+                     at += {from} * u.in_strides[{dim}];\n    }}\n"
+                );
+            }
+            body += "    dest[id] = source[at];\n";
+        }
+    }
+    let invocations = rows * run;
+    let rows_of = strides(&shape[..depth]);
+    Some(Launch {
+        source: assembled(peer, "f32", indices, &body),
+        workgroup: peer.workgroup(),
+        invocations,
+        uniforms: vec![
+            numbers(&[invocations, depth]),
+            numbers(&out),
+            numbers(&strides(&out)),
+            numbers(shape),
+            numbers(&strides(shape)),
+            [0; 4],
+            numbers(&rows_of),
+        ],
+        input_bytes: shape.iter().product::<usize>() * 4,
+        output_bytes: invocations * 4,
+        indices: Some(Indices {
+            rows,
+            sizes: shape[..depth].to_vec(),
+            is_64_bit: false,
+        }),
+    })
+}

@@ -1,0 +1,145 @@
+//! Slices.
+
+use super::{
+    Bounds, Launch, Peer, assembled, four, numbers, onnx_runtime_coordinate, strides,
+    tfjs_coordinate,
+};
+
+/// A slice, by Python's start, stop and step of each dimension.
+pub(crate) fn slice(peer: Peer, shape: &[usize], slices: &[Bounds]) -> Option<Launch> {
+    let rank = shape.len();
+    let dims: Vec<_> = shape
+        .iter()
+        .zip(slices)
+        .map(|(&size, dim)| resolved(size, dim))
+        .collect();
+    let mut out: Vec<usize> = dims.iter().map(|dim| dim.count).collect();
+    let mut input = shape.to_vec();
+    let start = |dim: &Dim| match peer {
+        // Where the slice ends, if it goes backwards.
+        Peer::OnnxRuntime if dim.step < 0 => dim.stop.max(0),
+        _ => dim.start,
+    };
+    let mut starts: Vec<i64> = dims.iter().map(start).collect();
+    let last = rank - 1;
+    let fours = peer == Peer::OnnxRuntime
+        && dims[last].step == 1
+        && starts[last] % 4 == 0
+        && input[last].is_multiple_of(4)
+        && out[last].is_multiple_of(4);
+    let element = if fours {
+        input[last] /= 4;
+        out[last] /= 4;
+        starts[last] /= 4;
+        "vec4<f32>"
+    } else {
+        "f32"
+    };
+    let mut body = String::new();
+    for dim in 0..rank {
+        body += &match peer {
+            Peer::OnnxRuntime => onnx_runtime_coordinate(dim, rank),
+            Peer::Tfjs => tfjs_coordinate(dim, rank),
+            Peer::Burn => burn_coordinate(rank - 1 - dim),
+        };
+    }
+    let begin = match peer {
+        Peer::OnnxRuntime => {
+            let mut all = "    var rest = id;\n".to_owned() + &body + "    var carry = 0u;\n";
+            for dim in (0..rank).rev() {
+                all += &onnx_runtime_source(dim);
+            }
+            all + &format!("    dest[id] = source[{}];\n", sum("s", rank))
+        }
+        Peer::Tfjs => format!(
+            "    var rest = i32(id);\n{body}    dest[id] = source[u32({})];\n",
+            (0..rank)
+                .map(|d| format!(
+                    "(c{d} * u.steps[{d}] + i32(u.starts[{d}])) * i32(u.in_strides[{d}])"
+                ))
+                .collect::<Vec<_>>()
+                .join(" + ")
+        ),
+        Peer::Burn => {
+            format!("    var rest = id;\n    var at = 0u;\n{body}    dest[id] = source[at];\n")
+        }
+    };
+    let steps = dims.iter().map(|dim| match peer {
+        // The sign stands in the head.
+        Peer::OnnxRuntime => dim.step.abs(),
+        _ => dim.step,
+    });
+    let signs = dims
+        .iter()
+        .zip(0..)
+        .map(|(dim, i)| i64::from(dim.step < 0) << i)
+        .sum::<i64>();
+    let invocations: usize = out.iter().product();
+    let element_bytes = if fours { 16 } else { 4 };
+    Some(Launch {
+        source: assembled(peer, element, "", &begin),
+        workgroup: peer.workgroup(),
+        invocations,
+        uniforms: vec![
+            four([i64::try_from(invocations).unwrap_or_default(), signs]),
+            numbers(&out),
+            numbers(&strides(&out)),
+            numbers(&input),
+            numbers(&strides(&input)),
+            four(starts.iter().copied()),
+            four(steps),
+        ],
+        input_bytes: input.iter().product::<usize>() * element_bytes,
+        output_bytes: invocations * element_bytes,
+        indices: None,
+    })
+}
+
+fn onnx_runtime_source(dim: usize) -> String {
+    format!(
+        "    var s{dim} = c{dim} * u32(u.steps[{dim}]) + u.starts[{dim}] + carry;\n    \
+         carry = s{dim} / u.in_shape[{dim}];\n    \
+         s{dim} = s{dim} % u.in_shape[{dim}];\n    \
+         if (u.head.y >> {dim}u & 1u) == 1u {{\n        \
+         s{dim} = u.in_shape[{dim}] - s{dim} - 1u + u.starts[{dim}];\n    }}\n"
+    )
+}
+
+fn burn_coordinate(dim: usize) -> String {
+    format!(
+        "    {{\n        let quotient = rest / u.out_shape[{dim}];\n        \
+         let local_at = rest % u.out_shape[{dim}];\n        rest = quotient;\n        \
+         let step = u.steps[{dim}];\n        var index = u.starts[{dim}];\n        \
+         if step > 0 {{\n            index += local_at * u32(step);\n        }} else {{\n            \
+         index -= local_at * u32(-step);\n        }}\n        \
+         at += index * u.in_strides[{dim}];\n    }}\n"
+    )
+}
+
+fn sum(name: &str, rank: usize) -> String {
+    let term = |dim| format!("{name}{dim} * u.in_strides[{dim}]");
+    (0..rank).map(term).collect::<Vec<_>>().join(" + ")
+}
+
+/// A dimension of a slice.
+struct Dim {
+    start: i64,
+    stop: i64,
+    step: i64,
+    count: usize,
+}
+
+/// What Python makes of start, stop and step.
+fn resolved(size: usize, &[start, stop, step]: &Bounds) -> Dim {
+    let (size, step) = (i64::try_from(size).unwrap_or_default(), step.unwrap_or(1));
+    let (first, end) = if step > 0 { (0, size) } else { (size - 1, -1) };
+    let from_end = |at: i64| if at < 0 { at + size } else { at };
+    let (start, stop) = (start.map_or(first, from_end), stop.map_or(end, from_end));
+    let count = (stop - start + step - step.signum()) / step;
+    Dim {
+        start,
+        stop,
+        step,
+        count: usize::try_from(count).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,212 @@
+//! Shapes beside the benchmark's: other types, offsets, steps and lengths of rows, and the operations that it has
+//! not got.
+
+use super::{Case, Indices, Work};
+use wgslice::{
+    Combine,
+    DType::{self, F16, F32, F64, I32, U8},
+    Gather, GatherNd, OutOfRange, Plan, Scatter, SliceSpec,
+};
+
+pub(super) fn cases() -> Vec<Case> {
+    let mut cases = slices();
+    cases.extend(gathers());
+    cases.extend(updates());
+    cases.extend(scatters());
+    cases
+}
+
+fn spec(text: &str) -> SliceSpec {
+    text.parse().expect("a slice")
+}
+
+fn slices() -> Vec<Case> {
+    let image: &[usize] = &[64, 512, 512, 3];
+    let square: &[usize] = &[4096, 4096];
+    let slice = |name, what, dtype, shape: &[usize], text| {
+        let plan = Plan::strided_slice(shape, &spec(text), dtype).expect("a slice");
+        Case::new(name, what, Work::Move(plan))
+    };
+    vec![
+        slice(
+            "f16crop",
+            "f16 crop at offset 1",
+            F16,
+            square,
+            "1:4095, 1:4001",
+        ),
+        slice(
+            "f32crop1",
+            "f32 crop at offset 1",
+            F32,
+            square,
+            "1:4095, 1:4001",
+        ),
+        slice(
+            "u8crop",
+            "u8 crop at offset 1",
+            U8,
+            square,
+            "1:4095, 1:4001",
+        ),
+        slice("rgbflip", "u8 RGB, x flipped", U8, image, ":, :, ::-1, :"),
+        slice("u8rev", "u8, last axis reversed", U8, square, ":, ::-1"),
+        slice("u8down", "u8 [::2, ::2]", U8, square, "::2, ::2"),
+        slice("f16down", "f16 [::2, ::2]", F16, square, "::2, ::2"),
+        slice(
+            "f64rev",
+            "f64, last axis reversed",
+            F64,
+            &[2048, 4096],
+            ":, ::-1",
+        ),
+        slice("rgb0", "u8, one channel of RGB", U8, image, ":, :, :, 0"),
+    ]
+}
+
+fn gathers() -> Vec<Case> {
+    let gather = |name: &str, what: &str, dtype, shape: &[usize], rows, is_64_bit| {
+        let plan = Plan::gather_nd(shape, &[rows, 1], GatherNd::default(), dtype);
+        let indices = Indices {
+            rows,
+            sizes: vec![shape[0]],
+            is_64_bit,
+        };
+        Case::new(name, what, Work::Gather(plan.expect("a gather"), indices))
+    };
+    let mut cases = Vec::new();
+    for bytes in [4, 12, 64, 100, 512, 4096] {
+        // A table of 64 MiB, of small rows less.
+        let rows = (64 << 20) / bytes.max(64);
+        let what = format!("gather of rows of {bytes} bytes");
+        let shape = [rows, bytes / 4];
+        cases.push(gather(
+            &format!("g{bytes}"),
+            &what,
+            F32,
+            &shape,
+            rows / 2,
+            false,
+        ));
+    }
+    cases.push(gather(
+        "g1u8",
+        "gather of single u8",
+        U8,
+        &[1 << 22, 1],
+        1 << 21,
+        false,
+    ));
+    cases.push(gather(
+        "g6f16",
+        "gather of rows of 3 f16",
+        F16,
+        &[1 << 20, 3],
+        1 << 20,
+        false,
+    ));
+    cases.push(gather(
+        "g256i64",
+        "gather of rows of 256 bytes, i64 indices",
+        F32,
+        &[200_000, 64],
+        100_000,
+        true,
+    ));
+    cases.push(gather(
+        "g4i64",
+        "gather of single f32, i64 indices",
+        F32,
+        &[1 << 22],
+        1 << 20,
+        true,
+    ));
+    let options = GatherNd {
+        batch_dims: 1,
+        ..GatherNd::default()
+    };
+    let plan = Plan::gather_nd(&[64, 1024, 64], &[64, 512, 1], options, F32).expect("a gather");
+    let indices = |rows, size| Indices {
+        rows,
+        sizes: vec![size],
+        is_64_bit: false,
+    };
+    let work = Work::Gather(plan, indices(64 * 512, 1024));
+    cases.push(Case::new(
+        "gbatch",
+        "gather of rows of 256 bytes, batch_dims 1",
+        work,
+    ));
+    let options = Gather {
+        axis: Some(1),
+        ..Gather::default()
+    };
+    let plan = Plan::gather(&[4096, 4096], &[2048], options, F32).expect("a gather");
+    let work = Work::Gather(plan, indices(2048, 4096));
+    cases.push(Case::new("gaxis1", "gather of f32 columns, axis 1", work));
+    cases
+}
+
+/// Of each slice the update and the gradient.
+fn updates() -> Vec<Case> {
+    let shape = [4096, 4096];
+    let both = [
+        ("crop", "of an f32 crop", F32, "1:4095, 32:4000"),
+        ("crop1", "of an f32 crop at offset 1", F32, "1:4095, 1:4000"),
+        ("2", "of f32 [::2, ::2]", F32, "::2, ::2"),
+        ("u8", "of a u8 crop at offset 1", U8, "1:4095, 1:4000"),
+        ("u82", "of u8 [::2, ::2]", U8, "::2, ::2"),
+    ];
+    let case = |(name, what, dtype, text): (_, _, DType, _)| {
+        let spec = spec(text);
+        let slice = Plan::strided_slice(&shape, &spec, dtype).expect("a slice");
+        let update = Plan::strided_slice_update(&shape, &spec, slice.shape(), dtype);
+        let gradient = Plan::strided_slice_grad(&shape, &spec, slice.shape(), dtype);
+        [("upd", "update", update), ("grad", "gradient", gradient)].map(|(short, long, plan)| {
+            let work = Work::Move(plan.expect("the shape of the slice"));
+            Case::new(&format!("{short}{name}"), &format!("{long} {what}"), work)
+        })
+    };
+    both.into_iter().flat_map(case).collect()
+}
+
+fn scatters() -> Vec<Case> {
+    let scatter = |name: &str, what: &str, combine, dtype, rows, run| {
+        let options = Scatter {
+            combine,
+            out_of_range: OutOfRange::Zero,
+            ..Scatter::default()
+        };
+        let slices = 2 * rows;
+        let plan =
+            Plan::tensor_scatter_nd(&[slices, run], &[rows, 1], &[rows, run], options, dtype);
+        let indices = Indices {
+            rows,
+            sizes: vec![slices],
+            is_64_bit: false,
+        };
+        Case::new(name, what, Work::Scatter(plan.expect("a scatter"), indices))
+    };
+    let (update, add) = (Combine::Update, Combine::Add);
+    vec![
+        scatter("su1", "scatter of single f32", update, F32, 1 << 20, 1),
+        scatter(
+            "su64",
+            "scatter of rows of 64 f32",
+            update,
+            F32,
+            1 << 17,
+            64,
+        ),
+        scatter("sa1", "scatter-add of single f32", add, F32, 1 << 20, 1),
+        scatter(
+            "sa64",
+            "scatter-add of rows of 64 f32",
+            add,
+            F32,
+            1 << 17,
+            64,
+        ),
+        scatter("sai1", "scatter-add of single i32", add, I32, 1 << 20, 1),
+    ]
+}

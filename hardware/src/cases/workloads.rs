@@ -1,0 +1,110 @@
+//! The benchmark's workloads, and which of them other projects have a kernel for.
+
+use super::{
+    Case, Indices, Peer, Work,
+    peers::{Bounds, gather, slice},
+};
+use serde::Deserialize;
+use wgslice::{DType, GatherNd, Plan, SliceSpec, View};
+
+const WORKLOADS: &str = include_str!("../../../cli/src/bench/workloads.json");
+
+#[derive(Debug, Deserialize)]
+struct File {
+    workloads: Vec<Workload>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Workload {
+    id: String,
+    what: String,
+    dtype: String,
+    shape: Vec<usize>,
+    #[serde(flatten)]
+    operation: Operation,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "op", rename_all = "snake_case")]
+enum Operation {
+    /// Python's start, stop and step of each dimension.
+    Slice {
+        slices: Vec<Bounds>,
+    },
+    GatherNd {
+        indices: [usize; 2],
+    },
+    Transpose {
+        axes: Vec<usize>,
+    },
+}
+
+fn workloads() -> Vec<Workload> {
+    let file: File = serde_json::from_str(WORKLOADS).expect("the benchmark's own file");
+    file.workloads
+}
+
+/// Each, as the library does it.
+pub(super) fn cases() -> Vec<Case> {
+    let case = |workload: Workload| Case::new(&workload.id, &workload.what, workload.work());
+    workloads().into_iter().map(case).collect()
+}
+
+/// Those of 4-byte elements, as others do them.
+pub(super) fn peers() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for workload in workloads() {
+        // No peer has the others on WebGPU, and W11 is about the time of a dispatch.
+        if workload.dtype != "f32" || workload.id == "W11" {
+            continue;
+        }
+        for peer in Peer::ALL {
+            let launch = match &workload.operation {
+                Operation::Slice { slices } => slice(peer, &workload.shape, slices),
+                &Operation::GatherNd { indices } => gather(peer, &workload.shape, indices),
+                Operation::Transpose { .. } => None,
+            };
+            if let Some(launch) = launch {
+                let name = format!("{} {peer}", workload.id);
+                let work = Work::Peer(peer, Box::new(launch));
+                cases.push(Case::new(&name, &workload.what, work));
+            }
+        }
+    }
+    cases
+}
+
+impl Workload {
+    fn work(&self) -> Work {
+        let dtype = match self.dtype.as_str() {
+            "u8" => DType::U8,
+            "f16" => DType::F16,
+            "f32" => DType::F32,
+            "f64" => DType::F64,
+            other => panic!("{}: no type {other}", self.id),
+        };
+        let plan = match &self.operation {
+            Operation::Slice { slices } => {
+                let part = |part: &Option<i64>| part.map_or_else(String::new, |p| p.to_string());
+                let dim = |dim: &Bounds| dim.each_ref().map(part).join(":");
+                let spec = slices.iter().map(dim).collect::<Vec<_>>().join(", ");
+                let spec: SliceSpec = spec.parse().expect("a slice");
+                Plan::strided_slice(&self.shape, &spec, dtype)
+            }
+            Operation::GatherNd { indices } => {
+                let plan = Plan::gather_nd(&self.shape, indices, GatherNd::default(), dtype);
+                let indices = Indices {
+                    rows: indices[0],
+                    sizes: self.shape[..indices[1]].to_vec(),
+                    is_64_bit: false,
+                };
+                return Work::Gather(plan.expect("a gather"), indices);
+            }
+            Operation::Transpose { axes } => {
+                let view = View::of(&self.shape).and_then(|view| view.transpose(axes));
+                view.map(|view| view.plan(dtype))
+            }
+        };
+        Work::Move(plan.expect("a plan"))
+    }
+}

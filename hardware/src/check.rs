@@ -1,0 +1,127 @@
+//! What must hold of the code that AMD's compiler makes.
+
+use crate::{
+    amd::{Compiled, Family, Report},
+    cases,
+};
+
+/// Bytes of loads that each lane must have in flight: all that it loads of the source. One load at a time is not enough
+/// to fill the memory's bandwidth where few waves are there to take turns, as in small tensors.
+const IN_FLIGHT: [(&str, usize); 8] = [
+    ("W1", 64),
+    ("W2", 64),
+    ("W3", 16),
+    ("W4", 64),
+    ("W5", 16),
+    ("W7", 64),
+    ("W9", 64),
+    ("W10", 64),
+];
+
+/// Kernels of the library that were not compiled, or whose registers do not suffice.
+pub(crate) fn spills(family: Family, report: &Report) -> Vec<String> {
+    let peers = cases::peers();
+    let of_library = |kernel: &&Compiled| peers.iter().all(|peer| peer.name != kernel.case);
+    let spill = |kernel: &Compiled| {
+        let statistics = &kernel.statistics;
+        let (registers, bytes) = (statistics.spilled_registers, statistics.scratch_bytes);
+        (registers + bytes > 0).then(|| {
+            format!(
+                "{}, {}: {registers} registers are spilled, {bytes} bytes of scratch memory used",
+                kernel.case, kernel.label
+            )
+        })
+    };
+    let spilled = report.compiled.iter().filter(of_library).filter_map(spill);
+    let failed = report.failed.iter().cloned();
+    let name = |problem| format!("{}: {problem}", family.name);
+    failed.chain(spilled).map(name).collect()
+}
+
+/// Cases whose kernels have too few bytes in flight.
+pub(crate) fn loads_in_flight(family: Family, report: &Report) -> Vec<String> {
+    let problem = |(case, asked): (&str, usize)| {
+        let kernels = report.compiled.iter().filter(|kernel| kernel.case == case);
+        let least = kernels.min_by_key(|kernel| kernel.path.in_flight);
+        match least {
+            None => Some(format!("{case} has no kernel")),
+            Some(kernel) if kernel.path.in_flight < asked => Some(format!(
+                "{case}, {}: {} bytes in flight a lane, where {asked} are asked for",
+                kernel.label, kernel.path.in_flight
+            )),
+            Some(_) => None,
+        }
+    };
+    let name = |problem| format!("{}: {problem}", family.name);
+    IN_FLIGHT
+        .into_iter()
+        .filter_map(problem)
+        .map(name)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::amd::{FAMILIES, Path, Statistics};
+
+    fn kernel(case: &str, in_flight: usize, spilled: u64, scratch: u64) -> Compiled {
+        Compiled {
+            case: case.into(),
+            label: "lanes".into(),
+            statistics: Statistics {
+                spilled_registers: spilled,
+                scratch_bytes: scratch,
+                ..Statistics::default()
+            },
+            path: Path {
+                in_flight,
+                ..Path::default()
+            },
+        }
+    }
+
+    #[test]
+    fn spills_are_problems_of_the_librarys_kernels() {
+        let found = |case, spilled, scratch| {
+            let report = Report {
+                compiled: vec![kernel(case, 4, spilled, scratch)],
+                ..Report::default()
+            };
+            spills(FAMILIES[0], &report)
+        };
+        assert_eq!(found("W6", 0, 0), [""; 0]);
+        let one = "navi21: W6, lanes: 1 registers are spilled, 0 bytes of scratch memory used";
+        assert_eq!(found("W6", 1, 0), [one]);
+        assert_eq!(found("W6", 0, 4).len(), 1);
+        // Of others' kernels nobody asks for it.
+        assert_eq!(found("W1 tfjs", 1, 4), [""; 0]);
+    }
+
+    #[test]
+    fn what_was_not_compiled_is_a_problem() {
+        let report = Report {
+            failed: vec!["W1: no".into()],
+            ..Report::default()
+        };
+        assert_eq!(spills(FAMILIES[1], &report), ["gfx1100: W1: no"]);
+    }
+
+    #[test]
+    fn every_case_must_have_its_loads_in_flight() {
+        let enough = IN_FLIGHT.map(|(case, bytes)| kernel(case, bytes, 0, 0));
+        let found = |kernels: &[Compiled]| {
+            let report = Report {
+                compiled: kernels.to_vec(),
+                ..Report::default()
+            };
+            loads_in_flight(FAMILIES[0], &report)
+        };
+        assert_eq!(found(&enough), [""; 0]);
+        assert_eq!(found(&enough[1..]), ["navi21: W1 has no kernel"]);
+        let mut short = enough.to_vec();
+        short.push(kernel("W3", 4, 0, 0));
+        let problem = "navi21: W3, lanes: 4 bytes in flight a lane, where 16 are asked for";
+        assert_eq!(found(&short), [problem]);
+    }
+}

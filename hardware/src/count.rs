@@ -1,0 +1,121 @@
+//! What each kernel of a case asks of memory, and what it computes: run by the interpreter, of large dispatches a
+//! sample, and counted.
+
+use crate::{cases::Case, device::Device};
+use strict_gpu::{Access, BindingCounts, Counting, DispatchCounts};
+use wgslice::Error;
+
+/// Workgroups that are run of each dispatch.
+const WORKGROUPS: u64 = 128;
+
+/// The counts of a kernel, for an invocation of it where nothing else is said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Counts {
+    /// The pipeline's label.
+    pub(crate) label: String,
+    /// Of what is moved.
+    pub(crate) read: Traffic,
+    pub(crate) written: Traffic,
+    /// Of indices and of what the steps of a scatter tell each other.
+    pub(crate) other: Traffic,
+    /// Operations of a subgroup on values that differ between its invocations.
+    pub(crate) operations: f64,
+    /// Divisions among them.
+    pub(crate) divisions: f64,
+}
+
+/// Accesses of some buffers, of an invocation.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Traffic {
+    pub(crate) accesses: f64,
+    /// Bytes of the accesses.
+    pub(crate) bytes: f64,
+    /// Bytes that are accessed, each once.
+    pub(crate) useful_bytes: f64,
+    /// Sectors that instructions ask for.
+    pub(crate) sectors: f64,
+    /// Sectors that workgroups ask for, each once a workgroup.
+    pub(crate) by_workgroup: f64,
+    /// Sectors that are asked for at all.
+    pub(crate) distinct_sectors: f64,
+    /// Lines that instructions ask for.
+    pub(crate) lines: f64,
+}
+
+impl Counts {
+    /// Of each kernel of a case, in the order in which they are first run. A kernel that runs several times is counted
+    /// in its first dispatch.
+    pub(crate) fn of(case: &Case, subgroup: u32) -> Result<Vec<Self>, Error> {
+        let device = Device::new(Some(Counting {
+            subgroup,
+            most_workgroups: WORKGROUPS,
+        }));
+        let mut encoder = device
+            .gpu
+            .device()
+            .create_command_encoder(&Default::default());
+        case.record(&device.gpu, &mut encoder)?;
+        device.gpu.queue().submit([encoder.finish()]);
+        let mut kernels: Vec<Self> = Vec::new();
+        for dispatch in device.strict.take_counts() {
+            if kernels
+                .iter()
+                .all(|kernel| kernel.label != dispatch.pipeline)
+            {
+                kernels.push(Self::of_dispatch(&dispatch));
+            }
+        }
+        Ok(kernels)
+    }
+
+    fn of_dispatch(dispatch: &DispatchCounts) -> Self {
+        let mut counts = Self {
+            label: dispatch.pipeline.clone(),
+            operations: dispatch.operations as f64 / dispatch.subgroups as f64,
+            divisions: dispatch.divisions as f64 / dispatch.subgroups as f64,
+            ..Self::default()
+        };
+        for binding in &dispatch.bindings {
+            let side = match (binding.name.as_str(), binding.access) {
+                // A few bytes, where indices are bad.
+                ("report", _) => continue,
+                ("source", _) => &mut counts.read,
+                ("dest", Access::Write | Access::Atomic) => &mut counts.written,
+                _ => &mut counts.other,
+            };
+            side.add(binding, dispatch.invocations as f64);
+        }
+        counts
+    }
+
+    /// All together.
+    pub(crate) fn traffic(&self) -> [Traffic; 3] {
+        [self.read, self.written, self.other]
+    }
+}
+
+impl Traffic {
+    fn add(&mut self, counts: &BindingCounts, invocations: f64) {
+        for (to, count) in [
+            (&mut self.accesses, counts.accesses),
+            (&mut self.bytes, counts.bytes),
+            (&mut self.useful_bytes, counts.useful_bytes),
+            (&mut self.sectors, counts.sectors),
+            (&mut self.by_workgroup, counts.by_workgroup),
+            (&mut self.distinct_sectors, counts.distinct_sectors),
+            (&mut self.lines, counts.lines),
+        ] {
+            *to += count as f64 / invocations;
+        }
+    }
+
+    /// Distinct sectors among those that instructions ask for. 1 is as good as can be.
+    pub(crate) fn efficiency(&self) -> Option<f64> {
+        (self.sectors > 0.0).then(|| self.distinct_sectors / self.sectors)
+    }
+
+    /// Bytes of an access.
+    pub(crate) fn width(&self) -> Option<f64> {
+        (self.accesses > 0.0).then(|| self.bytes / self.accesses)
+    }
+}

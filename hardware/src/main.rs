@@ -1,0 +1,201 @@
+//! What the shaders ask of GPUs, found out without one.
+//!
+//! ```text
+//! wgslice-hardware table [FILE]        all cases on all instruments, as Markdown
+//! wgslice-hardware check [FAMILY …]    whether AMD's compiler keeps what is asked of it; families: all
+//! wgslice-hardware vectors [FAMILY …]  whether it compiles what the golden vectors need without spilling registers
+//! ```
+//!
+//! `check` and `vectors` end with 77 where RADV is not installed, and have said so.
+//!
+//! # How it works
+//!
+//! A *case* is an operation on a shape: the benchmark's workloads, further shapes, and the workloads once more in
+//! kernels as other projects write theirs (`cases`). Each is recorded by the library itself, on a device of
+//! `strict-gpu` that calls itself a GPU (`device`). It tells which pipelines were asked for, and what they do when
+//! they are run:
+//!
+//! - **Counted** (`count`): the device's interpreter runs some workgroups of each dispatch, and counts sectors,
+//!   lines and operations.
+//! - **Compiled** (`amd`): Mesa's driver for AMD compiles the pipelines for GPUs that are not there, and prints its
+//!   code and what it thinks of it. From the code are counted the instructions of a lane and the bytes that it has
+//!   in flight.
+//! - **Reckoned** (`reckon`): times on some GPUs, by formulas.
+//!
+//! `table` puts them side by side, `check` demands what the code of the library must keep, and `vectors` finds the
+//! pipelines of the golden vectors.
+
+mod amd;
+mod cases;
+mod check;
+mod count;
+mod device;
+mod reckon;
+mod table;
+mod vectors;
+
+use amd::{FAMILIES, Family, Report};
+use cases::Case;
+use count::Counts;
+use std::{
+    process::{Command, ExitCode},
+    thread,
+};
+use table::{Kernel, Origin};
+
+/// The exit code for what was not run.
+const SKIPPED: u8 = 77;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        ["table"] => table("/dev/stdout"),
+        ["table", file] => table(file),
+        ["check", ref names @ ..] => checked(names, "cases"),
+        ["vectors", ref names @ ..] => checked(names, "vectors"),
+        // This program starts itself with these, in RADV's environment.
+        ["compile", "cases"] => compile_cases(),
+        ["compile", "vectors"] => vectors::pipelines().and_then(amd::compile_here),
+        _ => Err(
+            "usage: wgslice-hardware table [FILE] | check [FAMILY …] | vectors [FAMILY …]".into(),
+        ),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) if problem == amd::NOT_INSTALLED => {
+            eprintln!("{problem}");
+            ExitCode::from(SKIPPED)
+        }
+        Err(problem) => {
+            eprintln!("{problem}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn compile_cases() -> Result<(), String> {
+    let mut pipelines = Vec::new();
+    for case in cases::library().iter().chain(&cases::peers()) {
+        let of_case = device::pipelines(case).map_err(|error| named(case, &error))?;
+        pipelines.extend(
+            of_case
+                .into_iter()
+                .map(|pipeline| (case.name.clone(), pipeline)),
+        );
+    }
+    amd::compile_here(pipelines)
+}
+
+fn named(case: &Case, error: &wgslice::Error) -> String {
+    format!("{}: {error}", case.name)
+}
+
+/// Compiles for these families, or all, and says what does not hold.
+fn checked(names: &[&str], what: &str) -> Result<(), String> {
+    for name in names {
+        if FAMILIES.iter().all(|family| family.name != *name) {
+            let known = FAMILIES.map(|family| family.name).join(", ");
+            return Err(format!("no family {name:?}: there are {known}"));
+        }
+    }
+    let mut problems = Vec::new();
+    for family in FAMILIES {
+        if names.is_empty() || names.contains(&family.name) {
+            let report = amd::compile(family, what)?;
+            println!(
+                "{}: {} kernels compiled",
+                family.name,
+                report.compiled.len()
+            );
+            problems.extend(check::spills(family, &report));
+            if what == "cases" {
+                problems.extend(check::loads_in_flight(family, &report));
+            }
+        }
+    }
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(problems.join("\n")),
+    }
+}
+
+fn table(file: &str) -> Result<(), String> {
+    let reports = reports()?;
+    let (library, peers) = (cases::library(), cases::peers());
+    let library = counted(&library, &reports)?;
+    let peers = counted(&peers, &reports)?;
+    let origin = Origin {
+        date: date()?,
+        wgpu: ["wgpu", "naga"]
+            .map(|name| format!("{name} {}", version(name)))
+            .join(", "),
+        reports: reports.clone(),
+    };
+    let text = table::table(&origin, &library, &peers);
+    std::fs::write(file, text).map_err(|error| format!("{file}: {error}"))
+}
+
+/// Of each family; none, where RADV is not installed.
+fn reports() -> Result<Vec<Report>, String> {
+    let compile = |family: Family| {
+        let report = amd::compile(family, "cases")?;
+        match &report.failed[..] {
+            [] => Ok(report),
+            failed => Err(failed.join("\n")),
+        }
+    };
+    match FAMILIES.into_iter().map(compile).collect() {
+        Err(problem) if problem == amd::NOT_INSTALLED => {
+            eprintln!("{problem}: what it would say is 'not run'");
+            Ok(Vec::new())
+        }
+        other => other,
+    }
+}
+
+/// The kernels of these cases, with subgroups of either size at the same time.
+fn counted<'a>(cases: &'a [Case], reports: &'a [Report]) -> Result<Vec<Kernel<'a>>, String> {
+    let of_size = |subgroup| {
+        let each = cases
+            .iter()
+            .map(|case| Counts::of(case, subgroup).map_err(|error| named(case, &error)));
+        each.collect::<Result<Vec<_>, _>>()
+    };
+    let (narrow, wide) = thread::scope(|scope| {
+        let wide = scope.spawn(|| of_size(64));
+        (of_size(32), wide.join())
+    });
+    let wide = wide.map_err(|_| "counting panicked")??;
+    let all = cases.iter().zip(narrow?).zip(wide);
+    let kernels = all.flat_map(|((case, narrow), wide)| Kernel::of(case, narrow, &wide, reports));
+    Ok(kernels.collect())
+}
+
+/// The version of a package that this program is built with.
+fn version(name: &str) -> &'static str {
+    const LOCKED: &str = include_str!("../../Cargo.lock");
+    let entry = format!("name = \"{name}\"\nversion = \"");
+    let rest = LOCKED.split_once(&entry).map(|(_, rest)| rest);
+    rest.and_then(|rest| rest.split('"').next())
+        .unwrap_or("of an unknown version")
+}
+
+fn date() -> Result<String, String> {
+    let output = Command::new("date")
+        .arg("+%Y-%m-%d")
+        .output()
+        .map_err(|error| error.to_string())?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn versions_are_those_of_the_lock_file() {
+        for name in ["wgpu", "naga"] {
+            assert!(super::version(name).starts_with("30."), "{name}");
+        }
+        assert_eq!(super::version("no such package"), "of an unknown version");
+    }
+}

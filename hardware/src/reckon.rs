@@ -1,0 +1,230 @@
+//! Times, reckoned from counts: how long a GPU's units are busy with a kernel, over the time in which its memory moves
+//! the kernel's sectors at its full rate. The largest of these is what binds: 1 where that is memory.
+//!
+//! | GPU | memory | instructions |
+//! |---|---|---|
+//! | Navi21 (RX 6900 XT) | 512 GB/s at 2.25 GHz | 160 SIMDs, each a wave of 64 lanes in 2 clocks; multiplications of whole words in 8; counted in the code for RDNA 2 |
+//! | MI300X | 5.3 TB/s at 2.1 GHz | 304 compute units, each an instruction of a wave of 64 lanes a clock; vector instructions, loads and stores counted in the code for GCN 5 |
+//! | H100 | 3.35 TB/s at 1.7 GHz | 528 schedulers, each an instruction of a warp of 32 lanes a clock, on integers in 2; all instructions counted in the code for RDNA 2 |
+//!
+//! And of the H100: each of 132 load units takes a line of 128 bytes a clock, and its L2 gives 5.5 TB/s, of
+//! sectors that each workgroup asks for once.
+//!
+//! The code is not NVIDIA's, and not quite the MI300X's: what is reckoned of it is good to a factor of 1.5.
+
+use crate::{amd::Path, count::Counts};
+
+/// Bytes of a sector.
+const SECTOR: f64 = 32.0;
+
+struct Figures {
+    bytes_per_clock: f64,
+    /// Units that take an instruction of a subgroup at once.
+    units: f64,
+    subgroup: f64,
+}
+
+const NAVI21: Figures = Figures {
+    bytes_per_clock: 512e9 / 2.25e9,
+    units: 160.0,
+    subgroup: 64.0,
+};
+const MI300X: Figures = Figures {
+    bytes_per_clock: 5.3e12 / 2.1e9,
+    units: 304.0,
+    subgroup: 64.0,
+};
+const H100: Figures = Figures {
+    bytes_per_clock: 3.35e12 / 1.7e9,
+    units: 132.0 * 4.0,
+    subgroup: 32.0,
+};
+const H100_LOAD_UNITS: f64 = 132.0;
+const H100_L2_BYTES_PER_CLOCK: f64 = 5.5e12 / 1.7e9;
+const LINE: f64 = 128.0;
+
+/// Vector instructions of a kernel for each operation that the interpreter counts in it, and operations that a
+/// division counts for beside itself. It fits the kernels without loops: see the table.
+pub(crate) const INSTRUCTIONS_PER_OPERATION: f64 = 0.7;
+pub(crate) const OPERATIONS_PER_DIVISION: f64 = 12.0;
+
+/// The GPUs that are reckoned with.
+pub(crate) const GPUS: [&str; 3] = ["Navi21", "MI300X", "H100"];
+
+/// Times of a kernel on each GPU, over that of its memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Times {
+    /// Instructions.
+    pub(crate) navi21: f64,
+    pub(crate) mi300x: f64,
+    pub(crate) h100: f64,
+    /// Load units and L2 of the H100.
+    pub(crate) h100_loads: f64,
+    pub(crate) h100_l2: f64,
+}
+
+/// Vector instructions that a lane executes: on the path that was counted, or where that has loops by the
+/// operations that the interpreter ran. Of a path whose stores all lanes make, it is at least the path.
+pub(crate) fn vector_instructions(path: &Path, counts: &Counts) -> f64 {
+    let on_path = path.vector as f64;
+    if !path.loops {
+        return on_path;
+    }
+    let stores: usize = path.stores.iter().sum();
+    let all_store = counts.written.bytes >= stores as f64;
+    let by_operations = operations(counts) * INSTRUCTIONS_PER_OPERATION;
+    by_operations.max(if all_store { on_path } else { 0.0 })
+}
+
+/// Operations, each division as several.
+pub(crate) fn operations(counts: &Counts) -> f64 {
+    counts.operations + OPERATIONS_PER_DIVISION * counts.divisions
+}
+
+/// Bytes of memory that an invocation's sectors are, shared ones in parts.
+pub(crate) fn memory_bytes(counts: &Counts) -> f64 {
+    let sectors = counts.traffic().map(|side| side.distinct_sectors);
+    SECTOR * sectors.iter().sum::<f64>()
+}
+
+impl Times {
+    /// By the code for RDNA 2 and for GCN 5, and what was counted of subgroups of 32.
+    pub(crate) fn of(rdna2: &Path, gcn5: &Path, counts: &Counts) -> Self {
+        let memory = memory_bytes(counts);
+        let over_memory = |gpu: &Figures, instructions: f64| {
+            let clocks = gpu.subgroup * memory / gpu.bytes_per_clock;
+            instructions / gpu.units / clocks
+        };
+        let accesses = |path: &Path| (path.loads.len() + path.stores.len()) as f64;
+        let vector = vector_instructions(rdna2, counts);
+        let slow = vector * rdna2.multiplications as f64 / (rdna2.vector.max(1)) as f64;
+        let one_by_one = (rdna2.scalar + rdna2.branches) as f64 + accesses(rdna2);
+        let sum =
+            |of: fn(&crate::count::Traffic) -> f64| counts.traffic().iter().map(of).sum::<f64>();
+        let lines = sum(|side| side.lines.max(side.bytes / LINE));
+        let by_workgroup = SECTOR * sum(|side| side.by_workgroup);
+        let h100_clocks = memory / H100.bytes_per_clock;
+        Self {
+            navi21: over_memory(&NAVI21, 2.0 * (vector - slow) + 8.0 * slow),
+            mi300x: over_memory(&MI300X, vector_instructions(gcn5, counts) + accesses(gcn5)),
+            h100: over_memory(&H100, 2.0 * vector + one_by_one),
+            h100_loads: lines / H100_LOAD_UNITS / h100_clocks,
+            h100_l2: by_workgroup / H100_L2_BYTES_PER_CLOCK / h100_clocks,
+        }
+    }
+
+    /// How much longer than memory each GPU takes, in the order of [`GPUS`].
+    pub(crate) fn bounds(&self) -> [f64; 3] {
+        [
+            self.navi21.max(1.0),
+            self.mi300x.max(1.0),
+            self.h100_bound().1,
+        ]
+    }
+
+    /// What binds an H100, and how much longer it takes than memory.
+    pub(crate) fn h100_bound(&self) -> (&'static str, f64) {
+        let units = [
+            ("memory", 1.0),
+            ("instructions", self.h100),
+            ("loads", self.h100_loads),
+            ("L2", self.h100_l2),
+        ];
+        let slowest = units
+            .into_iter()
+            .reduce(|a, b| if b.1 > a.1 { b } else { a });
+        slowest.unwrap_or(units[0])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::count::Traffic;
+
+    /// A copy of 16 bytes by each lane, as good as can be.
+    fn copy() -> Counts {
+        let side = Traffic {
+            accesses: 1.0,
+            bytes: 16.0,
+            useful_bytes: 16.0,
+            sectors: 0.5,
+            by_workgroup: 0.5,
+            distinct_sectors: 0.5,
+            lines: 0.125,
+        };
+        Counts {
+            read: side,
+            written: side,
+            operations: 100.0,
+            divisions: 2.0,
+            ..Counts::default()
+        }
+    }
+
+    fn path(vector: usize, multiplications: usize) -> Path {
+        Path {
+            vector,
+            multiplications,
+            scalar: 7,
+            branches: 1,
+            loads: vec![16],
+            stores: vec![16],
+            ..Path::default()
+        }
+    }
+
+    #[track_caller]
+    fn near(a: f64, b: f64) {
+        assert!((a - b).abs() < 1e-9 * b.abs(), "{a} and {b}");
+    }
+
+    #[test]
+    fn times_are_by_the_formulas_of_the_legend() {
+        let times = Times::of(&path(20, 4), &path(30, 4), &copy());
+        // 64 lanes of 32 bytes each at 512 / 2.25 bytes a clock are 9 clocks; of the instructions 16 take
+        // 2 and 4 take 8.
+        near(times.navi21, (16.0 * 2.0 + 4.0 * 8.0) / 160.0 / 9.0);
+        near(times.mi300x, 32.0 / 304.0 / (64.0 * 32.0 / (5300.0 / 2.1)));
+        let memory = 32.0 * 32.0 / (3350.0 / 1.7);
+        near(times.h100, (40.0 + 10.0) / 528.0 / memory);
+        near(times.h100_loads, 32.0 * 0.25 / 132.0 / memory);
+        near(times.h100_l2, 3.35 / 5.5);
+        assert_eq!(times.h100_bound(), ("memory", 1.0));
+        assert_eq!(times.bounds(), [1.0; 3]);
+    }
+
+    #[test]
+    fn what_is_slower_than_memory_binds() {
+        let many = Times::of(&path(2000, 0), &path(30, 4), &copy());
+        assert_eq!(many.h100_bound(), ("instructions", many.h100));
+        assert_eq!(many.bounds(), [many.navi21, 1.0, many.h100]);
+        let mut apart = copy();
+        apart.read.lines = 8.0;
+        let apart = Times::of(&path(20, 4), &path(30, 4), &apart);
+        assert_eq!(apart.h100_bound(), ("loads", apart.h100_loads));
+        let mut often = copy();
+        often.read.by_workgroup = 4.0;
+        let often = Times::of(&path(20, 4), &path(30, 4), &often);
+        assert_eq!(often.h100_bound(), ("L2", often.h100_l2));
+    }
+
+    #[test]
+    fn loops_are_reckoned_by_operations() {
+        let mut with_loops = path(20, 5);
+        assert_eq!(vector_instructions(&with_loops, &copy()), 20.0);
+        with_loops.loops = true;
+        near(vector_instructions(&with_loops, &copy()), 124.0 * 0.7);
+        // As many of them are multiplications as of those that were counted.
+        let times = Times::of(&with_loops, &path(30, 4), &copy());
+        near(
+            times.navi21,
+            124.0 * 0.7 * (0.75 * 2.0 + 0.25 * 8.0) / 160.0 / 9.0,
+        );
+        // A path that all lanes take is the least that they execute; one that few take is not.
+        with_loops.vector = 200;
+        assert_eq!(vector_instructions(&with_loops, &copy()), 200.0);
+        with_loops.stores = vec![16, 16];
+        near(vector_instructions(&with_loops, &copy()), 124.0 * 0.7);
+    }
+}

@@ -1,0 +1,108 @@
+//! The kernels of others, and how they compare.
+
+use super::{Kernel, NOT_RUN, number, or_dash, percents};
+use crate::{
+    cases::{Peer, Work},
+    reckon::{self, GPUS},
+};
+use std::fmt::Write as _;
+
+const PEERS: &str = include_str!("peers.md");
+const COMPARED: &str = include_str!("compared.md");
+
+/// Both tables.
+pub(super) fn tables(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
+    let mut text = PEERS.to_owned();
+    let mut last = "";
+    for peer in peers {
+        let name = peer.case.name.split(' ').next().unwrap_or_default();
+        if name != last {
+            let ours = library.iter().filter(|kernel| kernel.case.name == name);
+            text.extend(ours.map(peer_row));
+            last = name;
+        }
+        text += &peer_row(peer);
+    }
+    text + &compared(library, peers)
+}
+
+fn peer_row(kernel: &Kernel<'_>) -> String {
+    let Kernel { counts, wide, .. } = kernel;
+    let name = kernel.case.name.split(' ').next().unwrap_or_default();
+    let whose = match kernel.case.work {
+        Work::Peer(peer, _) => peer.to_string(),
+        _ => format!("wgslice, {}", kernel.mover()),
+    };
+    let mut cells = vec![
+        percents(&counts.read, &wide.read),
+        percents(&counts.other, &wide.other),
+        or_dash(counts.read.width()),
+        or_dash(counts.written.width()),
+    ];
+    match (kernel.times(), &kernel.compiled[..]) {
+        (Some(times), [rdna2, ..]) => {
+            let [vector, for_16_bytes] = kernel.vector(rdna2);
+            let (unit, bound) = times.h100_bound();
+            cells.extend([
+                rdna2.path.in_flight.to_string(),
+                vector,
+                for_16_bytes,
+                number(counts.divisions),
+                format!("{:.2}", times.navi21),
+                format!("{:.2}", times.mi300x),
+                format!("{bound:.2}"),
+                unit.into(),
+            ]);
+        }
+        _ => {
+            cells.extend(vec![NOT_RUN.to_owned(); 3]);
+            cells.push(number(counts.divisions));
+            cells.extend(vec![NOT_RUN.to_owned(); 4]);
+        }
+    }
+    let what = if whose.starts_with("wgslice") {
+        &*kernel.case.what
+    } else {
+        ""
+    };
+    format!("| {name} | {what} | {whose} | {} |\n", cells.join(" | "))
+}
+
+/// Reckoned times of a byte of a kernel's result on each GPU, in bytes that its memory moves.
+fn times_of_byte(kernel: &Kernel<'_>) -> Option<[f64; 3]> {
+    let bytes = reckon::memory_bytes(&kernel.counts) / kernel.counts.written.useful_bytes;
+    Some(kernel.times()?.bounds().map(|bound| bound * bytes))
+}
+
+fn compared(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
+    let mut text = COMPARED.to_owned();
+    for peer in Peer::ALL {
+        let _ = write!(text, " {peer}: {} |", GPUS.join(" | "));
+    }
+    text += "\n|---|";
+    text += &"---|".repeat(Peer::ALL.len() * GPUS.len());
+    text.push('\n');
+    for ours in library {
+        let of = |peer: Peer| {
+            let name = format!("{} {peer}", ours.case.name);
+            peers.iter().find(|kernel| kernel.case.name == name)
+        };
+        if Peer::ALL.into_iter().all(|peer| of(peer).is_none()) {
+            continue;
+        }
+        let cells = |peer| {
+            let Some(theirs) = of(peer) else {
+                return GPUS.map(|_| "–".to_owned());
+            };
+            match (times_of_byte(theirs), times_of_byte(ours)) {
+                (Some(theirs), Some(ours)) => {
+                    [0, 1, 2].map(|gpu| format!("{:.1}", theirs[gpu] / ours[gpu]))
+                }
+                _ => GPUS.map(|_| NOT_RUN.to_owned()),
+            }
+        };
+        let cells: Vec<String> = Peer::ALL.into_iter().flat_map(cells).collect();
+        let _ = writeln!(text, "| {} | {} |", ours.case.name, cells.join(" | "));
+    }
+    text
+}

@@ -1,0 +1,51 @@
+//! The golden vectors, for the pipelines that they need: each operation, with every width of elements and type of
+//! indices.
+
+use crate::device::Device;
+use std::collections::HashSet;
+use strict_gpu::PipelineRequest;
+use verify::{call::Call, case::parse, operation};
+use wgslice::Backend;
+
+/// The command's reader of such files, and how it runs a line of them.
+#[allow(dead_code, reason = "the command uses all of it, this package a part")]
+#[path = "../../cli/src/verify"]
+mod verify {
+    pub(super) mod arguments;
+    pub(super) mod call;
+    pub(super) mod case;
+    pub(super) mod elements;
+    pub(super) mod operation;
+}
+
+const VECTORS: &str = include_str!("../../tests/vectors/seed1.jsonl");
+
+/// The different pipelines that the vectors need, each with the line that first needs it.
+///
+/// # Errors
+///
+/// Names a line that cannot be read.
+pub(crate) fn pipelines() -> Result<Vec<(String, PipelineRequest)>, String> {
+    let device = Device::new(None);
+    let backend = Backend::from(device.gpu.clone());
+    let mut seen = HashSet::new();
+    let mut pipelines = Vec::new();
+    for case in parse(VECTORS) {
+        let case = case.map_err(|error| error.to_string())?;
+        let call = Call::of(&case).map_err(|error| error.to_string())?;
+        let Some(call) = call else { continue };
+        for variant in operation::variants(&case, &call) {
+            // What comes of it the tests look at.
+            let _ = operation::run(&call, &backend, &variant);
+            for pipeline in device.strict.take_pipelines() {
+                let constants = pipeline.constants.iter();
+                let constants = constants.map(|(name, value)| (name.clone(), value.to_bits()));
+                let constants: Vec<_> = constants.collect();
+                if seen.insert((pipeline.source.clone(), constants)) {
+                    pipelines.push((format!("line {}", case.line), pipeline));
+                }
+            }
+        }
+    }
+    Ok(pipelines)
+}

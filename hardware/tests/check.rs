@@ -1,0 +1,25 @@
+//! The code that AMD's compiler makes of the library's shaders keeps what it must: nothing is spilled, and
+//! loads are in flight together. For one family; `bash tests/run-hardware` looks at all.
+
+use std::{env, process::Command};
+
+/// The exit code for what was not run.
+const SKIPPED: i32 = 77;
+
+#[test]
+fn amds_compiler_spills_nothing_and_keeps_loads_in_flight() {
+    let output = Command::new(env!("CARGO_BIN_EXE_wgslice-hardware"))
+        .args(["check", "navi21"])
+        .output()
+        .expect("the program");
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(SKIPPED) {
+        // Elsewhere than on Debian and Ubuntu the driver may not be there to be installed.
+        let required = env::var("WGSLICE_REQUIRE_GPU").as_deref() == Ok("1");
+        let installs = Command::new("apt-get").arg("--version").output().is_ok();
+        assert!(!(required && installs), "WGSLICE_REQUIRE_GPU=1, but {said}");
+        eprintln!("skipped: {said}");
+        return;
+    }
+    assert!(output.status.success(), "{said}");
+}

@@ -1,0 +1,87 @@
+//! Transposing a few rows in registers.
+//!
+//! A riffle cuts a buffer in the middle and takes elements from both halves in turn. The number of an
+//! element, in bits, is its row and then its column; a riffle moves the uppermost bit to the lowest place.
+//! So 2ᵏ rows of any width are transposed by k riffles:
+//!
+//! ```text
+//! a0 a1 a2 b0 b1 b2       a0 c0 a1 c1 a2 c2       a0 b0 c0 d0 a1 b1
+//! c0 c1 c2 d0 d1 d2   →   b0 d0 b1 d1 b2 d2   →   c1 d1 a2 b2 c2 d2
+//! ```
+//!
+//! The compiler turns the loop over two halves into vector interleaves of 16 bytes, whatever the processor
+//! calls them. As many rows are taken as fill a vector: what comes out is one vector of each column.
+
+use std::mem;
+
+/// Bytes of a vector.
+pub(super) const VECTOR: usize = 16;
+
+/// Two buffers, of which one is riffled into the other.
+#[derive(Default)]
+pub(super) struct Buffers([Vec<u8>; 2]);
+
+impl Buffers {
+    /// For rows of so many bytes together.
+    pub(super) fn of(bytes: usize) -> Self {
+        Self([vec![0; bytes], vec![0; bytes]])
+    }
+
+    /// Transposes rows of elements of `N` bytes that fill a vector: one vector for each column.
+    pub(super) fn rows<const N: usize>(&mut self, rows: &[u8]) -> &[[u8; VECTOR]] {
+        self.weave::<N>(rows, riffle::<N>)
+    }
+
+    /// Transposes blocks of rows that fill a vector: one vector for each column of each block. A block has
+    /// twice `HALF` elements of `N` bytes.
+    pub(super) fn blocks<const N: usize, const HALF: usize>(
+        &mut self,
+        blocks: &[u8],
+    ) -> &[[u8; VECTOR]] {
+        self.weave::<N>(blocks, riffle_blocks::<N, HALF>)
+    }
+
+    #[inline(always)]
+    fn weave<const N: usize>(
+        &mut self,
+        rows: &[u8],
+        riffle: impl Fn(&[u8], &mut [u8]),
+    ) -> &[[u8; VECTOR]] {
+        let [from, to] = &mut self.0;
+        let (mut from, mut to) = (&mut from[..rows.len()], &mut to[..rows.len()]);
+        match (VECTOR / N).ilog2() {
+            0 => from.copy_from_slice(rows),
+            riffles => {
+                riffle(rows, from);
+                for _ in 1..riffles {
+                    riffle(from, to);
+                    mem::swap(&mut from, &mut to);
+                }
+            }
+        }
+        from.as_chunks().0
+    }
+}
+
+/// Riffles elements of `N` bytes.
+fn riffle<const N: usize>(from: &[u8], to: &mut [u8]) {
+    let (from, _) = from.as_chunks::<N>();
+    let (first, second) = from.split_at(from.len() / 2);
+    let (to, _) = to.as_chunks_mut::<N>();
+    let (pairs, _) = to.as_chunks_mut::<2>();
+    for ((pair, &a), &b) in pairs.iter_mut().zip(first).zip(second) {
+        *pair = [a, b];
+    }
+}
+
+/// Riffles blocks of twice `HALF` elements of `N` bytes.
+fn riffle_blocks<const N: usize, const HALF: usize>(from: &[u8], to: &mut [u8]) {
+    let (from, _) = from.as_chunks::<N>().0.as_chunks::<HALF>();
+    let (blocks, _) = from.as_chunks::<2>();
+    let (to, _) = to.as_chunks_mut::<N>().0.as_chunks_mut::<2>();
+    for (to, [first, second]) in to.as_chunks_mut::<HALF>().0.iter_mut().zip(blocks) {
+        for (pair, (&a, &b)) in to.iter_mut().zip(first.iter().zip(second)) {
+            *pair = [a, b];
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What a bind group binds, and the layouts of bind groups.
+
+use super::{Shared, buffer::StrictBuffer};
+use std::collections::BTreeMap;
+use wgpu::{
+    BindingResource, BindingType, BufferBindingType, BufferUsages,
+    custom::{BindGroupInterface, BindGroupLayoutInterface, PipelineLayoutInterface},
+};
+
+/// The layout of a bind group: what each binding is, and whether its offset comes with the dispatch.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StrictGroupLayout(pub(super) BTreeMap<u32, (BufferBindingType, bool)>);
+
+impl BindGroupLayoutInterface for StrictGroupLayout {}
+
+impl StrictGroupLayout {
+    pub(super) fn new(descriptor: &wgpu::BindGroupLayoutDescriptor<'_>) -> Self {
+        let entry = |entry: &wgpu::BindGroupLayoutEntry| match entry.ty {
+            BindingType::Buffer {
+                ty,
+                has_dynamic_offset,
+                ..
+            } => (entry.binding, (ty, has_dynamic_offset)),
+            other => super::missing(&format!("binding of {other:?}")),
+        };
+        Self(descriptor.entries.iter().map(entry).collect())
+    }
+}
+
+/// The layout of a pipeline. It is only told to those who ask for the pipelines: the shader says what it binds.
+#[derive(Debug)]
+pub(super) struct StrictPipelineLayout {
+    pub(super) groups: Vec<StrictGroupLayout>,
+    pub(super) immediate_size: u32,
+}
+
+impl StrictPipelineLayout {
+    pub(super) fn new(descriptor: &wgpu::PipelineLayoutDescriptor<'_>) -> Self {
+        let group = |group: &Option<&wgpu::BindGroupLayout>| {
+            let layout = group.map(|group| group.as_custom().expect("a layout of this device"));
+            layout.cloned().unwrap_or_default()
+        };
+        Self {
+            groups: descriptor.bind_group_layouts.iter().map(group).collect(),
+            immediate_size: descriptor.immediate_size,
+        }
+    }
+}
+
+impl PipelineLayoutInterface for StrictPipelineLayout {}
+
+/// A part of a buffer that is bound.
+#[derive(Clone, Debug)]
+pub(super) struct Binding {
+    pub(super) buffer: StrictBuffer,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    pub(super) has_dynamic_offset: bool,
+}
+
+/// A bind group.
+#[derive(Clone, Debug)]
+pub(super) struct StrictGroup(pub(super) BTreeMap<u32, Binding>);
+
+impl BindGroupInterface for StrictGroup {}
+
+impl StrictGroup {
+    pub(super) fn new(shared: &Shared, descriptor: &wgpu::BindGroupDescriptor<'_>) -> Self {
+        let layout: &StrictGroupLayout = descriptor
+            .layout
+            .as_custom()
+            .expect("a layout of this device");
+        let mut bindings = BTreeMap::new();
+        for entry in descriptor.entries {
+            let BindingResource::Buffer(bound) = &entry.resource else {
+                super::missing("binding but of a buffer");
+            };
+            let Some(&(ty, has_dynamic_offset)) = layout.0.get(&entry.binding) else {
+                shared.invalid(format!("the layout has no binding {}", entry.binding));
+                continue;
+            };
+            let buffer: &StrictBuffer = bound.buffer.as_custom().expect("a buffer of this device");
+            let rest = bound.buffer.size() - bound.offset.min(bound.buffer.size());
+            let bytes = bound.size.map_or(rest, u64::from);
+            let limits = &shared.limits;
+            let (usage, alignment, most) = match ty {
+                BufferBindingType::Uniform => (
+                    BufferUsages::UNIFORM,
+                    limits.min_uniform_buffer_offset_alignment,
+                    limits.max_uniform_buffer_binding_size,
+                ),
+                BufferBindingType::Storage { .. } => (
+                    BufferUsages::STORAGE,
+                    limits.min_storage_buffer_offset_alignment,
+                    limits.max_storage_buffer_binding_size,
+                ),
+            };
+            let problem = match () {
+                () if !buffer.usage.contains(usage) => {
+                    format!("its buffer has not got the usage {usage:?}")
+                }
+                () if !bound.offset.is_multiple_of(alignment.into()) => {
+                    format!("its offset {} is no multiple of {alignment}", bound.offset)
+                }
+                () if bytes == 0 || bytes > rest => {
+                    format!("its {bytes} bytes are not among the buffer's {rest}")
+                }
+                () if bytes > most => format!("its {bytes} bytes are more than {most}"),
+                () => String::new(),
+            };
+            if !problem.is_empty() {
+                shared.invalid(format!("binding {}: {problem}", entry.binding));
+            }
+            let binding = Binding {
+                buffer: buffer.clone(),
+                offset: bound.offset,
+                bytes,
+                has_dynamic_offset,
+            };
+            bindings.insert(entry.binding, binding);
+        }
+        if bindings.len() != layout.0.len() {
+            shared.invalid(format!(
+                "{} bindings where the layout has {}",
+                bindings.len(),
+                layout.0.len()
+            ));
+        }
+        Self(bindings)
+    }
+}

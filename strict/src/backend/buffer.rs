@@ -1,0 +1,110 @@
+//! Buffers, and how they are mapped.
+
+use super::{Shared, locked};
+use crate::memory::Memory;
+use std::{
+    ops::Range,
+    sync::{Arc, Mutex},
+};
+use wgpu::{
+    BufferAddress, MapMode, MapRangeError, WriteOnly,
+    custom::{
+        BufferInterface, BufferMapCallback, BufferMappedRangeInterface, DispatchBuffer,
+        DispatchBufferMappedRange, QueueWriteBufferInterface,
+    },
+};
+
+/// A buffer.
+#[derive(Clone, Debug)]
+pub(super) struct StrictBuffer {
+    pub(super) memory: Arc<Mutex<Memory>>,
+    pub(super) usage: wgpu::BufferUsages,
+    shared: Arc<Shared>,
+    /// Whether what is mapped is written, rather than read.
+    writes: Arc<Mutex<bool>>,
+}
+
+impl StrictBuffer {
+    pub(super) fn new(shared: &Arc<Shared>, descriptor: &wgpu::BufferDescriptor<'_>) -> Self {
+        Self {
+            memory: Arc::new(Mutex::new(Memory::new(descriptor.size))),
+            usage: descriptor.usage,
+            shared: Arc::clone(shared),
+            writes: Arc::new(Mutex::new(descriptor.mapped_at_creation)),
+        }
+    }
+
+    /// The buffer behind wgpu's.
+    pub(super) fn of(buffer: &DispatchBuffer) -> &Self {
+        buffer.as_custom().expect("a buffer of this device")
+    }
+}
+
+impl BufferInterface for StrictBuffer {
+    fn map_async(&self, mode: MapMode, _range: Range<BufferAddress>, callback: BufferMapCallback) {
+        *locked(&self.writes) = mode == MapMode::Write;
+        // Everything that was submitted has run.
+        locked(&self.shared.due).push(Box::new(move || callback(Ok(()))));
+    }
+
+    fn get_mapped_range(
+        &self,
+        range: Range<BufferAddress>,
+    ) -> Result<DispatchBufferMappedRange, MapRangeError> {
+        let length = usize::try_from(range.end - range.start).expect("a range in memory");
+        Ok(DispatchBufferMappedRange::custom(Mapped {
+            bytes: locked(&self.memory).read(range.start, length),
+            from: range.start,
+            memory: locked(&self.writes).then(|| Arc::clone(&self.memory)),
+        }))
+    }
+
+    fn unmap(&self) {}
+
+    fn destroy(&self) {}
+}
+
+/// A copy of what is mapped.
+#[derive(Debug)]
+struct Mapped {
+    bytes: Vec<u8>,
+    from: BufferAddress,
+    /// Where it goes in the end, if it is written.
+    memory: Option<Arc<Mutex<Memory>>>,
+}
+
+impl BufferMappedRangeInterface for Mapped {
+    fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    unsafe fn read_slice(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    unsafe fn write_slice(&mut self) -> WriteOnly<'_, [u8]> {
+        WriteOnly::from_mut(&mut self.bytes)
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        if let Some(memory) = &self.memory {
+            locked(memory).write(self.from, &self.bytes);
+        }
+    }
+}
+
+/// Bytes on their way into a buffer.
+#[derive(Debug)]
+pub(super) struct Staged(pub(super) Vec<u8>);
+
+impl QueueWriteBufferInterface for Staged {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    unsafe fn write_slice(&mut self) -> WriteOnly<'_, [u8]> {
+        WriteOnly::from_mut(&mut self.0)
+    }
+}

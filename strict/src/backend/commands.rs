@@ -1,0 +1,343 @@
+//! What is recorded, to be run when it is submitted.
+
+use super::{
+    Shared,
+    bind::{Binding, StrictGroup},
+    buffer::StrictBuffer,
+    missing,
+    pipeline::StrictPipeline,
+};
+use crate::machine::Program;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+use wgpu::{
+    BufferAddress, DynamicOffset,
+    custom::{
+        CommandBufferInterface, CommandEncoderInterface, ComputePassInterface, DispatchBindGroup,
+        DispatchBuffer, DispatchCommandBuffer, DispatchComputePass, DispatchComputePipeline,
+        DispatchQuerySet, DispatchRenderPass, DispatchTexture, DispatchTextureView,
+    },
+};
+
+/// A command.
+#[derive(Debug)]
+pub(super) enum Command {
+    Copy {
+        from: StrictBuffer,
+        from_offset: u64,
+        to: StrictBuffer,
+        to_offset: u64,
+        bytes: u64,
+    },
+    Clear {
+        buffer: StrictBuffer,
+        offset: u64,
+        bytes: u64,
+    },
+    Dispatch(Dispatch),
+}
+
+/// A dispatch with all that it uses.
+#[derive(Debug)]
+pub(super) struct Dispatch {
+    pub(super) program: Arc<Program>,
+    /// By group and binding, at their final offsets.
+    pub(super) bindings: BTreeMap<(u32, u32), Binding>,
+    pub(super) immediates: Vec<u8>,
+    pub(super) workgroups: [u32; 3],
+}
+
+type Commands = Arc<Mutex<Vec<Command>>>;
+
+/// A command encoder.
+#[derive(Debug)]
+pub(super) struct StrictEncoder {
+    pub(super) shared: Arc<Shared>,
+    pub(super) commands: Commands,
+}
+
+/// What was recorded.
+#[derive(Debug)]
+pub(super) struct StrictCommands(pub(super) Commands);
+
+impl CommandBufferInterface for StrictCommands {}
+
+impl StrictEncoder {
+    fn push(&self, command: Command) {
+        super::locked(&self.commands).push(command);
+    }
+}
+
+impl CommandEncoderInterface for StrictEncoder {
+    fn copy_buffer_to_buffer(
+        &self,
+        source: &DispatchBuffer,
+        source_offset: BufferAddress,
+        destination: &DispatchBuffer,
+        destination_offset: BufferAddress,
+        copy_size: Option<BufferAddress>,
+    ) {
+        let (from, to) = (
+            StrictBuffer::of(source).clone(),
+            StrictBuffer::of(destination).clone(),
+        );
+        let rest = super::locked(&from.memory).bytes() - source_offset;
+        let bytes = copy_size.unwrap_or(rest);
+        if [source_offset, destination_offset, bytes]
+            .iter()
+            .any(|at| !at.is_multiple_of(4))
+        {
+            self.shared
+                .invalid("a copy begins and ends at multiples of 4 bytes".into());
+            return;
+        }
+        self.push(Command::Copy {
+            from,
+            from_offset: source_offset,
+            to,
+            to_offset: destination_offset,
+            bytes,
+        });
+    }
+
+    fn clear_buffer(
+        &self,
+        buffer: &DispatchBuffer,
+        offset: BufferAddress,
+        size: Option<BufferAddress>,
+    ) {
+        let buffer = StrictBuffer::of(buffer).clone();
+        let rest = super::locked(&buffer.memory).bytes() - offset;
+        self.push(Command::Clear {
+            buffer,
+            offset,
+            bytes: size.unwrap_or(rest),
+        });
+    }
+
+    fn begin_compute_pass(
+        &self,
+        _descriptor: &wgpu::ComputePassDescriptor<'_>,
+    ) -> DispatchComputePass {
+        DispatchComputePass::custom(StrictPass {
+            shared: Arc::clone(&self.shared),
+            commands: Arc::clone(&self.commands),
+            program: None,
+            groups: BTreeMap::new(),
+            immediates: Vec::new(),
+        })
+    }
+
+    fn finish(&mut self) -> DispatchCommandBuffer {
+        DispatchCommandBuffer::custom(StrictCommands(Arc::clone(&self.commands)))
+    }
+
+    fn insert_debug_marker(&self, _label: &str) {}
+    fn push_debug_group(&self, _label: &str) {}
+    fn pop_debug_group(&self) {}
+
+    fn copy_buffer_to_texture(
+        &self,
+        _source: wgpu::TexelCopyBufferInfo<'_>,
+        _destination: wgpu::TexelCopyTextureInfo<'_>,
+        _copy_size: wgpu::Extent3d,
+    ) {
+        missing("textures")
+    }
+
+    fn copy_texture_to_buffer(
+        &self,
+        _source: wgpu::TexelCopyTextureInfo<'_>,
+        _destination: wgpu::TexelCopyBufferInfo<'_>,
+        _copy_size: wgpu::Extent3d,
+    ) {
+        missing("textures")
+    }
+
+    fn copy_texture_to_texture(
+        &self,
+        _source: wgpu::TexelCopyTextureInfo<'_>,
+        _destination: wgpu::TexelCopyTextureInfo<'_>,
+        _copy_size: wgpu::Extent3d,
+    ) {
+        missing("textures")
+    }
+
+    fn begin_render_pass(
+        &self,
+        _descriptor: &wgpu::RenderPassDescriptor<'_>,
+    ) -> DispatchRenderPass {
+        missing("render passes")
+    }
+
+    fn clear_texture(&self, _texture: &DispatchTexture, _range: &wgpu::ImageSubresourceRange) {
+        missing("textures")
+    }
+
+    fn write_timestamp(&self, _query_set: &DispatchQuerySet, _query_index: u32) {
+        missing("queries")
+    }
+
+    fn resolve_query_set(
+        &self,
+        _query_set: &DispatchQuerySet,
+        _first_query: u32,
+        _query_count: u32,
+        _destination: &DispatchBuffer,
+        _destination_offset: BufferAddress,
+    ) {
+        missing("queries")
+    }
+
+    fn mark_acceleration_structures_built<'a>(
+        &self,
+        _blas: &mut dyn Iterator<Item = &'a wgpu::Blas>,
+        _tlas: &mut dyn Iterator<Item = &'a wgpu::Tlas>,
+    ) {
+        missing("ray tracing")
+    }
+
+    fn build_acceleration_structures<'a>(
+        &self,
+        _blas: &mut dyn Iterator<Item = &'a wgpu::BlasBuildEntry<'a>>,
+        _tlas: &mut dyn Iterator<Item = &'a wgpu::Tlas>,
+    ) {
+        missing("ray tracing")
+    }
+
+    fn transition_resources<'a>(
+        &mut self,
+        _buffers: &mut dyn Iterator<Item = wgpu::wgt::BufferTransition<&'a DispatchBuffer>>,
+        _textures: &mut dyn Iterator<Item = wgpu::wgt::TextureTransition<&'a DispatchTexture>>,
+    ) {
+    }
+}
+
+/// A compute pass.
+#[derive(Debug)]
+struct StrictPass {
+    shared: Arc<Shared>,
+    commands: Commands,
+    program: Option<Arc<Program>>,
+    groups: BTreeMap<u32, BTreeMap<u32, Binding>>,
+    immediates: Vec<u8>,
+}
+
+impl ComputePassInterface for StrictPass {
+    fn set_pipeline(&mut self, pipeline: &DispatchComputePipeline) {
+        let pipeline: &StrictPipeline = pipeline.as_custom().expect("a pipeline of this device");
+        self.program.clone_from(&pipeline.0);
+    }
+
+    fn set_bind_group(
+        &mut self,
+        index: u32,
+        group: Option<&DispatchBindGroup>,
+        offsets: &[DynamicOffset],
+    ) {
+        let Some(group) = group else {
+            self.groups.remove(&index);
+            return;
+        };
+        let group: &StrictGroup = group.as_custom().expect("a bind group of this device");
+        let mut bindings = group.0.clone();
+        let mut offsets = offsets.iter();
+        for binding in bindings
+            .values_mut()
+            .filter(|binding| binding.has_dynamic_offset)
+        {
+            let Some(&offset) = offsets.next() else {
+                self.shared.invalid("a dynamic offset is missing".into());
+                return;
+            };
+            binding.offset += u64::from(offset);
+            if binding.offset + binding.bytes > super::locked(&binding.buffer.memory).bytes() {
+                self.shared.invalid(format!(
+                    "the dynamic offset {offset} leads beyond the buffer"
+                ));
+                return;
+            }
+        }
+        self.groups.insert(index, bindings);
+    }
+
+    fn set_immediates(&mut self, offset: u32, data: &[u8]) {
+        let end = offset as usize + data.len();
+        if end > self.shared.limits.max_immediate_size as usize {
+            self.shared.invalid(format!("{end} bytes of immediates"));
+            return;
+        }
+        self.immediates.resize(self.immediates.len().max(end), 0);
+        self.immediates[offset as usize..end].copy_from_slice(data);
+    }
+
+    fn dispatch_workgroups(&mut self, x: u32, y: u32, z: u32) {
+        let most = self.shared.limits.max_compute_workgroups_per_dimension;
+        if [x, y, z].iter().any(|&count| count > most) {
+            self.shared.invalid(format!(
+                "({x}, {y}, {z}) workgroups, more than {most} in a dimension"
+            ));
+            return;
+        }
+        let Some(program) = self.program.clone() else {
+            self.shared.invalid("a dispatch without a pipeline".into());
+            return;
+        };
+        let size = program.entry_point().workgroup_size;
+        let invocations: u32 = size.iter().product();
+        if invocations > self.shared.limits.max_compute_invocations_per_workgroup {
+            self.shared
+                .invalid(format!("{invocations} invocations in a workgroup"));
+            return;
+        }
+        let groups = self.groups.iter();
+        let bindings = groups.flat_map(|(&group, all)| {
+            all.iter()
+                .map(move |(&n, binding)| ((group, n), binding.clone()))
+        });
+        let dispatch = Dispatch {
+            program,
+            bindings: bindings.collect(),
+            immediates: self.immediates.clone(),
+            workgroups: [x, y, z],
+        };
+        super::locked(&self.commands).push(Command::Dispatch(dispatch));
+    }
+
+    fn insert_debug_marker(&mut self, _label: &str) {}
+    fn push_debug_group(&mut self, _label: &str) {}
+    fn pop_debug_group(&mut self) {}
+
+    fn write_timestamp(&mut self, _query_set: &DispatchQuerySet, _query_index: u32) {
+        missing("queries")
+    }
+
+    fn begin_pipeline_statistics_query(
+        &mut self,
+        _query_set: &DispatchQuerySet,
+        _query_index: u32,
+    ) {
+        missing("queries")
+    }
+
+    fn end_pipeline_statistics_query(&mut self) {
+        missing("queries")
+    }
+
+    fn dispatch_workgroups_indirect(&mut self, _buffer: &DispatchBuffer, _offset: BufferAddress) {
+        missing("indirect dispatches")
+    }
+
+    fn transition_resources<'a>(
+        &mut self,
+        _buffers: &mut dyn Iterator<Item = wgpu::wgt::BufferTransition<&'a DispatchBuffer>>,
+        _textures: &mut dyn Iterator<Item = wgpu::wgt::TextureTransition<&'a DispatchTextureView>>,
+    ) {
+    }
+}
+
+impl Drop for StrictPass {
+    fn drop(&mut self) {}
+}

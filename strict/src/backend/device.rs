@@ -1,0 +1,276 @@
+//! How things are made, and how errors get to their scopes.
+
+use super::{
+    Scope, Shared, StrictGpu,
+    bind::{StrictGroup, StrictGroupLayout, StrictPipelineLayout},
+    buffer::StrictBuffer,
+    commands::StrictEncoder,
+    locked, missing,
+    pipeline::{StrictPipeline, StrictShader},
+    queue::StrictQueue,
+};
+use std::{future::ready, pin::Pin, sync::Arc};
+use wgpu::custom::{
+    AdapterInterface, BoxDeviceLostCallback, DeviceInterface, DispatchBindGroup,
+    DispatchBindGroupLayout, DispatchBlas, DispatchBuffer, DispatchCommandEncoder,
+    DispatchComputePipeline, DispatchDevice, DispatchExternalTexture, DispatchPipelineCache,
+    DispatchPipelineLayout, DispatchQuerySet, DispatchQueue, DispatchRenderBundleEncoder,
+    DispatchRenderPipeline, DispatchSampler, DispatchShaderModule, DispatchSurface,
+    DispatchTexture, DispatchTlas, PopErrorScopeFuture, RequestDeviceFuture,
+};
+
+/// The adapter.
+#[derive(Debug)]
+pub(super) struct StrictAdapter(pub(super) Arc<Shared>);
+
+impl AdapterInterface for StrictAdapter {
+    fn request_device(
+        &self,
+        descriptor: &wgpu::DeviceDescriptor<'_>,
+    ) -> Pin<Box<dyn RequestDeviceFuture>> {
+        let Shared { options, log, .. } = &*self.0;
+        let (features, limits) = (
+            descriptor.required_features,
+            descriptor.required_limits.clone(),
+        );
+        let shared = Arc::new(Shared::new(
+            Arc::clone(options),
+            Arc::clone(log),
+            features,
+            limits,
+        ));
+        let gpu = StrictGpu { shared };
+        let device = DispatchDevice::custom(StrictDevice(Arc::clone(&gpu.shared)));
+        let queue = DispatchQueue::custom(StrictQueue(gpu.shared));
+        Box::pin(ready(Ok((device, queue))))
+    }
+
+    fn is_surface_supported(&self, _surface: &DispatchSurface) -> bool {
+        false
+    }
+
+    fn features(&self) -> wgpu::Features {
+        self.0.features
+    }
+
+    fn limits(&self) -> wgpu::Limits {
+        self.0.limits.clone()
+    }
+
+    fn downlevel_capabilities(&self) -> wgpu::DownlevelCapabilities {
+        wgpu::DownlevelCapabilities::default()
+    }
+
+    fn get_info(&self) -> wgpu::AdapterInfo {
+        self.0.options.info.clone()
+    }
+
+    fn get_texture_format_features(
+        &self,
+        _format: wgpu::TextureFormat,
+    ) -> wgpu::TextureFormatFeatures {
+        missing("textures")
+    }
+
+    fn get_presentation_timestamp(&self) -> wgpu::PresentationTimestamp {
+        wgpu::PresentationTimestamp::INVALID_TIMESTAMP
+    }
+
+    fn cooperative_matrix_properties(&self) -> Vec<wgpu::wgt::CooperativeMatrixProperties> {
+        Vec::new()
+    }
+}
+
+/// The device.
+#[derive(Debug)]
+pub(super) struct StrictDevice(pub(super) Arc<Shared>);
+
+impl DeviceInterface for StrictDevice {
+    fn features(&self) -> wgpu::Features {
+        self.0.features
+    }
+
+    fn limits(&self) -> wgpu::Limits {
+        self.0.limits.clone()
+    }
+
+    fn adapter_info(&self) -> wgpu::AdapterInfo {
+        self.0.options.info.clone()
+    }
+
+    fn create_shader_module(
+        &self,
+        descriptor: wgpu::ShaderModuleDescriptor<'_>,
+        _checks: wgpu::ShaderRuntimeChecks,
+    ) -> DispatchShaderModule {
+        DispatchShaderModule::custom(StrictShader::new(&self.0, descriptor))
+    }
+
+    fn create_bind_group_layout(
+        &self,
+        descriptor: &wgpu::BindGroupLayoutDescriptor<'_>,
+    ) -> DispatchBindGroupLayout {
+        DispatchBindGroupLayout::custom(StrictGroupLayout::new(descriptor))
+    }
+
+    fn create_bind_group(&self, descriptor: &wgpu::BindGroupDescriptor<'_>) -> DispatchBindGroup {
+        DispatchBindGroup::custom(StrictGroup::new(&self.0, descriptor))
+    }
+
+    fn create_pipeline_layout(
+        &self,
+        descriptor: &wgpu::PipelineLayoutDescriptor<'_>,
+    ) -> DispatchPipelineLayout {
+        DispatchPipelineLayout::custom(StrictPipelineLayout::new(descriptor))
+    }
+
+    fn create_compute_pipeline(
+        &self,
+        descriptor: &wgpu::ComputePipelineDescriptor<'_>,
+    ) -> DispatchComputePipeline {
+        DispatchComputePipeline::custom(StrictPipeline::new(&self.0, descriptor))
+    }
+
+    fn create_buffer(&self, descriptor: &wgpu::BufferDescriptor<'_>) -> DispatchBuffer {
+        let most = self.0.limits.max_buffer_size;
+        if descriptor.size > most {
+            self.0.invalid(format!(
+                "a buffer of {} bytes, more than {most}",
+                descriptor.size
+            ));
+        }
+        DispatchBuffer::custom(StrictBuffer::new(&self.0, descriptor))
+    }
+
+    fn create_command_encoder(
+        &self,
+        _descriptor: &wgpu::CommandEncoderDescriptor<'_>,
+    ) -> DispatchCommandEncoder {
+        DispatchCommandEncoder::custom(StrictEncoder {
+            shared: Arc::clone(&self.0),
+            commands: Arc::default(),
+        })
+    }
+
+    fn set_device_lost_callback(&self, _callback: BoxDeviceLostCallback) {}
+
+    fn on_uncaptured_error(&self, handler: Arc<dyn wgpu::UncapturedErrorHandler>) {
+        *locked(&self.0.handler) = Some(handler);
+    }
+
+    fn push_error_scope(&self, filter: wgpu::ErrorFilter) -> u32 {
+        let mut scopes = locked(&self.0.scopes);
+        let mine = scopes.entry(std::thread::current().id()).or_default();
+        mine.push(Scope {
+            filter,
+            error: None,
+        });
+        u32::try_from(mine.len() - 1).expect("a few scopes")
+    }
+
+    fn pop_error_scope(&self, index: u32) -> Pin<Box<dyn PopErrorScopeFuture>> {
+        let mut scopes = locked(&self.0.scopes);
+        let mine = scopes.entry(std::thread::current().id()).or_default();
+        // A fault that panics drops scopes in any order: with an outer one go those within.
+        let scope = mine.drain((index as usize).min(mine.len())..).next();
+        Box::pin(ready(scope.and_then(|scope| scope.error)))
+    }
+
+    fn poll(
+        &self,
+        poll_type: wgpu::wgt::PollType<u64>,
+    ) -> Result<wgpu::PollStatus, wgpu::PollError> {
+        // Callbacks may ask for more.
+        loop {
+            let due = std::mem::take(&mut *locked(&self.0.due));
+            if due.is_empty() {
+                break;
+            }
+            due.into_iter().for_each(|callback| callback());
+        }
+        Ok(match poll_type {
+            wgpu::wgt::PollType::Poll => wgpu::PollStatus::Poll,
+            wgpu::wgt::PollType::Wait { .. } => wgpu::PollStatus::QueueEmpty,
+        })
+    }
+
+    fn get_internal_counters(&self) -> wgpu::InternalCounters {
+        wgpu::InternalCounters::default()
+    }
+
+    fn generate_allocator_report(&self) -> Option<wgpu::AllocatorReport> {
+        None
+    }
+
+    fn destroy(&self) {}
+
+    unsafe fn create_shader_module_passthrough(
+        &self,
+        _descriptor: &wgpu::ShaderModuleDescriptorPassthrough<'_>,
+    ) -> DispatchShaderModule {
+        missing("shaders but in WGSL")
+    }
+
+    fn create_render_pipeline(
+        &self,
+        _descriptor: &wgpu::RenderPipelineDescriptor<'_>,
+    ) -> DispatchRenderPipeline {
+        missing("render pipelines")
+    }
+
+    fn create_mesh_pipeline(
+        &self,
+        _descriptor: &wgpu::MeshPipelineDescriptor<'_>,
+    ) -> DispatchRenderPipeline {
+        missing("render pipelines")
+    }
+
+    unsafe fn create_pipeline_cache(
+        &self,
+        _descriptor: &wgpu::PipelineCacheDescriptor<'_>,
+    ) -> DispatchPipelineCache {
+        missing("pipeline caches")
+    }
+
+    fn create_texture(&self, _descriptor: &wgpu::TextureDescriptor<'_>) -> DispatchTexture {
+        missing("textures")
+    }
+
+    fn create_external_texture(
+        &self,
+        _descriptor: &wgpu::ExternalTextureDescriptor<'_>,
+        _planes: &[&wgpu::TextureView],
+    ) -> DispatchExternalTexture {
+        missing("textures")
+    }
+
+    fn create_blas(
+        &self,
+        _descriptor: &wgpu::CreateBlasDescriptor<'_>,
+        _sizes: wgpu::BlasGeometrySizeDescriptors,
+    ) -> (Option<u64>, DispatchBlas) {
+        missing("ray tracing")
+    }
+
+    fn create_tlas(&self, _descriptor: &wgpu::CreateTlasDescriptor<'_>) -> DispatchTlas {
+        missing("ray tracing")
+    }
+
+    fn create_sampler(&self, _descriptor: &wgpu::SamplerDescriptor<'_>) -> DispatchSampler {
+        missing("samplers")
+    }
+
+    fn create_query_set(&self, _descriptor: &wgpu::QuerySetDescriptor<'_>) -> DispatchQuerySet {
+        missing("queries")
+    }
+
+    fn create_render_bundle_encoder(
+        &self,
+        _descriptor: &wgpu::RenderBundleEncoderDescriptor<'_>,
+    ) -> DispatchRenderBundleEncoder {
+        missing("render bundles")
+    }
+
+    unsafe fn start_graphics_debugger_capture(&self) {}
+    unsafe fn stop_graphics_debugger_capture(&self) {}
+}

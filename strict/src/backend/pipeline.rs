@@ -1,0 +1,170 @@
+//! How a shader becomes a program: parsed and checked as wgpu does it, its overrides replaced by values.
+
+use super::{PipelineRequest, Shared, bind::StrictGroupLayout, locked};
+use crate::machine::{Program, check_supported};
+use naga::{
+    AddressSpace, Module, ShaderStage, StorageAccess,
+    back::{PipelineConstants, pipeline_constants::process_overrides},
+    proc::Layouter,
+    valid::{Capabilities, ModuleInfo, ValidationFlags, Validator},
+};
+use std::{borrow::Cow, future::ready, pin::Pin, sync::Arc};
+use wgpu::{
+    BufferBindingType, CompilationInfo,
+    custom::{
+        ComputePipelineInterface, DispatchBindGroupLayout, ShaderCompilationInfoFuture,
+        ShaderModuleInterface,
+    },
+};
+
+/// A shader that was parsed, or why it was not.
+#[derive(Clone, Debug)]
+pub(super) struct StrictShader(Arc<Result<Parsed, String>>);
+
+#[derive(Debug)]
+struct Parsed {
+    module: Module,
+    info: ModuleInfo,
+    source: String,
+}
+
+impl StrictShader {
+    pub(super) fn new(shared: &Shared, descriptor: wgpu::ShaderModuleDescriptor<'_>) -> Self {
+        let wgpu::ShaderSource::Wgsl(source) = descriptor.source else {
+            super::missing("shaders but in WGSL");
+        };
+        let source = match &shared.options.rewrite {
+            Some(rewrite) => rewrite.apply(&source),
+            None => source.into_owned(),
+        };
+        let parsed = parsed(source);
+        if let Err(problem) = &parsed {
+            shared.invalid(problem.clone());
+        }
+        Self(Arc::new(parsed))
+    }
+}
+
+fn parsed(source: String) -> Result<Parsed, String> {
+    let module =
+        naga::front::wgsl::parse_str(&source).map_err(|error| error.emit_to_string(&source))?;
+    let mut validator = Validator::new(ValidationFlags::all(), Capabilities::all());
+    let info = validator
+        .validate(&module)
+        .map_err(|error| error.emit_to_string(&source))?;
+    Ok(Parsed {
+        module,
+        info,
+        source,
+    })
+}
+
+impl ShaderModuleInterface for StrictShader {
+    fn get_compilation_info(&self) -> Pin<Box<dyn ShaderCompilationInfoFuture>> {
+        Box::pin(ready(CompilationInfo {
+            messages: Vec::new(),
+        }))
+    }
+}
+
+/// A pipeline, unless its shader cannot be run.
+#[derive(Clone, Debug)]
+pub(super) struct StrictPipeline(pub(super) Option<Arc<Program>>);
+
+impl StrictPipeline {
+    pub(super) fn new(shared: &Shared, descriptor: &wgpu::ComputePipelineDescriptor<'_>) -> Self {
+        let label = descriptor.label.unwrap_or("a pipeline without a label");
+        Self(match program(descriptor, label) {
+            Ok(program) => {
+                if shared.options.keeps_pipelines {
+                    locked(&shared.log.pipelines).push(PipelineRequest::of(descriptor, &program));
+                }
+                Some(Arc::new(program))
+            }
+            Err(problem) => {
+                shared.invalid(format!("{label}: {problem}"));
+                None
+            }
+        })
+    }
+}
+
+fn program(
+    descriptor: &wgpu::ComputePipelineDescriptor<'_>,
+    label: &str,
+) -> Result<Program, String> {
+    let shader: &StrictShader = descriptor
+        .module
+        .as_custom()
+        .expect("a shader of this device");
+    let Parsed {
+        module,
+        info,
+        source,
+    } = shader.0.as_ref().as_ref().map_err(String::clone)?;
+    let options = &descriptor.compilation_options;
+    let constants: PipelineConstants = options
+        .constants
+        .iter()
+        .map(|&(name, value)| (name.to_owned(), value))
+        .collect();
+    let mut points = module
+        .entry_points
+        .iter()
+        .filter(|point| point.stage == ShaderStage::Compute);
+    let point = match descriptor.entry_point {
+        Some(name) => points.find(|point| point.name == name),
+        None => points.next(),
+    };
+    let name = point.ok_or("there is no such entry point")?.name.clone();
+    let stage = Some((ShaderStage::Compute, name.as_str()));
+    let (module, info) =
+        process_overrides(module, info, stage, &constants).map_err(|error| error.to_string())?;
+    let (module, info) = (Cow::into_owned(module), Cow::into_owned(info));
+    let entry = module
+        .entry_points
+        .iter()
+        .position(|point| point.name == name);
+    let entry = entry.ok_or("there is no such entry point")?;
+    check_supported(&module, &info, entry)
+        .map_err(|what| format!("strict-gpu cannot run {what}"))?;
+    let mut layouter = Layouter::default();
+    layouter
+        .update(module.to_ctx())
+        .map_err(|error| error.to_string())?;
+    Ok(Program {
+        module,
+        info,
+        layouter,
+        entry,
+        source: source.clone(),
+        label: label.to_owned(),
+        zeroes_workgroups: options.zero_initialize_workgroup_memory,
+    })
+}
+
+/// The layout of a group that a shader's variables ask for.
+pub(super) fn group_layout(module: &Module, group: u32) -> StrictGroupLayout {
+    let entries = module.global_variables.iter().filter_map(|(_, variable)| {
+        let binding = variable.binding.filter(|binding| binding.group == group)?;
+        let ty = match variable.space {
+            AddressSpace::Uniform => BufferBindingType::Uniform,
+            AddressSpace::Storage { access } => BufferBindingType::Storage {
+                read_only: !access.contains(StorageAccess::STORE),
+            },
+            _ => return None,
+        };
+        Some((binding.binding, (ty, false)))
+    });
+    StrictGroupLayout(entries.collect())
+}
+
+impl ComputePipelineInterface for StrictPipeline {
+    fn get_bind_group_layout(&self, index: u32) -> DispatchBindGroupLayout {
+        let layout = self
+            .0
+            .as_ref()
+            .map(|program| group_layout(&program.module, index));
+        DispatchBindGroupLayout::custom(layout.unwrap_or_default())
+    }
+}

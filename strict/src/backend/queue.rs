@@ -1,0 +1,268 @@
+//! How what was recorded is run: at once, when it is submitted.
+
+use super::{
+    Shared,
+    buffer::{Staged, StrictBuffer},
+    commands::{Command, Dispatch, StrictCommands},
+    locked, missing,
+};
+use crate::{
+    DispatchCounts,
+    counts::sample,
+    machine::{Bound, Machine},
+    memory::{Memory, WORD, index},
+};
+use naga::{AddressSpace, StorageAccess};
+use std::sync::{Arc, MutexGuard, atomic::Ordering};
+use wgpu::{
+    BufferAddress, BufferSize,
+    custom::{
+        BoxSubmittedWorkDoneCallback, DispatchBlas, DispatchBuffer, DispatchCommandBuffer,
+        DispatchQueueWriteBuffer, DispatchSurfaceOutputDetail, QueueInterface,
+    },
+};
+
+/// The queue.
+#[derive(Debug)]
+pub(super) struct StrictQueue(pub(super) Arc<Shared>);
+
+impl QueueInterface for StrictQueue {
+    fn write_buffer(&self, buffer: &DispatchBuffer, offset: BufferAddress, data: &[u8]) {
+        let _timeline = locked(&self.0.timeline);
+        locked(&StrictBuffer::of(buffer).memory).write(offset, data);
+    }
+
+    fn create_staging_buffer(&self, size: BufferSize) -> Option<DispatchQueueWriteBuffer> {
+        Some(DispatchQueueWriteBuffer::custom(Staged(vec![
+            0;
+            index(
+                size.get()
+            )
+        ])))
+    }
+
+    fn validate_write_buffer(
+        &self,
+        buffer: &DispatchBuffer,
+        offset: BufferAddress,
+        size: BufferSize,
+    ) -> Option<()> {
+        let room = locked(&StrictBuffer::of(buffer).memory).bytes();
+        let fits = offset
+            .checked_add(size.get())
+            .is_some_and(|end| end <= room);
+        if !fits {
+            self.0.invalid(format!(
+                "a write of {size} bytes at {offset}, beyond the {room} of the buffer"
+            ));
+        }
+        fits.then_some(())
+    }
+
+    fn write_staging_buffer(
+        &self,
+        buffer: &DispatchBuffer,
+        offset: BufferAddress,
+        staging: &DispatchQueueWriteBuffer,
+    ) {
+        let _timeline = locked(&self.0.timeline);
+        let staged: &Staged = staging.as_custom().expect("bytes of this device");
+        locked(&StrictBuffer::of(buffer).memory).write(offset, &staged.0);
+    }
+
+    fn submit(&self, command_buffers: &mut dyn Iterator<Item = DispatchCommandBuffer>) -> u64 {
+        let _timeline = locked(&self.0.timeline);
+        for commands in command_buffers {
+            let commands: &StrictCommands = commands.as_custom().expect("commands of this device");
+            let commands = std::mem::take(&mut *locked(&commands.0));
+            for command in commands {
+                self.run(command);
+            }
+        }
+        0
+    }
+
+    fn on_submitted_work_done(&self, callback: BoxSubmittedWorkDoneCallback) {
+        locked(&self.0.due).push(callback);
+    }
+
+    fn get_timestamp_period(&self) -> f32 {
+        1.0
+    }
+
+    fn write_texture(
+        &self,
+        _texture: wgpu::TexelCopyTextureInfo<'_>,
+        _data: &[u8],
+        _data_layout: wgpu::TexelCopyBufferLayout,
+        _size: wgpu::Extent3d,
+    ) {
+        missing("textures")
+    }
+
+    fn compact_blas(&self, _blas: &DispatchBlas) -> (Option<u64>, DispatchBlas) {
+        missing("ray tracing")
+    }
+
+    fn present(&self, _detail: &DispatchSurfaceOutputDetail) {
+        missing("surfaces")
+    }
+}
+
+impl StrictQueue {
+    fn run(&self, command: Command) {
+        match command {
+            Command::Copy {
+                from,
+                from_offset,
+                to,
+                to_offset,
+                bytes,
+            } => {
+                // What nobody wrote stays so.
+                let words: Vec<_> = {
+                    let memory = locked(&from.memory);
+                    let at = index(from_offset / WORD);
+                    (at..at + index(bytes / WORD))
+                        .map(|at| (memory.word(at), memory.unknown(at)))
+                        .collect()
+                };
+                let mut memory = locked(&to.memory);
+                for (at, (word, unknown)) in (index(to_offset / WORD)..).zip(words) {
+                    memory.set_word(at, word, unknown);
+                }
+            }
+            Command::Clear {
+                buffer,
+                offset,
+                bytes,
+            } => {
+                let mut memory = locked(&buffer.memory);
+                let at = index(offset / WORD);
+                (at..at + index(bytes / WORD)).for_each(|at| memory.set_word(at, 0, 0));
+            }
+            Command::Dispatch(dispatch) => self.dispatch(&dispatch),
+        }
+    }
+
+    fn dispatch(&self, dispatch: &Dispatch) {
+        let Dispatch {
+            program,
+            bindings,
+            immediates,
+            workgroups,
+        } = dispatch;
+        let options = &*self.0.options;
+        let mut buffers: Vec<&StrictBuffer> = Vec::new();
+        let mut bound = vec![None; program.module.global_variables.len()];
+        for (handle, variable) in program.module.global_variables.iter() {
+            let Some(binding) = variable.binding else {
+                continue;
+            };
+            let Some(found) = bindings.get(&(binding.group, binding.binding)) else {
+                self.0.invalid(format!(
+                    "{}: nothing is bound to {binding:?}",
+                    program.label
+                ));
+                return;
+            };
+            let same = |buffer: &&StrictBuffer| Arc::ptr_eq(&buffer.memory, &found.buffer.memory);
+            let memory = buffers.iter().position(same).unwrap_or_else(|| {
+                buffers.push(&found.buffer);
+                buffers.len() - 1
+            });
+            let writable = matches!(variable.space, AddressSpace::Storage { access } if access.contains(StorageAccess::STORE));
+            bound[handle.index()] = Some(Bound {
+                memory,
+                offset: found.offset,
+                bytes: found.bytes,
+                writable,
+            });
+        }
+        for place in bound.iter().flatten().filter(|place| place.writable) {
+            if bound
+                .iter()
+                .flatten()
+                .filter(|other| other.memory == place.memory)
+                .count()
+                > 1
+            {
+                self.0.invalid(format!(
+                    "{}: a buffer that is written is bound twice",
+                    program.label
+                ));
+                return;
+            }
+        }
+        let mut pushed = Memory::new(immediates.len() as u64);
+        pushed.write(0, immediates);
+        for (handle, variable) in program.module.global_variables.iter() {
+            if variable.space == AddressSpace::Immediate {
+                let bytes = pushed.bytes();
+                bound[handle.index()] = Some(Bound {
+                    memory: buffers.len(),
+                    offset: 0,
+                    bytes,
+                    writable: false,
+                });
+            }
+        }
+
+        let number = self.0.log.dispatches.fetch_add(1, Ordering::Relaxed) + 1;
+        let (faults, counts) = {
+            let mut guards: Vec<MutexGuard<'_, Memory>> = in_order(&buffers);
+            let mut memories: Vec<&mut Memory> =
+                guards.iter_mut().map(|guard| &mut **guard).collect();
+            memories.push(&mut pushed);
+            let mut machine =
+                Machine::new(program, options, memories, bound, (number, *workgroups));
+            let [width, height, depth] = workgroups.map(u64::from);
+            let most = options
+                .counting
+                .map_or(u64::MAX, |counting| counting.most_workgroups);
+            let chosen = sample(width * height * depth, most);
+            for &group in &chosen {
+                let id = [
+                    group % width,
+                    group / width % height,
+                    group / (width * height),
+                ];
+                machine.run(id.map(|n| u32::try_from(n).expect("a workgroup's number")));
+                if !machine.faults.is_empty() {
+                    break;
+                }
+            }
+            let counts = machine.counter.take().map(|counter| {
+                let size = program.entry_point().workgroup_size;
+                let invocations = u64::from(size.iter().product::<u32>());
+                let run = chosen.len() as u64;
+                DispatchCounts {
+                    pipeline: program.label.clone(),
+                    workgroups: *workgroups,
+                    workgroup_size: size,
+                    workgroups_run: run,
+                    invocations: run * invocations,
+                    subgroups: run * invocations.div_ceil(counter.subgroup as u64),
+                    operations: counter.operations,
+                    divisions: counter.divisions,
+                    bindings: counter.bindings(),
+                }
+            });
+            (machine.faults, counts)
+        };
+        locked(&self.0.log.counts).extend(counts);
+        self.0.found(faults);
+    }
+}
+
+/// The memories of buffers, locked in the same order by all threads, so that none waits for another in a circle.
+fn in_order<'a>(buffers: &[&'a StrictBuffer]) -> Vec<MutexGuard<'a, Memory>> {
+    let mut order: Vec<usize> = (0..buffers.len()).collect();
+    order.sort_by_key(|&n| Arc::as_ptr(&buffers[n].memory) as usize);
+    let mut guards: Vec<_> = order
+        .iter()
+        .map(|&n| (n, locked(&buffers[n].memory)))
+        .collect();
+    guards.sort_by_key(|&(n, _)| n);
+    guards.into_iter().map(|(_, guard)| guard).collect()
+}

@@ -1,0 +1,201 @@
+//! Which pipelines a program asked for, so that others can make them too: a compiler whose code is looked at.
+
+use super::{
+    bind::{StrictGroupLayout, StrictPipelineLayout},
+    pipeline::group_layout,
+};
+use crate::machine::Program;
+use wgpu::{BindGroupLayoutEntry, BindingType, ShaderStages};
+
+/// A pipeline, as a program asked for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PipelineRequest {
+    /// Its label.
+    pub label: String,
+    /// Its shader, in WGSL.
+    pub source: String,
+    /// The function that it begins with.
+    pub entry_point: String,
+    /// The values of its overrides.
+    pub constants: Vec<(String, f64)>,
+    /// The layouts of its bind groups.
+    pub groups: Vec<Vec<BindGroupLayoutEntry>>,
+    /// Bytes of immediates.
+    pub immediate_size: u32,
+    /// Whether variables of a workgroup begin as zeros.
+    pub zero_initialize_workgroup_memory: bool,
+}
+
+impl PipelineRequest {
+    /// What was asked for, where this program came of it.
+    pub(super) fn of(descriptor: &wgpu::ComputePipelineDescriptor<'_>, program: &Program) -> Self {
+        let options = &descriptor.compilation_options;
+        let layout: Option<&StrictPipelineLayout> = descriptor
+            .layout
+            .map(|layout| layout.as_custom().expect("a layout of this device"));
+        let (groups, immediate_size) = match layout {
+            Some(layout) => (layout.groups.clone(), layout.immediate_size),
+            None => (implied_layouts(program), 0),
+        };
+        Self {
+            label: program.label.clone(),
+            source: program.source.clone(),
+            entry_point: program.module.entry_points[program.entry].name.clone(),
+            constants: options
+                .constants
+                .iter()
+                .map(|&(name, value)| (name.to_owned(), value))
+                .collect(),
+            groups: groups.iter().map(StrictGroupLayout::entries).collect(),
+            immediate_size,
+            zero_initialize_workgroup_memory: options.zero_initialize_workgroup_memory,
+        }
+    }
+}
+
+/// The layouts that wgpu makes of what a shader binds, where a program gives none.
+fn implied_layouts(program: &Program) -> Vec<StrictGroupLayout> {
+    let variables = program.module.global_variables.iter();
+    let bound = variables.filter_map(|(_, variable)| variable.binding);
+    let groups = bound.map(|binding| binding.group + 1).max().unwrap_or(0);
+    (0..groups)
+        .map(|group| group_layout(&program.module, group))
+        .collect()
+}
+
+impl StrictGroupLayout {
+    /// The entries that make such a layout.
+    pub(super) fn entries(&self) -> Vec<BindGroupLayoutEntry> {
+        let entry = |(&binding, &(ty, has_dynamic_offset))| BindGroupLayoutEntry {
+            binding,
+            visibility: ShaderStages::COMPUTE,
+            ty: BindingType::Buffer {
+                ty,
+                has_dynamic_offset,
+                min_binding_size: None,
+            },
+            count: None,
+        };
+        self.0.iter().map(entry).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Options, StrictGpu};
+    use wgpu::{BindingType, BufferBindingType};
+
+    const SOURCE: &str = "override N: u32;
+        @group(0) @binding(1) var<storage, read_write> x: array<u32>;
+        @group(1) @binding(0) var<uniform> y: vec4<u32>;
+        @compute @workgroup_size(64)
+        fn start(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] = y[N]; }";
+
+    fn make(gpu: &StrictGpu, layout: Option<&wgpu::PipelineLayout>) {
+        let device = gpu.device();
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: None,
+            source: wgpu::ShaderSource::Wgsl(SOURCE.into()),
+        });
+        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some("numbers"),
+            layout,
+            module: &module,
+            entry_point: None,
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &[("N", 3.0)],
+                zero_initialize_workgroup_memory: false,
+            },
+            cache: None,
+        });
+        drop(pipeline);
+    }
+
+    fn keeping() -> StrictGpu {
+        StrictGpu::new(Options {
+            keeps_pipelines: true,
+            ..Options::default()
+        })
+    }
+
+    #[test]
+    fn pipelines_are_told_of_once_and_only_where_asked() {
+        let gpu = keeping();
+        make(&gpu, None);
+        let [request] = &gpu.take_pipelines()[..] else {
+            panic!("one was made");
+        };
+        assert_eq!(
+            (&*request.label, &*request.entry_point),
+            ("numbers", "start")
+        );
+        assert_eq!(request.source, SOURCE);
+        assert_eq!(request.constants, [("N".to_owned(), 3.0)]);
+        assert!(!request.zero_initialize_workgroup_memory);
+        assert!(gpu.take_pipelines().is_empty());
+
+        let forgetful = StrictGpu::new(Options::default());
+        make(&forgetful, None);
+        assert!(forgetful.take_pipelines().is_empty());
+    }
+
+    #[test]
+    fn layouts_are_those_that_were_given_or_that_the_shader_implies() {
+        let gpu = keeping();
+        make(&gpu, None);
+        let implied = gpu.take_pipelines().remove(0);
+        let buffers = |request: &super::PipelineRequest| {
+            let of_group = |group: &Vec<wgpu::BindGroupLayoutEntry>| {
+                let buffer = |entry: &wgpu::BindGroupLayoutEntry| match entry.ty {
+                    BindingType::Buffer {
+                        ty,
+                        has_dynamic_offset,
+                        ..
+                    } => (entry.binding, ty, has_dynamic_offset),
+                    other => panic!("{other:?}"),
+                };
+                group.iter().map(buffer).collect::<Vec<_>>()
+            };
+            request.groups.iter().map(of_group).collect::<Vec<_>>()
+        };
+        let written = BufferBindingType::Storage { read_only: false };
+        let expected = |dynamic| {
+            vec![
+                vec![(1, written, false)],
+                vec![(0, BufferBindingType::Uniform, dynamic)],
+            ]
+        };
+        assert_eq!(buffers(&implied), expected(false));
+        assert_eq!(implied.immediate_size, 0);
+
+        let device = gpu.device();
+        let group = |binding, ty, has_dynamic_offset| {
+            device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+                label: None,
+                entries: &[wgpu::BindGroupLayoutEntry {
+                    binding,
+                    visibility: wgpu::ShaderStages::COMPUTE,
+                    ty: BindingType::Buffer {
+                        ty,
+                        has_dynamic_offset,
+                        min_binding_size: None,
+                    },
+                    count: None,
+                }],
+            })
+        };
+        let groups = [
+            group(1, written, false),
+            group(0, BufferBindingType::Uniform, true),
+        ];
+        let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: None,
+            bind_group_layouts: &[Some(&groups[0]), Some(&groups[1])],
+            immediate_size: 16,
+        });
+        make(&gpu, Some(&layout));
+        let given = gpu.take_pipelines().remove(0);
+        assert_eq!(buffers(&given), expected(true));
+        assert_eq!(given.immediate_size, 16);
+    }
+}

@@ -1,0 +1,258 @@
+//! What a dispatch asks of memory, counted: sectors and lines as caches and memories move them.
+//!
+//! A *subgroup* is what a GPU runs in step: 32 invocations on NVIDIA's and AMD's RDNA, 64 on AMD's CDNA. Where
+//! its invocations load or store at once that is one *instruction*, and it asks for the distinct sectors of 32
+//! bytes that they touch. If those are as many as the bytes fill, the access is as good as can be; the worst is
+//! a sector for each invocation.
+
+use crate::memory::Access;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Bytes that memory moves at once.
+pub const SECTOR: u64 = 32;
+/// Bytes of a cache line.
+pub const LINE: u64 = 128;
+
+/// What is to be counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Counting {
+    /// Invocations of a subgroup: 32 or 64.
+    pub subgroup: u32,
+    /// Of a dispatch of more workgroups only as many are run: a quarter of them its first, the rest in
+    /// stretches of 16 elsewhere, always the same. The result is then incomplete.
+    pub most_workgroups: u64,
+}
+
+/// The counts of a dispatch. Those of a sample are of the sample.
+#[derive(Clone, Debug, Default)]
+pub struct DispatchCounts {
+    /// The pipeline's label.
+    pub pipeline: String,
+    /// Workgroups of the dispatch.
+    pub workgroups: [u32; 3],
+    /// Invocations of a workgroup.
+    pub workgroup_size: [u32; 3],
+    /// Workgroups that were run.
+    pub workgroups_run: u64,
+    /// Invocations that were run.
+    pub invocations: u64,
+    /// Subgroups that were run.
+    pub subgroups: u64,
+    /// Scalar operations, of each subgroup that has an invocation doing them. Those on values that are the
+    /// same for all invocations of a workgroup, as params are, do not count: GPUs do them once.
+    pub operations: u64,
+    /// Integer divisions and remainders among them.
+    pub divisions: u64,
+    /// Accesses by variable and kind.
+    pub bindings: Vec<BindingCounts>,
+}
+
+/// The accesses of one kind to one variable.
+#[derive(Clone, Debug)]
+pub struct BindingCounts {
+    /// The variable's name in WGSL.
+    pub name: String,
+    /// The kind.
+    pub access: Access,
+    /// Accesses of single invocations.
+    pub accesses: u64,
+    /// Bytes of those.
+    pub bytes: u64,
+    /// Instructions of subgroups.
+    pub instructions: u64,
+    /// Sectors that each instruction asks for, summed.
+    pub sectors: u64,
+    /// Lines that each instruction asks for, summed.
+    pub lines: u64,
+    /// Sectors that each workgroup asks for, each counted once a workgroup, summed.
+    pub by_workgroup: u64,
+    /// Sectors that are asked for at all.
+    pub distinct_sectors: u64,
+    /// Bytes that are asked for at all.
+    pub useful_bytes: u64,
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    accesses: u64,
+    bytes: u64,
+    instructions: u64,
+    sectors: u64,
+    lines: u64,
+    by_workgroup: u64,
+    /// Of each sector, a bit for each byte.
+    touched: HashMap<u64, u32>,
+    /// The sectors of the workgroup at hand.
+    workgroup: HashSet<u64>,
+}
+
+/// Counts a dispatch as it runs.
+#[derive(Debug)]
+pub(crate) struct Counter {
+    pub(crate) subgroup: usize,
+    pub(crate) operations: u64,
+    pub(crate) divisions: u64,
+    tallies: BTreeMap<(String, Access), Tally>,
+}
+
+impl Counter {
+    pub(crate) fn new(counting: Counting) -> Self {
+        Self {
+            subgroup: counting.subgroup.max(1) as usize,
+            operations: 0,
+            divisions: 0,
+            tallies: BTreeMap::new(),
+        }
+    }
+
+    /// How many subgroups have an active lane.
+    pub(crate) fn active(&self, mask: &[bool]) -> u64 {
+        mask.chunks(self.subgroup)
+            .filter(|lanes| lanes.contains(&true))
+            .count() as u64
+    }
+
+    /// An access of some lanes, each `bytes` long at its address.
+    pub(crate) fn access(
+        &mut self,
+        name: &str,
+        access: Access,
+        bytes: u64,
+        lanes: &[(usize, u64)],
+    ) {
+        let tally = self.tallies.entry((name.to_owned(), access)).or_default();
+        tally.accesses += lanes.len() as u64;
+        tally.bytes += lanes.len() as u64 * bytes;
+        for subgroup in lanes.chunk_by(|a, b| a.0 / self.subgroup == b.0 / self.subgroup) {
+            let (mut sectors, mut lines) = (HashSet::new(), HashSet::new());
+            for &(_, at) in subgroup {
+                let last = at + bytes - 1;
+                for sector in at / SECTOR..=last / SECTOR {
+                    sectors.insert(sector);
+                    let from = at.max(sector * SECTOR) % SECTOR;
+                    let to = last.min(sector * SECTOR + SECTOR - 1) % SECTOR;
+                    let bits = (u32::MAX >> (SECTOR - 1 - (to - from))) << from;
+                    *tally.touched.entry(sector).or_default() |= bits;
+                }
+                lines.extend(at / LINE..=last / LINE);
+            }
+            tally.instructions += 1;
+            tally.sectors += sectors.len() as u64;
+            tally.lines += lines.len() as u64;
+            tally.workgroup.extend(&sectors);
+        }
+    }
+
+    pub(crate) fn end_workgroup(&mut self) {
+        for tally in self.tallies.values_mut() {
+            tally.by_workgroup += tally.workgroup.len() as u64;
+            tally.workgroup.clear();
+        }
+    }
+
+    pub(crate) fn bindings(self) -> Vec<BindingCounts> {
+        let counts = |((name, access), tally): ((String, Access), Tally)| BindingCounts {
+            name,
+            access,
+            accesses: tally.accesses,
+            bytes: tally.bytes,
+            instructions: tally.instructions,
+            sectors: tally.sectors,
+            lines: tally.lines,
+            by_workgroup: tally.by_workgroup,
+            distinct_sectors: tally.touched.len() as u64,
+            useful_bytes: tally
+                .touched
+                .values()
+                .map(|bits| u64::from(bits.count_ones()))
+                .sum(),
+        };
+        self.tallies.into_iter().map(counts).collect()
+    }
+}
+
+/// The workgroups to run of so many.
+pub(crate) fn sample(workgroups: u64, most: u64) -> Vec<u64> {
+    const STRETCH: u64 = 16;
+    if workgroups <= most {
+        return (0..workgroups).collect();
+    }
+    let mut chosen: std::collections::BTreeSet<u64> = (0..most / 4).collect();
+    let room = workgroups.saturating_sub(STRETCH).max(1);
+    for seed in 1.. {
+        if chosen.len() as u64 >= most {
+            break;
+        }
+        // The golden ratio's multiples lie evenly, whatever their number.
+        let from =
+            (u128::from(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed)) * u128::from(room)) >> 64;
+        let from = u64::try_from(from).expect("less than the workgroups");
+        chosen.extend(from..(from + STRETCH).min(workgroups));
+    }
+    chosen.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(bytes: u64, addresses: &[u64]) -> BindingCounts {
+        let mut counter = Counter::new(Counting {
+            subgroup: 32,
+            most_workgroups: 1,
+        });
+        let lanes: Vec<_> = addresses.iter().copied().enumerate().collect();
+        counter.access("x", Access::Read, bytes, &lanes);
+        counter.end_workgroup();
+        counter.bindings().remove(0)
+    }
+
+    #[test]
+    fn neighbours_share_sectors_and_strangers_do_not() {
+        let neighbours: Vec<_> = (0..64).map(|lane| 4 * lane).collect();
+        let counts = counted(4, &neighbours);
+        assert_eq!(
+            (counts.instructions, counts.sectors, counts.lines),
+            (2, 8, 2)
+        );
+        assert_eq!(
+            (
+                counts.distinct_sectors,
+                counts.useful_bytes,
+                counts.by_workgroup
+            ),
+            (8, 256, 8)
+        );
+
+        let apart: Vec<_> = (0..64).map(|lane| 128 * lane).collect();
+        let counts = counted(4, &apart);
+        assert_eq!(
+            (counts.instructions, counts.sectors, counts.lines),
+            (2, 64, 64)
+        );
+        assert_eq!((counts.distinct_sectors, counts.useful_bytes), (64, 256));
+    }
+
+    #[test]
+    fn what_crosses_a_sector_asks_for_both() {
+        let counts = counted(16, &[24]);
+        assert_eq!(
+            (counts.sectors, counts.lines, counts.useful_bytes),
+            (2, 1, 16)
+        );
+        assert_eq!(counted(16, &[120]).lines, 2);
+        // The same sector by two lanes is asked for once.
+        assert_eq!(counted(4, &[0, 0]).sectors, 1);
+    }
+
+    #[test]
+    fn samples_are_of_the_dispatch_and_no_larger_than_a_stretch_more() {
+        assert_eq!(sample(10, 10), (0..10).collect::<Vec<_>>());
+        for workgroups in [11, 100, 1 << 20, u64::from(u32::MAX)] {
+            let chosen = sample(workgroups, 10);
+            assert!((10..10 + 16).contains(&chosen.len()), "{}", chosen.len());
+            assert!(chosen.iter().all(|&group| group < workgroups));
+            assert!(chosen.windows(2).all(|pair| pair[0] < pair[1]));
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What the interpreter finds wrong.
+
+use crate::Access;
+use std::fmt;
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wrong {
+    /// An access outside of the binding, or of an array of fixed size.
+    Outside {
+        /// How memory was touched.
+        access: Access,
+        /// The first byte, from the beginning of the binding; or the index into the array.
+        at: u64,
+        /// Bytes of the binding; or elements of the array.
+        room: u64,
+    },
+    /// Something depends on memory that nobody wrote. To load such memory and to write it back as it was is no
+    /// fault, since bytes that share a word with others cannot be written otherwise.
+    Unwritten {
+        /// What depends on it.
+        what: Depends,
+    },
+    /// Two invocations touched one word in one dispatch, at least one of them wrote it, and neither atomics
+    /// nor a barrier order them.
+    Race {
+        /// The later access.
+        access: Access,
+        /// What it races with.
+        with: Access,
+        /// The word's first byte, from the beginning of the binding.
+        at: u64,
+    },
+    /// An index whose computation left the range of 32-bit integers.
+    Wrapped {
+        /// What is left of it.
+        index: u32,
+    },
+    /// A loop of more rounds than [`Options::most_rounds`](crate::Options::most_rounds).
+    LongLoop {
+        /// How many they may be.
+        most: u32,
+    },
+    /// A barrier that not all invocations of the workgroup reach together.
+    DivergentBarrier {
+        /// How many do.
+        arrived: usize,
+        /// How many there are.
+        invocations: usize,
+    },
+}
+
+/// What depends on memory that nobody wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depends {
+    /// An index, and so which memory is touched.
+    Index,
+    /// A condition, and so what the shader does.
+    Condition,
+    /// All bits of a number that is stored.
+    Stored,
+}
+
+/// One thing that is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// What is wrong.
+    pub wrong: Wrong,
+    /// The pipeline's label.
+    pub pipeline: String,
+    /// The variable that is touched; empty where it is none.
+    pub variable: String,
+    /// The workgroup.
+    pub workgroup: [u32; 3],
+    /// The invocation's index in the workgroup.
+    pub invocation: usize,
+    /// The number of the line in the shader's text, from 1 on, and the line.
+    pub line: Option<(u32, String)>,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Outside { access, at, room } => {
+                write!(
+                    f,
+                    "a {access} at {at}, outside of the {room} that there are"
+                )
+            }
+            Self::Unwritten { what } => {
+                let what = match what {
+                    Depends::Index => "an index depends on",
+                    Depends::Condition => "a condition depends on",
+                    Depends::Stored => "a number is stored that depends on",
+                };
+                write!(f, "{what} memory that nobody wrote")
+            }
+            Self::Race { access, with, at } => {
+                write!(
+                    f,
+                    "a {access} at byte {at} races with the {with} of another invocation"
+                )
+            }
+            Self::Wrapped { index } => {
+                write!(
+                    f,
+                    "an index that wrapped around: {index}, of a number beyond 32 bits"
+                )
+            }
+            Self::LongLoop { most } => write!(f, "a loop of more than {most} rounds"),
+            Self::DivergentBarrier {
+                arrived,
+                invocations,
+            } => {
+                write!(
+                    f,
+                    "a barrier that only {arrived} of {invocations} invocations reach"
+                )
+            }
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.wrong)?;
+        if !self.variable.is_empty() {
+            write!(f, ", of `{}`", self.variable)?;
+        }
+        let ([x, y, z], invocation) = (self.workgroup, self.invocation);
+        write!(
+            f,
+            ", by invocation {invocation} of workgroup ({x}, {y}, {z}) of \"{}\"",
+            self.pipeline
+        )?;
+        if let Some((number, line)) = &self.line {
+            write!(f, "\n  line {number}: {}", line.trim())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Atomic => "atomic operation",
+        })
+    }
+}

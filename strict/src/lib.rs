@@ -1,0 +1,92 @@
+//! A [`wgpu::Device`] without a GPU that runs compute shaders in an interpreter, and forgives nothing. For tests of
+//! programs that use wgpu: their own code, their own shaders, unchanged.
+//!
+//! Drivers forgive. An access outside of a binding is dropped by some and clamped by others, memory that
+//! nobody wrote holds zeros or what was there before, races mostly come out well on the machine at hand. Whether
+//! a shader is right on all of them a test on one cannot tell. This device tells, in the line of WGSL where it
+//! happens:
+//!
+//! - an access outside of what is bound, or of an array of fixed size;
+//! - an index, a condition or a stored number that depends on memory that nobody wrote, in a buffer or of a
+//!   workgroup;
+//! - a race: two invocations of a dispatch touch one word, one of them writes it, and neither atomics nor a
+//!   barrier order them;
+//! - an index whose computation wrapped around;
+//! - a loop of too many rounds;
+//! - a barrier that not all invocations of a workgroup reach.
+//!
+//! ```should_panic
+//! # fn device() -> (wgpu::Device, wgpu::Queue) {
+//! use strict_gpu::{Options, StrictGpu};
+//!
+//! let gpu = StrictGpu::new(Options::default());
+//! let (device, queue) = (gpu.device(), gpu.queue());
+//! # (device, queue) }
+//! # let (device, queue) = device();
+//! // … what a program does with a device:
+//! let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+//!     label: None,
+//!     source: wgpu::ShaderSource::Wgsl(
+//!         "@group(0) @binding(0) var<storage, read_write> x: array<u32>;
+//!          @compute @workgroup_size(64)
+//!          fn main(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] = id.x; }"
+//!             .into(),
+//!     ),
+//! });
+//! let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+//!     label: Some("numbers"),
+//!     layout: None,
+//!     module: &module,
+//!     entry_point: None,
+//!     compilation_options: Default::default(),
+//!     cache: None,
+//! });
+//! let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+//!     label: None,
+//!     size: 100,
+//!     usage: wgpu::BufferUsages::STORAGE,
+//!     mapped_at_creation: false,
+//! });
+//! let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+//!     label: None,
+//!     layout: &pipeline.get_bind_group_layout(0),
+//!     entries: &[wgpu::BindGroupEntry { binding: 0, resource: buffer.as_entire_binding() }],
+//! });
+//! let mut encoder = device.create_command_encoder(&Default::default());
+//! let mut pass = encoder.begin_compute_pass(&Default::default());
+//! pass.set_pipeline(&pipeline);
+//! pass.set_bind_group(0, &group, &[]);
+//! pass.dispatch_workgroups(1, 1, 1);
+//! drop(pass);
+//! // panics: a write at 100, outside of the 100 that there are, of `x`, by invocation 25 of workgroup
+//! // (0, 0, 0) of "numbers", line 3: …
+//! queue.submit([encoder.finish()]);
+//! ```
+//!
+//! The device also runs as forgiving drivers do ([`Options::outside`]), and counts what shaders ask of memory
+//! ([`Options::counting`]).
+//!
+//! # How it works
+//!
+//! wgpu lets a program bring its own implementation of a device (`wgpu::custom`). This one parses WGSL with naga,
+//! as wgpu does, replaces overrides by their values, and walks naga's representation of the program with all
+//! invocations of a workgroup in step. Work is done within `Queue::submit`, one workgroup after the other, and
+//! callbacks come with `Device::poll`.
+//!
+//! It has buffers, bind groups, immediates and compute passes; 32-bit numbers and 64-bit integers. It has no textures,
+//! subgroups, queries or rendering: a shader that wants them is a validation error, and so is a binding that breaks
+//! the device's limits; what else wgpu would check is not checked, so tests should run on a real adapter too.
+//! A call that it has not got panics with its name.
+
+mod backend;
+mod counts;
+mod fault;
+mod machine;
+mod memory;
+mod options;
+
+pub use backend::{PipelineRequest, StrictGpu};
+pub use counts::{BindingCounts, Counting, DispatchCounts, LINE, SECTOR};
+pub use fault::{Depends, Fault, Wrong};
+pub use memory::Access;
+pub use options::{Options, Outside, Rewrite};

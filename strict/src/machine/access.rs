@@ -1,0 +1,346 @@
+//! Loads and stores, and all that can be wrong with them.
+
+use super::{
+    Frame, Machine, Mask, READ, named,
+    pointer::components,
+    value::{Data, Place, Pointer, Stray, from_bits, to_bits},
+};
+use crate::{
+    Access, Depends, Outside, Wrong,
+    memory::{WORD, index},
+};
+use naga::{
+    AddressSpace, ArraySize, Expression, GlobalVariable, Handle, Module, Scalar, TypeInner,
+};
+
+/// Where a global variable's words are.
+#[derive(Clone, Copy)]
+enum Home {
+    Bound(super::Bound),
+    Shared,
+}
+
+/// The scalars that a value of a type is made of, each with its offset in memory.
+fn scalars(module: &Module, inner: &TypeInner, at: u32, out: &mut Vec<(u32, Scalar)>) {
+    let of = |ty, at, out: &mut _| scalars(module, &module.types[ty].inner, at, out);
+    match *inner {
+        TypeInner::Scalar(scalar) | TypeInner::Atomic(scalar) => out.push((at, scalar)),
+        TypeInner::Vector { size, scalar } => {
+            out.extend((0..size as u32).map(|n| (at + n * u32::from(scalar.width), scalar)));
+        }
+        TypeInner::Array {
+            base,
+            size: ArraySize::Constant(count),
+            stride,
+        } => {
+            (0..count.get()).for_each(|n| of(base, at + n * stride, out));
+        }
+        TypeInner::Struct { ref members, .. } => {
+            members
+                .iter()
+                .for_each(|member| of(member.ty, at + member.offset, out));
+        }
+        ref other => unreachable!("naga loads and stores no {other:?}"),
+    }
+}
+
+impl<'a> Machine<'a> {
+    fn home(&self, variable: Handle<GlobalVariable>) -> Home {
+        match self.bound[variable.index()] {
+            Some(bound) => Home::Bound(bound),
+            None => Home::Shared,
+        }
+    }
+
+    /// Bytes of what a variable is bound to.
+    pub(super) fn room(&self, variable: Handle<GlobalVariable>) -> u64 {
+        match self.home(variable) {
+            Home::Bound(bound) => bound.bytes,
+            Home::Shared => self.shared[&variable].bytes(),
+        }
+    }
+
+    pub(super) fn load(
+        &mut self,
+        frame: &Frame<'a>,
+        handle: Handle<Expression>,
+        from: &Pointer,
+        inner: &TypeInner,
+        mask: &Mask,
+    ) -> Data {
+        let lanes = self.lanes;
+        match from.place {
+            Place::Local(slot) => {
+                let count = components(&self.program.module, inner);
+                if from.at.uniform && Stray::of(from.at.words[0]).is_none() {
+                    let first = index(from.at.words[0].cast_unsigned());
+                    return self.stack[slot].part(first, count, lanes);
+                }
+                let mut words = vec![0; count * lanes];
+                let mut unknown = vec![0; count * lanes];
+                for lane in (0..lanes).filter(|&lane| mask[lane]) {
+                    let Some(first) = self.local_place(frame, handle, (slot, from, lane), READ)
+                    else {
+                        continue;
+                    };
+                    for n in 0..count {
+                        let at = (first + n) * lanes + lane;
+                        words[n * lanes + lane] = self.stack[slot].words[at];
+                        unknown[n * lanes + lane] =
+                            self.stack[slot].unknown.get(at).copied().unwrap_or(0);
+                    }
+                }
+                Data::varying(words).with_unknown(unknown)
+            }
+            Place::Global(variable) => {
+                let mut parts = Vec::new();
+                scalars(&self.program.module, inner, 0, &mut parts);
+                let access = match inner {
+                    TypeInner::Atomic(_) => Access::Atomic,
+                    _ => READ,
+                };
+                // Of an address that all lanes share the first active one reads.
+                let all: Vec<usize> = match from.at.uniform {
+                    true => mask.iter().position(|&on| on).into_iter().collect(),
+                    false => (0..lanes).filter(|&lane| mask[lane]).collect(),
+                };
+                let places = self.places(frame, handle, (variable, from), &parts, &all, access);
+                let width = if from.at.uniform { 1 } else { lanes };
+                let mut words = vec![0; parts.len() * width];
+                let mut unknown = Vec::new();
+                for (lane, at) in places {
+                    for (n, &(offset, scalar)) in parts.iter().enumerate() {
+                        let at = at + u64::from(offset);
+                        self.touch(frame, handle, (variable, at, access), scalar, lane);
+                        let (bits, unknown_bits) = self.bits(variable, at, scalar);
+                        words[n * width + lane % width] = from_bits(bits, scalar);
+                        if unknown_bits != 0 {
+                            unknown.resize(parts.len() * width, 0);
+                            unknown[n * width + lane % width] = unknown_bits;
+                        }
+                    }
+                }
+                let data = Data::new(words, from.at.uniform);
+                if unknown.is_empty() {
+                    data
+                } else {
+                    data.with_unknown(unknown)
+                }
+            }
+        }
+    }
+
+    pub(super) fn store(
+        &mut self,
+        frame: &Frame<'a>,
+        handle: Handle<Expression>,
+        to: &Pointer,
+        inner: &TypeInner,
+        value: &Data,
+        mask: &Mask,
+    ) {
+        let lanes = self.lanes;
+        match to.place {
+            Place::Local(slot) => {
+                for lane in (0..lanes).filter(|&lane| mask[lane]) {
+                    let place = self.local_place(frame, handle, (slot, to, lane), Access::Write);
+                    let Some(first) = place else { continue };
+                    for n in 0..value.components(lanes) {
+                        let unknown = value.unknown_at(n, lane, lanes);
+                        self.stack[slot].set(
+                            (first + n) * lanes + lane,
+                            value.at(n, lane, lanes),
+                            unknown,
+                        );
+                    }
+                }
+            }
+            Place::Global(variable) => {
+                let mut parts = Vec::new();
+                scalars(&self.program.module, inner, 0, &mut parts);
+                let access = match inner {
+                    TypeInner::Atomic(_) => Access::Atomic,
+                    _ => Access::Write,
+                };
+                let active: Vec<_> = (0..lanes).filter(|&lane| mask[lane]).collect();
+                for (lane, at) in
+                    self.places(frame, handle, (variable, to), &parts, &active, access)
+                {
+                    for (n, &(offset, scalar)) in parts.iter().enumerate() {
+                        let bits = to_bits(value.at(n, lane, lanes), scalar);
+                        let unknown =
+                            to_bits(value.unknown_at(n, lane, lanes).cast_signed(), scalar);
+                        if unknown == to_bits(-1, scalar) {
+                            self.stored_unknown(frame, handle, variable, lane);
+                        }
+                        let at = at + u64::from(offset);
+                        self.touch(frame, handle, (variable, at, access), scalar, lane);
+                        self.set_bits(variable, at, (bits, unknown), scalar);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The lanes whose access lies within the binding, each with its place in it. Others are faults.
+    #[allow(clippy::too_many_arguments, reason = "an access is all of that")]
+    pub(super) fn places(
+        &mut self,
+        frame: &Frame<'a>,
+        handle: Handle<Expression>,
+        (variable, pointer): (Handle<GlobalVariable>, &Pointer),
+        parts: &[(u32, Scalar)],
+        active: &[usize],
+        access: Access,
+    ) -> Vec<(usize, u64)> {
+        let program = self.program;
+        let global = &program.module.global_variables[variable];
+        let name = named(global);
+        let room = self.room(variable);
+        let bytes = parts
+            .iter()
+            .map(|&(offset, scalar)| u64::from(offset) + u64::from(scalar.width))
+            .max();
+        let bytes = bytes.unwrap_or(0);
+        let mut places = Vec::with_capacity(active.len());
+        for &lane in active {
+            let at = pointer.at.at(0, lane, self.lanes);
+            match Stray::of(at) {
+                Some(stray) => self.astray(frame, handle, (stray, name, room), access, lane),
+                None if at.cast_unsigned() + bytes <= room => {
+                    places.push((lane, at.cast_unsigned()));
+                }
+                None if self.options.outside == Outside::Fault => {
+                    let wrong = Wrong::Outside {
+                        access,
+                        at: at.cast_unsigned(),
+                        room,
+                    };
+                    self.fault_of(lane, wrong, name, Some((frame.function, handle)));
+                }
+                None => {}
+            }
+        }
+        let is_storage = matches!(global.space, AddressSpace::Storage { .. });
+        let home = self.home(variable);
+        if let (Some(counter), true, Home::Bound(bound)) = (&mut self.counter, is_storage, home) {
+            // What all lanes read together counts once, as one lane's.
+            let lanes: Vec<_> = places
+                .iter()
+                .map(|&(lane, at)| (lane, bound.offset + at))
+                .collect();
+            counter.access(name, access, bytes, &lanes);
+        }
+        places
+    }
+
+    /// The bits of a scalar in memory, and those that nobody wrote.
+    pub(super) fn bits(
+        &mut self,
+        variable: Handle<GlobalVariable>,
+        at: u64,
+        scalar: Scalar,
+    ) -> (u64, u64) {
+        let (memory, at) = self.memory(variable, at);
+        let both = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        match scalar.width {
+            8 => {
+                let unknown = both(memory.unknown(at), memory.unknown(at + 1));
+                (both(memory.word(at), memory.word(at + 1)), unknown)
+            }
+            _ => (memory.word(at).into(), memory.unknown(at).into()),
+        }
+    }
+
+    pub(super) fn set_bits(
+        &mut self,
+        variable: Handle<GlobalVariable>,
+        at: u64,
+        (bits, unknown): (u64, u64),
+        scalar: Scalar,
+    ) {
+        let (memory, at) = self.memory(variable, at);
+        let half = |bits: u64, shift: u32| {
+            u32::try_from(bits >> shift & u64::from(u32::MAX)).expect("32 bits")
+        };
+        memory.set_word(at, half(bits, 0), half(unknown, 0));
+        if scalar.width == 8 {
+            memory.set_word(at + 1, half(bits, 32), half(unknown, 32));
+        }
+    }
+
+    fn stored_unknown(
+        &mut self,
+        frame: &Frame<'a>,
+        handle: Handle<Expression>,
+        variable: Handle<GlobalVariable>,
+        lane: usize,
+    ) {
+        if self.options.counting.is_none() && self.options.outside == Outside::Fault {
+            let name = named(&self.program.module.global_variables[variable]);
+            let what = Depends::Stored;
+            self.fault_of(
+                lane,
+                Wrong::Unwritten { what },
+                name,
+                Some((frame.function, handle)),
+            );
+        }
+    }
+
+    /// The memory of a variable, and the word in it.
+    fn memory(
+        &mut self,
+        variable: Handle<GlobalVariable>,
+        at: u64,
+    ) -> (&mut crate::memory::Memory, usize) {
+        match self.home(variable) {
+            Home::Bound(bound) => (
+                &mut *self.memories[bound.memory],
+                index((bound.offset + at) / WORD),
+            ),
+            Home::Shared => {
+                let memory = self
+                    .shared
+                    .get_mut(&variable)
+                    .expect("memory of the workgroup");
+                (memory, index(at / WORD))
+            }
+        }
+    }
+
+    /// Looks for what is wrong with an access to a scalar.
+    pub(super) fn touch(
+        &mut self,
+        frame: &Frame<'a>,
+        handle: Handle<Expression>,
+        (variable, at, access): (Handle<GlobalVariable>, u64, Access),
+        scalar: Scalar,
+        lane: usize,
+    ) {
+        if self.options.counting.is_some() {
+            return;
+        }
+        for at in (at..at + u64::from(scalar.width)).step_by(4) {
+            let (by, number) = match self.home(variable) {
+                // Nobody writes there.
+                Home::Bound(bound) if !bound.writable => continue,
+                Home::Bound(_) => (self.invocation(lane, false), self.number),
+                Home::Shared => (self.invocation(lane, true), 1),
+            };
+            let races = self.options.outside == Outside::Fault;
+            let (memory, word) = self.memory(variable, at);
+            if let Some(with) = memory.touch(word, number, access, by)
+                && races
+            {
+                let name = named(&self.program.module.global_variables[variable]);
+                self.fault_of(
+                    lane,
+                    Wrong::Race { access, with, at },
+                    name,
+                    Some((frame.function, handle)),
+                );
+            }
+        }
+    }
+}

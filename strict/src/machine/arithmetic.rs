@@ -1,0 +1,249 @@
+//! What operators and functions make of scalars, as WGSL defines it.
+
+use super::value::{integer, low};
+use naga::{BinaryOperator as Op, MathFunction as Math, Scalar, ScalarKind as Kind, UnaryOperator};
+
+type Unary = fn(i64) -> i64;
+type Binary = fn(i64, i64) -> i64;
+
+fn float(word: i64) -> f32 {
+    f32::from_bits(low(word))
+}
+
+fn of_float(x: f32) -> i64 {
+    i64::from(x.to_bits())
+}
+
+fn of_bool(x: bool) -> i64 {
+    i64::from(x)
+}
+
+fn signed(word: i64) -> i32 {
+    low(word).cast_signed()
+}
+
+/// Whether the type is an integer of 32 bits.
+fn is_short(scalar: Scalar) -> bool {
+    matches!(
+        scalar,
+        Scalar {
+            kind: Kind::Sint | Kind::Uint,
+            width: 4
+        }
+    )
+}
+
+pub(super) fn unary(op: UnaryOperator, scalar: Scalar) -> Unary {
+    match (op, scalar.kind) {
+        (UnaryOperator::Negate, Kind::Float) => |x| of_float(-float(x)),
+        (UnaryOperator::Negate, _) => i64::wrapping_neg,
+        (UnaryOperator::LogicalNot, _) => |x| 1 - x,
+        (UnaryOperator::BitwiseNot, _) if is_short(scalar) => |x| integer(!low(x)),
+        (UnaryOperator::BitwiseNot, _) => |x| !x,
+    }
+}
+
+/// The function of a binary operator on operands of a type; of shifts, that of the left one.
+pub(super) fn binary(op: Op, scalar: Scalar) -> Binary {
+    match (scalar.kind, scalar.width) {
+        (Kind::Float, _) => of_floats(op),
+        (Kind::Bool, _) => of_bools(op),
+        (_, 4) => of_short(op, scalar.kind == Kind::Sint),
+        _ => of_long(op, scalar.kind == Kind::Sint),
+    }
+}
+
+/// The bits that an operator on integers leaves unknown, given the operands and which of their bits are.
+pub(super) fn unknown(op: Op, (a, unknown_a): (i64, u64), (b, unknown_b): (i64, u64)) -> u64 {
+    let (known_a, known_b) = (a.cast_unsigned(), b.cast_unsigned());
+    let either = unknown_a | unknown_b;
+    match op {
+        // A zero that is known decides.
+        Op::And | Op::LogicalAnd => either & (known_a | unknown_a) & (known_b | unknown_b),
+        Op::InclusiveOr | Op::LogicalOr => either & (!known_a | unknown_a) & (!known_b | unknown_b),
+        Op::ExclusiveOr => either,
+        Op::ShiftLeft if unknown_b == 0 => unknown_a << (low(b) & 31),
+        Op::ShiftRight if unknown_b == 0 => unknown_a >> (low(b) & 31),
+        _ => super::value::all_if_any(either),
+    }
+}
+
+fn of_floats(op: Op) -> Binary {
+    match op {
+        Op::Add => |a, b| of_float(float(a) + float(b)),
+        Op::Subtract => |a, b| of_float(float(a) - float(b)),
+        Op::Multiply => |a, b| of_float(float(a) * float(b)),
+        Op::Divide => |a, b| of_float(float(a) / float(b)),
+        Op::Modulo => |a, b| of_float(float(a) % float(b)),
+        Op::Equal => |a, b| of_bool(float(a) == float(b)),
+        Op::NotEqual => |a, b| of_bool(float(a) != float(b)),
+        Op::Less => |a, b| of_bool(float(a) < float(b)),
+        Op::LessEqual => |a, b| of_bool(float(a) <= float(b)),
+        Op::Greater => |a, b| of_bool(float(a) > float(b)),
+        Op::GreaterEqual => |a, b| of_bool(float(a) >= float(b)),
+        _ => unreachable!("naga accepts no {op:?} of floats"),
+    }
+}
+
+fn of_bools(op: Op) -> Binary {
+    match op {
+        Op::And | Op::LogicalAnd => |a, b| a & b,
+        Op::InclusiveOr | Op::LogicalOr => |a, b| a | b,
+        Op::ExclusiveOr | Op::NotEqual => |a, b| a ^ b,
+        Op::Equal => |a, b| of_bool(a == b),
+        _ => unreachable!("naga accepts no {op:?} of bools"),
+    }
+}
+
+fn of_short(op: Op, is_signed: bool) -> Binary {
+    match (op, is_signed) {
+        // In 64 bits, so that what leaves the type's range is seen to.
+        (Op::Add, _) => i64::wrapping_add,
+        (Op::Subtract, _) => i64::wrapping_sub,
+        (Op::Multiply, _) => i64::wrapping_mul,
+        (Op::ShiftLeft, _) => |a, b| a.wrapping_shl(low(b) & 31),
+        (Op::Divide, false) => |a, b| integer(low(a).checked_div(low(b)).unwrap_or(low(a))),
+        (Op::Modulo, false) => |a, b| integer(low(a).checked_rem(low(b)).unwrap_or(0)),
+        (Op::Divide, true) => {
+            |a, b| i64::from(signed(a).checked_div(signed(b)).unwrap_or(signed(a)))
+        }
+        (Op::Modulo, true) => |a, b| i64::from(signed(a).checked_rem(signed(b)).unwrap_or(0)),
+        (Op::ShiftRight, false) => |a, b| integer(low(a) >> (low(b) & 31)),
+        (Op::ShiftRight, true) => |a, b| i64::from(signed(a) >> (low(b) & 31)),
+        (Op::And, _) => |a, b| integer(low(a) & low(b)),
+        (Op::InclusiveOr, _) => |a, b| integer(low(a) | low(b)),
+        (Op::ExclusiveOr, _) => |a, b| integer(low(a) ^ low(b)),
+        (Op::Equal, _) => |a, b| of_bool(low(a) == low(b)),
+        (Op::NotEqual, _) => |a, b| of_bool(low(a) != low(b)),
+        (Op::Less, false) => |a, b| of_bool(low(a) < low(b)),
+        (Op::LessEqual, false) => |a, b| of_bool(low(a) <= low(b)),
+        (Op::Greater, false) => |a, b| of_bool(low(a) > low(b)),
+        (Op::GreaterEqual, false) => |a, b| of_bool(low(a) >= low(b)),
+        (Op::Less, true) => |a, b| of_bool(signed(a) < signed(b)),
+        (Op::LessEqual, true) => |a, b| of_bool(signed(a) <= signed(b)),
+        (Op::Greater, true) => |a, b| of_bool(signed(a) > signed(b)),
+        (Op::GreaterEqual, true) => |a, b| of_bool(signed(a) >= signed(b)),
+        (Op::LogicalAnd | Op::LogicalOr, _) => unreachable!("naga accepts no {op:?} of integers"),
+    }
+}
+
+fn of_long(op: Op, is_signed: bool) -> Binary {
+    fn bits(word: i64) -> u64 {
+        word.cast_unsigned()
+    }
+    match (op, is_signed) {
+        (Op::Add, _) => i64::wrapping_add,
+        (Op::Subtract, _) => i64::wrapping_sub,
+        (Op::Multiply, _) => i64::wrapping_mul,
+        (Op::ShiftLeft, _) => |a, b| a.wrapping_shl(low(b) & 63),
+        (Op::Divide, false) => |a, b| {
+            bits(a)
+                .checked_div(bits(b))
+                .unwrap_or(bits(a))
+                .cast_signed()
+        },
+        (Op::Modulo, false) => |a, b| bits(a).checked_rem(bits(b)).unwrap_or(0).cast_signed(),
+        (Op::Divide, true) => |a, b| a.checked_div(b).unwrap_or(a),
+        (Op::Modulo, true) => |a, b| a.checked_rem(b).unwrap_or(0),
+        (Op::ShiftRight, false) => |a, b| (bits(a) >> (low(b) & 63)).cast_signed(),
+        (Op::ShiftRight, true) => |a, b| a >> (low(b) & 63),
+        (Op::And, _) => |a, b| a & b,
+        (Op::InclusiveOr, _) => |a, b| a | b,
+        (Op::ExclusiveOr, _) => |a, b| a ^ b,
+        (Op::Equal, _) => |a, b| of_bool(a == b),
+        (Op::NotEqual, _) => |a, b| of_bool(a != b),
+        (Op::Less, false) => |a, b| of_bool(bits(a) < bits(b)),
+        (Op::LessEqual, false) => |a, b| of_bool(bits(a) <= bits(b)),
+        (Op::Greater, false) => |a, b| of_bool(bits(a) > bits(b)),
+        (Op::GreaterEqual, false) => |a, b| of_bool(bits(a) >= bits(b)),
+        (Op::Less, true) => |a, b| of_bool(a < b),
+        (Op::LessEqual, true) => |a, b| of_bool(a <= b),
+        (Op::Greater, true) => |a, b| of_bool(a > b),
+        (Op::GreaterEqual, true) => |a, b| of_bool(a >= b),
+        (Op::LogicalAnd | Op::LogicalOr, _) => unreachable!("naga accepts no {op:?} of integers"),
+    }
+}
+
+/// The built-in functions that work on each component by itself. None where the interpreter has not got one.
+pub(super) fn math(fun: Math, scalar: Scalar) -> Option<fn(i64, i64, i64) -> i64> {
+    let is_float = scalar.kind == Kind::Float;
+    Some(match (fun, scalar.kind) {
+        (Math::Min, Kind::Float) => |a, b, _| of_float(float(a).min(float(b))),
+        (Math::Max, Kind::Float) => |a, b, _| of_float(float(a).max(float(b))),
+        (Math::Clamp, Kind::Float) => |a, b, c| of_float(float(a).max(float(b)).min(float(c))),
+        (Math::Abs, Kind::Float) => |a, _, _| of_float(float(a).abs()),
+        (Math::Floor, _) if is_float => |a, _, _| of_float(float(a).floor()),
+        (Math::Ceil, _) if is_float => |a, _, _| of_float(float(a).ceil()),
+        (Math::Trunc, _) if is_float => |a, _, _| of_float(float(a).trunc()),
+        (Math::Fract, _) if is_float => |a, _, _| of_float(float(a) - float(a).floor()),
+        (Math::Round, _) if is_float => |a, _, _| of_float(float(a).round_ties_even()),
+        (Math::Sqrt, _) if is_float => |a, _, _| of_float(float(a).sqrt()),
+        (Math::Fma, _) if is_float => |a, b, c| of_float(float(a).mul_add(float(b), float(c))),
+        _ if is_float || !is_short(scalar) => return None,
+        (Math::Min, Kind::Sint) => |a, b, _| if signed(b) < signed(a) { b } else { a },
+        (Math::Max, Kind::Sint) => |a, b, _| if signed(b) > signed(a) { b } else { a },
+        (Math::Min, _) => |a, b, _| if low(b) < low(a) { b } else { a },
+        (Math::Max, _) => |a, b, _| if low(b) > low(a) { b } else { a },
+        (Math::Clamp, Kind::Sint) => |a, b, c| i64::from(signed(a).max(signed(b)).min(signed(c))),
+        (Math::Clamp, _) => |a, b, c| integer(low(a).max(low(b)).min(low(c))),
+        (Math::Abs, Kind::Sint) => |a, _, _| i64::from(signed(a).wrapping_abs()),
+        (Math::Abs, _) => |a, _, _| a,
+        (Math::CountTrailingZeros, _) => |a, _, _| i64::from(low(a).trailing_zeros()),
+        (Math::CountLeadingZeros, _) => |a, _, _| i64::from(low(a).leading_zeros()),
+        (Math::CountOneBits, _) => |a, _, _| i64::from(low(a).count_ones()),
+        (Math::ReverseBits, _) => |a, _, _| integer(low(a).reverse_bits()),
+        (Math::FirstTrailingBit, _) => |a, _, _| {
+            if low(a) == 0 {
+                -1
+            } else {
+                i64::from(low(a).trailing_zeros())
+            }
+        },
+        (Math::FirstLeadingBit, Kind::Uint) => {
+            |a, _, _| i64::from(31 - low(a).leading_zeros().cast_signed())
+        }
+        (Math::ExtractBits, Kind::Uint) => |a, b, c| {
+            let offset = low(b).min(32);
+            let count = low(c).min(32 - offset);
+            match count {
+                0 => 0,
+                _ => integer((low(a) >> offset) & (u32::MAX >> (32 - count))),
+            }
+        },
+        _ => return None,
+    })
+}
+
+/// A scalar of one type as one of another, by its value.
+pub(super) fn converted(word: i64, from: Scalar, to: Scalar) -> i64 {
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "these are WGSL's conversions: floats saturate, integers keep their low bits"
+    )]
+    match (from.kind, to.kind) {
+        (Kind::Float, Kind::Bool) => of_bool(float(word) != 0.0),
+        (_, Kind::Bool) => of_bool(match from.width {
+            8 => word != 0,
+            _ => low(word) != 0,
+        }),
+        (Kind::Float, Kind::Float) | (Kind::Bool, Kind::Sint | Kind::Uint) => word,
+        (Kind::Float, Kind::Sint) if to.width == 4 => i64::from(float(word) as i32),
+        (Kind::Float, Kind::Uint) if to.width == 4 => integer(float(word) as u32),
+        (Kind::Float, Kind::Sint) => float(word) as i64,
+        (Kind::Float, _) => (float(word) as u64).cast_signed(),
+        (Kind::Bool, _) => of_float(word as f32),
+        (Kind::Sint, Kind::Float) if from.width == 4 => of_float(signed(word) as f32),
+        (Kind::Uint, Kind::Float) if from.width == 4 => of_float(low(word) as f32),
+        (Kind::Sint, Kind::Float) => of_float(word as f32),
+        (_, Kind::Float) => of_float(word.cast_unsigned() as f32),
+        // What was computed in 64 bits may wrap here on purpose.
+        _ => match (from.width, to.width) {
+            (4, 8) if from.kind == Kind::Sint => i64::from(signed(word)),
+            (4, 8) => i64::from(low(word)),
+            (8, 4) => integer(low(word)),
+            _ => word,
+        },
+    }
+}

@@ -1,0 +1,106 @@
+//! Atomic operations.
+
+use super::{
+    Frame, Machine, Mask,
+    arithmetic::{binary, math, unknown},
+    value::{Data, Place, Value, all_if_any, from_bits, to_bits},
+};
+use crate::Access;
+use naga::{AtomicFunction, BinaryOperator, Expression, Handle, MathFunction, Scalar, TypeInner};
+
+/// An atomic statement: its pointer, function, value and result.
+type AtomicParts<'a> = (
+    Handle<Expression>,
+    &'a AtomicFunction,
+    Handle<Expression>,
+    Option<Handle<Expression>>,
+);
+
+impl<'a> Machine<'a> {
+    pub(super) fn atomic(&mut self, frame: &mut Frame<'a>, parts: AtomicParts<'a>, mask: &Mask) {
+        let (handle, fun, value, result) = parts;
+        let lanes = self.lanes;
+        let pointer = self.pointer(frame, handle, mask);
+        let TypeInner::Atomic(scalar) = self.pointee(frame, handle) else {
+            unreachable!("naga wants an atomic")
+        };
+        let value = self.data(frame, value, mask);
+        let compare = match fun {
+            AtomicFunction::Exchange {
+                compare: Some(compare),
+            } => Some(self.data(frame, *compare, mask)),
+            _ => None,
+        };
+        let Place::Global(variable) = pointer.place else {
+            unreachable!("naga has no atomics of an invocation")
+        };
+        let active: Vec<_> = (0..lanes).filter(|&lane| mask[lane]).collect();
+        let all = [(0, scalar)];
+        let places = self.places(
+            frame,
+            handle,
+            (variable, &pointer),
+            &all,
+            &active,
+            Access::Atomic,
+        );
+        let mut before = vec![0; lanes];
+        let mut exchanged = vec![0; lanes];
+        let mut unknown = vec![0; lanes];
+        for (lane, at) in places {
+            self.touch(frame, handle, (variable, at, Access::Atomic), scalar, lane);
+            let (bits, unknown_bits) = self.bits(variable, at, scalar);
+            let old = from_bits(bits, scalar);
+            let operand = (value.at(0, lane, lanes), value.unknown_at(0, lane, lanes));
+            let expected = compare.as_ref().map(|compare| compare.at(0, lane, lanes));
+            let matches =
+                expected.is_none_or(|expected| to_bits(expected, scalar) == to_bits(old, scalar));
+            let (new, new_unknown) = match matches {
+                true => updated(fun, scalar, (old, unknown_bits), operand),
+                false => (old, unknown_bits),
+            };
+            (before[lane], exchanged[lane]) = (old, i64::from(matches));
+            unknown[lane] = unknown_bits;
+            let written = (
+                to_bits(new, scalar),
+                to_bits(new_unknown.cast_signed(), scalar),
+            );
+            self.set_bits(variable, at, written, scalar);
+        }
+        if let Some(result) = result {
+            if compare.is_some() {
+                before.extend(exchanged);
+                unknown.extend(unknown.clone());
+            }
+            frame.values[result.index()] =
+                Some(Value::Data(Data::varying(before).with_unknown(unknown)));
+        }
+    }
+}
+
+/// What an atomic operation leaves, and which bits of it depend on memory that nobody wrote.
+fn updated(
+    fun: &AtomicFunction,
+    scalar: Scalar,
+    (old, unknown_old): (i64, u64),
+    (operand, unknown_operand): (i64, u64),
+) -> (i64, u64) {
+    let by = |op| {
+        let unknown = unknown(op, (old, unknown_old), (operand, unknown_operand));
+        (binary(op, scalar)(old, operand), unknown)
+    };
+    let extreme = |fun| {
+        let new = math(fun, scalar).map_or(old, |f| f(old, operand, 0));
+        (new, all_if_any(unknown_old | unknown_operand))
+    };
+    match fun {
+        AtomicFunction::Add => by(BinaryOperator::Add),
+        AtomicFunction::Subtract => by(BinaryOperator::Subtract),
+        AtomicFunction::And => by(BinaryOperator::And),
+        AtomicFunction::ExclusiveOr => by(BinaryOperator::ExclusiveOr),
+        AtomicFunction::InclusiveOr => by(BinaryOperator::InclusiveOr),
+        AtomicFunction::Min => extreme(MathFunction::Min),
+        AtomicFunction::Max => extreme(MathFunction::Max),
+        AtomicFunction::Exchange { .. } => (operand, unknown_operand),
+    }
+}

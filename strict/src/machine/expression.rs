@@ -1,0 +1,399 @@
+//! What an expression stands for, for all lanes at once.
+
+use super::{
+    Frame, Machine, Mask,
+    arithmetic::{binary, converted, math, unary, unknown},
+    pointer_to,
+    value::{Data, Place, Pointer, Value, all_if_any, from_bits, low, to_bits},
+};
+use crate::{Depends, Outside, Wrong};
+use naga::{
+    BinaryOperator, Expression, Handle, Literal, MathFunction, RelationalFunction, Scalar,
+    ScalarKind, TypeInner,
+};
+
+impl<'a> Machine<'a> {
+    /// The value of an expression that was emitted before, or need not be.
+    pub(super) fn value(
+        &mut self,
+        frame: &mut Frame<'a>,
+        handle: Handle<Expression>,
+        mask: &Mask,
+    ) -> Value {
+        match &frame.values[handle.index()] {
+            Some(value) => value.clone(),
+            None => {
+                let value = self.evaluate(frame, handle, mask);
+                // Constants and names of variables.
+                frame.values[handle.index()] = Some(value.clone());
+                value
+            }
+        }
+    }
+
+    pub(super) fn data(
+        &mut self,
+        frame: &mut Frame<'a>,
+        handle: Handle<Expression>,
+        mask: &Mask,
+    ) -> Data {
+        match self.value(frame, handle, mask) {
+            Value::Data(data) => data,
+            Value::Pointer(_) => unreachable!("naga takes no pointer for a value"),
+        }
+    }
+
+    pub(super) fn pointer(
+        &mut self,
+        frame: &mut Frame<'a>,
+        handle: Handle<Expression>,
+        mask: &Mask,
+    ) -> Pointer {
+        match self.value(frame, handle, mask) {
+            Value::Pointer(pointer) => pointer,
+            Value::Data(_) => unreachable!("naga takes no value for a pointer"),
+        }
+    }
+
+    /// The type of an expression.
+    pub(super) fn inner(&self, frame: &Frame<'a>, handle: Handle<Expression>) -> TypeInner {
+        frame.info[handle]
+            .ty
+            .inner_with(&self.program.module.types)
+            .clone()
+    }
+
+    pub(super) fn scalar(&self, frame: &Frame<'a>, handle: Handle<Expression>) -> Scalar {
+        let inner = frame.info[handle].ty.inner_with(&self.program.module.types);
+        inner
+            .scalar()
+            .expect("naga computes with scalars and vectors")
+    }
+
+    /// The value of an expression outside of functions.
+    pub(super) fn constant(&self, handle: Handle<Expression>) -> Data {
+        let module = &self.program.module;
+        match &module.global_expressions[handle] {
+            Expression::Literal(literal) => of_literal(*literal),
+            Expression::Constant(constant) => self.constant(module.constants[*constant].init),
+            Expression::ZeroValue(ty) => Data::uniform(vec![0; self.components(*ty)]),
+            Expression::Compose { components, .. } => {
+                let parts: Vec<_> = components.iter().map(|&part| self.constant(part)).collect();
+                Data::concat(&parts, self.lanes)
+            }
+            Expression::Splat { size, value } => {
+                Data::concat(&vec![self.constant(*value); *size as usize], self.lanes)
+            }
+            other => unreachable!("naga evaluates {other:?} itself"),
+        }
+    }
+
+    pub(super) fn evaluate(
+        &mut self,
+        frame: &mut Frame<'a>,
+        handle: Handle<Expression>,
+        mask: &Mask,
+    ) -> Value {
+        let lanes = self.lanes;
+        let function = frame.function;
+        Value::Data(match &function.expressions[handle] {
+            Expression::Literal(literal) => of_literal(*literal),
+            Expression::Constant(constant) => {
+                self.constant(self.program.module.constants[*constant].init)
+            }
+            Expression::ZeroValue(ty) => Data::uniform(vec![0; self.components(*ty)]),
+            Expression::Compose { components, .. } => {
+                let parts: Vec<_> = components
+                    .iter()
+                    .map(|&part| self.data(frame, part, mask))
+                    .collect();
+                Data::concat(&parts, lanes)
+            }
+            Expression::Splat { size, value } => {
+                let value = self.data(frame, *value, mask);
+                Data::concat(&vec![value; *size as usize], lanes)
+            }
+            Expression::Swizzle {
+                size,
+                vector,
+                pattern,
+            } => {
+                let vector = self.data(frame, *vector, mask);
+                let pattern = pattern[..*size as usize].iter();
+                let parts: Vec<_> = pattern
+                    .map(|&component| vector.part(component as usize, 1, lanes))
+                    .collect();
+                Data::concat(&parts, lanes)
+            }
+            Expression::Access { base, index } => {
+                let index = self.data(frame, *index, mask);
+                self.depends(frame, handle, &index, Depends::Index, mask);
+                return self.element(frame, handle, *base, &index, mask);
+            }
+            Expression::AccessIndex { base, index } => {
+                let index = Data::uniform(vec![i64::from(*index)]);
+                return self.element(frame, handle, *base, &index, mask);
+            }
+            Expression::FunctionArgument(n) => return frame.arguments[*n as usize].clone(),
+            Expression::GlobalVariable(variable) => {
+                return pointer_to(match self.private.get(variable) {
+                    Some(&slot) => Place::Local(slot),
+                    None => Place::Global(*variable),
+                });
+            }
+            Expression::LocalVariable(local) => {
+                return pointer_to(Place::Local(frame.locals + local.index()));
+            }
+            Expression::Load { pointer } => {
+                let from = self.pointer(frame, *pointer, mask);
+                let inner = self.pointee(frame, *pointer);
+                self.load(frame, *pointer, &from, &inner, mask)
+            }
+            Expression::Unary { op, expr } => {
+                let f = unary(*op, self.scalar(frame, *expr));
+                self.data(frame, *expr, mask).map(f)
+            }
+            Expression::Binary { op, left, right } => {
+                let f = binary(*op, self.scalar(frame, *left));
+                let (a, b) = (
+                    self.data(frame, *left, mask),
+                    self.data(frame, *right, mask),
+                );
+                let (a, b) = self.alike(a, b);
+                a.zip_by(&b, lanes, f, |a, b| unknown(*op, a, b))
+            }
+            Expression::Select {
+                condition,
+                accept,
+                reject,
+            } => {
+                let condition = self.data(frame, *condition, mask);
+                let (yes, no) = (
+                    self.data(frame, *accept, mask),
+                    self.data(frame, *reject, mask),
+                );
+                self.selected(&condition, &yes, &no)
+            }
+            Expression::Relational { fun, argument } => {
+                let argument = self.data(frame, *argument, mask);
+                let all = match fun {
+                    RelationalFunction::All => true,
+                    RelationalFunction::Any => false,
+                    other => unreachable!("a shader with {other:?} is not supported"),
+                };
+                let first = argument.part(0, 1, lanes);
+                (1..argument.components(lanes)).fold(first, |so_far, component| {
+                    let next = argument.part(component, 1, lanes);
+                    so_far.zip(&next, lanes, |a, b| if all { a & b } else { a | b })
+                })
+            }
+            Expression::Math {
+                fun,
+                arg,
+                arg1,
+                arg2,
+                ..
+            } => {
+                let scalar = self.scalar(frame, *arg);
+                let first = self.data(frame, *arg, mask);
+                if *fun == MathFunction::Dot {
+                    let second = self.data(frame, arg1.expect("two vectors"), mask);
+                    return Value::Data(self.dot(scalar, &first, &second));
+                }
+                let f = math(*fun, scalar).expect("supported functions");
+                let mut other = |arg: Option<Handle<Expression>>| match arg {
+                    Some(arg) => self.data(frame, arg, mask),
+                    None => Data::uniform(vec![0; first.components(lanes)]),
+                };
+                let (second, third) = (other(*arg1), other(*arg2));
+                let (first, second) = self.alike(first, second);
+                let (_, third) = self.alike(first.clone(), third);
+                self.of_three(f, [&first, &second, &third])
+            }
+            Expression::As {
+                expr,
+                kind,
+                convert,
+            } => {
+                let from = self.scalar(frame, *expr);
+                let data = self.data(frame, *expr, mask);
+                match convert {
+                    Some(width) => {
+                        let to = Scalar {
+                            kind: *kind,
+                            width: *width,
+                        };
+                        data.map(|word| converted(word, from, to))
+                    }
+                    // The same bits; and integers stay what they are.
+                    None if from.kind != ScalarKind::Float && *kind != ScalarKind::Float => data,
+                    None => {
+                        let to = Scalar {
+                            kind: *kind,
+                            width: from.width,
+                        };
+                        let unknown = data.unknown.clone();
+                        Data {
+                            unknown,
+                            ..data.map(|word| from_bits(to_bits(word, from), to))
+                        }
+                    }
+                }
+            }
+            Expression::ArrayLength(pointer) => {
+                let pointer = self.pointer(frame, *pointer, mask);
+                Data::uniform(vec![self.array_length(&pointer)])
+            }
+            other => unreachable!("a shader with {other:?} is not supported"),
+        })
+    }
+
+    /// Two operands with as many components each: a scalar goes with every component of a vector.
+    fn alike(&self, a: Data, b: Data) -> (Data, Data) {
+        let lanes = self.lanes;
+        match (a.components(lanes), b.components(lanes)) {
+            (n, m) if n == m => (a, b),
+            (1, m) => (Data::concat(&vec![a; m], lanes), b),
+            (n, _) => (a, Data::concat(&vec![b; n], lanes)),
+        }
+    }
+
+    fn of_three(&self, f: fn(i64, i64, i64) -> i64, all: [&Data; 3]) -> Data {
+        let lanes = self.lanes;
+        let uniform = all.iter().all(|data| data.uniform);
+        let width = if uniform { 1 } else { lanes };
+        let count = all[0].components(lanes) * width;
+        let at = |data: &Data, n: usize| data.at(n / width, n % width, lanes);
+        let words = (0..count).map(|n| f(at(all[0], n), at(all[1], n), at(all[2], n)));
+        let result = Data::new(words.collect(), uniform);
+        if all.iter().all(|data| data.unknown.is_none()) {
+            return result;
+        }
+        let unknown = (0..count).map(|n| {
+            let bits = all.map(|data| data.unknown_at(n / width, n % width, lanes));
+            all_if_any(bits[0] | bits[1] | bits[2])
+        });
+        result.with_unknown(unknown.collect())
+    }
+
+    fn selected(&self, condition: &Data, yes: &Data, no: &Data) -> Data {
+        let lanes = self.lanes;
+        let components = yes.components(lanes);
+        let uniform = condition.uniform && yes.uniform && no.uniform;
+        let width = if uniform { 1 } else { lanes };
+        let of = |n: usize| {
+            if condition.components(lanes) == 1 {
+                0
+            } else {
+                n / width
+            }
+        };
+        let chosen = |n: usize| match condition.at(of(n), n % width, lanes) {
+            1 => yes,
+            _ => no,
+        };
+        let words = (0..components * width).map(|n| chosen(n).at(n / width, n % width, lanes));
+        let result = Data::new(words.collect(), uniform);
+        if [condition, yes, no]
+            .iter()
+            .all(|data| data.unknown.is_none())
+        {
+            return result;
+        }
+        let unknown = (0..components * width).map(|n| {
+            let undecided = all_if_any(condition.unknown_at(of(n), n % width, lanes));
+            undecided | chosen(n).unknown_at(n / width, n % width, lanes)
+        });
+        result.with_unknown(unknown.collect())
+    }
+
+    fn dot(&self, scalar: Scalar, a: &Data, b: &Data) -> Data {
+        let products = a.zip(b, self.lanes, binary(BinaryOperator::Multiply, scalar));
+        let add = binary(BinaryOperator::Add, scalar);
+        let first = products.part(0, 1, self.lanes);
+        (1..products.components(self.lanes)).fold(first, |sum, component| {
+            sum.zip(&products.part(component, 1, self.lanes), self.lanes, add)
+        })
+    }
+
+    /// Notes that something depends on memory that nobody wrote, if it does.
+    pub(super) fn depends(
+        &mut self,
+        frame: &Frame<'a>,
+        handle: Handle<Expression>,
+        data: &Data,
+        what: Depends,
+        mask: &Mask,
+    ) {
+        if data.unknown.is_none() || self.options.outside != Outside::Fault {
+            return;
+        }
+        let lanes = self.lanes;
+        let unknown =
+            |lane: usize| (0..data.components(lanes)).any(|c| data.unknown_at(c, lane, lanes) != 0);
+        if let Some(lane) = (0..lanes).find(|&lane| mask[lane] && unknown(lane)) {
+            self.fault_of(
+                lane,
+                Wrong::Unwritten { what },
+                "",
+                Some((frame.function, handle)),
+            );
+        }
+    }
+
+    /// Counts the operations of an expression that was emitted.
+    pub(super) fn count(
+        &mut self,
+        frame: &Frame<'a>,
+        handle: Handle<Expression>,
+        value: &Value,
+        mask: &Mask,
+    ) {
+        let Some(counter) = &mut self.counter else {
+            return;
+        };
+        let Value::Data(data) = value else { return };
+        if data.uniform {
+            return;
+        }
+        let divides = match &frame.function.expressions[handle] {
+            Expression::Binary {
+                op: BinaryOperator::Divide | BinaryOperator::Modulo,
+                left,
+                ..
+            } => {
+                let inner = frame.info[*left].ty.inner_with(&self.program.module.types);
+                inner.scalar_kind() != Some(ScalarKind::Float)
+            }
+            Expression::Binary { .. }
+            | Expression::Unary { .. }
+            | Expression::Select { .. }
+            | Expression::Math { .. }
+            | Expression::Relational { .. }
+            | Expression::As {
+                convert: Some(_), ..
+            } => false,
+            _ => return,
+        };
+        let operations = counter.active(mask) * data.components(self.lanes) as u64;
+        counter.operations += operations;
+        counter.divisions += if divides { operations } else { 0 };
+    }
+}
+
+fn of_literal(literal: Literal) -> Data {
+    Data::uniform(vec![match literal {
+        Literal::U32(x) => i64::from(x.cast_signed()),
+        Literal::I32(x) => i64::from(x),
+        Literal::U64(x) => x.cast_signed(),
+        Literal::I64(x) => x,
+        Literal::F32(x) => i64::from(x.to_bits()),
+        Literal::Bool(x) => i64::from(x),
+        other => unreachable!("a shader with {other:?} is not supported"),
+    }])
+}
+
+/// The index that a shader sees, and the number that it would be had nothing wrapped.
+pub(super) fn index_of(word: i64) -> (u32, bool) {
+    (low(word), i64::from(low(word)) != word)
+}

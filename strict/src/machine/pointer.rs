@@ -1,0 +1,236 @@
+//! Where pointers lead: elements of vectors, arrays and structures, in memory or of values.
+
+use super::{
+    Frame, Machine, Mask, READ,
+    expression::index_of,
+    value::{Data, Place, Pointer, Stray, Value},
+};
+use crate::{Access, Outside, Wrong, memory::index};
+use naga::{ArraySize, Expression, Handle, Module, TypeInner};
+
+/// Scalars that a value of a type is made of.
+pub(super) fn components(module: &Module, inner: &TypeInner) -> usize {
+    let of = |ty| components(module, &module.types[ty].inner);
+    match *inner {
+        TypeInner::Vector { size, .. } => size as usize,
+        TypeInner::Array {
+            base,
+            size: ArraySize::Constant(count),
+            ..
+        } => count.get() as usize * of(base),
+        TypeInner::Struct { ref members, .. } => members.iter().map(|member| of(member.ty)).sum(),
+        _ => 1,
+    }
+}
+
+impl<'a> Machine<'a> {
+    /// What a pointer points to.
+    pub(super) fn pointee(&self, frame: &Frame<'a>, pointer: Handle<Expression>) -> TypeInner {
+        match self.inner(frame, pointer) {
+            TypeInner::Pointer { base, .. } => self.program.module.types[base].inner.clone(),
+            TypeInner::ValuePointer {
+                size: Some(size),
+                scalar,
+                ..
+            } => TypeInner::Vector { size, scalar },
+            TypeInner::ValuePointer {
+                size: None, scalar, ..
+            } => TypeInner::Scalar(scalar),
+            other => unreachable!("naga takes no {other:?} for a pointer"),
+        }
+    }
+
+    /// An element of a vector, array or structure, or a pointer to it.
+    pub(super) fn element(
+        &mut self,
+        frame: &mut Frame<'a>,
+        handle: Handle<Expression>,
+        base: Handle<Expression>,
+        index: &Data,
+        mask: &Mask,
+    ) -> Value {
+        match self.value(frame, base, mask) {
+            Value::Pointer(pointer) => {
+                let inner = self.pointee(frame, base);
+                Value::Pointer(self.pointer_to_element(&pointer, &inner, index))
+            }
+            Value::Data(data) => {
+                let inner = self.inner(frame, base);
+                Value::Data(self.part(frame, handle, (&data, &inner), index, mask))
+            }
+        }
+    }
+
+    fn pointer_to_element(&self, pointer: &Pointer, inner: &TypeInner, index: &Data) -> Pointer {
+        let is_local = matches!(pointer.place, Place::Local(_));
+        // Distance between elements, and how many there are.
+        let (stride, count) = match *inner {
+            TypeInner::Vector { size, scalar } => (
+                if is_local { 1 } else { u64::from(scalar.width) },
+                Some(size as u32),
+            ),
+            TypeInner::Array { base, size, stride } => {
+                let each = self.components(base) as u64;
+                let count = match size {
+                    ArraySize::Constant(count) => Some(count.get()),
+                    _ => None,
+                };
+                (if is_local { each } else { stride.into() }, count)
+            }
+            TypeInner::Struct { ref members, .. } => {
+                let member = index.words[0].cast_unsigned();
+                let before = &members[..crate::memory::index(member)];
+                let at = match is_local {
+                    true => before
+                        .iter()
+                        .map(|member| self.components(member.ty) as u64)
+                        .sum(),
+                    false => u64::from(members[before.len()].offset),
+                };
+                let at = pointer.at.map(|from| match Stray::of(from) {
+                    None => from + at.cast_signed(),
+                    Some(_) => from,
+                });
+                return Pointer {
+                    place: pointer.place,
+                    at,
+                };
+            }
+            ref other => unreachable!("naga takes no element of {other:?}"),
+        };
+        let clamps = self.options.outside == Outside::Clamp;
+        let last = match (count, pointer.place) {
+            (Some(count), _) => count - 1,
+            (None, Place::Global(variable)) if clamps => {
+                let room = self.room(variable) - u64::try_from(pointer.at.words[0]).unwrap_or(0);
+                u32::try_from((room / stride).saturating_sub(1)).unwrap_or(u32::MAX)
+            }
+            _ => u32::MAX,
+        };
+        let finds_wraps = self.options.outside == Outside::Fault;
+        let at = pointer.at.zip(index, self.lanes, |from, word| {
+            let (index, wrapped) = index_of(word);
+            match () {
+                () if Stray::of(from).is_some() => from,
+                () if wrapped && finds_wraps => Stray::Wrapped(index).code(),
+                () if index > last && !clamps => Stray::Outside(index).code(),
+                () => from + (u64::from(index.min(last)) * stride).cast_signed(),
+            }
+        });
+        Pointer {
+            place: pointer.place,
+            at,
+        }
+    }
+
+    /// An element of a value.
+    fn part(
+        &mut self,
+        frame: &Frame<'a>,
+        handle: Handle<Expression>,
+        (data, inner): (&Data, &TypeInner),
+        index: &Data,
+        mask: &Mask,
+    ) -> Data {
+        let lanes = self.lanes;
+        if let TypeInner::Struct { members, .. } = inner {
+            let member = crate::memory::index(index.words[0].cast_unsigned());
+            let first = members[..member]
+                .iter()
+                .map(|member| self.components(member.ty))
+                .sum();
+            return data.part(first, self.components(members[member].ty), lanes);
+        }
+        let each = match inner {
+            TypeInner::Array { base, .. } => self.components(*base),
+            _ => 1,
+        };
+        let count = data.components(lanes) / each;
+        if index.uniform && crate::memory::index(index_of(index.words[0]).0.into()) < count {
+            let first = crate::memory::index(index_of(index.words[0]).0.into());
+            return data.part(first * each, each, lanes);
+        }
+        let mut words = vec![0; each * lanes];
+        let mut unknown = vec![0; each * lanes];
+        for lane in 0..lanes {
+            let (at, _) = index_of(index.at(0, lane, lanes));
+            let mut at = at as usize;
+            if at >= count {
+                if mask[lane] && self.options.outside == Outside::Fault {
+                    let wrong = Wrong::Outside {
+                        access: READ,
+                        at: at as u64,
+                        room: count as u64,
+                    };
+                    self.fault_of(lane, wrong, "", Some((frame.function, handle)));
+                }
+                at = count - 1;
+            }
+            for n in 0..each {
+                words[n * lanes + lane] = data.at(at * each + n, lane, lanes);
+                unknown[n * lanes + lane] = data.unknown_at(at * each + n, lane, lanes);
+            }
+        }
+        Data::varying(words).with_unknown(unknown)
+    }
+
+    pub(super) fn array_length(&self, pointer: &Pointer) -> i64 {
+        let Place::Global(variable) = pointer.place else {
+            unreachable!("naga sizes arrays of variables")
+        };
+        let module = &self.program.module;
+        let mut ty = &module.types[module.global_variables[variable].ty].inner;
+        let mut before = 0;
+        // The last member of a structure, or the variable itself.
+        if let TypeInner::Struct { members, .. } = ty {
+            let last = members.last().expect("a structure has members");
+            (ty, before) = (&module.types[last.ty].inner, last.offset.into());
+        }
+        let TypeInner::Array { stride, .. } = *ty else {
+            unreachable!("naga sizes arrays")
+        };
+        let length = (self.room(variable) - before) / u64::from(stride);
+        length.cast_signed()
+    }
+
+    /// Where a lane's own variable is touched, unless that is beside it.
+    pub(super) fn local_place(
+        &mut self,
+        frame: &Frame<'a>,
+        handle: Handle<Expression>,
+        (slot, pointer, lane): (usize, &Pointer, usize),
+        access: Access,
+    ) -> Option<usize> {
+        let at = pointer.at.at(0, lane, self.lanes);
+        let room = (self.stack[slot].words.len() / self.lanes) as u64;
+        match Stray::of(at) {
+            None => Some(index(at.cast_unsigned())),
+            Some(stray) => {
+                self.astray(frame, handle, (stray, "", room), access, lane);
+                None
+            }
+        }
+    }
+
+    pub(super) fn astray(
+        &mut self,
+        frame: &Frame<'a>,
+        handle: Handle<Expression>,
+        (stray, name, room): (Stray, &str, u64),
+        access: Access,
+        lane: usize,
+    ) {
+        if self.options.outside != Outside::Fault {
+            return;
+        }
+        let wrong = match stray {
+            Stray::Outside(index) => Wrong::Outside {
+                access,
+                at: index.into(),
+                room,
+            },
+            Stray::Wrapped(index) => Wrong::Wrapped { index },
+        };
+        self.fault_of(lane, wrong, name, Some((frame.function, handle)));
+    }
+}

@@ -1,0 +1,142 @@
+//! Which shaders the interpreter can run: compute shaders on buffers, with 32-bit numbers, 64-bit integers, and no
+//! subgroups, textures, matrices or ray tracing.
+
+use super::arithmetic::math;
+use naga::{
+    BuiltIn, EntryPoint, Expression, Function, MathFunction, Module, RelationalFunction, Scalar,
+    ScalarKind, Statement, TypeInner,
+    valid::{FunctionInfo, ModuleInfo},
+};
+
+/// Says what of a module cannot be run, if anything.
+pub(crate) fn check(module: &Module, info: &ModuleInfo, entry: usize) -> Result<(), String> {
+    for (_, ty) in module.types.iter() {
+        let known = match ty.inner {
+            TypeInner::Scalar(scalar)
+            | TypeInner::Atomic(scalar)
+            | TypeInner::Vector { scalar, .. } => is_known(scalar),
+            TypeInner::Pointer { .. }
+            | TypeInner::ValuePointer { .. }
+            | TypeInner::Array { .. }
+            | TypeInner::Struct { .. } => true,
+            _ => false,
+        };
+        if !known {
+            return Err(format!("the type {:?}", ty.inner));
+        }
+    }
+    for (handle, function) in module.functions.iter() {
+        of_function(module, function, &info[handle])?;
+    }
+    let point: &EntryPoint = &module.entry_points[entry];
+    of_function(module, &point.function, info.get_entry_point(entry))?;
+    let members = |ty| match &module.types[ty].inner {
+        TypeInner::Struct { members, .. } => members
+            .iter()
+            .map(|member| member.binding.clone())
+            .collect(),
+        _ => Vec::new(),
+    };
+    let arguments = point.function.arguments.iter();
+    let bindings = arguments
+        .flat_map(|argument| [vec![argument.binding.clone()], members(argument.ty)].concat());
+    for binding in bindings.flatten() {
+        match binding {
+            naga::Binding::BuiltIn(
+                BuiltIn::WorkGroupId
+                | BuiltIn::NumWorkGroups
+                | BuiltIn::LocalInvocationId
+                | BuiltIn::GlobalInvocationId
+                | BuiltIn::LocalInvocationIndex,
+            ) => {}
+            other => return Err(format!("the input {other:?}")),
+        }
+    }
+    Ok(())
+}
+
+fn is_known(scalar: Scalar) -> bool {
+    match scalar.kind {
+        ScalarKind::Sint | ScalarKind::Uint => matches!(scalar.width, 4 | 8),
+        ScalarKind::Float => scalar.width == 4,
+        ScalarKind::Bool => true,
+        _ => false,
+    }
+}
+
+fn of_function(module: &Module, function: &Function, info: &FunctionInfo) -> Result<(), String> {
+    for (handle, expression) in function.expressions.iter() {
+        let known = match expression {
+            Expression::Literal(_)
+            | Expression::Constant(_)
+            | Expression::ZeroValue(_)
+            | Expression::Compose { .. }
+            | Expression::Access { .. }
+            | Expression::AccessIndex { .. }
+            | Expression::Splat { .. }
+            | Expression::Swizzle { .. }
+            | Expression::FunctionArgument(_)
+            | Expression::GlobalVariable(_)
+            | Expression::LocalVariable(_)
+            | Expression::Load { .. }
+            | Expression::Unary { .. }
+            | Expression::Binary { .. }
+            | Expression::Select { .. }
+            | Expression::As { .. }
+            | Expression::CallResult(_)
+            | Expression::AtomicResult { .. }
+            | Expression::WorkGroupUniformLoadResult { .. }
+            | Expression::ArrayLength(_) => true,
+            Expression::Relational { fun, .. } => {
+                matches!(fun, RelationalFunction::All | RelationalFunction::Any)
+            }
+            Expression::Math {
+                fun: MathFunction::Dot,
+                ..
+            } => true,
+            Expression::Math { fun, arg, .. } => {
+                let scalar = info[*arg].ty.inner_with(&module.types).scalar();
+                scalar.is_some_and(|scalar| math(*fun, scalar).is_some())
+            }
+            _ => false,
+        };
+        let inner = info[handle].ty.inner_with(&module.types);
+        if !known || inner.scalar().is_some_and(|scalar| !is_known(scalar)) {
+            return Err(format!("the expression {expression:?}"));
+        }
+    }
+    of_block(&function.body)
+}
+
+fn of_block(block: &naga::Block) -> Result<(), String> {
+    for statement in block {
+        match statement {
+            Statement::Emit(_)
+            | Statement::Break
+            | Statement::Continue
+            | Statement::Return { .. }
+            | Statement::ControlBarrier(_)
+            | Statement::MemoryBarrier(_)
+            | Statement::Store { .. }
+            | Statement::Atomic { .. }
+            | Statement::WorkGroupUniformLoad { .. }
+            | Statement::Call { .. } => {}
+            Statement::Block(block) => of_block(block)?,
+            Statement::If { accept, reject, .. } => {
+                of_block(accept)?;
+                of_block(reject)?;
+            }
+            Statement::Switch { cases, .. } => {
+                cases.iter().try_for_each(|case| of_block(&case.body))?;
+            }
+            Statement::Loop {
+                body, continuing, ..
+            } => {
+                of_block(body)?;
+                of_block(continuing)?;
+            }
+            other => return Err(format!("the statement {other:?}")),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,295 @@
+//! Values of all invocations of a workgroup at once.
+//!
+//! Every scalar is one `i64`, whatever its type:
+//!
+//! | type | the `i64` |
+//! |---|---|
+//! | `bool` | 0 or 1 |
+//! | `f32` | its bits |
+//! | `i64`, `u64` | its bits |
+//! | `i32`, `u32` | the number that it would be had nothing wrapped; its low 32 bits are what the shader sees |
+//!
+//! The last row is how an index that wrapped is found. Sums, differences and products of 32-bit integers are
+//! computed in 64 bits, so that negative numbers in `u32`, as strides often are, stay negative and sums that
+//! leave the type's range are seen to. All else (a quotient, a bit of logic, a loaded word) starts anew from
+//! the 32 bits, of which those from 2^31 on count as negative.
+
+use naga::{GlobalVariable, Handle, Scalar, ScalarKind};
+use std::{iter::repeat_n, rc::Rc};
+
+/// What an expression stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Data(Data),
+    Pointer(Pointer),
+}
+
+/// The scalars that a value is made of: component by component, and of each all lanes, or a single one where
+/// all lanes have the same.
+#[derive(Clone, Debug)]
+pub(super) struct Data {
+    pub(super) words: Rc<[i64]>,
+    pub(super) uniform: bool,
+    /// Of each word the bits that come from memory that nobody wrote; none where that is no bit of any, as it
+    /// nearly always is.
+    pub(super) unknown: Option<Rc<Vec<u64>>>,
+}
+
+impl Data {
+    pub(super) fn new(words: Vec<i64>, uniform: bool) -> Self {
+        Self {
+            words: words.into(),
+            uniform,
+            unknown: None,
+        }
+    }
+
+    pub(super) fn uniform(words: Vec<i64>) -> Self {
+        Self::new(words, true)
+    }
+
+    pub(super) fn varying(words: Vec<i64>) -> Self {
+        Self::new(words, false)
+    }
+
+    /// The same, of which these bits are unknown.
+    pub(super) fn with_unknown(self, unknown: Vec<u64>) -> Self {
+        let any = unknown.iter().any(|&bits| bits != 0);
+        Self {
+            unknown: any.then(|| Rc::new(unknown)),
+            ..self
+        }
+    }
+
+    /// How many words a component takes.
+    pub(super) fn width(&self, lanes: usize) -> usize {
+        if self.uniform { 1 } else { lanes }
+    }
+
+    pub(super) fn components(&self, lanes: usize) -> usize {
+        self.words.len() / self.width(lanes)
+    }
+
+    fn place(&self, component: usize, lane: usize, lanes: usize) -> usize {
+        match self.uniform {
+            true => component,
+            false => component * lanes + lane,
+        }
+    }
+
+    pub(super) fn at(&self, component: usize, lane: usize, lanes: usize) -> i64 {
+        self.words[self.place(component, lane, lanes)]
+    }
+
+    pub(super) fn unknown_at(&self, component: usize, lane: usize, lanes: usize) -> u64 {
+        let place = self.place(component, lane, lanes);
+        self.unknown.as_ref().map_or(0, |unknown| unknown[place])
+    }
+
+    /// Some neighbouring components.
+    pub(super) fn part(&self, first: usize, count: usize, lanes: usize) -> Self {
+        let width = self.width(lanes);
+        let places = first * width..(first + count) * width;
+        let part = Self::new(self.words[places.clone()].to_vec(), self.uniform);
+        match &self.unknown {
+            Some(unknown) => part.with_unknown(unknown[places].to_vec()),
+            None => part,
+        }
+    }
+
+    /// Values side by side, as the components of one.
+    pub(super) fn concat(parts: &[Self], lanes: usize) -> Self {
+        let uniform = parts.iter().all(|part| part.uniform);
+        let width = if uniform { 1 } else { lanes };
+        let mut words = Vec::new();
+        for part in parts {
+            match part.uniform {
+                true => words.extend(part.words.iter().flat_map(|&word| repeat_n(word, width))),
+                false => words.extend_from_slice(&part.words),
+            }
+        }
+        let all = Self::new(words, uniform);
+        if parts.iter().all(|part| part.unknown.is_none()) {
+            return all;
+        }
+        let unknown = parts.iter().flat_map(|part| {
+            let places = (0..part.components(lanes))
+                .flat_map(move |c| (0..width).map(move |lane| (c, lane)));
+            places.map(move |(c, lane)| part.unknown_at(c, lane, lanes))
+        });
+        all.with_unknown(unknown.collect())
+    }
+
+    /// A function of each scalar.
+    pub(super) fn map(&self, f: impl Fn(i64) -> i64) -> Self {
+        let mapped = Self::new(
+            self.words.iter().map(|&word| f(word)).collect(),
+            self.uniform,
+        );
+        match &self.unknown {
+            Some(unknown) => {
+                mapped.with_unknown(unknown.iter().map(|&bits| all_if_any(bits)).collect())
+            }
+            None => mapped,
+        }
+    }
+
+    /// A function of the scalars of two values with as many components.
+    pub(super) fn zip(&self, other: &Self, lanes: usize, f: impl Fn(i64, i64) -> i64) -> Self {
+        let zipped = self.zip_known(other, lanes, f);
+        self.unknown_by(other, zipped, lanes, |a, b| all_if_any(a.1 | b.1))
+    }
+
+    /// The same, where `unknown` says which bits are, given the scalars and which bits of those are.
+    pub(super) fn zip_by(
+        &self,
+        other: &Self,
+        lanes: usize,
+        f: impl Fn(i64, i64) -> i64,
+        unknown: impl Fn((i64, u64), (i64, u64)) -> u64,
+    ) -> Self {
+        let zipped = self.zip_known(other, lanes, f);
+        self.unknown_by(other, zipped, lanes, unknown)
+    }
+
+    fn unknown_by(
+        &self,
+        other: &Self,
+        zipped: Self,
+        lanes: usize,
+        unknown: impl Fn((i64, u64), (i64, u64)) -> u64,
+    ) -> Self {
+        if self.unknown.is_none() && other.unknown.is_none() {
+            return zipped;
+        }
+        let width = zipped.width(lanes);
+        let bits = (0..zipped.words.len()).map(|n| {
+            let (c, lane) = (n / width, n % width);
+            let of = |data: &Self| (data.at(c, lane, lanes), data.unknown_at(c, lane, lanes));
+            unknown(of(self), of(other))
+        });
+        let bits = bits.collect();
+        zipped.with_unknown(bits)
+    }
+
+    fn zip_known(&self, other: &Self, lanes: usize, f: impl Fn(i64, i64) -> i64) -> Self {
+        let (a, b) = (&self.words, &other.words);
+        let words = match (self.uniform, other.uniform) {
+            (true, true) | (false, false) => {
+                a.iter().zip(b.iter()).map(|(&a, &b)| f(a, b)).collect()
+            }
+            (true, false) => {
+                let pairs = b.chunks(lanes).zip(a.iter());
+                pairs
+                    .flat_map(|(b, &a)| b.iter().map(move |&b| (a, b)))
+                    .map(|(a, b)| f(a, b))
+                    .collect()
+            }
+            (false, true) => {
+                let pairs = a.chunks(lanes).zip(b.iter());
+                pairs
+                    .flat_map(|(a, &b)| a.iter().map(move |&a| (a, b)))
+                    .map(|(a, b)| f(a, b))
+                    .collect()
+            }
+        };
+        Self::new(words, self.uniform && other.uniform)
+    }
+
+    /// The same, with a word for every lane.
+    pub(super) fn spread(&self, lanes: usize) -> Rc<[i64]> {
+        match self.uniform {
+            true => self
+                .words
+                .iter()
+                .flat_map(|&word| repeat_n(word, lanes))
+                .collect(),
+            false => Rc::clone(&self.words),
+        }
+    }
+}
+
+/// For what depends on all bits of a scalar.
+pub(super) fn all_if_any(unknown: u64) -> u64 {
+    if unknown == 0 { 0 } else { u64::MAX }
+}
+
+/// Where a pointer points to, of each lane or of all.
+#[derive(Clone, Debug)]
+pub(super) struct Pointer {
+    pub(super) place: Place,
+    /// Bytes from the beginning of a global variable, or components of a local one. Negative ones are those
+    /// of [`Stray`].
+    pub(super) at: Data,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A variable of the invocation's own, by its number on the stack.
+    Local(usize),
+    Global(Handle<GlobalVariable>),
+}
+
+/// An index that leads nowhere. It is a fault only once something is read or written there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stray {
+    /// Beyond an array of fixed size.
+    Outside(u32),
+    /// Of a computation that left the range of its type.
+    Wrapped(u32),
+}
+
+impl Stray {
+    const WRAPPED: i64 = i64::MIN / 2;
+
+    /// In place of an offset.
+    pub(super) fn code(self) -> i64 {
+        match self {
+            Self::Outside(index) => i64::MIN + i64::from(index),
+            Self::Wrapped(index) => Self::WRAPPED + i64::from(index),
+        }
+    }
+
+    pub(super) fn of(at: i64) -> Option<Self> {
+        match at {
+            0.. => None,
+            Self::WRAPPED..0 => Some(Self::Wrapped(low(at - Self::WRAPPED))),
+            _ => Some(Self::Outside(low(at.wrapping_sub(i64::MIN)))),
+        }
+    }
+}
+
+/// The 32 bits that a shader sees.
+#[allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the low bits are what is asked for"
+)]
+pub(super) fn low(word: i64) -> u32 {
+    word as u32
+}
+
+/// A scalar from its bits.
+pub(super) fn from_bits(bits: u64, scalar: Scalar) -> i64 {
+    let bits = bits.cast_signed();
+    match scalar {
+        Scalar {
+            kind: ScalarKind::Sint | ScalarKind::Uint,
+            width: 4,
+        } => integer(low(bits)),
+        _ => bits,
+    }
+}
+
+/// A 32-bit integer of which nothing is known but its bits.
+pub(super) fn integer(bits: u32) -> i64 {
+    i64::from(bits.cast_signed())
+}
+
+/// The bits of a scalar.
+pub(super) fn to_bits(word: i64, scalar: Scalar) -> u64 {
+    match scalar.width {
+        8 => word.cast_unsigned(),
+        _ => u64::from(low(word)),
+    }
+}

@@ -1,0 +1,284 @@
+//! The memory of buffers and workgroups: what it holds, which words were ever written, and who touched each
+//! during a dispatch.
+
+/// Bytes of the words that memory is watched by.
+pub(crate) const WORD: u64 = 4;
+
+/// How memory is touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Access {
+    /// A load.
+    Read,
+    /// A store.
+    Write,
+    /// An atomic operation of any kind.
+    Atomic,
+}
+
+/// One invocation of a dispatch at one point of its program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Invocation {
+    /// The workgroup's number in the dispatch, and the invocation's in the workgroup.
+    pub(crate) group: u32,
+    pub(crate) local: u32,
+    /// How many barriers for this memory the workgroup has passed.
+    pub(crate) phase: u32,
+}
+
+/// What a word was touched by, of one kind of access. Of several invocations that may all be wrong together
+/// with a later one, the last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Touch {
+    /// The workgroup plus one, [`SEVERAL`], or 0 where there was none.
+    group: u32,
+    /// The invocation in the workgroup, or [`SEVERAL`].
+    local: u32,
+    phase: u32,
+}
+
+const SEVERAL: u32 = u32::MAX;
+
+impl Touch {
+    /// Whether nothing orders these accesses and one of `by`.
+    fn meets(&self, by: Invocation) -> bool {
+        let same_group = self.group == by.group + 1;
+        self.group != 0 && !(same_group && (self.local == by.local || self.phase < by.phase))
+    }
+
+    fn add(&mut self, by: Invocation) {
+        let group = by.group + 1;
+        if self.group == 0 || (self.group == group && self.phase < by.phase) {
+            *self = Self {
+                group,
+                local: by.local,
+                phase: by.phase,
+            };
+        } else if self.group != group {
+            self.group = SEVERAL;
+        } else if self.local != by.local {
+            self.local = SEVERAL;
+        }
+    }
+}
+
+/// Who touched a word during the dispatch of this number.
+#[derive(Clone, Copy, Debug, Default)]
+struct Touched {
+    dispatch: u64,
+    read: Touch,
+    write: Touch,
+    atomic: Touch,
+}
+
+/// Words, and what is known of each.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    words: Vec<u32>,
+    /// Of each word a bit for each byte that was written.
+    written: Vec<u8>,
+    /// Empty until the first dispatch that is watched.
+    touched: Vec<Touched>,
+}
+
+impl Memory {
+    /// Memory that nobody wrote. It holds zeros nevertheless, as wgpu promises of buffers.
+    pub(crate) fn new(bytes: u64) -> Self {
+        let words = usize::try_from(bytes.div_ceil(WORD)).expect("a buffer that fits in memory");
+        Self {
+            words: vec![0; words],
+            written: vec![0; words],
+            touched: Vec::new(),
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.words.len() as u64 * WORD
+    }
+
+    pub(crate) fn word(&self, at: usize) -> u32 {
+        self.words[at]
+    }
+
+    /// The bits of a word that nobody wrote.
+    pub(crate) fn unknown(&self, at: usize) -> u32 {
+        if self.written[at] == 0b1111 {
+            return 0;
+        }
+        let bytes = (0..4).map(|byte| {
+            if self.written[at] >> byte & 1 == 1 {
+                0
+            } else {
+                0xff
+            }
+        });
+        u32::from_le_bytes(bytes.collect::<Vec<u8>>().try_into().expect("four bytes"))
+    }
+
+    /// Writes a word, of which some bits are what nobody wrote. A byte that has such bits is one that nobody wrote.
+    pub(crate) fn set_word(&mut self, at: usize, word: u32, unknown: u32) {
+        self.words[at] = word;
+        if unknown == 0 {
+            self.written[at] = 0b1111;
+            return;
+        }
+        let known = unknown.to_le_bytes().map(|byte| u8::from(byte == 0));
+        self.written[at] = (0..).zip(known).map(|(byte, known)| known << byte).sum();
+    }
+
+    /// Bytes from `from` on, which need not lie at words.
+    pub(crate) fn read(&self, from: u64, bytes: usize) -> Vec<u8> {
+        let first = index(from / WORD);
+        let skipped = index(from % WORD);
+        let last = (skipped + bytes).div_ceil(4);
+        let words = self.words[first..first + last].iter();
+        words
+            .flat_map(|word| word.to_le_bytes())
+            .skip(skipped)
+            .take(bytes)
+            .collect()
+    }
+
+    /// Writes bytes, which need not lie at words.
+    pub(crate) fn write(&mut self, from: u64, bytes: &[u8]) {
+        if from.is_multiple_of(WORD) {
+            let (words, rest) = bytes.as_chunks::<4>();
+            for (at, &word) in (index(from / WORD)..).zip(words) {
+                self.set_word(at, u32::from_le_bytes(word), 0);
+            }
+            let written = (bytes.len() - rest.len()) as u64;
+            self.write_bytes(from + written, rest);
+        } else {
+            self.write_bytes(from, bytes);
+        }
+    }
+
+    fn write_bytes(&mut self, from: u64, bytes: &[u8]) {
+        for (at, &byte) in (from..).zip(bytes) {
+            let (word, place) = (index(at / WORD), index(at % WORD));
+            let mut all = self.words[word].to_le_bytes();
+            all[place] = byte;
+            self.words[word] = u32::from_le_bytes(all);
+            self.written[word] |= 1 << place;
+        }
+    }
+
+    /// Notes an access to a word, and tells which earlier access it races with, if it does with any.
+    pub(crate) fn touch(
+        &mut self,
+        at: usize,
+        dispatch: u64,
+        access: Access,
+        by: Invocation,
+    ) -> Option<Access> {
+        if self.touched.is_empty() {
+            self.touched = vec![Touched::default(); self.words.len()];
+        }
+        let touched = &mut self.touched[at];
+        if touched.dispatch != dispatch {
+            *touched = Touched {
+                dispatch,
+                ..Touched::default()
+            };
+        }
+        let races = |touch: &Touch, access| touch.meets(by).then_some(access);
+        let written = races(&touched.write, Access::Write);
+        let met = match access {
+            Access::Read => written.or_else(|| races(&touched.atomic, Access::Atomic)),
+            Access::Write => written
+                .or_else(|| races(&touched.atomic, Access::Atomic))
+                .or_else(|| races(&touched.read, Access::Read)),
+            Access::Atomic => written.or_else(|| races(&touched.read, Access::Read)),
+        };
+        match access {
+            Access::Read => touched.read.add(by),
+            Access::Write => touched.write.add(by),
+            Access::Atomic => touched.atomic.add(by),
+        }
+        met
+    }
+}
+
+/// A place in memory, which a `usize` holds since the memory was allocated.
+pub(crate) fn index(at: u64) -> usize {
+    usize::try_from(at).expect("a place in memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn by(group: u32, local: u32, phase: u32) -> Invocation {
+        Invocation {
+            group,
+            local,
+            phase,
+        }
+    }
+
+    /// The access that the last of these meets.
+    fn met(accesses: &[(Access, Invocation)]) -> Option<Access> {
+        let mut memory = Memory::new(4);
+        let mut met = None;
+        for &(access, by) in accesses {
+            assert_eq!(met, None, "an earlier access raced: {accesses:?}");
+            met = memory.touch(0, 1, access, by);
+        }
+        met
+    }
+
+    #[test]
+    fn accesses_race_unless_they_are_ordered_or_harmless() {
+        use Access::{Atomic, Read, Write};
+        let (a, b) = (by(0, 0, 0), by(0, 1, 0));
+        for (first, second, race) in [
+            (Read, Read, false),
+            (Atomic, Atomic, false),
+            (Write, Write, true),
+            (Write, Read, true),
+            (Read, Write, true),
+            (Write, Atomic, true),
+            (Atomic, Write, true),
+            (Atomic, Read, true),
+            (Read, Atomic, true),
+        ] {
+            assert_eq!(met(&[(first, a), (second, b)]), race.then_some(first));
+            // The same invocation is in order with itself.
+            assert_eq!(met(&[(first, a), (second, a)]), None);
+            // A barrier orders a workgroup, but no two.
+            assert_eq!(met(&[(first, a), (second, by(0, 1, 1))]), None);
+            assert_eq!(
+                met(&[(first, a), (second, by(1, 1, 1))]),
+                race.then_some(first)
+            );
+        }
+    }
+
+    #[test]
+    fn one_of_several_readers_does_not_hide_the_others() {
+        use Access::{Read, Write};
+        let (a, b) = (by(0, 0, 0), by(0, 1, 0));
+        assert_eq!(met(&[(Read, a), (Read, b), (Write, b)]), Some(Read));
+        assert_eq!(
+            met(&[(Read, a), (Read, by(7, 0, 0)), (Write, a)]),
+            Some(Read)
+        );
+        assert_eq!(met(&[(Read, a), (Read, b), (Write, by(0, 1, 1))]), None);
+    }
+
+    #[test]
+    fn another_dispatch_begins_anew() {
+        let mut memory = Memory::new(4);
+        assert_eq!(memory.touch(0, 1, Access::Write, by(0, 0, 0)), None);
+        assert_eq!(memory.touch(0, 2, Access::Write, by(0, 1, 0)), None);
+    }
+
+    #[test]
+    fn bytes_anywhere_come_back() {
+        let mut memory = Memory::new(12);
+        memory.write(3, &[1, 2, 3, 4, 5]);
+        assert_eq!(memory.read(2, 7), [0, 1, 2, 3, 4, 5, 0]);
+        assert_eq!(memory.unknown(0), 0x00ff_ffff);
+        memory.set_word(0, 7, 0x0000_0100);
+        assert_eq!(memory.unknown(0), 0x0000_ff00);
+    }
+}

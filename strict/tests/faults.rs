@@ -1,0 +1,367 @@
+//! Small shaders, each right or wrong in one way, on a device that tells.
+
+use strict_gpu::{Access, Depends, Fault, Options, Outside, StrictGpu, Wrong};
+use wgpu::util::DeviceExt;
+
+/// Runs a shader of one workgroup of `lanes` invocations, which may read `source` and writes `dest`, of which
+/// nothing was written; and returns `dest` and what was wrong.
+fn run_on(
+    options: Options,
+    lanes: u32,
+    source: &[u32],
+    words: u64,
+    body: &str,
+) -> (Vec<u32>, Vec<Fault>) {
+    let gpu = StrictGpu::new(Options {
+        panics: false,
+        ..options
+    });
+    let (device, queue) = (gpu.device(), gpu.queue());
+    let text = format!(
+        "@group(0) @binding(0) var<storage, read> source: array<u32>;
+         @group(0) @binding(1) var<storage, read_write> dest: array<u32>;
+         var<workgroup> shared_words: array<u32, 64>;
+         fn increment(x: ptr<function, u32>) {{ *x += 1u; }}
+         @compute @workgroup_size({lanes})
+         fn main(@builtin(local_invocation_index) lane: u32) {{
+             _ = source[0];
+             {body}
+         }}"
+    );
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: None,
+        source: wgpu::ShaderSource::Wgsl(text.into()),
+    });
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some("the shader"),
+        layout: None,
+        module: &module,
+        entry_point: None,
+        compilation_options: wgpu::PipelineCompilationOptions {
+            zero_initialize_workgroup_memory: false,
+            ..Default::default()
+        },
+        cache: None,
+    });
+    let contents: Vec<u8> = source.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let source = device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+        label: None,
+        contents: &contents,
+        usage: wgpu::BufferUsages::STORAGE,
+    });
+    let dest = device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: words * 4,
+        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::MAP_READ,
+        mapped_at_creation: false,
+    });
+    let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: None,
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &[
+            wgpu::BindGroupEntry {
+                binding: 0,
+                resource: source.as_entire_binding(),
+            },
+            wgpu::BindGroupEntry {
+                binding: 1,
+                resource: dest.as_entire_binding(),
+            },
+        ],
+    });
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+    pass.set_pipeline(&pipeline);
+    pass.set_bind_group(0, &group, &[]);
+    pass.dispatch_workgroups(1, 1, 1);
+    drop(pass);
+    queue.submit([encoder.finish()]);
+    dest.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
+    device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    let bytes = dest.get_mapped_range(..).unwrap();
+    let (words, _) = bytes.as_chunks::<4>();
+    let words = words.iter().map(|&word| u32::from_le_bytes(word)).collect();
+    (words, gpu.take_faults())
+}
+
+fn run(body: &str) -> (Vec<u32>, Vec<Fault>) {
+    run_on(Options::default(), 4, &[10, 20, 30, 40], 4, body)
+}
+
+#[track_caller]
+fn right(body: &str, expected: &[u32]) {
+    let (words, faults) = run(body);
+    assert_eq!(
+        (words.as_slice(), faults.as_slice()),
+        (expected, &[][..]),
+        "{body}"
+    );
+}
+
+#[track_caller]
+fn wrong(body: &str, expected: &Wrong) {
+    let (_, faults) = run(body);
+    let found: Vec<_> = faults.iter().map(|fault| &fault.wrong).collect();
+    assert!(found.contains(&expected), "{body}: {found:?}");
+}
+
+#[test]
+fn programs_compute_what_wgsl_says() {
+    right("dest[lane] = source[3u - lane] * 2u;", &[80, 60, 40, 20]);
+    right(
+        "dest[lane] = select(7u, source[lane] / (lane - lane), lane > 1u) % 11u;",
+        &[7, 7, 8, 7],
+    );
+    right(
+        "var sum = 0u; for (var i = 0u; i <= lane; i++) { if i == 2u { continue; } sum += source[i]; } dest[lane] = sum;",
+        &[10, 30, 30, 70],
+    );
+    right(
+        "var i = 0u; loop { if i == lane { break; } i++; } dest[lane] = i;",
+        &[0, 1, 2, 3],
+    );
+    right(
+        "var x = 0u; switch lane { case 1u, 2u: { x = 5u; } case 3u: { x = 6u; } default: { x = 9u; } } dest[lane] = x;",
+        &[9, 5, 5, 6],
+    );
+    right(
+        "var x = vec4(1u, 2u, 3u, 4u); x[lane] = 0u; dest[lane] = x.x + x.y * 10u + x.z * 100u + x.w * 1000u;",
+        &[4320, 4301, 4021, 321],
+    );
+    right(
+        "var x = array<u32, 4>(); x[lane] = lane; increment(&x[lane]); dest[lane] = x[lane];",
+        &[1, 2, 3, 4],
+    );
+    right("dest[lane] = u32(f32(lane) * -1.5 + 6.0);", &[6, 4, 3, 1]);
+    right(
+        "dest[lane] = bitcast<u32>(i32(lane) - 2) >> 28u;",
+        &[15, 15, 0, 0],
+    );
+    right(
+        "let wide = (u64(source[lane]) << 40u) + u64(lane); dest[lane] = u32(wide >> 40u) + u32(wide);",
+        &[10, 21, 32, 43],
+    );
+    right(
+        "dest[lane] = arrayLength(&source) + min(lane, 1u);",
+        &[4, 5, 5, 5],
+    );
+    right(
+        "dest[lane] = u32(any(vec2(lane, 1u) == vec2(0u, 2u))) + dot(vec2(lane), vec2(1u, 2u));",
+        &[1, 3, 6, 9],
+    );
+}
+
+#[test]
+fn what_is_outside_is_a_fault_unless_it_is_forgiven() {
+    let body = "dest[lane + 1u] = lane;";
+    wrong(
+        body,
+        &Wrong::Outside {
+            access: Access::Write,
+            at: 16,
+            room: 16,
+        },
+    );
+    wrong(
+        "dest[lane] = source[lane * 2u];",
+        &Wrong::Outside {
+            access: Access::Read,
+            at: 16,
+            room: 16,
+        },
+    );
+    wrong(
+        "var x = array<u32, 2>(); x[lane] = 1u; dest[lane] = x[0];",
+        &Wrong::Outside {
+            access: Access::Write,
+            at: 2,
+            room: 2,
+        },
+    );
+    let forgiving = |outside| {
+        run_on(
+            Options {
+                outside,
+                ..Options::default()
+            },
+            4,
+            &[1],
+            4,
+            body,
+        )
+    };
+    assert_eq!(forgiving(Outside::Drop), (vec![0, 0, 1, 2], vec![]));
+    assert_eq!(forgiving(Outside::Clamp), (vec![0, 0, 1, 3], vec![]));
+    // A lane that takes no part may have any index.
+    right(
+        "if lane == 0u { dest[lane * 100u] = 1u; } else { dest[lane] = 2u; }",
+        &[1, 2, 2, 2],
+    );
+}
+
+#[test]
+fn a_fault_names_its_line() {
+    let (_, faults) = run("dest[lane] = 1u;\ndest[lane + 1u] = 2u;");
+    let [fault, ..] = &faults[..] else {
+        panic!("no fault")
+    };
+    let (_, line) = fault.line.clone().unwrap();
+    assert_eq!(line.trim(), "dest[lane + 1u] = 2u;");
+    assert_eq!(
+        (&fault.variable[..], &fault.pipeline[..]),
+        ("dest", "the shader")
+    );
+}
+
+#[test]
+fn what_depends_on_unwritten_memory_is_a_fault() {
+    wrong(
+        "if dest[lane] == 0u { dest[lane] = 1u; }",
+        &Wrong::Unwritten {
+            what: Depends::Condition,
+        },
+    );
+    wrong(
+        "dest[lane] = source[dest[lane]];",
+        &Wrong::Unwritten {
+            what: Depends::Index,
+        },
+    );
+    wrong(
+        "dest[lane] = dest[lane] + 1u;",
+        &Wrong::Unwritten {
+            what: Depends::Stored,
+        },
+    );
+    wrong(
+        "dest[lane] = shared_words[lane];",
+        &Wrong::Unwritten {
+            what: Depends::Stored,
+        },
+    );
+    wrong(
+        "var x = array<u32, 2>(); x[1] = dest[lane]; let y = x; dest[lane] = y[1];",
+        &Wrong::Unwritten {
+            what: Depends::Stored,
+        },
+    );
+    // A part of a word that is left as it was is none, nor is a bit that decides nothing.
+    right(
+        "dest[lane] = (dest[lane] & 0xffff0000u) | lane;",
+        &[0, 1, 2, 3],
+    );
+    right(
+        "let unknown = dest[lane]; dest[lane] = select(unknown, 3u, lane < 4u);",
+        &[3, 3, 3, 3],
+    );
+    right(
+        "shared_words[lane] = lane; dest[lane] = shared_words[lane];",
+        &[0, 1, 2, 3],
+    );
+}
+
+#[test]
+fn races_are_faults_unless_barriers_order_them() {
+    wrong(
+        "dest[0] = 1u;",
+        &Wrong::Race {
+            access: Access::Write,
+            with: Access::Write,
+            at: 0,
+        },
+    );
+    wrong(
+        "dest[lane] = 1u; dest[(lane + 1u) % 4u] = 2u;",
+        &Wrong::Race {
+            access: Access::Write,
+            with: Access::Write,
+            at: 4,
+        },
+    );
+    wrong(
+        "shared_words[lane] = lane; dest[lane] = shared_words[lane ^ 1u];",
+        &Wrong::Race {
+            access: Access::Read,
+            with: Access::Write,
+            at: 4,
+        },
+    );
+    right(
+        "shared_words[lane] = lane; workgroupBarrier(); dest[lane] = shared_words[lane ^ 1u];",
+        &[1, 0, 3, 2],
+    );
+    right(
+        "dest[lane] = lane; storageBarrier(); let other = dest[lane ^ 1u]; storageBarrier(); dest[lane] = other;",
+        &[1, 0, 3, 2],
+    );
+    // A barrier of the other kind of memory orders nothing.
+    wrong(
+        "shared_words[lane] = lane; storageBarrier(); dest[lane] = shared_words[lane ^ 1u];",
+        &Wrong::Race {
+            access: Access::Read,
+            with: Access::Write,
+            at: 4,
+        },
+    );
+}
+
+#[test]
+fn indices_that_wrap_are_faults_and_signs_are_none() {
+    // 3 - lane + 2^32, as strides of reversed rows do it.
+    right(
+        "let step = 0xffffffffu; dest[lane] = source[3u + lane * step];",
+        &[40, 30, 20, 10],
+    );
+    wrong(
+        "dest[lane] = source[lane * 0x40000001u * 4u];",
+        &Wrong::Wrapped { index: 4 },
+    );
+    wrong(
+        "dest[lane] = source[lane + 0x7fffffffu + 0x7fffffffu + 2u];",
+        &Wrong::Wrapped { index: 0 },
+    );
+}
+
+#[test]
+fn loops_end_and_barriers_are_reached_by_all() {
+    wrong(
+        "var i = 0u; while i < 1u { i *= 2u; } dest[lane] = i;",
+        &Wrong::LongLoop { most: 65_535 },
+    );
+    let barrier = Wrong::DivergentBarrier {
+        arrived: 2,
+        invocations: 4,
+    };
+    wrong(
+        "dest[lane] = 1u; if lane > 1u { return; } workgroupBarrier();",
+        &barrier,
+    );
+}
+
+#[test]
+fn what_cannot_be_run_is_a_validation_error() {
+    let gpu = StrictGpu::new(Options::default());
+    let device = gpu.device();
+    let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: None,
+        source: wgpu::ShaderSource::Wgsl(
+            "@compute @workgroup_size(1) fn main() { var x = mat2x2<f32>(); _ = x; }".into(),
+        ),
+    });
+    let _refused = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some("matrices"),
+        layout: None,
+        module: &module,
+        entry_point: None,
+        compilation_options: Default::default(),
+        cache: None,
+    });
+    let error = pollster::block_on(scope.pop())
+        .expect("an error")
+        .to_string();
+    assert!(
+        error.contains("matrices") && error.contains("Matrix"),
+        "{error}"
+    );
+}

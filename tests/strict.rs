@@ -1,0 +1,270 @@
+//! The strict device sees what is wrong with a shader: bugs are put into the library's own, one at a time, and each
+//! must be found. Without any, drivers that drop what lies outside of a binding and those that clamp it get what
+//! the CPU gets.
+
+use crate::harness::{elements, gpu::request_device, to_bytes};
+use std::{
+    borrow::Cow,
+    mem::discriminant,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+use strict_gpu::{Access, Depends, Fault, Options, Outside, Rewrite, StrictGpu, Wrong};
+use wgslice::{Backend, Combine, DType, Error, Gpu, OutOfRange, Scatter, SliceSpec};
+
+/// What a bug is put into.
+type Work = fn(&Backend) -> Result<Vec<u8>, Error>;
+
+/// Reversed rows that fill no workgroup.
+fn reversed(backend: &Backend) -> Result<Vec<u8>, Error> {
+    sliced(backend, &[37, 24], "::-1, :")
+}
+
+fn sliced(backend: &Backend, shape: &[usize], spec: &str) -> Result<Vec<u8>, Error> {
+    let source = to_bytes(&elements(shape.iter().product()), 4);
+    let tensor = backend.adopt(DType::F32, shape, source)?;
+    let spec: SliceSpec = spec.parse()?;
+    tensor.slice(&spec)?.bytes().map(Cow::into_owned)
+}
+
+/// Many rows for few slices, combined so.
+fn scattered<T>(backend: &Backend, combine: Combine, updates: &[T]) -> Result<Vec<u8>, Error>
+where
+    T: wgslice::Element + bytemuck::NoUninit,
+{
+    let indices: Vec<i32> = (0..).zip(updates).map(|(n, _)| n % 5).collect();
+    let options = Scatter {
+        combine,
+        out_of_range: OutOfRange::Zero,
+        ..Scatter::default()
+    };
+    let (result, _) = backend.scatter_nd(
+        &indices[..],
+        &[updates.len(), 1],
+        updates,
+        &[updates.len()],
+        &[7],
+        options,
+    )?;
+    Ok(bytemuck::cast_slice(&result.data).to_vec())
+}
+
+fn added(backend: &Backend) -> Result<Vec<u8>, Error> {
+    scattered(backend, Combine::Add, &(0..90).collect::<Vec<i32>>())
+}
+
+fn replaced(backend: &Backend) -> Result<Vec<u8>, Error> {
+    scattered(backend, Combine::Update, &(0..90).collect::<Vec<i32>>())
+}
+
+fn added_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
+    scattered(
+        backend,
+        Combine::Add,
+        &(0..90u8).map(f32::from).collect::<Vec<f32>>(),
+    )
+}
+
+/// A bug: lines of shaders and what is put there instead, and what must be found.
+struct Bug {
+    name: &'static str,
+    work: Work,
+    /// Whether work is dealt out as on a GPU.
+    hardware: bool,
+    edits: &'static [(&'static str, &'static str)],
+    wrong: Wrong,
+}
+
+/// Without what keeps `lanes.wgsl` from what lies behind the last tile.
+const BEHIND_THE_LAST: &[(&str, &str)] = &[
+    ("min(tiles, vec4(params.tiles - 1u))", "tiles"),
+    (" & (tiles < vec4(params.tiles))", ""),
+];
+
+const BUGS: [Bug; 9] = [
+    Bug {
+        name: "what lies behind the last tile is written",
+        work: reversed,
+        hardware: true,
+        edits: BEHIND_THE_LAST,
+        wrong: outside(Access::Write),
+    },
+    Bug {
+        name: "a guard is missing",
+        work: reversed,
+        hardware: false,
+        edits: &[("if tile >= params.tiles {", "if false {")],
+        wrong: outside(Access::Write),
+    },
+    Bug {
+        name: "a stride is another's",
+        work: |backend| sliced(backend, &[6, 5, 4], "::2, 1:4, 1:3"),
+        hardware: true,
+        edits: &[(
+            "rest * axis(0u).stride;",
+            "rest * axis(0u).stride * axis(1u).stride;",
+        )],
+        wrong: outside(Access::Read),
+    },
+    Bug {
+        name: "an atomic is none",
+        work: added,
+        hardware: true,
+        edits: &[
+            ("dest: array<atomic<Number>>", "dest: array<Number>"),
+            (
+                "atomicAdd(&dest[to + j], update);",
+                "dest[to + j] += update;",
+            ),
+            ("atomicSub(&dest[to + j], update);", ""),
+            ("atomicMin(&dest[to + j], update);", ""),
+            ("atomicMax(&dest[to + j], update);", ""),
+        ],
+        wrong: Wrong::Race {
+            access: Access::Read,
+            with: Access::Write,
+            at: 0,
+        },
+    },
+    Bug {
+        name: "nobody says which rows go where",
+        work: replaced,
+        hardware: true,
+        edits: &[("rows[tile] = slices;", "")],
+        wrong: Wrong::Unwritten {
+            what: Depends::Condition,
+        },
+    },
+    Bug {
+        name: "a row is looked for before the source",
+        work: reversed,
+        hardware: true,
+        edits: &[(
+            "params.source_base + start.from_part + j",
+            "params.source_base - 10000u + j",
+        )],
+        wrong: Wrong::Wrapped { index: 0 },
+    },
+    Bug {
+        name: "a loop never ends",
+        work: reversed,
+        hardware: false,
+        edits: &[("j < at.end; j++", "j < at.end; j += 0u")],
+        wrong: Wrong::LongLoop { most: 0 },
+    },
+    Bug {
+        name: "some have left before a barrier",
+        work: reversed,
+        hardware: false,
+        edits: &[(
+            "let at = segment(tile);",
+            "let at = segment(tile);\n    storageBarrier();",
+        )],
+        wrong: Wrong::DivergentBarrier {
+            arrived: 0,
+            invocations: 0,
+        },
+    },
+    Bug {
+        name: "every row combines all of its slice",
+        work: added_in_order,
+        hardware: true,
+        edits: &[("== params.first + row + 1u;", "!= 0u;")],
+        wrong: Wrong::Race {
+            access: Access::Read,
+            with: Access::Write,
+            at: 0,
+        },
+    },
+];
+
+const fn outside(access: Access) -> Wrong {
+    Wrong::Outside {
+        access,
+        at: 0,
+        room: 0,
+    }
+}
+
+/// A backend on a strict device, and the device.
+fn strict(hardware: bool, options: Options) -> (Backend, StrictGpu) {
+    let strict = StrictGpu::new(options);
+    let limits = strict.device().limits();
+    let gpu = request_device(&strict.adapter(), wgpu::Features::empty(), limits).unwrap();
+    let gpu: Gpu = if hardware { gpu.as_hardware() } else { gpu };
+    (gpu.into(), strict)
+}
+
+fn is_kind(wrong: &Wrong, fault: &Fault) -> bool {
+    let accesses = |wrong: &Wrong| match wrong {
+        Wrong::Outside { access, .. } => Some(*access),
+        _ => None,
+    };
+    discriminant(wrong) == discriminant(&fault.wrong) && accesses(wrong) == accesses(&fault.wrong)
+}
+
+#[test]
+fn every_bug_is_found() {
+    for bug in BUGS {
+        let name = bug.name;
+        let quiet = Options {
+            panics: false,
+            ..Options::default()
+        };
+        let (sound, log) = strict(bug.hardware, quiet.clone());
+        let expected = (bug.work)(&Backend::cpu()).unwrap();
+        assert_eq!((bug.work)(&sound).unwrap(), expected, "{name}: before");
+        assert_eq!(log.take_faults(), [], "{name}: before");
+
+        let most_edits = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&most_edits);
+        let rewrite = Rewrite::new(move |text| {
+            let found = bug.edits.iter().filter(|(from, _)| text.contains(from));
+            count.fetch_max(found.count(), Ordering::Relaxed);
+            edited(text, bug.edits)
+        });
+        let options = Options {
+            rewrite: Some(rewrite),
+            ..quiet
+        };
+        let (broken, log) = strict(bug.hardware, options);
+        let result = (bug.work)(&broken);
+        assert_eq!(
+            most_edits.load(Ordering::Relaxed),
+            bug.edits.len(),
+            "{name}: no shader has all of {:?}",
+            bug.edits
+        );
+        let faults = log.take_faults();
+        assert!(
+            faults.iter().any(|fault| is_kind(&bug.wrong, fault)),
+            "{name}: {result:?}, found {faults:#?}"
+        );
+    }
+}
+
+/// Where indices are clamped the missing guard overwrites the last elements; where accesses are dropped nobody sees
+/// it.
+#[test]
+fn a_missing_guard_is_wrong_where_indices_are_clamped() {
+    let expected = reversed(&Backend::cpu()).unwrap();
+    let is_right = |outside, edits: &'static [_]| {
+        let rewrite = Rewrite::new(move |text| edited(text, edits));
+        let options = Options {
+            outside,
+            rewrite: Some(rewrite),
+            ..Options::default()
+        };
+        reversed(&strict(true, options).0).unwrap() == expected
+    };
+    assert!(is_right(Outside::Drop, BEHIND_THE_LAST));
+    assert!(!is_right(Outside::Clamp, BEHIND_THE_LAST));
+    assert!(is_right(Outside::Clamp, &[]));
+}
+
+fn edited(text: &str, edits: &[(&str, &str)]) -> String {
+    let edits = edits.iter();
+    edits.fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+}
