@@ -13,7 +13,6 @@ const AND: u32 = 2u;
 const F16: u32 = 3u;
 const BF16: u32 = 4u;
 
-
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dest: array<atomic<u32>>;
 
@@ -116,12 +115,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let count = min(per_word - place, params.units - j);
         let shift = place * UNIT_BYTES * 8u;
         let keep = low_bytes(count * UNIT_BYTES);
-        var result = atomicLoad(&dest[first_word + w]);
+        let written = keep << shift;
+        // Halves are rounded by what they are: bits beside the slice, which nobody need have written, stay out.
+        var result = atomicLoad(&dest[first_word + w]) & written;
         for (var link = at.row + 1u; link != 0u; link = next(link)) {
             let origin = params.source_base + (link - 1u) * stride() + j;
             result = combined(result, (load(origin * UNIT_BYTES) & keep) << shift);
         }
-        let written = keep << shift;
         if written == 0xffffffffu {
             atomicStore(&dest[first_word + w], result);
         } else {
