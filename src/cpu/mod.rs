@@ -8,8 +8,8 @@
 //! |---|---|
 //! | `slice.rs` | the order in which a slice is walked, and where parts of it begin and end |
 //! | `transpose.rs` | the tiles in which a transposed slice is walked, and who writes which |
-//! | `loom.rs` | how the pieces of a tile are moved, by their size |
-//! | `weave.rs` | how the small elements of a tile are transposed in registers |
+//! | `tile.rs` | how the pieces of a tile are moved, by their size |
+//! | `interleave.rs` | how elements of 1 and 2 bytes, and pixels, are transposed in registers |
 //! | `gather.rs` | where the tuples of a gather point, a block at a time, and what is copied from there |
 //! | `place.rs` | what is written into places of the destination, and between them |
 //! | `scatter.rs` | where the rows of a scatter go, and who combines them |
@@ -26,16 +26,16 @@ mod explain;
 mod gaps;
 mod gather;
 mod indices;
+mod interleave;
 mod kernel;
-mod loom;
 mod mover;
 mod place;
 mod scatter;
 mod slice;
 mod steps;
 mod threads;
+mod tile;
 mod transpose;
-mod weave;
 
 pub use indices::Indices;
 

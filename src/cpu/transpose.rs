@@ -9,13 +9,13 @@
 //! | band | a stretch of some lanes: what a thread takes |
 //!
 //! Piece by piece along a row, every piece is read from another cache line, which is gone when the next lane
-//! comes to what lies beside it. In a tile a line is read once and written once. How it is moved says `loom`.
+//! comes to what lies beside it. In a tile a line is read once and written once. `tile` says how its pieces are moved.
 
 use super::{
-    loom::{Long, Loom, Pixels, Rows},
+    interleave::VECTOR,
     slice::{self, along},
     threads,
-    weave::VECTOR,
+    tile::{Interleaved, Lines, LongPieces, MoveTile, Pixels},
 };
 use crate::{layout::Axis, ops::strided_slice::Odometer};
 use std::iter;
@@ -194,12 +194,14 @@ impl<'a> Tiles<'a> {
     }
 
     /// Bytes that a tile reads of a row of the source, and writes of a lane, at most: several cache lines,
-    /// which the processor reads ahead, and so few that a tile stays in a cache.
+    /// which the processor reads ahead, and so few that a tile stays in a cache. Elements that need no
+    /// interleaving are written a line a lane, so that rows can be read at greater length.
     pub(super) fn extent(&self) -> [usize; 2] {
         match self.piece {
             1 => [256, 256],
-            2 | 4 => [256, 512],
-            ..=16 => [512, 512],
+            2 => [256, 512],
+            4 | 8 | 16 => [2048, LINE],
+            ..16 => [512, 512],
             _ => [4096, 4096],
         }
     }
@@ -224,12 +226,12 @@ impl<'a> Tiles<'a> {
             (4, Some(2)) => self.lanes(source, band, Pixels::<4, 2, 4>::new()),
             (4, Some(3)) => self.lanes(source, band, Pixels::<4, 3, 6>::new()),
             (4, Some(4)) => self.lanes(source, band, Pixels::<4, 4, 8>::new()),
-            (1, _) => self.lanes(source, band, Loom::<1>::of(self)),
-            (2, _) => self.lanes(source, band, Loom::<2>::of(self)),
-            (4, _) => self.lanes(source, band, Loom::<4>::of(self)),
-            (8, _) => self.lanes(source, band, Loom::<8>::of(self)),
-            (16, _) => self.lanes(source, band, Loom::<16>::of(self)),
-            _ => self.lanes(source, band, Long),
+            (1, _) => self.lanes(source, band, Interleaved::<1>::of(self)),
+            (2, _) => self.lanes(source, band, Interleaved::<2>::of(self)),
+            (4, _) => self.lanes(source, band, Lines::<4, 16>),
+            (8, _) => self.lanes(source, band, Lines::<8, 8>),
+            (16, _) => self.lanes(source, band, Lines::<16, 4>),
+            _ => self.lanes(source, band, LongPieces),
         }
     }
 
@@ -242,7 +244,7 @@ impl<'a> Tiles<'a> {
         together.then_some(self.near.size)
     }
 
-    fn lanes(&self, source: &[u8], mut band: Band<'_>, mut by: impl Rows) {
+    fn lanes(&self, source: &[u8], mut band: Band<'_>, mut by: impl MoveTile) {
         let columns = self.columns();
         for (i, lanes) in band.lanes.chunks_mut(columns).enumerate() {
             let at = along(band.at, self.near.stride, i * columns);
@@ -253,7 +255,7 @@ impl<'a> Tiles<'a> {
                 let at = at.wrapping_add(place.wrapping_mul(self.unit));
                 let at = along(at, self.row.stride, skip);
                 let count = (self.row.size - skip).min(pieces - done);
-                by.rows(self, source, at, count, lanes, done);
+                by.move_tile(self, source, at, count, lanes, done);
                 done += count;
                 skip = 0;
                 if done == pieces {

@@ -1,8 +1,8 @@
 //! Transposing a few rows in registers.
 //!
-//! A riffle cuts a buffer in the middle and takes elements from both halves in turn. The number of an
-//! element, in bits, is its row and then its column; a riffle moves the uppermost bit to the lowest place.
-//! So 2ᵏ rows of any width are transposed by k riffles:
+//! Interleaving cuts a buffer in the middle and takes elements from both halves in turn. The number of an
+//! element, in bits, is its row and then its column; interleaving moves the uppermost bit to the lowest
+//! place. So 2ᵏ rows of any width are transposed by interleaving k times:
 //!
 //! ```text
 //! a0 a1 a2 b0 b1 b2       a0 c0 a1 c1 a2 c2       a0 b0 c0 d0 a1 b1
@@ -17,19 +17,19 @@ use std::mem;
 /// Bytes of a vector.
 pub(super) const VECTOR: usize = 16;
 
-/// Two buffers, of which one is riffled into the other.
+/// Two buffers: the halves of one are interleaved into the other.
 #[derive(Default)]
 pub(super) struct Buffers([Vec<u8>; 2]);
 
 impl Buffers {
-    /// For rows of so many bytes together.
+    /// For rows of `bytes` bytes in all.
     pub(super) fn of(bytes: usize) -> Self {
         Self([vec![0; bytes], vec![0; bytes]])
     }
 
     /// Transposes rows of elements of `N` bytes that fill a vector: one vector for each column.
     pub(super) fn rows<const N: usize>(&mut self, rows: &[u8]) -> &[[u8; VECTOR]] {
-        self.weave::<N>(rows, riffle::<N>)
+        self.interleave::<N>(rows, interleave::<N>)
     }
 
     /// Transposes blocks of rows that fill a vector: one vector for each column of each block. A block has
@@ -38,23 +38,23 @@ impl Buffers {
         &mut self,
         blocks: &[u8],
     ) -> &[[u8; VECTOR]] {
-        self.weave::<N>(blocks, riffle_blocks::<N, HALF>)
+        self.interleave::<N>(blocks, interleave_blocks::<N, HALF>)
     }
 
     #[inline(always)]
-    fn weave<const N: usize>(
+    fn interleave<const N: usize>(
         &mut self,
         rows: &[u8],
-        riffle: impl Fn(&[u8], &mut [u8]),
+        interleave: impl Fn(&[u8], &mut [u8]),
     ) -> &[[u8; VECTOR]] {
         let [from, to] = &mut self.0;
         let (mut from, mut to) = (&mut from[..rows.len()], &mut to[..rows.len()]);
         match (VECTOR / N).ilog2() {
             0 => from.copy_from_slice(rows),
-            riffles => {
-                riffle(rows, from);
-                for _ in 1..riffles {
-                    riffle(from, to);
+            times => {
+                interleave(rows, from);
+                for _ in 1..times {
+                    interleave(from, to);
                     mem::swap(&mut from, &mut to);
                 }
             }
@@ -63,8 +63,8 @@ impl Buffers {
     }
 }
 
-/// Riffles elements of `N` bytes.
-fn riffle<const N: usize>(from: &[u8], to: &mut [u8]) {
+/// Interleaves the halves of `from`, element by element of `N` bytes.
+fn interleave<const N: usize>(from: &[u8], to: &mut [u8]) {
     let (from, _) = from.as_chunks::<N>();
     let (first, second) = from.split_at(from.len() / 2);
     let (to, _) = to.as_chunks_mut::<N>();
@@ -74,8 +74,8 @@ fn riffle<const N: usize>(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Riffles blocks of twice `HALF` elements of `N` bytes.
-fn riffle_blocks<const N: usize, const HALF: usize>(from: &[u8], to: &mut [u8]) {
+/// Interleaves the halves of each block of twice `HALF` elements of `N` bytes.
+fn interleave_blocks<const N: usize, const HALF: usize>(from: &[u8], to: &mut [u8]) {
     let (from, _) = from.as_chunks::<N>().0.as_chunks::<HALF>();
     let (blocks, _) = from.as_chunks::<2>();
     let (to, _) = to.as_chunks_mut::<N>().0.as_chunks_mut::<2>();
