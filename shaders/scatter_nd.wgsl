@@ -1,6 +1,29 @@
 // scatter_nd, last step: a row goes to its slice, or with all other rows of the slice. Of those, the one
 // that `head` names does the work; there rows are numbered from `first` on.
 
+// Whether nothing is changed where a row is bad.
+override STRICT: bool;
+
+// Whether rows are chained.
+override CHAINS: bool;
+
+// The first word is the units of a slice, which are as many in an update.
+struct Map {
+    axes: array<vec4<u32>, 5>,
+}
+
+fn stride() -> u32 {
+    return params.map.axes[0].x;
+}
+
+// A slice that is not bound.
+const NONE: u32 = 0xffffffffu;
+
+// In `head`: the rows of the slice are sorted.
+const SORTED: u32 = 0x80000000u;
+
+@group(0) @binding(2) var<storage, read> head: array<u32>;
+
 // Of each four rows the slices; and behind them, where rows are chained, the next row of each slice plus
 // one, or 0.
 @group(0) @binding(3) var<storage, read> rows: array<u32>;

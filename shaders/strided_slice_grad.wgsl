@@ -72,35 +72,6 @@ fn source_unit(begin: Row, j: u32) -> Row {
     return Row(begin.base + i * params.step, select(MISSING, FOUND, found));
 }
 
-fn row_step() -> u32 {
-    return params.map.axes[0].w;
-}
-
-fn row_sources() -> u32 {
-    return params.map.axes[2].w;
-}
-
-// The number of a row's unit with a source, among those, and its distance from the place at hand.
-struct Next {
-    number: u32,
-    place: u32,
-}
-
-// The first at or behind unit `j` of a row.
-fn next_source(j: u32) -> Next {
-    let at = params.map.axes[1].w;
-    if j <= at {
-        return Next(0u, at - j);
-    }
-    let number = (j - at + row_step() - 1u) / row_step();
-    return Next(number, at + number * row_step() - j);
-}
-
-// The same `units` further on, which is behind `used` of them.
-fn after(next: Next, used: u32, units: u32) -> Next {
-    return Next(next.number + used, next.place + used * row_step() - units);
-}
-
 // All that is read is bound, and what has no source is not amiss.
 fn within(unit: u32) -> bool {
     return true;

@@ -14,22 +14,20 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let at = segment(tile);
     let start = row_start(at.row);
+    if start.state == MISSING && at.first == 0u {
+        missing(at.row);
+    }
     let to = params.dest_base + start.to;
-    if start.state == FOUND {
-        let origin = params.source_base + start.from_part;
-        let step = params.step * PARTS;
-        for (var j = at.first; j < at.end; j++) {
-            let from_part = origin + j * step;
-            if within(from_part) {
-                dest[to + j * dest_step()] = fetch(from_part);
-            }
+    for (var j = at.first; j < at.end; j++) {
+        let place = unit_at(start, j);
+        let found = place.state == FOUND && within(place.base);
+        var unit = Unit();
+        if found {
+            unit = fetch(place.base);
         }
-    } else if start.state == MISSING {
-        if at.first == 0u {
-            missing(at.row);
-        }
-        for (var j = at.first; j < at.end; j++) {
-            dest[to + j * dest_step()] = Unit();
+        // One store for both: a software adapter pays for each, also where no lane takes it.
+        if found || place.state == MISSING {
+            dest[to + j * dest_step()] = unit;
         }
     }
 }

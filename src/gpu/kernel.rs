@@ -8,8 +8,6 @@ use crate::ops::index::{IndexType, Policy};
 pub(crate) struct Kernel {
     pub(crate) width: Width,
     pub(crate) grid: Shape,
-    /// Of a gather on a CPU adapter.
-    pub(crate) taken: Taken,
     /// Parts of a row, where units hold parts of several; otherwise 0.
     pub(crate) run: usize,
     /// Dimensions that the map of a slice walks, or coordinates of an index tuple.
@@ -20,44 +18,8 @@ pub(crate) struct Kernel {
     pub(crate) even: bool,
     /// Whether units of a row that have a source lie apart in a gradient.
     pub(crate) stepped: bool,
-    /// Of parts that lie apart.
-    pub(crate) apart: Apart,
     /// Of a scatter.
     pub(crate) scatter: Scattering,
-}
-
-/// How an invocation takes its rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Taken {
-    /// One after the other, or a part of one.
-    InTurn,
-    /// Two, of which all cache lines are read first.
-    ByTwos,
-    /// Many, of which those are moved that lie in the dispatch's window of params.
-    Sifted,
-}
-
-impl Taken {
-    /// Whole rows that an invocation looks up, if any.
-    pub(crate) fn rows(self) -> Option<usize> {
-        match self {
-            Self::InTurn => None,
-            Self::ByTwos => Some(2),
-            Self::Sifted => Some(32),
-        }
-    }
-}
-
-/// What a dispatch needs of its shader where parts lie apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Apart {
-    /// Parts of a unit that have a source, at most.
-    pub(crate) count: usize,
-    /// How neighbours lie in the source: `ORDER` in `comb.wgsl`.
-    pub(crate) order: u8,
-    /// Whether there is no more than a part in a word, and whether rows may share words.
-    pub(crate) sparse: bool,
-    pub(crate) shared: bool,
 }
 
 impl Kernel {
@@ -66,13 +28,11 @@ impl Kernel {
         Self {
             width,
             grid,
-            taken: Taken::InTurn,
             run: 0,
             dims,
             indexed: Indexed::default(),
             even: false,
             stepped: false,
-            apart: Apart::default(),
             scatter: Scattering::default(),
         }
     }

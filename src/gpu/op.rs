@@ -2,10 +2,7 @@
 
 #[cfg(test)]
 use super::width::Width;
-use super::{
-    kernel::{Kernel, Taken},
-    width::Way,
-};
+use super::{kernel::Kernel, width::Way};
 use crate::{ops::scatter_nd::Combine, plan::Map};
 
 const WIDE: &str = include_str!("../../shaders/wide.wgsl");
@@ -19,24 +16,13 @@ const PACKED_LANES: &str = concat!(
     include_str!("../../shaders/packed_word.wgsl"),
     include_str!("../../shaders/packed_lanes.wgsl"),
 );
-const TWO_ROWS: &str = include_str!("../../shaders/two_rows.wgsl");
 const SHIFTED: &str = include_str!("../../shaders/shifted.wgsl");
-const SIFTED: &str = include_str!("../../shaders/sifted.wgsl");
 const LANES: &str = include_str!("../../shaders/lanes.wgsl");
 const PLACE_PACKED: &str = include_str!("../../shaders/place_packed.wgsl");
-const SPREAD: &str = include_str!("../../shaders/spread.wgsl");
 const SPREAD_PACKED: &str = include_str!("../../shaders/spread_packed.wgsl");
-const PLACE_BYTES: &str = include_str!("../../shaders/place_bytes.wgsl");
-const SPREAD_APART: &str = include_str!("../../shaders/spread_apart.wgsl");
-const SPREAD_BYTES: &str = include_str!("../../shaders/spread_bytes.wgsl");
-const PLACE_FOUR: &str = include_str!("../../shaders/place_four.wgsl");
 const COMBINE: &str = concat!(
     include_str!("../../shaders/combine_words.wgsl"),
     include_str!("../../shaders/combine.wgsl")
-);
-const COMBINE_FOUR: &str = concat!(
-    include_str!("../../shaders/combine_words.wgsl"),
-    include_str!("../../shaders/combine_four.wgsl")
 );
 const COMBINE_PACKED: &str = include_str!("../../shaders/combine_packed.wgsl");
 const COMBINE_ATOMIC: &str = include_str!("../../shaders/combine_atomic.wgsl");
@@ -45,14 +31,7 @@ const STRIDED_SLICE_UPDATE: &str = include_str!("../../shaders/strided_slice_upd
 const STRIDED_SLICE_GRAD: &str = include_str!("../../shaders/strided_slice_grad.wgsl");
 const SCATTER_RESOLVE: &str = include_str!("../../shaders/scatter_resolve.wgsl");
 const SCATTER_SORT: &str = include_str!("../../shaders/scatter_sort.wgsl");
-const SCATTER_ND: &str = concat!(
-    include_str!("../../shaders/scatter_last.wgsl"),
-    include_str!("../../shaders/scatter_nd.wgsl"),
-);
-const SCATTER_FOUR: &str = concat!(
-    include_str!("../../shaders/scatter_last.wgsl"),
-    include_str!("../../shaders/scatter_four.wgsl"),
-);
+const SCATTER_ND: &str = include_str!("../../shaders/scatter_nd.wgsl");
 const INDEXED: &str = include_str!("../../shaders/indexed.wgsl");
 
 /// An operation as the shaders know it.
@@ -112,10 +91,9 @@ impl Op {
         }
     }
 
-    /// Its text, which a mover of four rows wants another of.
-    pub(super) fn source(self, mover: Mover) -> &'static str {
+    /// The text of its row map.
+    pub(super) fn source(self) -> &'static str {
         match self {
-            _ if matches!(mover, Mover::PlaceFour | Mover::CombineFour) => SCATTER_FOUR,
             Self::StridedSlice => STRIDED_SLICE,
             Self::StridedSliceUpdate => STRIDED_SLICE_UPDATE,
             Self::StridedSliceGrad => STRIDED_SLICE_GRAD,
@@ -154,11 +132,6 @@ impl Op {
             (Self::ScatterResolve, ..) => Mover::Resolve,
             (Self::ScatterSort, ..) => Mover::None,
             (Self::ScatterAtomic, ..) => Mover::CombineAtomic,
-            (Self::StridedSliceUpdate, _, Way::Apart) => Mover::PlaceBytes,
-            (Self::StridedSliceGrad, _, Way::Apart) if width.part < 4 => Mover::SpreadBytes,
-            (Self::StridedSliceGrad, _, Way::Apart) => Mover::SpreadApart,
-            (Self::ScatterMove, _, Way::Across) => Mover::PlaceFour,
-            (Self::ScatterCombine, _, Way::Across) => Mover::CombineFour,
             (Self::StridedSliceUpdate | Self::ScatterMove, ..4, _) => Mover::PlacePacked,
             (Self::ScatterCombine, ..4, _) => Mover::CombinePacked,
             (Self::ScatterCombine, ..) => Mover::Combine,
@@ -168,10 +141,7 @@ impl Op {
             (_, _, Way::Shifted(_)) => Mover::Shifted,
             (_, ..4, _) if kernel.grid.rows > 0 => Mover::PackedLanes,
             (_, ..4, _) => Mover::Packed,
-            _ if kernel.taken == Taken::ByTwos => Mover::TwoRows,
-            _ if kernel.taken == Taken::Sifted => Mover::Sifted,
             _ if kernel.grid.rows > 0 => Mover::Lanes,
-            (Self::StridedSliceGrad, ..) => Mover::Spread,
             _ => Mover::Wide,
         }
     }
@@ -180,22 +150,14 @@ impl Op {
     #[cfg(test)]
     pub(super) fn takes(self, width: Width) -> bool {
         match self {
-            Self::StridedSlice | Self::Gather => width.way != Way::Apart,
-            Self::StridedSliceUpdate => {
-                width.way == Way::Whole || width.way == Way::Apart && width.part < 4
-            }
-            Self::StridedSliceGrad => matches!(width.way, Way::Whole | Way::Apart),
-            Self::ScatterMove => {
+            Self::StridedSlice | Self::Gather => true,
+            Self::StridedSliceUpdate | Self::StridedSliceGrad | Self::ScatterMove => {
                 width.way == Way::Whole
-                    || (width.way == Way::Across && width.unit == Width::PARTS * width.part)
             }
             Self::ScatterResolve | Self::ScatterSort | Self::ScatterAtomic => {
                 width == Width::whole(4)
             }
-            Self::ScatterCombine => {
-                width.way == Way::Whole && width.unit <= 16
-                    || (width.way == Way::Across && width.unit == Width::PARTS * width.part)
-            }
+            Self::ScatterCombine => width.way == Way::Whole && width.unit <= 16,
         }
     }
 }
@@ -205,23 +167,15 @@ impl Op {
 pub(crate) enum Mover {
     Wide,
     Lanes,
-    TwoRows,
-    Sifted,
     Shifted,
     Across,
     Crumbs,
     Packed,
     PackedLanes,
     PlacePacked,
-    PlaceBytes,
-    PlaceFour,
-    Spread,
     SpreadPacked,
-    SpreadApart,
-    SpreadBytes,
     Combine,
     CombinePacked,
-    CombineFour,
     CombineAtomic,
     /// Nothing is moved: it is found out where rows go.
     Resolve,
@@ -234,23 +188,15 @@ impl Mover {
         match self {
             Self::Wide => "wide",
             Self::Lanes => "lanes",
-            Self::TwoRows => "two rows",
-            Self::Sifted => "sifted",
             Self::Shifted => "shifted",
             Self::Across => "across",
             Self::Crumbs => "crumbs",
             Self::Packed => "packed",
             Self::PackedLanes => "packed lanes",
             Self::PlacePacked => "packed place",
-            Self::PlaceBytes => "bytes place",
-            Self::PlaceFour => "place of four",
-            Self::Spread => "spread",
             Self::SpreadPacked => "packed spread",
-            Self::SpreadApart => "apart spread",
-            Self::SpreadBytes => "bytes spread",
             Self::Combine => "combine",
             Self::CombinePacked => "packed combine",
-            Self::CombineFour => "combine of four",
             Self::CombineAtomic => "atomic combine",
             Self::Resolve => "resolve",
             Self::None => "own",
@@ -261,23 +207,15 @@ impl Mover {
         match self {
             Self::Wide => WIDE,
             Self::Lanes => LANES,
-            Self::TwoRows => TWO_ROWS,
-            Self::Sifted => SIFTED,
             Self::Shifted => SHIFTED,
             Self::Across => ACROSS,
             Self::Crumbs => CRUMBS,
             Self::Packed => PACKED,
             Self::PackedLanes => PACKED_LANES,
             Self::PlacePacked => PLACE_PACKED,
-            Self::PlaceBytes => PLACE_BYTES,
-            Self::PlaceFour => PLACE_FOUR,
-            Self::Spread => SPREAD,
             Self::SpreadPacked => SPREAD_PACKED,
-            Self::SpreadApart => SPREAD_APART,
-            Self::SpreadBytes => SPREAD_BYTES,
             Self::Combine => COMBINE,
             Self::CombinePacked => COMBINE_PACKED,
-            Self::CombineFour => COMBINE_FOUR,
             Self::CombineAtomic => COMBINE_ATOMIC,
             Self::Resolve => SCATTER_RESOLVE,
             Self::None => "",

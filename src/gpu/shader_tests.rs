@@ -7,7 +7,7 @@
 
 use super::{
     grid::Shape,
-    kernel::{Apart, Indexed, Kernel, Scattering, Taken},
+    kernel::{Indexed, Kernel, Scattering},
     op::{Mover, Op},
     params::{
         INDEXED_PAIRS, IndexedMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params, StridedSliceMap,
@@ -49,7 +49,6 @@ fn every_variant() -> impl Iterator<Item = Variant> {
                 workgroup: 64,
                 rows: 0,
             },
-            taken: Taken::InTurn,
             run: 3,
             dims: MAX_AXES,
             indexed: Indexed {
@@ -65,12 +64,6 @@ fn every_variant() -> impl Iterator<Item = Variant> {
             },
             even: true,
             stepped: true,
-            apart: Apart {
-                count: 16 / width.part.min(4),
-                order: 2,
-                sparse: true,
-                shared: true,
-            },
             scatter: Scattering::default(),
         };
         spaces.into_iter().flat_map(move |params| {
@@ -94,25 +87,7 @@ fn every_variant() -> impl Iterator<Item = Variant> {
                     Mover::PackedLanes => lanes.kernel.grid.rows == 1,
                     _ => false,
                 });
-                let taken = [
-                    (Taken::ByTwos, width.is_for_two_rows()),
-                    (Taken::Sifted, width.is_for_sifting()),
-                ];
-                let taken = taken
-                    .into_iter()
-                    .filter(move |(_, known)| op == Op::Gather && *known);
-                let taken = taken.map(move |(taken, _)| Variant {
-                    kernel: Kernel {
-                        taken,
-                        indexed: Indexed {
-                            quads: taken == Taken::Sifted,
-                            ..kernel.indexed
-                        },
-                        ..kernel
-                    },
-                    ..variant(0)
-                });
-                [variant(0)].into_iter().chain(lanes).chain(taken)
+                [variant(0)].into_iter().chain(lanes)
             })
         })
     })
@@ -148,9 +123,7 @@ fn widths(widest: usize) -> impl Iterator<Item = Width> {
         })
     });
     let all = all.chain(shifted.filter(move |_| widest == Width::MAX));
-    let all = all.map(|(unit, part, way)| Width { unit, part, way });
-    let apart = [1, 2, 4, 8].map(Width::apart).into_iter();
-    all.chain(apart.filter(move |width| width.unit <= widest))
+    all.map(|(unit, part, way)| Width { unit, part, way })
 }
 
 fn variants() -> Vec<Variant> {
@@ -167,17 +140,9 @@ fn variants() -> Vec<Variant> {
     let lanes = 3 * (2 * (3 + 4 + 1 + 4 + 9 + 3) + 3 * (3 + 4));
     // Slices and gathers of 1 and 2 bytes too.
     let lanes = lanes + 2 * (2 + 2);
-    // Gathers of whole units of 16 bytes and more by two rows.
-    let two_rows = 1 + 2;
-    // Gathers of whole units of 4 bytes and more, and of units whose parts are reversed, that are sifted.
-    let sifted = 3 + 4 + 4 + 9;
-    // Four rows at once, of 4 bytes, and 8 of 64-bit words, moved or combined.
-    let four = 2 * (1 + 2);
-    // Parts that lie apart: of 1, 2 and 4 bytes, and 8 of 64-bit words; of updates of 1 and 2.
-    let apart = (3 + 4) + (2 + 2);
     assert_eq!(
         all.len(),
-        (2 * widths + 3 * whole + combined + four + apart + 3 * 2 + lanes + two_rows + sifted) * 3,
+        (2 * widths + 3 * whole + combined + 3 * 2 + lanes) * 3,
         "operations × widths × rows × params spaces"
     );
     all

@@ -8,7 +8,7 @@
 use super::{
     adapter::STORAGE_BUFFERS,
     grid::Kind,
-    kernel::{Apart, Indexed, Kernel, Scattering},
+    kernel::{Indexed, Kernel, Scattering},
     op::{Mover, Op},
     params::PARAMS_BYTES,
     width::{Shift, Way, Width},
@@ -20,7 +20,6 @@ const PARAMS: &str = include_str!("../../shaders/params.wgsl");
 const BYTES: &str = include_str!("../../shaders/bytes.wgsl");
 const WORDS: &str = include_str!("../../shaders/words.wgsl");
 const QUADS: &str = include_str!("../../shaders/quads.wgsl");
-const COMB: &str = include_str!("../../shaders/comb.wgsl");
 const UNIT_16: &str = include_str!("../../shaders/unit_16.wgsl");
 const UNIT_32: &str = include_str!("../../shaders/unit_32.wgsl");
 
@@ -117,7 +116,7 @@ impl Variant {
             &self.unit(),
             PARAMS,
             mover.source(),
-            self.op.source(mover),
+            self.op.source(),
             indices,
         ]
         .concat();
@@ -151,22 +150,16 @@ impl Variant {
             {
                 BYTES.to_owned()
             }
-            Way::Apart if part < 4 => COMB.to_owned(),
-            Way::Apart => {
-                let ty = scalar(part);
-                format!("alias Unit = vec4<{ty}>;\nalias Part = {ty};\n")
-            }
             // They know words, not units.
             _ if mover == Mover::Resolve => PART.to_owned(),
             _ if unit < 4 || mover == Mover::None => String::new(),
-            _ if matches!(mover, Mover::Combine | Mover::CombineFour) => words(part),
+            _ if mover == Mover::Combine => words(part),
             _ if mover == Mover::CombineAtomic => {
                 format!(
                     "{PART}alias Number = {};\n",
                     self.kernel.scatter.rule.number()
                 )
             }
-            _ if mover == Mover::PlaceFour => format!("alias Unit = {};\n", scalar(part)),
             Way::Crumbs => PART.to_owned(),
             Way::Shifted(_) => UNIT_32.to_owned(),
             Way::Flipped if unit == 32 => UNIT_32.to_owned(),
@@ -220,7 +213,7 @@ impl Variant {
             Mover::Packed | Mover::PackedLanes | Mover::PlacePacked | Mover::SpreadPacked => {
                 constants.push(("UNIT_BYTES", unit as f64));
             }
-            Mover::Combine | Mover::CombineFour => {
+            Mover::Combine => {
                 let [combine, numbers] = self.kernel.scatter.rule.of_words();
                 constants.extend([("COMBINE", combine), ("NUMBERS", numbers)]);
             }
@@ -232,25 +225,9 @@ impl Variant {
                 let rule = self.kernel.scatter.rule.of_parts();
                 constants.extend([("UNIT_BYTES", unit as f64), ("RULE", rule)]);
             }
-            Mover::SpreadApart => constants.push(("COUNT", self.kernel.apart.count as f64)),
-            Mover::SpreadBytes | Mover::PlaceBytes => {
-                let Apart { count, order, .. } = self.kernel.apart;
-                constants.extend([
-                    ("UNIT_BYTES", part as f64),
-                    ("COUNT", count as f64),
-                    ("ORDER", order.into()),
-                ]);
-            }
             Mover::Across => constants.push(("RUN", self.kernel.run as f64)),
-            Mover::TwoRows => constants.push(("LINE", (Width::LINE / unit) as f64)),
             Mover::Lanes => constants.push(("ROWS", self.kernel.grid.rows.into())),
-            Mover::Wide
-            | Mover::Sifted
-            | Mover::Shifted
-            | Mover::PlaceFour
-            | Mover::Spread
-            | Mover::Resolve
-            | Mover::None => {}
+            Mover::Wide | Mover::Shifted | Mover::Resolve | Mover::None => {}
         }
         let flag = |value| u8::from(value).into();
         match self.op {
@@ -286,10 +263,6 @@ impl Variant {
                         ("LOOKS", flag(looks)),
                     ]);
                 }
-            }
-            Op::StridedSliceUpdate if way == Way::Apart => {
-                let Apart { sparse, shared, .. } = self.kernel.apart;
-                constants.extend([("SPARSE", flag(sparse)), ("SHARED", flag(shared))]);
             }
             Op::StridedSliceUpdate | Op::ScatterSort => {}
             Op::ScatterMove | Op::ScatterCombine => {

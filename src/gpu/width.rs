@@ -12,20 +12,10 @@
 //! | with another step or source alignment, of a multiple of four units | four or eight units into one store | CPU adapters |
 //! | of at most 4 bytes, four of which fill whole words | four rows at once | every adapter |
 //! | of 32 bytes and more that begin at any byte, also of every second element of 1 or 2; of 128 and more that begin at any word; in results that are whole units of 32 bytes | those units, shifted on the way | CPU adapters with 64-bit words |
-//! | of a gather, of 64 to 512 bytes | two rows in one invocation | CPU adapters |
-//! | of a gather from several windows | of 32 rows those that lie in the window | CPU adapters |
 //! | any others | as the plan says | every adapter |
 
-use super::{grid::Kind, kernel::Taken};
+use super::grid::Kind;
 use crate::{layout::Axis, plan::Rows};
-use std::ops::RangeInclusive;
-
-/// Bytes of rows that begin anywhere and are moved two at a time. On lavapipe rows of 64 to 256 bytes are
-/// a fifth to a third faster so, of 512 as fast as one by one, of 1024 slower.
-const TWO_ROWS: RangeInclusive<usize> = Width::LINE..=512;
-
-/// Rows of a gather from which on those of one window are sifted out: as many as keep several workgroups busy.
-const SIFTED: usize = 1 << 13;
 
 /// Units of a row that is looked up for each of its units rather than once.
 const SHORT: usize = 8;
@@ -43,9 +33,6 @@ pub(crate) enum Way {
     Across,
     /// Whole units of bytes that lie anywhere: parts are what both sides are counted in.
     Shifted(Shift),
-    /// Put together of parts that lie apart in the result, in an update or a gradient: between them is
-    /// what was there, or zeros.
-    Apart,
     /// The bytes of four rows, of which each has at most four: parts are what the source is counted
     /// in.
     Crumbs,
@@ -83,28 +70,6 @@ impl Width {
     pub(crate) const PARTS: usize = 4;
     /// The same of words, where the device has 64-bit ones.
     pub(crate) const MOST_PARTS: usize = 8;
-
-    /// What memory is read by: bytes of a cache line.
-    pub(crate) const LINE: usize = 64;
-
-    /// Whether two rows of such units can be moved at once.
-    pub(crate) fn is_for_two_rows(self) -> bool {
-        self.way == Way::Whole && self.unit >= 16
-    }
-
-    /// Whether rows of such units can be sifted.
-    pub(crate) fn is_for_sifting(self) -> bool {
-        matches!(self.way, Way::Whole | Way::Flipped) && self.unit >= 4
-    }
-
-    /// Units of parts that lie apart: four, or four words full of smaller ones.
-    pub(crate) fn apart(part: usize) -> Self {
-        Self {
-            unit: Self::PARTS * part.max(4),
-            part,
-            way: Way::Apart,
-        }
-    }
 
     /// Units of so many bytes, as they are.
     pub(crate) fn whole(unit: usize) -> Self {
@@ -286,39 +251,6 @@ impl Widened {
         self.width.way == Way::Crumbs || self.across() == 1
     }
 
-    /// How an invocation takes the rows of a gather. Of params this dispatch sees a window of so many units, if it
-    /// does not see all.
-    pub(crate) fn taken(&self, kind: Kind, window: Option<u64>) -> Taken {
-        let reached = (self.run - 1) * self.step.unsigned_abs() * self.factor;
-        // A row that reached beyond the window on both sides would not be found.
-        let fits = |window| (reached as u64) < window;
-        match kind {
-            Kind::Hardware => Taken::InTurn,
-            Kind::Software if window.is_some_and(fits) && self.can_be_sifted() => Taken::Sifted,
-            Kind::Software if self.comes_by_twos() => Taken::ByTwos,
-            Kind::Software => Taken::InTurn,
-        }
-    }
-
-    fn can_be_sifted(&self) -> bool {
-        self.width.is_for_sifting() && self.rows.count >= SIFTED
-    }
-
-    fn comes_by_twos(&self) -> bool {
-        self.width.is_for_two_rows()
-            && self.step == 1
-            && TWO_ROWS.contains(&(self.run * self.width.unit))
-    }
-
-    /// What the grid deals out where an invocation takes so many whole rows.
-    pub(crate) fn groups_of_rows(&self, rows: usize) -> Rows {
-        Rows {
-            count: self.rows.count.div_ceil(rows),
-            run: 1,
-            ..self.rows
-        }
-    }
-
     /// The same with four rows in one unit, if they are short enough and fill whole words.
     fn crumbs(mut self, part: usize) -> Self {
         let row = self.run * part;
@@ -376,7 +308,6 @@ mod tests {
                         let (row, within) = (at * Width::PARTS + byte / bytes, byte % bytes);
                         (row as i64 * stride * part as i64 + within as i64, part)
                     }
-                    Way::Apart => unreachable!("no slice is moved so"),
                     Way::Shifted(_) => unreachable!("not by `Widened::of`"),
                     Way::Assembled | Way::Across => {
                         let run = match way {

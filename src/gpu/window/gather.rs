@@ -8,8 +8,7 @@ use super::{Cutter, Dispatch, Span, block::Block, wrap};
 use crate::{
     Error,
     gpu::{
-        grid::Grid,
-        kernel::{Indexed, Kernel, Taken},
+        kernel::{Indexed, Kernel},
         params,
         width::Width,
     },
@@ -123,15 +122,7 @@ impl Cutter<'_> {
                 .map(|&Dimension { size, stride, .. }| Axis { size, stride });
             let mut axes: Vec<_> = axes.collect();
             wide.scale(&mut axes);
-            let part = (windows.len() > 1).then_some(window.units);
-            let taken = wide.taken(self.reach.kind, part);
-            // Of a vector of indices that is bound only in part, a shader may see nothing.
-            let sifts_fours = taken == Taken::Sifted && rows.count.is_multiple_of(Width::PARTS);
-            let dealt = match taken.rows() {
-                Some(rows) => Grid::one_by_one(&wide.groups_of_rows(rows), self.reach),
-                None => self.grid(&wide),
-            };
-            let Some(grid) = dealt else {
+            let Some(grid) = self.grid(&wide) else {
                 out.truncate(before);
                 return Ok(false);
             };
@@ -145,12 +136,11 @@ impl Cutter<'_> {
             out.push(Dispatch {
                 kernel: Kernel {
                     indexed: Indexed {
-                        quads: fours && (wide.takes_four_rows() || sifts_fours),
+                        quads: fours && wide.takes_four_rows(),
                         plain: params::is_plain(&coordinates, window.first, window.count),
                         ..indexed
                     },
                     run: wide.across(),
-                    taken,
                     ..Kernel::of(wide.width, coordinates.len(), grid.shape)
                 },
                 params,

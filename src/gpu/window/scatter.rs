@@ -13,7 +13,7 @@ use crate::{
         op::Op,
         params::{self, IndexedMap, Params},
         rule::Rule,
-        width::{Way, Width},
+        width::Width,
     },
     ops::{
         index::OutOfRange,
@@ -264,22 +264,7 @@ impl Cutter<'_> {
         };
         let factor = self.factor(source_base | dest_base | run.len as u64);
         let unit = self.rows.unit * factor;
-        let four = self.reach.kind == Kind::Software
-            && run.len == factor
-            && unit >= 4
-            && unit * FOUR <= self.reach.widest;
-        let (width, dealt_out) = if four {
-            let width = Width {
-                unit: unit * FOUR,
-                part: unit,
-                way: Way::Across,
-            };
-            let grid = self.tiles(rows.len.div_ceil(FOUR));
-            (width, grid.map(|grid| (grid, 1)))
-        } else {
-            let grid = self.grid(rows.len, run.len / factor, unit);
-            (Width::whole(unit), grid)
-        };
+        let dealt_out = self.grid(rows.len, run.len / factor, unit);
         let (grid, grid_run) = dealt_out.ok_or(Cut::Rows)?;
         let walked = (grid.segment as usize).min(grid_run);
         if self.chains && rows.len > most_combined(self.reach.kind, self.sorts, walked) {
@@ -292,7 +277,7 @@ impl Cutter<'_> {
                     rule: self.rule,
                     ..Scattering::default()
                 },
-                ..Kernel::of(width, 0, grid.shape)
+                ..Kernel::of(Width::whole(unit), 0, grid.shape)
             },
             params: Params {
                 run: wrap(grid_run as i64),

@@ -8,8 +8,8 @@ use super::{Cutter, Dispatch, Span, head};
 use crate::{
     Error,
     gpu::{
-        grid::{Grid, Kind},
-        kernel::{Apart, Kernel},
+        grid::Grid,
+        kernel::Kernel,
         params::{self, Params},
         width::{Widened, Width},
     },
@@ -95,7 +95,6 @@ impl Cutter<'_> {
             dest_base: dest_base.cast_signed(),
             factor: 1,
         };
-        let (wide, apart) = self.apart(wide, run);
         let grid = match wide.width.unit {
             ..4 => Grid::word_by_word(&wide.rows, head(&wide)?, self.reach),
             _ => self.grid(&wide),
@@ -103,7 +102,6 @@ impl Cutter<'_> {
         Some(Dispatch {
             kernel: Kernel {
                 stepped: run.to != 1,
-                apart,
                 ..Kernel::of(wide.width, axes.len(), grid.shape)
             },
             params: Params {
@@ -115,51 +113,6 @@ impl Cutter<'_> {
             counts: false,
             first_tuple: 0,
         })
-    }
-
-    /// The moves by wide units of which some parts have a source, where a CPU adapter has a shader for
-    /// them, and what it needs to know.
-    fn apart(&self, wide: Widened, run: PairAxis) -> (Widened, Apart) {
-        let part = wide.width.unit;
-        let width = Width::apart(part);
-        let parts = width.unit / part;
-        let order = order(run);
-        let fits = width.unit <= self.reach.widest
-            && wide.run.is_multiple_of(parts)
-            && wide.dest_base % parts as i64 == 0
-            && (part >= 4 || order.is_some());
-        if self.reach.kind == Kind::Hardware || !fits {
-            return (wide, Apart::default());
-        }
-        let apart = Apart {
-            count: parts.div_ceil(run.to).min(run.size).max(1),
-            order: order.unwrap_or_default(),
-            ..Apart::default()
-        };
-        let rows = Rows {
-            unit: width.unit,
-            run: wide.run / parts,
-            ..wide.rows
-        };
-        let wide = Widened {
-            width,
-            rows,
-            run: rows.run,
-            dest_base: wide.dest_base / parts as i64,
-            ..wide
-        };
-        (wide, apart)
-    }
-}
-
-/// How the neighbours of a row lie in the source: `ORDER` in `comb.wgsl`, if it knows.
-pub(super) fn order(run: PairAxis) -> Option<u8> {
-    match run.from {
-        0 => Some(0),
-        1 => Some(1),
-        -1 => Some(2),
-        // There are none.
-        _ => (run.size == 1).then_some(1),
     }
 }
 
