@@ -137,8 +137,9 @@ impl Tensor {
         &self.backend
     }
 
-    /// The buffers that hold it on a GPU, row-major and padded to a multiple of 32 bytes: one, or several of
-    /// equal length (the last may be shorter) if the tensor is larger than the device's `max_buffer_size`. Empty on the CPU.
+    /// The buffers that hold it on a GPU, row-major and padded to a multiple of 32 bytes. One, unless the tensor is
+    /// larger than the device's `max_buffer_size`: then several of equal length, of which the last may be shorter.
+    /// Empty on the CPU.
     ///
     /// A clone of a buffer outlives the tensor, and no other tensor gets its memory.
     #[cfg(feature = "gpu")]
