@@ -1,8 +1,7 @@
 //! Where work is done: decided once, openly.
 //!
-//! A [`Backend`] is the CPU or one GPU, and can say which and why. An operation that the device cannot
-//! do is an error that says so; only where [`Backend::with_fallback`] was asked for does the CPU stand
-//! in, and then the backend says why.
+//! A [`Backend`] is the CPU or one GPU, and can say which and why. An operation that the device cannot do is an
+//! error. The CPU does it instead only for a backend made by [`Backend::with_fallback`], which then says why.
 
 use crate::{Error, Plan, shape, spare::Spare};
 use std::{
@@ -34,9 +33,9 @@ use crate::{
 pub struct Backend {
     pub(crate) device: Device,
     reason: Arc<str>,
-    /// Where there is one, the CPU may stand in for the device. Holds why it last did.
+    /// If `Some`, the CPU does what the device fails at. Holds why it last did.
     fallback: Option<Arc<Mutex<Option<Error>>>>,
-    /// Where there are some, the CPU does what it does faster than the device.
+    /// If `Some`, slices and gathers of host values run on the CPU where these say that it is faster.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     costs: Option<Costs>,
     /// Memory for the results of tensors on the CPU.
@@ -67,10 +66,14 @@ impl Backend {
         }
     }
 
-    /// The same, but where the device fails at an operation on values of the host, because it is lost,
-    /// has no memory left, is too small or cannot add such elements, the CPU does it:
-    /// [`Backend::strided_slice`], [`Backend::gather_nd`], [`Backend::scatter_nd`] and their like, and
-    /// [`Backend::stream`]. Tensors stay where they are; what fails on them is an error. [`Backend::fallen_back`] says whether and why it happened.
+    /// The same backend, with the CPU as a fallback. Without it, also on a backend that [`Backend::auto`] chose, a
+    /// failure of the device is an error.
+    ///
+    /// If the device fails at an operation on host values because it is lost, has no memory left, is too small or
+    /// cannot combine such elements, the CPU does the operation. That holds for [`Backend::strided_slice`],
+    /// [`Backend::gather_nd`], [`Backend::scatter_nd`] and all other calls with values in and values out, and for
+    /// [`Backend::stream`]. Tensors stay where they are: a failing operation on a tensor is an error.
+    /// [`Backend::fallen_back`] says whether and why the CPU did something.
     ///
     /// ```
     /// # #[cfg(feature = "gpu")] {
@@ -124,7 +127,8 @@ impl Backend {
         &self.reason
     }
 
-    /// Whether it is the CPU. A software adapter is a GPU here.
+    /// Whether it is the CPU path. `false` for a software adapter, which is a GPU backend on which
+    /// [`Gpu::is_software`](crate::Gpu::is_software) is `true`.
     pub fn is_cpu(&self) -> bool {
         self.device == Device::Cpu
     }
@@ -157,11 +161,12 @@ impl Backend {
 
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 impl Backend {
-    /// The same, but what the CPU does faster by these costs is done there: [`Backend::strided_slice`],
-    /// [`Backend::gather_nd`] and [`Backend::stream`], whose values come from the host and go back to it.
-    /// Tensors stay where they are, and so does the work on them.
+    /// The same backend, which runs slices and gathers of host values on the CPU where these costs say that it is
+    /// faster: [`Backend::strided_slice`], [`Backend::slice`], [`Backend::run_view`], [`Backend::gather_nd`],
+    /// [`Backend::gather`], [`Backend::batch_gather`] and [`Backend::stream`]. Scatters, updates and gradients do not
+    /// look at costs and run on the device. Tensors stay where they are, and so does the work on them.
     ///
-    /// Backends that [`Backend::auto`] gives have the costs that are usual for their device.
+    /// A backend that [`Backend::auto`] made has the costs that are usual for its device.
     ///
     /// ```no_run
     /// use wgslice::{gpu::AdapterOptions, Backend, Costs};
@@ -177,15 +182,15 @@ impl Backend {
         self
     }
 
-    /// What an operation on values of the host takes on the CPU and on the device, if the backend
-    /// [chooses](Self::with_costs) between them.
+    /// How long an operation on host values takes on the CPU and on the device, by the backend's
+    /// [costs](Self::with_costs). `None` if it has none.
     pub fn estimate(&self, plan: &Plan) -> Option<Estimate> {
         let costs = self.costs.as_ref().filter(|_| !self.is_cpu())?;
         Some(costs.estimate(plan, Place::Host, Place::Host))
     }
 
-    /// [`Backend::auto_with`] for one operation on values of the host, after which the program ends: a
-    /// GPU is opened only if that, too, is worth it.
+    /// [`Backend::auto_with`] for a program that does one operation on host values and ends: a GPU is opened only
+    /// if the operation on the GPU, opening it included, is estimated to take less time than on the CPU.
     ///
     /// ```
     /// use wgslice::{gpu::AdapterOptions, slice, Backend, DType, Plan};
@@ -215,11 +220,13 @@ impl Backend {
 
 #[cfg(feature = "gpu")]
 impl Backend {
-    /// A hardware GPU where there is one, and the CPU otherwise: a software adapter is no faster
-    /// than the CPU path. [`Backend::reason`] says which and why.
+    /// A hardware GPU if the machine has one, else the CPU. It never chooses a software adapter, which is no faster
+    /// than the CPU path. [`Backend::reason`] says which was chosen and why.
     ///
-    /// Tensors live there. Values of the host are worked on where it takes less time, by what is usual
-    /// [for such a device](crate::Costs::of); see [`Backend::with_costs`] and [`Backend::estimate`].
+    /// Tensors live on that device. Slices and gathers of host values run on the CPU where it is estimated to be
+    /// faster, by the [costs that are usual for such a device](crate::Costs::of); see [`Backend::with_costs`] and
+    /// [`Backend::estimate`]. A failure of the device is an error unless you ask for
+    /// [`with_fallback`](Backend::with_fallback).
     #[cfg(not(target_arch = "wasm32"))]
     pub fn auto() -> Self {
         Self::auto_with(&AdapterOptions::default())

@@ -1,11 +1,12 @@
-//! Element types: what an array says its elements are, and the trait that ties a Rust type to it.
+//! Element types: what an array says its elements are. [`Element`](crate::Element) ties a Rust type to one.
 //!
-//! Nothing in this crate computes with elements. They are moved bit for bit, so an operation needs
-//! only their size; the name travels along so that a result is not read back as something else.
+//! Slices, gathers, updates and gradients move elements bit for bit and need only their size. Scatters that add,
+//! subtract, multiply or compare elements need the type. A tensor keeps its type, so that a result cannot be read
+//! back as another one.
 
 use std::fmt;
 
-/// The fixed-size element types that the crate moves.
+/// The fixed-size element types that the crate works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DType {

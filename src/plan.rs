@@ -67,7 +67,8 @@ impl Rows {
     }
 }
 
-/// Where the rows of a result begin in the source: one variant for each operation, or family.
+/// Where the rows of a result begin in the source, or where rows are written. Operations that find their rows in the
+/// same way share a variant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Map {
     StridedSlice(strided_slice::Map),
@@ -93,9 +94,18 @@ impl Map {
 
 /// An operation on arrays of known shapes, ready to run anywhere.
 ///
-/// A plan holds no data and nothing of a device. Make one with [`Plan::strided_slice`],
-/// [`Plan::gather_nd`] or [`Plan::gather`], or of a [`View`](crate::View), run it with [`Plan::run`] on the CPU or record it with
-/// [`Gpu::encode`](crate::Gpu::encode).
+/// A plan holds no data and belongs to no device. Constructors:
+///
+/// | operation | constructor |
+/// |---|---|
+/// | slices | [`Plan::strided_slice`], [`Plan::slice`], [`View::plan`](crate::View::plan) |
+/// | gathers | [`Plan::gather_nd`], [`Plan::gather`], [`View::gather_nd`](crate::View::gather_nd), [`View::gather`](crate::View::gather) |
+/// | update and gradient of a slice | [`Plan::strided_slice_update`], [`Plan::strided_slice_grad`] |
+/// | scatters | [`Plan::scatter_nd`], [`Plan::tensor_scatter_nd`] |
+///
+/// [`Plan::run`] and [`Plan::run_with`] run it on the CPU. [`Gpu::encode`](crate::Gpu::encode),
+/// [`Gpu::encode_gather`](crate::Gpu::encode_gather) and [`Gpu::encode_scatter`](crate::Gpu::encode_scatter) record it
+/// for a GPU.
 ///
 /// ```
 /// use wgslice::{slice, DType, Plan};

@@ -137,10 +137,11 @@ impl Tensor {
         &self.backend
     }
 
-    /// The buffers that hold it on a GPU, row-major and padded to a multiple of 16 bytes. One, but
-    /// for a tensor above the device's `max_buffer_size`, which lies in several equally long ones.
+    /// The buffers that hold it on a GPU, row-major and padded to a multiple of 32 bytes. One, unless the tensor is
+    /// larger than the device's `max_buffer_size`: then several of equal length, of which the last may be shorter.
+    /// Empty on the CPU.
     ///
-    /// A clone of one outlives the tensor, and no other tensor gets its memory.
+    /// A clone of a buffer outlives the tensor, and no other tensor gets its memory.
     #[cfg(feature = "gpu")]
     pub fn buffers(&self) -> &[wgpu::Buffer] {
         match &self.storage {
@@ -149,7 +150,7 @@ impl Tensor {
         }
     }
 
-    /// Slices. On a GPU the work is submitted, not waited for.
+    /// A slice of this tensor, as a new tensor. On a GPU the work is submitted, not waited for.
     ///
     /// # Errors
     ///
@@ -177,13 +178,13 @@ impl Tensor {
         Ok(self.result(plan, storage))
     }
 
-    /// Slices into a tensor that is there, which has the shape and the element type of the result and
-    /// lives on the same device: nothing is allocated, and on a GPU `dest` keeps its
-    /// [buffers](Self::buffers). There too the work is submitted, not waited for.
+    /// A slice of this tensor, written into an existing tensor. `dest` has the shape and the element type of the
+    /// result and lives on the same device. Nothing is allocated, and on a GPU `dest` keeps its
+    /// [buffers](Self::buffers); the work is submitted, not waited for.
     ///
-    /// No other tensor changes. Where `dest` shares its memory with one, as clones and slices of all
-    /// of a tensor do, or holds bytes that it was given by [`Backend::adopt`], it gets memory of its
-    /// own first. So `dest` may be a clone of this tensor. Slicing all of it copies.
+    /// No other tensor changes. If `dest` shares its memory with another tensor (a clone, or a slice of all of a
+    /// tensor), or holds bytes given to [`Backend::adopt`], it gets memory of its own first. So `dest` may be a clone
+    /// of this tensor. Slicing all of this tensor copies it.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -255,8 +256,8 @@ impl Tensor {
         Ok(Array { shape, data })
     }
 
-    /// The values, read back into memory that is there: new memory for a large result can take longer
-    /// than the way from the device.
+    /// The values, read back into existing memory. Allocating new memory for a large result can take longer than
+    /// the transfer from the device.
     ///
     /// ```
     /// use wgslice::{slice, Backend};

@@ -12,10 +12,11 @@
 //! | PyTorch: `select`, `narrow`, `flip`, `index_select`, `gather`, `scatter_` | [`pytorch`] |
 //! | ndarray: `s![]`, `slice`, `select` | [`ndarray`](ndarray/index.html), with the feature of this name |
 //!
-//! [`views`] shows how slices, transposes and broadcasts compose before anything is moved.
+//! [`tour`] shows the ways to call the crate, and [`views`] how slices, transposes and broadcasts compose before
+//! anything is moved.
 //!
-//! The examples run on `Backend::cpu()`. On `Backend::auto()`, or any other backend, they give the same
-//! bits.
+//! The examples of the other pages run on `Backend::cpu()`. On `Backend::auto()`, or any other backend, they give the
+//! same bits.
 
 pub mod mindspore {
     #![doc = include_str!("mindspore.md")]
@@ -42,6 +43,9 @@ pub mod tensorflow_cpp {
 }
 pub mod tensorflow_java {
     #![doc = include_str!("tensorflow_java.md")]
+}
+pub mod tour {
+    #![doc = include_str!("tour.md")]
 }
 pub mod views {
     #![doc = include_str!("views.md")]

@@ -28,7 +28,7 @@ pub struct TensorView {
 }
 
 impl Tensor {
-    /// All of it, to select from.
+    /// A view of the whole tensor, to be sliced, transposed, broadcast or gathered from.
     pub fn view(&self) -> TensorView {
         TensorView {
             tensor: self.clone(),
