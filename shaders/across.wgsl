@@ -1,6 +1,6 @@
-// Moves rows of a few parts of 4 or 8 bytes, on a CPU adapter, which pays for every invocation, loop
-// and store. An invocation builds one unit of four or eight parts, whatever rows they belong to, and no
-// part of it is a loop or a branch. The whole source is bound.
+// Moves rows of a few parts of 4 bytes, on a software adapter, which pays for every invocation, loop and store. An
+// invocation builds one unit of four parts, which may be of several rows, and no part of it is a loop or a branch.
+// The whole source is bound.
 //
 // All rows are looked up before anything is fetched, and nothing comes between the fetches: as many
 // cache misses as the processor keeps in flight then overlap.
@@ -71,13 +71,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if tile >= params.tiles {
         return;
     }
-    let low = four_parts(tile * PARTS);
-    var high = low;
-    if PARTS == 8u { high = four_parts(tile * PARTS + 4u); }
-    let first = fetch_four(low);
-    var second = first;
-    if PARTS == 8u { second = fetch_four(high); }
-    dest[params.dest_base + tile] = together(first, second);
-    if PARTS == 4u { four_missing(low.rows, low.gone); }
-    if PARTS == 8u { eight_missing(low.rows, low.gone, high.rows, high.gone); }
+    let parts = four_parts(tile * PARTS);
+    dest[params.dest_base + tile] = fetch_four(parts);
+    four_missing(parts.rows, parts.gone);
 }

@@ -40,10 +40,10 @@ fn unaligned_starts_at_every_byte() {
     }
 }
 
-/// Rows that lie anywhere, of results that are whole units of 32 bytes: those that end where a unit does, and
-/// those that share one with the next, in one segment and in several.
+/// Rows that begin at any byte: those that end where a vector of the result does, and those that share one with
+/// the next.
 #[test]
-fn shifted_rows() {
+fn unaligned_rows() {
     let lengths = [31, 33, 47, 64, 101].into_iter();
     let places = lengths.flat_map(|run| [0, 1, 6, 19].map(|at| (run, at)));
     for ((run, skipped), step) in places.flat_map(|place| [(place, 1), (place, 2)]) {

@@ -78,7 +78,7 @@ impl<'a> Argument<'a> {
         Ok(())
     }
 
-    /// Whether its buffers are whole units of the largest size long, so that every unit can be bound.
+    /// Whether its buffers are whole vectors long, so that every vector can be bound.
     pub(super) fn is_whole(&self) -> bool {
         let unit = Width::MAX as u64;
         let whole = |buffer: &wgpu::Buffer| buffer.size().is_multiple_of(unit);

@@ -337,7 +337,7 @@ impl Gpu {
             dest: parts(&arguments[1]),
             indices: parts(&arguments[2]),
             index,
-            whole: arguments[0].as_ref().is_some_and(Argument::is_whole),
+            whole: arguments[..2].iter().flatten().all(Argument::is_whole),
         };
         // Of a source that nothing is read of, a single word is bound.
         let widest = if plan.reads_nothing() { 4 } else { 16 };

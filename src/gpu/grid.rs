@@ -7,9 +7,8 @@
 //! |---|---|---|---|
 //! | software | from 4 bytes | 1 | 16 to 512, equal parts of a run |
 //! | GPU | from 4 bytes | as below | 4 for each lane, of one row or several |
-//! | both | smaller, neighbours in rows of [`MOST_IN_ROWS`] bytes or more | 64 | 4 words for each lane, whatever rows they hold |
-//! | software | smaller, others | 1 | 64 words, whatever rows they hold |
-//! | GPU | smaller, others | 64 | 4 words for each lane, whatever rows they hold |
+//! | software | smaller | 1 | 64 words, which may span rows |
+//! | GPU | smaller | 64 | 4 words for each lane, which may span rows |
 //!
 //! Where four short rows or parts of several make a unit, that unit is a tile.
 //!
@@ -52,10 +51,6 @@ const IN_FLIGHT: usize = 4;
 
 /// Bytes of a row that neighbouring lanes fetch at once.
 const COALESCED: usize = 64;
-
-/// Rows of so many bytes on, of units below 4 bytes, hold most of the words that they touch alone: seen on
-/// lavapipe, where rows of 17 bytes are faster word by word, and of 30 with four words on their way.
-const MOST_IN_ROWS: usize = 24;
 
 /// Lanes of a tile, at most.
 const MOST_LANES: usize = 64;
@@ -108,9 +103,6 @@ impl Grid {
     /// `head` units into its first word.
     pub(crate) fn of(rows: &Rows, head: usize, reach: &Reach) -> Option<Self> {
         match (rows.unit, reach.kind) {
-            (..4, _) if rows.step == 1 && rows.run * rows.unit >= MOST_IN_ROWS => {
-                Self::of_words(rows, head, reach, (MOST_LANES, MOST_LANES * IN_FLIGHT), 1)
-            }
             (..4, _) => Self::word_by_word(rows, head, reach),
             (_, Kind::Hardware) => Self::in_flight(rows, reach),
             (_, Kind::Software) => Self::one_by_one(rows, reach),
@@ -119,22 +111,12 @@ impl Grid {
 
     /// The grid for units below 4 bytes where an invocation builds one word after the other.
     pub(crate) fn word_by_word(rows: &Rows, head: usize, reach: &Reach) -> Option<Self> {
-        let lanes_and_segment = match reach.kind {
+        let (lanes, segment) = match reach.kind {
             Kind::Software => (1, 64),
             Kind::Hardware => (MOST_LANES, MOST_LANES * IN_FLIGHT),
         };
-        Self::of_words(rows, head, reach, lanes_and_segment, 0)
-    }
-
-    fn of_words(
-        rows: &Rows,
-        head: usize,
-        reach: &Reach,
-        (lanes, segment): (usize, usize),
-        in_flight: usize,
-    ) -> Option<Self> {
         let words = (head + rows.units()).div_ceil(4 / rows.unit);
-        Self::new(reach, in_flight, lanes, segment, words.div_ceil(segment))
+        Self::new(reach, 0, lanes, segment, words.div_ceil(segment))
     }
 
     /// The grid for an invocation that walks each unit, or each few, by itself: with other loops or other
@@ -326,7 +308,6 @@ mod tests {
             units: 1 << 31,
             kind,
             workgroup,
-            widest: 16,
         }
     }
 }

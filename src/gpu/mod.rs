@@ -66,7 +66,7 @@ use pipeline::{MOST_PIPELINES, Pipelines};
 use pool::Pool;
 use scatter::ScatterMemory;
 use std::sync::{Arc, OnceLock};
-use variant::{ParamsSpace, Words};
+use variant::ParamsSpace;
 use window::Reach;
 
 /// A GPU, or a software adapter that acts as one: a `wgpu` device with the shaders that run there.
@@ -110,14 +110,6 @@ impl Gpu {
         } else {
             Kind::Hardware
         };
-        let words = if kind == Kind::Software
-            && info.backend == wgpu::Backend::Vulkan
-            && device.features().contains(wgpu::Features::SHADER_INT64)
-        {
-            Words::Bits64
-        } else {
-            Words::Bits32
-        };
         let space = ParamsSpace::of(device, kind);
         let reach = Reach {
             binding: limits.max_storage_buffer_binding_size,
@@ -127,7 +119,6 @@ impl Gpu {
             units: i32::MAX as u64,
             kind,
             workgroup: kind.workgroup(&limits),
-            widest: words.widest(),
         };
         Self {
             inner: Arc::new(Inner {
@@ -136,7 +127,7 @@ impl Gpu {
                 info,
                 limits,
                 reach,
-                pipelines: Arc::new(Pipelines::new(device, space, words, MOST_PIPELINES)),
+                pipelines: Arc::new(Pipelines::new(device, space, MOST_PIPELINES)),
                 groups: Groups::default(),
                 scatter: ScatterMemory::default(),
                 pool: Arc::default(),
@@ -207,7 +198,6 @@ impl Gpu {
         self.with_reach(Reach {
             kind: Kind::Hardware,
             workgroup: Kind::Hardware.workgroup(&self.inner.limits),
-            widest: Words::Bits32.widest(),
             ..self.inner.reach
         })
     }
@@ -264,9 +254,7 @@ impl Gpu {
             .request_device(&wgpu::DeviceDescriptor {
                 label: Some("wgslice"),
                 required_features: adapter.features()
-                    & (wgpu::Features::IMMEDIATES
-                        | wgpu::Features::SHADER_INT64
-                        | wgpu::Features::PIPELINE_CACHE),
+                    & (wgpu::Features::IMMEDIATES | wgpu::Features::PIPELINE_CACHE),
                 required_limits: adapter.limits(),
                 ..Default::default()
             })

@@ -8,15 +8,8 @@ use crate::{ops::scatter_nd::Combine, plan::Map};
 const WIDE: &str = include_str!("../../shaders/wide.wgsl");
 const ACROSS: &str = include_str!("../../shaders/across.wgsl");
 const CRUMBS: &str = include_str!("../../shaders/crumbs.wgsl");
-const PACKED: &str = concat!(
-    include_str!("../../shaders/packed_word.wgsl"),
-    include_str!("../../shaders/packed.wgsl"),
-);
-const PACKED_LANES: &str = concat!(
-    include_str!("../../shaders/packed_word.wgsl"),
-    include_str!("../../shaders/packed_lanes.wgsl"),
-);
-const SHIFTED: &str = include_str!("../../shaders/shifted.wgsl");
+const PACKED: &str = include_str!("../../shaders/packed.wgsl");
+const UNALIGNED: &str = include_str!("../../shaders/unaligned.wgsl");
 const LANES: &str = include_str!("../../shaders/lanes.wgsl");
 const PLACE_PACKED: &str = include_str!("../../shaders/place_packed.wgsl");
 const SPREAD_PACKED: &str = include_str!("../../shaders/spread_packed.wgsl");
@@ -138,8 +131,7 @@ impl Op {
             (Self::StridedSliceGrad, ..4, _) => Mover::SpreadPacked,
             (_, _, Way::Crumbs) => Mover::Crumbs,
             (_, _, Way::Across) => Mover::Across,
-            (_, _, Way::Shifted(_)) => Mover::Shifted,
-            (_, ..4, _) if kernel.grid.rows > 0 => Mover::PackedLanes,
+            (_, _, Way::Unaligned) => Mover::Unaligned,
             (_, ..4, _) => Mover::Packed,
             _ if kernel.grid.rows > 0 => Mover::Lanes,
             _ => Mover::Wide,
@@ -167,11 +159,10 @@ impl Op {
 pub(crate) enum Mover {
     Wide,
     Lanes,
-    Shifted,
+    Unaligned,
     Across,
     Crumbs,
     Packed,
-    PackedLanes,
     PlacePacked,
     SpreadPacked,
     Combine,
@@ -188,11 +179,10 @@ impl Mover {
         match self {
             Self::Wide => "wide",
             Self::Lanes => "lanes",
-            Self::Shifted => "shifted",
+            Self::Unaligned => "unaligned",
             Self::Across => "across",
             Self::Crumbs => "crumbs",
             Self::Packed => "packed",
-            Self::PackedLanes => "packed lanes",
             Self::PlacePacked => "packed place",
             Self::SpreadPacked => "packed spread",
             Self::Combine => "combine",
@@ -207,11 +197,10 @@ impl Mover {
         match self {
             Self::Wide => WIDE,
             Self::Lanes => LANES,
-            Self::Shifted => SHIFTED,
+            Self::Unaligned => UNALIGNED,
             Self::Across => ACROSS,
             Self::Crumbs => CRUMBS,
             Self::Packed => PACKED,
-            Self::PackedLanes => PACKED_LANES,
             Self::PlacePacked => PLACE_PACKED,
             Self::SpreadPacked => SPREAD_PACKED,
             Self::Combine => COMBINE,

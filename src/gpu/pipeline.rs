@@ -15,7 +15,7 @@ use super::{
     op::Op,
     params::PARAMS_BYTES,
     slots::{Reports, SharedParams, Strips},
-    variant::{ParamsSpace, Variant, Words},
+    variant::{ParamsSpace, Variant},
 };
 use crate::Error;
 use std::sync::{Mutex, PoisonError};
@@ -30,7 +30,6 @@ pub(super) const MOST_PIPELINES: usize = 512;
 #[derive(Debug)]
 pub(crate) struct Pipelines {
     space: ParamsSpace,
-    words: Words,
     cache: Option<wgpu::PipelineCache>,
     made: Mutex<Latest<Variant, wgpu::ComputePipeline>>,
     buffers: [wgpu::BindGroupLayout; Op::ALL.len()],
@@ -42,12 +41,7 @@ pub(crate) struct Pipelines {
 
 impl Pipelines {
     /// Of this device, of which at most so many are kept.
-    pub(crate) fn new(
-        device: &wgpu::Device,
-        space: ParamsSpace,
-        words: Words,
-        most: usize,
-    ) -> Self {
+    pub(crate) fn new(device: &wgpu::Device, space: ParamsSpace, most: usize) -> Self {
         let storage = |&read_only: &bool| (BufferBindingType::Storage { read_only }, false);
         let mut refused = [const { None }; Op::ALL.len()];
         let mut layout = |label, entries: &[_], needed: &dyn Fn(Op) -> bool| {
@@ -88,7 +82,6 @@ impl Pipelines {
         }));
         Self {
             space,
-            words,
             cache: None,
             made: Mutex::new(Latest::new(most)),
             buffers,
@@ -105,7 +98,7 @@ impl Pipelines {
 
     /// None yet, of the same device, of which at most so many are kept.
     pub(crate) fn anew(&self, device: &wgpu::Device, most: usize) -> Self {
-        Self::new(device, self.space, self.words, most)
+        Self::new(device, self.space, most)
     }
 
     /// The same, each made with the help of what `cache` holds, which learns of it.
@@ -135,7 +128,6 @@ impl Pipelines {
         let variant = Variant {
             op,
             kernel,
-            words: self.words,
             params: self.space,
         };
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,7 +11,7 @@ use super::{
     kernel::{Indexed, Kernel, Scattering},
     op::{Mover, Op},
     params::PARAMS_BYTES,
-    width::{Shift, Way, Width},
+    width::{Way, Width},
 };
 use crate::ops::index::IndexType;
 use std::fmt;
@@ -21,7 +21,6 @@ const BYTES: &str = include_str!("../../shaders/bytes.wgsl");
 const WORDS: &str = include_str!("../../shaders/words.wgsl");
 const QUADS: &str = include_str!("../../shaders/quads.wgsl");
 const UNIT_16: &str = include_str!("../../shaders/unit_16.wgsl");
-const UNIT_32: &str = include_str!("../../shaders/unit_32.wgsl");
 
 /// Where nothing is put together.
 const PART: &str = "const PARTS: u32 = 1u;\n";
@@ -61,33 +60,11 @@ impl ParamsSpace {
     }
 }
 
-/// The words that a shader's units are made of.
-///
-/// A CPU adapter runs the lanes of a load or store one after the other, and so pays for each word,
-/// whatever its size: 64-bit words are worth a third to a half more there (Mesa's lavapipe). They
-/// need `Features::SHADER_INT64`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Words {
-    Bits32,
-    Bits64,
-}
-
-impl Words {
-    /// Bytes of the largest unit: four words.
-    pub(crate) fn widest(self) -> usize {
-        match self {
-            Self::Bits32 => 16,
-            Self::Bits64 => Width::MAX,
-        }
-    }
-}
-
 /// One shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Variant {
     pub(crate) op: Op,
     pub(crate) kernel: Kernel,
-    pub(crate) words: Words,
     pub(crate) params: ParamsSpace,
 }
 
@@ -133,19 +110,16 @@ impl Variant {
     /// What the movers call a unit and its parts, and how they fetch one.
     fn unit(self) -> String {
         let Width { unit, part, way } = self.kernel.width;
-        let scalar = |bytes| match (bytes, self.words) {
-            (4, _) => "u32",
-            (8, Words::Bits64) => "u64",
-            (8, Words::Bits32) => "vec2<u32>",
-            (16, Words::Bits64) => "vec2<u64>",
-            (16, Words::Bits32) => "vec4<u32>",
-            _ => "vec4<u64>",
+        let ty = |bytes| match bytes {
+            4 => "u32",
+            8 => "vec2<u32>",
+            _ => "vec4<u32>",
         };
         let mover = self.mover();
         match way {
             _ if matches!(
                 mover,
-                Mover::Packed | Mover::PackedLanes | Mover::PlacePacked | Mover::CombinePacked
+                Mover::Packed | Mover::PlacePacked | Mover::CombinePacked
             ) =>
             {
                 BYTES.to_owned()
@@ -161,17 +135,16 @@ impl Variant {
                 )
             }
             Way::Crumbs => PART.to_owned(),
-            Way::Shifted(_) => UNIT_32.to_owned(),
-            Way::Flipped if unit == 32 => UNIT_32.to_owned(),
+            Way::Unaligned => String::new(),
             Way::Flipped => UNIT_16.to_owned(),
             Way::Whole => {
-                let ty = scalar(unit);
+                let ty = ty(unit);
                 format!(
                     "alias Unit = {ty};\nalias Part = {ty};\nconst PARTS: u32 = 1u;\n\
                      fn fetch(at: u32) -> Unit {{\n    return source[at];\n}}\n"
                 )
             }
-            Way::Assembled | Way::Across => together(scalar(part), unit / part),
+            Way::Assembled | Way::Across => TOGETHER.to_owned(),
         }
     }
 
@@ -186,31 +159,15 @@ impl Variant {
         if has_dims {
             constants.push(("DIMS", self.kernel.dims as f64));
         }
-        match way {
-            Way::Flipped => constants.push(("FLIP", part as f64)),
-            Way::Shifted(shift) => {
-                let Shift {
-                    backwards,
-                    step,
-                    exact,
-                    aligned,
-                } = shift;
-                constants.extend([
-                    ("FLIP", if backwards { part } else { unit } as f64),
-                    ("PART_BYTES", part as f64),
-                    ("STEP", step as f64),
-                    ("EXACT", u8::from(exact).into()),
-                    ("ALIGNED", u8::from(aligned).into()),
-                ]);
-            }
-            _ => {}
+        if way == Way::Flipped {
+            constants.push(("FLIP", part as f64));
         }
         match self.mover() {
             Mover::Crumbs => {
                 let row = unit / Width::PARTS;
                 constants.extend([("ROW_BYTES", row as f64), ("UNIT_BYTES", part as f64)]);
             }
-            Mover::Packed | Mover::PackedLanes | Mover::PlacePacked | Mover::SpreadPacked => {
+            Mover::Packed | Mover::Unaligned | Mover::PlacePacked | Mover::SpreadPacked => {
                 constants.push(("UNIT_BYTES", unit as f64));
             }
             Mover::Combine => {
@@ -227,7 +184,7 @@ impl Variant {
             }
             Mover::Across => constants.push(("RUN", self.kernel.run as f64)),
             Mover::Lanes => constants.push(("ROWS", self.kernel.grid.rows.into())),
-            Mover::Wide | Mover::Shifted | Mover::Resolve | Mover::None => {}
+            Mover::Wide | Mover::Resolve | Mover::None => {}
         }
         let flag = |value| u8::from(value).into();
         match self.op {
@@ -312,29 +269,16 @@ fn words(unit: usize) -> String {
     )
 }
 
-/// A unit that is put together of four parts, or of eight words.
-fn together(part: &str, parts: usize) -> String {
-    let (unit, all) = if parts == Width::PARTS {
-        (part, "low".to_owned())
-    } else {
-        let half = |a, b| format!("vec4<u64>(vec4(low.{a}, low.{b}, high.{a}, high.{b}))");
-        let (even, odd) = (half('x', 'z'), half('y', 'w'));
-        ("u64", format!("{even} | ({odd} << vec4(32u))"))
-    };
-    let high = match parts {
-        Width::PARTS => "low",
-        _ => "four_apart(at + 4u * params.step)",
-    };
-    format!(
-        "alias Unit = vec4<{unit}>;\nalias Part = {part};\nconst PARTS: u32 = {parts}u;\n\
-         fn together(low: vec4<Part>, high: vec4<Part>) -> Unit {{\n    return {all};\n}}\n\
-         fn four_apart(at: u32) -> vec4<Part> {{\n    let step = params.step;\n    \
-         return vec4<Part>(source[at], source[at + step], source[at + 2u * step], \
-         source[at + 3u * step]);\n}}\n\
-         fn fetch(at: u32) -> Unit {{\n    let low = four_apart(at);\n    \
-         return together(low, {high});\n}}\n"
-    )
+/// A unit that is put together of four words.
+const TOGETHER: &str = "\
+alias Unit = vec4<u32>;
+alias Part = u32;
+const PARTS: u32 = 4u;
+fn fetch(at: u32) -> Unit {
+    let step = params.step;
+    return Unit(source[at], source[at + step], source[at + 2u * step], source[at + 3u * step]);
 }
+";
 
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

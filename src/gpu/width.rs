@@ -7,11 +7,11 @@
 //! | rows | moved | on |
 //! |---|---|---|
 //! | whose beginnings, run and result lie on boundaries of several units | that many at once | every adapter |
-//! | the same, backwards | 16 bytes or more at once, reversed on the way | every adapter |
-//! | of at most [`SHORT`] units, four of which go into the result without remainder | four or eight units into one store, whatever their rows | CPU adapters |
-//! | with another step or source alignment, of a multiple of four units | four or eight units into one store | CPU adapters |
+//! | the same, backwards | 16 bytes at once, reversed on the way | every adapter |
+//! | of at most [`SHORT`] units of 4 bytes, four of which go into the result without remainder | four units into one store, which may be of several rows | CPU adapters |
+//! | with another step or source alignment, of a multiple of four units of 4 bytes | four units into one store | CPU adapters |
 //! | of at most 4 bytes, four of which fill whole words | four rows at once | every adapter |
-//! | of 32 bytes and more that begin at any byte, also of every second element of 1 or 2; of 128 and more that begin at any word; in results that are whole units of 32 bytes | those units, shifted on the way | CPU adapters with 64-bit words |
+//! | of neighbouring elements of 1 or 2 bytes, between buffers that are whole vectors long | 16 bytes of the result at once, shifted on the way | every adapter |
 //! | any others | as the plan says | every adapter |
 
 use super::grid::Kind;
@@ -31,24 +31,11 @@ pub(crate) enum Way {
     Assembled,
     /// Put together of parts from one row or several.
     Across,
-    /// Whole units of bytes that lie anywhere: parts are what both sides are counted in.
-    Shifted(Shift),
+    /// 16 bytes of the result at once, of rows that begin at any byte.
+    Unaligned,
     /// The bytes of four rows, of which each has at most four: parts are what the source is counted
     /// in.
     Crumbs,
-}
-
-/// How bytes that lie anywhere come to whole units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Shift {
-    /// With the order of parts reversed.
-    pub(crate) backwards: bool,
-    /// How far apart neighbouring parts lie in the source: 1 or 2.
-    pub(crate) step: usize,
-    /// Whether rows end where units do.
-    pub(crate) exact: bool,
-    /// Whether units of the result begin with whole units of the source.
-    pub(crate) aligned: bool,
 }
 
 /// A unit as the movers know it.
@@ -63,13 +50,11 @@ pub(crate) struct Width {
 
 impl Width {
     /// The largest unit of any device.
-    pub(crate) const MAX: usize = 32;
+    pub(crate) const MAX: usize = 16;
     /// The smallest units whose parts are reversed.
     pub(crate) const MIN_FLIPPED: usize = 16;
     /// Parts of a unit that is put together.
     pub(crate) const PARTS: usize = 4;
-    /// The same of words, where the device has 64-bit ones.
-    pub(crate) const MOST_PARTS: usize = 8;
 
     /// Units of so many bytes, as they are.
     pub(crate) fn whole(unit: usize) -> Self {
@@ -94,33 +79,23 @@ pub(crate) struct Widened {
     pub(crate) step: isize,
     pub(crate) source_base: i64,
     pub(crate) dest_base: i64,
+    /// Units of the result, however many of them are built at once.
+    pub(crate) units: usize,
     /// What the source's offsets and strides were divided by.
     pub(crate) factor: usize,
 }
 
-/// Whether rows are better shifted than read in pieces of so many bytes: seen on lavapipe, where the units that
-/// two rows share make the difference.
-pub(crate) fn is_better_shifted(rows: &Rows, piece: usize) -> bool {
-    let shortest = match (piece, rows.step.abs()) {
-        (..4, 1 | 2) => Width::MAX,
-        (4, 1) => 4 * Width::MAX,
-        _ => return false,
-    };
-    rows.run * rows.unit >= shortest
-}
-
 impl Widened {
-    /// The moves of `rows` in units of up to `widest` bytes. `strides` are what rows lie apart in the
-    /// source, in units, and whatever else must stay whole. `kind` is the adapter's. At most `together`
-    /// units of short rows are put together; of none where not the whole source is bound.
+    /// The moves of `rows` in the largest units that fit. `strides` are what rows lie apart in the source, in
+    /// units, and whatever else must stay whole. `kind` is the adapter's. Where `packs`, several short rows may
+    /// go into one unit: the whole source is bound.
     pub(crate) fn of(
         rows: &Rows,
         source_base: i64,
         dest_base: i64,
         strides: impl Iterator<Item = i64>,
-        widest: usize,
         kind: Kind,
-        together: usize,
+        packs: bool,
     ) -> Self {
         let flipped = rows.step == -1;
         // The boundary at the low end of a unit; of a reversed one that is where the next begins.
@@ -128,7 +103,10 @@ impl Widened {
         let common = strides.fold(low | dest_base | rows.run as i64, |all, stride| {
             all | stride
         });
-        let mut factor = 1 << common.trailing_zeros().min((widest / rows.unit).ilog2());
+        let mut factor = 1
+            << common
+                .trailing_zeros()
+                .min((Width::MAX / rows.unit).ilog2());
         if rows.step.abs() != 1 || flipped && factor * rows.unit < Width::MIN_FLIPPED {
             factor = 1;
         }
@@ -149,91 +127,68 @@ impl Widened {
             step: rows.step,
             source_base: low.div_euclid(factor as i64) - i64::from(rows.step == -1),
             dest_base: dest_base / factor as i64,
+            units: rows.units() / factor,
             factor,
         };
         match kind {
-            _ if together == 0 || flipped => wide,
+            _ if !packs || flipped => wide,
             _ if unit < 4 => wide.crumbs(unit),
-            Kind::Software => wide.put_together(widest, together),
+            Kind::Software => wide.put_together(),
             Kind::Hardware => wide,
         }
     }
 
-    /// The same with several units in one, if they can be put together.
-    fn put_together(mut self, widest: usize, together: usize) -> Self {
-        let Width { unit: part, .. } = self.width;
+    /// The same with four units of 4 bytes in one, if they can be put together.
+    fn put_together(mut self) -> Self {
         let short = self.run <= SHORT;
-        let (units, most) = match short {
-            true => (self.rows.units(), together),
-            false => (self.run, Width::MOST_PARTS),
-        };
-        let fits = |&parts: &usize| {
-            let known = parts == Width::PARTS || part == 4;
-            let fits = parts <= most && part * parts <= widest;
-            known && fits && units.is_multiple_of(parts) && self.dest_base % parts as i64 == 0
-        };
-        let Some(parts) = [Width::MOST_PARTS, Width::PARTS].into_iter().find(fits) else {
+        let units = if short { self.rows.units() } else { self.run };
+        let fits = self.width.unit == 4
+            && units.is_multiple_of(Width::PARTS)
+            && self.dest_base % Width::PARTS as i64 == 0;
+        if !fits {
             return self;
-        };
+        }
         let way = if short {
-            self.rows.count = units / parts;
+            self.rows.count = units / Width::PARTS;
             self.rows.run = 1;
             Way::Across
         } else {
-            self.run /= parts;
+            self.run /= Width::PARTS;
             self.rows.run = self.run;
             Way::Assembled
         };
-        self.rows.unit = part * parts;
-        self.dest_base /= parts as i64;
+        self.rows.unit = Width::MAX;
+        self.dest_base /= Width::PARTS as i64;
         self.width = Width {
-            unit: part * parts,
-            part,
+            unit: Width::MAX,
+            part: 4,
             way,
         };
         self
     }
 
-    /// The same `rows` in whole units of the largest size, whose bytes are shifted, where they would be read in
-    /// smaller pieces; if those of the result are whole.
-    pub(crate) fn shifted(
-        &self,
-        rows: &Rows,
-        source_base: i64,
-        dest_base: i64,
-        mut strides: impl Iterator<Item = i64>,
-    ) -> Option<Self> {
-        let Rows {
-            unit, run, step, ..
-        } = *rows;
-        let whole = |units: i64| units * unit as i64 % Width::MAX as i64 == 0;
-        let bytes = run * unit;
-        let in_pieces = matches!(self.width.way, Way::Whole | Way::Assembled | Way::Across);
-        // Backwards, what becomes a unit begins with the last part that it holds.
-        let first = source_base - (step as i64).min(0);
-        let aligned =
-            whole(first) && whole((run * step.unsigned_abs()) as i64) && strides.all(whole);
-        let better = in_pieces && is_better_shifted(rows, self.width.part);
-        (better && whole(dest_base) && whole(rows.units() as i64)).then(|| Self {
+    /// The same `rows` of neighbouring units of 1 or 2 bytes, of which 16 bytes of the result are built at once.
+    pub(crate) fn unaligned(&self, rows: &Rows, source_base: i64, dest_base: i64) -> Option<Self> {
+        let per_vector = Width::MAX / rows.unit;
+        let head = usize::try_from(dest_base).ok()? % per_vector;
+        let fits = self.width.way == Way::Whole && self.width.unit < 4 && rows.step == 1;
+        fits.then(|| Self {
             width: Width {
-                unit: Width::MAX,
-                part: unit,
-                way: Way::Shifted(Shift {
-                    backwards: step < 0,
-                    step: step.unsigned_abs(),
-                    exact: bytes.is_multiple_of(Width::MAX),
-                    aligned,
-                }),
+                unit: rows.unit,
+                part: rows.unit,
+                way: Way::Unaligned,
             },
             rows: Rows {
                 unit: Width::MAX,
-                run: bytes.div_ceil(Width::MAX),
-                ..*rows
+                count: (head + rows.units()).div_ceil(per_vector),
+                run: 1,
+                step: 1,
             },
-            run,
-            step,
+            run: rows.run,
+            step: 1,
             source_base,
-            dest_base: dest_base * unit as i64 / Width::MAX as i64,
+            dest_base,
+            units: rows.units(),
             factor: 1,
         })
     }
@@ -308,7 +263,7 @@ mod tests {
                         let (row, within) = (at * Width::PARTS + byte / bytes, byte % bytes);
                         (row as i64 * stride * part as i64 + within as i64, part)
                     }
-                    Way::Shifted(_) => unreachable!("not by `Widened::of`"),
+                    Way::Unaligned => unreachable!("not by `Widened::of`"),
                     Way::Assembled | Way::Across => {
                         let run = match way {
                             Way::Across => wide.run,
@@ -348,24 +303,22 @@ mod tests {
                             run,
                             step,
                         };
-                        let of = |widest, kind, together| {
-                            let strides = [64].into_iter();
-                            Widened::of(&rows, source, dest, strides, widest, kind, together)
+                        let of = |stride: i64, kind, packs| {
+                            let strides = [stride].into_iter();
+                            Widened::of(&rows, source, dest, strides, kind, packs)
                         };
-                        let plain = of(unit, Kind::Hardware, 0);
+                        // A stride of 1 allows no wider units than the plan's.
+                        let plain = of(1, Kind::Hardware, false);
                         assert_eq!((plain.width.unit, plain.width.way), (unit, Way::Whole));
-                        for widest in [16, 32] {
-                            for (kind, together) in [
-                                (Kind::Hardware, 8),
-                                (Kind::Software, 0),
-                                (Kind::Software, 4),
-                                (Kind::Software, 8),
-                            ] {
-                                let wide = of(widest, kind, together);
-                                assert!(wide.width.unit <= widest);
-                                seen.insert(wide.width);
-                                assert_eq!(moves(&wide, 64), moves(&plain, 64), "{wide:?}");
-                            }
+                        for (kind, packs) in [
+                            (Kind::Hardware, true),
+                            (Kind::Software, false),
+                            (Kind::Software, true),
+                        ] {
+                            let wide = of(64, kind, packs);
+                            assert!(wide.width.unit <= Width::MAX);
+                            seen.insert(wide.width);
+                            assert_eq!(moves(&wide, 64), moves(&plain, 64), "{wide:?}");
                         }
                     }
                 }

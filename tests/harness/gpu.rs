@@ -38,7 +38,7 @@ impl Kind {
 
     fn open(self, adapter: &wgpu::Adapter) -> Result<Gpu, wgpu::RequestDeviceError> {
         let none = wgpu::Features::empty();
-        let all = adapter.features() & (wgpu::Features::IMMEDIATES | wgpu::Features::SHADER_INT64);
+        let all = adapter.features() & wgpu::Features::IMMEDIATES;
         let adapters = adapter.limits();
         let defaults = wgpu::Limits {
             max_compute_invocations_per_workgroup: adapters

@@ -90,7 +90,7 @@ impl Adapter {
         let adapter = &candidate.adapter;
         let stamps = Features::TIMESTAMP_QUERY | Features::TIMESTAMP_QUERY_INSIDE_ENCODERS;
         let offered = adapter.features();
-        let mut features = offered & (Features::IMMEDIATES | Features::SHADER_INT64);
+        let mut features = offered & Features::IMMEDIATES;
         if offered.contains(stamps) {
             features |= stamps;
         }

@@ -10,7 +10,6 @@ use crate::{
     gpu::{
         kernel::{Indexed, Kernel},
         params,
-        width::Width,
     },
     layout::Axis,
     ops::indexed::{Dimension, Map},
@@ -29,27 +28,13 @@ impl Cutter<'_> {
         block: &Block,
         out: &mut Vec<Dispatch>,
     ) -> Result<(), Error> {
-        let parts = match self.whole_units(map, block) {
-            Some(parts) => Some(parts),
-            None if self.gather_dispatches(map, block, out)? => return Ok(()),
-            None => block.halves(),
-        };
-        match parts {
-            Some([head, tail]) => {
-                self.gather(map, &head, out)?;
-                self.gather(map, &tail, out)
-            }
-            None => Err(self.reach.too_small(self.rows.unit)),
+        if self.gather_dispatches(map, block, out)? {
+            return Ok(());
         }
-    }
-
-    /// The block cut in two, of which the first makes whole units of the largest size, where that is better.
-    fn whole_units(&self, map: &Map, block: &Block) -> Option<[Block; 2]> {
-        let d = block.outermost()?;
-        let positions = block.walk[d].len;
-        let first = block.origin(map, self.rows).unit;
-        let left = self.left_over(&block.rows(self.rows), first, positions)?;
-        Some(block.split(d, positions - left))
+        let halves = block.halves();
+        let [head, tail] = halves.ok_or_else(|| self.reach.too_small(self.rows.unit))?;
+        self.gather(map, &head, out)?;
+        self.gather(map, &tail, out)
     }
 
     /// Pushes the dispatches that write the block, unless it must be halved first.
@@ -103,17 +88,14 @@ impl Cutter<'_> {
             let strides = walk.iter().map(|dimension| dimension.stride as i64);
             let strides = strides.chain(coordinates).chain([units.max(1)]);
             let dest_base = dest_base.cast_signed();
-            let together = match windows.len() {
-                1 => Width::MOST_PARTS,
-                _ => 0,
-            };
-            let mut wide = self.widened(&rows, base, dest_base, strides.clone(), together);
-            let mut source = window.span;
-            if windows.len() == 1
-                && let Some((shifted, whole)) =
-                    self.shifted(&rows, &wide, (source, base), dest_base, strides)
+            let alone = windows.len() == 1;
+            let mut wide = self.widened(&rows, base, dest_base, strides, alone);
+            let mut spans = [window.span, dest];
+            if alone
+                && let Some(unaligned) =
+                    self.unaligned(&rows, &wide, (window.span, base), (dest, dest_base))
             {
-                (wide, source) = (shifted, whole);
+                (wide, spans) = unaligned;
             }
             let mut coordinates = map.coordinates.clone();
             wide.scale(&mut coordinates);
@@ -145,7 +127,7 @@ impl Cutter<'_> {
                 },
                 params,
                 height: grid.height,
-                spans: [source, dest, indices, Span::default()],
+                spans: [spans[0], spans[1], indices, Span::default()],
                 counts: number == 0 && at.counts,
                 first_tuple: at.tuple,
             });

@@ -7,14 +7,12 @@
 //! fit is halved along its outermost dimension, until it does.
 //!
 //! A slice is cut in `slice`, a gather in `gather` and `block`, what is written into places in `place`, unless they
-//! lie together and it is a slice, and what becomes zeros but for some places in `spread`. `shift` says what else is
-//! cut, so that the rest of it moves faster.
+//! lie together and it is a slice, and what becomes zeros but for some places in `spread`.
 
 mod block;
 mod gather;
 mod place;
 mod scatter;
-mod shift;
 mod slice;
 mod spread;
 mod stretch;
@@ -23,7 +21,7 @@ use super::{
     grid::{Grid, Kind},
     kernel::Kernel,
     params::Params,
-    width::{Way, Widened},
+    width::{Way, Widened, Width},
 };
 use crate::{
     Error,
@@ -47,8 +45,6 @@ pub(crate) struct Reach {
     pub(crate) kind: Kind,
     /// Invocations of a workgroup: a power of two, at least the lanes of a tile.
     pub(crate) workgroup: u32,
-    /// Bytes of the largest unit that its shaders move.
-    pub(crate) widest: usize,
 }
 
 /// Where the bytes of an argument lie: one stretch of a buffer, or equal stretches of several.
@@ -99,7 +95,7 @@ pub(crate) struct Places {
     pub(crate) dest: Parts,
     pub(crate) indices: Parts,
     pub(crate) index: IndexType,
-    /// Whether the buffers of the source are whole units of `Width::MAX` bytes long.
+    /// Whether the buffers of source and result are multiples of `Width::MAX` bytes long, so that bindings can be.
     pub(crate) whole: bool,
 }
 
@@ -225,18 +221,36 @@ impl Cutter<'_> {
         source_base: i64,
         dest_base: i64,
         strides: impl Iterator<Item = i64>,
-        together: usize,
+        packs: bool,
     ) -> Widened {
-        let Reach { widest, kind, .. } = *self.reach;
-        Widened::of(
-            rows,
-            source_base,
-            dest_base,
-            strides,
-            widest,
-            kind,
-            together,
-        )
+        let kind = self.reach.kind;
+        Widened::of(rows, source_base, dest_base, strides, kind, packs)
+    }
+
+    /// The same rows by `unaligned.wgsl` where that is better than `wide`, with the bindings that it needs.
+    fn unaligned(
+        &self,
+        rows: &Rows,
+        wide: &Widened,
+        (source, source_base): (Span, i64),
+        (dest, dest_base): (Span, i64),
+    ) -> Option<(Widened, [Span; 2])> {
+        let vector = Width::MAX as u64;
+        // Addresses are 32 bits with a sign, and go a vector beyond either end.
+        let most = self
+            .reach
+            .binding
+            .min(self.reach.units.saturating_sub(vector));
+        let whole = |span: Span| Span {
+            bytes: span.bytes.next_multiple_of(vector),
+            ..span
+        };
+        let spans = [source, dest].map(whole);
+        let fits = self.places.whole
+            && self.reach.alignment.is_multiple_of(vector)
+            && spans.iter().all(|span| span.bytes <= most);
+        let wide = wide.unaligned(rows, source_base, dest_base)?;
+        fits.then_some((wide, spans))
     }
 
     /// The grid, if the device takes as many workgroups.
@@ -252,7 +266,7 @@ impl Cutter<'_> {
         Params {
             run: wrap(wide.run as i64),
             step: wrap(wide.step as i64),
-            units: wrap(wide.rows.units() as i64),
+            units: wrap(wide.units as i64),
             tiles: grid.tiles,
             segment: grid.segment,
             lanes_log2: grid.lanes_log2,

@@ -412,12 +412,13 @@ impl Cutter<'_> {
 
     /// How many units are moved or combined as one, if places and lengths are multiples of as many.
     fn factor(&self, common: u64) -> usize {
-        let most = if self.chains { 16 } else { self.reach.widest };
         if self.rows.unit < 4 {
             return 1;
         }
         let common = common | self.rows.run as u64;
-        1 << common.trailing_zeros().min((most / self.rows.unit).ilog2())
+        1 << common
+            .trailing_zeros()
+            .min((Width::MAX / self.rows.unit).ilog2())
     }
 
     /// The bindings of a block's updates and slices, and the place of the first unit in each.

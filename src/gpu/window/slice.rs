@@ -22,19 +22,13 @@ impl Cutter<'_> {
         first: u64,
         out: &mut Vec<Dispatch>,
     ) -> Result<(), Error> {
-        let positions = map.outermost(rows);
-        let parts = match self.left_over(rows, first, positions) {
-            Some(left) => map.split(rows, positions - left),
-            None => {
-                if let Some(dispatch) = self.slice_dispatch(map, rows, first) {
-                    out.push(dispatch);
-                    return Ok(());
-                }
-                let parts = map.halves(rows);
-                parts.ok_or_else(|| self.reach.too_small(rows.unit))?
-            }
-        };
-        let [(head_rows, head), (tail_rows, tail)] = parts;
+        if let Some(dispatch) = self.slice_dispatch(map, rows, first) {
+            out.push(dispatch);
+            return Ok(());
+        }
+        let halves = map.halves(rows);
+        let [(head_rows, head), (tail_rows, tail)] =
+            halves.ok_or_else(|| self.reach.too_small(rows.unit))?;
         self.slice(&head, &head_rows, first, out)?;
         self.slice(&tail, &tail_rows, first + head_rows.units() as u64, out)
     }
@@ -55,12 +49,10 @@ impl Cutter<'_> {
         }
         let (base, dest_base) = (base.cast_signed(), dest_base.cast_signed());
         let strides = map.axes.iter().map(|axis| axis.stride as i64);
-        let mut wide = self.widened(rows, base, dest_base, strides.clone(), Width::MOST_PARTS);
-        let mut source = source;
-        if let Some((shifted, whole)) =
-            self.shifted(rows, &wide, (source, base), dest_base, strides)
-        {
-            (wide, source) = (shifted, whole);
+        let mut wide = self.widened(rows, base, dest_base, strides, true);
+        let mut spans = [source, dest];
+        if let Some(unaligned) = self.unaligned(rows, &wide, (source, base), (dest, dest_base)) {
+            (wide, spans) = unaligned;
         }
         let mut map = map.clone();
         // Bytes that lie apart may be better off as rows of their own.
@@ -77,7 +69,7 @@ impl Cutter<'_> {
                 stride: rows.step,
             };
             let strides = map.axes.iter().chain([&run]).map(|axis| axis.stride as i64);
-            let crumbs = self.widened(&each, base, dest_base, strides, Width::MOST_PARTS);
+            let crumbs = self.widened(&each, base, dest_base, strides, true);
             if crumbs.width.way == Way::Crumbs {
                 map.axes.push(run);
                 wide = crumbs;
@@ -98,7 +90,7 @@ impl Cutter<'_> {
             },
             params,
             height: grid.height,
-            spans: [source, dest, Span::default(), Span::default()],
+            spans: [spans[0], spans[1], Span::default(), Span::default()],
             counts: false,
             first_tuple: 0,
         })

@@ -93,6 +93,7 @@ impl Cutter<'_> {
             step: run.from,
             source_base: source_base.cast_signed(),
             dest_base: dest_base.cast_signed(),
+            units: rows.units(),
             factor: 1,
         };
         let grid = match wide.width.unit {

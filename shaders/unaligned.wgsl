@@ -1,0 +1,94 @@
+// Moves rows of neighbouring units of 1 or 2 bytes that begin at any byte: an invocation builds 16 neighbouring
+// bytes of the result of pieces, each of which lies in one row. A piece is two vectors of the source, shifted.
+//
+// Source and result are bound as whole vectors. Words of the result's first and last vector that lie beside it are
+// not written, and bytes of its first and last word as they were. The whole source is bound.
+
+override UNIT_BYTES: u32;
+
+@group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
+@group(0) @binding(1) var<storage, read_write> dest: array<vec4<u32>>;
+
+const PARTS: u32 = 1u;
+const VECTOR_BYTES: u32 = 16u;
+
+// A vector of the source. One beyond its ends is asked for where no byte of it is used: any other will do.
+fn source_vector(at: u32) -> vec4<u32> {
+    return source[min(at, arrayLength(&source) - 1u)];
+}
+
+// The 16 bytes from any address on, which may lie up to 15 bytes before the first.
+fn load_unaligned(address: u32) -> vec4<u32> {
+    let at = u32(i32(address) >> 4u);
+    let low = source_vector(at);
+    let high = source_vector(at + 1u);
+    let two = (address & 8u) != 0u;
+    let a = select(low, vec4(low.zw, high.xy), two);
+    let b = select(high.xy, high.zw, two);
+    let one = (address & 4u) != 0u;
+    let words = select(a, vec4(a.yzw, b.x), one);
+    let above = vec4(words.yzw, select(b.x, b.y, one));
+    // In two steps, since a word cannot be shifted by all of its bits.
+    let bits = vec4((address & 3u) * 8u);
+    return (words >> bits) | ((above << vec4(1u)) << (31u - bits));
+}
+
+// Ones in the first `count` bytes of a vector.
+fn first_bytes(count: u32) -> vec4<u32> {
+    let bytes = clamp(vec4(i32(count)) - vec4(0, 4, 8, 12), vec4(0), vec4(4));
+    let ones = (vec4(1u) << vec4<u32>((bytes & vec4(3)) * 8)) - vec4(1u);
+    return select(ones, vec4(0xffffffffu), bytes == vec4(4));
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let vector = invocation(group, local);
+    if vector >= params.tiles {
+        return;
+    }
+    let row_bytes = params.run * UNIT_BYTES;
+    let bytes = params.units * UNIT_BYTES;
+    let begin = params.dest_base * UNIT_BYTES;
+    // Bytes before the first in its vector.
+    let head = begin % VECTOR_BYTES;
+    let to = begin / VECTOR_BYTES + vector;
+
+    // The place in the vector, and which byte of the result belongs there.
+    var place = select(0u, head, vector == 0u);
+    var byte = vector * VECTOR_BYTES + place - head;
+    var result = vec4(0u);
+    var written = vec4(0u);
+    while place < VECTOR_BYTES && byte < bytes {
+        let row = byte / row_bytes;
+        let j = byte - row * row_bytes;
+        let count = min(VECTOR_BYTES - place, row_bytes - j);
+        let start = source_row(row);
+        let mask = first_bytes(place + count) & ~first_bytes(place);
+        if start.state == FOUND {
+            let address = (params.source_base + start.base) * UNIT_BYTES + j;
+            result |= load_unaligned(address - place) & mask;
+        } else if j == 0u {
+            missing(row);
+        }
+        written |= mask;
+        place += count;
+        byte += count;
+    }
+    if all(written == vec4(0xffffffffu)) {
+        dest[to] = result;
+        return;
+    }
+    let kept = ~written;
+    if written.x != 0u {
+        dest[to].x = result.x | (dest[to].x & kept.x);
+    }
+    if written.y != 0u {
+        dest[to].y = result.y | (dest[to].y & kept.y);
+    }
+    if written.z != 0u {
+        dest[to].z = result.z | (dest[to].z & kept.z);
+    }
+    if written.w != 0u {
+        dest[to].w = result.w | (dest[to].w & kept.w);
+    }
+}
