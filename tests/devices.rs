@@ -5,19 +5,12 @@
 //! The harness compares with the reference, at every element size; the reference agrees with what
 //! TensorFlow gave for these vectors (`golden`).
 
-use crate::{
-    harness::{
-        ScatterCase, check_block, check_gather, check_grad, check_scatter, check_slice,
-        check_update,
-    },
-    vectors::{
-        arguments::Encoded,
-        call::Call,
-        case::{Case, parse},
-    },
+use crate::harness::{
+    ScatterCase, check_block, check_gather, check_grad, check_scatter, check_slice, check_update,
 };
 use std::collections::BTreeMap;
 use wgslice::{Combine, Scatter, StridedSlice};
+use wgslice_vectors::{Call, Case, Encoded, parse};
 
 fn encoded(spec: Encoded) -> StridedSlice {
     let [

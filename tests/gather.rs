@@ -1,11 +1,9 @@
 //! gather: axes, batches, indices of every shape and type, views, and the policies for what is out of
 //! range.
 
-use crate::{
-    harness::{How, Select, check_gathering, check_policies, devices, kind},
-    vectors::case::{Expectation, parse},
-};
+use crate::harness::{How, Select, check_gathering, check_policies, devices, kind};
 use wgslice::{Backend, DType, Error, Gather, GatherError, Negative, OutOfRange, Plan, slice};
+use wgslice_vectors::{Expectation, parse};
 
 fn backends() -> impl Iterator<Item = &'static Backend> {
     devices().iter().map(|device| &device.backend)

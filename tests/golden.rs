@@ -5,10 +5,7 @@
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
-use crate::vectors::{
-    case::{Case, Expectation, Tensor, parse},
-    oracle::{Answer, answer},
-};
+use wgslice_vectors::{Answer, Case, Expectation, Tensor, answer, parse};
 
 const SEED1: &str = include_str!("vectors/seed1.jsonl");
 

@@ -111,7 +111,11 @@ impl<const N: usize> Interleaved<N> {
         let rows = self.read[..rows * columns * N].chunks_exact(columns * VECTOR);
         for (i, rows) in rows.enumerate() {
             let transposed = self.buffers.rows::<N>(rows);
-            for (to, &vector) in self.written[i..].iter_mut().step_by(vectors).zip(transposed) {
+            for (to, &vector) in self.written[i..]
+                .iter_mut()
+                .step_by(vectors)
+                .zip(transposed)
+            {
                 *to = vector;
             }
         }
@@ -230,10 +234,7 @@ impl<const N: usize, const R: usize> MoveTile for Lines<N, R> {
 }
 
 /// The `R` pieces of `N` bytes of a lane that begin at `begin`.
-fn line<const N: usize, const R: usize>(
-    lane: &mut [u8],
-    begin: usize,
-) -> &mut [[u8; N]; R] {
+fn line<const N: usize, const R: usize>(lane: &mut [u8], begin: usize) -> &mut [[u8; N]; R] {
     let (pieces, _) = lane[begin..].as_chunks_mut::<N>();
     &mut pieces.as_chunks_mut::<R>().0[0]
 }

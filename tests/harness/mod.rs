@@ -14,7 +14,6 @@ pub(crate) mod read_buffer;
 mod scatter;
 mod write;
 
-pub(crate) use crate::vectors::kind::kind;
 pub(crate) use combine::{Float, combined};
 pub(crate) use gather::{
     How, Select, check_gather, check_gather_on_cpu, check_gathering, check_policies,
@@ -29,6 +28,7 @@ use wgslice::{
     Backend, DType, Error, Indices, Plan, Report, SliceSpec, StridedSlice,
     reference::{self, ReferenceError},
 };
+pub(crate) use wgslice_vectors::kind;
 
 /// One type for each element size.
 pub(crate) const SIZES: [DType; 5] = [

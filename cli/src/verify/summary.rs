@@ -1,10 +1,10 @@
 //! What a verification prints.
 
-use super::judge::Difference;
 use crate::{failure::Failure, print};
 use serde::Serialize;
 use std::fmt;
 use wgslice::Backend;
+use wgslice_vectors::Difference;
 
 /// Failures that are spelled out on the terminal. JSON has them all.
 const SHOWN: usize = 20;

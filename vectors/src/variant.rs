@@ -1,6 +1,6 @@
 //! The ways in which a call can be run, and running it in one of them.
 
-use super::{
+use crate::{
     arguments::{Encoded, Step},
     call::{Call, Params},
     case::{Case, Expectation, Tensor},
@@ -14,24 +14,27 @@ use wgslice::{
 
 /// One way to run a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Variant {
-    pub(crate) dtype: DType,
+pub struct Variant {
+    /// The type of the elements.
+    pub dtype: DType,
     /// The index type and the policy, of a gather or a scatter.
-    pub(crate) indices: Option<(DType, OutOfRange)>,
+    pub indices: Option<(DType, OutOfRange)>,
 }
 
 /// What a run gave.
 #[derive(Debug)]
-pub(crate) struct Outcome {
-    pub(crate) shape: Vec<usize>,
-    pub(crate) values: Vec<i128>,
+pub struct Outcome {
+    /// The shape of the result.
+    pub shape: Vec<usize>,
+    /// Its elements.
+    pub values: Vec<i128>,
     /// Index tuples that were out of range.
-    pub(crate) bad: usize,
+    pub bad: usize,
 }
 
 /// Every way to run a case: all widths that hold its values, all index types that hold its indices,
 /// and each under both policies for indices that are out of range.
-pub(crate) fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
+pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     let expected = match &case.expected {
         Expectation::Success(tensor) => Some(tensor),
         Expectation::Error {
@@ -72,7 +75,11 @@ pub(crate) fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
 }
 
 /// Runs a call on a device.
-pub(crate) fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Outcome, Error> {
+///
+/// # Errors
+///
+/// Those of the operation, and of the device.
+pub fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Outcome, Error> {
     let run = Run { device, variant };
     let (result, bad) = match call {
         Call::StridedSlice { input, spec } => (run.tensor(input)?.slice(&spec.try_into()?)?, 0),

@@ -1,27 +1,32 @@
 //! The arguments of a case, by their names and types.
 
-use super::case::BadLine;
+use crate::case::BadLine;
 use serde_json::{Map, Value};
 use wgslice::reference::{Indexing, Spec};
 
 /// Arguments, and the line that complaints name.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Arguments<'a> {
-    pub(crate) line: usize,
-    pub(crate) args: &'a Map<String, Value>,
+pub struct Arguments<'a> {
+    /// Where they come from.
+    pub line: usize,
+    /// The arguments, by name.
+    pub args: &'a Map<String, Value>,
 }
 
 /// `begin`, `end`, `strides` and the five masks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Encoded {
-    pub(crate) begin: Vec<i64>,
-    pub(crate) end: Vec<i64>,
-    pub(crate) strides: Vec<i64>,
-    /// In the order of [`MASKS`].
-    pub(crate) masks: [i32; 5],
+pub struct Encoded {
+    /// As TensorFlow's.
+    pub begin: Vec<i64>,
+    /// As TensorFlow's.
+    pub end: Vec<i64>,
+    /// As TensorFlow's.
+    pub strides: Vec<i64>,
+    /// Of begin, end, ellipsis, new axis and shrink axis.
+    pub masks: [i32; 5],
 }
 
-pub(crate) const MASKS: [&str; 5] = [
+const MASKS: [&str; 5] = [
     "begin_mask",
     "end_mask",
     "ellipsis_mask",
@@ -31,15 +36,22 @@ pub(crate) const MASKS: [&str; 5] = [
 
 /// One step of a view.
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
+pub enum Step {
+    /// A slice.
     Slice(Encoded),
+    /// The dimensions in another order.
     Transpose(Vec<usize>),
+    /// To a larger shape.
     Broadcast(Vec<usize>),
 }
 
 impl Arguments<'_> {
     /// A list of integers, as in `begin`.
-    pub(crate) fn integers(&self, name: &str) -> Result<Vec<i64>, BadLine> {
+    ///
+    /// # Errors
+    ///
+    /// Names the line.
+    pub fn integers(&self, name: &str) -> Result<Vec<i64>, BadLine> {
         let value = self.get(name)?;
         let integers = value
             .as_array()
@@ -48,13 +60,21 @@ impl Arguments<'_> {
     }
 
     /// A list of sizes, as in `shape`.
-    pub(crate) fn sizes(&self, name: &str) -> Result<Vec<usize>, BadLine> {
+    ///
+    /// # Errors
+    ///
+    /// Names the line.
+    pub fn sizes(&self, name: &str) -> Result<Vec<usize>, BadLine> {
         let value = self.get(name)?;
         sizes(value).ok_or_else(|| self.not(name, value, "a list of sizes"))
     }
 
     /// An integer, as in `axis`.
-    pub(crate) fn integer(&self, name: &str) -> Result<i64, BadLine> {
+    ///
+    /// # Errors
+    ///
+    /// Names the line.
+    pub fn integer(&self, name: &str) -> Result<i64, BadLine> {
         let value = self.get(name)?;
         value
             .as_i64()
@@ -62,7 +82,11 @@ impl Arguments<'_> {
     }
 
     /// An integer that is not negative, as in `batch_dims`.
-    pub(crate) fn size(&self, name: &str) -> Result<usize, BadLine> {
+    ///
+    /// # Errors
+    ///
+    /// Names the line.
+    pub fn size(&self, name: &str) -> Result<usize, BadLine> {
         let value = self.integer(name)?;
         usize::try_from(value).map_err(|_| {
             self.bad(format!(
@@ -72,7 +96,11 @@ impl Arguments<'_> {
     }
 
     /// A slice.
-    pub(crate) fn encoded(&self) -> Result<Encoded, BadLine> {
+    ///
+    /// # Errors
+    ///
+    /// Names the line.
+    pub fn encoded(&self) -> Result<Encoded, BadLine> {
         let mut masks = [0; 5];
         for (mask, name) in masks.iter_mut().zip(MASKS) {
             let bits = self.integer(name)?;
@@ -88,7 +116,11 @@ impl Arguments<'_> {
     }
 
     /// The steps of a view; none where the argument is left out.
-    pub(crate) fn steps(&self, name: &str) -> Result<Vec<Step>, BadLine> {
+    ///
+    /// # Errors
+    ///
+    /// Names the line.
+    pub fn steps(&self, name: &str) -> Result<Vec<Step>, BadLine> {
         let Some(value) = self.args.get(name) else {
             return Ok(Vec::new());
         };
@@ -115,7 +147,11 @@ impl Arguments<'_> {
     }
 
     /// How indices are read: `"negative": "wrap"` and `"out_of_range": "clamp"`.
-    pub(crate) fn indexing(&self) -> Result<Indexing, BadLine> {
+    ///
+    /// # Errors
+    ///
+    /// Names the line.
+    pub fn indexing(&self) -> Result<Indexing, BadLine> {
         Ok(Indexing {
             wrap: self.says("negative", "wrap")?,
             clamp: self.says("out_of_range", "clamp")?,
@@ -155,7 +191,7 @@ fn sizes(value: &Value) -> Option<Vec<usize>> {
 
 impl Encoded {
     /// The same for the reference.
-    pub(crate) fn spec(&self) -> Spec<'_> {
+    pub fn spec(&self) -> Spec<'_> {
         let [
             begin_mask,
             end_mask,

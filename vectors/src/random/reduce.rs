@@ -5,20 +5,17 @@
 //! operation is for the oracle to say; where it is an error to both sides it fails no more, and the
 //! candidate is dropped. What remains cannot be made smaller in one step.
 
-use crate::verify::case::{Case, Tensor};
+use crate::case::{Case, Tensor};
 use serde_json::{Map, Value};
 
-/// Candidates that are tried, at most: each runs on a device.
-const MOST: usize = 4000;
-
-/// The smallest case on the way down from `case` that still fails.
-pub(super) fn reduce(case: &Case, fails: impl Fn(&Case) -> bool) -> Case {
+/// The smallest case on the way down from `case` that still fails, of at most `most` that are tried.
+pub fn reduce(case: &Case, most: usize, fails: impl Fn(&Case) -> bool) -> Case {
     let mut smallest = case.clone();
     let mut tries = 0;
     loop {
         let smaller = candidates(&smallest).find(|candidate| {
             tries += 1;
-            tries <= MOST && fails(candidate)
+            tries <= most && fails(candidate)
         });
         match smaller {
             Some(smaller) => smallest = smaller,

@@ -1,6 +1,6 @@
 //! What the naive reference says of a case.
 
-use super::{
+use crate::{
     arguments::{Encoded, Step},
     call::{Call, Params},
     case::{BadLine, Case, Expectation, Tensor},
@@ -9,15 +9,26 @@ use wgslice::reference::{self, Gathered, ReferenceError, Scattered};
 
 /// What an operation came to. Bad rows are zeros, or dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
-    Tensor { tensor: Tensor, bad_rows: usize },
+pub enum Answer {
+    /// A result.
+    Tensor {
+        /// The result.
+        tensor: Tensor,
+        /// How many index tuples were out of range.
+        bad_rows: usize,
+    },
+    /// No result.
     Error(ReferenceError),
 }
 
 type Answered = Result<Answer, ReferenceError>;
 
 /// The reference's answer. None where there is no such operation.
-pub(crate) fn answer(case: &Case) -> Result<Option<Answer>, BadLine> {
+///
+/// # Errors
+///
+/// Names the line.
+pub fn answer(case: &Case) -> Result<Option<Answer>, BadLine> {
     let call = Call::of(case)?;
     Ok(call.map(|call| run(&call).unwrap_or_else(Answer::Error)))
 }
@@ -111,7 +122,11 @@ fn run(call: &Call<'_>) -> Answered {
 }
 
 /// The answer as a line of a vector file gives it.
-pub(crate) fn expectation(case: &Case) -> Result<Option<Expectation>, BadLine> {
+///
+/// # Errors
+///
+/// Names the line.
+pub fn expectation(case: &Case) -> Result<Option<Expectation>, BadLine> {
     let scatters = case.op.contains("scatter");
     let expectation = |answer| match answer {
         Answer::Tensor {

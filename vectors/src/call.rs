@@ -11,15 +11,16 @@
 //! and there are the operations `view`, which is steps alone, `batch_gather` and
 //! `tensor_scatter_nd_add`.
 
-use super::{
+use crate::{
     arguments::{Encoded, Step},
     case::{BadLine, Case, Tensor},
 };
 use wgslice::reference::Indexing;
 
-/// An operation with its arguments.
+/// An operation with its arguments, by TensorFlow's names of both.
+#[allow(missing_docs, reason = "the names are TensorFlow's")]
 #[derive(Clone, Debug)]
-pub(crate) enum Call<'a> {
+pub enum Call<'a> {
     StridedSlice {
         input: &'a Tensor,
         spec: Encoded,
@@ -79,14 +80,20 @@ pub(crate) enum Call<'a> {
 
 /// What is gathered from: a view of a tensor.
 #[derive(Clone, Debug)]
-pub(crate) struct Params<'a> {
-    pub(crate) tensor: &'a Tensor,
-    pub(crate) view: Vec<Step>,
+pub struct Params<'a> {
+    /// The source of the view.
+    pub tensor: &'a Tensor,
+    /// The steps from there; none where it is all of the tensor.
+    pub view: Vec<Step>,
 }
 
 impl<'a> Call<'a> {
     /// The call of a case. None where there is no such operation.
-    pub(crate) fn of(case: &'a Case) -> Result<Option<Self>, BadLine> {
+    ///
+    /// # Errors
+    ///
+    /// Names the line.
+    pub fn of(case: &'a Case) -> Result<Option<Self>, BadLine> {
         let args = case.arguments();
         let tensor = |name| case.tensor(name);
         let params = || {
@@ -155,7 +162,7 @@ impl<'a> Call<'a> {
     }
 
     /// The index tuples of a gather or a scatter.
-    pub(crate) fn indices(&self) -> Option<&'a Tensor> {
+    pub fn indices(&self) -> Option<&'a Tensor> {
         match self {
             Self::StridedSlice { .. }
             | Self::View { .. }
@@ -171,7 +178,7 @@ impl<'a> Call<'a> {
     }
 
     /// How the indices are read.
-    pub(crate) fn indexing(&self) -> Indexing {
+    pub fn indexing(&self) -> Indexing {
         match self {
             Self::GatherNd { indexing, .. }
             | Self::Gather { indexing, .. }
@@ -183,7 +190,7 @@ impl<'a> Call<'a> {
     }
 
     /// Whether values are added, for which they must be numbers.
-    pub(crate) fn adds(&self) -> bool {
+    pub fn adds(&self) -> bool {
         match self {
             Self::ScatterNd { .. } => true,
             Self::TensorScatterNd { adds, .. } => *adds,

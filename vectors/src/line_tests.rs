@@ -2,10 +2,7 @@
 //!
 //! [`parse`] reads a line, whatever its operation; [`Call::of`] finds the operation and its arguments.
 
-use crate::vectors::{
-    call::Call,
-    case::{BadLine, parse},
-};
+use crate::{BadLine, Call, parse};
 
 #[test]
 fn bad_lines_say_what_is_wrong() {

@@ -1,7 +1,7 @@
 //! Cases made by chance: for each operation arguments that mostly fit together, and now and then do not.
 
 use super::draw::{MOST, disturb, few, integer, policy, rarely, shape, spec, tensor, tuples};
-use crate::verify::{
+use crate::{
     arguments::Arguments,
     case::{Case, Tensor},
     oracle,
@@ -26,7 +26,7 @@ const OPERATIONS: [fn(&mut Rng) -> Case; 12] = [
 ];
 
 /// Case `number` of a seed: the same whatever came before it.
-pub(super) fn case(seed: u64, number: usize) -> Case {
+pub fn case(seed: u64, number: usize) -> Case {
     // Neighbouring seeds give sequences that have nothing in common.
     let mut rng = Rng::with_seed(seed);
     let mut rng = Rng::with_seed(rng.u64(..).wrapping_add(number as u64));

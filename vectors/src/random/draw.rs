@@ -7,7 +7,7 @@
 //! | begin, end | they lie around the dimension, beyond it, or at the ends of 64 bits |
 //! | indices | most are inside, some are negative, one too large, or beyond 32 bits |
 
-use crate::verify::case::Tensor;
+use crate::case::Tensor;
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
