@@ -3,7 +3,7 @@
 
 use crate::harness::{How, Select, check_gathering, check_policies, devices, kind};
 use wgslice::{Backend, DType, Error, Gather, GatherError, Negative, OutOfRange, Plan, slice};
-use wgslice_vectors::{Expectation, parse};
+use wgslice_vectors::{Expectation, Operation, parse};
 
 fn backends() -> impl Iterator<Item = &'static Backend> {
     devices().iter().map(|device| &device.backend)
@@ -346,7 +346,7 @@ fn vectors() {
     let mut checked = 0;
     for case in parse(include_str!("vectors/seed1.jsonl")) {
         let case = case.unwrap();
-        if case.op != "gather" {
+        if case.op != Operation::Gather {
             continue;
         }
         let integer = |name| isize::try_from(case.arguments().integer(name).unwrap()).unwrap();

@@ -1,8 +1,8 @@
 //! The arguments of a case, by their names and types.
 
-use crate::case::BadLine;
+use crate::{case::BadLine, step::Step};
 use serde_json::{Map, Value};
-use wgslice::reference::{Indexing, Spec};
+use wgslice::{StridedSlice, reference::Indexing};
 
 /// Arguments, and the line that complaints name.
 #[derive(Clone, Copy, Debug)]
@@ -11,38 +11,6 @@ pub struct Arguments<'a> {
     pub line: usize,
     /// The arguments, by name.
     pub args: &'a Map<String, Value>,
-}
-
-/// `begin`, `end`, `strides` and the five masks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Encoded {
-    /// As TensorFlow's.
-    pub begin: Vec<i64>,
-    /// As TensorFlow's.
-    pub end: Vec<i64>,
-    /// As TensorFlow's.
-    pub strides: Vec<i64>,
-    /// Of begin, end, ellipsis, new axis and shrink axis.
-    pub masks: [i32; 5],
-}
-
-const MASKS: [&str; 5] = [
-    "begin_mask",
-    "end_mask",
-    "ellipsis_mask",
-    "new_axis_mask",
-    "shrink_axis_mask",
-];
-
-/// One step of a view.
-#[derive(Clone, Debug)]
-pub enum Step {
-    /// A slice.
-    Slice(Encoded),
-    /// The dimensions in another order.
-    Transpose(Vec<usize>),
-    /// To a larger shape.
-    Broadcast(Vec<usize>),
 }
 
 impl Arguments<'_> {
@@ -95,23 +63,21 @@ impl Arguments<'_> {
         })
     }
 
-    /// A slice.
+    /// A slice: `begin`, `end`, `strides` and the five masks.
     ///
     /// # Errors
     ///
     /// Names the line.
-    pub fn encoded(&self) -> Result<Encoded, BadLine> {
-        let mut masks = [0; 5];
-        for (mask, name) in masks.iter_mut().zip(MASKS) {
-            let bits = self.integer(name)?;
-            *mask = i32::try_from(bits)
-                .map_err(|_| self.bad(format!("{name} {bits} is not a 32-bit integer")))?;
-        }
-        Ok(Encoded {
+    pub fn strided_slice(&self) -> Result<StridedSlice, BadLine> {
+        Ok(StridedSlice {
             begin: self.integers("begin")?,
             end: self.integers("end")?,
             strides: self.integers("strides")?,
-            masks,
+            begin_mask: self.mask("begin_mask")?,
+            end_mask: self.mask("end_mask")?,
+            ellipsis_mask: self.mask("ellipsis_mask")?,
+            new_axis_mask: self.mask("new_axis_mask")?,
+            shrink_axis_mask: self.mask("shrink_axis_mask")?,
         })
     }
 
@@ -129,7 +95,7 @@ impl Arguments<'_> {
             let step = step.as_object().ok_or_else(wrong)?;
             if let Some(args) = step.get("strided_slice").and_then(Value::as_object) {
                 let args = Arguments { args, ..*self };
-                args.encoded().map(Step::Slice)
+                args.strided_slice().map(Step::Slice)
             } else if let Some(permutation) = step.get("transpose").and_then(sizes) {
                 Ok(Step::Transpose(permutation))
             } else if let Some(shape) = step.get("broadcast_to").and_then(sizes) {
@@ -166,6 +132,11 @@ impl Arguments<'_> {
         }
     }
 
+    fn mask(&self, name: &str) -> Result<i32, BadLine> {
+        let bits = self.integer(name)?;
+        i32::try_from(bits).map_err(|_| self.bad(format!("{name} {bits} is not a 32-bit integer")))
+    }
+
     fn get(&self, name: &str) -> Result<&Value, BadLine> {
         self.args
             .get(name)
@@ -187,27 +158,4 @@ impl Arguments<'_> {
 fn sizes(value: &Value) -> Option<Vec<usize>> {
     let size = |size: &Value| size.as_u64().and_then(|size| usize::try_from(size).ok());
     value.as_array()?.iter().map(size).collect()
-}
-
-impl Encoded {
-    /// The same for the reference.
-    pub fn spec(&self) -> Spec<'_> {
-        let [
-            begin_mask,
-            end_mask,
-            ellipsis_mask,
-            new_axis_mask,
-            shrink_axis_mask,
-        ] = self.masks;
-        Spec {
-            begin: &self.begin,
-            end: &self.end,
-            strides: &self.strides,
-            begin_mask,
-            end_mask,
-            ellipsis_mask,
-            new_axis_mask,
-            shrink_axis_mask,
-        }
-    }
 }

@@ -12,10 +12,11 @@
 //! `tensor_scatter_nd_add`.
 
 use crate::{
-    arguments::{Encoded, Step},
     case::{BadLine, Case, Tensor},
+    operation::Operation,
+    step::Step,
 };
-use wgslice::reference::Indexing;
+use wgslice::{StridedSlice, reference::Indexing};
 
 /// An operation with its arguments, by TensorFlow's names of both.
 #[allow(missing_docs, reason = "the names are TensorFlow's")]
@@ -23,7 +24,7 @@ use wgslice::reference::Indexing;
 pub enum Call<'a> {
     StridedSlice {
         input: &'a Tensor,
-        spec: Encoded,
+        spec: StridedSlice,
     },
     View {
         input: &'a Tensor,
@@ -36,12 +37,12 @@ pub enum Call<'a> {
     },
     StridedSliceGrad {
         shape: Vec<usize>,
-        spec: Encoded,
+        spec: StridedSlice,
         dy: &'a Tensor,
     },
     StridedSliceUpdate {
         input: &'a Tensor,
-        spec: Encoded,
+        spec: StridedSlice,
         value: &'a Tensor,
     },
     GatherNd {
@@ -88,12 +89,12 @@ pub struct Params<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// The call of a case. None where there is no such operation.
+    /// The call of a case.
     ///
     /// # Errors
     ///
     /// Names the line.
-    pub fn of(case: &'a Case) -> Result<Option<Self>, BadLine> {
+    pub fn of(case: &'a Case) -> Result<Self, BadLine> {
         let args = case.arguments();
         let tensor = |name| case.tensor(name);
         let params = || {
@@ -102,63 +103,64 @@ impl<'a> Call<'a> {
                 view: args.steps("view")?,
             })
         };
-        Ok(Some(match case.op.as_str() {
-            "strided_slice" => Self::StridedSlice {
+        Ok(match case.op {
+            Operation::StridedSlice => Self::StridedSlice {
                 input: tensor("input")?,
-                spec: args.encoded()?,
+                spec: args.strided_slice()?,
             },
-            "view" => Self::View {
+            Operation::View => Self::View {
                 input: tensor("input")?,
                 steps: args.steps("steps")?,
             },
-            "slice" => Self::Slice {
+            Operation::Slice => Self::Slice {
                 input: tensor("input")?,
                 begin: args.integers("begin")?,
                 size: args.integers("size")?,
             },
-            "strided_slice_grad" => Self::StridedSliceGrad {
+            Operation::StridedSliceGrad => Self::StridedSliceGrad {
                 shape: args.sizes("shape")?,
-                spec: args.encoded()?,
+                spec: args.strided_slice()?,
                 dy: tensor("dy")?,
             },
-            "tensor_strided_slice_update" => Self::StridedSliceUpdate {
+            Operation::StridedSliceUpdate => Self::StridedSliceUpdate {
                 input: tensor("input")?,
-                spec: args.encoded()?,
+                spec: args.strided_slice()?,
                 value: tensor("value")?,
             },
-            "gather_nd" => Self::GatherNd {
+            Operation::GatherNd => Self::GatherNd {
                 params: params()?,
                 indices: tensor("indices")?,
                 batch_dims: args.size("batch_dims")?,
                 indexing: args.indexing()?,
             },
-            "gather" => Self::Gather {
+            Operation::Gather => Self::Gather {
                 params: params()?,
                 indices: tensor("indices")?,
                 axis: args.integer("axis")?,
                 batch_dims: args.integer("batch_dims")?,
                 indexing: args.indexing()?,
             },
-            "batch_gather" => Self::BatchGather {
+            Operation::BatchGather => Self::BatchGather {
                 params: params()?,
                 indices: tensor("indices")?,
                 indexing: args.indexing()?,
             },
-            "scatter_nd" => Self::ScatterNd {
+            Operation::ScatterNd => Self::ScatterNd {
                 indices: tensor("indices")?,
                 updates: tensor("updates")?,
                 shape: args.sizes("shape")?,
                 indexing: args.indexing()?,
             },
-            op @ ("tensor_scatter_nd_update" | "tensor_scatter_nd_add") => Self::TensorScatterNd {
-                tensor: tensor("tensor")?,
-                indices: tensor("indices")?,
-                updates: tensor("updates")?,
-                adds: op == "tensor_scatter_nd_add",
-                indexing: args.indexing()?,
-            },
-            _ => return Ok(None),
-        }))
+            Operation::TensorScatterNdUpdate | Operation::TensorScatterNdAdd => {
+                Self::TensorScatterNd {
+                    tensor: tensor("tensor")?,
+                    indices: tensor("indices")?,
+                    updates: tensor("updates")?,
+                    adds: case.op == Operation::TensorScatterNdAdd,
+                    indexing: args.indexing()?,
+                }
+            }
+        })
     }
 
     /// The index tuples of a gather or a scatter.

@@ -3,7 +3,7 @@
 //! A line is a JSON object; `tests/vectors/README.md` describes its keys. A bad line is an error that
 //! names the line. Keys that are not known here are left alone, so that files may say more.
 
-use crate::arguments::Arguments;
+use crate::{arguments::Arguments, operation::Operation};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, error, fmt};
@@ -41,7 +41,7 @@ pub struct Case {
     /// Its line in the file, from 1.
     pub line: usize,
     /// Which operation.
-    pub op: String,
+    pub op: Operation,
     /// The type of the elements that TensorFlow had.
     pub dtype: String,
     /// What must come of it.
@@ -85,14 +85,14 @@ pub fn parse(text: &str) -> impl Iterator<Item = Result<Case, BadLine>> {
 impl Case {
     /// A case of which nothing is expected yet.
     pub fn new<const N: usize>(
-        op: &str,
+        op: Operation,
         tensors: [(&str, Tensor); N],
         args: Map<String, Value>,
     ) -> Self {
         let named = |(name, tensor): (&str, _)| (name.to_owned(), tensor);
         Self {
             line: 1,
-            op: op.to_owned(),
+            op,
             dtype: "int32".to_owned(),
             expected: Expectation::Success(Tensor {
                 shape: vec![0],
@@ -119,7 +119,7 @@ impl Case {
             (name.clone(), tensor)
         };
         let mut line = serde_json::json!({
-            "op": self.op,
+            "op": self.op.name(),
             "dtype": self.dtype,
             "tensors": self.tensors.iter().map(tensor).collect::<Map<_, _>>(),
             "args": self.args,
@@ -201,6 +201,8 @@ fn parse_line(text: &str, line: usize) -> Result<Case, String> {
         let reason = reason.split(" at line ").next().unwrap_or(&reason);
         format!("{reason} (column {column})")
     })?;
+    let op =
+        Operation::named(&raw.op).ok_or_else(|| format!("there is no operation `{}`", raw.op))?;
     let expected = match (raw.expected, raw.error) {
         (Some(expected), false) => Expectation::Success(resolve("expected", expected)?),
         (None, true) => Expectation::Error {
@@ -218,7 +220,7 @@ fn parse_line(text: &str, line: usize) -> Result<Case, String> {
     });
     Ok(Case {
         line,
-        op: raw.op,
+        op,
         dtype: raw.dtype,
         expected,
         tensors: tensors.collect::<Result<_, String>>()?,

@@ -12,19 +12,20 @@
 //!     "expected":{"shape":[2],"data":[3,0]}}"#;
 //! for case in parse(&line.replace('\n', " ")) {
 //!     let case = case?;
-//!     check_all(&case, &Call::of(&case)?.unwrap(), &cpu).unwrap();
+//!     check_all(&case, &Call::of(&case)?, &cpu).unwrap();
 //! }
 //!
 //! // Case 12 of seed 7, with what the reference says of it.
-//! let case = random::answered(random::case(7, 12)).unwrap();
-//! check_all(&case, &Call::of(&case)?.unwrap(), &cpu).unwrap();
+//! let case = random::answered(random::case(7, 12))?;
+//! check_all(&case, &Call::of(&case)?, &cpu).unwrap();
 //! # Ok::<(), wgslice_vectors::BadLine>(())
 //! ```
 //!
 //! | file | decides |
 //! |---|---|
 //! | `case`, `arguments` | what a line says |
-//! | `call` | which operation that is, and with what |
+//! | `operation`, `call` | which operation that is, and with what |
+//! | `step` | how a view comes about |
 //! | `oracle` | what the naive reference says of it |
 //! | `variant` | the ways in which a call can be run |
 //! | `elements` | how values become elements of a width, and back |
@@ -38,17 +39,21 @@ mod case;
 mod elements;
 mod judge;
 mod kind;
+mod operation;
 mod oracle;
 pub mod random;
+mod step;
 mod variant;
 
 #[cfg(test)]
 mod line_tests;
 
-pub use arguments::{Arguments, Encoded, Step};
+pub use arguments::Arguments;
 pub use call::{Call, Params};
 pub use case::{BadLine, Case, Expectation, Tensor, parse};
 pub use judge::{Difference, check, check_all};
 pub use kind::kind;
+pub use operation::Operation;
 pub use oracle::{Answer, answer, expectation};
+pub use step::{Step, spec_of};
 pub use variant::{Outcome, Variant, run, variants};

@@ -27,7 +27,7 @@ pub(super) fn run(
     let mut reduced = 0;
     for number in 0..count {
         // Every case of the generator has an answer, and ways to run it: a test says so.
-        let Some(case) = answered(case(seed, number)) else {
+        let Ok(case) = answered(case(seed, number)) else {
             continue;
         };
         let Some(variant) = variant(&case) else {
@@ -50,7 +50,7 @@ pub(super) fn run(
             summary.fail(Failed {
                 file: format!("seed {seed}"),
                 line: number,
-                op: case.op.clone(),
+                op: case.op.name(),
                 device: device.to_string(),
                 difference: Difference {
                     variant: variant.to_string(),
@@ -64,7 +64,7 @@ pub(super) fn run(
 
 /// What is wrong with what the device makes of a case. Nothing where it cannot be run in this way.
 fn wrong(case: &Case, device: &Backend, variant: &Variant) -> Option<String> {
-    let call = Call::of(case).ok()??;
+    let call = Call::of(case).ok()?;
     let runs = variants(case, &call).contains(variant);
     runs.then(|| check(case, &call, device, variant).err())?
 }
@@ -73,9 +73,9 @@ fn wrong(case: &Case, device: &Backend, variant: &Variant) -> Option<String> {
 fn smallest(case: &Case, device: &Backend, variant: &Variant, problem: String) -> (Case, String) {
     let smallest = reduce(case, TRIES, |case| {
         let case = answered(case.clone());
-        case.is_some_and(|case| wrong(&case, device, variant).is_some())
+        case.is_ok_and(|case| wrong(&case, device, variant).is_some())
     });
-    let smallest = answered(smallest).unwrap_or_else(|| case.clone());
+    let smallest = answered(smallest).unwrap_or_else(|_| case.clone());
     let problem = wrong(&smallest, device, variant).unwrap_or(problem);
     (smallest, problem)
 }

@@ -23,7 +23,7 @@ pub(crate) struct Summary {
 pub(crate) struct Failed {
     pub(crate) file: String,
     pub(crate) line: usize,
-    pub(crate) op: String,
+    pub(crate) op: &'static str,
     pub(crate) device: String,
     #[serde(flatten)]
     pub(crate) difference: Difference,
