@@ -101,7 +101,7 @@ fn slice(rng: &mut Rng) -> Case {
 }
 
 fn strided_slice_grad(rng: &mut Rng) -> Case {
-    let shape = shape(rng, 6, 0);
+    let shape = shape(rng, 8, 0);
     let mut args = spec(rng, &shape);
     let mut dy = forward(&shape, &args);
     disturb(rng, &mut dy);
@@ -114,7 +114,7 @@ fn strided_slice_grad(rng: &mut Rng) -> Case {
 }
 
 fn strided_slice_update(rng: &mut Rng) -> Case {
-    let shape = shape(rng, 6, 0);
+    let shape = shape(rng, 8, 0);
     let args = spec(rng, &shape);
     let mut value = forward(&shape, &args);
     for size in &mut value {
@@ -228,7 +228,12 @@ fn scattered(rng: &mut Rng, shape: &[usize], args: &mut Map<String, Value>) -> (
         let indices = tuples(rng, &[1], &shape[..depth]);
         return (indices, tensor(rng, &updates));
     }
-    let indices = tuples(rng, &lead, &shape[..depth]);
+    // Half of them are few places, where many rows meet.
+    let mut places = shape[..depth].to_vec();
+    if rng.bool() {
+        places.iter_mut().for_each(|size| *size = (*size).min(4));
+    }
+    let indices = tuples(rng, &lead, &places);
     disturb(rng, &mut updates);
     policy(rng, args);
     let mut updates = tensor(rng, &updates);

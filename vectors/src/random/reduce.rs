@@ -224,10 +224,12 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
 /// Simpler integers than `value`: strides go to 1, masks lose bits, everything else goes to 0.
 fn nearer(value: i64, name: &str) -> Vec<i64> {
     if name.ends_with("_mask") {
-        let bits = (0..63)
-            .map(|bit| 1_i64 << bit)
-            .filter(|bit| value & bit != 0);
-        return bits.map(|bit| value & !bit).collect();
+        // The highest is the sign.
+        let Ok(mask) = i32::try_from(value) else {
+            return vec![0];
+        };
+        let set = (0..32).map(|bit| 1 << bit).filter(|bit| mask & bit != 0);
+        return set.map(|bit: i32| (mask & !bit).into()).collect();
     }
     let simplest = i64::from(name == "strides");
     let mut to = vec![simplest, value / 2, value - value.signum()];
