@@ -58,19 +58,19 @@ fn random_views() {
 
 #[test]
 fn random_updates() {
-    check(Operation::StridedSliceUpdate, 200, all);
+    check(Operation::StridedSliceUpdate, 300, all);
 }
 
 #[test]
 fn random_gradients() {
-    check(Operation::StridedSliceGrad, 120, all);
+    check(Operation::StridedSliceGrad, 300, all);
 }
 
 #[test]
 fn random_scatters() {
-    check(Operation::ScatterNd, 50, all);
-    check(Operation::TensorScatterNdUpdate, 40, all);
-    check(Operation::TensorScatterNdAdd, 40, all);
+    check(Operation::ScatterNd, 90, all);
+    check(Operation::TensorScatterNdUpdate, 80, all);
+    check(Operation::TensorScatterNdAdd, 80, all);
 }
 
 fn of_a_view(case: &Case) -> bool {
