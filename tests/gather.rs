@@ -1,11 +1,11 @@
 //! gather: axes, batches, indices of every shape and type, views, and the policies for what is out of
 //! range.
 
-use crate::{
-    harness::{How, Select, check_gathering, check_policies, devices, kind},
-    vectors::case::{Expectation, parse},
+use crate::harness::{
+    How, broadcast, check_gathering, check_policies, devices, kind, slice, transpose,
 };
 use wgslice::{Backend, DType, Error, Gather, GatherError, Negative, OutOfRange, Plan, slice};
+use wgslice_vectors::{Expectation, Operation, Step, parse};
 
 fn backends() -> impl Iterator<Item = &'static Backend> {
     devices().iter().map(|device| &device.backend)
@@ -107,13 +107,11 @@ fn bad_indices_count_once() {
 
 #[test]
 fn params_are_views() {
-    let slice = |text: &str| Select::Slice(text.parse().unwrap());
-    let transpose = |permutation: &[usize]| Select::Transpose(permutation.to_vec());
-    let views: [(&[usize], Vec<Select>); 6] = [
+    let views: [(&[usize], Vec<Step>); 6] = [
         (&[5, 6, 7], vec![slice("::-1, ::2, ::-1")]),
         (&[6, 7, 5], vec![transpose(&[2, 0, 1])]),
-        (&[5, 7], vec![Select::Broadcast(vec![6, 5, 7])]),
-        (&[5, 1, 1], vec![Select::Broadcast(vec![5, 6, 7])]),
+        (&[5, 7], vec![broadcast(&[6, 5, 7])]),
+        (&[5, 1, 1], vec![broadcast(&[5, 6, 7])]),
         (&[5, 6, 16], vec![slice(":, 1:, ::-1")]),
         (
             &[4, 5, 6, 3],
@@ -149,7 +147,7 @@ fn views_beyond_the_reach_of_offsets() {
         (&[200, 101], "::-1, ::-1", 0),
     ];
     for (shape, spec, axis) in views {
-        let selection = [Select::Slice(spec.parse().unwrap())];
+        let selection = [slice(spec)];
         for count in [1, 2, 8] {
             let how = How::Gather(along(axis, 0));
             let indices = (&indices[..count], &[count][..]);
@@ -184,7 +182,7 @@ fn a_dimension_without_elements_has_no_index() {
         check_policies(number, (&[0, 3], &[]), (&[0, -1, 2], &[3]), how);
     }
     // Nor has one of a view, whose source may be smaller than what the shaders move at once.
-    let nothing = [Select::Slice("0:0".parse().unwrap())];
+    let nothing = [slice("0:0")];
     for number in 0..5 {
         check_policies(number, (&[1], &nothing), (&[0, -1], &[2]), how);
         check_policies(number, (&[1, 16], &nothing), (&[0], &[]), how);
@@ -348,7 +346,7 @@ fn vectors() {
     let mut checked = 0;
     for case in parse(include_str!("vectors/seed1.jsonl")) {
         let case = case.unwrap();
-        if case.op != "gather" {
+        if case.op != Operation::Gather {
             continue;
         }
         let integer = |name| isize::try_from(case.arguments().integer(name).unwrap()).unwrap();

@@ -2,8 +2,11 @@
 
 #[cfg(feature = "gpu")]
 use crate::harness::gpu::{adapters, request_device};
-use crate::harness::{How, Select, check_gather, check_gathering, check_policies, devices};
+use crate::harness::{
+    How, broadcast, check_gather, check_gathering, check_policies, devices, slice, transpose,
+};
 use wgslice::{Backend, DType, Error, GatherError, GatherNd, Negative, OutOfRange, slice};
+use wgslice_vectors::Step;
 
 fn backends() -> impl Iterator<Item = &'static Backend> {
     devices().iter().map(|device| &device.backend)
@@ -51,7 +54,7 @@ fn unaligned_rows() {
     let indices: Vec<i64> = (0..32).map(index).collect();
     let how = How::GatherNd(GatherNd::default());
     for spec in ["1:, 3::2", "1:, :2:-2", "1:, ::-1"] {
-        let selection = [Select::Slice(spec.parse().unwrap())];
+        let selection = [slice(spec)];
         for number in 0..5 {
             check_gathering(number, (&[16, 208], &selection), (&indices, &[32, 1]), how);
         }
@@ -135,9 +138,7 @@ fn policies_at_the_ends_of_the_integers() {
 /// Params that are views: nothing is written down in between, whatever the strides.
 #[test]
 fn params_are_views() {
-    let slice = |text: &str| Select::Slice(text.parse().unwrap());
-    let transpose = |permutation: &[usize]| Select::Transpose(permutation.to_vec());
-    let views: [(&[usize], Vec<Select>); 14] = [
+    let views: [(&[usize], Vec<Step>); 14] = [
         (&[5, 6], vec![slice("::-1")]),
         (&[5, 6], vec![slice("..., ::-1")]),
         (&[5, 6], vec![slice("1::2, ::-2")]),
@@ -146,9 +147,9 @@ fn params_are_views() {
         (&[5, 4, 6], vec![slice(":, ::3, ::-1")]),
         (&[6, 4, 5], vec![transpose(&[2, 0, 1])]),
         (&[4, 6, 5], vec![transpose(&[2, 1, 0]), slice("::-1, 1:")]),
-        (&[6], vec![Select::Broadcast(vec![5, 6])]),
-        (&[5, 1], vec![Select::Broadcast(vec![2, 5, 3])]),
-        (&[1], vec![Select::Broadcast(vec![5, 4])]),
+        (&[6], vec![broadcast(&[5, 6])]),
+        (&[5, 1], vec![broadcast(&[2, 5, 3])]),
+        (&[1], vec![broadcast(&[5, 4])]),
         (&[5, 3, 8, 16], vec![slice(":, ::-1, ::2, ::-1")]),
         (&[5, 3, 8, 16], vec![slice(":, :, ::-1, 4:12")]),
         (
@@ -190,7 +191,6 @@ fn params_are_views() {
 /// where it runs backwards.
 #[test]
 fn views_beyond_the_reach_of_offsets() {
-    let slice = |text: &str| Select::Slice(text.parse().unwrap());
     let indices = [199, 0, 100, 41, 42, 200, -1, 3, 80, 160, 120, 7];
     let views: [(&[usize], &str); 6] = [
         (&[200, 101], ":"),

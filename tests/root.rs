@@ -29,16 +29,4 @@ mod strict;
 mod strided_slice;
 mod strided_slice_grad;
 mod strided_slice_update;
-mod vector_lines;
 mod view;
-
-/// The command reads vector files too, and asks the reference the same.
-#[allow(dead_code, reason = "the command uses all of it, the tests a part")]
-#[path = "../cli/src/verify"]
-mod vectors {
-    pub(crate) mod arguments;
-    pub(crate) mod call;
-    pub(crate) mod case;
-    pub(crate) mod kind;
-    pub(crate) mod oracle;
-}

@@ -1,72 +1,8 @@
 //! Views that compose: a slice of a transpose of a broadcast of a slice is one plan, and gives what the
 //! reference gives step by step, on every device.
 
-use crate::harness::{SIZES, Select, devices, elements, kind, naive_slice, to_bytes};
-use wgslice::{
-    SliceSpec, StridedSlice, View,
-    reference::{self, ReferenceError},
-};
-
-fn slice(text: &str) -> Select {
-    Select::Slice(text.parse().unwrap())
-}
-
-fn transpose(permutation: &[usize]) -> Select {
-    Select::Transpose(permutation.to_vec())
-}
-
-fn broadcast(shape: &[usize]) -> Select {
-    Select::Broadcast(shape.to_vec())
-}
-
-/// What the reference makes of values in one step.
-fn step(
-    (shape, values): (Vec<usize>, Vec<u128>),
-    step: &Select,
-) -> Result<(Vec<usize>, Vec<u128>), ReferenceError> {
-    match step {
-        Select::Slice(spec) => naive_slice(&values, &shape, &encoded(spec)),
-        Select::Transpose(permutation) => reference::transpose(&values, &shape, permutation),
-        Select::Broadcast(to) => {
-            let values = reference::broadcast_to(&values, &shape, to)?;
-            Ok((to.clone(), values))
-        }
-    }
-}
-
-fn encoded(spec: &SliceSpec) -> StridedSlice {
-    spec.try_into().unwrap()
-}
-
-#[track_caller]
-fn check(shape: &[usize], steps: &[Select]) {
-    let source = elements(shape.iter().product());
-    let expected = steps
-        .iter()
-        .try_fold((shape.to_vec(), source.clone()), step)
-        .unwrap();
-    let view = steps
-        .iter()
-        .try_fold(View::of(shape).unwrap(), |view, step| step.of_view(&view))
-        .unwrap();
-    assert_eq!(view.shape(), expected.0, "{shape:?} {steps:?}");
-    for dtype in SIZES {
-        let plan = view.plan(dtype);
-        let bytes = to_bytes(&source, dtype.size());
-        let expected = to_bytes(&expected.1, dtype.size());
-        for device in devices() {
-            let what = || format!("{}: {shape:?} {steps:?}: {plan}", device.name);
-            let tensor = device.backend.adopt(dtype, shape, bytes.clone()).unwrap();
-            let selected = steps
-                .iter()
-                .try_fold(tensor.view(), |view, step| step.of_tensor(&view))
-                .unwrap();
-            assert_eq!(*selected.layout(), view, "{}", what());
-            let moved = selected.to_tensor().unwrap();
-            assert!(moved.bytes().unwrap() == expected, "{}", what());
-        }
-    }
-}
+use crate::harness::{broadcast, check_view as check, elements, kind, slice, transpose};
+use wgslice::View;
 
 #[test]
 fn slices_of_slices() {
@@ -111,7 +47,7 @@ fn steps_that_do_not_fit_are_errors() {
     let view = View::of(&[3, 1, 4])
         .unwrap()
         .strided_slice(&"1:".parse().unwrap());
-    let values = ([2, 1, 4].to_vec(), elements(8));
+    let values = (vec![2, 1, 4], elements(8));
     for wrong in [
         slice("5"),
         slice("::0"),
@@ -122,7 +58,7 @@ fn steps_that_do_not_fit_are_errors() {
         broadcast(&[1, 4]),
     ] {
         let error = wrong.of_view(view.as_ref().unwrap()).unwrap_err();
-        let expected = step(values.clone(), &wrong).unwrap_err();
+        let expected = wrong.of_values(values.clone()).unwrap_err();
         assert_eq!(kind(&error), expected.kind, "{wrong:?}");
     }
 }

@@ -4,19 +4,8 @@
 use crate::device::Device;
 use std::collections::HashSet;
 use strict_gpu::PipelineRequest;
-use verify::{call::Call, case::parse, operation};
 use wgslice::Backend;
-
-/// The command's reader of such files, and how it runs a line of them.
-#[allow(dead_code, reason = "the command uses all of it, this package a part")]
-#[path = "../../cli/src/verify"]
-mod verify {
-    pub(super) mod arguments;
-    pub(super) mod call;
-    pub(super) mod case;
-    pub(super) mod elements;
-    pub(super) mod operation;
-}
+use wgslice_vectors::{Call, parse, run, variants};
 
 const VECTORS: &str = include_str!("../../tests/vectors/seed1.jsonl");
 
@@ -33,10 +22,9 @@ pub(crate) fn pipelines() -> Result<Vec<(String, PipelineRequest)>, String> {
     for case in parse(VECTORS) {
         let case = case.map_err(|error| error.to_string())?;
         let call = Call::of(&case).map_err(|error| error.to_string())?;
-        let Some(call) = call else { continue };
-        for variant in operation::variants(&case, &call) {
+        for variant in variants(&case, &call) {
             // What comes of it the tests look at.
-            let _ = operation::run(&call, &backend, &variant);
+            let _ = run(&call, &backend, &variant);
             for pipeline in device.strict.take_pipelines() {
                 let constants = pipeline.constants.iter();
                 let constants = constants.map(|(name, value)| (name.clone(), value.to_bits()));

@@ -1,64 +1,43 @@
-//! Gathers on every device, against a naive computation on the array that params select.
+//! Gathers on every device, against the reference on the array that params select.
 
 use super::{Device, SIZES, assert_same, devices, elements, kind, to_bytes};
-use std::borrow::Cow;
 use wgslice::{
-    DType, Error, Gather, GatherError, GatherNd, Indices, Negative, OutOfRange, Plan, Report,
-    SliceSpec, TensorView, View, reference,
+    BadRow, DType, Error, Gather, GatherError, GatherNd, Indices, Negative, OutOfRange, Plan,
+    Report, View,
+    reference::{self, Gathered, Indexing, ReferenceError},
 };
+use wgslice_vectors::Step;
 
 /// Which gather, and how.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum How {
     GatherNd(GatherNd),
     Gather(Gather),
-}
-
-/// A step on the way from an array to the params that are gathered from.
-#[derive(Clone, Debug)]
-pub(crate) enum Select {
-    Slice(SliceSpec),
-    Transpose(Vec<usize>),
-    Broadcast(Vec<usize>),
-}
-
-impl Select {
-    pub(crate) fn of_view(&self, view: &View) -> Result<View, Error> {
-        match self {
-            Self::Slice(spec) => view.strided_slice(spec),
-            Self::Transpose(permutation) => view.transpose(permutation),
-            Self::Broadcast(shape) => view.broadcast_to(shape),
-        }
-    }
-
-    pub(crate) fn of_tensor(&self, view: &TensorView) -> Result<TensorView, Error> {
-        match self {
-            Self::Slice(spec) => view.strided_slice(spec),
-            Self::Transpose(permutation) => view.transpose(permutation),
-            Self::Broadcast(shape) => view.broadcast_to(shape),
-        }
-    }
+    /// With the options that [`Gather::batch`] gives; the reference has a function of its own for it.
+    BatchGather(Gather),
 }
 
 impl How {
     fn plan(&self, view: &View, indices: &[usize], dtype: DType) -> Result<Plan, Error> {
         match *self {
             Self::GatherNd(options) => view.gather_nd(indices, options, dtype),
-            Self::Gather(options) => view.gather(indices, options, dtype),
+            Self::Gather(options) | Self::BatchGather(options) => {
+                view.gather(indices, options, dtype)
+            }
         }
     }
 
     fn out_of_range(&self) -> OutOfRange {
         match self {
             Self::GatherNd(options) => options.out_of_range,
-            Self::Gather(options) => options.out_of_range,
+            Self::Gather(options) | Self::BatchGather(options) => options.out_of_range,
         }
     }
 
     fn negative(&self) -> Negative {
         match self {
             Self::GatherNd(options) => options.negative,
-            Self::Gather(options) => options.negative,
+            Self::Gather(options) | Self::BatchGather(options) => options.negative,
         }
     }
 
@@ -75,117 +54,59 @@ impl How {
                 negative,
                 ..options
             }),
+            Self::BatchGather(options) => Self::BatchGather(Gather {
+                out_of_range,
+                negative,
+                ..options
+            }),
         }
     }
-}
 
-/// What must come out.
-struct Expected {
-    shape: Vec<usize>,
-    values: Vec<u128>,
-    /// The tuples that are out of range, by number.
-    bad: Vec<usize>,
-}
-
-/// The position that an index means, if it means one.
-fn position(index: i64, size: usize, how: &How) -> Option<usize> {
-    let mut index = i128::from(index);
-    let size = size as i128;
-    if how.negative() == Negative::Wrap && index < 0 {
-        index += size;
-    }
-    if how.out_of_range() == OutOfRange::Clamp && size > 0 {
-        index = index.clamp(0, size - 1);
-    }
-    usize::try_from(index).ok().filter(|_| index < size)
-}
-
-fn flat(coordinates: &[usize], shape: &[usize]) -> usize {
-    let places = coordinates.iter().zip(shape);
-    places.fold(0, |at, (c, size)| at * size + c)
-}
-
-fn coordinates(mut at: usize, shape: &[usize]) -> Vec<usize> {
-    let mut coordinates = vec![0; shape.len()];
-    for (c, size) in coordinates.iter_mut().zip(shape).rev() {
-        *c = at % size;
-        at /= size;
-    }
-    coordinates
-}
-
-/// The naive gather: element by element, each by its coordinates. The shapes fit.
-fn naive(
-    params: &[u128],
-    shape: &[usize],
-    indices: &[i64],
-    indices_shape: &[usize],
-    how: &How,
-) -> Expected {
-    // The batch, the dimensions in front of what is indexed, the tuples' own, the slice.
-    let (batch, axis, depth, tuple_dims) = match how {
-        How::GatherNd(options) => {
-            let (&depth, tuples) = indices_shape.split_last().unwrap();
-            (options.batch_dims, options.batch_dims, depth, tuples.len())
-        }
-        How::Gather(options) => {
-            let from_end = |n: isize, rank: usize| {
-                if n < 0 {
-                    rank.wrapping_add_signed(n)
-                } else {
-                    n.unsigned_abs()
-                }
-            };
-            let axis = from_end(options.axis.unwrap_or(options.batch_dims), shape.len());
-            let batch = from_end(options.batch_dims, indices_shape.len());
-            (batch, axis, 1, indices_shape.len())
-        }
-    };
-    let own = &indices_shape[batch..tuple_dims];
-    let result = [&shape[..axis], own, &shape[axis + depth..]].concat();
-    let count: usize = result.iter().product();
-    let mut values = Vec::with_capacity(count);
-    let mut bad = Vec::new();
-    for at in 0..count {
-        let at = coordinates(at, &result);
-        let (front, rest) = at.split_at(axis);
-        let (own, slice) = rest.split_at(own.len());
-        let tuple = [&front[..batch], own].concat();
-        let number = flat(&tuple, &indices_shape[..tuple_dims]);
-        let tuple = &indices[number * depth..][..depth];
-        let sizes = &shape[axis..][..depth];
-        let indexed: Option<Vec<usize>> = tuple
-            .iter()
-            .zip(sizes)
-            .map(|(&index, &size)| position(index, size, how))
-            .collect();
-        values.push(match indexed {
-            Some(indexed) => params[flat(&[front, &indexed, slice].concat(), shape)],
-            None => {
-                bad.push(number);
-                0
+    /// What the reference makes of params of this shape.
+    fn expected(
+        &self,
+        (shape, params): (Vec<usize>, Vec<u128>),
+        indices: &[i64],
+        indices_shape: &[usize],
+    ) -> Result<Gathered<u128>, ReferenceError> {
+        let indexing = Indexing {
+            wrap: self.negative() == Negative::Wrap,
+            clamp: self.out_of_range() == OutOfRange::Clamp,
+        };
+        match self {
+            Self::GatherNd(GatherNd { batch_dims, .. }) => {
+                let batch_dims = *batch_dims;
+                reference::gather_nd(
+                    &params,
+                    &shape,
+                    indices,
+                    indices_shape,
+                    batch_dims,
+                    indexing,
+                )
             }
-        });
+            Self::Gather(options) => reference::gather(
+                &params,
+                &shape,
+                indices,
+                indices_shape,
+                options.axis.unwrap_or(options.batch_dims) as i64,
+                options.batch_dims as i64,
+                indexing,
+            ),
+            Self::BatchGather(_) => {
+                reference::batch_gather(&params, &shape, indices, indices_shape, indexing)
+            }
+        }
     }
-    bad.sort_unstable();
-    bad.dedup();
-    Expected {
-        shape: result,
-        values,
-        bad,
-    }
-}
 
-/// The elements that a view selects.
-fn selected(view: &View, source: &[u128]) -> Vec<u128> {
-    let count = view.shape().iter().product();
-    let place = |at| {
-        let steps = coordinates(at, view.shape());
-        let steps = steps.iter().zip(view.strides());
-        let moved: isize = steps.map(|(&c, &stride)| c as isize * stride).sum();
-        source[view.offset().checked_add_signed(moved).unwrap()]
-    };
-    (0..count).map(place).collect()
+    /// The shape of the tuples, and how long each is.
+    fn tuples<'a>(&self, indices_shape: &'a [usize]) -> (&'a [usize], usize) {
+        match (self, indices_shape) {
+            (Self::GatherNd(_), [tuples @ .., depth]) => (tuples, *depth),
+            _ => (indices_shape, 1),
+        }
+    }
 }
 
 /// Indices of one type.
@@ -224,14 +145,14 @@ impl Device {
     fn gather(
         &self,
         (dtype, shape, source): (DType, &[usize], &[u8]),
-        selection: &[Select],
+        steps: &[Step],
         (indices, indices_shape): (&Typed, &[usize]),
         how: &How,
     ) -> Result<(Vec<u8>, Report), Error> {
         if self.by_tensors {
             let mut params = self.backend.adopt(dtype, shape, source.to_vec())?.view();
-            for select in selection {
-                params = select.of_tensor(&params)?;
+            for step in steps {
+                params = step.of_tensor(&params)?;
             }
             let indices = match indices {
                 Typed::I32(indices) => self.backend.upload(indices, indices_shape)?,
@@ -240,20 +161,23 @@ impl Device {
             };
             let gathered = match *how {
                 How::GatherNd(options) => params.gather_nd(&indices, options)?,
-                How::Gather(options) => params.gather(&indices, options)?,
+                How::Gather(options) | How::BatchGather(options) => {
+                    params.gather(&indices, options)?
+                }
             };
             return Ok((gathered.tensor.bytes()?.into_owned(), gathered.report()?));
         }
-        let plan = how.plan(&view(shape, selection), indices_shape, dtype)?;
+        let plan = how.plan(&view(shape, steps)?, indices_shape, dtype)?;
         let (bytes, report) = self.run(&plan, source, Some(indices.get()))?;
         Ok((bytes, report.expect("a gather reports")))
     }
 }
 
-fn view(shape: &[usize], selection: &[Select]) -> View {
-    let whole = View::of(shape).unwrap();
-    let select = |view: View, select: &Select| select.of_view(&view).unwrap();
-    selection.iter().fold(whole, select)
+fn view(shape: &[usize], steps: &[Step]) -> Result<View, Error> {
+    let whole = View::of(shape)?;
+    steps
+        .iter()
+        .try_fold(whole, |view, step| step.of_view(&view))
 }
 
 /// gather_nd, on every device at every element size, with i64 and, where they fit, i32 indices, against
@@ -282,7 +206,7 @@ pub(crate) fn check_gather_on_cpu(
 #[track_caller]
 fn check_gather_on(
     devices: &[Device],
-    params_shape: &[usize],
+    params: &[usize],
     indices: &[i64],
     indices_shape: &[usize],
     batch_dims: usize,
@@ -291,77 +215,44 @@ fn check_gather_on(
         batch_dims,
         ..GatherNd::default()
     });
-    let params = elements(params_shape.iter().product());
-    let expected = reference::gather_nd(
-        &params,
-        params_shape,
-        indices,
-        indices_shape,
-        batch_dims,
-        reference::Indexing::default(),
-    );
-    let expected = match expected {
-        Ok(gathered) => Expected {
-            shape: gathered.shape,
-            values: gathered.values,
-            bad: gathered.bad_rows,
-        },
-        Err(expected) => {
-            let planned = how.plan(&view(params_shape, &[]), indices_shape, DType::U8);
-            let error = planned.unwrap_err();
-            assert_eq!(
-                kind(&error),
-                expected.kind,
-                "{params_shape:?} {indices_shape:?}"
-            );
-            return;
-        }
-    };
+    let mut typed = Typed::all(indices);
+    typed.retain(|typed| !matches!(typed, Typed::U32(_)));
     let case = Case {
-        source: &params,
-        shape: params_shape,
-        selection: &[],
+        shape: params,
+        steps: &[],
         indices,
         indices_shape,
         how,
     };
-    let mut typed = Typed::all(indices);
-    typed.retain(|typed| !matches!(typed, Typed::U32(_)));
-    case.check(devices, &SIZES, &typed, &expected);
+    case.check(devices, &SIZES, &typed);
 }
 
-/// A gather that fits, from what is selected of an array of this shape, on every device, against the naive
-/// computation. Its element size and index type depend on `number`: every shader takes a while to compile,
-/// so that cases take turns.
+/// A gather from a view of an array of this shape, on every device, against the reference. Its element size
+/// and index type depend on `number`: every shader takes a while to compile, so that cases take turns.
 #[track_caller]
 pub(crate) fn check_gathering(
     number: usize,
-    (shape, selection): (&[usize], &[Select]),
+    (shape, steps): (&[usize], &[Step]),
     (indices, indices_shape): (&[i64], &[usize]),
     how: How,
 ) {
-    let source = elements(shape.iter().product());
-    let params = view(shape, selection);
-    let values = selected(&params, &source);
-    let expected = naive(&values, params.shape(), indices, indices_shape, &how);
+    let mut typed = Typed::all(indices);
+    let typed = [typed.swap_remove(number / SIZES.len() % typed.len())];
     let case = Case {
-        source: &source,
         shape,
-        selection,
+        steps,
         indices,
         indices_shape,
         how,
     };
-    let mut typed = Typed::all(indices);
-    let typed = [typed.swap_remove(number / SIZES.len() % typed.len())];
-    case.check(devices(), &[SIZES[number % SIZES.len()]], &typed, &expected);
+    case.check(devices(), &[SIZES[number % SIZES.len()]], &typed);
 }
 
 /// [`check_gathering`] under every policy.
 #[track_caller]
 pub(crate) fn check_policies(
     number: usize,
-    params: (&[usize], &[Select]),
+    params: (&[usize], &[Step]),
     indices: (&[i64], &[usize]),
     how: How,
 ) {
@@ -374,9 +265,8 @@ pub(crate) fn check_policies(
 
 #[derive(Debug)]
 struct Case<'a> {
-    source: &'a [u128],
     shape: &'a [usize],
-    selection: &'a [Select],
+    steps: &'a [Step],
     indices: &'a [i64],
     indices_shape: &'a [usize],
     how: How,
@@ -384,31 +274,45 @@ struct Case<'a> {
 
 impl Case<'_> {
     #[track_caller]
-    fn check(&self, devices: &[Device], dtypes: &[DType], typed: &[Typed], expected: &Expected) {
+    fn check(&self, devices: &[Device], dtypes: &[DType], typed: &[Typed]) {
+        let source = elements(self.shape.iter().product());
+        let whole = (self.shape.to_vec(), source.clone());
+        let expected = self
+            .steps
+            .iter()
+            .try_fold(whole, |at, step| step.of_values(at))
+            .and_then(|params| self.how.expected(params, self.indices, self.indices_shape));
         for &dtype in dtypes {
-            let params = view(self.shape, self.selection);
-            let plan = self.how.plan(&params, self.indices_shape, dtype);
-            let plan = plan.unwrap_or_else(|error| panic!("{}: {error}", self.name()));
-            assert_eq!(plan.shape(), expected.shape, "{}", self.name());
+            let plan = view(self.shape, self.steps)
+                .and_then(|params| self.how.plan(&params, self.indices_shape, dtype));
+            let (plan, expected) = match (plan, &expected) {
+                (Ok(plan), Ok(expected)) => (plan, expected),
+                (Err(error), Err(expected)) => {
+                    assert_eq!(kind(&error), expected.kind, "{self:?}");
+                    continue;
+                }
+                (plan, expected) => panic!("{self:?}: {plan:?}, {expected:?}"),
+            };
+            assert_eq!(plan.shape(), expected.shape, "{self:?}");
             let values = to_bytes(&expected.values, dtype.size());
-            let source = to_bytes(self.source, dtype.size());
+            let source = to_bytes(&source, dtype.size());
             for indices in typed {
                 let takes = |device: &&Device| device.takes(source.len(), values.len());
                 for device in devices.iter().filter(takes) {
                     let name = &device.name;
-                    let what = || format!("{name}: {}: {indices:?}: {plan}", self.name());
+                    let what = || format!("{name}: {self:?}: {indices:?}: {plan}");
                     let found = device.gather(
                         (dtype, self.shape, &source),
-                        self.selection,
+                        self.steps,
                         (indices, self.indices_shape),
                         &self.how,
                     );
                     let errs = self.how.out_of_range() == OutOfRange::Error;
                     match found {
                         Ok((got, report)) => {
-                            assert!(!errs || expected.bad.is_empty(), "{}", what());
+                            assert!(!errs || expected.bad_rows.is_empty(), "{}", what());
                             assert_same(&values, &got, dtype.size(), &what);
-                            self.check_report(&expected.bad, &report, &what);
+                            self.check_report(&expected.bad_rows, &report, &what);
                         }
                         Err(Error::Gather(GatherError::OutOfRange {
                             first,
@@ -423,25 +327,13 @@ impl Case<'_> {
                                 rows,
                                 params,
                             };
-                            report.check(self, &expected.bad, &what);
+                            report.check(self, &expected.bad_rows, &what);
                         }
                         Err(error) => panic!("{}: {error}", what()),
                     }
                 }
             }
         }
-    }
-
-    fn name(&self) -> Cow<'static, str> {
-        let Self {
-            shape,
-            selection,
-            indices,
-            indices_shape,
-            how,
-            ..
-        } = self;
-        format!("{shape:?} {selection:?} {indices_shape:?} {indices:?} {how:?}").into()
     }
 
     #[track_caller]
@@ -458,7 +350,7 @@ impl Case<'_> {
 
 /// What a report or an error says.
 struct Found {
-    first: Option<wgslice::BadRow>,
+    first: Option<BadRow>,
     bad: usize,
     rows: usize,
     params: Vec<usize>,
@@ -467,32 +359,37 @@ struct Found {
 impl Found {
     #[track_caller]
     fn check(self, case: &Case<'_>, bad: &[usize], what: &dyn Fn() -> String) {
-        let depth = match case.how {
-            How::GatherNd(_) => case.indices_shape.last().copied(),
-            How::Gather(_) => None,
-        };
-        let tuples = match depth {
-            Some(_) => &case.indices_shape[..case.indices_shape.len() - 1],
-            None => case.indices_shape,
-        };
-        let depth = depth.unwrap_or(1);
+        let (tuples, depth) = case.how.tuples(case.indices_shape);
+        let rows: usize = tuples.iter().product();
         assert_eq!(self.bad, bad.len(), "{}", what());
         assert_eq!(
             self.params,
-            view(case.shape, case.selection).shape(),
+            view(case.shape, case.steps).unwrap().shape(),
             "{}",
             what()
         );
-        let first = bad.first().map(|&row| wgslice::BadRow {
+        assert!(self.rows == 0 || self.rows == rows, "{}", what());
+        let row = self.first.as_ref().map(|first| first.row);
+        assert_eq!(row, bad.first().copied(), "{}", what());
+        if let Some(BadRow {
             row,
-            position: coordinates(row, tuples),
-            index: case.indices[row * depth..][..depth].to_vec(),
-        });
-        assert_eq!(self.first, first, "{}", what());
-        assert!(
-            self.rows == 0 || self.rows == tuples.iter().product::<usize>(),
-            "{}",
-            what()
-        );
+            position,
+            index,
+            ..
+        }) = &self.first
+        {
+            assert_eq!(
+                index[..],
+                case.indices[row * depth..][..depth],
+                "{}",
+                what()
+            );
+            assert_eq!(position.len(), tuples.len(), "{}", what());
+            let place = position.iter().zip(tuples).fold(0, |place, (&at, &size)| {
+                assert!(at < size, "{}", what());
+                place * size + at
+            });
+            assert_eq!(place, *row, "{}", what());
+        }
     }
 }

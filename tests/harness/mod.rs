@@ -5,6 +5,7 @@
 //! written into buffers that were filled with a pattern and are longer than the result, so that a
 //! byte not written, or one written beyond the end, is a difference.
 
+mod call;
 mod combine;
 mod gather;
 #[cfg(feature = "gpu")]
@@ -12,16 +13,17 @@ pub(crate) mod gpu;
 #[cfg(feature = "gpu")]
 pub(crate) mod read_buffer;
 mod scatter;
+mod view;
 mod write;
 
-pub(crate) use crate::vectors::kind::kind;
+pub(crate) use call::check_call;
 pub(crate) use combine::{Float, combined};
-pub(crate) use gather::{
-    How, Select, check_gather, check_gather_on_cpu, check_gathering, check_policies,
-};
+pub(crate) use gather::{How, check_gather, check_gather_on_cpu, check_gathering, check_policies};
 pub(crate) use scatter::{
     ScatterCase, check_scatter, check_scatter_of, naive_scatter, scatter_everywhere,
 };
+pub(crate) use view::{broadcast, check_view, slice, transpose};
+pub(crate) use wgslice_vectors::kind;
 pub(crate) use write::{check_block, check_grad, check_update};
 
 use std::{borrow::Cow, env, sync::LazyLock};
@@ -29,6 +31,7 @@ use wgslice::{
     Backend, DType, Error, Indices, Plan, Report, SliceSpec, StridedSlice,
     reference::{self, ReferenceError},
 };
+use wgslice_vectors::spec_of;
 
 /// One type for each element size.
 pub(crate) const SIZES: [DType; 5] = [
@@ -205,30 +208,6 @@ pub(crate) fn naive_slice(
     encoded: &StridedSlice,
 ) -> Result<(Vec<usize>, Vec<u128>), ReferenceError> {
     reference::strided_slice(input, shape, &spec_of(encoded))
-}
-
-/// A slice as the reference takes it.
-fn spec_of(encoded: &StridedSlice) -> reference::Spec<'_> {
-    let StridedSlice {
-        ref begin,
-        ref end,
-        ref strides,
-        begin_mask,
-        end_mask,
-        ellipsis_mask,
-        new_axis_mask,
-        shrink_axis_mask,
-    } = *encoded;
-    reference::Spec {
-        begin,
-        end,
-        strides,
-        begin_mask,
-        end_mask,
-        ellipsis_mask,
-        new_axis_mask,
-        shrink_axis_mask,
-    }
 }
 
 /// A slice, on every device at every element size, against the reference.

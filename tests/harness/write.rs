@@ -1,11 +1,12 @@
 //! The operations that write into places, on every device at every element size.
 
-use super::{Device, SIZES, UNWRITTEN, assert_same, devices, elements, kind, spec_of, to_bytes};
+use super::{Device, SIZES, UNWRITTEN, assert_same, devices, elements, kind, to_bytes};
 use std::borrow::Cow;
 use wgslice::{
     DType, Error, Plan, SliceSpec, StridedSlice,
     reference::{self, ReferenceError},
 };
+use wgslice_vectors::spec_of;
 
 /// What an operation is expected to give.
 type Expected = Result<Vec<u128>, ReferenceError>;

@@ -2,35 +2,12 @@
 //!
 //! | file | decides |
 //! |---|---|
-//! | `case`, `arguments` | what a line of a vector file says |
-//! | `call` | which operation that is, and with what |
-//! | `oracle` | what the naive reference says of it |
-//! | `operation` | the ways in which a call can be run |
-//! | `elements` | how values become elements of a width, and back |
-//! | `kind` | what vector files call an error |
-//! | `judge` | whether what came out is what must come out |
+//! | `random` | which cases made by chance are run, and which of those that fail are made smaller |
 //! | `strict` | which devices interpret the shaders |
-//! | `random` | which cases are made by chance, and how a failing one becomes small |
 //! | `summary` | what is printed |
+//!
+//! How a case is read, made, run and judged is the package `wgslice-vectors`.
 
-#[allow(
-    dead_code,
-    reason = "the library's tests read these files too, and use the rest"
-)]
-mod arguments;
-#[allow(dead_code, reason = "as for `case`")]
-mod call;
-#[allow(
-    dead_code,
-    reason = "the library's tests read these files too, and use the rest"
-)]
-mod case;
-mod elements;
-mod judge;
-mod kind;
-mod operation;
-#[allow(dead_code, reason = "as for `case`")]
-mod oracle;
 mod random;
 #[cfg(feature = "strict")]
 mod strict;
@@ -42,8 +19,6 @@ use crate::{
     failure::{Failure, WRONG_RESULT},
     print, progress,
 };
-use call::Call;
-use case::Case;
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -51,6 +26,7 @@ use std::{
 };
 use summary::{Failed, Summary};
 use wgslice::Backend;
+use wgslice_vectors::{BadLine, Call, Case, check_all, parse};
 
 /// Run golden vectors, or cases made by chance, and compare every bit
 ///
@@ -125,16 +101,16 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
 /// Runs a line on every device.
 fn check(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
     // It was read before, and is sound.
-    let Ok(Some(call)) = Call::of(case) else {
+    let Ok(call) = Call::of(case) else {
         return;
     };
     for device in devices {
-        match judge::check_all(case, &call, device) {
+        match check_all(case, &call, device) {
             Ok(()) => summary.passed += 1,
             Err(difference) => summary.fail(Failed {
                 file: path.display().to_string(),
                 line: case.line,
-                op: case.op.clone(),
+                op: case.op.name(),
                 device: device.to_string(),
                 difference,
                 case: None,
@@ -143,22 +119,20 @@ fn check(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
     }
 }
 
-/// The cases of a file. A line of an operation that does not exist is an error, as one that is none.
+/// The cases of a file. A line that lacks what its operation takes is an error, as one that is no case.
 fn read(path: &Path) -> Result<Vec<Case>, Failure> {
     let named = |problem: &dyn std::fmt::Display| {
         Failure::usage(format_args!("{}: {problem}", path.display()))
     };
     let text = fs::read_to_string(path).map_err(|error| named(&error))?;
-    let cases: Vec<_> = case::parse(&text)
+    let cases: Vec<_> = parse(&text)
         .map(|case| {
             let case = case?;
-            match Call::of(&case)? {
-                Some(_) => Ok(case),
-                None => Err(case.bad(format!("there is no operation `{}`", case.op))),
-            }
+            Call::of(&case)?;
+            Ok(case)
         })
         .collect::<Result<_, _>>()
-        .map_err(|bad: case::BadLine| named(&bad))?;
+        .map_err(|bad: BadLine| named(&bad))?;
     if cases.is_empty() {
         return Err(named(&"there is no case in it"));
     }

@@ -1,10 +1,10 @@
 //! What a verification prints.
 
-use super::judge::Difference;
 use crate::{failure::Failure, print};
 use serde::Serialize;
 use std::fmt;
 use wgslice::Backend;
+use wgslice_vectors::Difference;
 
 /// Failures that are spelled out on the terminal. JSON has them all.
 const SHOWN: usize = 20;
@@ -23,7 +23,7 @@ pub(crate) struct Summary {
 pub(crate) struct Failed {
     pub(crate) file: String,
     pub(crate) line: usize,
-    pub(crate) op: String,
+    pub(crate) op: &'static str,
     pub(crate) device: String,
     #[serde(flatten)]
     pub(crate) difference: Difference,

@@ -1,27 +1,32 @@
 //! Whether what came out is what must come out.
 
-use super::{
+use crate::{
     call::Call,
     case::{Case, Expectation, Tensor},
     kind::kind,
-    operation::{self, Outcome, Variant},
+    variant::{self, Outcome, Variant},
 };
 use wgslice::{Backend, Error, OutOfRange};
 
 /// The first way in which a case came out wrong.
 #[derive(Debug, serde::Serialize)]
-pub(crate) struct Difference {
+pub struct Difference {
     /// How it was run.
-    pub(crate) variant: String,
-    pub(crate) problem: String,
+    pub variant: String,
+    /// What is wrong.
+    pub problem: String,
 }
 
 /// Limits of TensorFlow that do not exist here.
 const LIFTED: [&str; 2] = ["index_depth_unsupported", "rank_unsupported"];
 
 /// Runs a case on a device in every way, until one comes out wrong.
-pub(crate) fn check_all(case: &Case, call: &Call<'_>, device: &Backend) -> Result<(), Difference> {
-    for variant in operation::variants(case, call) {
+///
+/// # Errors
+///
+/// What came out wrong.
+pub fn check_all(case: &Case, call: &Call<'_>, device: &Backend) -> Result<(), Difference> {
+    for variant in variant::variants(case, call) {
         check(case, call, device, &variant).map_err(|problem| Difference {
             variant: variant.to_string(),
             problem,
@@ -30,14 +35,18 @@ pub(crate) fn check_all(case: &Case, call: &Call<'_>, device: &Backend) -> Resul
     Ok(())
 }
 
-/// Runs a case on a device in one way. The error says what is wrong.
-pub(crate) fn check(
+/// Runs a case on a device in one way.
+///
+/// # Errors
+///
+/// Says what is wrong.
+pub fn check(
     case: &Case,
     call: &Call<'_>,
     device: &Backend,
     variant: &Variant,
 ) -> Result<(), String> {
-    let found = operation::run(call, device, variant);
+    let found = variant::run(call, device, variant);
     match &case.expected {
         Expectation::Error { kind, .. } if LIFTED.contains(&kind.as_str()) => {
             lifted(call, device, variant, found)
@@ -149,7 +158,7 @@ fn lifted(
     variant: &Variant,
     found: Result<Outcome, Error>,
 ) -> Result<(), String> {
-    let cpu = operation::run(call, &Backend::cpu(), variant);
+    let cpu = variant::run(call, &Backend::cpu(), variant);
     match (cpu, found) {
         (Ok(cpu), Ok(found)) if cpu.shape == found.shape => {
             same_values(&cpu.shape, &cpu.values, &found.values)

@@ -1,37 +1,65 @@
 //! Cases made by chance: for each operation arguments that mostly fit together, and now and then do not.
 
 use super::draw::{MOST, disturb, few, integer, policy, rarely, shape, spec, tensor, tuples};
-use crate::verify::{
+use crate::{
     arguments::Arguments,
     case::{Case, Tensor},
+    operation::Operation,
     oracle,
 };
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
 /// The operations, each as often as it has ways to go wrong.
-const OPERATIONS: [fn(&mut Rng) -> Case; 12] = [
-    strided_slice,
-    strided_slice,
-    view,
-    slice,
-    strided_slice_grad,
-    strided_slice_update,
-    gather_nd,
-    gather_nd,
-    gather,
-    batch_gather,
-    scatter_nd,
-    tensor_scatter_nd,
+const OFTEN: [Operation; 13] = [
+    Operation::StridedSlice,
+    Operation::StridedSlice,
+    Operation::View,
+    Operation::Slice,
+    Operation::StridedSliceGrad,
+    Operation::StridedSliceUpdate,
+    Operation::GatherNd,
+    Operation::GatherNd,
+    Operation::Gather,
+    Operation::BatchGather,
+    Operation::ScatterNd,
+    Operation::TensorScatterNdUpdate,
+    Operation::TensorScatterNdAdd,
 ];
 
 /// Case `number` of a seed: the same whatever came before it.
-pub(super) fn case(seed: u64, number: usize) -> Case {
-    // Neighbouring seeds give sequences that have nothing in common.
+pub fn case(seed: u64, number: usize) -> Case {
+    let mut rng = rng(seed, number);
+    let operation = OFTEN[rng.usize(..OFTEN.len())];
+    made(operation, &mut rng, number)
+}
+
+/// Case `number` of a seed, of an operation.
+pub fn case_of(operation: Operation, seed: u64, number: usize) -> Case {
+    made(operation, &mut rng(seed, number), number)
+}
+
+/// Neighbouring seeds give sequences that have nothing in common.
+fn rng(seed: u64, number: usize) -> Rng {
     let mut rng = Rng::with_seed(seed);
-    let mut rng = Rng::with_seed(rng.u64(..).wrapping_add(number as u64));
-    let operation = OPERATIONS[rng.usize(..OPERATIONS.len())];
-    let mut case = operation(&mut rng);
+    Rng::with_seed(rng.u64(..).wrapping_add(number as u64))
+}
+
+fn made(operation: Operation, rng: &mut Rng, number: usize) -> Case {
+    let mut case = match operation {
+        Operation::StridedSlice => strided_slice(rng),
+        Operation::View => view(rng),
+        Operation::Slice => slice(rng),
+        Operation::StridedSliceGrad => strided_slice_grad(rng),
+        Operation::StridedSliceUpdate => strided_slice_update(rng),
+        Operation::GatherNd => gather_nd(rng),
+        Operation::Gather => gather(rng),
+        Operation::BatchGather => batch_gather(rng),
+        Operation::ScatterNd => scatter_nd(rng),
+        Operation::TensorScatterNdUpdate | Operation::TensorScatterNdAdd => {
+            tensor_scatter_nd(operation, rng)
+        }
+    };
     case.line = number;
     case
 }
@@ -39,14 +67,18 @@ pub(super) fn case(seed: u64, number: usize) -> Case {
 fn strided_slice(rng: &mut Rng) -> Case {
     let shape = shape(rng, 8, 0);
     let args = spec(rng, &shape);
-    Case::new("strided_slice", [("input", tensor(rng, &shape))], args)
+    Case::new(
+        Operation::StridedSlice,
+        [("input", tensor(rng, &shape))],
+        args,
+    )
 }
 
 fn view(rng: &mut Rng) -> Case {
     let shape = shape(rng, 5, 0);
     let mut args = Map::new();
     args.insert("steps".into(), steps(rng, &shape).into());
-    Case::new("view", [("input", tensor(rng, &shape))], args)
+    Case::new(Operation::View, [("input", tensor(rng, &shape))], args)
 }
 
 fn slice(rng: &mut Rng) -> Case {
@@ -65,20 +97,24 @@ fn slice(rng: &mut Rng) -> Case {
     let mut args = Map::new();
     args.insert("begin".into(), begin.into());
     args.insert("size".into(), size.into());
-    Case::new("slice", [("input", tensor(rng, &shape))], args)
+    Case::new(Operation::Slice, [("input", tensor(rng, &shape))], args)
 }
 
 fn strided_slice_grad(rng: &mut Rng) -> Case {
-    let shape = shape(rng, 6, 0);
+    let shape = shape(rng, 8, 0);
     let mut args = spec(rng, &shape);
     let mut dy = forward(&shape, &args);
     disturb(rng, &mut dy);
     args.insert("shape".into(), shape.into());
-    Case::new("strided_slice_grad", [("dy", tensor(rng, &dy))], args)
+    Case::new(
+        Operation::StridedSliceGrad,
+        [("dy", tensor(rng, &dy))],
+        args,
+    )
 }
 
 fn strided_slice_update(rng: &mut Rng) -> Case {
-    let shape = shape(rng, 6, 0);
+    let shape = shape(rng, 8, 0);
     let args = spec(rng, &shape);
     let mut value = forward(&shape, &args);
     for size in &mut value {
@@ -95,7 +131,7 @@ fn strided_slice_update(rng: &mut Rng) -> Case {
         ("input", tensor(rng, &shape)),
         ("value", tensor(rng, &value)),
     ];
-    Case::new("tensor_strided_slice_update", tensors, args)
+    Case::new(Operation::StridedSliceUpdate, tensors, args)
 }
 
 fn gather_nd(rng: &mut Rng) -> Case {
@@ -113,7 +149,7 @@ fn gather_nd(rng: &mut Rng) -> Case {
     args.insert("batch_dims".into(), batch_dims.into());
     policy(rng, &mut args);
     let tensors = [("params", tensor(rng, &source)), ("indices", indices)];
-    Case::new("gather_nd", tensors, args)
+    Case::new(Operation::GatherNd, tensors, args)
 }
 
 fn gather(rng: &mut Rng) -> Case {
@@ -137,7 +173,7 @@ fn gather(rng: &mut Rng) -> Case {
     let mut tuples = tuples(rng, &indices, &params[axis..=axis]);
     tuples.shape = indices;
     let tensors = [("params", tensor(rng, &source)), ("indices", tuples)];
-    Case::new("gather", tensors, args)
+    Case::new(Operation::Gather, tensors, args)
 }
 
 fn batch_gather(rng: &mut Rng) -> Case {
@@ -150,7 +186,7 @@ fn batch_gather(rng: &mut Rng) -> Case {
     let mut tuples = tuples(rng, &indices, &params[batch_dims..=batch_dims]);
     tuples.shape = indices;
     let tensors = [("params", tensor(rng, &params)), ("indices", tuples)];
-    Case::new("batch_gather", tensors, args)
+    Case::new(Operation::BatchGather, tensors, args)
 }
 
 fn scatter_nd(rng: &mut Rng) -> Case {
@@ -159,13 +195,13 @@ fn scatter_nd(rng: &mut Rng) -> Case {
     let (indices, updates) = scattered(rng, &shape, &mut args);
     args.insert("shape".into(), shape.into());
     Case::new(
-        "scatter_nd",
+        Operation::ScatterNd,
         [("indices", indices), ("updates", updates)],
         args,
     )
 }
 
-fn tensor_scatter_nd(rng: &mut Rng) -> Case {
+fn tensor_scatter_nd(operation: Operation, rng: &mut Rng) -> Case {
     let shape = shape(rng, 4, 1);
     let mut args = Map::new();
     let (indices, updates) = scattered(rng, &shape, &mut args);
@@ -175,11 +211,7 @@ fn tensor_scatter_nd(rng: &mut Rng) -> Case {
         ("indices", indices),
         ("updates", updates),
     ];
-    let op = match rng.bool() {
-        true => "tensor_scatter_nd_update",
-        false => "tensor_scatter_nd_add",
-    };
-    Case::new(op, tensors, args)
+    Case::new(operation, tensors, args)
 }
 
 /// Index tuples into a shape, and what they scatter. Duplicates are frequent.
@@ -196,7 +228,12 @@ fn scattered(rng: &mut Rng, shape: &[usize], args: &mut Map<String, Value>) -> (
         let indices = tuples(rng, &[1], &shape[..depth]);
         return (indices, tensor(rng, &updates));
     }
-    let indices = tuples(rng, &lead, &shape[..depth]);
+    // Half of them are few places, where many rows meet.
+    let mut places = shape[..depth].to_vec();
+    if rng.bool() {
+        places.iter_mut().for_each(|size| *size = (*size).min(4));
+    }
+    let indices = tuples(rng, &lead, &places);
     disturb(rng, &mut updates);
     policy(rng, args);
     let mut updates = tensor(rng, &updates);

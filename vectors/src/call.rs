@@ -11,18 +11,20 @@
 //! and there are the operations `view`, which is steps alone, `batch_gather` and
 //! `tensor_scatter_nd_add`.
 
-use super::{
-    arguments::{Encoded, Step},
+use crate::{
     case::{BadLine, Case, Tensor},
+    operation::Operation,
+    step::Step,
 };
-use wgslice::reference::Indexing;
+use wgslice::{StridedSlice, reference::Indexing};
 
-/// An operation with its arguments.
+/// An operation with its arguments, by TensorFlow's names of both.
+#[allow(missing_docs, reason = "the names are TensorFlow's")]
 #[derive(Clone, Debug)]
-pub(crate) enum Call<'a> {
+pub enum Call<'a> {
     StridedSlice {
         input: &'a Tensor,
-        spec: Encoded,
+        spec: StridedSlice,
     },
     View {
         input: &'a Tensor,
@@ -35,12 +37,12 @@ pub(crate) enum Call<'a> {
     },
     StridedSliceGrad {
         shape: Vec<usize>,
-        spec: Encoded,
+        spec: StridedSlice,
         dy: &'a Tensor,
     },
     StridedSliceUpdate {
         input: &'a Tensor,
-        spec: Encoded,
+        spec: StridedSlice,
         value: &'a Tensor,
     },
     GatherNd {
@@ -79,14 +81,20 @@ pub(crate) enum Call<'a> {
 
 /// What is gathered from: a view of a tensor.
 #[derive(Clone, Debug)]
-pub(crate) struct Params<'a> {
-    pub(crate) tensor: &'a Tensor,
-    pub(crate) view: Vec<Step>,
+pub struct Params<'a> {
+    /// The source of the view.
+    pub tensor: &'a Tensor,
+    /// The steps from there; none where it is all of the tensor.
+    pub view: Vec<Step>,
 }
 
 impl<'a> Call<'a> {
-    /// The call of a case. None where there is no such operation.
-    pub(crate) fn of(case: &'a Case) -> Result<Option<Self>, BadLine> {
+    /// The call of a case.
+    ///
+    /// # Errors
+    ///
+    /// Names the line.
+    pub fn of(case: &'a Case) -> Result<Self, BadLine> {
         let args = case.arguments();
         let tensor = |name| case.tensor(name);
         let params = || {
@@ -95,67 +103,68 @@ impl<'a> Call<'a> {
                 view: args.steps("view")?,
             })
         };
-        Ok(Some(match case.op.as_str() {
-            "strided_slice" => Self::StridedSlice {
+        Ok(match case.op {
+            Operation::StridedSlice => Self::StridedSlice {
                 input: tensor("input")?,
-                spec: args.encoded()?,
+                spec: args.strided_slice()?,
             },
-            "view" => Self::View {
+            Operation::View => Self::View {
                 input: tensor("input")?,
                 steps: args.steps("steps")?,
             },
-            "slice" => Self::Slice {
+            Operation::Slice => Self::Slice {
                 input: tensor("input")?,
                 begin: args.integers("begin")?,
                 size: args.integers("size")?,
             },
-            "strided_slice_grad" => Self::StridedSliceGrad {
+            Operation::StridedSliceGrad => Self::StridedSliceGrad {
                 shape: args.sizes("shape")?,
-                spec: args.encoded()?,
+                spec: args.strided_slice()?,
                 dy: tensor("dy")?,
             },
-            "tensor_strided_slice_update" => Self::StridedSliceUpdate {
+            Operation::StridedSliceUpdate => Self::StridedSliceUpdate {
                 input: tensor("input")?,
-                spec: args.encoded()?,
+                spec: args.strided_slice()?,
                 value: tensor("value")?,
             },
-            "gather_nd" => Self::GatherNd {
+            Operation::GatherNd => Self::GatherNd {
                 params: params()?,
                 indices: tensor("indices")?,
                 batch_dims: args.size("batch_dims")?,
                 indexing: args.indexing()?,
             },
-            "gather" => Self::Gather {
+            Operation::Gather => Self::Gather {
                 params: params()?,
                 indices: tensor("indices")?,
                 axis: args.integer("axis")?,
                 batch_dims: args.integer("batch_dims")?,
                 indexing: args.indexing()?,
             },
-            "batch_gather" => Self::BatchGather {
+            Operation::BatchGather => Self::BatchGather {
                 params: params()?,
                 indices: tensor("indices")?,
                 indexing: args.indexing()?,
             },
-            "scatter_nd" => Self::ScatterNd {
+            Operation::ScatterNd => Self::ScatterNd {
                 indices: tensor("indices")?,
                 updates: tensor("updates")?,
                 shape: args.sizes("shape")?,
                 indexing: args.indexing()?,
             },
-            op @ ("tensor_scatter_nd_update" | "tensor_scatter_nd_add") => Self::TensorScatterNd {
-                tensor: tensor("tensor")?,
-                indices: tensor("indices")?,
-                updates: tensor("updates")?,
-                adds: op == "tensor_scatter_nd_add",
-                indexing: args.indexing()?,
-            },
-            _ => return Ok(None),
-        }))
+            Operation::TensorScatterNdUpdate | Operation::TensorScatterNdAdd => {
+                Self::TensorScatterNd {
+                    tensor: tensor("tensor")?,
+                    indices: tensor("indices")?,
+                    updates: tensor("updates")?,
+                    adds: case.op == Operation::TensorScatterNdAdd,
+                    indexing: args.indexing()?,
+                }
+            }
+        })
     }
 
     /// The index tuples of a gather or a scatter.
-    pub(crate) fn indices(&self) -> Option<&'a Tensor> {
+    pub fn indices(&self) -> Option<&'a Tensor> {
         match self {
             Self::StridedSlice { .. }
             | Self::View { .. }
@@ -171,7 +180,7 @@ impl<'a> Call<'a> {
     }
 
     /// How the indices are read.
-    pub(crate) fn indexing(&self) -> Indexing {
+    pub fn indexing(&self) -> Indexing {
         match self {
             Self::GatherNd { indexing, .. }
             | Self::Gather { indexing, .. }
@@ -183,7 +192,7 @@ impl<'a> Call<'a> {
     }
 
     /// Whether values are added, for which they must be numbers.
-    pub(crate) fn adds(&self) -> bool {
+    pub fn adds(&self) -> bool {
         match self {
             Self::ScatterNd { .. } => true,
             Self::TensorScatterNd { adds, .. } => *adds,

@@ -3,7 +3,7 @@
 use wgslice::{Error, GatherError, ScatterError, SpecError, ViewError};
 
 /// The tag that vector files use for an error.
-pub(crate) fn kind(error: &Error) -> &'static str {
+pub fn kind(error: &Error) -> &'static str {
     match error {
         Error::Spec(error) => match error {
             SpecError::Vectors { .. } => "spec_vectors",

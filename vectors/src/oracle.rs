@@ -1,44 +1,58 @@
 //! What the naive reference says of a case.
 
-use super::{
-    arguments::{Encoded, Step},
+use crate::{
     call::{Call, Params},
     case::{BadLine, Case, Expectation, Tensor},
+    step::{Step, spec_of},
 };
 use wgslice::reference::{self, Gathered, ReferenceError, Scattered};
 
 /// What an operation came to. Bad rows are zeros, or dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
-    Tensor { tensor: Tensor, bad_rows: usize },
+pub enum Answer {
+    /// A result.
+    Tensor {
+        /// The result.
+        tensor: Tensor,
+        /// How many index tuples were out of range.
+        bad_rows: usize,
+    },
+    /// No result.
     Error(ReferenceError),
 }
 
 type Answered = Result<Answer, ReferenceError>;
 
-/// The reference's answer. None where there is no such operation.
-pub(crate) fn answer(case: &Case) -> Result<Option<Answer>, BadLine> {
+/// The reference's answer.
+///
+/// # Errors
+///
+/// Names the line.
+pub fn answer(case: &Case) -> Result<Answer, BadLine> {
     let call = Call::of(case)?;
-    Ok(call.map(|call| run(&call).unwrap_or_else(Answer::Error)))
+    Ok(run(&call).unwrap_or_else(Answer::Error))
 }
 
 fn run(call: &Call<'_>) -> Answered {
     match call {
-        Call::StridedSlice { input, spec } => sliced(input, spec).map(good),
+        Call::StridedSlice { input, spec } => {
+            let sliced = reference::strided_slice(&input.data, &input.shape, &spec_of(spec))?;
+            Ok(good(sliced.into()))
+        }
         Call::View { input, steps } => viewed(input, steps).map(good),
         Call::Slice { input, begin, size } => {
             let sliced = reference::slice(&input.data, &input.shape, begin, size)?;
             Ok(good(sliced.into()))
         }
         Call::StridedSliceGrad { shape, spec, dy } => {
-            let data = reference::strided_slice_grad(shape, &spec.spec(), &dy.data, &dy.shape)?;
+            let data = reference::strided_slice_grad(shape, &spec_of(spec), &dy.data, &dy.shape)?;
             Ok(good((shape.clone(), data).into()))
         }
         Call::StridedSliceUpdate { input, spec, value } => {
             let data = reference::strided_slice_update(
                 &input.data,
                 &input.shape,
-                &spec.spec(),
+                &spec_of(spec),
                 &value.data,
                 &value.shape,
             )?;
@@ -111,9 +125,13 @@ fn run(call: &Call<'_>) -> Answered {
 }
 
 /// The answer as a line of a vector file gives it.
-pub(crate) fn expectation(case: &Case) -> Result<Option<Expectation>, BadLine> {
-    let scatters = case.op.contains("scatter");
-    let expectation = |answer| match answer {
+///
+/// # Errors
+///
+/// Names the line.
+pub fn expectation(case: &Case) -> Result<Expectation, BadLine> {
+    let scatters = case.op.scatters();
+    Ok(match answer(case)? {
         Answer::Tensor {
             tensor,
             bad_rows: 0,
@@ -130,35 +148,20 @@ pub(crate) fn expectation(case: &Case) -> Result<Option<Expectation>, BadLine> {
             zero_fill: None,
             ignore: None,
         },
-    };
-    Ok(answer(case)?.map(expectation))
+    })
 }
 
 /// A tensor after the steps of a view.
 pub(crate) fn viewed(source: &Tensor, steps: &[Step]) -> Result<Tensor, ReferenceError> {
-    let mut tensor = source.clone();
-    for step in steps {
-        let Tensor { shape, data } = &tensor;
-        tensor = match step {
-            Step::Slice(spec) => sliced(&tensor, spec)?,
-            Step::Transpose(permutation) => reference::transpose(data, shape, permutation)?.into(),
-            Step::Broadcast(to) => Tensor {
-                data: reference::broadcast_to(data, shape, to)?,
-                shape: to.clone(),
-            },
-        };
-    }
-    Ok(tensor)
+    let whole = (source.shape.clone(), source.data.clone());
+    let viewed = steps.iter().try_fold(whole, |at, step| step.of_values(at));
+    viewed.map(Tensor::from)
 }
 
 impl Params<'_> {
     fn materialised(&self) -> Result<Tensor, ReferenceError> {
         viewed(self.tensor, &self.view)
     }
-}
-
-fn sliced(input: &Tensor, spec: &Encoded) -> Result<Tensor, ReferenceError> {
-    Ok(reference::strided_slice(&input.data, &input.shape, &spec.spec())?.into())
 }
 
 fn put(old: &mut i64, new: &i64) {

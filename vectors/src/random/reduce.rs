@@ -5,20 +5,17 @@
 //! operation is for the oracle to say; where it is an error to both sides it fails no more, and the
 //! candidate is dropped. What remains cannot be made smaller in one step.
 
-use crate::verify::case::{Case, Tensor};
+use crate::case::{Case, Tensor};
 use serde_json::{Map, Value};
 
-/// Candidates that are tried, at most: each runs on a device.
-const MOST: usize = 4000;
-
-/// The smallest case on the way down from `case` that still fails.
-pub(super) fn reduce(case: &Case, fails: impl Fn(&Case) -> bool) -> Case {
+/// The smallest case on the way down from `case` that still fails, of at most `most` that are tried.
+pub fn reduce(case: &Case, most: usize, fails: impl Fn(&Case) -> bool) -> Case {
     let mut smallest = case.clone();
     let mut tries = 0;
     loop {
         let smaller = candidates(&smallest).find(|candidate| {
             tries += 1;
-            tries <= MOST && fails(candidate)
+            tries <= most && fails(candidate)
         });
         match smaller {
             Some(smaller) => smallest = smaller,
@@ -227,10 +224,12 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
 /// Simpler integers than `value`: strides go to 1, masks lose bits, everything else goes to 0.
 fn nearer(value: i64, name: &str) -> Vec<i64> {
     if name.ends_with("_mask") {
-        let bits = (0..63)
-            .map(|bit| 1_i64 << bit)
-            .filter(|bit| value & bit != 0);
-        return bits.map(|bit| value & !bit).collect();
+        // The highest is the sign.
+        let Ok(mask) = i32::try_from(value) else {
+            return vec![0];
+        };
+        let set = (0..32).map(|bit| 1 << bit).filter(|bit| mask & bit != 0);
+        return set.map(|bit: i32| (mask & !bit).into()).collect();
     }
     let simplest = i64::from(name == "strides");
     let mut to = vec![simplest, value / 2, value - value.signum()];

@@ -7,7 +7,7 @@
 //! | begin, end | they lie around the dimension, beyond it, or at the ends of 64 bits |
 //! | indices | most are inside, some are negative, one too large, or beyond 32 bits |
 
-use crate::verify::case::Tensor;
+use crate::case::Tensor;
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
@@ -38,9 +38,14 @@ pub(super) fn spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
             _ => rng.i64(-4..=4),
         });
     }
+    // Bits beyond the entries mean nothing.
+    let bits = match rng.u8(..8) {
+        0 => 32,
+        _ => entries,
+    };
     let mut mask = |percent: u8| {
-        let bits = (0..entries).filter(|_| rng.u8(..100) < percent);
-        bits.fold(0, |mask, bit| mask | 1_i64 << bit)
+        let set = (0..bits).filter(|_| rng.u8(..100) < percent);
+        set.fold(0, |mask, bit| mask | 1_i32 << bit)
     };
     let masks = [mask(50), mask(50), mask(6), mask(6)];
     let ellipsis = match rng.u8(..3) {
@@ -73,10 +78,11 @@ pub(super) fn tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
         for &size in sizes {
             let size = size as i64;
             data.push(match rng.u8(..if bad { 25 } else { 1 }) {
+                20 => rng.i64(-2 * size - 1..=2 * size + 1),
                 21 => -1 - rng.i64(0..=size),
                 22 => size,
-                23 => 1 << 32,
-                24 => i64::MIN,
+                23 => (1 << 32) + rng.i64(0..=size),
+                24 => [i64::MIN, i64::MAX, -1 << 32][rng.usize(..3)],
                 _ => rng.i64(0..size.max(1)),
             });
         }

@@ -3,24 +3,30 @@
 //! A line is a JSON object; `tests/vectors/README.md` describes its keys. A bad line is an error that
 //! names the line. Keys that are not known here are left alone, so that files may say more.
 
-use super::arguments::Arguments;
+use crate::{arguments::Arguments, operation::Operation};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, error, fmt};
 
 /// A shape and as many values, row-major.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Tensor {
-    pub(crate) shape: Vec<usize>,
-    pub(crate) data: Vec<i64>,
+pub struct Tensor {
+    /// Its sizes.
+    pub shape: Vec<usize>,
+    /// Its values.
+    pub data: Vec<i64>,
 }
 
 /// What an operation must come to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Expectation {
+pub enum Expectation {
+    /// A result.
     Success(Tensor),
+    /// An error.
     Error {
+        /// Its tag.
         kind: String,
+        /// TensorFlow's text.
         message: String,
         /// The result when bad index rows are answered with zeros.
         zero_fill: Option<Tensor>,
@@ -31,21 +37,28 @@ pub(crate) enum Expectation {
 
 /// One line of a vector file.
 #[derive(Clone, Debug)]
-pub(crate) struct Case {
+pub struct Case {
     /// Its line in the file, from 1.
-    pub(crate) line: usize,
-    pub(crate) op: String,
-    pub(crate) dtype: String,
-    pub(crate) expected: Expectation,
-    pub(crate) tensors: BTreeMap<String, Tensor>,
-    pub(crate) args: Map<String, Value>,
+    pub line: usize,
+    /// Which operation.
+    pub op: Operation,
+    /// The type of the elements that TensorFlow had.
+    pub dtype: String,
+    /// What must come of it.
+    pub expected: Expectation,
+    /// The tensors, by name.
+    pub tensors: BTreeMap<String, Tensor>,
+    /// The other arguments, by name.
+    pub args: Map<String, Value>,
 }
 
 /// A line that is not a case, or a case that lacks something its operation needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct BadLine {
-    pub(crate) line: usize,
-    pub(crate) reason: String,
+pub struct BadLine {
+    /// Its line in the file, from 1.
+    pub line: usize,
+    /// What is wrong with it.
+    pub reason: String,
 }
 
 impl fmt::Display for BadLine {
@@ -57,7 +70,7 @@ impl fmt::Display for BadLine {
 impl error::Error for BadLine {}
 
 /// The cases of a vector file, one per line; empty lines are skipped.
-pub(crate) fn parse(text: &str) -> impl Iterator<Item = Result<Case, BadLine>> {
+pub fn parse(text: &str) -> impl Iterator<Item = Result<Case, BadLine>> {
     text.lines()
         .zip(1..)
         .filter(|(line, _)| !line.trim().is_empty())
@@ -71,15 +84,15 @@ pub(crate) fn parse(text: &str) -> impl Iterator<Item = Result<Case, BadLine>> {
 
 impl Case {
     /// A case of which nothing is expected yet.
-    pub(crate) fn new<const N: usize>(
-        op: &str,
+    pub fn new<const N: usize>(
+        op: Operation,
         tensors: [(&str, Tensor); N],
         args: Map<String, Value>,
     ) -> Self {
         let named = |(name, tensor): (&str, _)| (name.to_owned(), tensor);
         Self {
             line: 1,
-            op: op.to_owned(),
+            op,
             dtype: "int32".to_owned(),
             expected: Expectation::Success(Tensor {
                 shape: vec![0],
@@ -91,7 +104,7 @@ impl Case {
     }
 
     /// The line of a vector file that says the same.
-    pub(crate) fn to_line(&self) -> String {
+    pub fn to_line(&self) -> String {
         let tensor = |(name, tensor): (&String, &Tensor)| {
             let counted = tensor
                 .data
@@ -106,7 +119,7 @@ impl Case {
             (name.clone(), tensor)
         };
         let mut line = serde_json::json!({
-            "op": self.op,
+            "op": self.op.name(),
             "dtype": self.dtype,
             "tensors": self.tensors.iter().map(tensor).collect::<Map<_, _>>(),
             "args": self.args,
@@ -133,14 +146,18 @@ impl Case {
     }
 
     /// A tensor by its name, as in `input`.
-    pub(crate) fn tensor(&self, name: &str) -> Result<&Tensor, BadLine> {
+    ///
+    /// # Errors
+    ///
+    /// Names the line.
+    pub fn tensor(&self, name: &str) -> Result<&Tensor, BadLine> {
         self.tensors
             .get(name)
             .ok_or_else(|| self.bad(format!("there is no tensor `{name}`")))
     }
 
     /// The other arguments.
-    pub(crate) fn arguments(&self) -> Arguments<'_> {
+    pub fn arguments(&self) -> Arguments<'_> {
         Arguments {
             line: self.line,
             args: &self.args,
@@ -148,7 +165,7 @@ impl Case {
     }
 
     /// A complaint about this case, with its line.
-    pub(crate) fn bad(&self, reason: impl Into<String>) -> BadLine {
+    pub fn bad(&self, reason: impl Into<String>) -> BadLine {
         BadLine {
             line: self.line,
             reason: reason.into(),
@@ -184,6 +201,8 @@ fn parse_line(text: &str, line: usize) -> Result<Case, String> {
         let reason = reason.split(" at line ").next().unwrap_or(&reason);
         format!("{reason} (column {column})")
     })?;
+    let op =
+        Operation::named(&raw.op).ok_or_else(|| format!("there is no operation `{}`", raw.op))?;
     let expected = match (raw.expected, raw.error) {
         (Some(expected), false) => Expectation::Success(resolve("expected", expected)?),
         (None, true) => Expectation::Error {
@@ -201,7 +220,7 @@ fn parse_line(text: &str, line: usize) -> Result<Case, String> {
     });
     Ok(Case {
         line,
-        op: raw.op,
+        op,
         dtype: raw.dtype,
         expected,
         tensors: tensors.collect::<Result<_, String>>()?,

@@ -1,37 +1,40 @@
 //! The ways in which a call can be run, and running it in one of them.
 
-use super::{
-    arguments::{Encoded, Step},
+use crate::{
     call::{Call, Params},
     case::{Case, Expectation, Tensor},
     elements::{self, WIDTHS},
+    step::Step,
 };
 use std::fmt;
 use wgslice::{
     Backend, Combine, DType, Error, Gather, GatherNd, Negative, OutOfRange, Scatter, SliceSpec,
-    StridedSlice, TensorView, reference::Indexing,
+    TensorView, reference::Indexing,
 };
 
 /// One way to run a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Variant {
-    pub(crate) dtype: DType,
+pub struct Variant {
+    /// The type of the elements.
+    pub dtype: DType,
     /// The index type and the policy, of a gather or a scatter.
-    pub(crate) indices: Option<(DType, OutOfRange)>,
+    pub indices: Option<(DType, OutOfRange)>,
 }
 
 /// What a run gave.
 #[derive(Debug)]
-pub(crate) struct Outcome {
-    pub(crate) shape: Vec<usize>,
-    pub(crate) values: Vec<i128>,
+pub struct Outcome {
+    /// The shape of the result.
+    pub shape: Vec<usize>,
+    /// Its elements.
+    pub values: Vec<i128>,
     /// Index tuples that were out of range.
-    pub(crate) bad: usize,
+    pub bad: usize,
 }
 
 /// Every way to run a case: all widths that hold its values, all index types that hold its indices,
 /// and each under both policies for indices that are out of range.
-pub(crate) fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
+pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     let expected = match &case.expected {
         Expectation::Success(tensor) => Some(tensor),
         Expectation::Error {
@@ -72,19 +75,28 @@ pub(crate) fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
 }
 
 /// Runs a call on a device.
-pub(crate) fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Outcome, Error> {
+///
+/// # Errors
+///
+/// Those of the operation, and of the device.
+pub fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Outcome, Error> {
     let run = Run { device, variant };
     let (result, bad) = match call {
-        Call::StridedSlice { input, spec } => (run.tensor(input)?.slice(&spec.try_into()?)?, 0),
+        Call::StridedSlice { input, spec } => {
+            (run.tensor(input)?.slice(&SliceSpec::try_from(spec)?)?, 0)
+        }
         Call::View { input, steps } => (run.view(input, steps)?.to_tensor()?, 0),
         Call::Slice { input, begin, size } => (run.tensor(input)?.slice_block(begin, size)?, 0),
         Call::StridedSliceGrad { shape, spec, dy } => {
             let dy = run.tensor(dy)?;
-            (dy.strided_slice_grad(shape, &spec.try_into()?)?, 0)
+            (
+                dy.strided_slice_grad(shape, &SliceSpec::try_from(spec)?)?,
+                0,
+            )
         }
         Call::StridedSliceUpdate { input, spec, value } => {
             let (input, value) = (run.tensor(input)?, run.tensor(value)?);
-            (input.updated(&spec.try_into()?, &value)?, 0)
+            (input.updated(&SliceSpec::try_from(spec)?, &value)?, 0)
         }
         Call::GatherNd {
             params,
@@ -209,15 +221,10 @@ impl Run<'_> {
     }
 
     fn view(&self, input: &Tensor, steps: &[Step]) -> Result<TensorView, Error> {
-        let mut view = self.tensor(input)?.view();
-        for step in steps {
-            view = match step {
-                Step::Slice(spec) => view.strided_slice(&spec.try_into()?)?,
-                Step::Transpose(permutation) => view.transpose(permutation)?,
-                Step::Broadcast(shape) => view.broadcast_to(shape)?,
-            };
-        }
-        Ok(view)
+        let whole = self.tensor(input)?.view();
+        steps
+            .iter()
+            .try_fold(whole, |view, step| step.of_tensor(&view))
     }
 }
 
@@ -225,31 +232,6 @@ fn negative(indexing: Indexing) -> Negative {
     match indexing.wrap {
         true => Negative::Wrap,
         false => Negative::OutOfRange,
-    }
-}
-
-impl TryFrom<&Encoded> for SliceSpec {
-    type Error = Error;
-
-    fn try_from(encoded: &Encoded) -> Result<Self, Error> {
-        let [
-            begin_mask,
-            end_mask,
-            ellipsis_mask,
-            new_axis_mask,
-            shrink_axis_mask,
-        ] = encoded.masks;
-        StridedSlice {
-            begin: encoded.begin.clone(),
-            end: encoded.end.clone(),
-            strides: encoded.strides.clone(),
-            begin_mask,
-            end_mask,
-            ellipsis_mask,
-            new_axis_mask,
-            shrink_axis_mask,
-        }
-        .try_into()
     }
 }
 

@@ -1,11 +1,8 @@
 //! A line of a vector file is read as it is meant, or refused with a reason.
 //!
-//! [`parse`] reads a line, whatever its operation; [`Call::of`] finds the operation and its arguments.
+//! [`parse`] reads a line and finds its operation, [`Call::of`] the arguments that it has.
 
-use crate::vectors::{
-    call::Call,
-    case::{BadLine, parse},
-};
+use crate::{BadLine, Call, Operation, parse};
 
 #[test]
 fn bad_lines_say_what_is_wrong() {
@@ -79,7 +76,7 @@ fn bad_lines_say_what_is_wrong() {
 
 #[test]
 fn lines_may_say_more_and_arguments_are_typed() {
-    let text = r#"{"op":"new","dtype":"f9","extra":{},"tensors":{"a":{"shape":[0,99999999999],
+    let text = r#"{"op":"view","dtype":"f9","extra":{},"tensors":{"a":{"shape":[0,99999999999],
         "data":"arange"},"b":{"shape":[2],"data":"arange1"}},"args":{"list":[1,-2],"one":3,"odd":
         "text"},"expected":{"shape":[],"data":[-9]}}"#
         .replace('\n', " ");
@@ -114,10 +111,9 @@ fn an_operation_is_known_and_has_its_arguments() {
             r#"{{"op":"{op}","dtype":"int32","tensors":{{"params":{{"shape":[],"data":[1]}},"indices":
             {{"shape":[],"data":[1]}}}},"args":{{{args}}},"expected":{{"shape":[],"data":[1]}}}}"#
         );
-        let case = parse(&text.replace('\n', " ")).next().unwrap().unwrap();
-        Call::of(&case).map(|call| call.is_some())
+        let case = parse(&text.replace('\n', " ")).next().unwrap()?;
+        Call::of(&case).map(|_| case.op)
     };
-    assert_eq!(known("gather_md", ""), Ok(false));
     let problem = |op, args| known(op, args).unwrap_err().to_string();
     assert_eq!(
         problem("gather_nd", r#""batch_dims":-1"#),
@@ -135,6 +131,10 @@ fn an_operation_is_known_and_has_its_arguments() {
         problem("gather", r#""batch_dims":-1"#),
         "line 1: there is no argument `axis`"
     );
+    assert_eq!(
+        problem("gather_md", ""),
+        "line 1: there is no operation `gather_md`"
+    );
     assert_eq!(problem("slice", ""), "line 1: there is no tensor `input`");
-    assert_eq!(known("batch_gather", ""), Ok(true));
+    assert_eq!(known("batch_gather", ""), Ok(Operation::BatchGather));
 }

@@ -1,0 +1,81 @@
+//! `wgslice verify --random`: cases made by chance, run on every device. A case that fails is made smaller as long
+//! as it fails, and printed as a line that `verify` reads.
+
+use super::summary::{Failed, Summary};
+use crate::progress::Counter;
+use wgslice::Backend;
+use wgslice_vectors::{
+    Call, Case, Difference, Variant, check,
+    random::{answered, case, reduce, variant},
+    variants,
+};
+
+/// Failing cases that are made smaller. That takes thousands of runs, and many have one cause.
+const REDUCED: usize = 5;
+
+/// Smaller cases that are tried for each, at most.
+const TRIES: usize = 4000;
+
+/// Runs `count` cases, each on every device in one of its ways.
+pub(super) fn run(
+    seed: u64,
+    count: usize,
+    devices: &[Backend],
+    summary: &mut Summary,
+    progress: &Counter,
+) {
+    let mut reduced = 0;
+    for number in 0..count {
+        // Every case of the generator has an answer, and ways to run it: a test says so.
+        let Ok(case) = answered(case(seed, number)) else {
+            continue;
+        };
+        let Some(variant) = variant(&case) else {
+            continue;
+        };
+        for device in devices {
+            progress.advance(1);
+            let Some(problem) = wrong(&case, device, &variant) else {
+                summary.passed += 1;
+                continue;
+            };
+            reduced += 1;
+            let (problem, smallest) = match reduced {
+                ..=REDUCED => {
+                    let (smallest, problem) = smallest(&case, device, &variant, problem);
+                    (problem, Some(smallest.to_line()))
+                }
+                _ => (problem, None),
+            };
+            summary.fail(Failed {
+                file: format!("seed {seed}"),
+                line: number,
+                op: case.op.name(),
+                device: device.to_string(),
+                difference: Difference {
+                    variant: variant.to_string(),
+                    problem,
+                },
+                case: smallest,
+            });
+        }
+    }
+}
+
+/// What is wrong with what the device makes of a case. Nothing where it cannot be run in this way.
+fn wrong(case: &Case, device: &Backend, variant: &Variant) -> Option<String> {
+    let call = Call::of(case).ok()?;
+    let runs = variants(case, &call).contains(variant);
+    runs.then(|| check(case, &call, device, variant).err())?
+}
+
+/// The case made smaller, and what is then wrong with it.
+fn smallest(case: &Case, device: &Backend, variant: &Variant, problem: String) -> (Case, String) {
+    let smallest = reduce(case, TRIES, |case| {
+        let case = answered(case.clone());
+        case.is_ok_and(|case| wrong(&case, device, variant).is_some())
+    });
+    let smallest = answered(smallest).unwrap_or_else(|_| case.clone());
+    let problem = wrong(&smallest, device, variant).unwrap_or(problem);
+    (smallest, problem)
+}

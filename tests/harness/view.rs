@@ -1,0 +1,65 @@
+//! Views, moved on every device at every element size.
+
+use super::{SIZES, assert_same, devices, elements, kind, to_bytes};
+use wgslice::{SliceSpec, StridedSlice, View};
+use wgslice_vectors::Step;
+
+/// A slice, as `1:, ::-1`.
+pub(crate) fn slice(text: &str) -> Step {
+    let spec: SliceSpec = text.parse().unwrap();
+    Step::Slice(StridedSlice::try_from(&spec).unwrap())
+}
+
+pub(crate) fn transpose(permutation: &[usize]) -> Step {
+    Step::Transpose(permutation.to_vec())
+}
+
+pub(crate) fn broadcast(shape: &[usize]) -> Step {
+    Step::Broadcast(shape.to_vec())
+}
+
+/// What the steps of a view make of an array, against the reference: on tensors, and on the caller's
+/// memory.
+#[track_caller]
+pub(crate) fn check_view(shape: &[usize], steps: &[Step]) {
+    let source = elements(shape.iter().product());
+    let whole = (shape.to_vec(), source.clone());
+    let expected = steps.iter().try_fold(whole, |at, step| step.of_values(at));
+    let whole = View::of(shape).unwrap();
+    let view = steps
+        .iter()
+        .try_fold(whole, |view, step| step.of_view(&view));
+    let case = || format!("{shape:?} {steps:?}");
+    let (view, (result, values)) = match (view, expected) {
+        (Ok(view), Ok(expected)) => (view, expected),
+        (Err(error), Err(expected)) => {
+            assert_eq!(kind(&error), expected.kind, "{}", case());
+            return;
+        }
+        (view, expected) => panic!("{}: {view:?}, {expected:?}", case()),
+    };
+    assert_eq!(view.shape(), result, "{}", case());
+    for dtype in SIZES {
+        let plan = view.plan(dtype);
+        let source = to_bytes(&source, dtype.size());
+        let expected = to_bytes(&values, dtype.size());
+        for device in devices() {
+            if !device.takes(source.len(), expected.len()) {
+                continue;
+            }
+            let what = || format!("{}: {}: {plan}", device.name, case());
+            let tensor = device.backend.adopt(dtype, shape, source.clone()).unwrap();
+            let selected = steps
+                .iter()
+                .try_fold(tensor.view(), |view, step| step.of_tensor(&view))
+                .unwrap();
+            assert_eq!(*selected.layout(), view, "{}", what());
+            let moved = selected.to_tensor().unwrap();
+            assert_same(&expected, &moved.bytes().unwrap(), dtype.size(), &what);
+            if !device.by_tensors {
+                let (got, _) = device.run(&plan, &source, None).unwrap();
+                assert_same(&expected, &got, dtype.size(), &what);
+            }
+        }
+    }
+}

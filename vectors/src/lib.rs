@@ -1,0 +1,59 @@
+//! Cases of wgslice's operations, for its tests, the command's `verify` and what counts shaders: read from golden
+//! vectors or made by chance, answered by the naive reference, run on a device, judged, and made smaller.
+//!
+//! A case is a line of a vector file; `tests/vectors/README.md` describes the keys.
+//!
+//! ```
+//! use wgslice_vectors::{Call, check_all, parse, random};
+//!
+//! let cpu = wgslice::Backend::cpu();
+//! let line = r#"{"op":"gather","dtype":"int32","tensors":{"params":{"shape":[4],"data":"arange"},
+//!     "indices":{"shape":[2],"data":[3,0]}},"args":{"axis":0,"batch_dims":0},
+//!     "expected":{"shape":[2],"data":[3,0]}}"#;
+//! for case in parse(&line.replace('\n', " ")) {
+//!     let case = case?;
+//!     check_all(&case, &Call::of(&case)?, &cpu).unwrap();
+//! }
+//!
+//! // Case 12 of seed 7, with what the reference says of it.
+//! let case = random::answered(random::case(7, 12))?;
+//! check_all(&case, &Call::of(&case)?, &cpu).unwrap();
+//! # Ok::<(), wgslice_vectors::BadLine>(())
+//! ```
+//!
+//! | file | decides |
+//! |---|---|
+//! | `case`, `arguments` | what a line says |
+//! | `operation`, `call` | which operation that is, and with what |
+//! | `step` | how a view comes about |
+//! | `oracle` | what the naive reference says of it |
+//! | `variant` | the ways in which a call can be run |
+//! | `elements` | how values become elements of a width, and back |
+//! | `kind` | what vector files call an error |
+//! | `judge` | whether what came out is what must come out |
+//! | `random` | which cases are made by chance, and how a failing one becomes small |
+
+mod arguments;
+mod call;
+mod case;
+mod elements;
+mod judge;
+mod kind;
+mod operation;
+mod oracle;
+pub mod random;
+mod step;
+mod variant;
+
+#[cfg(test)]
+mod line_tests;
+
+pub use arguments::Arguments;
+pub use call::{Call, Params};
+pub use case::{BadLine, Case, Expectation, Tensor, parse};
+pub use judge::{Difference, check, check_all};
+pub use kind::kind;
+pub use operation::Operation;
+pub use oracle::{Answer, answer, expectation};
+pub use step::{Step, spec_of};
+pub use variant::{Outcome, Variant, run, variants};

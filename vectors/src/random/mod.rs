@@ -1,0 +1,100 @@
+//! Cases made by chance, answered by the naive reference; and one that fails made smaller as long as it fails.
+//!
+//! | file | decides |
+//! |---|---|
+//! | `generate` | which cases there are |
+//! | `draw` | which shapes, values, bounds and indices they have |
+//! | `reduce` | how a failing one becomes small |
+
+mod draw;
+mod generate;
+mod reduce;
+
+pub use generate::{case, case_of};
+pub use reduce::reduce;
+
+use crate::{BadLine, Call, Case, Variant, oracle, variants};
+use fastrand::Rng;
+
+/// The case, with what the reference says of it.
+///
+/// # Errors
+///
+/// Its arguments make no call.
+pub fn answered(mut case: Case) -> Result<Case, BadLine> {
+    case.expected = oracle::expectation(&case)?;
+    Ok(case)
+}
+
+/// One of the ways to run it, the same for equal numbers of cases.
+pub fn variant(case: &Case) -> Option<Variant> {
+    let call = Call::of(case).ok()?;
+    Rng::with_seed(case.line as u64).choice(variants(case, &call))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Expectation, Operation, parse};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_case_has_an_answer_and_a_way_to_run() {
+        let mut operations = BTreeSet::new();
+        let mut good = 0;
+        for number in 0..3000 {
+            let case = case(7, number);
+            let answered =
+                answered(case.clone()).unwrap_or_else(|bad| panic!("{bad}: {}", case.to_line()));
+            assert!(variant(&answered).is_some(), "{}", case.to_line());
+            let succeeds = matches!(answered.expected, Expectation::Success(_));
+            good += usize::from(succeeds);
+            operations.insert(case.op);
+        }
+        assert!(operations.into_iter().eq(Operation::ALL));
+        // Enough errors that they are compared too, and not so many that little else is.
+        assert!((1500..2900).contains(&good), "{good}");
+    }
+
+    #[test]
+    fn a_case_is_the_same_whatever_came_before() {
+        let line = |seed, number| case(seed, number).to_line();
+        assert_eq!(line(1, 17), line(1, 17));
+        assert_ne!(line(1, 17), line(2, 17));
+        assert_ne!(line(1, 17), line(1, 18));
+    }
+
+    #[test]
+    fn lines_are_read_back() {
+        for number in 0..300 {
+            let case = answered(case(3, number)).unwrap();
+            let line = case.to_line();
+            let read = parse(&line).next().unwrap().unwrap();
+            assert_eq!(read.to_line(), line);
+            assert_eq!(oracle::expectation(&read).unwrap(), case.expected);
+        }
+    }
+
+    /// A fault that is known: whatever selects element 3 of an axis comes out wrong.
+    #[test]
+    fn what_fails_becomes_small() {
+        let fails = |case: &Case| {
+            let Ok(case) = answered(case.clone()) else {
+                return false;
+            };
+            let begin = case.arguments().integers("begin").unwrap_or_default();
+            matches!(case.expected, Expectation::Success(_)) && begin.contains(&3)
+        };
+        let mut reduced = 0;
+        for number in 0..2000 {
+            let case = case(5, number);
+            if case.op == Operation::StridedSlice && fails(&case) {
+                let smallest = reduce(&case, 4000, fails);
+                assert_eq!(smallest.arguments().integers("begin").unwrap(), [3]);
+                assert_eq!(smallest.tensor("input").unwrap().shape.len(), 1);
+                reduced += 1;
+            }
+        }
+        assert!(reduced > 5, "{reduced}");
+    }
+}

@@ -1,0 +1,88 @@
+//! One step of a view, taken by the library and by the reference.
+
+use wgslice::{
+    Error, SliceSpec, StridedSlice, TensorView, View,
+    reference::{self, ReferenceError, Spec},
+};
+
+/// One step of a view.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A slice.
+    Slice(StridedSlice),
+    /// The dimensions in another order.
+    Transpose(Vec<usize>),
+    /// Dimensions that repeat, up to this shape.
+    Broadcast(Vec<usize>),
+}
+
+impl Step {
+    /// What it makes of a view.
+    ///
+    /// # Errors
+    ///
+    /// Those of the view.
+    pub fn of_view(&self, view: &View) -> Result<View, Error> {
+        match self {
+            Self::Slice(encoded) => view.strided_slice(&SliceSpec::try_from(encoded)?),
+            Self::Transpose(permutation) => view.transpose(permutation),
+            Self::Broadcast(shape) => view.broadcast_to(shape),
+        }
+    }
+
+    /// What it makes of a view of a tensor.
+    ///
+    /// # Errors
+    ///
+    /// Those of the view.
+    pub fn of_tensor(&self, view: &TensorView) -> Result<TensorView, Error> {
+        match self {
+            Self::Slice(encoded) => view.strided_slice(&SliceSpec::try_from(encoded)?),
+            Self::Transpose(permutation) => view.transpose(permutation),
+            Self::Broadcast(shape) => view.broadcast_to(shape),
+        }
+    }
+
+    /// What the reference makes of a shape and its values.
+    ///
+    /// # Errors
+    ///
+    /// Those of the reference.
+    pub fn of_values<T: Clone>(
+        &self,
+        (shape, values): (Vec<usize>, Vec<T>),
+    ) -> Result<(Vec<usize>, Vec<T>), ReferenceError> {
+        match self {
+            Self::Slice(encoded) => reference::strided_slice(&values, &shape, &spec_of(encoded)),
+            Self::Transpose(permutation) => reference::transpose(&values, &shape, permutation),
+            Self::Broadcast(to) => {
+                let values = reference::broadcast_to(&values, &shape, to)?;
+                Ok((to.clone(), values))
+            }
+        }
+    }
+}
+
+/// A slice as the reference takes it.
+pub fn spec_of(encoded: &StridedSlice) -> Spec<'_> {
+    let StridedSlice {
+        ref begin,
+        ref end,
+        ref strides,
+        begin_mask,
+        end_mask,
+        ellipsis_mask,
+        new_axis_mask,
+        shrink_axis_mask,
+    } = *encoded;
+    Spec {
+        begin,
+        end,
+        strides,
+        begin_mask,
+        end_mask,
+        ellipsis_mask,
+        new_axis_mask,
+        shrink_axis_mask,
+    }
+}
