@@ -4,7 +4,6 @@
 // `indexed.wgsl` says which slice a tuple points at: here a row begins where the number of its slice says.
 // A tile is four rows of `run` numbers; rows and slices lie `step` apart.
 
-override COMBINE: u32;
 const ADD: u32 = 0u;
 const SUB: u32 = 1u;
 const MIN: u32 = 3u;
@@ -13,19 +12,20 @@ const MIN: u32 = 3u;
 @group(0) @binding(0) var<storage, read> source: array<Number>;
 @group(0) @binding(1) var<storage, read_write> dest: array<atomic<Number>>;
 
-fn combine(row: u32, slice: u32, bound: bool) {
+fn combine_row(row: u32, slice: u32, bound: bool) {
     if !bound {
         return;
     }
+    let combine = atomic_combine();
     let origin = params.source_base + row * params.step;
     let to = params.dest_base + slice * params.step;
     for (var j = 0u; j < params.run; j++) {
         let update = source[origin + j];
-        if COMBINE == ADD {
+        if combine == ADD {
             atomicAdd(&dest[to + j], update);
-        } else if COMBINE == SUB {
+        } else if combine == SUB {
             atomicSub(&dest[to + j], update);
-        } else if COMBINE == MIN {
+        } else if combine == MIN {
             atomicMin(&dest[to + j], update);
         } else {
             atomicMax(&dest[to + j], update);
@@ -48,8 +48,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     // The first slice that is bound is where the walk of a gather has a stride.
     let slices = vec4(found.a.base, found.b.base, found.c.base, found.d.base) - axis(0u).stride;
     let bound = there & (states == vec4(FOUND)) & (slices < vec4(params.window));
-    combine(row, slices.x, bound.x);
-    combine(row + 1u, slices.y, bound.y);
-    combine(row + 2u, slices.z, bound.z);
-    combine(row + 3u, slices.w, bound.w);
+    combine_row(row, slices.x, bound.x);
+    combine_row(row + 1u, slices.y, bound.y);
+    combine_row(row + 2u, slices.z, bound.z);
+    combine_row(row + 3u, slices.w, bound.w);
 }

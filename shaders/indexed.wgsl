@@ -1,25 +1,11 @@
 // gather_nd and gather: an odometer walks the rows, and each begins where its index tuple points, or has
 // no source if a coordinate is not within its dimension. src/ops/indexed.rs says how.
 
-// All that the words below would decide for every row alike is a constant, so that a CPU adapter runs no
-// loop and no needless division for every row.
-
-// Coordinates of a tuple.
+// Coordinates of a tuple that are looked up without a loop, so that their indices are read together: 0 to 2.
 override DIMS: u32;
 
-// Dimensions that are walked. 0 where the tuples are all that numbers the rows.
-override WALK: u32;
-
-// Bit d: walked dimension d has the same tuples at each of its positions.
-override REPEATS: u32;
-
-// Words of an index: 1 for i32 and u32, 2 for i64; and whether it can be negative.
+// Words of an index: 1 for i32 and u32, 2 for i64.
 override INDEX_WORDS: u32;
-override SIGNED: bool;
-
-// Whether negative indices count from the end, and whether those outside move to the nearest end.
-override WRAPS: bool;
-override CLAMPS: bool;
 
 // Whether the dispatch looks at all indices into the first dimension, and all dimensions are shorter than
 // 2^31: one comparison of 32 bits then says whether an index lies within its dimension.
@@ -61,18 +47,14 @@ struct Walk {
 
 fn walk(row: u32) -> Walk {
     var at = Walk(row, 0u, 0u, 1u, false);
-    if WALK > 9u { turn(9u, &at); }
-    if WALK > 8u { turn(8u, &at); }
-    if WALK > 7u { turn(7u, &at); }
-    if WALK > 6u { turn(6u, &at); }
-    if WALK > 5u { turn(5u, &at); }
-    if WALK > 4u { turn(4u, &at); }
-    if WALK > 3u { turn(3u, &at); }
-    if WALK > 2u { turn(2u, &at); }
-    if WALK > 1u { turn(1u, &at); }
+    for (var d = max(walked_dims(), 1u) - 1u; d > 0u; d--) {
+        turn(d, &at);
+    }
     // The outermost needs no division.
-    if WALK > 0u { advance(0u, at.rest, Axis(0u, axis(0u).stride), &at); }
-    if REPEATS == 0u {
+    if walked_dims() > 0u {
+        advance(0u, at.rest, Axis(0u, axis(0u).stride), &at);
+    }
+    if !any_repeats() {
         at.tuple = row;
     }
     return at;
@@ -80,7 +62,7 @@ fn walk(row: u32) -> Walk {
 
 // Takes a dimension's digit off the number of a row.
 fn turn(d: u32, at: ptr<function, Walk>) {
-    let dimension = axis(DIMS + d);
+    let dimension = axis(dims() + d);
     let outer = (*at).rest / dimension.size;
     let digit = (*at).rest - outer * dimension.size;
     (*at).rest = outer;
@@ -90,7 +72,7 @@ fn turn(d: u32, at: ptr<function, Walk>) {
 // Adds what a digit stands for.
 fn advance(d: u32, digit: u32, dimension: Axis, at: ptr<function, Walk>) {
     (*at).base += digit * dimension.stride;
-    if ((REPEATS >> d) & 1u) != 0u {
+    if repeats(d) {
         (*at).again |= digit != 0u;
     } else {
         (*at).tuple += digit * (*at).tuple_stride;
@@ -100,17 +82,13 @@ fn advance(d: u32, digit: u32, dimension: Axis, at: ptr<function, Walk>) {
 
 fn source_row(row: u32) -> Row {
     let place = walk(row);
-    let tuple = axis(0u).size + place.tuple * (DIMS * INDEX_WORDS);
+    let tuple = axis(0u).size + place.tuple * (dims() * INDEX_WORDS);
     var at = Row(place.base, FOUND);
     if DIMS > 0u { at = coordinate(0u, index(tuple, 0u), at); }
     if DIMS > 1u { at = coordinate(1u, index(tuple, 1u), at); }
-    if DIMS > 2u { at = coordinate(2u, index(tuple, 2u), at); }
-    if DIMS > 3u { at = coordinate(3u, index(tuple, 3u), at); }
-    if DIMS > 4u { at = coordinate(4u, index(tuple, 4u), at); }
-    if DIMS > 5u { at = coordinate(5u, index(tuple, 5u), at); }
-    if DIMS > 6u { at = coordinate(6u, index(tuple, 6u), at); }
-    if DIMS > 7u { at = coordinate(7u, index(tuple, 7u), at); }
-    if DIMS > 8u { at = coordinate(8u, index(tuple, 8u), at); }
+    for (var d = DIMS; d < dims(); d++) {
+        at = coordinate(d, index(tuple, d), at);
+    }
     return at;
 }
 
@@ -146,7 +124,7 @@ fn index(tuple: u32, d: u32) -> Index {
 }
 
 fn extended(low: u32) -> Index {
-    return Index(low, select(0u, 0u - (low >> 31u), SIGNED));
+    return Index(low, select(0u, 0u - (low >> 31u), flag(SIGNED_INDICES)));
 }
 
 // Where a row begins after one more coordinate of its tuple.
@@ -156,11 +134,11 @@ fn coordinate(d: u32, at: Index, so_far: Row) -> Row {
     var index_high = at.high;
     let size = size_and_stride.size;
     var high = vec2(0u);
-    if !PLAIN && d == 0u && DIMS + max(WALK, 1u) <= LAST {
+    if !PLAIN && d == 0u && dims() + max(walked_dims(), 1u) <= LAST {
         let last = axis(LAST);
         high = vec2(last.size, last.stride);
     }
-    if WRAPS {
+    if flag(WRAPS) {
         let negative = index_high >> 31u;
         index += size * negative;
         index_high += (high.x + u32(index < size)) * negative;
@@ -172,7 +150,7 @@ fn coordinate(d: u32, at: Index, so_far: Row) -> Row {
     } else if INDEX_WORDS == 2u {
         bad |= index_high != 0u;
     }
-    if CLAMPS {
+    if flag(CLAMPS) {
         let negative = (index_high >> 31u) != 0u;
         let end_high = high.x - u32(size == 0u);
         index = select(index, select(size - 1u, 0u, negative), bad);

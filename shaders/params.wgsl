@@ -14,10 +14,11 @@ struct Params {
     tiles: u32,
     // Units of a tile; words where units are smaller.
     segment: u32,
-    // 2^lanes_log2 neighbouring invocations share a tile and take its units in turn.
-    lanes_log2: u32,
-    // Workgroups along x; dispatches above the limit of one dimension continue along y.
-    grid_width: u32,
+    // Workgroups along x, and from bit 16 on `lanes_log2`. Dispatches above the limit of one dimension continue
+    // along y.
+    grid: u32,
+    // What the dispatch is, as far as all of its invocations agree: see the functions that read it.
+    flags: u32,
     // Units of the source that are bound. Only a gather may point beyond them.
     window: u32,
     // What to add to a row's base, and the first unit of the result, within the bindings; its first
@@ -79,9 +80,58 @@ fn axis(d: u32) -> Axis {
     return Axis(pair.z, pair.w);
 }
 
+// 2^lanes_log2 neighbouring invocations share a tile and take its units in turn.
+fn lanes_log2() -> u32 {
+    return params.grid >> 16u;
+}
+
+// Dimensions that the map of a slice walks, or coordinates of an index tuple.
+fn dims() -> u32 {
+    return params.flags & 15u;
+}
+
+// Dimensions that a gather walks beside its tuples. 0 where the tuples are all that numbers the rows.
+fn walked_dims() -> u32 {
+    return (params.flags >> 4u) & 15u;
+}
+
+// Whether walked dimension `d` has the same tuples at each of its positions; and whether any has.
+fn repeats(d: u32) -> bool {
+    return ((params.flags >> (8u + d)) & 1u) != 0u;
+}
+
+fn any_repeats() -> bool {
+    return (params.flags & 0x3ff00u) != 0u;
+}
+
+// Bytes of the elements that units hold in reverse order.
+fn flip_bytes() -> u32 {
+    return (params.flags >> 24u) & 15u;
+}
+
+// How atomics combine numbers.
+fn atomic_combine() -> u32 {
+    return params.flags >> 28u;
+}
+
+fn flag(bit: u32) -> bool {
+    return (params.flags & bit) != 0u;
+}
+
+// Indices can be negative; negative indices count from the end; those outside move to the nearest end.
+const SIGNED_INDICES: u32 = 0x40000u;
+const WRAPS: u32 = 0x80000u;
+const CLAMPS: u32 = 0x100000u;
+// The innermost dimension of a slice holds a multiple of four rows, so that four of them lie evenly apart.
+const EVEN: u32 = 0x200000u;
+// A scatter only checks its rows: if one is bad, nothing is to be changed by any.
+const CHECKS: u32 = 0x400000u;
+// A scatter changes nothing where a row is bad.
+const STRICT: u32 = 0x800000u;
+
 // The workgroup's number in the whole grid, and the invocation's.
 fn workgroup(group: vec3<u32>) -> u32 {
-    return group.y * params.grid_width + group.x;
+    return group.y * (params.grid & 0xffffu) + group.x;
 }
 
 fn invocation(group: vec3<u32>, local: u32) -> u32 {

@@ -1,5 +1,5 @@
-// Indices of which four rows have whole vectors: the tuples are all that numbers the rows, and have at most
-// six words.
+// Indices of which four rows have whole vectors: the tuples are all that numbers the rows, and have DIMS
+// coordinates, which are four words at most.
 
 @group(0) @binding(2) var<storage, read> indices: array<vec4<u32>>;
 
@@ -8,7 +8,7 @@ fn word(at: u32) -> u32 {
 }
 
 // Words of the tuples of four rows.
-alias Tuples = array<vec4<u32>, 6>;
+alias Tuples = array<vec4<u32>, 4>;
 
 // Four rows, from a multiple of four on.
 fn four(row: u32) -> Four {
@@ -19,8 +19,6 @@ fn four(row: u32) -> Four {
     if words > 1u { tuples[1] = indices[at + 1u]; }
     if words > 2u { tuples[2] = indices[at + 2u]; }
     if words > 3u { tuples[3] = indices[at + 3u]; }
-    if words > 4u { tuples[4] = indices[at + 4u]; }
-    if words > 5u { tuples[5] = indices[at + 5u]; }
     return Four(listed(0u, &tuples), listed(1u, &tuples), listed(2u, &tuples), listed(3u, &tuples));
 }
 
@@ -29,10 +27,6 @@ fn listed(n: u32, tuples: ptr<function, Tuples>) -> Row {
     var at = Row(0u, FOUND);
     if DIMS > 0u { at = coordinate(0u, listed_index(n * DIMS, tuples), at); }
     if DIMS > 1u { at = coordinate(1u, listed_index(n * DIMS + 1u, tuples), at); }
-    if DIMS > 2u { at = coordinate(2u, listed_index(n * DIMS + 2u, tuples), at); }
-    if DIMS > 3u { at = coordinate(3u, listed_index(n * DIMS + 3u, tuples), at); }
-    if DIMS > 4u { at = coordinate(4u, listed_index(n * DIMS + 4u, tuples), at); }
-    if DIMS > 5u { at = coordinate(5u, listed_index(n * DIMS + 5u, tuples), at); }
     return at;
 }
 

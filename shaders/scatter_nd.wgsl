@@ -1,9 +1,6 @@
 // scatter_nd, last step: a row goes to its slice, or with all other rows of the slice. Of those, the one
 // that `head` names does the work; there rows are numbered from `first` on.
 
-// Whether nothing is changed where a row is bad.
-override STRICT: bool;
-
 // Whether rows are chained.
 override CHAINS: bool;
 
@@ -45,7 +42,7 @@ fn row_start(row: u32) -> Start {
     if found {
         found = (head[slice + 1u] & ~SORTED) == params.first + row + 1u;
     }
-    if STRICT && head[0] != 0u {
+    if flag(STRICT) && head[0] != 0u {
         found = false;
     }
     return Start(row * stride(), slice * stride(), select(ELSEWHERE, FOUND, found));

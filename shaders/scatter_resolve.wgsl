@@ -10,9 +10,6 @@
 // Whether rows are chained, rather than the last one kept.
 override CHAINS: bool;
 
-// Whether rows are only checked: if one is bad, nothing is to be changed by any.
-override CHECKS: bool;
-
 // Whether slices are looked at before they are told: on a CPU adapter atomics wait for memory one after
 // the other, and loads together.
 override LOOKS: bool;
@@ -66,7 +63,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let there = numbers < vec4(params.units);
     let bad = there & (states == vec4(MISSING));
     four_missing(numbers, bad);
-    if CHECKS {
+    if flag(CHECKS) {
         if any(bad) {
             atomicAdd(&head[0], 1u);
         }

@@ -12,11 +12,11 @@ override UNIT_BYTES: u32;
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let id = invocation(group, local);
-    let tile = id >> params.lanes_log2;
+    let tile = id >> lanes_log2();
     if tile >= params.tiles {
         return;
     }
-    let lanes = 1u << params.lanes_log2;
+    let lanes = 1u << lanes_log2();
     let per_word = 4u / UNIT_BYTES;
     let bits = UNIT_BYTES * 8u;
     let keep = 0xffffffffu >> (32u - bits);

@@ -1,12 +1,6 @@
 // strided_slice_grad: a row of the result has a source if its number is one that the odometer shows,
 // and a unit of it if its distance from the row's first one is a multiple of the step.
 
-// How many dimensions there are. A constant, so that a CPU adapter runs no loop for every row.
-override DIMS: u32;
-
-// Whether the step is another than 1.
-override STEPPED: bool;
-
 struct Map {
     // A dimension's size, and its strides in units of the source and in rows of the result. The last
     // words are: the distance between neighbours of a row in the result, the place in its row of the
@@ -22,11 +16,9 @@ fn source_row(row: u32) -> Row {
     }
     // What is nearer than a neighbour along a dimension is counted along those inside of it.
     var rest = row - first_row;
-    if DIMS > 0u { at = turn(0u, &rest, at); }
-    if DIMS > 1u { at = turn(1u, &rest, at); }
-    if DIMS > 2u { at = turn(2u, &rest, at); }
-    if DIMS > 3u { at = turn(3u, &rest, at); }
-    if DIMS > 4u { at = turn(4u, &rest, at); }
+    for (var d = 0u; d < dims(); d++) {
+        at = turn(d, &rest, at);
+    }
     if rest != 0u {
         at.state = MISSING;
     }
@@ -65,7 +57,7 @@ fn source_unit(begin: Row, j: u32) -> Row {
     // Huge before the first.
     let distance = j - params.map.axes[1].w;
     var i = distance;
-    if STEPPED {
+    if step != 1u {
         i = distance / step;
     }
     let found = begin.state == FOUND && i < params.map.axes[2].w && i * step == distance;

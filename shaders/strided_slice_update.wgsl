@@ -1,8 +1,5 @@
 // strided_slice_update: the rows are numbered by an odometer that turns on both sides at once.
 
-// How many dimensions there are. A constant, so that a CPU adapter runs no loop for every row.
-override DIMS: u32;
-
 struct Map {
     // A dimension's size, and its strides in units of the source and of the destination. The last word
     // of the first is the distance between neighbours of a row in the destination.
@@ -17,22 +14,14 @@ fn dest_step() -> u32 {
 fn row_start(row: u32) -> Start {
     var at = Start(0u, 0u, FOUND);
     var rest = row;
-    // The outermost needs no division.
-    if DIMS > 4u { at = turn(4u, &rest, at); }
-    if DIMS > 3u { at = turn(3u, &rest, at); }
-    if DIMS > 2u { at = turn(2u, &rest, at); }
-    if DIMS > 1u { at = turn(1u, &rest, at); }
-    if DIMS > 0u { at = along(0u, rest, at); }
-    return at;
-}
-
-// Takes a dimension's digit off the number of a row, and goes as far along it.
-fn turn(d: u32, rest: ptr<function, u32>, at: Start) -> Start {
-    let size = params.map.axes[d].x;
-    let outer = *rest / size;
-    let digit = *rest - outer * size;
-    *rest = outer;
-    return along(d, digit, at);
+    for (var d = max(dims(), 1u) - 1u; d > 0u; d--) {
+        let size = params.map.axes[d].x;
+        let outer = rest / size;
+        at = along(d, rest - outer * size, at);
+        rest = outer;
+    }
+    // The outermost needs no division. Without dimensions its strides are 0.
+    return along(0u, rest, at);
 }
 
 fn along(d: u32, digit: u32, at: Start) -> Start {

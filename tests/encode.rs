@@ -1,7 +1,7 @@
 //! Plans recorded on the caller's buffers, into the caller's commands.
 
 use crate::harness::{
-    SIZES, elements, gpu::request_device, gpu_devices, read_buffer::read_buffer, to_bytes,
+    elements, gpu::request_device, gpu_devices, read_buffer::read_buffer, to_bytes,
 };
 use wgslice::{
     Backend, DType, GatherNd, Plan,
@@ -276,33 +276,5 @@ fn a_report_without_the_tuple() {
             (1, vec![1], vec![])
         );
         assert_eq!(dest.to_array::<u32>().unwrap().data, [2, 0]);
-    }
-}
-
-/// Where fewer pipelines are kept than commands hold, each is made again, and the commands keep theirs.
-#[test]
-fn recorded_commands_keep_their_pipelines() {
-    for gpu in gpu_devices() {
-        let gpu = gpu.with_pipelines(1);
-        let backend = Backend::from(gpu.clone());
-        let flipped = slice![..; 2, ..; -1];
-        let work = SIZES.map(|dtype| {
-            let bytes = to_bytes(&elements(20), dtype.size());
-            let on_cpu = Backend::cpu().adopt(dtype, &[4, 5], bytes.clone()).unwrap();
-            let expected = on_cpu.slice(&flipped).unwrap();
-            let source = backend.adopt(dtype, &[4, 5], bytes).unwrap();
-            let dest = backend.adopt(dtype, &[2, 5], vec![9; 10 * dtype.size()]);
-            let plan = Plan::strided_slice(&[4, 5], &flipped, dtype).unwrap();
-            (plan, source, dest.unwrap(), expected)
-        });
-        let mut encoder = gpu.device().create_command_encoder(&Default::default());
-        for (plan, source, dest, _) in work.iter().chain(&work) {
-            let [source, dest] = [source, dest].map(|tensor| tensor.buffers()[0].slice(..));
-            gpu.encode(&mut encoder, plan, source, dest).unwrap();
-        }
-        gpu.queue().submit([encoder.finish()]);
-        for (plan, _, dest, expected) in &work {
-            assert_eq!(dest.bytes().unwrap(), expected.bytes().unwrap(), "{plan}");
-        }
     }
 }

@@ -161,7 +161,7 @@ fn plans_are_explained() {
     );
     says(
         explain(&[9, 7], ":, 1:", DType::U8),
-        "1 dispatch of the packed mover",
+        "1 dispatch of the unaligned mover",
     );
     says(
         explain(&[1 << 20], "::-1", DType::F32),

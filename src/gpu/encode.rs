@@ -397,7 +397,7 @@ impl Gpu {
             pass.set_bind_group(REPORT_GROUP, slot.group(), &[slot.offset()]);
             pass.on_submitted_work_done(move || drop(slot));
         }
-        pass.dispatch_workgroups(dispatch.params.grid_width, dispatch.height, 1);
+        pass.dispatch_workgroups(dispatch.params.grid_width(), dispatch.height, 1);
     }
 
     /// The group that binds these stretches of the arguments.

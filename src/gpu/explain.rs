@@ -58,7 +58,7 @@ impl Gpu {
                         "{}, the first of {} x {} workgroups of the {} mover, \
                          {} and {} a tile; {} bytes between the steps",
                         counted(steps.blocks.len(), "block", "blocks"),
-                        applied.params.grid_width,
+                        applied.params.grid_width(),
                         applied.height,
                         op.mover(&applied.kernel).name(),
                         lanes(&applied.params),
@@ -78,7 +78,7 @@ impl Gpu {
                 format!(
                     "{} of the {mover} mover, the first {} x {} workgroups, {} and {} a tile",
                     counted(dispatches.len(), "dispatch", "dispatches"),
-                    params.grid_width,
+                    params.grid_width(),
                     dispatches[0].height,
                     lanes(params),
                     units(params, unit),
@@ -89,7 +89,7 @@ impl Gpu {
 }
 
 fn lanes(params: &Params) -> String {
-    counted(1u32 << params.lanes_log2, "lane", "lanes")
+    counted(params.lanes(), "lane", "lanes")
 }
 
 fn units(params: &Params, bytes: usize) -> String {

@@ -99,6 +99,11 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
+    /// `grid` of the params.
+    pub(crate) fn word(&self) -> u32 {
+        self.width | self.lanes_log2 << 16
+    }
+
     /// The grid for `rows`, which are not empty, if the device takes as many workgroups. The result begins
     /// `head` units into its first word.
     pub(crate) fn of(rows: &Rows, head: usize, reach: &Reach) -> Option<Self> {
@@ -169,9 +174,10 @@ fn equal(rows: &Rows, workgroup: usize) -> usize {
     rows.run.div_ceil(rows.run.div_ceil(longest))
 }
 
-/// Lays `groups` workgroups out in two dimensions of at most `limit` each.
+/// Lays `groups` workgroups out in two dimensions of at most `limit` each, of which the first fits in 16 bits.
 fn fold(groups: usize, limit: u32) -> Option<(u32, u32)> {
     let groups = u32::try_from(groups).ok()?;
+    let limit = limit.min(0xffff);
     let height = groups.div_ceil(limit.max(1)).max(1);
     (height <= limit).then_some((groups.div_ceil(height), height))
 }

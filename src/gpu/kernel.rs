@@ -1,7 +1,7 @@
 //! What a dispatch needs of its shader, beside the operation: all that it is compiled for.
 
 use super::{grid::Shape, rule::Rule, width::Width};
-use crate::ops::index::{IndexType, Policy};
+use crate::ops::index::IndexType;
 
 /// What a dispatch needs of its shader beside the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -10,29 +10,20 @@ pub(crate) struct Kernel {
     pub(crate) grid: Shape,
     /// Parts of a row, where units hold parts of several; otherwise 0.
     pub(crate) run: usize,
-    /// Dimensions that the map of a slice walks, or coordinates of an index tuple.
-    pub(crate) dims: usize,
     /// Of a gather.
     pub(crate) indexed: Indexed,
-    /// Whether each four neighbouring rows lie evenly apart, as far as the mover looks at several.
-    pub(crate) even: bool,
-    /// Whether units of a row that have a source lie apart in a gradient.
-    pub(crate) stepped: bool,
     /// Of a scatter.
     pub(crate) scatter: Scattering,
 }
 
 impl Kernel {
-    /// Units of this width, with so many dimensions, on such a grid, and nothing else.
-    pub(crate) fn of(width: Width, dims: usize, grid: Shape) -> Self {
+    /// Units of this width on such a grid, and nothing else.
+    pub(crate) fn of(width: Width, grid: Shape) -> Self {
         Self {
             width,
             grid,
             run: 0,
-            dims,
             indexed: Indexed::default(),
-            even: false,
-            stepped: false,
             scatter: Scattering::default(),
         }
     }
@@ -41,14 +32,10 @@ impl Kernel {
 /// What a dispatch of a scatter needs of its shader: constants of its steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Scattering {
-    /// Whether rows are only checked.
-    pub(crate) checks: bool,
     /// Whether slices are looked at before they are told of rows.
     pub(crate) looks: bool,
     /// Whether several rows are combined.
     pub(crate) chains: bool,
-    /// Whether nothing is changed where a row is bad.
-    pub(crate) strict: bool,
     pub(crate) rule: Rule,
 }
 
@@ -56,14 +43,49 @@ pub(crate) struct Scattering {
 /// `indexed.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Indexed {
-    /// Dimensions that are walked, and a bit for each that repeats the tuples.
-    pub(crate) walk: usize,
-    pub(crate) repeats: u32,
-    pub(crate) index: IndexType,
-    pub(crate) policy: Policy,
+    /// Coordinates of a tuple that are looked up without a loop.
+    pub(crate) unrolled: usize,
+    /// 32-bit words of an index.
+    pub(crate) words: u32,
     /// Whether all indices into the first dimension are looked at, and all dimensions are shorter than 2^31.
     pub(crate) plain: bool,
     /// Whether the tuples of each four rows fill whole vectors of words, as far as the mover looks at
     /// four.
     pub(crate) quads: bool,
+}
+
+impl Indexed {
+    /// Coordinates that are looked up without a loop, at most: most tuples have no more.
+    const UNROLLED: usize = 2;
+
+    /// For tuples of `depth` indices of this type, where nothing is known of params.
+    pub(crate) fn of(depth: usize, index: IndexType) -> Self {
+        Self {
+            unrolled: depth.min(Self::UNROLLED),
+            words: index.words(),
+            plain: false,
+            quads: false,
+        }
+    }
+
+    /// The same where the dispatch is plain. Where it is not, params are beyond 2^31 units or one binding: that is
+    /// rare, and not worth pipelines without loops.
+    pub(crate) fn plain(self, plain: bool) -> Self {
+        // Without coordinates nothing is compared, so that it makes no difference.
+        let plain = plain && self.unrolled > 0;
+        Self {
+            unrolled: if plain { self.unrolled } else { 0 },
+            plain,
+            ..self
+        }
+    }
+
+    /// The same with vectors of indices, where `aligned` and if all coordinates of a tuple are looked up without a
+    /// loop: of four words at most.
+    pub(crate) fn quads(self, aligned: bool, depth: usize) -> Self {
+        Self {
+            quads: aligned && depth > 0 && depth == self.unrolled,
+            ..self
+        }
+    }
 }

@@ -7,7 +7,7 @@
 //! | `grid` | how rows are dealt out to invocations |
 //! | `params` | what a dispatch is told, word by word |
 //! | `op`, `rule`, `kernel`, `variant` | which operations and movers there are, what they are compiled for, and how shaders are put together of them |
-//! | `pipeline`, `latest` | that each is compiled once, and how many are kept |
+//! | `pipeline` | that each is compiled once |
 //! | `window` | how a plan is cut into dispatches that the device's limits allow |
 //! | `encode`, `copy`, `explain` | what is recorded for a plan: nothing, copies, or dispatches |
 //! | `scatter` | the steps of a scatter, and the memory between them |
@@ -30,7 +30,6 @@ mod fill;
 mod grid;
 mod groups;
 mod kernel;
-mod latest;
 mod op;
 mod params;
 mod pipeline;
@@ -62,7 +61,7 @@ use crate::Error;
 use failure::device_error;
 use grid::Kind;
 use groups::Groups;
-use pipeline::{MOST_PIPELINES, Pipelines};
+use pipeline::Pipelines;
 use pool::Pool;
 use scatter::ScatterMemory;
 use std::sync::{Arc, OnceLock};
@@ -127,7 +126,7 @@ impl Gpu {
                 info,
                 limits,
                 reach,
-                pipelines: Arc::new(Pipelines::new(device, space, MOST_PIPELINES)),
+                pipelines: Arc::new(Pipelines::new(device, space)),
                 groups: Groups::default(),
                 scatter: ScatterMemory::default(),
                 pool: Arc::default(),
@@ -175,8 +174,8 @@ impl Gpu {
     #[must_use]
     pub fn with_pipeline_cache(&self, cache: wgpu::PipelineCache) -> Self {
         let inner = &*self.inner;
-        let pipelines = inner.pipelines.anew(&inner.device, MOST_PIPELINES);
-        self.with(inner.reach, Arc::new(pipelines.with_cache(cache)))
+        let pipelines = inner.pipelines.with_cache(&inner.device, cache);
+        self.with(inner.reach, Arc::new(pipelines))
     }
 
     /// The same device as if its shaders computed with fewer bits, so that tests on small data take
@@ -200,15 +199,6 @@ impl Gpu {
             workgroup: Kind::Hardware.workgroup(&self.inner.limits),
             ..self.inner.reach
         })
-    }
-
-    /// The same device, with pipelines of its own, of which it keeps at most so many, so that tests need not
-    /// make hundreds to see one go.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_pipelines(&self, most: usize) -> Self {
-        let pipelines = self.inner.pipelines.anew(&self.inner.device, most);
-        self.with(self.inner.reach, Arc::new(pipelines))
     }
 
     fn with_reach(&self, reach: Reach) -> Self {
@@ -313,8 +303,8 @@ impl Gpu {
     ///   dispatches were recorded without it.
     /// - The memory that scatters use between their steps.
     ///
-    /// Compiled pipelines stay, since to compile them again takes longer than most work. At most 512 are
-    /// kept, each for its element size, number of dimensions and the like: those that were used last.
+    /// Compiled pipelines stay, since to compile them again takes longer than most work. There are fewer than
+    /// 400, and ordinary programs use tens.
     pub fn trim(&self) {
         self.inner.pool.clear();
         self.inner.groups.clear();

@@ -5,7 +5,10 @@
 use crate::{
     Error,
     layout::Axis,
-    ops::{scatter_nd, strided_slice},
+    ops::{
+        index::{IndexType, Policy},
+        scatter_nd, strided_slice,
+    },
     pairs::PairAxis,
 };
 use bytemuck::{Pod, Zeroable};
@@ -26,8 +29,10 @@ pub(crate) struct Params {
     pub(crate) units: u32,
     pub(crate) tiles: u32,
     pub(crate) segment: u32,
-    pub(crate) lanes_log2: u32,
-    pub(crate) grid_width: u32,
+    /// Workgroups along x, and from bit 16 on the logarithm of the lanes of a tile.
+    pub(crate) grid: u32,
+    /// [`Flags::word`].
+    pub(crate) flags: u32,
     pub(crate) window: u32,
     pub(crate) source_base: u32,
     pub(crate) dest_base: u32,
@@ -35,6 +40,57 @@ pub(crate) struct Params {
     pub(crate) count: u32,
     /// [`StridedSliceMap`], [`PairsMap`], [`IndexedMap`] or that of [`scatter_map`].
     pub(crate) map: MapWords,
+}
+
+/// What all invocations of a dispatch agree on, beside numbers: `params.wgsl` reads it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Flags {
+    /// Dimensions that the map of a slice walks, or coordinates of an index tuple.
+    pub(crate) dims: usize,
+    /// Dimensions that a gather walks beside its tuples, and a bit for each that repeats them.
+    pub(crate) walked: usize,
+    pub(crate) repeats: u32,
+    pub(crate) index: IndexType,
+    pub(crate) policy: Policy,
+    /// Whether each four neighbouring rows of a slice lie evenly apart.
+    pub(crate) even: bool,
+    /// Whether a scatter only checks its rows, and whether it changes nothing where one is bad.
+    pub(crate) checks: bool,
+    pub(crate) strict: bool,
+    /// Bytes of the elements that units hold in reverse order, if they do: 1, 2, 4 or 8.
+    pub(crate) flip: usize,
+    /// How atomics combine numbers: 0 to 4.
+    pub(crate) combine: u32,
+}
+
+impl Flags {
+    pub(crate) fn word(self) -> u32 {
+        let bit = |set, bit: u32| u32::from(set) << bit;
+        // Four bits each: there are at most 9 coordinates and 10 walked dimensions.
+        let four = |value: usize, bit: u32| u32::try_from(value & 15).unwrap_or_default() << bit;
+        four(self.dims, 0)
+            | four(self.walked, 4)
+            | self.repeats << 8
+            | bit(self.index != IndexType::U32, 18)
+            | bit(self.policy.wraps(), 19)
+            | bit(self.policy.clamps(), 20)
+            | bit(self.even, 21)
+            | bit(self.checks, 22)
+            | bit(self.strict, 23)
+            | four(self.flip, 24)
+            | self.combine << 28
+    }
+}
+
+impl Params {
+    pub(crate) fn grid_width(&self) -> u32 {
+        self.grid & 0xffff
+    }
+
+    /// Lanes of a tile.
+    pub(crate) fn lanes(&self) -> u32 {
+        1 << (self.grid >> 16)
+    }
 }
 
 /// The size of the params, which is also the room for immediates that a device must have.

@@ -1,8 +1,7 @@
 //! The pipelines of a device, each made at its first use, and kept for the next.
 //!
-//! There are thousands of variants, more than a process should hold, so of very many the one goes that was
-//! not used for the longest. Commands that were recorded with it hold it for themselves, and its next use
-//! makes it again.
+//! There are less than 400 of a device (`shader_tests` counts them), and a program uses tens. On lavapipe one of a
+//! slice that has run takes 0.8 MB and one of a gather 1.4 (resident memory after 200 of each).
 //!
 //! A device whose limits are too low for them refuses layouts or pipelines. On a device of the
 //! caller's nobody else would tell, so each is made in an error scope, and one that was refused is
@@ -11,27 +10,24 @@
 use super::{
     failure::scoped,
     kernel::Kernel,
-    latest::Latest,
     op::Op,
     params::PARAMS_BYTES,
     slots::{Reports, SharedParams, Strips},
     variant::{ParamsSpace, Variant},
 };
 use crate::Error;
-use std::sync::{Mutex, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
 use wgpu::{BufferBindingType, BufferUsages};
-
-/// Pipelines that are kept. Ordinary programs need tens, so none of theirs is made twice. On lavapipe one
-/// of a slice that has run takes 0.8 MB and one of a gather 1.4 (resident memory after 200 of each),
-/// so that a process comes to 0.7 GB at most.
-pub(super) const MOST_PIPELINES: usize = 512;
 
 /// The pipelines of a device and the layouts that they share.
 #[derive(Debug)]
 pub(crate) struct Pipelines {
     space: ParamsSpace,
     cache: Option<wgpu::PipelineCache>,
-    made: Mutex<Latest<Variant, wgpu::ComputePipeline>>,
+    made: Mutex<HashMap<Variant, wgpu::ComputePipeline>>,
     buffers: [wgpu::BindGroupLayout; Op::ALL.len()],
     /// Why an operation's layouts cannot be had.
     refused: [Option<Error>; Op::ALL.len()],
@@ -40,8 +36,8 @@ pub(crate) struct Pipelines {
 }
 
 impl Pipelines {
-    /// Of this device, of which at most so many are kept.
-    pub(crate) fn new(device: &wgpu::Device, space: ParamsSpace, most: usize) -> Self {
+    /// Of this device.
+    pub(crate) fn new(device: &wgpu::Device, space: ParamsSpace) -> Self {
         let storage = |&read_only: &bool| (BufferBindingType::Storage { read_only }, false);
         let mut refused = [const { None }; Op::ALL.len()];
         let mut layout = |label, entries: &[_], needed: &dyn Fn(Op) -> bool| {
@@ -83,7 +79,7 @@ impl Pipelines {
         Self {
             space,
             cache: None,
-            made: Mutex::new(Latest::new(most)),
+            made: Mutex::default(),
             buffers,
             refused,
             reports,
@@ -96,21 +92,12 @@ impl Pipelines {
         self.space
     }
 
-    /// None yet, of the same device, of which at most so many are kept.
-    pub(crate) fn anew(&self, device: &wgpu::Device, most: usize) -> Self {
-        Self::new(device, self.space, most)
-    }
-
-    /// The same, each made with the help of what `cache` holds, which learns of it.
-    pub(crate) fn with_cache(self, cache: wgpu::PipelineCache) -> Self {
-        let cache = Some(cache);
-        Self { cache, ..self }
-    }
-
-    /// How many are kept.
-    #[cfg(test)]
-    pub(super) fn kept(&self) -> usize {
-        self.made.lock().unwrap().len()
+    /// None yet, of the same device. Each is made with the help of what `cache` holds, which learns of it.
+    pub(crate) fn with_cache(&self, device: &wgpu::Device, cache: wgpu::PipelineCache) -> Self {
+        Self {
+            cache: Some(cache),
+            ..Self::new(device, self.space)
+        }
     }
 
     /// The layout of an operation's buffers.
@@ -131,15 +118,15 @@ impl Pipelines {
             params: self.space,
         };
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pipeline) = made.find(&variant) {
-            return Ok(pipeline);
+        if let Some(pipeline) = made.get(&variant) {
+            return Ok(pipeline.clone());
         }
         if let Some(error) = &self.refused[op as usize] {
             return Err(error.clone());
         }
         match scoped(device, || self.make(device, variant)) {
             (pipeline, None) => {
-                made.keep(variant, pipeline.clone());
+                made.insert(variant, pipeline.clone());
                 Ok(pipeline)
             }
             (_, Some(error)) => Err(refusal(&variant.to_string(), &error)),

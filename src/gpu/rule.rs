@@ -68,20 +68,24 @@ impl Rule {
 
     /// `COMBINE` and `NUMBERS` of `combine.wgsl`.
     pub(super) fn of_words(self) -> [f64; 2] {
-        let combine = match self.combine {
-            Combine::Add | Combine::Update => 0.0,
-            Combine::Sub => 1.0,
-            Combine::Mul => 2.0,
-            Combine::Min => 3.0,
-            Combine::Max => 4.0,
-        };
         let numbers = match self.numbers {
             Numbers::Pairs => 3.0,
             Numbers::F32 => 2.0,
             Numbers::Signed => 1.0,
             Numbers::Unsigned | Numbers::Bools | Numbers::F16 | Numbers::BF16 => 0.0,
         };
-        [combine, numbers]
+        [self.combine_number().into(), numbers]
+    }
+
+    /// `atomic_combine` of `params.wgsl`, and `COMBINE` of `combine.wgsl`.
+    pub(super) fn combine_number(self) -> u32 {
+        match self.combine {
+            Combine::Add | Combine::Update => 0,
+            Combine::Sub => 1,
+            Combine::Mul => 2,
+            Combine::Min => 3,
+            Combine::Max => 4,
+        }
     }
 
     /// `RULE` of `combine_packed.wgsl`.

@@ -6,11 +6,12 @@
 )]
 
 use super::{
-    grid::Shape,
+    grid::{Kind, Shape},
     kernel::{Indexed, Kernel, Scattering},
     op::Op,
     params::{
-        INDEXED_PAIRS, IndexedMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params, StridedSliceMap,
+        Flags, INDEXED_PAIRS, IndexedMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params,
+        StridedSliceMap,
     },
     rule::Rule,
     variant::{BUFFERS_GROUP, PARAMS_GROUP, ParamsSpace, REPORT_GROUP, Variant},
@@ -71,29 +72,19 @@ fn largest(width: Width, rows: u32) -> Kernel {
             rows,
         },
         run: 3,
-        dims: MAX_AXES,
         indexed: Indexed {
-            walk: 2,
-            repeats: 1,
-            index: IndexType::I64,
-            policy: Policy {
-                out_of_range: OutOfRange::Clamp,
-                negative: Negative::Wrap,
-            },
             quads: matches!(width.way, Way::Across | Way::Crumbs),
-            plain: false,
+            ..Indexed::of(MAX_AXES, IndexType::I64)
         },
-        even: true,
-        stepped: true,
         scatter: Scattering::default(),
     }
 }
 
 fn widths() -> impl Iterator<Item = Width> {
     let whole = [1, 2, 4, 8, 16].map(Width::whole).into_iter();
-    let flipped = [1, 2, 4, 8].map(|part| (16, part, Way::Flipped));
+    let flipped = [(16, 16, Way::Flipped)];
     let together = [Way::Assembled, Way::Across].map(|way| (16, 4, way));
-    let unaligned = [1, 2].map(|unit| (unit, unit, Way::Unaligned));
+    let unaligned = [1, 2].map(|unit| (16, unit, Way::Unaligned));
     let crumbs = (1..=4).flat_map(|row| {
         let parts = [1, 2].into_iter().filter(move |part| row % part == 0);
         parts.map(move |part| (row * Width::PARTS, part, Way::Crumbs))
@@ -103,13 +94,110 @@ fn widths() -> impl Iterator<Item = Width> {
     whole.chain(others.map(|(unit, part, way)| Width { unit, part, way }))
 }
 
-/// Each is compiled when it is first used, which takes longer than most work.
+/// Each is parsed, validated and translated when it is first used, which takes longer than most work.
 #[test]
 fn there_are_few_texts() {
     let count = variants().len();
     println!("{count} texts");
     assert!(count <= 200, "{count} texts");
 }
+
+/// Every pipeline of a device: a first call compiles what later ones use, and all may be kept.
+#[test]
+fn there_are_few_pipelines() {
+    for kind in [Kind::Hardware, Kind::Software] {
+        let mut all = HashSet::new();
+        for op in Op::ALL {
+            for width in widths().filter(|&width| op.takes(width)) {
+                let together = matches!(width.way, Way::Assembled | Way::Across);
+                if together && kind == Kind::Hardware {
+                    continue;
+                }
+                for kernel in kernels(op, width, kind) {
+                    all.insert(Variant {
+                        op,
+                        kernel,
+                        params: ParamsSpace::Immediate,
+                    });
+                }
+            }
+        }
+        let count = all.len();
+        println!("{count} pipelines of {kind:?}");
+        assert!(count <= 400, "{count} pipelines of {kind:?}");
+    }
+}
+
+/// Every kernel for units of this width.
+fn kernels(op: Op, width: Width, kind: Kind) -> Vec<Kernel> {
+    let in_flight =
+        kind == Kind::Hardware && width.unit >= 4 && matches!(width.way, Way::Whole | Way::Flipped);
+    let rows = match op {
+        Op::ScatterResolve | Op::ScatterSort | Op::ScatterCombine | Op::ScatterAtomic => &[0][..],
+        _ if in_flight => &[1, 2, 4],
+        _ => &[0],
+    };
+    let runs = match width.way {
+        Way::Across => 1..=8,
+        _ => 0..=0,
+    };
+    let mut indexed = vec![Indexed::default()];
+    if op.reports() {
+        let types = [IndexType::I32, IndexType::I64].into_iter();
+        let all = types.flat_map(|index| (0..=3).map(move |depth| (index, depth)));
+        indexed = all
+            .flat_map(|(index, depth)| {
+                let plain = Indexed::of(depth, index).plain(true);
+                let four = op != Op::Gather || matches!(width.way, Way::Across | Way::Crumbs);
+                [plain, plain.quads(four, depth), plain.plain(false)]
+            })
+            .collect();
+    }
+    let rules: HashSet<Rule> = match op {
+        Op::ScatterCombine | Op::ScatterAtomic => {
+            let dtypes = DType::ALL.into_iter();
+            let all = dtypes.flat_map(|dtype| COMBINES.map(move |combine| (combine, dtype)));
+            let rules = all.filter_map(|(combine, dtype)| Rule::of(combine, dtype));
+            let fits = |&(rule, element): &(Rule, usize)| match op {
+                Op::ScatterAtomic => rule.is_atomic() && element == 4,
+                _ => element.min(4) == width.unit.min(4) && element <= width.unit,
+            };
+            rules.filter(fits).map(|(rule, _)| rule).collect()
+        }
+        _ => [Rule::default()].into(),
+    };
+    let mut all = Vec::new();
+    for &rows in rows {
+        for run in runs.clone() {
+            for &indexed in &indexed {
+                for &rule in &rules {
+                    for chains in [false, true] {
+                        let scatter = Scattering {
+                            chains: chains && op == Op::ScatterResolve,
+                            looks: kind == Kind::Software && op == Op::ScatterResolve,
+                            rule,
+                        };
+                        all.push(Kernel {
+                            indexed,
+                            run,
+                            scatter,
+                            ..largest(width, rows)
+                        });
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+const COMBINES: [Combine; 5] = [
+    Combine::Add,
+    Combine::Sub,
+    Combine::Mul,
+    Combine::Min,
+    Combine::Max,
+];
 
 #[test]
 fn every_variant_is_valid() {
@@ -203,7 +291,7 @@ macro_rules! host_layout {
 fn params_lie_where_the_host_writes_them() {
     let params = host_layout!(Params:
         "run" = run, "step" = step, "units" = units, "tiles" = tiles, "segment" = segment,
-        "lanes_log2" = lanes_log2, "grid_width" = grid_width, "window" = window,
+        "grid" = grid, "flags" = flags, "window" = window,
         "source_base" = source_base, "dest_base" = dest_base, "first" = first, "count" = count,
         "map" = map,
     );
@@ -276,63 +364,108 @@ fn every_scatter_that_looks_up_tuples_is_valid() {
     assert_eq!(seen, 2 * 3, "operations × params spaces");
 }
 
-/// A gather takes as many coordinates and walked dimensions as the host writes, in any proportion, with
-/// indices of every type and under every policy; and so does what looks up the tuples of a scatter.
+/// What looks up tuples is valid for every number of coordinates and type of index.
 #[test]
 fn every_gather_is_valid() {
-    let gathers = variants()
-        .into_iter()
-        .filter(|variant| variant.op.reports());
     let mut movers = Vec::new();
-    for variant in gathers.filter(|variant| variant.params == ParamsSpace::Immediate) {
+    for mut variant in variants() {
         let mover = variant.mover();
-        if movers.contains(&mover) {
+        let known = movers.contains(&mover) || variant.params != ParamsSpace::Immediate;
+        if !variant.op.reports() || known {
             continue;
         }
         movers.push(mover);
         let module = parse(variant);
-        let capabilities = Capabilities::IMMEDIATES;
-        let info = Validator::new(ValidationFlags::all(), capabilities)
+        let info = Validator::new(ValidationFlags::all(), Capabilities::IMMEDIATES)
             .validate(&module)
             .unwrap();
-        for dims in 0..INDEXED_PAIRS {
-            for walk in [0, 1, INDEXED_PAIRS - dims] {
-                let types = [IndexType::I32, IndexType::U32, IndexType::I64].into_iter();
-                let all = types.flat_map(|index| policies().map(move |policy| (index, policy)));
-                for (index, policy, plain) in all
-                    .flat_map(|(index, policy)| [false, true].map(|plain| (index, policy, plain)))
-                {
-                    let mut variant = variant;
-                    variant.kernel.dims = dims;
-                    variant.kernel.indexed = Indexed {
-                        walk,
-                        repeats: (1 << walk) - 1,
-                        index,
-                        policy,
-                        quads: false,
-                        plain,
-                    };
-                    let constants = variant.constants().into_iter();
-                    let constants = constants
-                        .map(|(name, value)| (name.to_owned(), value))
-                        .collect();
-                    naga::back::pipeline_constants::process_overrides(
-                        &module, &info, None, &constants,
-                    )
+        for depth in 0..4 {
+            for (index, plain) in [
+                (IndexType::I32, false),
+                (IndexType::I64, false),
+                (IndexType::I64, true),
+            ] {
+                variant.kernel.indexed = Indexed::of(depth, index).plain(plain);
+                let constants = variant.constants().into_iter();
+                let constants = constants
+                    .map(|(name, value)| (name.to_owned(), value))
+                    .collect();
+                naga::back::pipeline_constants::process_overrides(&module, &info, None, &constants)
                     .unwrap_or_else(|error| panic!("{variant:?}: {error}"));
-                }
             }
         }
     }
+    assert!(movers.len() > 5, "{movers:?}");
 }
 
-fn policies() -> impl Iterator<Item = Policy> {
-    [OutOfRange::Zero, OutOfRange::Clamp]
-        .into_iter()
-        .flat_map(|out_of_range| {
-            [Negative::OutOfRange, Negative::Wrap].map(|negative| Policy {
-                out_of_range,
-                negative,
-            })
-        })
+/// Each flag has a bit of its own, which is the one that the shaders read.
+#[test]
+fn flags_lie_where_the_shaders_read_them() {
+    let policy = |out_of_range, negative| Policy {
+        out_of_range,
+        negative,
+    };
+    let none = Flags {
+        index: IndexType::U32,
+        ..Flags::default()
+    };
+    let of = |flags: Flags| flags.word();
+    let wraps = policy(OutOfRange::Zero, Negative::Wrap);
+    let clamps = policy(OutOfRange::Clamp, Negative::OutOfRange);
+    let module = parse(variants()[0]);
+    for (name, flags) in [
+        (
+            "SIGNED_INDICES",
+            Flags {
+                index: IndexType::I64,
+                ..none
+            },
+        ),
+        (
+            "WRAPS",
+            Flags {
+                policy: wraps,
+                ..none
+            },
+        ),
+        (
+            "CLAMPS",
+            Flags {
+                policy: clamps,
+                ..none
+            },
+        ),
+        ("EVEN", Flags { even: true, ..none }),
+        (
+            "CHECKS",
+            Flags {
+                checks: true,
+                ..none
+            },
+        ),
+        (
+            "STRICT",
+            Flags {
+                strict: true,
+                ..none
+            },
+        ),
+    ] {
+        let constants = module.constants.iter();
+        let mut named = constants.filter(|(_, constant)| constant.name.as_deref() == Some(name));
+        let (_, constant) = named.next().unwrap();
+        let bit = module.global_expressions[constant.init].clone();
+        let naga::Expression::Literal(naga::Literal::U32(bit)) = bit else {
+            panic!("{name} is no number");
+        };
+        assert_eq!(of(flags), bit, "{name}");
+    }
+    let most = Flags {
+        dims: 9,
+        walked: 10,
+        repeats: 0x3ff,
+        ..none
+    };
+    assert_eq!(of(none), 0);
+    assert_eq!(of(most), 9 | 10 << 4 | 0x3ff00);
 }

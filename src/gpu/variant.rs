@@ -1,9 +1,10 @@
 //! A shader: pieces, pasted one behind the other: the declaration of `params`, what a unit is,
-//! `params.wgsl`, a mover, the operation's map, and how that reads indices. Of what the pipeline's
-//! constants switch off, single lines are left out.
+//! `params.wgsl`, a mover, the operation's map, and how that reads indices.
 //!
-//! What a CPU adapter should not compute for every row, such as the number of dimensions, is a constant of
-//! the pipeline. `shader_tests` validates every text that there is.
+//! What all invocations of a dispatch agree on is a flag in the params, which a GPU decides once for many of
+//! them. A constant of the pipeline is what a GPU could not: types, and how many loads are in flight together.
+//! So there are few pipelines, and a first call compiles what later ones use. `shader_tests` validates every
+//! text.
 
 use super::{
     adapter::STORAGE_BUFFERS,
@@ -13,7 +14,6 @@ use super::{
     params::PARAMS_BYTES,
     width::{Way, Width},
 };
-use crate::ops::index::IndexType;
 use std::fmt;
 
 const PARAMS: &str = include_str!("../../shaders/params.wgsl");
@@ -87,7 +87,7 @@ impl Variant {
             () => WORDS,
         };
         let workgroup = format!("const WORKGROUP: u32 = {}u;\n", self.kernel.grid.workgroup);
-        let text = [
+        [
             &params,
             &workgroup,
             &self.unit(),
@@ -96,11 +96,7 @@ impl Variant {
             self.op.source(),
             indices,
         ]
-        .concat();
-        let Width { unit, part, .. } = self.kernel.width;
-        let mut constants = self.constants();
-        constants.push(("PARTS", (unit / part) as f64));
-        alive(&text, &constants)
+        .concat()
     }
 
     pub(crate) fn mover(self) -> Mover {
@@ -150,33 +146,20 @@ impl Variant {
 
     /// The values of the shader's override constants.
     pub(crate) fn constants(self) -> Vec<(&'static str, f64)> {
-        let Width { unit, part, way } = self.kernel.width;
-        let has_dims = !matches!(
-            self.op,
-            Op::ScatterSort | Op::ScatterMove | Op::ScatterCombine
-        );
+        let Width { unit, part, .. } = self.kernel.width;
         let mut constants = Vec::new();
-        if has_dims {
-            constants.push(("DIMS", self.kernel.dims as f64));
-        }
-        if way == Way::Flipped {
-            constants.push(("FLIP", part as f64));
-        }
         match self.mover() {
             Mover::Crumbs => {
                 let row = unit / Width::PARTS;
                 constants.extend([("ROW_BYTES", row as f64), ("UNIT_BYTES", part as f64)]);
             }
-            Mover::Packed | Mover::Unaligned | Mover::PlacePacked | Mover::SpreadPacked => {
+            Mover::Unaligned => constants.push(("UNIT_BYTES", part as f64)),
+            Mover::Packed | Mover::PlacePacked | Mover::SpreadPacked => {
                 constants.push(("UNIT_BYTES", unit as f64));
             }
             Mover::Combine => {
                 let [combine, numbers] = self.kernel.scatter.rule.of_words();
                 constants.extend([("COMBINE", combine), ("NUMBERS", numbers)]);
-            }
-            Mover::CombineAtomic => {
-                let [combine, _] = self.kernel.scatter.rule.of_words();
-                constants.push(("COMBINE", combine));
             }
             Mover::CombinePacked => {
                 let rule = self.kernel.scatter.rule.of_parts();
@@ -184,75 +167,34 @@ impl Variant {
             }
             Mover::Across => constants.push(("RUN", self.kernel.run as f64)),
             Mover::Lanes => constants.push(("ROWS", self.kernel.grid.rows.into())),
-            Mover::Wide | Mover::Resolve | Mover::None => {}
+            Mover::CombineAtomic | Mover::Wide | Mover::Resolve | Mover::None => {}
         }
-        let flag = |value| u8::from(value).into();
+        let flag = |value| f64::from(u8::from(value));
         match self.op {
-            Op::StridedSlice => constants.push(("EVEN", flag(self.kernel.even))),
             Op::Gather | Op::ScatterResolve | Op::ScatterAtomic => {
                 let Indexed {
-                    walk,
-                    repeats,
-                    index,
-                    policy,
+                    unrolled,
+                    words,
                     plain,
                     ..
                 } = self.kernel.indexed;
                 constants.extend([
-                    ("WALK", walk as f64),
-                    ("REPEATS", repeats.into()),
-                    ("INDEX_WORDS", index.words().into()),
-                    ("SIGNED", flag(index != IndexType::U32)),
-                    ("WRAPS", flag(policy.wraps())),
-                    ("CLAMPS", flag(policy.clamps())),
+                    ("DIMS", unrolled as f64),
+                    ("INDEX_WORDS", words.into()),
                     ("PLAIN", flag(plain)),
                 ]);
                 if self.op == Op::ScatterResolve {
-                    let Scattering {
-                        checks,
-                        chains,
-                        looks,
-                        ..
-                    } = self.kernel.scatter;
-                    constants.extend([
-                        ("CHAINS", flag(chains)),
-                        ("CHECKS", flag(checks)),
-                        ("LOOKS", flag(looks)),
-                    ]);
+                    let Scattering { chains, looks, .. } = self.kernel.scatter;
+                    constants.extend([("CHAINS", flag(chains)), ("LOOKS", flag(looks))]);
                 }
             }
-            Op::StridedSliceUpdate | Op::ScatterSort => {}
             Op::ScatterMove | Op::ScatterCombine => {
-                let strict = self.kernel.scatter.strict;
-                let chains = self.op == Op::ScatterCombine;
-                constants.extend([("STRICT", flag(strict)), ("CHAINS", flag(chains))]);
+                constants.push(("CHAINS", flag(self.op == Op::ScatterCombine)));
             }
-            Op::StridedSliceGrad => constants.push(("STEPPED", flag(self.kernel.stepped))),
+            Op::StridedSlice | Op::StridedSliceUpdate | Op::StridedSliceGrad | Op::ScatterSort => {}
         }
         constants
     }
-}
-
-/// The text without the lines `if NAME > 3u { … }` and `if NAME == 3u { … }` that do nothing. Drivers see
-/// that as well, but lavapipe only after it has put the bodies of all functions in the places of their
-/// calls: a gather of scalars took 280 ms to compile instead of 40.
-fn alive(text: &str, constants: &[(&str, f64)]) -> String {
-    let value = |name: &str| constants.iter().find(|(known, _)| *known == name);
-    let is_dead = |line: &str| {
-        let (condition, body) = line.trim_start().strip_prefix("if ")?.split_once(" { ")?;
-        let (name, rest) = condition.split_once(' ')?;
-        let (operator, number) = rest.split_once(' ')?;
-        let number: u32 = number.strip_suffix('u')?.parse().ok()?;
-        let (&(_, value), number) = (value(name)?, f64::from(number));
-        let holds = match operator {
-            ">" => value > number,
-            "==" => value == number,
-            _ => return None,
-        };
-        Some(!holds && body.ends_with('}'))
-    };
-    let lines = text.lines().filter(|line| is_dead(line) != Some(true));
-    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// A unit that is combined as four words, of which it may not have all.
@@ -282,47 +224,12 @@ fn fetch(at: u32) -> Unit {
 
 impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Kernel { width, dims, .. } = self.kernel;
-        let Width { unit, part, way } = width;
+        let Width { unit, part, way } = self.kernel.width;
         let (op, mover) = (self.op.name(), self.mover().name());
-        write!(
-            f,
-            "wgslice {op}, {dims} dimensions, {mover}, {unit}-byte units"
-        )?;
+        write!(f, "wgslice {op}, {mover}, {unit}-byte units")?;
         if way != Way::Whole {
             write!(f, " {way:?} of {part} bytes")?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::alive;
-
-    #[test]
-    fn only_what_is_surely_dead_is_left_out() {
-        let text = "\
-if DIMS > 1u { dead(); }
-if DIMS > 0u { alive(); }
-    if RUN == 2u { dead(); }
-if RUN == 3u { alive(); }
-if RUN == 2u {
-    a_block();
-}
-if OTHER > 9u { unknown(); }
-if DIMS < 1u { another_operator(); }
-if DIMS > RUN { no_number(); }
-if DIMS > 1u { a(); } else {
-    b();
-}
-";
-        let expected: Vec<&str> = text
-            .lines()
-            .filter(|line| !line.contains("dead()"))
-            .collect();
-        let left = alive(text, &[("DIMS", 1.0), ("RUN", 3.0)]);
-        assert_eq!(left.lines().collect::<Vec<_>>(), expected);
-        assert_eq!(left.lines().count(), text.lines().count() - 2);
     }
 }

@@ -43,7 +43,7 @@ pub(crate) enum Way {
 pub(crate) struct Width {
     /// Its bytes: a power of two, at most [`Width::MAX`]; of crumbs 4, 8, 12 or 16.
     pub(crate) unit: usize,
-    /// Bytes of its parts; `unit` where it is moved whole.
+    /// Bytes of its parts; `unit` where it is moved whole or reversed.
     pub(crate) part: usize,
     pub(crate) way: Way,
 }
@@ -83,6 +83,8 @@ pub(crate) struct Widened {
     pub(crate) units: usize,
     /// What the source's offsets and strides were divided by.
     pub(crate) factor: usize,
+    /// Bytes of the elements whose order is reversed in a unit; otherwise 0.
+    pub(crate) flip: usize,
 }
 
 impl Widened {
@@ -115,7 +117,7 @@ impl Widened {
         let wide = Self {
             width: Width {
                 unit,
-                part: if flipped { rows.unit } else { unit },
+                part: unit,
                 way: if flipped { Way::Flipped } else { Way::Whole },
             },
             rows: Rows {
@@ -129,6 +131,7 @@ impl Widened {
             dest_base: dest_base / factor as i64,
             units: rows.units() / factor,
             factor,
+            flip: if flipped { rows.unit } else { 0 },
         };
         match kind {
             _ if !packs || flipped => wide,
@@ -174,7 +177,7 @@ impl Widened {
         let fits = self.width.way == Way::Whole && self.width.unit < 4 && rows.step == 1;
         fits.then(|| Self {
             width: Width {
-                unit: rows.unit,
+                unit: Width::MAX,
                 part: rows.unit,
                 way: Way::Unaligned,
             },
@@ -190,6 +193,7 @@ impl Widened {
             dest_base,
             units: rows.units(),
             factor: 1,
+            flip: 0,
         })
     }
 
@@ -249,6 +253,7 @@ mod tests {
         let mut moves = Vec::new();
         for at in 0..wide.rows.units() {
             for byte in 0..unit {
+                let part = if way == Way::Flipped { wide.flip } else { part };
                 let (place, within) = (byte / part, byte % part);
                 let (from, bytes) = match way {
                     Way::Whole | Way::Flipped => {

@@ -9,7 +9,7 @@ use crate::{
     Error,
     gpu::{
         kernel::{Indexed, Kernel},
-        params,
+        params::{self, Flags},
     },
     layout::Axis,
     ops::indexed::{Dimension, Map},
@@ -74,10 +74,9 @@ impl Cutter<'_> {
                 ..*dimension
             })
             .collect();
-        let indexed = self.indexed(map, &walk);
-        // The rows are the tuples, of at most six words, and each four begin on a boundary of four words.
-        let fours =
-            indexed.walk == 0 && (1..=6 * 4).contains(&tuple) && index_base.is_multiple_of(4);
+        let flags = self.flags(map, &walk);
+        // The rows are the tuples, and each four begin on a boundary of four words.
+        let fours = flags.walked == 0 && index_base.is_multiple_of(4);
         let before = out.len();
         for (number, window) in windows.iter().enumerate() {
             let base = at.place + window.skipped - window.bound_from.cast_signed();
@@ -112,18 +111,21 @@ impl Cutter<'_> {
                 window: wrap(units / wide.factor as i64),
                 first: wrap(window.first.cast_signed()),
                 count: window.count,
+                flags: Flags {
+                    flip: wide.flip,
+                    ..flags
+                }
+                .word(),
                 map: params::indexed_map(&coordinates, &axes, index_base, window.first)?,
                 ..self.params(&wide, &grid)
             };
             out.push(Dispatch {
                 kernel: Kernel {
-                    indexed: Indexed {
-                        quads: fours && wide.takes_four_rows(),
-                        plain: params::is_plain(&coordinates, window.first, window.count),
-                        ..indexed
-                    },
+                    indexed: Indexed::of(coordinates.len(), self.places.index)
+                        .plain(params::is_plain(&coordinates, window.first, window.count))
+                        .quads(fours && wide.takes_four_rows(), coordinates.len()),
                     run: wide.across(),
-                    ..Kernel::of(wide.width, coordinates.len(), grid.shape)
+                    ..Kernel::of(wide.width, grid.shape)
                 },
                 params,
                 height: grid.height,
@@ -135,12 +137,12 @@ impl Cutter<'_> {
         Ok(true)
     }
 
-    /// What the shader is compiled for.
-    fn indexed(&self, map: &Map, walk: &[Dimension]) -> Indexed {
+    fn flags(&self, map: &Map, walk: &[Dimension]) -> Flags {
         let bits = walk.iter().zip(0..);
-        Indexed {
+        Flags {
+            dims: map.coordinates.len(),
             // Tuples one after the other, and nothing else, need no walk.
-            walk: match walk {
+            walked: match walk {
                 [only] if only.stride == 0 && !only.repeats => 0,
                 _ => walk.len(),
             },
@@ -149,8 +151,7 @@ impl Cutter<'_> {
             }),
             index: self.places.index,
             policy: map.policy,
-            quads: false,
-            plain: false,
+            ..Flags::default()
         }
     }
 

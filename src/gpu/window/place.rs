@@ -6,7 +6,7 @@ use crate::{
     gpu::{
         grid::Grid,
         kernel::Kernel,
-        params::{self, MAX_PAIR_AXES, Params},
+        params::{self, Flags, MAX_PAIR_AXES, Params},
         width::Width,
     },
     pairs::{PairAxis, Pairs},
@@ -55,15 +55,19 @@ impl Cutter<'_> {
             _ => Grid::of(&rows, 0, self.reach),
         }?;
         Some(Dispatch {
-            kernel: Kernel::of(Width::whole(unit), deal.axes.len(), grid.shape),
+            kernel: Kernel::of(Width::whole(unit), grid.shape),
             params: Params {
                 run: wrap(rows.run as i64),
                 step: wrap(rows.step as i64),
                 units: wrap(run.size as i64),
                 tiles: grid.tiles,
                 segment: grid.segment,
-                lanes_log2: grid.lanes_log2,
-                grid_width: grid.width,
+                grid: grid.word(),
+                flags: Flags {
+                    dims: deal.axes.len(),
+                    ..Flags::default()
+                }
+                .word(),
                 window: u32::MAX,
                 source_base: wrap(source_base.cast_signed()),
                 dest_base: wrap(dest_base.cast_signed()),

@@ -11,7 +11,7 @@ use crate::{
         grid::{Grid, Kind},
         kernel::{Indexed, Kernel, Scattering},
         op::Op,
-        params::{self, IndexedMap, Params},
+        params::{self, Flags, IndexedMap, Params},
         rule::Rule,
         width::Width,
     },
@@ -248,7 +248,7 @@ impl Cutter<'_> {
             let looked_at = looked_at(self.reach.kind);
             let grid = self.tiles(rows.len.div_ceil(looked_at)).ok_or(Cut::Rows)?;
             Some(Dispatch {
-                kernel: Kernel::of(Width::whole(4), 0, grid.shape),
+                kernel: Kernel::of(Width::whole(4), grid.shape),
                 params: Params {
                     segment: wrap(looked_at as i64),
                     map: params::scatter_map(self.rows.run),
@@ -273,13 +273,17 @@ impl Cutter<'_> {
         let apply = Dispatch {
             kernel: Kernel {
                 scatter: Scattering {
-                    strict: self.map.options.out_of_range == OutOfRange::Error,
                     rule: self.rule,
                     ..Scattering::default()
                 },
-                ..Kernel::of(Width::whole(unit), 0, grid.shape)
+                ..Kernel::of(Width::whole(unit), grid.shape)
             },
             params: Params {
+                flags: Flags {
+                    strict: self.map.options.out_of_range == OutOfRange::Error,
+                    ..Flags::default()
+                }
+                .word(),
                 run: wrap(grid_run as i64),
                 units: wrap((run.len / factor) as i64),
                 source_base: wrap((source_base / factor as u64).cast_signed()),
@@ -364,10 +368,8 @@ impl Cutter<'_> {
         if policy.out_of_range == OutOfRange::Error {
             policy.out_of_range = OutOfRange::Zero;
         }
-        // Vectors of four words, of which tuples of up to six words fill whole ones.
-        let quads = (1..=6 * 4).contains(&self.tuple)
-            && rows.len.is_multiple_of(FOUR)
-            && index_base.is_multiple_of(4);
+        let depth = self.map.axes.len();
+        let quads = rows.len.is_multiple_of(FOUR) && index_base.is_multiple_of(4);
         let mut map = self.axes;
         map.axes[0] = [index_base, slices.first as u64].map(|word| wrap(word.cast_signed()));
         let params = Params {
@@ -376,8 +378,16 @@ impl Cutter<'_> {
             units: wrap(rows.len as i64),
             tiles: 0,
             segment: 0,
-            lanes_log2: 0,
-            grid_width: 0,
+            grid: 0,
+            flags: Flags {
+                dims: depth,
+                index: self.places.index,
+                policy,
+                checks,
+                combine: self.rule.combine_number(),
+                ..Flags::default()
+            }
+            .word(),
             window: wrap(slices.len as i64),
             source_base: 0,
             dest_base: 0,
@@ -387,20 +397,15 @@ impl Cutter<'_> {
         };
         Some(Dispatch {
             kernel: Kernel {
-                indexed: Indexed {
-                    index: self.places.index,
-                    policy,
-                    quads,
-                    plain: params::is_plain(&self.map.axes, 0, u32::MAX),
-                    ..Indexed::default()
-                },
+                indexed: Indexed::of(depth, self.places.index)
+                    .plain(params::is_plain(&self.map.axes, 0, u32::MAX))
+                    .quads(quads, depth),
                 scatter: Scattering {
-                    checks,
                     chains: self.chains && !checks,
-                    looks: self.reach.kind == Kind::Software && !checks,
+                    looks: self.reach.kind == Kind::Software,
                     ..Scattering::default()
                 },
-                ..Kernel::of(Width::whole(4), self.map.axes.len(), grid.shape)
+                ..Kernel::of(Width::whole(4), grid.shape)
             },
             params: dealt(&grid, params),
             height: grid.height,
@@ -485,8 +490,7 @@ fn dealt(grid: &Grid, params: Params) -> Params {
     Params {
         tiles: grid.tiles,
         segment: grid.segment,
-        lanes_log2: grid.lanes_log2,
-        grid_width: grid.width,
+        grid: grid.word(),
         ..params
     }
 }

@@ -79,14 +79,20 @@ impl Cutter<'_> {
         let inner = map.axes.last().map_or(1, |axis| axis.size);
         let grid = self.grid(&wide)?;
         let params = params::Params {
+            flags: params::Flags {
+                dims: map.axes.len(),
+                flip: wide.flip,
+                even: wide.takes_four_rows() && inner.is_multiple_of(Width::PARTS),
+                ..params::Flags::default()
+            }
+            .word(),
             map: params::slice_map(&map)?,
             ..self.params(&wide, &grid)
         };
         Some(Dispatch {
             kernel: Kernel {
-                even: wide.takes_four_rows() && inner.is_multiple_of(Width::PARTS),
                 run: wide.across(),
-                ..Kernel::of(wide.width, map.axes.len(), grid.shape)
+                ..Kernel::of(wide.width, grid.shape)
             },
             params,
             height: grid.height,

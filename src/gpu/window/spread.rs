@@ -10,7 +10,7 @@ use crate::{
     gpu::{
         grid::Grid,
         kernel::Kernel,
-        params::{self, Params},
+        params::{self, Flags, Params},
         width::{Widened, Width},
     },
     ops::strided_slice_grad::Map,
@@ -95,17 +95,20 @@ impl Cutter<'_> {
             dest_base: dest_base.cast_signed(),
             units: rows.units(),
             factor: 1,
+            flip: 0,
         };
         let grid = match wide.width.unit {
             ..4 => Grid::word_by_word(&wide.rows, head(&wide)?, self.reach),
             _ => self.grid(&wide),
         }?;
         Some(Dispatch {
-            kernel: Kernel {
-                stepped: run.to != 1,
-                ..Kernel::of(wide.width, axes.len(), grid.shape)
-            },
+            kernel: Kernel::of(wide.width, grid.shape),
             params: Params {
+                flags: Flags {
+                    dims: axes.len(),
+                    ..Flags::default()
+                }
+                .word(),
                 map: params::pairs_map(axes, length, words)?,
                 ..self.params(&wide, &grid)
             },
