@@ -1,14 +1,15 @@
 // gather_nd and gather: an odometer walks the rows, and each begins where its index tuple points, or has
 // no source if a coordinate is not within its dimension. src/ops/indexed.rs says how.
 
-// Coordinates of a tuple that are looked up without a loop, so that their indices are read together: 0 to 2.
+// Coordinates of a tuple, 1 or 2, where the tuples are all that numbers the rows. There are no loops then, so that
+// the indices of several rows are read together. Otherwise 0.
 override DIMS: u32;
 
 // Words of an index: 1 for i32 and u32, 2 for i64.
 override INDEX_WORDS: u32;
 
-// Whether the dispatch looks at all indices into the first dimension, and all dimensions are shorter than
-// 2^31: one comparison of 32 bits then says whether an index lies within its dimension.
+// Whether one comparison of 32 bits says whether an index lies within its dimension: the dispatch looks at all
+// indices into the first dimension, all dimensions are shorter than 2^31, and indices outside have no source.
 override PLAIN: bool;
 
 // Pairs of size and stride come two to a vector.
@@ -47,6 +48,10 @@ struct Walk {
 
 fn walk(row: u32) -> Walk {
     var at = Walk(row, 0u, 0u, 1u, false);
+    if DIMS > 0u {
+        at.tuple = row;
+        return at;
+    }
     for (var d = max(walked_dims(), 1u) - 1u; d > 0u; d--) {
         turn(d, &at);
     }
@@ -82,12 +87,15 @@ fn advance(d: u32, digit: u32, dimension: Axis, at: ptr<function, Walk>) {
 
 fn source_row(row: u32) -> Row {
     let place = walk(row);
-    let tuple = axis(0u).size + place.tuple * (dims() * INDEX_WORDS);
+    let depth = select(dims(), DIMS, DIMS > 0u);
+    let tuple = axis(0u).size + place.tuple * (depth * INDEX_WORDS);
     var at = Row(place.base, FOUND);
     if DIMS > 0u { at = coordinate(0u, index(tuple, 0u), at); }
     if DIMS > 1u { at = coordinate(1u, index(tuple, 1u), at); }
-    for (var d = DIMS; d < dims(); d++) {
-        at = coordinate(d, index(tuple, d), at);
+    if DIMS == 0u {
+        for (var d = 0u; d < dims(); d++) {
+            at = coordinate(d, index(tuple, d), at);
+        }
     }
     return at;
 }
@@ -138,7 +146,7 @@ fn coordinate(d: u32, at: Index, so_far: Row) -> Row {
         let last = axis(LAST);
         high = vec2(last.size, last.stride);
     }
-    if flag(WRAPS) {
+    if !PLAIN && flag(WRAPS) {
         let negative = index_high >> 31u;
         index += size * negative;
         index_high += (high.x + u32(index < size)) * negative;
@@ -150,7 +158,7 @@ fn coordinate(d: u32, at: Index, so_far: Row) -> Row {
     } else if INDEX_WORDS == 2u {
         bad |= index_high != 0u;
     }
-    if flag(CLAMPS) {
+    if !PLAIN && flag(CLAMPS) {
         let negative = (index_high >> 31u) != 0u;
         let end_high = high.x - u32(size == 0u);
         index = select(index, select(size - 1u, 0u, negative), bad);

@@ -54,32 +54,29 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let written = found | zeroed;
 
     let fetched = select(vec4(0u), from_part, found);
-    let unit_a = fetch(fetched.x);
-    let unit_b = fetch(fetched.y);
-    let unit_c = fetch(fetched.z);
-    let unit_d = fetch(fetched.w);
+    let moved = fetch_four(fetched);
 
     let to = params.dest_base + vec4(a.to, b.to, c.to, d.to) + units * dest_step();
     // Nearly all invocations have four. One branch keeps their loads in flight together: compilers move a
     // load that only one branch uses into that branch, where it waits for the store before it.
     if all(found) {
-        dest[to.x] = unit_a;
-        dest[to.y] = unit_b;
-        dest[to.z] = unit_c;
-        dest[to.w] = unit_d;
+        dest[to.x] = moved.a;
+        dest[to.y] = moved.b;
+        dest[to.z] = moved.c;
+        dest[to.w] = moved.d;
         return;
     }
     if written.x {
-        dest[to.x] = select(Unit(), unit_a, found.x);
+        dest[to.x] = select(Unit(), moved.a, found.x);
     }
     if written.y {
-        dest[to.y] = select(Unit(), unit_b, found.y);
+        dest[to.y] = select(Unit(), moved.b, found.y);
     }
     if written.z {
-        dest[to.z] = select(Unit(), unit_c, found.z);
+        dest[to.z] = select(Unit(), moved.c, found.z);
     }
     if written.w {
-        dest[to.w] = select(Unit(), unit_d, found.w);
+        dest[to.w] = select(Unit(), moved.d, found.w);
     }
 
     // Rows that begin here and have no source.

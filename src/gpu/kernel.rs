@@ -2,6 +2,7 @@
 
 use super::{grid::Shape, rule::Rule, width::Width};
 use crate::ops::index::IndexType;
+use std::ops::RangeInclusive;
 
 /// What a dispatch needs of its shader beside the operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,11 +44,11 @@ pub(crate) struct Scattering {
 /// `indexed.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Indexed {
-    /// Coordinates of a tuple that are looked up without a loop.
+    /// `DIMS` of `indexed.wgsl`.
     pub(crate) unrolled: usize,
     /// 32-bit words of an index.
     pub(crate) words: u32,
-    /// Whether all indices into the first dimension are looked at, and all dimensions are shorter than 2^31.
+    /// [`is_plain`](super::params::is_plain).
     pub(crate) plain: bool,
     /// Whether the tuples of each four rows fill whole vectors of words, as far as the mover looks at
     /// four.
@@ -55,36 +56,34 @@ pub(crate) struct Indexed {
 }
 
 impl Indexed {
-    /// Coordinates that are looked up without a loop, at most: most tuples have no more.
-    const UNROLLED: usize = 2;
+    /// Coordinates of a tuple that are looked up without a loop: most tuples have no others.
+    pub(crate) const UNROLLED: RangeInclusive<usize> = 1..=2;
 
-    /// For tuples of `depth` indices of this type, where nothing is known of params.
-    pub(crate) fn of(depth: usize, index: IndexType) -> Self {
+    /// For indices of this type, with loops.
+    pub(crate) fn of(index: IndexType) -> Self {
         Self {
-            unrolled: depth.min(Self::UNROLLED),
+            unrolled: 0,
             words: index.words(),
             plain: false,
             quads: false,
         }
     }
 
-    /// The same where the dispatch is plain. Where it is not, params are beyond 2^31 units or one binding: that is
-    /// rare, and not worth pipelines without loops.
-    pub(crate) fn plain(self, plain: bool) -> Self {
-        // Without coordinates nothing is compared, so that it makes no difference.
-        let plain = plain && self.unrolled > 0;
+    /// The same for a plain dispatch, where tuples of `depth` indices are all that numbers the rows if `alone`. What
+    /// is not plain is not worth pipelines without loops.
+    pub(crate) fn plain(self, depth: usize, alone: bool) -> Self {
+        let unrolled = alone && Self::UNROLLED.contains(&depth);
         Self {
-            unrolled: if plain { self.unrolled } else { 0 },
-            plain,
+            unrolled: if unrolled { depth } else { 0 },
+            plain: true,
             ..self
         }
     }
 
-    /// The same with vectors of indices, where `aligned` and if all coordinates of a tuple are looked up without a
-    /// loop: of four words at most.
-    pub(crate) fn quads(self, aligned: bool, depth: usize) -> Self {
+    /// The same with vectors of indices, where those of four rows fill whole ones: of four words a tuple at most.
+    pub(crate) fn quads(self, whole: bool) -> Self {
         Self {
-            quads: aligned && depth > 0 && depth == self.unrolled,
+            quads: whole && self.unrolled > 0,
             ..self
         }
     }

@@ -223,11 +223,12 @@ pub(crate) fn indexed_map(
 }
 
 /// Whether a dispatch that looks at `count` indices into the first dimension from `first` on looks at all of
-/// them, and all dimensions are shorter than 2^31: `PLAIN` in `indexed.wgsl`.
-pub(crate) fn is_plain(coordinates: &[Axis], first: u64, count: u32) -> bool {
+/// them, all dimensions are shorter than 2^31, and indices outside have no source: `PLAIN` in `indexed.wgsl`.
+pub(crate) fn is_plain(coordinates: &[Axis], first: u64, count: u32, policy: Policy) -> bool {
     let outer = coordinates.first().map_or(0, |outer| outer.size as u64);
     let short = |axis: &Axis| i32::try_from(axis.size).is_ok();
-    first == 0 && outer <= count.into() && coordinates.iter().all(short)
+    let all = first == 0 && outer <= count.into() && coordinates.iter().all(short);
+    all && !policy.wraps() && !policy.clamps()
 }
 
 fn axis_words(axes: &[Axis]) -> Option<Axes> {
@@ -272,18 +273,23 @@ pub(crate) fn too_far(units: u64) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{Axis, is_plain};
+    use super::{Axis, Policy, is_plain};
 
     #[test]
     fn plain_dispatches_look_at_all_of_short_dimensions() {
         let of = |sizes: &[usize], first, count| {
             let axes: Vec<_> = sizes.iter().map(|&size| Axis { size, stride: 1 }).collect();
-            is_plain(&axes, first, count)
+            is_plain(&axes, first, count, Policy::default())
         };
         let most = 0x7fff_ffff;
         assert!(of(&[], 0, u32::MAX));
         assert!(of(&[most, most], 0, 0x7fff_ffff));
         assert!(of(&[0, 3], 0, u32::MAX));
+        let wraps = Policy {
+            negative: crate::Negative::Wrap,
+            ..Policy::default()
+        };
+        assert!(!is_plain(&[], 0, u32::MAX, wraps), "negative indices");
         assert!(!of(&[most, most], 0, 0x7fff_fffe), "a part of the indices");
         assert!(!of(&[4, 3], 1, u32::MAX), "a later part");
         assert!(!of(&[most + 1], 0, u32::MAX), "a long dimension");

@@ -48,7 +48,9 @@ fn variants() -> Vec<Variant> {
     for params in spaces {
         for op in Op::ALL {
             for width in widths().filter(|&width| op.takes(width)) {
-                for rows in [0, 1] {
+                // Other units are moved by invocations of one lane each.
+                let whole = matches!(width.way, Way::Whole | Way::Flipped);
+                for rows in 0..=u32::from(whole) {
                     let variant = Variant {
                         op,
                         kernel: largest(width, rows),
@@ -72,10 +74,9 @@ fn largest(width: Width, rows: u32) -> Kernel {
             rows,
         },
         run: 3,
-        indexed: Indexed {
-            quads: matches!(width.way, Way::Across | Way::Crumbs),
-            ..Indexed::of(MAX_AXES, IndexType::I64)
-        },
+        indexed: Indexed::of(IndexType::I64)
+            .plain(2, true)
+            .quads(matches!(width.way, Way::Across | Way::Crumbs)),
         scatter: Scattering::default(),
     }
 }
@@ -147,9 +148,13 @@ fn kernels(op: Op, width: Width, kind: Kind) -> Vec<Kernel> {
         let all = types.flat_map(|index| (0..=3).map(move |depth| (index, depth)));
         indexed = all
             .flat_map(|(index, depth)| {
-                let plain = Indexed::of(depth, index).plain(true);
+                let loops = Indexed::of(index);
+                let plain = loops.plain(depth, true);
+                if op != Op::Gather && plain.unrolled == 0 {
+                    return [loops; 3];
+                }
                 let four = op != Op::Gather || matches!(width.way, Way::Across | Way::Crumbs);
-                [plain, plain.quads(four, depth), plain.plain(false)]
+                [plain, plain.quads(four), loops]
             })
             .collect();
     }
@@ -169,7 +174,8 @@ fn kernels(op: Op, width: Width, kind: Kind) -> Vec<Kernel> {
     let mut all = Vec::new();
     for &rows in rows {
         for run in runs.clone() {
-            for &indexed in &indexed {
+            // Rows of several units are looked up one by one.
+            for &indexed in indexed.iter().filter(|indexed| !indexed.quads || run <= 1) {
                 for &rule in &rules {
                     for chains in [false, true] {
                         let scatter = Scattering {
@@ -385,7 +391,10 @@ fn every_gather_is_valid() {
                 (IndexType::I64, false),
                 (IndexType::I64, true),
             ] {
-                variant.kernel.indexed = Indexed::of(depth, index).plain(plain);
+                variant.kernel.indexed = match plain {
+                    false => Indexed::of(index),
+                    true => Indexed::of(index).plain(depth, true),
+                };
                 let constants = variant.constants().into_iter();
                 let constants = constants
                     .map(|(name, value)| (name.to_owned(), value))

@@ -137,7 +137,10 @@ impl Variant {
                 let ty = ty(unit);
                 format!(
                     "alias Unit = {ty};\nalias Part = {ty};\nconst PARTS: u32 = 1u;\n\
-                     fn fetch(at: u32) -> Unit {{\n    return source[at];\n}}\n"
+                     fn fetch(at: u32) -> Unit {{\n    return source[at];\n}}\n\
+                     struct Units {{\n    a: Unit,\n    b: Unit,\n    c: Unit,\n    d: Unit,\n}}\n\
+                     fn fetch_four(at: vec4<u32>) -> Units {{\n    \
+                     return Units(source[at.x], source[at.y], source[at.z], source[at.w]);\n}}\n"
                 )
             }
             Way::Assembled | Way::Across => TOGETHER.to_owned(),

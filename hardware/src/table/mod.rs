@@ -61,12 +61,10 @@ impl<'a> Kernel<'a> {
 
     /// The part of the label that says what moves rows; of a peer, its name.
     fn mover(&self) -> &str {
-        let mut parts = self.counts.label.split(", ");
-        let after_dimensions = parts
-            .by_ref()
-            .find(|part| part.ends_with("dimensions"))
-            .and_then(|_| parts.next());
-        after_dimensions.unwrap_or(&self.counts.label)
+        let before_units = self.counts.label.split("-byte units").next();
+        let parts = before_units.and_then(|text| text.rsplit_once(", "));
+        let mover = parts.and_then(|(text, _)| text.rsplit(", ").next());
+        mover.unwrap_or(&self.counts.label)
     }
 
     fn times(&self) -> Option<Times> {
@@ -291,12 +289,12 @@ mod tests {
             kernels[0].mover().to_owned()
         };
         assert_eq!(
-            kernel("wgslice scatter_nd, resolve, 1 dimensions, resolve, 4-byte units"),
+            kernel("wgslice scatter_nd, resolve, resolve, 4-byte units"),
             "resolve"
         );
         assert_eq!(
-            kernel("wgslice gather, 1 dimensions, packed lanes, 2-byte units"),
-            "packed lanes"
+            kernel("wgslice gather, unaligned, 16-byte units Unaligned of 2 bytes"),
+            "unaligned"
         );
         assert_eq!(kernel("tfjs"), "tfjs");
     }
@@ -306,7 +304,7 @@ mod tests {
     fn a_table_without_a_compiler_says_so() {
         let library = crate::cases::library();
         let counts = Counts {
-            label: "wgslice strided_slice, 2 dimensions, lanes, 16-byte units".into(),
+            label: "wgslice strided_slice, lanes, 16-byte units".into(),
             ..Counts::default()
         };
         let kernels = Kernel::of(&library[0], vec![counts], &[], &[]);

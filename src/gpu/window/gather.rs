@@ -107,6 +107,7 @@ impl Cutter<'_> {
                 out.truncate(before);
                 return Ok(false);
             };
+            let plain = params::is_plain(&coordinates, window.first, window.count, map.policy);
             let params = params::Params {
                 window: wrap(units / wide.factor as i64),
                 first: wrap(window.first.cast_signed()),
@@ -121,9 +122,12 @@ impl Cutter<'_> {
             };
             out.push(Dispatch {
                 kernel: Kernel {
-                    indexed: Indexed::of(coordinates.len(), self.places.index)
-                        .plain(params::is_plain(&coordinates, window.first, window.count))
-                        .quads(fours && wide.takes_four_rows(), coordinates.len()),
+                    indexed: match plain {
+                        false => Indexed::of(self.places.index),
+                        true => Indexed::of(self.places.index)
+                            .plain(coordinates.len(), flags.walked == 0)
+                            .quads(fours && wide.takes_four_rows()),
+                    },
                     run: wide.across(),
                     ..Kernel::of(wide.width, grid.shape)
                 },

@@ -397,9 +397,12 @@ impl Cutter<'_> {
         };
         Some(Dispatch {
             kernel: Kernel {
-                indexed: Indexed::of(depth, self.places.index)
-                    .plain(params::is_plain(&self.map.axes, 0, u32::MAX))
-                    .quads(quads, depth),
+                indexed: match params::is_plain(&self.map.axes, 0, u32::MAX, policy) {
+                    true if Indexed::UNROLLED.contains(&depth) => Indexed::of(self.places.index)
+                        .plain(depth, true)
+                        .quads(quads),
+                    _ => Indexed::of(self.places.index),
+                },
                 scatter: Scattering {
                     chains: self.chains && !checks,
                     looks: self.reach.kind == Kind::Software,
