@@ -1,5 +1,5 @@
 // Moves rows of a few parts of 4 bytes, on a software adapter, which pays for every invocation, loop and store. An
-// invocation builds one unit of four parts, which may be of several rows, and no part of it is a loop or a branch.
+// invocation builds one or two units of four parts, which may be of several rows, and no part of it is a loop or a branch.
 // The whole source is bound.
 //
 // All rows are looked up before anything is fetched, and nothing comes between the fetches: as many
@@ -7,6 +7,9 @@
 
 // Parts of a row.
 override RUN: u32;
+
+// Units that an invocation builds: 2 of a gather, whose cache misses are worth the wait, 1 of a slice.
+override UNITS: u32;
 
 @group(0) @binding(0) var<storage, read> source: array<Part>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
@@ -71,7 +74,20 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if tile >= params.tiles {
         return;
     }
-    let parts = four_parts(tile * PARTS);
-    dest[params.dest_base + tile] = fetch_four(parts);
-    four_missing(parts.rows, parts.gone);
+    if UNITS == 1u {
+        let parts = four_parts(tile * PARTS);
+        dest[params.dest_base + tile] = fetch_four(parts);
+        four_missing(parts.rows, parts.gone);
+        return;
+    }
+    // The last invocation may have one unit, which it then builds twice.
+    let first = tile * 2u;
+    let second = min(first + 1u, params.units / PARTS - 1u);
+    let low = four_parts(first * PARTS);
+    let high = four_parts(second * PARTS);
+    let first_unit = fetch_four(low);
+    let second_unit = fetch_four(high);
+    dest[params.dest_base + first] = first_unit;
+    dest[params.dest_base + second] = second_unit;
+    eight_missing(low.rows, low.gone, high.rows, high.gone & vec4(second != first));
 }

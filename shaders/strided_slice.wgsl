@@ -55,5 +55,8 @@ fn within(unit: u32) -> bool {
 fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
 }
 
+fn eight_missing(rows: vec4<u32>, gone: vec4<bool>, more: vec4<u32>, more_gone: vec4<bool>) {
+}
+
 fn missing(row: u32) {
 }

@@ -168,7 +168,13 @@ impl Variant {
                 let rule = self.kernel.scatter.rule.of_parts();
                 constants.extend([("UNIT_BYTES", unit as f64), ("RULE", rule)]);
             }
-            Mover::Across => constants.push(("RUN", self.kernel.run as f64)),
+            Mover::Across => {
+                let units = match self.op {
+                    Op::Gather => Width::GATHERED,
+                    _ => 1,
+                };
+                constants.extend([("RUN", self.kernel.run as f64), ("UNITS", units as f64)]);
+            }
             Mover::Lanes => constants.push(("ROWS", self.kernel.grid.rows.into())),
             Mover::CombineAtomic | Mover::Wide | Mover::Resolve | Mover::None => {}
         }

@@ -55,6 +55,8 @@ impl Width {
     pub(crate) const MIN_FLIPPED: usize = 16;
     /// Parts of a unit that is put together.
     pub(crate) const PARTS: usize = 4;
+    /// Such units that an invocation of a gather builds.
+    pub(crate) const GATHERED: usize = 2;
 
     /// Units of so many bytes, as they are.
     pub(crate) fn whole(unit: usize) -> Self {

@@ -77,7 +77,8 @@ impl<'a> Kernel<'a> {
     /// Vector instructions of a lane on RDNA 2, and for 16 bytes of the result, of a kernel that writes any.
     fn vector(&self, rdna2: &Compiled) -> [String; 2] {
         let vector = reckon::vector_instructions(&rdna2.path, &self.counts);
-        let about = if rdna2.path.loops { "about " } else { "" };
+        let is_about = reckon::is_about(&rdna2.path, &self.counts);
+        let about = if is_about { "about " } else { "" };
         let text = |vector: f64| format!("{about}{vector:.0}");
         let bytes = self.counts.written.useful_bytes;
         let for_16_bytes = (bytes > 0.0).then(|| text(vector / (bytes / 16.0)));
@@ -234,7 +235,7 @@ fn fitted(library: &[Kernel<'_>]) -> String {
             return None;
         };
         let of_each = rdna2.path.vector as f64 / reckon::operations(&kernel.counts);
-        (!rdna2.path.loops).then_some(of_each)
+        (!reckon::is_about(&rdna2.path, &kernel.counts)).then_some(of_each)
     };
     let mut ratios: Vec<f64> = library.iter().filter_map(ratio).collect();
     ratios.sort_by(f64::total_cmp);

@@ -8,8 +8,10 @@ use super::{Cutter, Dispatch, Span, block::Block, wrap};
 use crate::{
     Error,
     gpu::{
+        grid::Grid,
         kernel::{Indexed, Kernel},
         params::{self, Flags},
+        width::{Way, Width},
     },
     layout::Axis,
     ops::indexed::{Dimension, Map},
@@ -103,7 +105,14 @@ impl Cutter<'_> {
                 .map(|&Dimension { size, stride, .. }| Axis { size, stride });
             let mut axes: Vec<_> = axes.collect();
             wide.scale(&mut axes);
-            let Some(grid) = self.grid(&wide) else {
+            let grid = match wide.width.way {
+                Way::Across => {
+                    let count = wide.rows.count.div_ceil(Width::GATHERED);
+                    Grid::one_by_one(&Rows { count, ..wide.rows }, self.reach)
+                }
+                _ => self.grid(&wide),
+            };
+            let Some(grid) = grid else {
                 out.truncate(before);
                 return Ok(false);
             };
