@@ -7,6 +7,7 @@ use crate::{
     ops::{indexed, scatter_nd, strided_slice, strided_slice_grad, strided_slice_update},
     pairs::Pairs,
     plan::{Map, Rows},
+    text::counted,
 };
 use std::fmt;
 
@@ -118,13 +119,6 @@ impl Backend {
         };
         format!("{}\n  on     {self}: {how}", plan.explain())
     }
-}
-
-/// A number of things: `1 dispatch`, `2 dispatches`.
-pub(crate) fn counted(count: impl fmt::Display, one: &str, many: &str) -> String {
-    let count = count.to_string();
-    let things = if count == "1" { one } else { many };
-    format!("{count} {things}")
 }
 
 fn of_pairs(pairs: &Pairs) -> String {

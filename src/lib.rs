@@ -33,6 +33,7 @@ mod spec;
 #[cfg(not(target_arch = "wasm32"))]
 mod stream;
 mod tensor;
+mod text;
 mod upload;
 mod values;
 mod view;

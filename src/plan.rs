@@ -17,9 +17,9 @@
 
 use crate::{
     error::Shape,
-    explain::counted,
     ops::{indexed, scatter_nd, strided_slice, strided_slice_grad, strided_slice_update},
     pairs::Pairs,
+    text::counted,
 };
 use std::fmt;
 #[cfg(feature = "gpu")]

@@ -149,7 +149,11 @@ fn plans_are_explained() {
     };
     let says = |text: String, what: &str| assert!(text.contains(what), "{text}");
     says(explain(&[4, 5], "...", DType::F32), "nothing is moved");
+    says(explain(&[4, 5], "...", DType::F32), "1 buffer copy of 80");
     says(explain(&[4, 5], "3:3", DType::F32), "nothing is recorded");
+    let nothing = slice![3..3];
+    let zeros = Plan::strided_slice_grad(&[4, 5], &nothing, &[0, 5], DType::F32).unwrap();
+    says(gpu.explain(&zeros), "80 bytes are cleared");
     says(
         explain(&[9, 64], "2:5", DType::U8),
         "1 buffer copy of 192 bytes",

@@ -9,9 +9,9 @@ use super::{
 };
 use crate::{
     Plan,
-    explain::counted,
     ops::{strided_slice_grad, strided_slice_update},
     plan::Map,
+    text::counted,
 };
 use std::fmt;
 

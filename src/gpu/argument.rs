@@ -1,6 +1,6 @@
 //! What is passed for an argument of a plan, checked before wgpu sees it.
 
-use super::{width::Width, window::Parts};
+use super::{caps::Parts, width::Width};
 use crate::Error;
 use std::slice;
 use wgpu::{BufferSlice, BufferUsages};

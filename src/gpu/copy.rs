@@ -5,7 +5,7 @@
 //! | software | up to 16 rows | from 16 KiB a row | lavapipe spends 0.9 µs on a copy and 30 µs more on a dispatch than on a copy, and then moves bytes two to three times as fast by copies: `cargo bench --bench copies` |
 //! | GPU | 1 row | from 1 MiB a row | not measured: wgpu has the device finish each copy before the next into the same buffer, so that each should keep all of it busy |
 
-use super::{argument::Argument, grid::Kind};
+use super::{argument::Argument, caps::Kind};
 use crate::{
     Plan,
     ops::strided_slice,

@@ -1,11 +1,4 @@
-//! What is recorded for a plan, by this rule:
-//!
-//! | plan | recorded |
-//! |---|---|
-//! | nothing is written | nothing |
-//! | all of the result is zeros, whole words, into an encoder | a clear of the buffer |
-//! | contiguous rows on word boundaries, into an encoder, if few or long (`copy`) | a buffer copy each: no pipeline, and wgpu does not clear a fresh destination for it |
-//! | anything else | a dispatch, or several where the device's limits demand it |
+//! Records plans: what `route` decides.
 //!
 //! Nothing is submitted and nothing waits. What wgpu would reject is named before wgpu sees it. Once
 //! a pipeline is compiled and its buffers are known, recording creates no object on the device.
@@ -13,17 +6,19 @@
 use super::{
     DeviceBytes, Gpu,
     argument::Argument,
-    copy::{clear, copied, copy, copyable},
+    caps::{Parts, Span},
+    copy::{clear, copy, copyable},
     groups::Key,
     op::Op,
     report::PendingReport,
+    route::{Route, route},
     slots::Slot,
     variant::{BUFFERS_GROUP, PARAMS_GROUP, ParamsSpace, REPORT_GROUP},
-    window::{self, Dispatch, Parts, Places, Span},
+    window::{self, Dispatch, Places},
 };
 use crate::{
     Error, Plan,
-    ops::{index::IndexType, strided_slice_grad},
+    ops::index::IndexType,
     plan::{Map, Rows},
 };
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};
@@ -211,37 +206,26 @@ impl Gpu {
         source: Argument<'_>,
         dest: Argument<'_>,
     ) -> Result<(), Error> {
-        if plan.rows.count == 0 {
+        let route = route(plan, self.inner.reach.kind, copyable(&source, &dest));
+        if let Route::Nothing = route {
             return Ok(());
         }
         source.check(&dest)?;
-        if let Some(copies) = copied(plan, self.inner.reach.kind)
-            && copyable(&source, &dest)
-        {
-            let Rows { unit, run, .. } = plan.rows;
-            copies.each(&plan.rows, |from, to| {
-                let (from, to) = (from * unit, to * unit);
-                let bytes = run * unit;
-                copy(
-                    encoder,
-                    &source,
-                    from as u64,
-                    &dest,
-                    to as u64,
-                    bytes as u64,
-                );
-            });
-            return Ok(());
+        match route {
+            Route::Copies(copies) => {
+                let Rows { unit, run, .. } = plan.rows;
+                copies.each(&plan.rows, |from, to| {
+                    let [from, to, bytes] = [from, to, run].map(|units| (units * unit) as u64);
+                    copy(encoder, &source, from, &dest, to, bytes);
+                });
+            }
+            Route::Clear => clear(encoder, &dest),
+            Route::Nothing | Route::Dispatches => {
+                let mut pass = encoder.begin_compute_pass(&Default::default());
+                self.record_in_pass(&mut pass, plan, source, dest)?;
+            }
         }
-        if let Map::StridedSliceGrad(strided_slice_grad::Map { pairs: None }) = plan.map
-            && copyable(&source, &dest)
-            && dest.needed.is_multiple_of(4)
-        {
-            clear(encoder, &dest);
-            return Ok(());
-        }
-        let mut pass = encoder.begin_compute_pass(&Default::default());
-        self.record_in_pass(&mut pass, plan, source, dest)
+        Ok(())
     }
 
     fn record_in_pass(

@@ -2,12 +2,13 @@
 
 use super::{
     Gpu,
-    copy::copied,
+    caps::Parts,
     op::Op,
     params::Params,
-    window::{self, Parts, Places},
+    route::{Route, route},
+    window::{self, Places},
 };
-use crate::{Plan, explain::counted, ops::index::IndexType, plan::Map};
+use crate::{Plan, ops::index::IndexType, plan::Map, text::counted};
 
 /// Dispatches that are worked out for the sake of explaining, about.
 const MOST_SPELLED_OUT: u64 = 1 << 16;
@@ -21,17 +22,29 @@ impl Gpu {
 
     /// The same, without the plan.
     pub(crate) fn how(&self, plan: &Plan) -> String {
+        let recorded = self.recorded(plan);
+        match plan.is_identity() {
+            true => {
+                format!("{recorded}; of tensors nothing is moved, since the result is the source")
+            }
+            false => recorded,
+        }
+    }
+
+    fn recorded(&self, plan: &Plan) -> String {
         let rows = &plan.rows;
-        if plan.is_identity() {
-            return "the result is the source, nothing is moved".into();
-        }
-        if rows.count == 0 {
-            return "nothing is recorded".into();
-        }
-        if copied(plan, self.inner.reach.kind).is_some() {
-            let copies = counted(rows.count, "buffer copy", "buffer copies");
-            let bytes = counted(rows.run * rows.unit, "byte", "bytes");
-            return format!("{copies} of {bytes}");
+        match route(plan, self.inner.reach.kind, true) {
+            Route::Nothing => return "nothing is recorded".into(),
+            Route::Copies(_) => {
+                let copies = counted(rows.count, "buffer copy", "buffer copies");
+                let bytes = counted(rows.run * rows.unit, "byte", "bytes");
+                return format!("{copies} of {bytes}");
+            }
+            Route::Clear => {
+                let bytes = counted(plan.result_bytes(), "byte", "bytes");
+                return format!("{bytes} are cleared");
+            }
+            Route::Dispatches => {}
         }
         let places = Places {
             source: Parts::ONE,
@@ -64,7 +77,11 @@ impl Gpu {
                         lanes(&applied.params),
                         units(&applied.params, applied.kernel.width.unit.max(4)),
                         steps.scratch.head + steps.scratch.rows,
-                    )
+                    ) + if map.fresh {
+                        "; the result is cleared first"
+                    } else {
+                        ""
+                    }
                 }
             };
         }

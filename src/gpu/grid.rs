@@ -43,7 +43,7 @@
 //!   after the other. On gathers of 512-byte rows that made 8.5 GB/s against 4.6.
 //! - A segment of another length than its neighbour's leaves lanes idle.
 
-use super::window::Reach;
+use super::caps::{Kind, Reach};
 use crate::plan::Rows;
 
 /// Units that an invocation of many lanes fetches before it stores any.
@@ -54,28 +54,6 @@ const COALESCED: usize = 64;
 
 /// Lanes of a tile, at most.
 const MOST_LANES: usize = 64;
-
-/// What kind of machine runs the shaders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Many slow lanes.
-    Hardware,
-    /// A CPU in disguise.
-    Software,
-}
-
-impl Kind {
-    /// Invocations of a workgroup. A device that has no 64 refuses the shaders.
-    pub(crate) fn workgroup(self, limits: &wgpu::Limits) -> u32 {
-        let most = match self {
-            Self::Hardware => 256,
-            Self::Software => 64,
-        };
-        let allowed = limits.max_compute_invocations_per_workgroup;
-        let allowed = allowed.min(limits.max_compute_workgroup_size_x).max(64);
-        most.min(1 << allowed.ilog2())
-    }
-}
 
 /// What of a grid the shaders are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

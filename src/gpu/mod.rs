@@ -2,14 +2,15 @@
 //!
 //! | file | decides |
 //! |---|---|
-//! | `adapter` | which adapter is used |
+//! | `adapter`, `caps` | which adapter is used, and what its device takes in one dispatch |
 //! | `width` | how many bytes a dispatch moves at once |
 //! | `grid` | how rows are dealt out to invocations |
 //! | `params` | what a dispatch is told, word by word |
 //! | `op`, `rule`, `kernel`, `variant` | which operations and movers there are, what they are compiled for, and how shaders are put together of them |
 //! | `pipeline` | that each is compiled once |
 //! | `window` | how a plan is cut into dispatches that the device's limits allow |
-//! | `encode`, `copy`, `explain` | what is recorded for a plan: nothing, copies, or dispatches |
+//! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
+//! | `encode`, `explain` | that it is recorded, and said |
 //! | `scatter` | the steps of a scatter, and the memory between them |
 //! | `argument` | which buffers may be passed |
 //! | `groups`, `slots`, `recent` | what is kept so that recording creates nothing on the device |
@@ -22,6 +23,7 @@ mod adapter;
 mod argument;
 #[cfg(test)]
 mod cache_tests;
+mod caps;
 mod copy;
 mod encode;
 mod explain;
@@ -39,6 +41,7 @@ mod recent;
 mod report;
 #[cfg(not(target_arch = "wasm32"))]
 mod ring;
+mod route;
 mod rule;
 mod scatter;
 #[cfg(test)]
@@ -58,15 +61,15 @@ pub(crate) use ring::Ring;
 pub(crate) use transfer::DeviceBytes;
 
 use crate::Error;
+use caps::Kind;
+use caps::Reach;
 use failure::device_error;
-use grid::Kind;
 use groups::Groups;
 use pipeline::Pipelines;
 use pool::Pool;
 use scatter::ScatterMemory;
 use std::sync::{Arc, OnceLock};
 use variant::ParamsSpace;
-use window::Reach;
 
 /// A GPU, or a software adapter that acts as one: a `wgpu` device with the shaders that run there.
 ///

@@ -3,9 +3,9 @@
 use super::{
     DeviceBytes, Gpu,
     argument::Argument,
+    caps::Parts,
     readback::{Piece, Readback},
     slots::Slot,
-    window::Parts,
 };
 use crate::{Error, Plan, Report, ops::index::IndexType, report::Missing};
 use std::{

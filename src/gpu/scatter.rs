@@ -15,11 +15,12 @@
 use super::{
     DeviceBytes, DeviceIndices, Gpu,
     argument::Argument,
+    caps::Parts,
     op::Op,
     report::PendingReport,
     rule::Rule,
     slots::Slot,
-    window::{self, Before, Dispatch, Parts, Places, Scratch, Step, Steps},
+    window::{self, Before, Dispatch, Places, Scratch, Step, Steps},
 };
 use crate::{
     Error, OutOfRange, Plan,

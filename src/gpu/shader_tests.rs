@@ -6,7 +6,8 @@
 )]
 
 use super::{
-    grid::{Kind, Shape},
+    caps::Kind,
+    grid::Shape,
     kernel::{Indexed, Kernel, Scattering},
     op::Op,
     params::{

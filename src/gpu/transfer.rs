@@ -3,10 +3,10 @@
 use super::{
     Gpu,
     argument::Argument,
+    caps::Parts,
     pool::Lent,
     readback::{Piece, Readback},
     width::Width,
-    window::Parts,
 };
 use crate::Error;
 use std::{collections::VecDeque, ops::Range, sync::Arc};

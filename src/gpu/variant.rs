@@ -8,7 +8,7 @@
 
 use super::{
     adapter::STORAGE_BUFFERS,
-    grid::Kind,
+    caps::Kind,
     kernel::{Indexed, Kernel, Scattering},
     op::{Mover, Op},
     params::PARAMS_BYTES,

@@ -14,7 +14,7 @@
 //! | of neighbouring elements of 1 or 2 bytes, between buffers that are whole vectors long | 16 bytes of the result at once, shifted on the way | every adapter |
 //! | any others | as the plan says | every adapter |
 
-use super::grid::Kind;
+use super::caps::Kind;
 use crate::{layout::Axis, plan::Rows};
 
 /// Units of a row that is looked up for each of its units rather than once.

@@ -18,7 +18,8 @@ mod spread;
 mod stretch;
 
 use super::{
-    grid::{Grid, Kind},
+    caps::{Parts, Reach, Span},
+    grid::Grid,
     kernel::Kernel,
     params::Params,
     width::{Way, Widened, Width},
@@ -28,50 +29,6 @@ use crate::{
     ops::index::IndexType,
     plan::{Map, Rows},
 };
-
-/// What a device takes in one dispatch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reach {
-    /// Bytes of a binding, at most.
-    pub(crate) binding: u64,
-    /// Bindings begin at multiples of this.
-    pub(crate) alignment: u64,
-    /// Workgroups in one dimension.
-    pub(crate) groups: u32,
-    /// Bytes of a result that are worth a dispatch of their own.
-    pub(crate) dispatch: u64,
-    /// Offsets that the shaders can compute with, in units.
-    pub(crate) units: u64,
-    pub(crate) kind: Kind,
-    /// Invocations of a workgroup: a power of two, at least the lanes of a tile.
-    pub(crate) workgroup: u32,
-}
-
-/// Where the bytes of an argument lie: one stretch of a buffer, or equal stretches of several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Parts {
-    /// Where each part begins in its buffer.
-    pub(crate) offset: u64,
-    /// Bytes of each part but the last.
-    pub(crate) bytes: u64,
-}
-
-impl Parts {
-    /// One buffer, from its beginning.
-    pub(crate) const ONE: Self = Self {
-        offset: 0,
-        bytes: 1 << 62,
-    };
-}
-
-/// A stretch of an argument as a binding.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Span {
-    pub(crate) part: usize,
-    /// In the part's buffer.
-    pub(crate) offset: u64,
-    pub(crate) bytes: u64,
-}
 
 /// One dispatch: what it is told and what it binds.
 #[derive(Clone, Copy, Debug)]
@@ -105,37 +62,6 @@ impl Places {
         let bits = (self.source.offset | self.source.bytes | self.dest.offset | self.dest.bytes)
             .trailing_zeros();
         1 << bits.min(4)
-    }
-}
-
-impl Reach {
-    /// The binding of bytes `from..to` of an argument, and how far behind its beginning `from` lies.
-    fn span(&self, parts: Parts, from: u64, to: u64) -> Option<(Span, u64)> {
-        let part = from / parts.bytes;
-        // An empty stretch binds the word that it lies at: no binding may be empty.
-        let to = to.max(from + 1);
-        if (to - 1) / parts.bytes != part {
-            return None;
-        }
-        let within = parts.offset + from % parts.bytes;
-        let offset = within - within % self.alignment;
-        let bytes = (within - offset + (to - from)).next_multiple_of(4);
-        let span = Span {
-            part: usize::try_from(part).ok()?,
-            offset,
-            bytes,
-        };
-        (bytes <= self.binding).then_some((span, within - offset))
-    }
-
-    /// The error for a plan of which not even one unit fits.
-    fn too_small(&self, unit: usize) -> Error {
-        Error::DeviceLimit {
-            what: "a single unit",
-            limit: "max_storage_buffer_binding_size",
-            needed: unit as u64 + self.alignment,
-            allowed: self.binding,
-        }
     }
 }
 

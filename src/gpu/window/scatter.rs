@@ -8,7 +8,8 @@ use super::{Dispatch, Places, Reach, Span, stretch::Stretch, wrap};
 use crate::{
     Error,
     gpu::{
-        grid::{Grid, Kind},
+        caps::Kind,
+        grid::Grid,
         kernel::{Indexed, Kernel, Scattering},
         op::Op,
         params::{self, Flags, IndexedMap, Params},
