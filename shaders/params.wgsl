@@ -1,11 +1,11 @@
-// What every mover is told. `Map` comes from the operation's file; `params` itself is declared by
-// the host, as immediates where the device has them and as a uniform buffer where it has not.
+// What every mover reads. `Map` comes from the operation's file. The host declares `params` itself: as immediates where
+// the device has them, otherwise as a uniform buffer, or a storage buffer on software adapters.
 // 128 bytes, the size of immediates that can be counted on. The host writes it from `Params` in
 // src/gpu/params.rs; a test holds the two layouts against each other.
 
 struct Params {
     // Units of a row, and the distance between neighbours in the source (wraps when negative). In
-    // parts where a unit is put together of several, but for the run of `wide.wgsl`.
+    // parts where a unit is put together of several, but for the run of `rows_serial.wgsl`.
     run: u32,
     step: u32,
     // Units of the result that this dispatch writes, or units of a row where rows go to places of their
@@ -22,7 +22,7 @@ struct Params {
     // Units of the source that are bound. Only a gather may point beyond them.
     window: u32,
     // What to add to a row's base, and the first unit of the result, within the bindings; its first
-    // word in `crumbs.wgsl`.
+    // word in `pack_bytes.wgsl`.
     source_base: u32,
     dest_base: u32,
     // The indices into the first dimension of a gather that this dispatch looks at: the others

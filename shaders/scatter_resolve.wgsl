@@ -10,8 +10,8 @@
 // Whether rows are chained, rather than the last one kept.
 override CHAINS: bool;
 
-// Whether slices are looked at before they are told: on a CPU adapter atomics wait for memory one after
-// the other, and loads together.
+// Whether `head` is read before the atomic: on a software adapter atomics wait for memory one after the other, and
+// loads together.
 override LOOKS: bool;
 
 // In `head`: the rows of the slice are sorted.
@@ -26,8 +26,8 @@ const NONE: u32 = 0xffffffffu;
 // or 0.
 @group(0) @binding(1) var<storage, read_write> rows: array<vec4<u32>>;
 
-// What a slice was told last, if that is looked at.
-fn heard(slice: u32) -> u32 {
+// What `head` holds of a slice, if that is looked at first.
+fn peek_head(slice: u32) -> u32 {
     var last = 0u;
     if LOOKS && slice != NONE {
         last = atomicLoad(&head[slice + 1u]);
@@ -35,11 +35,11 @@ fn heard(slice: u32) -> u32 {
     return last;
 }
 
-// Tells a slice of a row. The row that it was told of before, plus one.
-fn told(slice: u32, row: u32, last: u32) -> u32 {
+// Makes a row the head of its slice's list. Returns the row that was its head before plus one, or 0.
+fn link_row(slice: u32, row: u32, last: u32) -> u32 {
     let number = params.dest_base + row;
     var before = 0u;
-    // Of rows that replace, a later one may have been there; of rows that are chained there is none NONE.
+    // Where the last row wins, a later one may be there already. Lists take every row; `last` is never NONE.
     if slice != NONE && select(last <= number, last != NONE, CHAINS) {
         if CHAINS {
             before = atomicExchange(&head[slice + 1u], number + 1u) & ~SORTED;
@@ -73,12 +73,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let bases = vec4(found.a.base, found.b.base, found.c.base, found.d.base) - axis(0u).stride;
     let bound = there & (states == vec4(FOUND)) & (bases < vec4(params.window));
     let slices = select(vec4(NONE), bases, bound);
-    let last = vec4(heard(slices.x), heard(slices.y), heard(slices.z), heard(slices.w));
+    let last = vec4(peek_head(slices.x), peek_head(slices.y), peek_head(slices.z), peek_head(slices.w));
     let next = vec4(
-        told(slices.x, row, last.x),
-        told(slices.y, row + 1u, last.y),
-        told(slices.z, row + 2u, last.z),
-        told(slices.w, row + 3u, last.w),
+        link_row(slices.x, row, last.x),
+        link_row(slices.y, row + 1u, last.y),
+        link_row(slices.z, row + 2u, last.z),
+        link_row(slices.w, row + 3u, last.w),
     );
     if CHAINS {
         rows[tile * 2u] = slices;

@@ -3,8 +3,8 @@
 //
 // A tile is `segment` rows, at most 32. Few slices have several rows, and a CPU adapter, whose lanes run in
 // step, pays for a loop wherever one of them enters it: so a tile first finds the rows that have others
-// behind them, and goes from one of those to the next. It may find that of a row that another tile sorts at the
-// same time, whatever it reads there; `head` then names another row. So all links are atomics.
+// behind them, and goes from one of those to the next. It may read a link while another tile rewrites it. That is
+// harmless: the row is then not the head of its slice and is skipped. But it makes all links atomics.
 
 struct Map {
     axes: array<vec4<u32>, 5>,
@@ -99,12 +99,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let first = tile * params.segment;
     let count = min(params.segment, params.units - first);
-    // Of which the chain goes on.
+    // Bit i: row i has a successor.
     var chained = 0u;
     for (var i = 0u; i < count; i++) {
         chained |= u32(next(first + i + 1u) != 0u) << i;
     }
-    // Of which it is in disorder.
+    // Bit i: the list that row i heads is not in ascending order yet.
     var others = 0u;
     while chained != 0u {
         let i = firstTrailingBit(chained);

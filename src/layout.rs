@@ -14,8 +14,8 @@ use crate::{shape::common_power_of_two, view::View};
 /// The largest unit that is moved at once, in bytes.
 pub(crate) const MAX_UNIT: usize = 16;
 
-/// Where a dimension of so many positions is cut in two, if they are several: in the middle, but of many at a
-/// multiple of 32, so that both parts of a result begin on as large a boundary as all of it.
+/// Where to split an axis of `positions`: the midpoint, rounded down to a multiple of 32 from 64 positions on, so that
+/// the second half keeps the alignment of the first. `None` below 2 positions.
 pub(crate) fn middle(positions: usize) -> Option<usize> {
     match positions / 2 {
         0 => None,

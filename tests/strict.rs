@@ -77,7 +77,7 @@ struct Bug {
     wrong: Wrong,
 }
 
-/// Without what keeps `lanes.wgsl` from what lies behind the last tile.
+/// Without what keeps `rows_coalesced.wgsl` from what lies behind the last tile.
 const BEHIND_THE_LAST: &[(&str, &str)] = &[
     ("min(tiles, vec4(params.tiles - 1u))", "tiles"),
     (" & (tiles < vec4(params.tiles))", ""),

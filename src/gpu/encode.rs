@@ -328,7 +328,7 @@ impl Gpu {
         let (rows, map) = plan.in_units_of(places.unit().min(widest));
         let dispatches = window::dispatches(&inner.reach, &rows, &map, &places)?;
         let op = Op::of(&map);
-        // Had before anything is recorded: what fails leaves the pass as it was.
+        // Every pipeline is fetched before anything is recorded, so that an error leaves the pass untouched.
         let pipelines = dispatches
             .iter()
             .map(|dispatch| inner.pipelines.get(&inner.device, op, dispatch.kernel))

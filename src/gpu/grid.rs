@@ -16,7 +16,7 @@
 //!
 //! No measurement is behind these numbers, but reckoning: bandwidth times latency is 15 to 30 KiB on their
 //! way to each multiprocessor at any time (4.8 TB/s and 0.7 µs on a device with 132 of them), and what an
-//! invocation computes before its load, or between two, is time without any. So `lanes.wgsl` has each fetch
+//! invocation computes before its load, or between two, is time without any. So `rows_coalesced.wgsl` has each fetch
 //! four units before it stores the first, and the grid decides of how many rows:
 //!
 //! - Neighbouring lanes share a row, as many as are needed for [`COALESCED`] bytes in one stretch, or for all

@@ -33,7 +33,7 @@ impl Kernel {
 /// What a dispatch of a scatter needs of its shader: constants of its steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Scattering {
-    /// Whether slices are looked at before they are told of rows.
+    /// Whether `head` is read before the atomic that changes it.
     pub(crate) looks: bool,
     /// Whether several rows are combined.
     pub(crate) chains: bool,

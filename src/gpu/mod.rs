@@ -5,16 +5,16 @@
 //! | `adapter`, `caps` | which adapter is used, and what its device takes in one dispatch |
 //! | `width` | how many bytes a dispatch moves at once |
 //! | `grid` | how rows are dealt out to invocations |
-//! | `params` | what a dispatch is told, word by word |
-//! | `op`, `rule`, `kernel`, `variant` | which operations and movers there are, what they are compiled for, and how shaders are put together of them |
+//! | `params` | what a dispatch reads as immediates or a uniform, word by word |
+//! | `op`, `rule`, `kernel`, `variant` | the operations and movers, what they are compiled for, and how their texts are pasted together |
 //! | `pipeline` | that each is compiled once |
 //! | `window` | how a plan is cut into dispatches that the device's limits allow |
 //! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
 //! | `encode`, `explain` | that it is recorded, and said |
 //! | `scatter` | the steps of a scatter, and the memory between them |
 //! | `argument` | which buffers may be passed |
-//! | `groups`, `slots`, `recent` | what is kept so that recording creates nothing on the device |
-//! | `pool` | that tensors get the buffers of tensors that are gone |
+//! | `groups`, `slots`, `recent` | bind groups, uniform slots and reports, kept so that recording creates nothing on the device |
+//! | `pool` | that new tensors reuse the buffers of dropped ones |
 //! | `report` | how a gather says later which tuples were out of range |
 //! | `transfer`, `upload`, `fill`, `readback`, `ring` | how bytes get to the device and back |
 //! | `failure` | what the device reports, as errors |

@@ -5,19 +5,19 @@ use super::width::Width;
 use super::{kernel::Kernel, width::Way};
 use crate::{ops::scatter_nd::Combine, plan::Map};
 
-const WIDE: &str = include_str!("../../shaders/wide.wgsl");
-const ACROSS: &str = include_str!("../../shaders/across.wgsl");
-const CRUMBS: &str = include_str!("../../shaders/crumbs.wgsl");
-const PACKED: &str = include_str!("../../shaders/packed.wgsl");
+const ROWS_SERIAL: &str = include_str!("../../shaders/rows_serial.wgsl");
+const PACK_WORDS: &str = include_str!("../../shaders/pack_words.wgsl");
+const PACK_BYTES: &str = include_str!("../../shaders/pack_bytes.wgsl");
+const SUBWORD: &str = include_str!("../../shaders/subword.wgsl");
 const UNALIGNED: &str = include_str!("../../shaders/unaligned.wgsl");
-const LANES: &str = include_str!("../../shaders/lanes.wgsl");
-const PLACE_PACKED: &str = include_str!("../../shaders/place_packed.wgsl");
-const SPREAD_PACKED: &str = include_str!("../../shaders/spread_packed.wgsl");
+const ROWS_COALESCED: &str = include_str!("../../shaders/rows_coalesced.wgsl");
+const SUBWORD_STORE: &str = include_str!("../../shaders/subword_store.wgsl");
+const SUBWORD_GRADIENT: &str = include_str!("../../shaders/subword_gradient.wgsl");
 const COMBINE: &str = concat!(
     include_str!("../../shaders/combine_words.wgsl"),
     include_str!("../../shaders/combine.wgsl")
 );
-const COMBINE_PACKED: &str = include_str!("../../shaders/combine_packed.wgsl");
+const COMBINE_SUBWORD: &str = include_str!("../../shaders/combine_subword.wgsl");
 const COMBINE_ATOMIC: &str = include_str!("../../shaders/combine_atomic.wgsl");
 const STRIDED_SLICE: &str = include_str!("../../shaders/strided_slice.wgsl");
 const STRIDED_SLICE_UPDATE: &str = include_str!("../../shaders/strided_slice_update.wgsl");
@@ -123,18 +123,18 @@ impl Op {
         let width = kernel.width;
         match (self, width.unit, width.way) {
             (Self::ScatterResolve, ..) => Mover::Resolve,
-            (Self::ScatterSort, ..) => Mover::None,
+            (Self::ScatterSort, ..) => Mover::Sort,
             (Self::ScatterAtomic, ..) => Mover::CombineAtomic,
-            (Self::StridedSliceUpdate | Self::ScatterMove, ..4, _) => Mover::PlacePacked,
-            (Self::ScatterCombine, ..4, _) => Mover::CombinePacked,
+            (Self::StridedSliceUpdate | Self::ScatterMove, ..4, _) => Mover::SubwordStore,
+            (Self::ScatterCombine, ..4, _) => Mover::CombineSubword,
             (Self::ScatterCombine, ..) => Mover::Combine,
-            (Self::StridedSliceGrad, ..4, _) => Mover::SpreadPacked,
-            (_, _, Way::Crumbs) => Mover::Crumbs,
-            (_, _, Way::Across) => Mover::Across,
+            (Self::StridedSliceGrad, ..4, _) => Mover::SubwordGradient,
+            (_, _, Way::PackedBytes) => Mover::PackBytes,
+            (_, _, Way::PackedWords) => Mover::PackWords,
             (_, _, Way::Unaligned) => Mover::Unaligned,
-            (_, ..4, _) => Mover::Packed,
-            _ if kernel.grid.rows > 0 => Mover::Lanes,
-            _ => Mover::Wide,
+            (_, ..4, _) => Mover::Subword,
+            _ if kernel.grid.rows > 0 => Mover::RowsCoalesced,
+            _ => Mover::RowsSerial,
         }
     }
 
@@ -157,57 +157,57 @@ impl Op {
 /// What moves rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mover {
-    Wide,
-    Lanes,
+    RowsSerial,
+    RowsCoalesced,
     Unaligned,
-    Across,
-    Crumbs,
-    Packed,
-    PlacePacked,
-    SpreadPacked,
+    PackWords,
+    PackBytes,
+    Subword,
+    SubwordStore,
+    SubwordGradient,
     Combine,
-    CombinePacked,
+    CombineSubword,
     CombineAtomic,
     /// Nothing is moved: it is found out where rows go.
     Resolve,
     /// The shader of the operation is all that there is.
-    None,
+    Sort,
 }
 
 impl Mover {
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Wide => "wide",
-            Self::Lanes => "lanes",
+            Self::RowsSerial => "serial rows",
+            Self::RowsCoalesced => "coalesced rows",
             Self::Unaligned => "unaligned",
-            Self::Across => "across",
-            Self::Crumbs => "crumbs",
-            Self::Packed => "packed",
-            Self::PlacePacked => "packed place",
-            Self::SpreadPacked => "packed spread",
+            Self::PackWords => "packed words",
+            Self::PackBytes => "packed bytes",
+            Self::Subword => "subword",
+            Self::SubwordStore => "subword store",
+            Self::SubwordGradient => "subword gradient",
             Self::Combine => "combine",
-            Self::CombinePacked => "packed combine",
+            Self::CombineSubword => "subword combine",
             Self::CombineAtomic => "atomic combine",
             Self::Resolve => "resolve",
-            Self::None => "own",
+            Self::Sort => "sort",
         }
     }
 
     pub(super) fn source(self) -> &'static str {
         match self {
-            Self::Wide => WIDE,
-            Self::Lanes => LANES,
+            Self::RowsSerial => ROWS_SERIAL,
+            Self::RowsCoalesced => ROWS_COALESCED,
             Self::Unaligned => UNALIGNED,
-            Self::Across => ACROSS,
-            Self::Crumbs => CRUMBS,
-            Self::Packed => PACKED,
-            Self::PlacePacked => PLACE_PACKED,
-            Self::SpreadPacked => SPREAD_PACKED,
+            Self::PackWords => PACK_WORDS,
+            Self::PackBytes => PACK_BYTES,
+            Self::Subword => SUBWORD,
+            Self::SubwordStore => SUBWORD_STORE,
+            Self::SubwordGradient => SUBWORD_GRADIENT,
             Self::Combine => COMBINE,
-            Self::CombinePacked => COMBINE_PACKED,
+            Self::CombineSubword => COMBINE_SUBWORD,
             Self::CombineAtomic => COMBINE_ATOMIC,
             Self::Resolve => SCATTER_RESOLVE,
-            Self::None => "",
+            Self::Sort => "",
         }
     }
 }

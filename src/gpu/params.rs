@@ -1,4 +1,4 @@
-//! What a dispatch is told: the host's side of `shaders/params.wgsl` and of each `Map`.
+//! What a dispatch reads: the host's side of `shaders/params.wgsl` and of each `Map`.
 //!
 //! A test compares every size and offset here with the shaders'.
 

@@ -88,7 +88,7 @@ impl Rule {
         }
     }
 
-    /// `RULE` of `combine_packed.wgsl`.
+    /// `RULE` of `combine_subword.wgsl`.
     pub(super) fn of_parts(self) -> f64 {
         match (self.numbers, self.combine) {
             (Numbers::Bools, Combine::Mul | Combine::Min) => 2.0,

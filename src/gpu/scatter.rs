@@ -201,7 +201,7 @@ impl Gpu {
             }
             self.scatter_steps(plan, map, &places)?
         };
-        // Had before anything is recorded: what fails leaves the encoder as it was.
+        // Memory and pipelines are fetched before anything is recorded, so that an error leaves the encoder untouched.
         let memory = self.inner.scatter.get(self, steps.scratch)?;
         self.prepare(&steps)?;
         if map.fresh && plan.result_bytes() > 0 {

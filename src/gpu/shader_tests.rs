@@ -50,7 +50,7 @@ fn variants() -> Vec<Variant> {
         for op in Op::ALL {
             for width in widths().filter(|&width| op.takes(width)) {
                 // Other units are moved by invocations of one lane each.
-                let whole = matches!(width.way, Way::Whole | Way::Flipped);
+                let whole = matches!(width.way, Way::Whole | Way::Reversed);
                 for rows in 0..=u32::from(whole) {
                     let variant = Variant {
                         op,
@@ -77,22 +77,22 @@ fn largest(width: Width, rows: u32) -> Kernel {
         run: 3,
         indexed: Indexed::of(IndexType::I64)
             .plain(2, true)
-            .quads(matches!(width.way, Way::Across | Way::Crumbs)),
+            .quads(matches!(width.way, Way::PackedWords | Way::PackedBytes)),
         scatter: Scattering::default(),
     }
 }
 
 fn widths() -> impl Iterator<Item = Width> {
     let whole = [1, 2, 4, 8, 16].map(Width::whole).into_iter();
-    let flipped = [(16, 16, Way::Flipped)];
-    let together = [Way::Assembled, Way::Across].map(|way| (16, 4, way));
+    let flipped = [(16, 16, Way::Reversed)];
+    let together = [Way::Gathered, Way::PackedWords].map(|way| (16, 4, way));
     let unaligned = [1, 2].map(|unit| (16, unit, Way::Unaligned));
-    let crumbs = (1..=4).flat_map(|row| {
+    let packed = (1..=4).flat_map(|row| {
         let parts = [1, 2].into_iter().filter(move |part| row % part == 0);
-        parts.map(move |part| (row * Width::PARTS, part, Way::Crumbs))
+        parts.map(move |part| (row * Width::PARTS, part, Way::PackedBytes))
     });
     let others = flipped.into_iter().chain(together).chain(unaligned);
-    let others = others.chain(crumbs);
+    let others = others.chain(packed);
     whole.chain(others.map(|(unit, part, way)| Width { unit, part, way }))
 }
 
@@ -111,7 +111,7 @@ fn there_are_few_pipelines() {
         let mut all = HashSet::new();
         for op in Op::ALL {
             for width in widths().filter(|&width| op.takes(width)) {
-                let together = matches!(width.way, Way::Assembled | Way::Across);
+                let together = matches!(width.way, Way::Gathered | Way::PackedWords);
                 if together && kind == Kind::Hardware {
                     continue;
                 }
@@ -132,15 +132,16 @@ fn there_are_few_pipelines() {
 
 /// Every kernel for units of this width.
 fn kernels(op: Op, width: Width, kind: Kind) -> Vec<Kernel> {
-    let in_flight =
-        kind == Kind::Hardware && width.unit >= 4 && matches!(width.way, Way::Whole | Way::Flipped);
+    let in_flight = kind == Kind::Hardware
+        && width.unit >= 4
+        && matches!(width.way, Way::Whole | Way::Reversed);
     let rows = match op {
         Op::ScatterResolve | Op::ScatterSort | Op::ScatterCombine | Op::ScatterAtomic => &[0][..],
         _ if in_flight => &[1, 2, 4],
         _ => &[0],
     };
     let runs = match width.way {
-        Way::Across => 1..=8,
+        Way::PackedWords => 1..=8,
         _ => 0..=0,
     };
     let mut indexed = vec![Indexed::default()];
@@ -154,7 +155,8 @@ fn kernels(op: Op, width: Width, kind: Kind) -> Vec<Kernel> {
                 if op != Op::Gather && plain.unrolled == 0 {
                     return [loops; 3];
                 }
-                let four = op != Op::Gather || matches!(width.way, Way::Across | Way::Crumbs);
+                let four =
+                    op != Op::Gather || matches!(width.way, Way::PackedWords | Way::PackedBytes);
                 [plain, plain.quads(four), loops]
             })
             .collect();

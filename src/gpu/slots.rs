@@ -6,7 +6,7 @@
 //!
 //! | | a slot | a strip |
 //! |---|---|---|
-//! | [`SharedParams`] | is written once, and serves every dispatch that is told the same | goes when what its slots say was not said for long |
+//! | [`SharedParams`] | is written once, and serves every dispatch with the same params | is freed once none of its slots was reused for 2,048 dispatches |
 //! | [`Reports`] | is zero when it is lent | is cleared by one write, and lent anew, when nobody holds a slot of it |
 //!
 //! What holds a report's slot is the report, until it was read, and the commands, until they are done
@@ -101,7 +101,7 @@ impl Strips {
     }
 }
 
-/// The params that dispatches were told lately.
+/// The params of the last dispatches.
 #[derive(Debug)]
 pub(super) struct SharedParams {
     pub(super) strips: Strips,
@@ -111,7 +111,7 @@ pub(super) struct SharedParams {
 
 #[derive(Debug, Default)]
 struct ToldParams {
-    told: Recent<(Params, Slot)>,
+    recent: Recent<(Params, Slot)>,
     last: Option<Slot>,
 }
 
@@ -129,8 +129,8 @@ impl SharedParams {
         let bytes = bytemuck::bytes_of(params);
         let number = self.hasher.hash_one(bytes);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((told, slot)) = state.told.find(number)
-            && bytemuck::bytes_of(told) == bytes
+        if let Some((params, slot)) = state.recent.find(number)
+            && bytemuck::bytes_of(params) == bytes
         {
             return slot.clone();
         }
@@ -141,7 +141,7 @@ impl SharedParams {
         });
         queue.write_buffer(slot.buffer(), slot.offset.into(), bytes);
         state.last = Some(slot.clone());
-        state.told.keep(number, (*params, slot.clone()));
+        state.recent.keep(number, (*params, slot.clone()));
         slot
     }
 

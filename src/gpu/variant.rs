@@ -17,10 +17,10 @@ use super::{
 use std::fmt;
 
 const PARAMS: &str = include_str!("../../shaders/params.wgsl");
-const BYTES: &str = include_str!("../../shaders/bytes.wgsl");
-const WORDS: &str = include_str!("../../shaders/words.wgsl");
-const QUADS: &str = include_str!("../../shaders/quads.wgsl");
-const UNIT_16: &str = include_str!("../../shaders/unit_16.wgsl");
+const SUBWORD_ACCESS: &str = include_str!("../../shaders/subword_access.wgsl");
+const INDEX_WORDS: &str = include_str!("../../shaders/index_words.wgsl");
+const INDEX_VECTORS: &str = include_str!("../../shaders/index_vectors.wgsl");
+const LOAD_REVERSED: &str = include_str!("../../shaders/load_reversed.wgsl");
 
 /// Where nothing is put together.
 const PART: &str = "const PARTS: u32 = 1u;\n";
@@ -83,8 +83,8 @@ impl Variant {
         let mover = self.mover();
         let indices = match () {
             () if !self.op.reports() => "",
-            () if self.kernel.indexed.quads => QUADS,
-            () => WORDS,
+            () if self.kernel.indexed.quads => INDEX_VECTORS,
+            () => INDEX_WORDS,
         };
         let workgroup = format!("const WORKGROUP: u32 = {}u;\n", self.kernel.grid.workgroup);
         [
@@ -115,14 +115,14 @@ impl Variant {
         match way {
             _ if matches!(
                 mover,
-                Mover::Packed | Mover::PlacePacked | Mover::CombinePacked
+                Mover::Subword | Mover::SubwordStore | Mover::CombineSubword
             ) =>
             {
-                BYTES.to_owned()
+                SUBWORD_ACCESS.to_owned()
             }
             // They know words, not units.
             _ if mover == Mover::Resolve => PART.to_owned(),
-            _ if unit < 4 || mover == Mover::None => String::new(),
+            _ if unit < 4 || mover == Mover::Sort => String::new(),
             _ if mover == Mover::Combine => words(part),
             _ if mover == Mover::CombineAtomic => {
                 format!(
@@ -130,9 +130,9 @@ impl Variant {
                     self.kernel.scatter.rule.number()
                 )
             }
-            Way::Crumbs => PART.to_owned(),
+            Way::PackedBytes => PART.to_owned(),
             Way::Unaligned => String::new(),
-            Way::Flipped => UNIT_16.to_owned(),
+            Way::Reversed => LOAD_REVERSED.to_owned(),
             Way::Whole => {
                 let ty = ty(unit);
                 format!(
@@ -143,7 +143,7 @@ impl Variant {
                      return Units(source[at.x], source[at.y], source[at.z], source[at.w]);\n}}\n"
                 )
             }
-            Way::Assembled | Way::Across => TOGETHER.to_owned(),
+            Way::Gathered | Way::PackedWords => TOGETHER.to_owned(),
         }
     }
 
@@ -152,31 +152,31 @@ impl Variant {
         let Width { unit, part, .. } = self.kernel.width;
         let mut constants = Vec::new();
         match self.mover() {
-            Mover::Crumbs => {
+            Mover::PackBytes => {
                 let row = unit / Width::PARTS;
                 constants.extend([("ROW_BYTES", row as f64), ("UNIT_BYTES", part as f64)]);
             }
             Mover::Unaligned => constants.push(("UNIT_BYTES", part as f64)),
-            Mover::Packed | Mover::PlacePacked | Mover::SpreadPacked => {
+            Mover::Subword | Mover::SubwordStore | Mover::SubwordGradient => {
                 constants.push(("UNIT_BYTES", unit as f64));
             }
             Mover::Combine => {
                 let [combine, numbers] = self.kernel.scatter.rule.of_words();
                 constants.extend([("COMBINE", combine), ("NUMBERS", numbers)]);
             }
-            Mover::CombinePacked => {
+            Mover::CombineSubword => {
                 let rule = self.kernel.scatter.rule.of_parts();
                 constants.extend([("UNIT_BYTES", unit as f64), ("RULE", rule)]);
             }
-            Mover::Across => {
+            Mover::PackWords => {
                 let units = match self.op {
                     Op::Gather => Width::GATHERED,
                     _ => 1,
                 };
                 constants.extend([("RUN", self.kernel.run as f64), ("UNITS", units as f64)]);
             }
-            Mover::Lanes => constants.push(("ROWS", self.kernel.grid.rows.into())),
-            Mover::CombineAtomic | Mover::Wide | Mover::Resolve | Mover::None => {}
+            Mover::RowsCoalesced => constants.push(("ROWS", self.kernel.grid.rows.into())),
+            Mover::CombineAtomic | Mover::RowsSerial | Mover::Resolve | Mover::Sort => {}
         }
         let flag = |value| f64::from(u8::from(value));
         match self.op {

@@ -26,22 +26,22 @@ pub(crate) enum Way {
     /// As they are.
     Whole,
     /// With the order of their parts reversed.
-    Flipped,
+    Reversed,
     /// Put together of parts that lie a step apart in the source.
-    Assembled,
+    Gathered,
     /// Put together of parts from one row or several.
-    Across,
+    PackedWords,
     /// 16 bytes of the result at once, of rows that begin at any byte.
     Unaligned,
     /// The bytes of four rows, of which each has at most four: parts are what the source is counted
     /// in.
-    Crumbs,
+    PackedBytes,
 }
 
 /// A unit as the movers know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Width {
-    /// Its bytes: a power of two, at most [`Width::MAX`]; of crumbs 4, 8, 12 or 16.
+    /// Its bytes: a power of two, at most [`Width::MAX`]; of packed bytes 4, 8, 12 or 16.
     pub(crate) unit: usize,
     /// Bytes of its parts; `unit` where it is moved whole or reversed.
     pub(crate) part: usize,
@@ -120,7 +120,7 @@ impl Widened {
             width: Width {
                 unit,
                 part: unit,
-                way: if flipped { Way::Flipped } else { Way::Whole },
+                way: if flipped { Way::Reversed } else { Way::Whole },
             },
             rows: Rows {
                 unit,
@@ -137,7 +137,7 @@ impl Widened {
         };
         match kind {
             _ if !packs || flipped => wide,
-            _ if unit < 4 => wide.crumbs(unit),
+            _ if unit < 4 => wide.packed_bytes(unit),
             Kind::Software => wide.put_together(),
             Kind::Hardware => wide,
         }
@@ -156,11 +156,11 @@ impl Widened {
         let way = if short {
             self.rows.count = units / Width::PARTS;
             self.rows.run = 1;
-            Way::Across
+            Way::PackedWords
         } else {
             self.run /= Width::PARTS;
             self.rows.run = self.run;
-            Way::Assembled
+            Way::Gathered
         };
         self.rows.unit = Width::MAX;
         self.dest_base /= Width::PARTS as i64;
@@ -200,20 +200,20 @@ impl Widened {
     }
 
     /// Parts of a row, where units hold parts of several; otherwise 0.
-    pub(crate) fn across(&self) -> usize {
+    pub(crate) fn packed_run(&self) -> usize {
         match self.width.way {
-            Way::Across => self.run,
+            Way::PackedWords => self.run,
             _ => 0,
         }
     }
 
     /// Whether the mover looks up four rows at once, and there is a multiple of four of them.
     pub(crate) fn takes_four_rows(&self) -> bool {
-        self.width.way == Way::Crumbs || self.across() == 1
+        self.width.way == Way::PackedBytes || self.packed_run() == 1
     }
 
     /// The same with four rows in one unit, if they are short enough and fill whole words.
-    fn crumbs(mut self, part: usize) -> Self {
+    fn packed_bytes(mut self, part: usize) -> Self {
         let row = self.run * part;
         let to = self.dest_base * part as i64;
         let fills = self.rows.count.is_multiple_of(Width::PARTS) && to % 4 == 0;
@@ -230,7 +230,7 @@ impl Widened {
         self.width = Width {
             unit: self.rows.unit,
             part,
-            way: Way::Crumbs,
+            way: Way::PackedBytes,
         };
         self
     }
@@ -255,25 +255,29 @@ mod tests {
         let mut moves = Vec::new();
         for at in 0..wide.rows.units() {
             for byte in 0..unit {
-                let part = if way == Way::Flipped { wide.flip } else { part };
+                let part = if way == Way::Reversed {
+                    wide.flip
+                } else {
+                    part
+                };
                 let (place, within) = (byte / part, byte % part);
                 let (from, bytes) = match way {
-                    Way::Whole | Way::Flipped => {
+                    Way::Whole | Way::Reversed => {
                         let (row, j) = (at / wide.run, at % wide.run);
                         let from = row as i64 * stride + j as i64 * wide.step as i64;
                         let reversed = unit - part - place * part + within;
                         let byte = if way == Way::Whole { byte } else { reversed };
                         (from * unit as i64 + byte as i64, unit)
                     }
-                    Way::Crumbs => {
+                    Way::PackedBytes => {
                         let bytes = unit / Width::PARTS;
                         let (row, within) = (at * Width::PARTS + byte / bytes, byte % bytes);
                         (row as i64 * stride * part as i64 + within as i64, part)
                     }
                     Way::Unaligned => unreachable!("not by `Widened::of`"),
-                    Way::Assembled | Way::Across => {
+                    Way::Gathered | Way::PackedWords => {
                         let run = match way {
-                            Way::Across => wide.run,
+                            Way::PackedWords => wide.run,
                             _ => wide.run * (unit / part),
                         };
                         let number = at * (unit / part) + place;
@@ -282,9 +286,9 @@ mod tests {
                         (from * part as i64 + within as i64, part)
                     }
                 };
-                // Of crumbs it counts words.
+                // Of packed bytes it counts words.
                 let base = match way {
-                    Way::Crumbs => wide.dest_base * 4,
+                    Way::PackedBytes => wide.dest_base * 4,
                     _ => wide.dest_base * unit as i64,
                 };
                 moves.push((
@@ -333,10 +337,10 @@ mod tests {
         }
         let ways = [
             Way::Whole,
-            Way::Flipped,
-            Way::Assembled,
-            Way::Across,
-            Way::Crumbs,
+            Way::Reversed,
+            Way::Gathered,
+            Way::PackedWords,
+            Way::PackedBytes,
         ];
         for way in ways {
             assert!(seen.iter().any(|width| width.way == way), "{way:?}");

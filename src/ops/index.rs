@@ -37,7 +37,7 @@ pub enum Negative {
     Wrap,
 }
 
-/// Both.
+/// How negative and out-of-range indices are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Policy {
     pub(crate) out_of_range: OutOfRange,

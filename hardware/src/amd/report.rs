@@ -230,7 +230,7 @@ Inverse Throughput: 179
     #[test]
     fn what_is_printed_of_each_kernel_is_read() {
         let text = format!(
-            "{PRINTED}wgslice-hardware:kernel\tW2\tcrumbs\nwgslice-hardware:refused\tno\n\
+            "{PRINTED}wgslice-hardware:kernel\tW2\tpacked bytes\nwgslice-hardware:refused\tno\n\
              wgslice-hardware:kernel\tW3\tother\nwgslice-hardware:end\n"
         );
         let report = Report::read(text.as_bytes(), Counter::Loads).unwrap();
@@ -238,7 +238,7 @@ Inverse Throughput: 179
         assert_eq!(
             report.failed,
             [
-                "W2: crumbs: no",
+                "W2: packed bytes: no",
                 "W3: other: the driver printed no machine code"
             ]
         );

@@ -106,7 +106,7 @@ impl Cutter<'_> {
             let mut axes: Vec<_> = axes.collect();
             wide.scale(&mut axes);
             let grid = match wide.width.way {
-                Way::Across => {
+                Way::PackedWords => {
                     let count = wide.rows.count.div_ceil(Width::GATHERED);
                     Grid::one_by_one(&Rows { count, ..wide.rows }, self.reach)
                 }
@@ -137,7 +137,7 @@ impl Cutter<'_> {
                             .plain(coordinates.len(), flags.walked == 0)
                             .quads(fours && wide.takes_four_rows()),
                     },
-                    run: wide.across(),
+                    run: wide.packed_run(),
                     ..Kernel::of(wide.width, grid.shape)
                 },
                 params,

@@ -30,7 +30,7 @@ use crate::{
     plan::{Map, Rows},
 };
 
-/// One dispatch: what it is told and what it binds.
+/// One dispatch: its params and its bindings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dispatch {
     pub(crate) kernel: Kernel,
@@ -182,7 +182,7 @@ impl Cutter<'_> {
     /// The grid, if the device takes as many workgroups.
     fn grid(&self, wide: &Widened) -> Option<Grid> {
         match wide.width.way {
-            Way::Whole | Way::Flipped => Grid::of(&wide.rows, head(wide)?, self.reach),
+            Way::Whole | Way::Reversed => Grid::of(&wide.rows, head(wide)?, self.reach),
             _ => Grid::one_by_one(&wide.rows, self.reach),
         }
     }

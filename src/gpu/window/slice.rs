@@ -69,10 +69,10 @@ impl Cutter<'_> {
                 stride: rows.step,
             };
             let strides = map.axes.iter().chain([&run]).map(|axis| axis.stride as i64);
-            let crumbs = self.widened(&each, base, dest_base, strides, true);
-            if crumbs.width.way == Way::Crumbs {
+            let packed = self.widened(&each, base, dest_base, strides, true);
+            if packed.width.way == Way::PackedBytes {
                 map.axes.push(run);
-                wide = crumbs;
+                wide = packed;
             }
         }
         wide.scale(&mut map.axes);
@@ -91,7 +91,7 @@ impl Cutter<'_> {
         };
         Some(Dispatch {
             kernel: Kernel {
-                run: wide.across(),
+                run: wide.packed_run(),
                 ..Kernel::of(wide.width, grid.shape)
             },
             params,

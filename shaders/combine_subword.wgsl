@@ -16,7 +16,7 @@ const BF16: u32 = 4u;
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dest: array<atomic<u32>>;
 
-// Every half is a single.
+// Exact: every f16 value is an f32 value.
 fn f32_of_f16(half: u32) -> f32 {
     let sign = (half & 0x8000u) << 16u;
     let rest = half & 0x7fffu;

@@ -8,8 +8,8 @@ override UNIT_BYTES: u32;
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dest: array<u32>;
 
-// A row's bytes, at the low end of a word.
-fn crumb(begin: Row) -> u32 {
+// The bytes of a row, at the low end of a word.
+fn row_bytes(begin: Row) -> u32 {
     let address = select(0u, (params.source_base + begin.base) * UNIT_BYTES, begin.state == FOUND);
     let word = address >> 2u;
     let shift = (address & 3u) << 3u;
@@ -32,10 +32,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let row = tile * 4u;
     let rows = four(row);
-    let a = crumb(rows.a);
-    let b = crumb(rows.b);
-    let c = crumb(rows.c);
-    let d = crumb(rows.d);
+    let a = row_bytes(rows.a);
+    let b = row_bytes(rows.b);
+    let c = row_bytes(rows.c);
+    let d = row_bytes(rows.d);
     let to = params.dest_base + tile * ROW_BYTES;
     if ROW_BYTES == 1u {
         dest[to] = a | (b << 8u) | (c << 16u) | (d << 24u);
