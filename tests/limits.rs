@@ -1,1 +1,209 @@
+//! What cannot be cut to fit a device is an error that names the limit; seen on wgpu's noop backend,
+//! which needs no driver and copies but runs no shader.
 
+use crate::harness::gpu::noop;
+use wgslice::{
+    Backend, DType, Error, GatherNd, Gpu, Plan,
+    gpu::{AdapterOptions, Software},
+    slice,
+};
+
+/// Limits below a single unit are the only ones that nothing can be cut for.
+#[test]
+fn a_unit_that_does_not_fit_is_refused_by_name() {
+    let gpu = noop(|_| {}).with_dispatch_bytes(8);
+    let backend = Backend::from(gpu);
+    let tensor = backend.upload(&[[0f64; 2]; 40], &[20, 2]).unwrap();
+    let error = tensor.slice(&slice![.., ..; -1]).unwrap_err();
+    assert!(matches!(error, Error::DeviceLimit { .. }), "{error}");
+    assert!(error.to_string().contains("--device cpu"), "{error}");
+}
+
+#[test]
+fn an_index_depth_beyond_the_shaders_is_refused_by_name() {
+    let backend = Backend::from(noop(|_| {}));
+    let params = backend.upload(&[7u8; 1024], &[2; 10]).unwrap();
+    let indices = backend.upload(&[1i32; 10], &[1, 10]).unwrap();
+    let error = params.gather_nd(&indices, GatherNd::default()).unwrap_err();
+    assert!(
+        error.to_string().contains("index depth needs 10"),
+        "{error}"
+    );
+}
+
+/// Of 11 dimensions that do not merge one is indexed and one is the run: what is left is walked, and with
+/// two tuples the tuples too.
+#[test]
+fn a_walk_beyond_the_shaders_is_refused_by_name() {
+    let backend = Backend::from(noop(|_| {}));
+    let params = backend
+        .upload(&vec![7u8; 3usize.pow(11)], &[3; 11])
+        .unwrap();
+    let spec = ["::2"; 11].join(", ").parse().unwrap();
+    let view = params.view().strided_slice(&spec).unwrap();
+    let gather = |tuples: usize| {
+        let indices = backend.upload(&vec![1u32; tuples], &[tuples, 1]).unwrap();
+        view.gather_nd(&indices, GatherNd::default()).map(drop)
+    };
+    gather(1).unwrap();
+    let error = gather(2).unwrap_err();
+    assert!(matches!(error, Error::DeviceLimit { .. }), "{error}");
+    let said = error.to_string();
+    assert!(
+        said.contains("index depth, with the dimensions that are walked"),
+        "{said}"
+    );
+    assert!(said.contains("--device cpu"), "{said}");
+}
+
+/// A tensor above the largest buffer lies in several.
+#[test]
+fn a_tensor_in_parts_comes_back() {
+    let backend = Backend::from(noop(|limits| {
+        limits.max_buffer_size = 1024;
+        limits.max_storage_buffer_binding_size = 1024;
+    }));
+    for bytes in [1, 16, 1023, 1024, 1025, 5000] {
+        let values: Vec<u8> = (0..=250).cycle().take(bytes).collect();
+        let tensor = backend.upload(&values, &[bytes]).unwrap();
+        assert_eq!(tensor.buffers().len(), bytes.div_ceil(1024));
+        assert_eq!(tensor.to_array::<u8>().unwrap().data, values, "{bytes}");
+    }
+}
+
+/// A contiguous slice is copied and needs no binding, whatever its size.
+#[test]
+fn a_contiguous_slice_is_a_copy() {
+    let gpu = noop(|limits| limits.max_storage_buffer_binding_size = 1024);
+    let backend = Backend::from(gpu);
+    let values: Vec<u32> = (0..2000).collect();
+    let tensor = backend.upload(&values, &[20, 100]).unwrap();
+    let rows = tensor.slice(&slice![3..17]).unwrap();
+    assert_eq!(rows.to_array::<u32>().unwrap().data, values[300..1700]);
+}
+
+#[test]
+fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
+    let options = AdapterOptions {
+        name: Some("no such adapter".into()),
+        ..AdapterOptions::default()
+    };
+    let error = Backend::open_gpu(&options).unwrap_err().to_string();
+    assert!(error.contains("no such adapter"), "{error}");
+    let there = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
+    for candidate in there {
+        assert!(error.contains(&candidate.to_string()), "{error}");
+    }
+    // `auto` falls back, and says so.
+    let auto = Backend::auto_with(&options);
+    assert!(
+        auto.is_cpu() && auto.reason().contains("no hardware GPU"),
+        "{}",
+        auto.reason()
+    );
+    // So does `auto_for` where a GPU would be worth it: for a billion scalars of a small table.
+    let scalars =
+        Plan::gather_nd(&[1 << 20], &[1 << 30, 1], GatherNd::default(), DType::F32).unwrap();
+    let auto = Backend::auto_for(&scalars, &options);
+    assert_eq!(auto.reason(), Backend::auto_with(&options).reason());
+    // For a few none is looked for.
+    let few = Plan::gather_nd(&[1 << 20], &[1 << 10, 1], GatherNd::default(), DType::F32).unwrap();
+    let auto = Backend::auto_for(&few, &options);
+    assert!(auto.is_cpu(), "{auto}");
+    let says = auto.reason();
+    assert!(
+        says.contains("the CPU takes about") && says.contains("opened first"),
+        "{says}"
+    );
+}
+
+/// Software adapters are used, demanded or refused as the options say.
+#[test]
+fn software_adapters_are_a_choice() {
+    let open = |software| {
+        Gpu::open(&AdapterOptions {
+            software,
+            ..AdapterOptions::default()
+        })
+    };
+    let there = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
+    for (software, wanted) in [(Software::Require, true), (Software::Refuse, false)] {
+        let fits = there
+            .iter()
+            .any(|candidate| candidate.is_software() == wanted);
+        match open(software) {
+            Ok(gpu) => assert!(fits && gpu.is_software() == wanted, "{gpu}"),
+            Err(error) => assert!(!fits && matches!(error, Error::NoAdapter(_)), "{error}"),
+        }
+    }
+    assert_eq!(open(Software::Allow).is_ok(), !there.is_empty());
+}
+
+/// What `explain` says is what the rule records.
+#[test]
+fn plans_are_explained() {
+    let gpu = noop(|limits| limits.max_storage_buffer_binding_size = 1 << 20);
+    let explain = |shape: &[usize], spec: &str, dtype| {
+        let plan = Plan::strided_slice(shape, &spec.parse().unwrap(), dtype).unwrap();
+        gpu.explain(&plan)
+    };
+    let says = |text: String, what: &str| assert!(text.contains(what), "{text}");
+    says(explain(&[4, 5], "...", DType::F32), "nothing is moved");
+    says(explain(&[4, 5], "...", DType::F32), "1 buffer copy of 80");
+    says(explain(&[4, 5], "3:3", DType::F32), "nothing is recorded");
+    let nothing = slice![3..3];
+    let zeros = Plan::strided_slice_grad(&[4, 5], &nothing, &[0, 5], DType::F32).unwrap();
+    says(gpu.explain(&zeros), "80 bytes are cleared");
+    says(
+        explain(&[9, 64], "2:5", DType::U8),
+        "1 buffer copy of 192 bytes",
+    );
+    says(explain(&[9, 64], ":, :32", DType::U8), "9 buffer copies");
+    says(
+        explain(&[99, 64], ":, :32", DType::U8),
+        "1 dispatch of the serial rows mover",
+    );
+    says(
+        explain(&[9, 7], ":, 1:", DType::U8),
+        "1 dispatch of the unaligned mover",
+    );
+    says(
+        explain(&[1 << 20], "::-1", DType::F32),
+        "4 dispatches of the serial rows mover",
+    );
+    says(
+        explain(&[1 << 50], "::-1", DType::F32),
+        "dispatches or more",
+    );
+}
+
+/// Few or long contiguous rows are copied, which needs no STORAGE; others are dispatched, which does.
+#[test]
+fn few_or_long_rows_are_copied() {
+    // The noop backend counts as a software adapter.
+    let gpu = noop(|_| {});
+    for (rows, bytes, copied) in [
+        (16, 64, true),
+        (17, 64, false),
+        (17, (16 << 10) - 4, false),
+        (17, 16 << 10, true),
+    ] {
+        let plan = Plan::strided_slice(&[rows * 2, bytes / 4], &slice![..; 2], DType::F32).unwrap();
+        let said = gpu.explain(&plan);
+        let says = format!("{rows} buffer copies of {bytes} bytes");
+        assert_eq!(said.contains(&says), copied, "{said}");
+        assert_eq!(said.contains("1 dispatch of"), !copied, "{said}");
+        let [source, dest] = [plan.source_bytes(), plan.result_bytes()].map(|size| {
+            gpu.device().create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: size as u64,
+                usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        });
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let (source, dest) = (source.slice(..), dest.slice(..));
+        let recorded = gpu.encode(&mut encoder, &plan, source, dest);
+        assert_eq!(recorded.is_ok(), copied, "{recorded:?}");
+    }
+}

@@ -1,1 +1,322 @@
+//! `benches/results/hardware.md`: what was counted, what the compiler says, and what is reckoned of both, each told
+//! apart.
 
+mod peers;
+
+use crate::{
+    amd::{Compiled, FAMILIES, Report},
+    cases::Case,
+    count::{Counts, Traffic},
+    reckon::{self, Times},
+};
+use std::{collections::BTreeMap, fmt::Write as _};
+
+/// A kernel of a case, and what is known of it.
+#[derive(Debug)]
+pub(crate) struct Kernel<'a> {
+    case: &'a Case,
+    /// Whether it is the first of its case.
+    first: bool,
+    counts: Counts,
+    /// The counts for subgroups of 64.
+    wide: Counts,
+    /// By family, in the order of [`FAMILIES`]; empty where there is no compiler.
+    compiled: Vec<&'a Compiled>,
+}
+
+/// What the table is of.
+#[derive(Debug)]
+pub(crate) struct Origin {
+    /// The day, as `date` writes it.
+    pub(crate) date: String,
+    pub(crate) wgpu: String,
+    pub(crate) reports: Vec<Report>,
+}
+
+impl<'a> Kernel<'a> {
+    /// The kernels of a case.
+    pub(crate) fn of(
+        case: &'a Case,
+        counts: Vec<Counts>,
+        wide: &[Counts],
+        reports: &'a [Report],
+    ) -> Vec<Self> {
+        let mut kernels: Vec<Self> = Vec::new();
+        for counts in counts {
+            let named = |other: &&Counts| other.label == counts.label;
+            let compiled = |report: &'a Report| {
+                let mut kernels = report.compiled.iter();
+                kernels.find(|kernel| kernel.case == case.name && kernel.label == counts.label)
+            };
+            kernels.push(Self {
+                case,
+                first: kernels.is_empty(),
+                wide: wide.iter().find(named).cloned().unwrap_or_default(),
+                compiled: reports.iter().filter_map(compiled).collect(),
+                counts,
+            });
+        }
+        kernels
+    }
+
+    /// The part of the label that says what moves rows; of a peer, its name.
+    fn mover(&self) -> &str {
+        let before_units = self.counts.label.split("-byte units").next();
+        let parts = before_units.and_then(|text| text.rsplit_once(", "));
+        let mover = parts.and_then(|(text, _)| text.rsplit(", ").next());
+        mover.unwrap_or(&self.counts.label)
+    }
+
+    fn times(&self) -> Option<Times> {
+        let [rdna2, _, gcn5] = self.compiled[..] else {
+            return None;
+        };
+        Some(Times::of(&rdna2.path, &gcn5.path, &self.counts))
+    }
+
+    /// Vector instructions of a lane on RDNA 2, and for 16 bytes of the result, of a kernel that writes any.
+    fn vector(&self, rdna2: &Compiled) -> [String; 2] {
+        let vector = reckon::vector_instructions(&rdna2.path, &self.counts);
+        let is_about = reckon::is_about(&rdna2.path, &self.counts);
+        let about = if is_about { "about " } else { "" };
+        let text = |vector: f64| format!("{about}{vector:.0}");
+        let bytes = self.counts.written.useful_bytes;
+        let for_16_bytes = (bytes > 0.0).then(|| text(vector / (bytes / 16.0)));
+        [text(vector), for_16_bytes.unwrap_or_else(|| "–".into())]
+    }
+
+    /// The names at the beginning of a row.
+    fn names(&self) -> String {
+        let what = if self.first { &*self.case.what } else { "" };
+        format!("| {} | {what} | {} |", self.case.name, self.mover())
+    }
+}
+
+const LEGEND: &str = include_str!("legend.md");
+const COUNTED: &str = include_str!("counted.md");
+const COMPILED: &str = include_str!("compiled.md");
+const RECKONED: &str = include_str!("reckoned.md");
+
+const NOT_RUN: &str = "not run";
+
+fn number(value: f64) -> String {
+    match value {
+        10.0.. => format!("{value:.0}"),
+        _ => format!("{value:.1}"),
+    }
+}
+
+fn or_dash(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".into(), number)
+}
+
+/// Percents for subgroups of 32 and of 64; one, where they agree.
+fn percents(narrow: &Traffic, wide: &Traffic) -> String {
+    let percent = |side: &Traffic| side.efficiency().map(|part| format!("{:.0}", 100.0 * part));
+    match (percent(narrow), percent(wide)) {
+        (Some(narrow), Some(wide)) if narrow != wide => format!("{narrow}, {wide}"),
+        (Some(both), _) => both,
+        (None, _) => "–".into(),
+    }
+}
+
+/// `4 x 16, 1 x 4`.
+fn widths(bytes: &[usize]) -> String {
+    let mut counts = BTreeMap::new();
+    for &bytes in bytes {
+        *counts.entry(bytes).or_insert(0) += 1;
+    }
+    let each = counts
+        .iter()
+        .rev()
+        .map(|(bytes, count)| format!("{count} x {bytes}"));
+    let all: Vec<_> = each.collect();
+    if all.is_empty() {
+        "–".into()
+    } else {
+        all.join(", ")
+    }
+}
+
+fn row(kernel: &Kernel<'_>, cells: &[String]) -> String {
+    format!("{} {} |\n", kernel.names(), cells.join(" | "))
+}
+
+fn counted(kernel: &Kernel<'_>) -> String {
+    let Kernel { counts, wide, .. } = kernel;
+    row(
+        kernel,
+        &[
+            percents(&counts.read, &wide.read),
+            percents(&counts.written, &wide.written),
+            percents(&counts.other, &wide.other),
+            or_dash(counts.read.width()),
+            or_dash(counts.written.width()),
+            number(counts.operations),
+            number(counts.divisions),
+        ],
+    )
+}
+
+fn compiled(kernel: &Kernel<'_>) -> String {
+    let [rdna2, rdna3, gcn5] = kernel.compiled[..] else {
+        return row(kernel, &vec![NOT_RUN.to_owned(); 9]);
+    };
+    let Compiled {
+        path, statistics, ..
+    } = rdna2;
+    let [vector, for_16_bytes] = kernel.vector(rdna2);
+    let registers = match statistics.spilled_registers {
+        0 => statistics.vector_registers.to_string(),
+        spilled => format!("{} ({spilled} spilled)", statistics.vector_registers),
+    };
+    row(
+        kernel,
+        &[
+            widths(&path.loads),
+            path.in_flight.to_string(),
+            rdna3.path.in_flight.to_string(),
+            gcn5.path.in_flight.to_string(),
+            registers,
+            statistics.waves.to_string(),
+            vector,
+            for_16_bytes,
+            path.scalar.to_string(),
+        ],
+    )
+}
+
+fn reckoned(kernel: &Kernel<'_>) -> String {
+    let Some(times) = kernel.times() else {
+        return row(kernel, &vec![NOT_RUN.to_owned(); 6]);
+    };
+    let (unit, _) = times.h100_bound();
+    let times = [
+        times.navi21,
+        times.mi300x,
+        times.h100,
+        times.h100_loads,
+        times.h100_l2,
+    ];
+    let mut cells: Vec<_> = times.iter().map(|time| format!("{time:.2}")).collect();
+    cells.push(unit.into());
+    row(kernel, &cells)
+}
+
+/// The whole file.
+pub(crate) fn table(origin: &Origin, library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
+    let mut text = String::from("# What the shaders ask of GPUs, without one\n\n");
+    let _ = write!(text, "{}, {}, ", origin.date, origin.wgpu);
+    match &origin.reports[..] {
+        [] => text += "without AMD's compiler: RADV is not installed here",
+        [first, ..] => {
+            let families = FAMILIES.map(|family| format!("{} ({})", family.what, family.name));
+            let _ = write!(text, "{} for {}", first.driver, families.join(", "));
+        }
+    }
+    text += ". Written by\n\n```sh\nbash tests/run-hardware\n```\n\n";
+    text += LEGEND;
+    for (head, line) in [
+        (COUNTED, counted as fn(&Kernel<'_>) -> String),
+        (COMPILED, compiled),
+        (RECKONED, reckoned),
+    ] {
+        text += head;
+        text.extend(library.iter().map(line));
+    }
+    text += &fitted(library);
+    text + &peers::tables(library, peers)
+}
+
+/// How well operations tell the number of instructions, where both are known.
+fn fitted(library: &[Kernel<'_>]) -> String {
+    let ratio = |kernel: &Kernel<'_>| {
+        let [rdna2, ..] = kernel.compiled[..] else {
+            return None;
+        };
+        let of_each = rdna2.path.vector as f64 / reckon::operations(&kernel.counts);
+        (!reckon::is_about(&rdna2.path, &kernel.counts)).then_some(of_each)
+    };
+    let mut ratios: Vec<f64> = library.iter().filter_map(ratio).collect();
+    ratios.sort_by(f64::total_cmp);
+    let (Some(least), Some(most)) = (ratios.first(), ratios.last()) else {
+        return String::new();
+    };
+    format!(
+        "\nOf loops: {} vector instructions for each operation that the interpreter ran, a division counting {} more. In the \
+         {} kernels without loops there are {least:.2} to {most:.2} for each, {:.2} in the middle.\n",
+        reckon::INSTRUCTIONS_PER_OPERATION,
+        reckon::OPERATIONS_PER_DIVISION,
+        ratios.len(),
+        ratios[ratios.len() / 2],
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_are_counted_the_widest_first() {
+        assert_eq!(widths(&[4, 16, 16, 4, 16]), "3 x 16, 2 x 4");
+        assert_eq!(widths(&[]), "–");
+    }
+
+    #[test]
+    fn percents_of_both_subgroups_stand_where_they_differ() {
+        let side = |sectors| Traffic {
+            sectors,
+            distinct_sectors: 1.0,
+            ..Traffic::default()
+        };
+        assert_eq!(percents(&side(2.0), &side(2.0)), "50");
+        assert_eq!(percents(&side(2.0), &side(4.0)), "50, 25");
+        assert_eq!(percents(&side(0.0), &side(0.0)), "–");
+    }
+
+    #[test]
+    fn movers_are_found_in_labels() {
+        let case = Case {
+            name: "W1".into(),
+            what: "a crop".into(),
+            work: crate::cases::library().remove(0).work,
+        };
+        let kernel = |label: &str| {
+            let counts = Counts {
+                label: label.into(),
+                ..Counts::default()
+            };
+            let kernels = Kernel::of(&case, vec![counts], &[], &[]);
+            kernels[0].mover().to_owned()
+        };
+        assert_eq!(
+            kernel("wgslice scatter_nd, resolve, resolve, 4-byte units"),
+            "resolve"
+        );
+        assert_eq!(
+            kernel("wgslice gather, unaligned, 16-byte units Unaligned of 2 bytes"),
+            "unaligned"
+        );
+        assert_eq!(kernel("tfjs"), "tfjs");
+    }
+
+    /// Without a compiler the counts stand, and all else says that it is not run.
+    #[test]
+    fn a_table_without_a_compiler_says_so() {
+        let library = crate::cases::library();
+        let counts = Counts {
+            label: "wgslice strided_slice, coalesced rows, 16-byte units".into(),
+            ..Counts::default()
+        };
+        let kernels = Kernel::of(&library[0], vec![counts], &[], &[]);
+        let origin = Origin {
+            date: "2026-11-22".into(),
+            wgpu: "wgpu 30".into(),
+            reports: Vec::new(),
+        };
+        let table = table(&origin, &kernels, &[]);
+        assert!(table.contains("RADV is not installed"));
+        assert!(table.contains("| W1 | 4-D crop | lanes | not run | not run |"));
+        assert!(table.contains("| W1 | 4-D crop | lanes | – | – | – | – | – | 0.0 | 0.0 |"));
+    }
+}
