@@ -316,7 +316,7 @@ mod tests {
         };
         let table = table(&origin, &kernels, &[]);
         assert!(table.contains("RADV is not installed"));
-        assert!(table.contains("| W1 | 4-D crop | lanes | not run | not run |"));
+        assert!(table.contains("| W1 | 4-D crop | coalesced rows | not run | not run |"));
         assert!(table.contains("| W1 | 4-D crop | lanes | – | – | – | – | – | 0.0 | 0.0 |"));
     }
 }
