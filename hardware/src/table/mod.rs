@@ -317,6 +317,8 @@ mod tests {
         let table = table(&origin, &kernels, &[]);
         assert!(table.contains("RADV is not installed"));
         assert!(table.contains("| W1 | 4-D crop | coalesced rows | not run | not run |"));
-        assert!(table.contains("| W1 | 4-D crop | coalesced rows | – | – | – | – | – | 0.0 | 0.0 |"));
+        assert!(
+            table.contains("| W1 | 4-D crop | coalesced rows | – | – | – | – | – | 0.0 | 0.0 |")
+        );
     }
 }
