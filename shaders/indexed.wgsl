@@ -8,8 +8,8 @@ override DIMS: u32;
 // Words of an index: 1 for i32 and u32, 2 for i64.
 override INDEX_WORDS: u32;
 
-// Whether one comparison of 32 bits says whether an index lies within its dimension: the dispatch looks at all
-// indices into the first dimension, all dimensions are shorter than 2^31, and indices outside have no source.
+// Whether a single unsigned comparison of 32 bits tells if an index is in bounds. That holds if this dispatch binds
+// all of the gathered array, every dimension is shorter than 2^31, and indices neither wrap nor are clamped.
 override PLAIN: bool;
 
 // Pairs of size and stride come two to a vector.

@@ -41,7 +41,7 @@ pub(super) struct Tiles<'a> {
 struct Band<'d> {
     /// Where the first lane begins in the source.
     at: usize,
-    /// The piece of each lane that comes first.
+    /// The number of the first piece that the band holds of each lane.
     first: usize,
     lanes: Vec<&'d mut [u8]>,
 }

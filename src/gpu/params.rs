@@ -54,7 +54,7 @@ pub(crate) struct Flags {
     pub(crate) policy: Policy,
     /// Whether each four neighbouring rows of a slice lie evenly apart.
     pub(crate) even: bool,
-    /// Whether a scatter only checks its rows, and whether it changes nothing where one is bad.
+    /// `checks`: a scatter only looks for rows out of range. `strict`: it changes nothing if it has found one.
     pub(crate) checks: bool,
     pub(crate) strict: bool,
     /// Bytes of the elements that units hold in reverse order, if they do: 1, 2, 4 or 8.

@@ -187,7 +187,8 @@ impl Gpu {
                 dest: dest.parts,
                 indices: indices.parts,
                 index,
-                whole: updates.is_whole(),
+                // Only slices and gathers bind whole vectors.
+                whole: false,
             };
             for argument in [&updates, &dest] {
                 let offset = argument.parts.offset;

@@ -170,7 +170,7 @@ impl Variant {
             }
             Mover::PackWords => {
                 let units = match self.op {
-                    Op::Gather => Width::GATHERED,
+                    Op::Gather => Width::UNITS_OF_A_GATHER,
                     _ => 1,
                 };
                 constants.extend([("RUN", self.kernel.run as f64), ("UNITS", units as f64)]);

@@ -52,11 +52,11 @@ impl Width {
     /// The largest unit of any device.
     pub(crate) const MAX: usize = 16;
     /// The smallest units whose parts are reversed.
-    pub(crate) const MIN_FLIPPED: usize = 16;
+    pub(crate) const MIN_REVERSED: usize = 16;
     /// Parts of a unit that is put together.
     pub(crate) const PARTS: usize = 4;
-    /// Such units that an invocation of a gather builds.
-    pub(crate) const GATHERED: usize = 2;
+    /// Units put together of parts that one invocation of a gather builds.
+    pub(crate) const UNITS_OF_A_GATHER: usize = 2;
 
     /// Units of so many bytes, as they are.
     pub(crate) fn whole(unit: usize) -> Self {
@@ -111,7 +111,7 @@ impl Widened {
             << common
                 .trailing_zeros()
                 .min((Width::MAX / rows.unit).ilog2());
-        if rows.step.abs() != 1 || flipped && factor * rows.unit < Width::MIN_FLIPPED {
+        if rows.step.abs() != 1 || flipped && factor * rows.unit < Width::MIN_REVERSED {
             factor = 1;
         }
         let flipped = flipped && factor > 1;
@@ -143,7 +143,7 @@ impl Widened {
         }
     }
 
-    /// The same with four units of 4 bytes in one, if they can be put together.
+    /// Packs four units of 4 bytes into one of 16, if the rows and the result are multiples of four units.
     fn put_together(mut self) -> Self {
         let short = self.run <= SHORT;
         let units = if short { self.rows.units() } else { self.run };

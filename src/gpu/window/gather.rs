@@ -107,7 +107,7 @@ impl Cutter<'_> {
             wide.scale(&mut axes);
             let grid = match wide.width.way {
                 Way::PackedWords => {
-                    let count = wide.rows.count.div_ceil(Width::GATHERED);
+                    let count = wide.rows.count.div_ceil(Width::UNITS_OF_A_GATHER);
                     Grid::one_by_one(&Rows { count, ..wide.rows }, self.reach)
                 }
                 _ => self.grid(&wide),
