@@ -1,6 +1,6 @@
-// Moves rows of a few parts of 4 bytes, on a software adapter, which pays for every invocation, loop and store. An
-// invocation builds one or two units of four parts, which may be of several rows, and no part of it is a loop or a branch.
-// The whole source is bound.
+// Packs short rows of 4-byte parts into 16-byte units, on software adapters, where each invocation, loop and store has a
+// cost of its own. An invocation builds one or two units of four parts, which may be of several rows, without loops or
+// branches. The whole source is bound.
 //
 // All rows are looked up before anything is fetched, and nothing comes between the fetches: as many
 // cache misses as the processor keeps in flight then overlap.
@@ -8,7 +8,7 @@
 // Parts of a row.
 override RUN: u32;
 
-// Units that an invocation builds: 2 of a gather, whose cache misses are worth the wait, 1 of a slice.
+// Units that an invocation builds: 2 in a gather, so that eight cache misses overlap, 1 in a slice.
 override UNITS: u32;
 
 @group(0) @binding(0) var<storage, read> source: array<Part>;

@@ -1,8 +1,9 @@
-// Moves rows of neighbouring units of 1 or 2 bytes that begin at any byte: an invocation builds 16 neighbouring
-// bytes of the result of pieces, each of which lies in one row. A piece is two vectors of the source, shifted.
+// Moves contiguous rows of 1-byte or 2-byte elements that begin at any byte. An invocation writes one aligned 16-byte
+// vector of the result: of one row, or piece by piece of several. A piece is two aligned vectors of the source,
+// shifted.
 //
-// Source and result are bound as whole vectors. Words of the result's first and last vector that lie beside it are
-// not written, and bytes of its first and last word as they were. The whole source is bound.
+// Source and result are bound as arrays of vectors, and the whole source is bound. In the first and the last vector of
+// the result, words outside the result are not written, and bytes outside it keep their values.
 
 override UNIT_BYTES: u32;
 
@@ -12,7 +13,7 @@ override UNIT_BYTES: u32;
 const PARTS: u32 = 1u;
 const VECTOR_BYTES: u32 = 16u;
 
-// A vector of the source. One beyond its ends is asked for where no byte of it is used: any other will do.
+// A vector of the source. An index outside the binding is clamped: no byte of that vector is used.
 fn source_vector(at: u32) -> vec4<u32> {
     return source[min(at, arrayLength(&source) - 1u)];
 }
@@ -57,7 +58,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     var place = select(0u, head, vector == 0u);
     var byte = vector * VECTOR_BYTES + place - head;
 
-    // Nearly all vectors of rows that are longer than a few of them lie within one.
+    // In rows of more than a few vectors, nearly every vector lies within one row.
     let only_row = byte / row_bytes;
     let from_byte = byte - only_row * row_bytes;
     let only_start = source_row(only_row);

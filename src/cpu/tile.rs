@@ -152,8 +152,8 @@ impl<const N: usize> MoveTile for Interleaved<N> {
 pub(super) struct Lines<const N: usize, const R: usize>;
 
 impl<const N: usize, const R: usize> Lines<N, R> {
-    /// Lanes whose lines are read before they are written: more, and lines that lie at multiples of 16 KiB
-    /// push each other out of the cache first.
+    /// Lanes whose cache lines are read before they are written. Lines at multiples of 16 KiB share sets of the
+    /// cache: beyond 128 they evict each other before they are written.
     const LANES: usize = 128;
 
     /// Moves one piece of each of `R` rows, from `at` on, into each of the lanes.
@@ -215,7 +215,7 @@ impl<const N: usize, const R: usize> MoveTile for Lines<N, R> {
         let mut first = 0;
         while first < count {
             let begin = (done + first) * N;
-            // A first tile of fewer rows, where lines of the first lane begin behind it.
+            // The first tile has fewer rows if the first lane does not begin at a cache line.
             let ahead = lanes[0][begin..].as_ptr().addr().wrapping_neg() % LINE / N;
             let rows = if ahead == 0 { R } else { ahead }.min(count - first);
             let mut at = along(at, tiles.row.stride, first);

@@ -50,8 +50,7 @@ pub(crate) struct Indexed {
     pub(crate) words: u32,
     /// [`is_plain`](super::params::is_plain).
     pub(crate) plain: bool,
-    /// Whether the tuples of each four rows fill whole vectors of words, as far as the mover looks at
-    /// four.
+    /// Whether the indices are bound as vectors, each read by a mover that looks up four rows at once.
     pub(crate) quads: bool,
 }
 
@@ -69,8 +68,8 @@ impl Indexed {
         }
     }
 
-    /// The same for a plain dispatch, where tuples of `depth` indices are all that numbers the rows if `alone`. What
-    /// is not plain is not worth pipelines without loops.
+    /// The same for a plain dispatch. `alone` says that each tuple of `depth` indices is one row; tuples of one or two
+    /// then need no loop. Dispatches that are not plain are rare, and always loop.
     pub(crate) fn plain(self, depth: usize, alone: bool) -> Self {
         let unrolled = alone && Self::UNROLLED.contains(&depth);
         Self {
@@ -80,7 +79,7 @@ impl Indexed {
         }
     }
 
-    /// The same with vectors of indices, where those of four rows fill whole ones: of four words a tuple at most.
+    /// The same with indices read as vectors, if `whole`: the tuples of four rows are whole, aligned vectors.
     pub(crate) fn quads(self, whole: bool) -> Self {
         Self {
             quads: whole && self.unrolled > 0,

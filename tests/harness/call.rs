@@ -1,4 +1,4 @@
-//! The calls of vector files and of cases made by chance, on every device of the harness.
+//! Runs the calls of golden vectors and of random cases on every device of the harness.
 
 use super::{
     How, ScatterCase, check_block, check_gathering, check_grad, check_scatter, check_slice,
