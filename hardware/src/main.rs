@@ -1,9 +1,9 @@
 //! What the shaders ask of GPUs, found out without one.
 //!
 //! ```text
-//! wgslice-hardware table [FILE]        all cases on all instruments, as Markdown
-//! wgslice-hardware check [FAMILY …]    whether AMD's compiler keeps what is asked of it; families: all
-//! wgslice-hardware vectors [FAMILY …]  whether it compiles what the golden vectors need without spilling registers
+//! wgslice-hardware table [FILE [CASE …]]  all cases, or these, on all instruments, as Markdown
+//! wgslice-hardware check [FAMILY …]       whether AMD's compiler keeps what is asked of it; families: all
+//! wgslice-hardware vectors [FAMILY …]     whether it compiles what the golden vectors need without spilling registers
 //! ```
 //!
 //! `check` and `vectors` end with 77 where RADV is not installed, and have said so.
@@ -50,15 +50,16 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments[..] {
-        ["table"] => table("/dev/stdout"),
-        ["table", file] => table(file),
+        ["table"] => table("/dev/stdout", &[]),
+        ["table", file, ref names @ ..] => table(file, names),
         ["check", ref names @ ..] => checked(names, "cases"),
         ["vectors", ref names @ ..] => checked(names, "vectors"),
         // This program starts itself with these, in RADV's environment.
         ["compile", "cases"] => compile_cases(),
         ["compile", "vectors"] => vectors::pipelines().and_then(amd::compile_here),
         _ => Err(
-            "usage: wgslice-hardware table [FILE] | check [FAMILY …] | vectors [FAMILY …]".into(),
+            "usage: wgslice-hardware table [FILE [CASE …]] | check [FAMILY …] | vectors [FAMILY …]"
+                .into(),
         ),
     };
     match done {
@@ -120,9 +121,12 @@ fn checked(names: &[&str], what: &str) -> Result<(), String> {
     }
 }
 
-fn table(file: &str) -> Result<(), String> {
+/// Of all cases, or of those with these names.
+fn table(file: &str, names: &[&str]) -> Result<(), String> {
     let reports = reports()?;
-    let (library, peers) = (cases::library(), cases::peers());
+    let named = |case: &Case| names.is_empty() || names.contains(&case.name.as_str());
+    let chosen = |cases: Vec<Case>| cases.into_iter().filter(named).collect::<Vec<_>>();
+    let (library, peers) = (chosen(cases::library()), chosen(cases::peers()));
     let library = counted(&library, &reports)?;
     let peers = counted(&peers, &reports)?;
     let origin = Origin {
