@@ -4,6 +4,8 @@
 // `indexed.wgsl` says which slice a tuple points at: here a row begins where the number of its slice says.
 // A tile is four rows of `run` numbers; rows and slices lie `step` apart.
 
+const PARTS: u32 = 1u;
+
 const ADD: u32 = 0u;
 const SUB: u32 = 1u;
 const MIN: u32 = 3u;

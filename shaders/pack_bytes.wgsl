@@ -1,6 +1,8 @@
 // Moves rows of 1 to 4 bytes: an invocation builds the whole words that four rows fill, without a loop. The
 // whole source is bound.
 
+const PARTS: u32 = 1u;
+
 // Bytes of a row, and of the units that the source is counted in.
 override ROW_BYTES: u32;
 override UNIT_BYTES: u32;

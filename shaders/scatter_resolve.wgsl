@@ -7,6 +7,8 @@
 // `indexed.wgsl` says which slice a tuple points at: here a row begins where the number of its slice says.
 // A tile is four rows, whose numbers are kept together.
 
+const PARTS: u32 = 1u;
+
 // Whether rows are chained, rather than the last one kept.
 override CHAINS: bool;
 

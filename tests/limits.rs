@@ -161,15 +161,15 @@ fn plans_are_explained() {
     says(explain(&[9, 64], ":, :32", DType::U8), "9 buffer copies");
     says(
         explain(&[99, 64], ":, :32", DType::U8),
-        "1 dispatch of the serial rows mover",
+        "1 dispatch of the serial rows kernel",
     );
     says(
         explain(&[9, 7], ":, 1:", DType::U8),
-        "1 dispatch of the unaligned mover",
+        "1 dispatch of the unaligned kernel",
     );
     says(
         explain(&[1 << 20], "::-1", DType::F32),
-        "4 dispatches of the serial rows mover",
+        "4 dispatches of the serial rows kernel",
     );
     says(
         explain(&[1 << 50], "::-1", DType::F32),

@@ -1,6 +1,6 @@
 //! What is passed for an argument of a plan, checked before wgpu sees it.
 
-use super::{caps::Parts, width::Width};
+use super::{caps::Parts, job::VECTOR};
 use crate::Error;
 use std::slice;
 use wgpu::{BufferSlice, BufferUsages};
@@ -80,7 +80,7 @@ impl<'a> Argument<'a> {
 
     /// Whether its buffers are whole vectors long, so that every vector can be bound.
     pub(super) fn is_whole(&self) -> bool {
-        let unit = Width::MAX as u64;
+        let unit = VECTOR as u64;
         let whole = |buffer: &wgpu::Buffer| buffer.size().is_multiple_of(unit);
         self.buffers.iter().all(whole)
     }

@@ -1,7 +1,7 @@
 //! After a while recording makes no object on the device, whatever is recorded and however params
 //! travel. On wgpu's noop backend, which needs no driver.
 
-use super::{DeviceIndices, Gpu, variant::ParamsSpace};
+use super::{DeviceIndices, Gpu, program::ParamsSpace};
 use crate::{Backend, DType, Error, GatherNd, Plan, Scatter, slice};
 
 /// A device of the noop backend, which counts as a software adapter.

@@ -9,11 +9,11 @@ use super::{
     caps::{Parts, Span},
     copy::{clear, copy, copyable},
     groups::Key,
-    op::Op,
+    maps::Op,
+    program::{BUFFERS_GROUP, PARAMS_GROUP, ParamsSpace, REPORT_GROUP},
     report::PendingReport,
     route::{Route, route},
     slots::Slot,
-    variant::{BUFFERS_GROUP, PARAMS_GROUP, ParamsSpace, REPORT_GROUP},
     window::{self, Dispatch, Places},
 };
 use crate::{
@@ -327,14 +327,13 @@ impl Gpu {
         let widest = if plan.reads_nothing() { 4 } else { 16 };
         let (rows, map) = plan.in_units_of(places.unit().min(widest));
         let dispatches = window::dispatches(&inner.reach, &rows, &map, &places)?;
-        let op = Op::of(&map);
         // Every pipeline is fetched before anything is recorded, so that an error leaves the pass untouched.
         let pipelines = dispatches
             .iter()
-            .map(|dispatch| inner.pipelines.get(&inner.device, op, dispatch.kernel))
+            .map(|dispatch| inner.pipelines.get(&inner.device, dispatch.program))
             .collect::<Result<Vec<_>, _>>()?;
         for (dispatch, pipeline) in dispatches.iter().zip(&pipelines) {
-            self.dispatch_with(pass, op, pipeline, dispatch, arguments, report(dispatch));
+            self.dispatch_with(pass, pipeline, dispatch, arguments, report(dispatch));
         }
         Ok(())
     }
@@ -343,21 +342,19 @@ impl Gpu {
     pub(super) fn dispatch(
         &self,
         pass: &mut ComputePass<'_>,
-        op: Op,
         dispatch: &Dispatch,
         arguments: &[Option<Argument<'_>>; 4],
         report: Option<Slot>,
     ) -> Result<(), Error> {
         let inner = &*self.inner;
-        let pipeline = inner.pipelines.get(&inner.device, op, dispatch.kernel)?;
-        self.dispatch_with(pass, op, &pipeline, dispatch, arguments, report);
+        let pipeline = inner.pipelines.get(&inner.device, dispatch.program)?;
+        self.dispatch_with(pass, &pipeline, dispatch, arguments, report);
         Ok(())
     }
 
     fn dispatch_with(
         &self,
         pass: &mut ComputePass<'_>,
-        op: Op,
         pipeline: &wgpu::ComputePipeline,
         dispatch: &Dispatch,
         arguments: &[Option<Argument<'_>>; 4],
@@ -365,7 +362,7 @@ impl Gpu {
     ) {
         let inner = &*self.inner;
         pass.set_pipeline(pipeline);
-        let group = self.group(op, arguments, &dispatch.spans);
+        let group = self.group(dispatch.program.op, arguments, &dispatch.spans);
         pass.set_bind_group(BUFFERS_GROUP, &group, &[]);
         match inner.pipelines.space() {
             ParamsSpace::Immediate => {

@@ -3,7 +3,6 @@
 use super::{
     Gpu,
     caps::Parts,
-    op::Op,
     params::Params,
     route::{Route, route},
     window::{self, Places},
@@ -64,18 +63,16 @@ impl Gpu {
             return match self.scatter_steps(plan, map, &places) {
                 Err(error) => error.to_string(),
                 Ok(steps) => {
-                    let window::Step {
-                        op, apply: applied, ..
-                    } = &steps.blocks[0];
+                    let applied = &steps.blocks[0].apply;
                     format!(
-                        "{}, the first of {} x {} workgroups of the {} mover, \
+                        "{}, the first of {} x {} workgroups of the {} kernel, \
                          {} and {} a tile; {} bytes between the steps",
                         counted(steps.blocks.len(), "block", "blocks"),
                         applied.params.grid_width(),
                         applied.height,
-                        op.mover(&applied.kernel).name(),
+                        applied.program.kernel.name,
                         lanes(&applied.params),
-                        units(&applied.params, applied.kernel.width.unit.max(4)),
+                        units(&applied.params, applied.tile_unit),
                         steps.scratch.head + steps.scratch.rows,
                     ) + if map.fresh {
                         "; the result is cleared first"
@@ -88,17 +85,15 @@ impl Gpu {
         match window::dispatches(&self.inner.reach, rows, &plan.map, &places) {
             Err(error) => error.to_string(),
             Ok(dispatches) => {
-                let kernel = &dispatches[0].kernel;
-                let op = Op::of(&plan.map);
-                let (mover, unit) = (op.mover(kernel).name(), kernel.width.unit);
-                let params = &dispatches[0].params;
+                let first = &dispatches[0];
+                let (kernel, params) = (first.program.kernel.name, &first.params);
                 format!(
-                    "{} of the {mover} mover, the first {} x {} workgroups, {} and {} a tile",
+                    "{} of the {kernel} kernel, the first {} x {} workgroups, {} and {} a tile",
                     counted(dispatches.len(), "dispatch", "dispatches"),
                     params.grid_width(),
-                    dispatches[0].height,
+                    first.height,
                     lanes(params),
-                    units(params, unit),
+                    units(params, first.tile_unit),
                 )
             }
         }

@@ -55,20 +55,11 @@ const COALESCED: usize = 64;
 /// Lanes of a tile, at most.
 const MOST_LANES: usize = 64;
 
-/// What of a grid the shaders are compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Shape {
-    /// Invocations of a workgroup: `WORKGROUP`.
-    pub(crate) workgroup: u32,
-    /// Rows that an invocation has units of, where it fetches several before it stores any: `ROWS`. 0 where
-    /// it goes from one to the next.
-    pub(crate) rows: u32,
-}
-
 /// A dispatch: its tiles and its workgroups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
-    pub(crate) shape: Shape,
+    /// Invocations of a workgroup.
+    pub(crate) workgroup: u32,
     pub(crate) lanes_log2: u32,
     pub(crate) segment: u32,
     pub(crate) tiles: u32,
@@ -82,16 +73,6 @@ impl Grid {
         self.width | self.lanes_log2 << 16
     }
 
-    /// The grid for `rows`, which are not empty, if the device takes as many workgroups. The result begins
-    /// `head` units into its first word.
-    pub(crate) fn of(rows: &Rows, head: usize, reach: &Reach) -> Option<Self> {
-        match (rows.unit, reach.kind) {
-            (..4, _) => Self::word_by_word(rows, head, reach),
-            (_, Kind::Hardware) => Self::in_flight(rows, reach),
-            (_, Kind::Software) => Self::one_by_one(rows, reach),
-        }
-    }
-
     /// The grid for units below 4 bytes where an invocation builds one word after the other.
     pub(crate) fn word_by_word(rows: &Rows, head: usize, reach: &Reach) -> Option<Self> {
         let (lanes, segment) = match reach.kind {
@@ -99,7 +80,7 @@ impl Grid {
             Kind::Hardware => (MOST_LANES, MOST_LANES * IN_FLIGHT),
         };
         let words = (head + rows.units()).div_ceil(4 / rows.unit);
-        Self::new(reach, 0, lanes, segment, words.div_ceil(segment))
+        Self::new(reach, 1, lanes, segment, words.div_ceil(segment))
     }
 
     /// The grid for an invocation that walks each unit, or each few, by itself: with other loops or other
@@ -113,29 +94,29 @@ impl Grid {
             }
         };
         let tiles = rows.count * rows.run.div_ceil(segment);
-        Self::new(reach, 0, lanes, segment, tiles)
+        Self::new(reach, 1, lanes, segment, tiles)
     }
 
-    /// The grid where an invocation fetches several units before it stores any.
-    fn in_flight(rows: &Rows, reach: &Reach) -> Option<Self> {
+    /// The grid where an invocation fetches several units before it stores any, and the number of rows that it has
+    /// units of.
+    pub(crate) fn in_flight(rows: &Rows, reach: &Reach) -> Option<(Self, usize)> {
         let stretches = (rows.run * rows.unit / COALESCED).clamp(1, IN_FLIGHT);
         let each = 1 << stretches.ilog2();
         let lanes = rows.run.div_ceil(each).next_power_of_two();
         let lanes = lanes.min(MOST_LANES);
         let segment = lanes * each;
         let tiles = rows.count * rows.run.div_ceil(segment);
-        Self::new(reach, IN_FLIGHT / each, lanes, segment, tiles)
+        let grid = Self::new(reach, IN_FLIGHT / each, lanes, segment, tiles)?;
+        Some((grid, IN_FLIGHT / each))
     }
 
-    fn new(reach: &Reach, rows: usize, lanes: usize, segment: usize, tiles: usize) -> Option<Self> {
+    /// The grid for so many tiles, of which an invocation has units of `each`.
+    fn new(reach: &Reach, each: usize, lanes: usize, segment: usize, tiles: usize) -> Option<Self> {
         let workgroup = reach.workgroup as usize;
-        let groups = tiles.div_ceil(workgroup / lanes * rows.max(1));
+        let groups = tiles.div_ceil(workgroup / lanes * each);
         let (width, height) = fold(groups, reach.groups)?;
         Some(Self {
-            shape: Shape {
-                workgroup: reach.workgroup,
-                rows: u32::try_from(rows).ok()?,
-            },
+            workgroup: reach.workgroup,
             lanes_log2: lanes.trailing_zeros(),
             segment: u32::try_from(segment).ok()?,
             tiles: u32::try_from(tiles).ok()?,
@@ -180,12 +161,11 @@ mod tests {
         }
     }
 
-    /// The units of `rows` from 4 bytes on that the invocations of a grid move, as the shaders number
-    /// them.
-    fn moved(grid: &Grid, run: usize) -> Vec<(usize, usize)> {
+    /// The units of rows that the invocations of a grid move, `rows` rows each, as the shaders number them.
+    fn moved(grid: &Grid, rows: usize, run: usize) -> Vec<(usize, usize)> {
         let (tiles, segment) = (grid.tiles as usize, grid.segment as usize);
         let lanes = 1 << grid.lanes_log2;
-        let workgroup = grid.shape.workgroup as usize;
+        let workgroup = grid.workgroup as usize;
         let side = workgroup / lanes;
         let segments = run.div_ceil(segment);
         let invocations = grid.width as usize * grid.height as usize * workgroup;
@@ -193,32 +173,20 @@ mod tests {
         for id in 0..invocations {
             let (group, local) = (id / workgroup, id % workgroup);
             let (tile, lane) = (local / lanes, local % lanes);
-            let rows = grid.shape.rows as usize;
-            let places: Vec<_> = match rows {
-                0 | 1 => {
-                    let places = (lane..segment).step_by(lanes);
-                    let tile = group * side + tile;
-                    places.map(|place| (tile, place)).collect()
-                }
-                _ => (0..IN_FLIGHT)
-                    .map(|n| {
-                        let each = IN_FLIGHT / rows;
-                        let tile = (group * rows + n / each) * side + tile;
-                        (tile, lane + n % each * lanes)
-                    })
-                    .collect(),
-            };
-            assert!(rows == 0 || places.len() == IN_FLIGHT, "{grid:?}");
-            let within = places.into_iter().filter(|&(tile, _)| tile < tiles);
-            let units = within.map(|(tile, j)| (tile / segments, tile % segments * segment + j));
-            moved.extend(units.filter(|&(_, j)| j < run));
+            let within = (0..rows).map(|row| (group * rows + row) * side + tile);
+            for tile in within.filter(|&tile| tile < tiles) {
+                let places = (lane..segment).step_by(lanes);
+                let units =
+                    places.map(|place| (tile / segments, tile % segments * segment + place));
+                moved.extend(units.filter(|&(_, j)| j < run));
+            }
         }
         moved
     }
 
     #[test]
     fn every_unit_is_moved_once() {
-        let mut shapes = std::collections::HashSet::new();
+        let mut seen = std::collections::HashSet::new();
         for (kind, workgroup) in [
             (Kind::Hardware, 256),
             (Kind::Hardware, 64),
@@ -243,22 +211,18 @@ mod tests {
                         step: 1,
                     };
                     let all: Vec<_> = (0..count * run).map(|n| (n / run, n % run)).collect();
-                    for grid in [Grid::of(&rows, 0, &reach), Grid::one_by_one(&rows, &reach)] {
-                        let grid = grid.unwrap();
-                        shapes.insert(grid.shape);
-                        let mut moved = moved(&grid, run);
+                    let in_flight = Grid::in_flight(&rows, &reach).unwrap();
+                    let one_by_one = (Grid::one_by_one(&rows, &reach).unwrap(), 1);
+                    for (grid, rows) in [in_flight, one_by_one] {
+                        seen.insert(rows);
+                        let mut moved = moved(&grid, rows, run);
                         moved.sort_unstable();
                         assert_eq!(moved, all, "{grid:?}");
                     }
                 }
             }
         }
-        for rows in [0, 1, 2, 4] {
-            assert!(shapes.contains(&Shape {
-                workgroup: if rows == 0 { 64 } else { 256 },
-                rows
-            }));
-        }
+        assert_eq!(seen.len(), 3, "1, 2 and 4 rows");
     }
 
     #[test]
@@ -273,7 +237,7 @@ mod tests {
                         step: 1,
                     };
                     let head = 3 % (4 / unit);
-                    let grid = Grid::of(&rows, head, &reach(kind, 64)).unwrap();
+                    let grid = Grid::word_by_word(&rows, head, &reach(kind, 64)).unwrap();
                     let invocations = grid.width as usize * grid.height as usize * 64;
                     let (tiles, segment) = (grid.tiles as usize, grid.segment as usize);
                     assert!(invocations >= tiles << grid.lanes_log2);

@@ -7,7 +7,7 @@
 //! none is kept, so that nothing but the pool holds their memory: their operations are submitted one by
 //! one, which takes longer than to make a group anew.
 
-use super::{caps::Span, op::Op, recent::Recent};
+use super::{caps::Span, maps::Op, recent::Recent};
 use std::{
     hash::{BuildHasher, RandomState},
     sync::{Mutex, PoisonError},

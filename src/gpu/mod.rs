@@ -3,10 +3,12 @@
 //! | file | decides |
 //! |---|---|
 //! | `adapter`, `caps` | which adapter is used, and what its device takes in one dispatch |
-//! | `width` | how many bytes a dispatch moves at once |
+//! | `job` | what one dispatch has to do |
+//! | `kernels` | which kernel does it: one ordered table, and a file for each kernel |
+//! | `maps` | where rows begin: a file for each row map |
 //! | `grid` | how rows are dealt out to invocations |
 //! | `params` | what a dispatch reads as immediates or a uniform, word by word |
-//! | `op`, `rule`, `kernel`, `variant` | the operations and movers, what they are compiled for, and how their texts are pasted together |
+//! | `program`, `rule` | how the text of a pipeline is pasted together, and its constants |
 //! | `pipeline` | that each is compiled once |
 //! | `window` | how a plan is cut into dispatches that the device's limits allow |
 //! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
@@ -31,11 +33,13 @@ mod failure;
 mod fill;
 mod grid;
 mod groups;
-mod kernel;
-mod op;
+mod job;
+mod kernels;
+mod maps;
 mod params;
 mod pipeline;
 mod pool;
+mod program;
 mod readback;
 mod recent;
 mod report;
@@ -49,8 +53,6 @@ mod shader_tests;
 mod slots;
 mod transfer;
 mod upload;
-mod variant;
-mod width;
 mod window;
 
 pub use adapter::{AdapterOptions, Candidate, Software};
@@ -67,9 +69,9 @@ use failure::device_error;
 use groups::Groups;
 use pipeline::Pipelines;
 use pool::Pool;
+use program::ParamsSpace;
 use scatter::ScatterMemory;
 use std::sync::{Arc, OnceLock};
-use variant::ParamsSpace;
 
 /// A GPU, or a software adapter that acts as one: a `wgpu` device with the shaders that run there.
 ///

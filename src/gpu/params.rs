@@ -7,7 +7,7 @@ use crate::{
     layout::Axis,
     ops::{
         index::{IndexType, Policy},
-        scatter_nd, strided_slice,
+        scatter_nd,
     },
     pairs::PairAxis,
 };
@@ -169,9 +169,9 @@ pub(crate) fn resolve_map(map: &scatter_nd::Map) -> Result<IndexedMap, Error> {
 }
 
 /// The map of a slice. None where it has too many dimensions, or strides beyond 32 bits.
-pub(crate) fn slice_map(map: &strided_slice::Map) -> Option<MapWords> {
+pub(crate) fn slice_map(axes: &[Axis]) -> Option<MapWords> {
     Some(bytemuck::cast(StridedSliceMap {
-        axes: axis_words(&map.axes)?,
+        axes: axis_words(axes)?,
         pad: [0; 4],
     }))
 }

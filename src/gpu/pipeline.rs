@@ -9,11 +9,10 @@
 
 use super::{
     failure::scoped,
-    kernel::Kernel,
-    op::Op,
+    maps::Op,
     params::PARAMS_BYTES,
+    program::{ParamsSpace, Program},
     slots::{Reports, SharedParams, Strips},
-    variant::{ParamsSpace, Variant},
 };
 use crate::Error;
 use std::{
@@ -27,7 +26,7 @@ use wgpu::{BufferBindingType, BufferUsages};
 pub(crate) struct Pipelines {
     space: ParamsSpace,
     cache: Option<wgpu::PipelineCache>,
-    made: Mutex<HashMap<Variant, wgpu::ComputePipeline>>,
+    made: Mutex<HashMap<Program, wgpu::ComputePipeline>>,
     buffers: [wgpu::BindGroupLayout; Op::ALL.len()],
     /// Why an operation's layouts cannot be had.
     refused: [Option<Error>; Op::ALL.len()],
@@ -105,50 +104,44 @@ impl Pipelines {
         &self.buffers[op as usize]
     }
 
-    /// The pipeline of a dispatch.
+    /// The pipeline of a program, compiled if this is its first use.
     pub(crate) fn get(
         &self,
         device: &wgpu::Device,
-        op: Op,
-        kernel: Kernel,
+        program: Program,
     ) -> Result<wgpu::ComputePipeline, Error> {
-        let variant = Variant {
-            op,
-            kernel,
-            params: self.space,
-        };
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pipeline) = made.get(&variant) {
+        if let Some(pipeline) = made.get(&program) {
             return Ok(pipeline.clone());
         }
-        if let Some(error) = &self.refused[op as usize] {
+        if let Some(error) = &self.refused[program.op as usize] {
             return Err(error.clone());
         }
-        match scoped(device, || self.make(device, variant)) {
+        match scoped(device, || self.make(device, &program)) {
             (pipeline, None) => {
-                made.insert(variant, pipeline.clone());
+                made.insert(program, pipeline.clone());
                 Ok(pipeline)
             }
-            (_, Some(error)) => Err(refusal(&variant.to_string(), &error)),
+            (_, Some(error)) => Err(refusal(&program.to_string(), &error)),
         }
     }
 
-    fn make(&self, device: &wgpu::Device, variant: Variant) -> wgpu::ComputePipeline {
-        let label = variant.to_string();
+    fn make(&self, device: &wgpu::Device, program: &Program) -> wgpu::ComputePipeline {
+        let label = program.to_string();
         let label = Some(label.as_str());
-        let immediate = variant.params == ParamsSpace::Immediate;
+        let immediate = self.space == ParamsSpace::Immediate;
         let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label,
             bind_group_layouts: &[
-                Some(self.buffers(variant.op)),
-                variant.op.reports().then_some(&self.reports.strips.layout),
+                Some(self.buffers(program.op)),
+                program.op.reports().then_some(&self.reports.strips.layout),
                 (!immediate).then_some(&self.params.strips.layout),
             ],
             immediate_size: if immediate { PARAMS_BYTES } else { 0 },
         });
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label,
-            source: wgpu::ShaderSource::Wgsl(variant.source().into()),
+            source: wgpu::ShaderSource::Wgsl(program.text(self.space).into()),
         });
         device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label,
@@ -156,7 +149,7 @@ impl Pipelines {
             module: &module,
             entry_point: Some("main"),
             compilation_options: wgpu::PipelineCompilationOptions {
-                constants: &variant.constants(),
+                constants: &program.constants(),
                 zero_initialize_workgroup_memory: false,
             },
             // None unless the caller has one: it takes bytes from a file on trust, which is unsafe, and

@@ -47,6 +47,19 @@ impl Rule {
         can.then_some((Self { combine, numbers }, element))
     }
 
+    /// All of them, each with the bytes of what is combined by itself.
+    pub(super) fn all() -> impl Iterator<Item = (Self, usize)> {
+        let combines = [
+            Combine::Add,
+            Combine::Sub,
+            Combine::Mul,
+            Combine::Min,
+            Combine::Max,
+        ];
+        let of = move |dtype| combines.map(|combine| Self::of(combine, dtype));
+        DType::ALL.into_iter().flat_map(of).flatten()
+    }
+
     /// Whether results depend on the order: sums are rounded, and of zeros that differ in their sign the
     /// first is the minimum and the maximum.
     pub(crate) fn depends_on_order(self) -> bool {
@@ -58,23 +71,20 @@ impl Rule {
         matches!(self.numbers, Numbers::Unsigned | Numbers::Signed) && self.combine != Combine::Mul
     }
 
-    /// What those take elements for.
-    pub(super) fn number(self) -> &'static str {
-        match self.numbers {
-            Numbers::Signed => "i32",
-            _ => "u32",
-        }
+    /// Whether those take elements for i32 rather than u32.
+    pub(super) fn is_signed(self) -> bool {
+        self.numbers == Numbers::Signed
     }
 
     /// `COMBINE` and `NUMBERS` of `combine.wgsl`.
-    pub(super) fn of_words(self) -> [f64; 2] {
+    pub(super) fn of_words(self) -> [usize; 2] {
         let numbers = match self.numbers {
-            Numbers::Pairs => 3.0,
-            Numbers::F32 => 2.0,
-            Numbers::Signed => 1.0,
-            Numbers::Unsigned | Numbers::Bools | Numbers::F16 | Numbers::BF16 => 0.0,
+            Numbers::Pairs => 3,
+            Numbers::F32 => 2,
+            Numbers::Signed => 1,
+            Numbers::Unsigned | Numbers::Bools | Numbers::F16 | Numbers::BF16 => 0,
         };
-        [self.combine_number().into(), numbers]
+        [self.combine_number() as usize, numbers]
     }
 
     /// `atomic_combine` of `params.wgsl`, and `COMBINE` of `combine.wgsl`.
@@ -89,13 +99,13 @@ impl Rule {
     }
 
     /// `RULE` of `combine_subword.wgsl`.
-    pub(super) fn of_parts(self) -> f64 {
+    pub(super) fn of_parts(self) -> usize {
         match (self.numbers, self.combine) {
-            (Numbers::Bools, Combine::Mul | Combine::Min) => 2.0,
-            (Numbers::Bools, _) => 1.0,
-            (Numbers::F16, _) => 3.0,
-            (Numbers::BF16, _) => 4.0,
-            (Numbers::Unsigned | Numbers::Signed | Numbers::Pairs | Numbers::F32, _) => 0.0,
+            (Numbers::Bools, Combine::Mul | Combine::Min) => 2,
+            (Numbers::Bools, _) => 1,
+            (Numbers::F16, _) => 3,
+            (Numbers::BF16, _) => 4,
+            (Numbers::Unsigned | Numbers::Signed | Numbers::Pairs | Numbers::F32, _) => 0,
         }
     }
 }

@@ -16,7 +16,6 @@ use super::{
     DeviceBytes, DeviceIndices, Gpu,
     argument::Argument,
     caps::Parts,
-    op::Op,
     report::PendingReport,
     rule::Rule,
     slots::Slot,
@@ -238,21 +237,21 @@ impl Gpu {
     /// Has every pipeline that the steps need.
     fn prepare(&self, steps: &Steps) -> Result<(), Error> {
         let inner = &*self.inner;
-        let had = |op, dispatch: &Dispatch| {
-            let pipeline = inner.pipelines.get(&inner.device, op, dispatch.kernel);
+        let had = |dispatch: &Dispatch| {
+            let pipeline = inner.pipelines.get(&inner.device, dispatch.program);
             pipeline.map(drop)
         };
         for check in &steps.checks {
-            had(Op::ScatterResolve, check)?;
+            had(check)?;
         }
         for step in &steps.blocks {
             if let Some(Before { resolve, sort, .. }) = &step.before {
-                had(Op::ScatterResolve, resolve)?;
+                had(resolve)?;
                 if let Some(sort) = sort {
-                    had(Op::ScatterSort, sort)?;
+                    had(sort)?;
                 }
             }
-            had(step.op, &step.apply)?;
+            had(&step.apply)?;
         }
         Ok(())
     }
@@ -288,11 +287,11 @@ impl Gpu {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             for check in &steps.checks {
                 let slot = report(check);
-                self.dispatch(&mut pass, Op::ScatterResolve, check, &resolving, Some(slot))?;
+                self.dispatch(&mut pass, check, &resolving, Some(slot))?;
             }
         }
         for step in &steps.blocks {
-            let Step { before, op, apply } = step;
+            let Step { before, apply } = step;
             if let Some(&Before { cleared, .. }) = before.as_ref()
                 && cleared > 4
             {
@@ -301,20 +300,20 @@ impl Gpu {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             if let Some(Before { resolve, sort, .. }) = before {
                 let slot = Some(report(resolve));
-                self.dispatch(&mut pass, Op::ScatterResolve, resolve, &resolving, slot)?;
+                self.dispatch(&mut pass, resolve, &resolving, slot)?;
                 if let Some(sort) = sort {
                     let sorting = [Some(head), Some(rows), None, None];
-                    self.dispatch(&mut pass, Op::ScatterSort, sort, &sorting, None)?;
+                    self.dispatch(&mut pass, sort, &sorting, None)?;
                 }
             }
-            let (applying, slot) = if op.reports() {
+            let (applying, slot) = if apply.program.op.reports() {
                 let applying = [Some(updates), Some(dest), Some(indices), None];
                 (applying, Some(report(apply)))
             } else {
                 let applying = [Some(updates), Some(dest), Some(head), Some(rows)];
                 (applying, None)
             };
-            self.dispatch(&mut pass, *op, apply, &applying, slot)?;
+            self.dispatch(&mut pass, apply, &applying, slot)?;
         }
         Ok(())
     }

@@ -4,16 +4,16 @@ use super::{
     Gpu,
     argument::Argument,
     caps::Parts,
+    job::VECTOR,
     pool::Lent,
     readback::{Piece, Readback},
-    width::Width,
 };
 use crate::Error;
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 use wgpu::BufferUsages;
 
 /// What buffers are padded to, so that the widest unit has a place in the smallest.
-pub(super) const PADDING: u64 = Width::MAX as u64;
+pub(super) const PADDING: u64 = VECTOR as u64;
 
 /// Buffers of a tensor in parts are multiples of this, the largest alignment that a device may ask
 /// of bindings.

@@ -61,10 +61,9 @@ impl<'a> Kernel<'a> {
 
     /// The part of the label that says what moves rows; of a peer, its name.
     fn mover(&self) -> &str {
-        let before_units = self.counts.label.split("-byte units").next();
-        let parts = before_units.and_then(|text| text.rsplit_once(", "));
-        let mover = parts.and_then(|(text, _)| text.rsplit(", ").next());
-        mover.unwrap_or(&self.counts.label)
+        let label = &self.counts.label;
+        let (_, kernel) = label.split_once(": ").unwrap_or(("", label));
+        kernel.split(" (").next().unwrap_or(kernel)
     }
 
     fn times(&self) -> Option<Times> {
@@ -290,12 +289,13 @@ mod tests {
             kernels[0].mover().to_owned()
         };
         assert_eq!(
-            kernel("wgslice scatter_nd, resolve, resolve, 4-byte units"),
+            kernel("wgslice scatter_nd, resolve: resolve (CHAINS 1)"),
             "resolve"
         );
+        assert_eq!(kernel("wgslice scatter_nd, sort: sort"), "sort");
         assert_eq!(
-            kernel("wgslice gather, unaligned, 16-byte units Unaligned of 2 bytes"),
-            "unaligned"
+            kernel("wgslice gather: packed bytes (ROW_BYTES 3, UNIT_BYTES 1)"),
+            "packed bytes"
         );
         assert_eq!(kernel("tfjs"), "tfjs");
     }
@@ -305,7 +305,7 @@ mod tests {
     fn a_table_without_a_compiler_says_so() {
         let library = crate::cases::library();
         let counts = Counts {
-            label: "wgslice strided_slice, coalesced rows, 16-byte units".into(),
+            label: "wgslice strided_slice: coalesced rows (16-byte units, ROWS 1)".into(),
             ..Counts::default()
         };
         let kernels = Kernel::of(&library[0], vec![counts], &[], &[]);

@@ -4,15 +4,10 @@
 //! binding, several dispatches look at the same rows, each with another window of params bound, and
 //! each writes the units that lie in its own.
 
-use super::{Cutter, Dispatch, Span, block::Block, wrap};
+use super::{Bound, Cutter, Dispatch, RowMap, Span, block::Block, kernels};
 use crate::{
     Error,
-    gpu::{
-        grid::Grid,
-        kernel::{Indexed, Kernel},
-        params::{self, Flags},
-        width::{Way, Width},
-    },
+    gpu::{job::Job, kernels::wrap, maps::Gather, params},
     layout::Axis,
     ops::indexed::{Dimension, Map},
     plan::Rows,
@@ -49,7 +44,7 @@ impl Cutter<'_> {
         let at = block.origin(map, self.rows);
         let rows = block.rows(self.rows);
         let first = at.unit;
-        let Some((dest, dest_base)) = self.result(&rows, first) else {
+        let Some(dest) = self.result(&rows, first) else {
             return Ok(false);
         };
         let tuple = map.coordinates.len() as u64 * self.places.index.bytes() as u64;
@@ -76,96 +71,38 @@ impl Cutter<'_> {
                 ..*dimension
             })
             .collect();
-        let flags = self.flags(map, &walk);
-        // The rows are the tuples, and each four begin on a boundary of four words.
-        let fours = flags.walked == 0 && index_base.is_multiple_of(4);
         let before = out.len();
         for (number, window) in windows.iter().enumerate() {
-            let base = at.place + window.skipped - window.bound_from.cast_signed();
-            // A unit lies in one window, and a row may begin wherever an index points. Where no unit is
-            // bound, there is no room for a wider one either.
-            let units = window.units.cast_signed();
-            let coordinates = map.coordinates.iter().map(|axis| axis.stride as i64);
-            let strides = walk.iter().map(|dimension| dimension.stride as i64);
-            let strides = strides.chain(coordinates).chain([units.max(1)]);
-            let dest_base = dest_base.cast_signed();
-            let alone = windows.len() == 1;
-            let mut wide = self.widened(&rows, base, dest_base, strides, alone);
-            let mut spans = [window.span, dest];
-            if alone
-                && let Some(unaligned) =
-                    self.unaligned(&rows, &wide, (window.span, base), (dest, dest_base))
-            {
-                (wide, spans) = unaligned;
-            }
-            let mut coordinates = map.coordinates.clone();
-            wide.scale(&mut coordinates);
-            let axes = walk
-                .iter()
-                .map(|&Dimension { size, stride, .. }| Axis { size, stride });
-            let mut axes: Vec<_> = axes.collect();
-            wide.scale(&mut axes);
-            let grid = match wide.width.way {
-                Way::PackedWords => {
-                    let count = wide.rows.count.div_ceil(Width::UNITS_OF_A_GATHER);
-                    Grid::one_by_one(&Rows { count, ..wide.rows }, self.reach)
-                }
-                _ => self.grid(&wide),
+            let gather = Gather {
+                coordinates: map.coordinates.clone(),
+                walk: walk.clone(),
+                policy: map.policy,
+                index: self.places.index,
+                index_base,
+                bound: window.units,
+                binds_all: windows.len() == 1,
+                first: window.first,
+                count: window.count,
             };
-            let Some(grid) = grid else {
+            let source = Bound {
+                span: window.span,
+                base: at.place + window.skipped - window.bound_from.cast_signed(),
+            };
+            let job = Job {
+                others: [indices, Span::default()],
+                ..self.job(rows, RowMap::Gather(gather), source, dest)
+            };
+            let Some(dispatch) = kernels::dispatch(&job)? else {
                 out.truncate(before);
                 return Ok(false);
             };
-            let plain = params::is_plain(&coordinates, window.first, window.count, map.policy);
-            let params = params::Params {
-                window: wrap(units / wide.factor as i64),
-                first: wrap(window.first.cast_signed()),
-                count: window.count,
-                flags: Flags {
-                    flip: wide.flip,
-                    ..flags
-                }
-                .word(),
-                map: params::indexed_map(&coordinates, &axes, index_base, window.first)?,
-                ..self.params(&wide, &grid)
-            };
             out.push(Dispatch {
-                kernel: Kernel {
-                    indexed: match plain {
-                        false => Indexed::of(self.places.index),
-                        true => Indexed::of(self.places.index)
-                            .plain(coordinates.len(), flags.walked == 0)
-                            .quads(fours && wide.takes_four_rows()),
-                    },
-                    run: wide.packed_run(),
-                    ..Kernel::of(wide.width, grid.shape)
-                },
-                params,
-                height: grid.height,
-                spans: [spans[0], spans[1], indices, Span::default()],
                 counts: number == 0 && at.counts,
                 first_tuple: at.tuple,
+                ..dispatch
             });
         }
         Ok(true)
-    }
-
-    fn flags(&self, map: &Map, walk: &[Dimension]) -> Flags {
-        let bits = walk.iter().zip(0..);
-        Flags {
-            dims: map.coordinates.len(),
-            // Tuples one after the other, and nothing else, need no walk.
-            walked: match walk {
-                [only] if only.stride == 0 && !only.repeats => 0,
-                _ => walk.len(),
-            },
-            repeats: bits.fold(0, |bits, (dimension, d)| {
-                bits | u32::from(dimension.repeats) << d
-            }),
-            index: self.places.index,
-            policy: map.policy,
-            ..Flags::default()
-        }
     }
 
     /// The windows that together hold the units of params that a block may point into; its first row and

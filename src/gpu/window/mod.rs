@@ -19,10 +19,11 @@ mod stretch;
 
 use super::{
     caps::{Parts, Reach, Span},
-    grid::Grid,
-    kernel::Kernel,
+    job::{Bound, Job},
+    kernels,
+    maps::RowMap,
     params::Params,
-    width::{Way, Widened, Width},
+    program::Program,
 };
 use crate::{
     Error,
@@ -33,9 +34,11 @@ use crate::{
 /// One dispatch: its params and its bindings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dispatch {
-    pub(crate) kernel: Kernel,
+    pub(crate) program: Program,
     pub(crate) params: Params,
     pub(crate) height: u32,
+    /// Bytes of what `params.segment` counts.
+    pub(crate) tile_unit: usize,
     /// Source, result and, for a gather, indices; for the steps of a scatter, what each binds.
     pub(crate) spans: [Span; 4],
     /// Whether it counts the index tuples that are out of range. Where several dispatches look at the
@@ -52,7 +55,7 @@ pub(crate) struct Places {
     pub(crate) dest: Parts,
     pub(crate) indices: Parts,
     pub(crate) index: IndexType,
-    /// Whether the buffers of source and result are multiples of `Width::MAX` bytes long, so that bindings can be.
+    /// Whether the buffers of source and result are whole vectors long, so that bindings can be.
     pub(crate) whole: bool,
 }
 
@@ -101,108 +104,42 @@ struct Cutter<'a> {
     places: &'a Places,
 }
 
-/// A value as the shaders hold it: negative ones wrap, and so do offsets that are only a step on the
-/// way to one within the window.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the shaders compute modulo 2^32"
-)]
-fn wrap(value: i64) -> u32 {
-    value as u32
-}
-
-/// Units before the first in its word.
-fn head(wide: &Widened) -> Option<usize> {
-    let first = usize::try_from(wide.dest_base).ok()?;
-    Some(first % 4usize.div_ceil(wide.width.unit))
-}
-
 impl Cutter<'_> {
     /// Bytes of units.
     fn bytes(&self, units: u64) -> u64 {
         units * self.rows.unit as u64
     }
 
-    /// The result's binding and the first unit's place in it, if units `first..first + rows.units()`
-    /// can be written by one dispatch.
-    fn result(&self, rows: &Rows, first: u64) -> Option<(Span, u64)> {
+    /// The result's binding and the first unit in it, if units `first..first + rows.units()` can be written by one
+    /// dispatch.
+    fn result(&self, rows: &Rows, first: u64) -> Option<Bound> {
         let units = rows.units() as u64;
         if self.bytes(units) > self.reach.dispatch {
             return None;
         }
-        let (from, to) = (self.bytes(first), self.bytes(first + units));
-        let (span, residue) = self.reach.span(self.places.dest, from, to)?;
-        let base = residue / rows.unit as u64;
-        if base + units > self.reach.units {
-            return None;
-        }
-        Some((span, base))
+        self.bound(self.places.dest, first, first + units)
     }
 
-    /// The rows in the units that suit the device.
-    fn widened(
-        &self,
-        rows: &Rows,
-        source_base: i64,
-        dest_base: i64,
-        strides: impl Iterator<Item = i64>,
-        packs: bool,
-    ) -> Widened {
-        let kind = self.reach.kind;
-        Widened::of(rows, source_base, dest_base, strides, kind, packs)
+    /// The binding of units `from..to` of an argument and the first of them in it.
+    fn bound(&self, parts: Parts, from: u64, to: u64) -> Option<Bound> {
+        let (span, residue) = self.reach.span(parts, self.bytes(from), self.bytes(to))?;
+        let base = residue / self.rows.unit as u64;
+        (base + (to - from) <= self.reach.units).then_some(Bound {
+            span,
+            base: base.cast_signed(),
+        })
     }
 
-    /// The same rows by `unaligned.wgsl` where that is better than `wide`, with the bindings that it needs.
-    fn unaligned(
-        &self,
-        rows: &Rows,
-        wide: &Widened,
-        (source, source_base): (Span, i64),
-        (dest, dest_base): (Span, i64),
-    ) -> Option<(Widened, [Span; 2])> {
-        let vector = Width::MAX as u64;
-        // Addresses are 32 bits with a sign, and go a vector beyond either end.
-        let most = self
-            .reach
-            .binding
-            .min(self.reach.units.saturating_sub(vector));
-        let whole = |span: Span| Span {
-            bytes: span.bytes.next_multiple_of(vector),
-            ..span
-        };
-        let spans = [source, dest].map(whole);
-        let fits = self.places.whole
-            && self.reach.alignment.is_multiple_of(vector)
-            && spans.iter().all(|span| span.bytes <= most);
-        let wide = wide.unaligned(rows, source_base, dest_base)?;
-        fits.then_some((wide, spans))
-    }
-
-    /// The grid, if the device takes as many workgroups.
-    fn grid(&self, wide: &Widened) -> Option<Grid> {
-        match wide.width.way {
-            Way::Whole | Way::Reversed => Grid::of(&wide.rows, head(wide)?, self.reach),
-            _ => Grid::one_by_one(&wide.rows, self.reach),
-        }
-    }
-
-    /// Params that all operations share. Everything here was checked to fit the shaders' numbers.
-    fn params(&self, wide: &Widened, grid: &Grid) -> Params {
-        Params {
-            run: wrap(wide.run as i64),
-            step: wrap(wide.step as i64),
-            units: wrap(wide.units as i64),
-            tiles: grid.tiles,
-            segment: grid.segment,
-            grid: grid.word(),
-            flags: 0,
-            window: u32::MAX,
-            source_base: wrap(wide.source_base),
-            dest_base: wrap(wide.dest_base),
-            first: 0,
-            count: u32::MAX,
-            map: Default::default(),
+    /// What one dispatch has to do.
+    fn job(&self, rows: Rows, map: RowMap, source: Bound, dest: Bound) -> Job<'_> {
+        Job {
+            reach: self.reach,
+            rows,
+            map,
+            source,
+            dest,
+            others: Default::default(),
+            whole_vectors: self.places.whole,
         }
     }
 }

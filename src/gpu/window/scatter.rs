@@ -4,17 +4,16 @@
 //! what the blocks add up to is what all rows do one after the other. So the device keeps no more about
 //! rows than those of one block.
 
-use super::{Dispatch, Places, Reach, Span, stretch::Stretch, wrap};
+use super::{Bound, Dispatch, Places, Reach, RowMap, Span, kernels, stretch::Stretch};
 use crate::{
     Error,
     gpu::{
         caps::Kind,
-        grid::Grid,
-        kernel::{Indexed, Kernel, Scattering},
-        op::Op,
-        params::{self, Flags, IndexedMap, Params},
+        job::Job,
+        kernels::wrap,
+        maps::{Atomic, Resolve, Scatter, Sort},
+        params::{self, IndexedMap},
         rule::Rule,
-        width::Width,
     },
     ops::{
         index::OutOfRange,
@@ -41,14 +40,6 @@ fn most_combined(kind: Kind, sorts: bool, run: usize) -> usize {
 
 /// Rounds of loops that walk rows, at most, in an invocation of a software adapter.
 const ROUNDS: usize = 1 << 15;
-
-/// Rows that an invocation looks at to sort those of their slices. See `scatter_sort.wgsl`.
-fn looked_at(kind: Kind) -> usize {
-    match kind {
-        Kind::Hardware => 1,
-        Kind::Software => 16,
-    }
-}
 
 /// Elements of a row, at most, that are combined by atomics, one after the other.
 const MOST_ATOMIC: usize = 4;
@@ -109,8 +100,7 @@ impl Steps {
 pub(crate) struct Step {
     /// None where rows need to know nothing of each other.
     pub(crate) before: Option<Before>,
-    /// The operation of the last dispatch, which changes the destination.
-    pub(crate) op: Op,
+    /// The last dispatch, which changes the destination.
     pub(crate) apply: Dispatch,
 }
 
@@ -188,7 +178,7 @@ impl Cutter<'_> {
     fn checks(&self, rows: Stretch, out: &mut Vec<Dispatch>) -> Result<(), Error> {
         // They need not be bound to check.
         let slices = Stretch { first: 0, len: 0 };
-        if let Some(dispatch) = self.resolve(rows, slices, true) {
+        if let Some(dispatch) = self.resolve(rows, slices, true, Default::default()) {
             out.push(dispatch);
             return Ok(());
         }
@@ -219,142 +209,137 @@ impl Cutter<'_> {
 
     fn step(&self, block: &Block) -> Result<(Step, Scratch), Cut> {
         let Block { rows, slices, run } = *block;
-        let resolve = self.resolve(rows, slices, false).ok_or(Cut::Rows)?;
         let counts = slices.first == 0
             && run.first == 0
             && self.map.options.out_of_range != OutOfRange::Error;
+        // Each row is looked at by several blocks, and counted by one.
+        let moved = rows.len as u64 * run.len as u64;
+        if self.bytes(moved) > self.reach.dispatch {
+            return Err(Cut::Rows);
+        }
         if self.atomic {
-            return self.atomic_step(block, Dispatch { counts, ..resolve });
+            return self.atomic_step(block, counts);
         }
         let words = if self.chains { 2 } else { 1 };
         let scratch = Scratch {
             head: (slices.len as u64 + 1) * 4,
             rows: rows.len.next_multiple_of(FOUR) as u64 * words * 4,
         };
-        let whole = |bytes| Span {
-            part: 0,
-            offset: 0,
-            bytes,
-        };
-        let (head, entries) = (whole(scratch.head), whole(scratch.rows));
-        let moved = rows.len as u64 * run.len as u64;
-        if self.bytes(moved) > self.reach.dispatch || scratch.rows > self.reach.binding {
+        if scratch.rows > self.reach.binding {
             return Err(Cut::Rows);
         }
         if scratch.head > self.reach.binding {
             return Err(Cut::Slices);
         }
-        let [(source, source_base), (dest, dest_base)] = self.bound(block)?;
-        let sort = if self.sorts {
-            let looked_at = looked_at(self.reach.kind);
-            let grid = self.tiles(rows.len.div_ceil(looked_at)).ok_or(Cut::Rows)?;
-            Some(Dispatch {
-                kernel: Kernel::of(Width::whole(4), grid.shape),
-                params: Params {
-                    segment: wrap(looked_at as i64),
-                    map: params::scatter_map(self.rows.run),
-                    ..dealt(&grid, resolve.params)
-                },
-                height: grid.height,
-                spans: [head, entries, Span::default(), Span::default()],
-                counts: false,
-                ..resolve
-            })
-        } else {
-            None
+        let whole = |bytes| Span {
+            part: 0,
+            offset: 0,
+            bytes,
         };
-        let factor = self.factor(source_base | dest_base | run.len as u64);
-        let unit = self.rows.unit * factor;
-        let dealt_out = self.grid(rows.len, run.len / factor, unit);
-        let (grid, grid_run) = dealt_out.ok_or(Cut::Rows)?;
-        let walked = (grid.segment as usize).min(grid_run);
+        let scratch_spans = [whole(scratch.head), whole(scratch.rows)];
+        let [source, dest] = self.bound(block)?;
+        let map = Scatter {
+            pitch: self.rows.run,
+            first: 0,
+            strict: self.map.options.out_of_range == OutOfRange::Error,
+            combines: self.chains,
+            rule: self.rule,
+        };
+        let updates = Rows {
+            count: rows.len,
+            run: run.len,
+            step: 1,
+            ..*self.rows
+        };
+        let apply = Job {
+            others: scratch_spans,
+            ..self.job(updates, RowMap::Scatter(map), [source, dest])
+        };
+        let apply = self.dispatch(&apply).ok_or(Cut::Rows)?;
+        let walked = apply.params.segment.min(apply.params.run) as usize;
         if self.chains && rows.len > most_combined(self.reach.kind, self.sorts, walked) {
             return Err(Cut::Rows);
         }
-        let apply = Dispatch {
-            kernel: Kernel {
-                scatter: Scattering {
-                    rule: self.rule,
-                    ..Scattering::default()
-                },
-                ..Kernel::of(Width::whole(unit), grid.shape)
-            },
-            params: Params {
-                flags: Flags {
-                    strict: self.map.options.out_of_range == OutOfRange::Error,
-                    ..Flags::default()
-                }
-                .word(),
-                run: wrap(grid_run as i64),
-                units: wrap((run.len / factor) as i64),
-                source_base: wrap((source_base / factor as u64).cast_signed()),
-                dest_base: wrap((dest_base / factor as u64).cast_signed()),
-                map: params::scatter_map(self.rows.run / factor),
-                ..dealt(&grid, resolve.params)
-            },
-            height: grid.height,
-            spans: [source, dest, head, entries],
-            counts: false,
-            first_tuple: rows.first,
+        let resolve = self
+            .resolve(rows, slices, false, scratch_spans)
+            .ok_or(Cut::Rows)?;
+        let [head, entries] = scratch_spans.map(|span| Bound { span, base: 0 });
+        let sort = match self.sorts {
+            false => None,
+            true => {
+                let job = self.job(
+                    tuples(rows),
+                    RowMap::Sort(Sort { first: 0 }),
+                    [head, entries],
+                );
+                Some(self.dispatch(&job).ok_or(Cut::Rows)?)
+            }
         };
         let before = Before {
             cleared: scratch.head,
-            // Each row is looked at by several blocks, and counted by one.
-            resolve: Dispatch {
-                spans: [head, entries, resolve.spans[2], Span::default()],
-                counts,
-                ..resolve
-            },
+            resolve: Dispatch { counts, ..resolve },
             sort,
         };
-        let op = match self.chains {
-            true => Op::ScatterCombine,
-            false => Op::ScatterMove,
+        let apply = Dispatch {
+            first_tuple: rows.first,
+            ..apply
         };
         let step = Step {
             before: Some(before),
-            op,
             apply,
         };
         Ok((step, scratch))
     }
 
     /// The step of a block whose rows are combined as they are resolved.
-    fn atomic_step(&self, block: &Block, resolve: Dispatch) -> Result<(Step, Scratch), Cut> {
-        let Block { rows, run, .. } = *block;
-        if self.bytes(rows.len as u64 * run.len as u64) > self.reach.dispatch {
-            return Err(Cut::Rows);
-        }
-        let [(source, source_base), (dest, dest_base)] = self.bound(block)?;
+    fn atomic_step(&self, block: &Block, counts: bool) -> Result<(Step, Scratch), Cut> {
+        let Block { rows, slices, run } = *block;
+        let (resolve, indices) = self.tuples(rows, slices, false).ok_or(Cut::Rows)?;
+        let map = Atomic {
+            resolve,
+            run: run.len,
+            pitch: self.rows.run,
+            rule: self.rule,
+        };
+        let job = Job {
+            others: [indices, Span::default()],
+            ..self.job(tuples(rows), RowMap::Atomic(map), self.bound(block)?)
+        };
         let apply = Dispatch {
-            kernel: Kernel {
-                scatter: Scattering {
-                    rule: self.rule,
-                    ..Scattering::default()
-                },
-                ..resolve.kernel
-            },
-            params: Params {
-                run: wrap(run.len as i64),
-                step: wrap(self.rows.run as i64),
-                source_base: wrap(source_base.cast_signed()),
-                dest_base: wrap(dest_base.cast_signed()),
-                ..resolve.params
-            },
-            spans: [source, dest, resolve.spans[2], Span::default()],
-            ..resolve
+            counts,
+            first_tuple: rows.first,
+            ..self.dispatch(&job).ok_or(Cut::Rows)?
         };
         let step = Step {
             before: None,
-            op: Op::ScatterAtomic,
             apply,
         };
         Ok((step, Scratch::default()))
     }
 
-    /// The dispatch that finds where rows go, if their tuples fit in a binding. What it binds of the
-    /// device's own is left open.
-    fn resolve(&self, rows: Stretch, slices: Stretch, checks: bool) -> Option<Dispatch> {
+    /// The dispatch that finds where rows go, if their tuples fit in a binding.
+    fn resolve(
+        &self,
+        rows: Stretch,
+        slices: Stretch,
+        checks: bool,
+        scratch: [Span; 2],
+    ) -> Option<Dispatch> {
+        let (map, indices) = self.tuples(rows, slices, checks)?;
+        let bound = scratch.map(|span| Bound { span, base: 0 });
+        let job = Job {
+            others: [indices, Span::default()],
+            ..self.job(tuples(rows), RowMap::Resolve(map), bound)
+        };
+        Some(Dispatch {
+            counts: true,
+            first_tuple: rows.first,
+            ..self.dispatch(&job)?
+        })
+    }
+
+    /// How slices are found by the tuples of some rows, and the binding of these, if they fit in one.
+    fn tuples(&self, rows: Stretch, slices: Stretch, checks: bool) -> Option<(Resolve, Span)> {
         let (from, to) = (rows.first as u64, (rows.first + rows.len) as u64);
         let (indices, residue) =
             self.reach
@@ -362,84 +347,51 @@ impl Cutter<'_> {
         if indices.bytes / 4 > self.reach.units {
             return None;
         }
-        let grid = self.tiles(rows.len.div_ceil(FOUR))?;
         let index_base = residue / 4;
-        // The same pipeline serves where bad rows are dropped and where they forbid everything.
-        let mut policy = self.map.policy();
-        if policy.out_of_range == OutOfRange::Error {
-            policy.out_of_range = OutOfRange::Zero;
-        }
-        let depth = self.map.axes.len();
-        let quads = rows.len.is_multiple_of(FOUR) && index_base.is_multiple_of(4);
-        let mut map = self.axes;
-        map.axes[0] = [index_base, slices.first as u64].map(|word| wrap(word.cast_signed()));
-        let params = Params {
-            run: 1,
-            step: 1,
-            units: wrap(rows.len as i64),
-            tiles: 0,
-            segment: 0,
-            grid: 0,
-            flags: Flags {
-                dims: depth,
-                index: self.places.index,
-                policy,
-                checks,
-                combine: self.rule.combine_number(),
-                ..Flags::default()
-            }
-            .word(),
-            window: wrap(slices.len as i64),
-            source_base: 0,
-            dest_base: 0,
-            first: 0,
-            count: u32::MAX,
-            map: bytemuck::cast(map),
+        let policy = self.map.policy();
+        let resolve = Resolve {
+            map: self.axes,
+            depth: self.map.axes.len(),
+            policy,
+            is_plain: params::is_plain(&self.map.axes, 0, u32::MAX, policy),
+            index: self.places.index,
+            index_base: wrap(index_base.cast_signed()),
+            whole_fours: rows.len.is_multiple_of(FOUR) && index_base.is_multiple_of(4),
+            slices: (slices.first, slices.len),
+            checks,
+            chains: self.chains && !checks,
         };
-        Some(Dispatch {
-            kernel: Kernel {
-                indexed: match params::is_plain(&self.map.axes, 0, u32::MAX, policy) {
-                    true if Indexed::UNROLLED.contains(&depth) => Indexed::of(self.places.index)
-                        .plain(depth, true)
-                        .quads(quads),
-                    _ => Indexed::of(self.places.index),
-                },
-                scatter: Scattering {
-                    chains: self.chains && !checks,
-                    looks: self.reach.kind == Kind::Software,
-                    ..Scattering::default()
-                },
-                ..Kernel::of(Width::whole(4), grid.shape)
-            },
-            params: dealt(&grid, params),
-            height: grid.height,
-            spans: [Span::default(), Span::default(), indices, Span::default()],
-            counts: true,
-            first_tuple: rows.first,
-        })
+        Some((resolve, indices))
     }
 
-    /// How many units are moved or combined as one, if places and lengths are multiples of as many.
-    fn factor(&self, common: u64) -> usize {
-        if self.rows.unit < 4 {
-            return 1;
+    /// What one dispatch has to do.
+    fn job(&self, rows: Rows, map: RowMap, [source, dest]: [Bound; 2]) -> Job<'_> {
+        Job {
+            reach: self.reach,
+            rows,
+            map,
+            source,
+            dest,
+            others: Default::default(),
+            whole_vectors: false,
         }
-        let common = common | self.rows.run as u64;
-        1 << common
-            .trailing_zeros()
-            .min((Width::MAX / self.rows.unit).ilog2())
+    }
+
+    /// The maps of a scatter have no more dimensions than shaders hold: `resolve_map` has seen to it.
+    fn dispatch(&self, job: &Job<'_>) -> Option<Dispatch> {
+        kernels::dispatch(job).ok().flatten()
     }
 
     /// The bindings of a block's updates and slices, and the place of the first unit in each.
-    fn bound(&self, block: &Block) -> Result<[(Span, u64); 2], Cut> {
+    fn bound(&self, block: &Block) -> Result<[Bound; 2], Cut> {
         let Block { rows, slices, run } = *block;
         let source = self.stretch(self.places.source, rows, run);
         let dest = self.stretch(self.places.dest, slices, run);
         Ok([source.ok_or(Cut::Rows)?, dest.ok_or(Cut::Slices)?])
     }
 
-    /// The binding of a stretch of some slices or updates, and the place of the first unit in it.
-    fn stretch(&self, parts: super::Parts, of: Stretch, run: Stretch) -> Option<(Span, u64)> {
+    /// The binding of a stretch of some slices or updates, and the first unit in it.
+    fn stretch(&self, parts: super::Parts, of: Stretch, run: Stretch) -> Option<Bound> {
         let whole = self.rows.run as u64;
         let begin = of.first as u64 * whole + run.first as u64;
         let length = (of.len as u64 - 1) * whole + run.len as u64;
@@ -447,37 +399,10 @@ impl Cutter<'_> {
             self.reach
                 .span(parts, self.bytes(begin), self.bytes(begin + length))?;
         let base = residue / self.rows.unit as u64;
-        (base + length <= self.reach.units).then_some((span, base))
-    }
-
-    /// The grid for rows of `run` units that go to places of their own, and what the shader takes for the
-    /// run: words, where units are smaller.
-    fn grid(&self, rows: usize, run: usize, unit: usize) -> Option<(Grid, usize)> {
-        let per_word = 4usize.div_ceil(unit);
-        // Wherever in a word a row begins, it lies in at most so many.
-        let words = (run - 1).div_ceil(per_word) + 1;
-        let rows = Rows {
-            unit: unit.max(4),
-            count: rows,
-            run: if unit < 4 { words } else { run },
-            step: 1,
-        };
-        let grid = match self.chains || unit < 4 {
-            true => Grid::one_by_one(&rows, self.reach),
-            false => Grid::of(&rows, 0, self.reach),
-        };
-        Some((grid?, rows.run))
-    }
-
-    /// The grid for so many tiles, an invocation each.
-    fn tiles(&self, count: usize) -> Option<Grid> {
-        let rows = Rows {
-            unit: 4,
-            count,
-            run: 1,
-            step: 1,
-        };
-        Grid::one_by_one(&rows, self.reach)
+        (base + length <= self.reach.units).then_some(Bound {
+            span,
+            base: base.cast_signed(),
+        })
     }
 
     fn bytes(&self, units: u64) -> u64 {
@@ -489,13 +414,13 @@ impl Cutter<'_> {
     }
 }
 
-/// The same, dealt out so.
-fn dealt(grid: &Grid, params: Params) -> Params {
-    Params {
-        tiles: grid.tiles,
-        segment: grid.segment,
-        grid: grid.word(),
-        ..params
+/// Rows as their tuples are looked up.
+fn tuples(rows: Stretch) -> Rows {
+    Rows {
+        unit: 4,
+        count: rows.len,
+        run: 1,
+        step: 1,
     }
 }
 

@@ -4,15 +4,10 @@
 //! sources at the same places or none at all: what lies apart along the outer dimensions of the pairs
 //! is a multiple of them, and what lies apart along the innermost is within one.
 
-use super::{Cutter, Dispatch, Span, head};
+use super::{Cutter, Dispatch, RowMap, kernels};
 use crate::{
     Error,
-    gpu::{
-        grid::Grid,
-        kernel::Kernel,
-        params::{self, Flags, Params},
-        width::{Widened, Width},
-    },
+    gpu::maps::Gradient,
     ops::strided_slice_grad::Map,
     pairs::{PairAxis, Pairs},
     plan::Rows,
@@ -46,7 +41,7 @@ impl Cutter<'_> {
         row: usize,
         out: &mut Vec<Dispatch>,
     ) -> Result<(), Error> {
-        if let Some(dispatch) = self.spread_dispatch(&stretch) {
+        if let Some(dispatch) = self.spread_dispatch(&stretch)? {
             out.push(dispatch);
             return Ok(());
         }
@@ -59,64 +54,45 @@ impl Cutter<'_> {
         }
     }
 
-    fn spread_dispatch(&self, stretch: &Stretch) -> Option<Dispatch> {
-        let unit = self.rows.unit;
-        let length = stretch.row();
+    fn spread_dispatch(&self, stretch: &Stretch) -> Result<Option<Dispatch>, Error> {
+        let row = stretch.row();
         let rows = Rows {
-            unit,
-            count: (stretch.end - stretch.begin) / length,
-            run: length,
+            unit: self.rows.unit,
+            count: (stretch.end - stretch.begin) / row,
+            run: row,
             step: 1,
         };
-        let (dest, dest_base) = self.result(&rows, stretch.begin as u64)?;
-        let none = PairAxis {
-            size: 0,
-            from: 1,
-            to: 1,
-        };
-        let (run, axes, (source, source_base), at) = match &stretch.pairs {
+        let (run, axes, source, first) = match &stretch.pairs {
             // Nothing is read, but something must be bound.
             None => {
-                let source = self.reach.span(self.places.source, 0, unit as u64)?;
-                (none, &[][..], source, 0)
+                let none = PairAxis {
+                    size: 0,
+                    from: 1,
+                    to: 1,
+                };
+                (none, &[][..], self.bound(self.places.source, 0, 1), 0)
             }
             Some(pairs) => {
                 let (run, axes) = pairs.run();
-                (run, axes, self.read(pairs)?, pairs.to - stretch.begin)
+                (run, axes, self.read(pairs), pairs.to - stretch.begin)
             }
         };
-        let words = [run.to, at % length, run.size, at / length];
-        let wide = Widened {
-            width: Width::whole(unit),
-            rows,
-            run: length,
-            step: run.from,
-            source_base: source_base.cast_signed(),
-            dest_base: dest_base.cast_signed(),
-            units: rows.units(),
-            factor: 1,
-            flip: 0,
+        let dest = self.result(&rows, stretch.begin as u64);
+        let (Some(source), Some(dest)) = (source, dest) else {
+            return Ok(None);
         };
-        let grid = match wide.width.unit {
-            ..4 => Grid::word_by_word(&wide.rows, head(&wide)?, self.reach),
-            _ => self.grid(&wide),
-        }?;
-        Some(Dispatch {
-            kernel: Kernel::of(wide.width, grid.shape),
-            params: Params {
-                flags: Flags {
-                    dims: axes.len(),
-                    ..Flags::default()
-                }
-                .word(),
-                map: params::pairs_map(axes, length, words)?,
-                ..self.params(&wide, &grid)
-            },
-            height: grid.height,
-            spans: [source, dest, Span::default(), Span::default()],
-            counts: false,
-            first_tuple: 0,
-        })
+        let rows = Rows {
+            step: run.from,
+            ..rows
+        };
+        let axes = axes.to_vec();
+        let map = RowMap::Gradient(Gradient {
+            row,
+            run,
+            axes,
+            first,
+        });
+        kernels::dispatch(&self.job(rows, map, source, dest))
     }
 }
 

@@ -1,0 +1,95 @@
+//! What one dispatch has to do: rows, a map of where each begins, and the bindings, in the plan's units. No kernel is
+//! named here: `kernels` has the table of those, and the first that accepts a job runs it.
+
+use super::{
+    caps::{Reach, Span},
+    maps::RowMap,
+};
+use crate::plan::Rows;
+
+/// The largest vector that a kernel loads or stores, in bytes.
+pub(crate) const VECTOR: usize = 16;
+
+/// What one dispatch has to do.
+#[derive(Clone, Debug)]
+pub(crate) struct Job<'a> {
+    pub(crate) reach: &'a Reach,
+    /// Rows of the result; where rows go to places of their own, rows of the source.
+    pub(crate) rows: Rows,
+    pub(crate) map: RowMap,
+    pub(crate) source: Bound,
+    pub(crate) dest: Bound,
+    /// The bindings beside source and result.
+    pub(crate) others: [Span; 2],
+    /// Whether bindings of source and result may be lengthened to whole vectors.
+    pub(crate) whole_vectors: bool,
+}
+
+/// A binding and a unit in it: of the source the first of the first row, for a tuple of zeros; of the result the first
+/// that is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Bound {
+    pub(crate) span: Span,
+    pub(crate) base: i64,
+}
+
+impl Job<'_> {
+    /// The rows in units of the job.
+    pub(crate) fn units(&self) -> Vectors {
+        Vectors {
+            rows: self.rows,
+            source_base: self.source.base,
+            dest_base: self.dest.base,
+            factor: 1,
+            reversed: 0,
+        }
+    }
+
+    /// The rows in the widest vectors that their bounds allow.
+    pub(crate) fn vectors(&self) -> Vectors {
+        let rows = &self.rows;
+        let backwards = rows.step == -1;
+        // The boundary at the low end of a unit; read backwards that is where the next unit begins.
+        let low = self.source.base + i64::from(backwards);
+        let common = self.map.distances() | low | self.dest.base | rows.run as i64;
+        let mut factor = 1 << common.trailing_zeros().min((VECTOR / rows.unit).ilog2());
+        if rows.step.abs() != 1 || backwards && factor * rows.unit < VECTOR {
+            factor = 1;
+        }
+        Vectors {
+            rows: Rows {
+                unit: rows.unit * factor,
+                run: rows.run / factor,
+                ..*rows
+            },
+            source_base: low.div_euclid(factor as i64) - i64::from(backwards),
+            dest_base: self.dest.base / factor as i64,
+            factor,
+            reversed: if backwards && factor > 1 {
+                rows.unit
+            } else {
+                0
+            },
+        }
+    }
+}
+
+/// The rows of a job in vectors, each of several of its units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Vectors {
+    pub(crate) rows: Rows,
+    pub(crate) source_base: i64,
+    pub(crate) dest_base: i64,
+    /// Units of the job in a vector.
+    pub(crate) factor: usize,
+    /// Bytes of the elements whose order is reversed within a vector, or 0.
+    pub(crate) reversed: usize,
+}
+
+impl Vectors {
+    /// Units of the result before the first that is written, in the first `bytes` bytes at a time that hold it.
+    pub(crate) fn head(&self, bytes: usize) -> usize {
+        let per = bytes.div_ceil(self.rows.unit) as i64;
+        usize::try_from(self.dest_base.rem_euclid(per)).unwrap_or_default()
+    }
+}

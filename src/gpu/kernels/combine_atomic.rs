@@ -1,0 +1,40 @@
+//! Rows of few 4-byte integers are combined by atomics, in any order: `shaders/combine_atomic.wgsl`.
+
+use super::{Kernel, Launch};
+use crate::gpu::{
+    caps::Kind,
+    job::Job,
+    maps::{Op, RowMap},
+    program::{Form, Prelude},
+};
+
+pub(super) const KERNEL: Kernel = Kernel {
+    name: "atomic combine",
+    text: include_str!("../../../shaders/combine_atomic.wgsl"),
+    accepts: |job| matches!(job.map, RowMap::Atomic(_)),
+    launch,
+    forms,
+};
+
+fn launch(job: &Job<'_>) -> Option<Launch> {
+    let RowMap::Atomic(map) = &job.map else {
+        return None;
+    };
+    let launch = super::scatter_resolve::four_rows(job, form(map.rule.is_signed()))?;
+    Some(Launch {
+        run: map.run,
+        step: map.pitch.cast_signed(),
+        ..launch
+    })
+}
+
+fn form(signed: bool) -> Form {
+    Form::of(Prelude::Numbers { signed }).looking_up_four()
+}
+
+fn forms(op: Op, _: Kind) -> Vec<Form> {
+    match op {
+        Op::ScatterAtomic => [false, true].map(form).to_vec(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,205 @@
+//! Every way in which a result can be written: one ordered table, of which the first kernel that accepts a job runs it.
+//!
+//! A kernel is a file here and one of the same name in `shaders/`. It says which jobs it accepts, and makes of one
+//! what is its own: the vectors that it loads and stores, the grid, its constants, and the numbers of the uniform. The
+//! job's row map adds where rows begin. Recording, `explain`, the tests of texts and pipelines and the table in
+//! `benches/results/hardware.md` follow this one.
+//!
+//! What all invocations agree on is a number of the uniform. A constant is what the compiler must know: types, and how
+//! many loads are in flight together. So there are few pipelines; [`Kernel::forms`] lists those of each kernel.
+
+mod combine;
+mod combine_atomic;
+mod combine_subword;
+mod pack_bytes;
+mod pack_words;
+mod rows_coalesced;
+mod rows_serial;
+mod scatter_resolve;
+mod scatter_sort;
+mod subword;
+mod subword_gradient;
+mod subword_store;
+mod unaligned;
+
+use super::{
+    caps::{Kind, Span},
+    grid::Grid,
+    job::{Job, Vectors},
+    maps::Op,
+    params::{Flags, Params},
+    program::{Form, Program},
+    window::Dispatch,
+};
+use crate::{Error, layout::Axis};
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+};
+
+/// All kernels, the most specific first.
+#[rustfmt::skip]
+pub(crate) static KERNELS: [Kernel; 13] = [
+    // kernel                   what it writes                               units           adapters
+    scatter_resolve::KERNEL, // the slice of each row, the rows of a slice   –               all
+    scatter_sort::KERNEL,    // the rows of each slice in ascending order    –               all
+    combine_atomic::KERNEL,  // scatters that combine in any order           4 bytes         all
+    combine_subword::KERNEL, // scatters that combine                        1, 2 bytes      all
+    combine::KERNEL,         // scatters that combine                        4 to 16 bytes   all
+    subword_store::KERNEL,   // updates, scatters                            1, 2 bytes      all
+    subword_gradient::KERNEL,// gradients                                    1, 2 bytes      all
+    pack_bytes::KERNEL,      // slices and gathers, rows of 1 to 4 bytes     1, 2 bytes      all
+    pack_words::KERNEL,      // slices and gathers, rows of 4 to 32 bytes    4 bytes         software
+    unaligned::KERNEL,       // slices and gathers, contiguous rows          1, 2 bytes      all
+    subword::KERNEL,         // slices and gathers                           1, 2 bytes      all
+    rows_coalesced::KERNEL,  // all that is moved                            4 to 16 bytes   hardware
+    rows_serial::KERNEL,     // all that is moved                            4 to 16 bytes   software
+];
+
+/// A way in which rows are moved or combined.
+pub(crate) struct Kernel {
+    pub(crate) name: &'static str,
+    /// Its WGSL.
+    pub(crate) text: &'static str,
+    /// Whether it runs this job.
+    accepts: fn(&Job<'_>) -> bool,
+    /// What it makes of a job that it accepts. None if the device takes fewer workgroups.
+    launch: fn(&Job<'_>) -> Option<Launch>,
+    /// All forms in which it may be compiled for an operation, on a kind of adapter.
+    pub(crate) forms: fn(Op, Kind) -> Vec<Form>,
+}
+
+/// What a kernel makes of a job.
+#[derive(Clone, Debug)]
+pub(crate) struct Launch {
+    pub(crate) form: Form,
+    pub(crate) grid: Grid,
+    /// Source and result as they are bound.
+    pub(crate) spans: [Span; 2],
+    /// Numbers of the uniform, as `params.wgsl` says.
+    pub(crate) run: usize,
+    pub(crate) step: isize,
+    pub(crate) units: usize,
+    pub(crate) source_base: i64,
+    pub(crate) dest_base: i64,
+    /// Bytes of the elements whose order is reversed within a vector, or 0.
+    pub(crate) reversed: usize,
+    /// Units of the job in one of those that the source is counted in.
+    pub(crate) factor: usize,
+    /// The run as one dimension of the map more, where each unit is a row of its own.
+    pub(crate) split_run: Option<Axis>,
+    /// Bytes of what a tile is counted in.
+    pub(crate) tile_unit: usize,
+}
+
+impl Launch {
+    /// Rows of vectors, of which a tile is counted in vectors too.
+    fn of(job: &Job<'_>, vectors: &Vectors, form: Form, grid: Grid) -> Self {
+        Self {
+            form,
+            grid,
+            spans: [job.source.span, job.dest.span],
+            run: vectors.rows.run,
+            step: vectors.rows.step,
+            units: vectors.rows.units(),
+            source_base: vectors.source_base,
+            dest_base: vectors.dest_base,
+            reversed: vectors.reversed,
+            factor: vectors.factor,
+            split_run: None,
+            tile_unit: vectors.rows.unit,
+        }
+    }
+}
+
+/// The kernel of a job.
+pub(crate) fn kernel(job: &Job<'_>) -> &'static Kernel {
+    let accepts = |kernel: &&Kernel| (kernel.accepts)(job);
+    // The serial walker accepts whatever no other does.
+    KERNELS
+        .iter()
+        .find(accepts)
+        .unwrap_or(&KERNELS[KERNELS.len() - 1])
+}
+
+/// The dispatch of a job. None if it is too large for the device.
+pub(crate) fn dispatch(job: &Job<'_>) -> Result<Option<Dispatch>, Error> {
+    let (kernel, op) = (kernel(job), job.map.op());
+    let Some(launch) = (kernel.launch)(job) else {
+        return Ok(None);
+    };
+    let forms = || (kernel.forms)(op, job.reach.kind);
+    debug_assert!(
+        forms().contains(&launch.form),
+        "{op:?}, {kernel:?}: no {:?}",
+        launch.form
+    );
+    let Some(map) = job.map.lowered(&launch)? else {
+        return Ok(None);
+    };
+    let ([source, dest], [third, fourth]) = (launch.spans, job.others);
+    Ok(Some(Dispatch {
+        program: Program {
+            kernel,
+            op,
+            form: launch.form,
+            lookup: map.lookup,
+            workgroup: launch.grid.workgroup,
+        },
+        params: Params {
+            run: wrap(launch.run as i64),
+            step: wrap(launch.step as i64),
+            units: wrap(launch.units as i64),
+            tiles: launch.grid.tiles,
+            segment: launch.grid.segment,
+            grid: launch.grid.word(),
+            flags: Flags {
+                flip: launch.reversed,
+                ..map.flags
+            }
+            .word(),
+            window: map.window,
+            source_base: wrap(launch.source_base),
+            dest_base: wrap(launch.dest_base),
+            first: map.first,
+            count: map.count,
+            map: map.words,
+        },
+        height: launch.grid.height,
+        tile_unit: launch.tile_unit,
+        spans: [source, dest, third, fourth],
+        counts: false,
+        first_tuple: 0,
+    }))
+}
+
+/// A value as the shaders hold it: negative ones wrap, and so do offsets that are only a step on the way to one within
+/// the binding.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the shaders compute modulo 2^32"
+)]
+pub(crate) fn wrap(value: i64) -> u32 {
+    value as u32
+}
+
+impl PartialEq for Kernel {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Kernel {}
+
+impl Hash for Kernel {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}

@@ -1,0 +1,98 @@
+//! Four rows of 1 to 4 bytes fill whole words of the result: `shaders/pack_bytes.wgsl`.
+
+use super::{Kernel, Launch};
+use crate::{
+    gpu::{
+        caps::Kind,
+        grid::Grid,
+        job::{Job, Vectors},
+        maps::{Op, RowMap},
+        program::{Form, Prelude},
+    },
+    layout::Axis,
+    plan::Rows,
+};
+
+pub(super) const KERNEL: Kernel = Kernel {
+    name: "packed bytes",
+    text: include_str!("../../../shaders/pack_bytes.wgsl"),
+    accepts: |job| rows(job).is_some(),
+    launch,
+    forms,
+};
+
+/// Rows that an invocation packs.
+const ROWS: usize = 4;
+
+/// The rows as they are packed, and the run where its units are rows of their own.
+fn rows(job: &Job<'_>) -> Option<(Vectors, Option<Axis>)> {
+    let vectors = job.vectors();
+    if !job.map.is_dense() || vectors.rows.unit >= 4 {
+        return None;
+    }
+    let fill = |vectors: &Vectors| {
+        let Rows {
+            unit,
+            count,
+            run,
+            step,
+        } = vectors.rows;
+        let contiguous = step == 1 || run == 1;
+        let fills = count.is_multiple_of(ROWS) && (vectors.dest_base * unit as i64) % 4 == 0;
+        contiguous && run * unit <= 4 && fills
+    };
+    if fill(&vectors) {
+        return Some((vectors, None));
+    }
+    // Bytes that lie apart may be packed as rows of their own.
+    let RowMap::Slice(map) = &job.map else {
+        return None;
+    };
+    if job.rows.step == 1 || job.rows.run == 1 {
+        return None;
+    }
+    let (rows, run) = map.split(&job.rows)?;
+    let split = Vectors {
+        rows,
+        ..job.units()
+    };
+    fill(&split).then_some((split, Some(run)))
+}
+
+fn launch(job: &Job<'_>) -> Option<Launch> {
+    let (vectors, split_run) = rows(job)?;
+    let Rows {
+        unit, count, run, ..
+    } = vectors.rows;
+    let row = run * unit;
+    let packed = Rows {
+        unit: row * ROWS,
+        count: count / ROWS,
+        run: 1,
+        step: 1,
+    };
+    let grid = Grid::one_by_one(&packed, job.reach)?;
+    Some(Launch {
+        split_run,
+        // Counted in words.
+        dest_base: vectors.dest_base * unit as i64 / 4,
+        tile_unit: packed.unit,
+        ..Launch::of(job, &vectors, form(row, unit), grid)
+    })
+}
+
+fn form(row: usize, unit: usize) -> Form {
+    Form::of(Prelude::None)
+        .looking_up_four()
+        .with(&[("ROW_BYTES", row), ("UNIT_BYTES", unit)])
+}
+
+fn forms(op: Op, _: Kind) -> Vec<Form> {
+    match op {
+        Op::StridedSlice | Op::Gather => {
+            let rows = [(1, 1), (2, 1), (3, 1), (4, 1), (2, 2), (4, 2)];
+            rows.map(|(row, unit)| form(row, unit)).to_vec()
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,38 @@
+//! Rows of 4-byte to 16-byte units, four loads of an invocation in flight: `shaders/rows_coalesced.wgsl`.
+
+use super::{Kernel, Launch};
+use crate::gpu::{
+    caps::Kind,
+    grid::Grid,
+    job::Job,
+    maps::Op,
+    program::{Form, Prelude},
+};
+
+pub(super) const KERNEL: Kernel = Kernel {
+    name: "coalesced rows",
+    text: include_str!("../../../shaders/rows_coalesced.wgsl"),
+    accepts: |job| job.reach.kind == Kind::Hardware,
+    launch,
+    forms,
+};
+
+fn launch(job: &Job<'_>) -> Option<Launch> {
+    let vectors = job.vectors();
+    let (grid, rows) = Grid::in_flight(&vectors.rows, job.reach)?;
+    let form = form(Prelude::vectors(&vectors), rows);
+    Some(Launch::of(job, &vectors, form, grid))
+}
+
+/// `rows` is the number of rows that an invocation has units of.
+fn form(prelude: Prelude, rows: usize) -> Form {
+    Form::of(prelude).with(&[("ROWS", rows)])
+}
+
+fn forms(op: Op, kind: Kind) -> Vec<Form> {
+    if kind == Kind::Software || !op.moves() {
+        return Vec::new();
+    }
+    let each = |prelude| [1, 2, 4].map(|rows| form(prelude, rows));
+    Prelude::of_vectors(op).into_iter().flat_map(each).collect()
+}

@@ -1,0 +1,72 @@
+//! Rows of 4-byte to 16-byte units, each segment walked by one invocation: `shaders/rows_serial.wgsl`.
+
+use super::{
+    Kernel, Launch,
+    pack_words::{MAX_RUN, PARTS},
+};
+use crate::{
+    gpu::{
+        caps::Kind,
+        grid::Grid,
+        job::{Job, VECTOR, Vectors},
+        maps::Op,
+        program::{Form, Prelude},
+    },
+    plan::Rows,
+};
+
+pub(super) const KERNEL: Kernel = Kernel {
+    name: "serial rows",
+    text: include_str!("../../../shaders/rows_serial.wgsl"),
+    accepts: |_| true,
+    launch,
+    forms,
+};
+
+fn launch(job: &Job<'_>) -> Option<Launch> {
+    let vectors = job.vectors();
+    let gathered = gathered(job, &vectors);
+    let (rows, prelude) = match gathered {
+        Some(rows) => (rows, Prelude::Gathered),
+        None => (vectors.rows, Prelude::vectors(&vectors)),
+    };
+    let grid = Grid::one_by_one(&rows, job.reach)?;
+    let launch = Launch::of(job, &vectors, Form::of(prelude), grid);
+    Some(match gathered {
+        // The result is counted in vectors, the source in units.
+        Some(rows) => Launch {
+            run: rows.run,
+            dest_base: vectors.dest_base / PARTS as i64,
+            tile_unit: rows.unit,
+            ..launch
+        },
+        None => launch,
+    })
+}
+
+/// The rows in vectors that are gathered from four units each, a step apart: fewer stores, each of which a software
+/// adapter pays for.
+fn gathered(job: &Job<'_>, vectors: &Vectors) -> Option<Rows> {
+    let Rows { unit, run, .. } = vectors.rows;
+    let fits = job.map.is_dense()
+        && unit == 4
+        && run > MAX_RUN
+        && run.is_multiple_of(PARTS)
+        && vectors.dest_base % PARTS as i64 == 0;
+    fits.then_some(Rows {
+        unit: VECTOR,
+        run: run / PARTS,
+        ..vectors.rows
+    })
+}
+
+fn forms(op: Op, kind: Kind) -> Vec<Form> {
+    if kind == Kind::Hardware || !op.moves() {
+        return Vec::new();
+    }
+    let mut preludes = Prelude::of_vectors(op);
+    if op.is_dense() {
+        preludes.push(Prelude::Gathered);
+    }
+    preludes.into_iter().map(Form::of).collect()
+}

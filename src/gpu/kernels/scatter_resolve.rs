@@ -1,0 +1,57 @@
+//! Finds the slice of each row, and the rows of each slice: `shaders/scatter_resolve.wgsl`.
+
+use super::{Kernel, Launch};
+use crate::{
+    gpu::{
+        caps::Kind,
+        grid::Grid,
+        job::Job,
+        maps::{Op, RowMap},
+        program::{Form, Prelude},
+    },
+    plan::Rows,
+};
+
+pub(super) const KERNEL: Kernel = Kernel {
+    name: "resolve",
+    text: include_str!("../../../shaders/scatter_resolve.wgsl"),
+    accepts: |job| matches!(job.map, RowMap::Resolve(_)),
+    launch,
+    forms,
+};
+
+/// Rows that find their slices together.
+pub(crate) const ROWS: usize = 4;
+
+fn launch(job: &Job<'_>) -> Option<Launch> {
+    match &job.map {
+        RowMap::Resolve(map) => four_rows(job, form(map.chains, job.reach.kind)),
+        _ => None,
+    }
+}
+
+/// The launch of a kernel that finds the slices of four rows at once.
+pub(super) fn four_rows(job: &Job<'_>, form: Form) -> Option<Launch> {
+    let vectors = job.vectors();
+    let fours = Rows {
+        count: job.rows.count.div_ceil(ROWS),
+        ..job.rows
+    };
+    let grid = Grid::one_by_one(&fours, job.reach)?;
+    Some(Launch::of(job, &vectors, form, grid))
+}
+
+/// Software adapters read `head` before the atomic that changes it.
+fn form(chains: bool, kind: Kind) -> Form {
+    let looks = usize::from(kind == Kind::Software);
+    Form::of(Prelude::None)
+        .looking_up_four()
+        .with(&[("CHAINS", chains.into()), ("LOOKS", looks)])
+}
+
+fn forms(op: Op, kind: Kind) -> Vec<Form> {
+    match op {
+        Op::ScatterResolve => [false, true].map(|chains| form(chains, kind)).to_vec(),
+        _ => Vec::new(),
+    }
+}

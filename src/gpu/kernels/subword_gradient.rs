@@ -1,0 +1,38 @@
+//! Gradients in units of 1 or 2 bytes, word by word: `shaders/subword_gradient.wgsl`.
+
+use super::{Kernel, Launch};
+use crate::gpu::{
+    caps::Kind,
+    grid::Grid,
+    job::Job,
+    maps::{Op, RowMap},
+    program::{Form, Prelude},
+};
+
+pub(super) const KERNEL: Kernel = Kernel {
+    name: "subword gradient",
+    text: include_str!("../../../shaders/subword_gradient.wgsl"),
+    accepts: |job| matches!(job.map, RowMap::Gradient(_)) && job.rows.unit < 4,
+    launch,
+    forms,
+};
+
+fn launch(job: &Job<'_>) -> Option<Launch> {
+    let vectors = job.vectors();
+    let grid = Grid::word_by_word(&vectors.rows, vectors.head(4), job.reach)?;
+    Some(Launch {
+        tile_unit: 4,
+        ..Launch::of(job, &vectors, form(vectors.rows.unit), grid)
+    })
+}
+
+fn form(unit: usize) -> Form {
+    Form::of(Prelude::None).with(&[("UNIT_BYTES", unit)])
+}
+
+fn forms(op: Op, _: Kind) -> Vec<Form> {
+    match op {
+        Op::StridedSliceGrad => [1, 2].map(form).to_vec(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,135 @@
+//! Row maps: where the rows of a job begin on both sides.
+//!
+//! | file | rows begin |
+//! |---|---|
+//! | `strided_slice` | by an odometer in the source, one after the other in the result |
+//! | `indexed` | where index tuples point, one after the other in the result; the slices of a scatter are found so too |
+//! | `strided_slice_update` | by an odometer that turns on both sides |
+//! | `strided_slice_grad` | the other way round: units of the result have a source, or become zeros |
+//! | `scatter_nd` | in the slices that the steps before have found |
+//!
+//! Each has a file of the same name in `shaders/`, and writes its part of the uniform in the units of the launch.
+
+mod indexed;
+mod op;
+mod scatter_nd;
+mod strided_slice;
+mod strided_slice_grad;
+mod strided_slice_update;
+
+pub(crate) use indexed::{Gather, Lookup, Resolve};
+pub(crate) use op::Op;
+pub(crate) use scatter_nd::{Atomic, Scatter, Sort};
+pub(crate) use strided_slice::Slice;
+pub(crate) use strided_slice_grad::Gradient;
+pub(crate) use strided_slice_update::Update;
+
+use super::{
+    kernels::Launch,
+    params::{Flags, MapWords},
+};
+use crate::{Error, layout::Axis};
+
+/// Where the rows of a job begin.
+#[derive(Clone, Debug)]
+pub(crate) enum RowMap {
+    Slice(Slice),
+    Update(Update),
+    Gradient(Gradient),
+    Gather(Gather),
+    Resolve(Resolve),
+    Sort(Sort),
+    Scatter(Scatter),
+    Atomic(Atomic),
+}
+
+/// A row map as the shaders read it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lowered {
+    pub(crate) words: MapWords,
+    pub(crate) flags: Flags,
+    pub(crate) lookup: Lookup,
+    pub(crate) window: u32,
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+}
+
+impl Lowered {
+    fn of(words: MapWords, flags: Flags) -> Self {
+        Self {
+            words,
+            flags,
+            lookup: Lookup::default(),
+            window: u32::MAX,
+            first: 0,
+            count: u32::MAX,
+        }
+    }
+}
+
+impl RowMap {
+    pub(crate) fn op(&self) -> Op {
+        match self {
+            Self::Slice(_) => Op::StridedSlice,
+            Self::Update(_) => Op::StridedSliceUpdate,
+            Self::Gradient(_) => Op::StridedSliceGrad,
+            Self::Gather(_) => Op::Gather,
+            Self::Resolve(_) => Op::ScatterResolve,
+            Self::Sort(_) => Op::ScatterSort,
+            Self::Scatter(map) if map.combines => Op::ScatterCombine,
+            Self::Scatter(_) => Op::ScatterMove,
+            Self::Atomic(_) => Op::ScatterAtomic,
+        }
+    }
+
+    /// The map of a launch. None if it has more dimensions or longer strides than a shader holds.
+    pub(crate) fn lowered(&self, launch: &Launch) -> Result<Option<Lowered>, Error> {
+        Ok(match self {
+            Self::Slice(map) => map.lowered(launch),
+            Self::Update(map) => map.lowered(launch),
+            Self::Gradient(map) => map.lowered(),
+            Self::Gather(map) => return map.lowered(launch).map(Some),
+            Self::Resolve(map) => Some(map.lowered()),
+            Self::Sort(map) => Some(map.lowered()),
+            Self::Scatter(map) => Some(map.lowered(launch)),
+            Self::Atomic(map) => Some(map.lowered()),
+        })
+    }
+
+    /// A number that all distances between the rows of a job are multiples of, as far as powers of two go: the bits of
+    /// all of them.
+    pub(crate) fn distances(&self) -> i64 {
+        match self {
+            Self::Slice(map) => strides(&map.axes),
+            Self::Gather(map) => map.distances(),
+            Self::Scatter(map) => map.pitch as i64,
+            // Updates and gradients come in the widest units that the plan allows, and tuples one by one.
+            Self::Update(_) | Self::Gradient(_) => 1,
+            Self::Resolve(_) | Self::Sort(_) | Self::Atomic(_) => 1,
+        }
+    }
+
+    /// Whether rows lie one after the other in the result, all have a source or become zeros, and the dispatch binds
+    /// all that they may be read from.
+    pub(crate) fn is_dense(&self) -> bool {
+        match self {
+            Self::Slice(_) => true,
+            Self::Gather(map) => map.binds_all,
+            _ => false,
+        }
+    }
+}
+
+fn strides(axes: &[Axis]) -> i64 {
+    axes.iter().fold(0, |all, axis| all | axis.stride as i64)
+}
+
+/// The axes in units that are `factor` times as large.
+fn scaled(axes: impl IntoIterator<Item = Axis>, factor: usize) -> Vec<Axis> {
+    let axes = axes.into_iter();
+    axes.map(|Axis { size, stride }| Axis {
+        size,
+        stride: stride / factor.cast_signed(),
+    })
+    .collect()
+}

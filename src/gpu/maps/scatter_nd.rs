@@ -1,0 +1,69 @@
+//! The row maps of a scatter's later steps: `shaders/scatter_nd.wgsl`, `scatter_sort.wgsl` and `combine_atomic.wgsl`.
+
+use super::{Lowered, Resolve};
+use crate::gpu::{
+    kernels::Launch,
+    params::{self, Flags},
+    rule::Rule,
+};
+
+/// Rows of updates go to slices, which are as long and lie as far apart.
+#[derive(Clone, Debug)]
+pub(crate) struct Scatter {
+    /// Units from one row, and from one slice, to the next.
+    pub(crate) pitch: usize,
+    /// The number of the first row.
+    pub(crate) first: u32,
+    /// Whether nothing is changed if a row is bad.
+    pub(crate) strict: bool,
+    /// Whether all rows of a slice are combined with it, rather than the last one kept.
+    pub(crate) combines: bool,
+    pub(crate) rule: Rule,
+}
+
+/// The rows of each slice in ascending order.
+#[derive(Clone, Debug)]
+pub(crate) struct Sort {
+    /// The number of the first row.
+    pub(crate) first: u32,
+}
+
+/// Rows are combined with their slices as their tuples are read.
+#[derive(Clone, Debug)]
+pub(crate) struct Atomic {
+    pub(crate) resolve: Resolve,
+    /// Elements of a row, and from one row or slice to the next.
+    pub(crate) run: usize,
+    pub(crate) pitch: usize,
+    pub(crate) rule: Rule,
+}
+
+impl Scatter {
+    pub(super) fn lowered(&self, launch: &Launch) -> Lowered {
+        let flags = Flags {
+            strict: self.strict,
+            ..Flags::default()
+        };
+        Lowered {
+            first: self.first,
+            ..Lowered::of(params::scatter_map(self.pitch / launch.factor), flags)
+        }
+    }
+}
+
+impl Sort {
+    pub(super) fn lowered(&self) -> Lowered {
+        Lowered {
+            first: self.first,
+            ..Lowered::of(params::scatter_map(0), Flags::default())
+        }
+    }
+}
+
+impl Atomic {
+    pub(super) fn lowered(&self) -> Lowered {
+        let mut lowered = self.resolve.lowered();
+        lowered.flags.combine = self.rule.combine_number();
+        lowered
+    }
+}

@@ -1,0 +1,267 @@
+//! A compute pipeline: pieces of WGSL, pasted one behind the other, and constants.
+//!
+//! The pieces are the declaration of `params`, what a unit is, `params.wgsl`, the kernel, its row map, and how that reads
+//! indices. `shader_tests` validates every text.
+
+use super::{
+    adapter::STORAGE_BUFFERS,
+    caps::Kind,
+    job::{VECTOR, Vectors},
+    kernels::Kernel,
+    maps::{Lookup, Op},
+    params::PARAMS_BYTES,
+};
+use std::fmt;
+
+const PARAMS: &str = include_str!("../../shaders/params.wgsl");
+const INDEX_WORDS: &str = include_str!("../../shaders/index_words.wgsl");
+const INDEX_VECTORS: &str = include_str!("../../shaders/index_vectors.wgsl");
+const LOAD_REVERSED: &str = include_str!("../../shaders/load_reversed.wgsl");
+
+/// Bind groups: the buffers that are moved between, the report, and the params where they are a buffer.
+pub(crate) const BUFFERS_GROUP: u32 = 0;
+pub(crate) const REPORT_GROUP: u32 = 1;
+pub(crate) const PARAMS_GROUP: u32 = 2;
+
+/// How the params reach a shader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ParamsSpace {
+    /// With the dispatch itself. Needs `Features::IMMEDIATES`.
+    Immediate,
+    /// In a uniform buffer.
+    Uniform,
+    /// In a storage buffer. Lavapipe takes the values that loops depend on out of uniform buffers and
+    /// compiles the shader again for each dispatch: half a millisecond.
+    Storage,
+}
+
+impl ParamsSpace {
+    /// How params reach the shaders of a device.
+    pub(super) fn of(device: &wgpu::Device, kind: Kind) -> Self {
+        let limits = device.limits();
+        let immediates = device.features().contains(wgpu::Features::IMMEDIATES)
+            && limits.max_immediate_size >= PARAMS_BYTES;
+        // One more than the operations bind; reports too are bound at an offset.
+        let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS
+            && limits.max_dynamic_storage_buffers_per_pipeline_layout >= 2;
+        match kind {
+            _ if immediates => Self::Immediate,
+            Kind::Software if storage => Self::Storage,
+            _ => Self::Uniform,
+        }
+    }
+
+    fn declaration(self) -> String {
+        match self {
+            Self::Immediate => "var<immediate> params: Params;\n".to_owned(),
+            Self::Uniform => {
+                format!("@group({PARAMS_GROUP}) @binding(0) var<uniform> params: Params;\n")
+            }
+            Self::Storage => {
+                format!("@group({PARAMS_GROUP}) @binding(0) var<storage> params: Params;\n")
+            }
+        }
+    }
+}
+
+/// What is compiled: a kernel in one of its forms, for the row map of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Program {
+    pub(crate) kernel: &'static Kernel,
+    pub(crate) op: Op,
+    pub(crate) form: Form,
+    pub(crate) lookup: Lookup,
+    /// Invocations of a workgroup: `WORKGROUP`.
+    pub(crate) workgroup: u32,
+}
+
+/// What a kernel is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Form {
+    pub(crate) prelude: Prelude,
+    /// Override constants; those without a name are not used.
+    constants: [(&'static str, usize); 3],
+    /// Whether it looks up four rows at once, and there is a multiple of four.
+    pub(crate) looks_up_four: bool,
+}
+
+impl Form {
+    pub(crate) fn of(prelude: Prelude) -> Self {
+        Self {
+            prelude,
+            constants: [("", 0); 3],
+            looks_up_four: false,
+        }
+    }
+
+    /// The same with these constants, three at most.
+    pub(crate) fn with(mut self, constants: &[(&'static str, usize)]) -> Self {
+        for (place, &constant) in self.constants.iter_mut().zip(constants) {
+            *place = constant;
+        }
+        self
+    }
+
+    pub(crate) fn looking_up_four(self) -> Self {
+        Self {
+            looks_up_four: true,
+            ..self
+        }
+    }
+
+    fn constants(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        let named = self.constants.into_iter();
+        named.filter(|(name, _)| !name.is_empty())
+    }
+}
+
+/// What a kernel calls a unit, and how it fetches one: pasted before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Prelude {
+    /// The kernel says itself.
+    None,
+    /// Vectors of 4, 8 or 16 bytes.
+    Vector(usize),
+    /// Vectors of 16 bytes that hold elements in reverse order.
+    Reversed,
+    /// Vectors of 16 bytes that are put together of four words.
+    Gathered,
+    /// Vectors of 4, 8 or 16 bytes that are combined as four words, of which they may not have all.
+    Words(usize),
+    /// Words that are combined by atomics.
+    Numbers { signed: bool },
+}
+
+impl Prelude {
+    /// For rows in these vectors.
+    pub(crate) fn vectors(vectors: &Vectors) -> Self {
+        match vectors.reversed {
+            0 => Self::Vector(vectors.rows.unit),
+            _ => Self::Reversed,
+        }
+    }
+
+    /// For all rows that an operation has.
+    pub(crate) fn of_vectors(op: Op) -> Vec<Self> {
+        let mut all = [4, 8, VECTOR].map(Self::Vector).to_vec();
+        if op.is_dense() {
+            all.push(Self::Reversed);
+        }
+        all
+    }
+
+    fn text(self) -> String {
+        let ty = |bytes| match bytes {
+            4 => "u32",
+            8 => "vec2<u32>",
+            _ => "vec4<u32>",
+        };
+        match self {
+            Self::None => String::new(),
+            Self::Reversed => LOAD_REVERSED.to_owned(),
+            Self::Gathered => GATHERED.to_owned(),
+            Self::Vector(bytes) => format!("alias Unit = {};\n{VECTORS}", ty(bytes)),
+            Self::Words(bytes) => {
+                let (words, back) = match bytes {
+                    4 => ("vec4(unit, vec3(0u))", "words.x"),
+                    8 => ("vec4(unit, vec2(0u))", "words.xy"),
+                    _ => ("unit", "words"),
+                };
+                format!(
+                    "alias Unit = {};\n\
+                     fn words(unit: Unit) -> vec4<u32> {{\n    return {words};\n}}\n\
+                     fn unit(words: vec4<u32>) -> Unit {{\n    return {back};\n}}\n",
+                    ty(bytes)
+                )
+            }
+            Self::Numbers { signed } => {
+                format!("alias Number = {};\n", if signed { "i32" } else { "u32" })
+            }
+        }
+    }
+}
+
+const VECTORS: &str = "\
+alias Part = Unit;
+const PARTS: u32 = 1u;
+fn fetch(at: u32) -> Unit {
+    return source[at];
+}
+struct Units {
+    a: Unit,
+    b: Unit,
+    c: Unit,
+    d: Unit,
+}
+fn fetch_four(at: vec4<u32>) -> Units {
+    return Units(source[at.x], source[at.y], source[at.z], source[at.w]);
+}
+";
+
+const GATHERED: &str = "\
+alias Unit = vec4<u32>;
+alias Part = u32;
+const PARTS: u32 = 4u;
+fn fetch(at: u32) -> Unit {
+    let step = params.step;
+    return Unit(source[at], source[at + step], source[at + 2u * step], source[at + 3u * step]);
+}
+";
+
+impl Program {
+    /// The shader's text.
+    pub(crate) fn text(&self, space: ParamsSpace) -> String {
+        let indices = match (self.op.reports(), self.lookup.vectors) {
+            (false, _) => "",
+            (true, true) => INDEX_VECTORS,
+            (true, false) => INDEX_WORDS,
+        };
+        let workgroup = format!("const WORKGROUP: u32 = {}u;\n", self.workgroup);
+        [
+            &space.declaration(),
+            &workgroup,
+            &self.form.prelude.text(),
+            PARAMS,
+            self.kernel.text,
+            self.op.text(),
+            indices,
+        ]
+        .concat()
+    }
+
+    /// The values of the shader's override constants.
+    pub(crate) fn constants(&self) -> Vec<(&'static str, f64)> {
+        let mut constants: Vec<_> = self.form.constants().collect();
+        if self.op.reports() {
+            constants.extend([
+                ("DIMS", self.lookup.unrolled),
+                ("INDEX_WORDS", self.lookup.words as usize),
+                ("PLAIN", self.lookup.plain.into()),
+            ]);
+        }
+        if matches!(self.op, Op::ScatterMove | Op::ScatterCombine) {
+            constants.push(("CHAINS", (self.op == Op::ScatterCombine).into()));
+        }
+        let value = |(name, value)| (name, value as f64);
+        constants.into_iter().map(value).collect()
+    }
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "wgslice {}: {}", self.op.name(), self.kernel.name)?;
+        let unit = match self.form.prelude {
+            Prelude::None | Prelude::Numbers { .. } => None,
+            Prelude::Vector(bytes) | Prelude::Words(bytes) => Some(format!("{bytes}-byte units")),
+            Prelude::Reversed => Some("reversed 16-byte units".to_owned()),
+            Prelude::Gathered => Some("16-byte units gathered from 4".to_owned()),
+        };
+        let constants = self.form.constants();
+        let constants = constants.map(|(name, value)| format!("{name} {value}"));
+        let details: Vec<_> = unit.into_iter().chain(constants).collect();
+        match &details[..] {
+            [] => Ok(()),
+            details => write!(f, " ({})", details.join(", ")),
+        }
+    }
+}
