@@ -1,6 +1,6 @@
 //! What is passed for an argument of a plan, checked before wgpu sees it.
 
-use super::{caps::Parts, job::VECTOR};
+use super::caps::{Parts, VECTOR};
 use crate::Error;
 use std::slice;
 use wgpu::{BufferSlice, BufferUsages};

@@ -2,6 +2,9 @@
 
 use crate::Error;
 
+/// The largest vector that a kernel loads or stores, in bytes.
+pub(crate) const VECTOR: usize = 16;
+
 /// What kind of machine runs the shaders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {

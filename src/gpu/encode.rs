@@ -9,12 +9,13 @@ use super::{
     caps::{Parts, Span},
     copy::{clear, copy, copyable},
     groups::Key,
+    kernels::Dispatch,
     maps::Op,
     program::{BUFFERS_GROUP, PARAMS_GROUP, ParamsSpace, REPORT_GROUP},
     report::PendingReport,
     route::{Route, route},
     slots::Slot,
-    window::{self, Dispatch, Places},
+    window::{self, Places},
 };
 use crate::{
     Error, Plan,

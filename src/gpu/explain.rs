@@ -70,7 +70,7 @@ impl Gpu {
                         counted(steps.blocks.len(), "block", "blocks"),
                         applied.params.grid_width(),
                         applied.height,
-                        applied.program.kernel.name,
+                        applied.program.source.name,
                         lanes(&applied.params),
                         units(&applied.params, applied.tile_unit),
                         steps.scratch.head + steps.scratch.rows,
@@ -86,7 +86,7 @@ impl Gpu {
             Err(error) => error.to_string(),
             Ok(dispatches) => {
                 let first = &dispatches[0];
-                let (kernel, params) = (first.program.kernel.name, &first.params);
+                let (kernel, params) = (first.program.source.name, &first.params);
                 format!(
                     "{} of the {kernel} kernel, the first {} x {} workgroups, {} and {} a tile",
                     counted(dispatches.len(), "dispatch", "dispatches"),

@@ -2,13 +2,10 @@
 //! named here: `kernels` has the table of those, and the first that accepts a job runs it.
 
 use super::{
-    caps::{Reach, Span},
+    caps::{Reach, Span, VECTOR},
     maps::RowMap,
 };
 use crate::plan::Rows;
-
-/// The largest vector that a kernel loads or stores, in bytes.
-pub(crate) const VECTOR: usize = 16;
 
 /// What one dispatch has to do.
 #[derive(Clone, Debug)]

@@ -13,13 +13,13 @@
 //! | `window` | how a plan is cut into dispatches that the device's limits allow |
 //! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
 //! | `encode`, `explain` | that it is recorded, and said |
-//! | `scatter` | the steps of a scatter, and the memory between them |
+//! | `scatter`, `scratch` | the steps of a scatter, and the memory between them |
 //! | `argument` | which buffers may be passed |
 //! | `groups`, `slots`, `recent` | bind groups, uniform slots and reports, kept so that recording creates nothing on the device |
 //! | `pool` | that new tensors reuse the buffers of dropped ones |
 //! | `report` | how a gather says later which tuples were out of range |
 //! | `transfer`, `upload`, `fill`, `readback`, `ring` | how bytes get to the device and back |
-//! | `failure` | what the device reports, as errors |
+//! | `failure`, `scope` | what the device reports, as errors |
 
 mod adapter;
 mod argument;
@@ -34,6 +34,8 @@ mod fill;
 mod grid;
 mod groups;
 mod job;
+#[cfg(test)]
+mod kernel_tests;
 mod kernels;
 mod maps;
 mod params;
@@ -48,6 +50,8 @@ mod ring;
 mod route;
 mod rule;
 mod scatter;
+mod scope;
+mod scratch;
 #[cfg(test)]
 mod shader_tests;
 mod slots;
@@ -65,12 +69,11 @@ pub(crate) use transfer::DeviceBytes;
 use crate::Error;
 use caps::Kind;
 use caps::Reach;
-use failure::device_error;
 use groups::Groups;
 use pipeline::Pipelines;
 use pool::Pool;
 use program::ParamsSpace;
-use scatter::ScatterMemory;
+use scratch::ScatterMemory;
 use std::sync::{Arc, OnceLock};
 
 /// A GPU, or a software adapter that acts as one: a `wgpu` device with the shaders that run there.

@@ -271,6 +271,17 @@ pub(crate) fn too_far(units: u64) -> Error {
     }
 }
 
+/// A value as the shaders hold it: negative ones wrap, and so do offsets that are only a step on the way to one within
+/// the binding.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the shaders compute modulo 2^32"
+)]
+pub(crate) fn wrap(value: i64) -> u32 {
+    value as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Axis, Policy, is_plain};

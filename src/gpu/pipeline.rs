@@ -8,10 +8,10 @@
 //! never used: recording fails with what the device said, each time.
 
 use super::{
-    failure::scoped,
     maps::Op,
     params::PARAMS_BYTES,
     program::{ParamsSpace, Program},
+    scope::scoped,
     slots::{Reports, SharedParams, Strips},
 };
 use crate::Error;
@@ -124,6 +124,13 @@ impl Pipelines {
             }
             (_, Some(error)) => Err(refusal(&program.to_string(), &error)),
         }
+    }
+
+    /// The programs that were used so far.
+    #[cfg(test)]
+    pub(super) fn compiled(&self) -> Vec<Program> {
+        let made = self.made.lock().unwrap();
+        made.keys().copied().collect()
     }
 
     fn make(&self, device: &wgpu::Device, program: &Program) -> wgpu::ComputePipeline {

@@ -5,13 +5,14 @@
 
 use super::{
     adapter::STORAGE_BUFFERS,
-    caps::Kind,
-    job::{VECTOR, Vectors},
-    kernels::Kernel,
+    caps::{Kind, VECTOR},
     maps::{Lookup, Op},
     params::PARAMS_BYTES,
 };
-use std::fmt;
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+};
 
 const PARAMS: &str = include_str!("../../shaders/params.wgsl");
 const INDEX_WORDS: &str = include_str!("../../shaders/index_words.wgsl");
@@ -64,10 +65,37 @@ impl ParamsSpace {
     }
 }
 
+/// A kernel's WGSL, known by its name.
+#[derive(Clone, Copy)]
+pub(crate) struct Source {
+    pub(crate) name: &'static str,
+    pub(crate) text: &'static str,
+}
+
+impl PartialEq for Source {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Source {}
+
+impl Hash for Source {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
 /// What is compiled: a kernel in one of its forms, for the row map of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Program {
-    pub(crate) kernel: &'static Kernel,
+    pub(crate) source: Source,
     pub(crate) op: Op,
     pub(crate) form: Form,
     pub(crate) lookup: Lookup,
@@ -133,14 +161,6 @@ pub(crate) enum Prelude {
 }
 
 impl Prelude {
-    /// For rows in these vectors.
-    pub(crate) fn vectors(vectors: &Vectors) -> Self {
-        match vectors.reversed {
-            0 => Self::Vector(vectors.rows.unit),
-            _ => Self::Reversed,
-        }
-    }
-
     /// For all rows that an operation has.
     pub(crate) fn of_vectors(op: Op) -> Vec<Self> {
         let mut all = [4, 8, VECTOR].map(Self::Vector).to_vec();
@@ -222,7 +242,7 @@ impl Program {
             &workgroup,
             &self.form.prelude.text(),
             PARAMS,
-            self.kernel.text,
+            self.source.text,
             self.op.text(),
             indices,
         ]
@@ -249,7 +269,7 @@ impl Program {
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "wgslice {}: {}", self.op.name(), self.kernel.name)?;
+        write!(f, "wgslice {}: {}", self.op.name(), self.source.name)?;
         let unit = match self.form.prelude {
             Prelude::None | Prelude::Numbers { .. } => None,
             Prelude::Vector(bytes) | Prelude::Words(bytes) => Some(format!("{bytes}-byte units")),

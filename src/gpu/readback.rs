@@ -1,6 +1,6 @@
 //! Bytes on their way back from the device.
 
-use super::{Gpu, device_error};
+use super::{Gpu, failure::device_error};
 use crate::{Error, Plan};
 use std::{
     future::Future,

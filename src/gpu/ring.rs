@@ -5,8 +5,8 @@
 //! result, and readback memory that the host reads. The first and the last are mapped again by the
 //! submission that uses them, and are the host's once that is done.
 
-use super::{Gpu, device_error, fill::fill, transfer::PADDING};
-use crate::{Error, stream::Split};
+use super::{Gpu, failure::device_error, fill::fill, transfer::PADDING};
+use crate::{Error, Plan};
 use std::collections::VecDeque;
 use wgpu::{BufferUsages, MapMode, SubmissionIndex};
 
@@ -67,10 +67,10 @@ impl Ring {
         self.busy.is_empty()
     }
 
-    /// Packs a piece into upload memory, from the bytes of its span.
-    pub(crate) fn pack(&mut self, split: &Split, source: &[u8]) -> Result<(), Error> {
-        let packed = Self::buffer_bytes(split.host.result_bytes());
-        let result = Self::buffer_bytes(split.device.result_bytes());
+    /// Packs a piece into upload memory, from the bytes of its span: `host` packs, and `device` does the rest.
+    pub(crate) fn pack(&mut self, host: &Plan, device: &Plan, source: &[u8]) -> Result<(), Error> {
+        let packed = Self::buffer_bytes(host.result_bytes());
+        let result = Self::buffer_bytes(device.result_bytes());
         let fits = |slot: &Slot| slot.upload.size() >= packed && slot.result.size() >= result;
         let slot = match self.idle.pop().filter(fits) {
             Some(slot) => slot,
@@ -80,7 +80,7 @@ impl Ring {
             .upload
             .get_mapped_range_mut(..)
             .map_err(|error| device_error(&self.gpu, DOING, &error))?;
-        fill(&split.host, source, |at, bytes| {
+        fill(host, source, |at, bytes| {
             mapped.slice(at..at + bytes.len()).copy_from_slice(bytes);
             Ok(())
         })?;
@@ -123,7 +123,7 @@ impl Ring {
     }
 
     /// Sends the piece that was packed on its way.
-    pub(crate) fn submit(&mut self, split: &Split) -> Result<(), Error> {
+    pub(crate) fn submit(&mut self, host: &Plan, device: &Plan) -> Result<(), Error> {
         let Some(slot) = self.packed.take() else {
             return Ok(());
         };
@@ -133,11 +133,11 @@ impl Ring {
             result,
             readback,
         } = &slot;
-        let (packed, bytes) = (split.host.result_bytes(), split.device.result_bytes());
+        let (packed, bytes) = (host.result_bytes(), device.result_bytes());
         let ((), submission) = self.gpu.submit(DOING, |encoder| {
             encoder.copy_buffer_to_buffer(upload, 0, source, 0, Self::buffer_bytes(packed));
             self.gpu
-                .encode(encoder, &split.device, source.slice(..), result.slice(..))?;
+                .encode(encoder, device, source.slice(..), result.slice(..))?;
             encoder.copy_buffer_to_buffer(result, 0, readback, 0, Self::buffer_bytes(bytes));
             // Errors show when the range is asked for.
             encoder.map_buffer_on_submit(upload, MapMode::Write, .., |_| {});

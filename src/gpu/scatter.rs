@@ -13,81 +13,22 @@
 //! belongs to the [`Gpu`] and serves every recording: wgpu runs what is submitted one after the other.
 
 use super::{
-    DeviceBytes, DeviceIndices, Gpu,
+    DeviceBytes, DeviceIndices, Gpu, Inner,
     argument::Argument,
     caps::Parts,
+    kernels::Dispatch,
     report::PendingReport,
     rule::Rule,
+    scratch::{Buffers, Scratch},
     slots::Slot,
-    window::{self, Before, Dispatch, Places, Scratch, Step, Steps},
+    window::{self, Before, Places, Step, Steps},
 };
 use crate::{
     Error, OutOfRange, Plan,
     ops::{index::IndexType, scatter_nd::Map as ScatterNd},
     plan::Map,
 };
-use std::sync::{Mutex, PoisonError};
-use wgpu::{BufferSlice, BufferUsages, CommandEncoder};
-
-/// The memory that steps leave something in for the next.
-#[derive(Debug, Default)]
-pub(super) struct ScatterMemory(Mutex<Option<Buffers>>);
-
-#[derive(Clone, Debug)]
-struct Buffers {
-    head: wgpu::Buffer,
-    rows: wgpu::Buffer,
-}
-
-impl ScatterMemory {
-    /// Buffers of at least this size.
-    fn get(&self, gpu: &Gpu, scratch: Scratch) -> Result<Buffers, Error> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let size = |kept: Option<&wgpu::Buffer>| kept.map_or(0, wgpu::Buffer::size);
-        let (head, rows) = (
-            size(kept.as_ref().map(|kept| &kept.head)),
-            size(kept.as_ref().map(|kept| &kept.rows)),
-        );
-        if let Some(kept) = &*kept
-            && head >= scratch.head
-            && rows >= scratch.rows
-        {
-            return Ok(kept.clone());
-        }
-        let most = gpu.inner.limits.max_buffer_size;
-        let make = |label, needed: u64, had: u64| {
-            // Somewhat more, so that the next may be a little larger.
-            let size = needed.max(had).max(256);
-            let size = size.checked_next_power_of_two().unwrap_or(size).min(most);
-            gpu.guarded("allocating memory for a scatter", || {
-                gpu.inner.device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some(label),
-                    size: size.max(needed) / 4 * 4,
-                    usage: BufferUsages::STORAGE | BufferUsages::COPY_DST,
-                    mapped_at_creation: false,
-                })
-            })
-        };
-        let made = Buffers {
-            head: make("wgslice scatter slices", scratch.head, head)?,
-            rows: make("wgslice scatter rows", scratch.rows, rows)?,
-        };
-        *kept = Some(made.clone());
-        Ok(made)
-    }
-
-    /// What is kept.
-    #[cfg(test)]
-    pub(super) fn kept(&self) -> Option<[wgpu::Buffer; 2]> {
-        let kept = self.0.lock().unwrap().clone();
-        kept.map(|kept| [kept.head, kept.rows])
-    }
-
-    /// Drops it.
-    pub(super) fn clear(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-}
+use wgpu::{BufferSlice, CommandEncoder};
 
 impl Gpu {
     /// Records a scatter: `updates` and `indices` are read, and `dest` is changed in place, or receives the
@@ -202,7 +143,7 @@ impl Gpu {
             self.scatter_steps(plan, map, &places)?
         };
         // Memory and pipelines are fetched before anything is recorded, so that an error leaves the encoder untouched.
-        let memory = self.inner.scatter.get(self, steps.scratch)?;
+        let memory = self.scratch(steps.scratch)?;
         self.prepare(&steps)?;
         if map.fresh && plan.result_bytes() > 0 {
             self.record(encoder, &Plan::zeros(plan.result_bytes()), updates, dest)?;
@@ -232,6 +173,17 @@ impl Gpu {
         };
         let (rows, _) = plan.in_units_of(unit);
         window::scatter_steps(&self.inner.reach, &rows, map, places, rule)
+    }
+
+    /// Memory for the steps.
+    fn scratch(&self, needed: Scratch) -> Result<Buffers, Error> {
+        let Inner { device, limits, .. } = &*self.inner;
+        let most = limits.max_buffer_size;
+        self.inner.scatter.get(needed, most, |descriptor| {
+            self.guarded("allocating memory for a scatter", || {
+                device.create_buffer(descriptor)
+            })
+        })
     }
 
     /// Has every pipeline that the steps need.

@@ -4,7 +4,7 @@ use super::{
     Gpu,
     argument::Argument,
     caps::Parts,
-    job::VECTOR,
+    caps::VECTOR,
     pool::Lent,
     readback::{Piece, Readback},
 };

@@ -5,7 +5,7 @@
 //! writes the other: wgpu writes zeros over all memory that is created mapped, and where the host
 //! does not see the device's own it maps as much again.
 
-use super::{DeviceBytes, Gpu, device_error, fill::fill, transfer::row_bytes};
+use super::{DeviceBytes, Gpu, failure::device_error, fill::fill, transfer::row_bytes};
 use crate::{Error, Plan};
 
 const DOING: &str = "uploading";

@@ -25,7 +25,6 @@ use std::{
 pub(crate) use piece::Piece;
 use piece::Pieces;
 #[cfg(feature = "gpu")]
-pub(crate) use split::Split;
 
 /// The most that is held at once where nothing else is asked for, in bytes.
 const MEMORY: usize = 1 << 30;
@@ -301,10 +300,10 @@ where
                 let source = self.fetch(&piece).map_err(Stop::Caller)?;
                 let split = piece.split();
                 let begin = Instant::now();
-                ring.pack(&split, source.as_ref())?;
+                ring.pack(&split.host, &split.device, source.as_ref())?;
                 self.streamed.upload += begin.elapsed();
                 let begin = Instant::now();
-                ring.submit(&split)?;
+                ring.submit(&split.host, &split.device)?;
                 self.streamed.dispatch += begin.elapsed();
             }
         }

@@ -6,16 +6,18 @@ use crate::gpu::{
     grid::Grid,
     job::Job,
     maps::{Op, RowMap},
-    program::{Form, Prelude},
+    program::{Form, Prelude, Source},
     rule::Rule,
 };
 
 pub(super) const KERNEL: Kernel = Kernel {
-    name: "combine",
-    text: concat!(
-        include_str!("../../../shaders/combine_words.wgsl"),
-        include_str!("../../../shaders/combine.wgsl")
-    ),
+    source: Source {
+        name: "combine",
+        text: concat!(
+            include_str!("../../../shaders/combine_words.wgsl"),
+            include_str!("../../../shaders/combine.wgsl")
+        ),
+    },
     accepts: |job| matches!(&job.map, RowMap::Scatter(map) if map.combines && job.rows.unit >= 4),
     launch,
     forms,

@@ -5,12 +5,14 @@ use crate::gpu::{
     caps::Kind,
     job::Job,
     maps::{Op, RowMap},
-    program::{Form, Prelude},
+    program::{Form, Prelude, Source},
 };
 
 pub(super) const KERNEL: Kernel = Kernel {
-    name: "atomic combine",
-    text: include_str!("../../../shaders/combine_atomic.wgsl"),
+    source: Source {
+        name: "atomic combine",
+        text: include_str!("../../../shaders/combine_atomic.wgsl"),
+    },
     accepts: |job| matches!(job.map, RowMap::Atomic(_)),
     launch,
     forms,

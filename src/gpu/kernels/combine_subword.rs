@@ -5,16 +5,18 @@ use crate::gpu::{
     caps::Kind,
     job::Job,
     maps::{Op, RowMap},
-    program::{Form, Prelude},
+    program::{Form, Prelude, Source},
     rule::Rule,
 };
 
 pub(super) const KERNEL: Kernel = Kernel {
-    name: "subword combine",
-    text: concat!(
-        include_str!("../../../shaders/subword_access.wgsl"),
-        include_str!("../../../shaders/combine_subword.wgsl")
-    ),
+    source: Source {
+        name: "subword combine",
+        text: concat!(
+            include_str!("../../../shaders/subword_access.wgsl"),
+            include_str!("../../../shaders/combine_subword.wgsl")
+        ),
+    },
     accepts: |job| matches!(&job.map, RowMap::Scatter(map) if map.combines && job.rows.unit < 4),
     launch,
     forms,

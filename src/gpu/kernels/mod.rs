@@ -26,16 +26,11 @@ use super::{
     caps::{Kind, Span},
     grid::Grid,
     job::{Job, Vectors},
-    maps::Op,
-    params::{Flags, Params},
-    program::{Form, Program},
-    window::Dispatch,
+    maps::{Op, Units},
+    params::{Flags, Params, wrap},
+    program::{Form, Prelude, Program, Source},
 };
-use crate::{Error, layout::Axis};
-use std::{
-    fmt,
-    hash::{Hash, Hasher},
-};
+use crate::Error;
 
 /// All kernels, the most specific first.
 #[rustfmt::skip]
@@ -58,9 +53,7 @@ pub(crate) static KERNELS: [Kernel; 13] = [
 
 /// A way in which rows are moved or combined.
 pub(crate) struct Kernel {
-    pub(crate) name: &'static str,
-    /// Its WGSL.
-    pub(crate) text: &'static str,
+    pub(crate) source: Source,
     /// Whether it runs this job.
     accepts: fn(&Job<'_>) -> bool,
     /// What it makes of a job that it accepts. None if the device takes fewer workgroups.
@@ -84,10 +77,8 @@ pub(crate) struct Launch {
     pub(crate) dest_base: i64,
     /// Bytes of the elements whose order is reversed within a vector, or 0.
     pub(crate) reversed: usize,
-    /// Units of the job in one of those that the source is counted in.
-    pub(crate) factor: usize,
-    /// The run as one dimension of the map more, where each unit is a row of its own.
-    pub(crate) split_run: Option<Axis>,
+    /// How the row map counts.
+    pub(crate) counts: Units,
     /// Bytes of what a tile is counted in.
     pub(crate) tile_unit: usize,
 }
@@ -105,11 +96,39 @@ impl Launch {
             source_base: vectors.source_base,
             dest_base: vectors.dest_base,
             reversed: vectors.reversed,
-            factor: vectors.factor,
-            split_run: None,
+            counts: Units {
+                factor: vectors.factor,
+                split_run: None,
+                four_rows: form.looks_up_four,
+            },
             tile_unit: vectors.rows.unit,
         }
     }
+}
+
+/// What a kernel for whole vectors calls these.
+fn prelude(vectors: &Vectors) -> Prelude {
+    match vectors.reversed {
+        0 => Prelude::Vector(vectors.rows.unit),
+        _ => Prelude::Reversed,
+    }
+}
+
+/// One dispatch: its pipeline, its params and its bindings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dispatch {
+    pub(crate) program: Program,
+    pub(crate) params: Params,
+    pub(crate) height: u32,
+    /// Bytes of what `params.segment` counts.
+    pub(crate) tile_unit: usize,
+    /// Source, result and, for a gather, indices; for the steps of a scatter, what each binds.
+    pub(crate) spans: [Span; 4],
+    /// Whether it counts the index tuples that are out of range. Where several dispatches look at the
+    /// same ones, one of them does.
+    pub(crate) counts: bool,
+    /// The number of its first index tuple, for a gather.
+    pub(crate) first_tuple: usize,
 }
 
 /// The kernel of a job.
@@ -131,16 +150,17 @@ pub(crate) fn dispatch(job: &Job<'_>) -> Result<Option<Dispatch>, Error> {
     let forms = || (kernel.forms)(op, job.reach.kind);
     debug_assert!(
         forms().contains(&launch.form),
-        "{op:?}, {kernel:?}: no {:?}",
+        "{op:?}, {:?}: no {:?}",
+        kernel.source,
         launch.form
     );
-    let Some(map) = job.map.lowered(&launch)? else {
+    let Some(map) = job.map.lowered(&launch.counts)? else {
         return Ok(None);
     };
     let ([source, dest], [third, fourth]) = (launch.spans, job.others);
     Ok(Some(Dispatch {
         program: Program {
-            kernel,
+            source: kernel.source,
             op,
             form: launch.form,
             lookup: map.lookup,
@@ -171,35 +191,4 @@ pub(crate) fn dispatch(job: &Job<'_>) -> Result<Option<Dispatch>, Error> {
         counts: false,
         first_tuple: 0,
     }))
-}
-
-/// A value as the shaders hold it: negative ones wrap, and so do offsets that are only a step on the way to one within
-/// the binding.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the shaders compute modulo 2^32"
-)]
-pub(crate) fn wrap(value: i64) -> u32 {
-    value as u32
-}
-
-impl PartialEq for Kernel {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for Kernel {}
-
-impl Hash for Kernel {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
-    }
-}
-
-impl fmt::Debug for Kernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name)
-    }
 }

@@ -6,16 +6,18 @@ use crate::{
         caps::Kind,
         grid::Grid,
         job::{Job, Vectors},
-        maps::{Op, RowMap},
-        program::{Form, Prelude},
+        maps::{Op, RowMap, Units},
+        program::{Form, Prelude, Source},
     },
     layout::Axis,
     plan::Rows,
 };
 
 pub(super) const KERNEL: Kernel = Kernel {
-    name: "packed bytes",
-    text: include_str!("../../../shaders/pack_bytes.wgsl"),
+    source: Source {
+        name: "packed bytes",
+        text: include_str!("../../../shaders/pack_bytes.wgsl"),
+    },
     accepts: |job| rows(job).is_some(),
     launch,
     forms,
@@ -72,12 +74,16 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
         step: 1,
     };
     let grid = Grid::one_by_one(&packed, job.reach)?;
+    let launch = Launch::of(job, &vectors, form(row, unit), grid);
     Some(Launch {
-        split_run,
+        counts: Units {
+            split_run,
+            ..launch.counts
+        },
         // Counted in words.
         dest_base: vectors.dest_base * unit as i64 / 4,
         tile_unit: packed.unit,
-        ..Launch::of(job, &vectors, form(row, unit), grid)
+        ..launch
     })
 }
 

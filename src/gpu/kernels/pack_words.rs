@@ -3,18 +3,20 @@
 use super::{Kernel, Launch};
 use crate::{
     gpu::{
-        caps::Kind,
+        caps::{Kind, VECTOR},
         grid::Grid,
-        job::{Job, VECTOR},
+        job::Job,
         maps::Op,
-        program::{Form, Prelude},
+        program::{Form, Prelude, Source},
     },
     plan::Rows,
 };
 
 pub(super) const KERNEL: Kernel = Kernel {
-    name: "packed words",
-    text: include_str!("../../../shaders/pack_words.wgsl"),
+    source: Source {
+        name: "packed words",
+        text: include_str!("../../../shaders/pack_words.wgsl"),
+    },
     accepts,
     launch,
     forms,

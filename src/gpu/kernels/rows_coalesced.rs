@@ -6,12 +6,14 @@ use crate::gpu::{
     grid::Grid,
     job::Job,
     maps::Op,
-    program::{Form, Prelude},
+    program::{Form, Prelude, Source},
 };
 
 pub(super) const KERNEL: Kernel = Kernel {
-    name: "coalesced rows",
-    text: include_str!("../../../shaders/rows_coalesced.wgsl"),
+    source: Source {
+        name: "coalesced rows",
+        text: include_str!("../../../shaders/rows_coalesced.wgsl"),
+    },
     accepts: |job| job.reach.kind == Kind::Hardware,
     launch,
     forms,
@@ -20,7 +22,7 @@ pub(super) const KERNEL: Kernel = Kernel {
 fn launch(job: &Job<'_>) -> Option<Launch> {
     let vectors = job.vectors();
     let (grid, rows) = Grid::in_flight(&vectors.rows, job.reach)?;
-    let form = form(Prelude::vectors(&vectors), rows);
+    let form = form(super::prelude(&vectors), rows);
     Some(Launch::of(job, &vectors, form, grid))
 }
 

@@ -6,18 +6,20 @@ use super::{
 };
 use crate::{
     gpu::{
-        caps::Kind,
+        caps::{Kind, VECTOR},
         grid::Grid,
-        job::{Job, VECTOR, Vectors},
+        job::{Job, Vectors},
         maps::Op,
-        program::{Form, Prelude},
+        program::{Form, Prelude, Source},
     },
     plan::Rows,
 };
 
 pub(super) const KERNEL: Kernel = Kernel {
-    name: "serial rows",
-    text: include_str!("../../../shaders/rows_serial.wgsl"),
+    source: Source {
+        name: "serial rows",
+        text: include_str!("../../../shaders/rows_serial.wgsl"),
+    },
     accepts: |_| true,
     launch,
     forms,
@@ -28,7 +30,7 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
     let gathered = gathered(job, &vectors);
     let (rows, prelude) = match gathered {
         Some(rows) => (rows, Prelude::Gathered),
-        None => (vectors.rows, Prelude::vectors(&vectors)),
+        None => (vectors.rows, super::prelude(&vectors)),
     };
     let grid = Grid::one_by_one(&rows, job.reach)?;
     let launch = Launch::of(job, &vectors, Form::of(prelude), grid);

@@ -7,14 +7,16 @@ use crate::{
         grid::Grid,
         job::Job,
         maps::{Op, RowMap},
-        program::{Form, Prelude},
+        program::{Form, Prelude, Source},
     },
     plan::Rows,
 };
 
 pub(super) const KERNEL: Kernel = Kernel {
-    name: "resolve",
-    text: include_str!("../../../shaders/scatter_resolve.wgsl"),
+    source: Source {
+        name: "resolve",
+        text: include_str!("../../../shaders/scatter_resolve.wgsl"),
+    },
     accepts: |job| matches!(job.map, RowMap::Resolve(_)),
     launch,
     forms,

@@ -7,14 +7,16 @@ use crate::{
         grid::Grid,
         job::Job,
         maps::{Op, RowMap},
-        program::{Form, Prelude},
+        program::{Form, Prelude, Source},
     },
     plan::Rows,
 };
 
 pub(super) const KERNEL: Kernel = Kernel {
-    name: "sort",
-    text: include_str!("../../../shaders/scatter_sort.wgsl"),
+    source: Source {
+        name: "sort",
+        text: include_str!("../../../shaders/scatter_sort.wgsl"),
+    },
     accepts: |job| matches!(job.map, RowMap::Sort(_)),
     launch,
     forms,

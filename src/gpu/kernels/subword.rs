@@ -6,15 +6,17 @@ use crate::gpu::{
     grid::Grid,
     job::Job,
     maps::{Op, RowMap},
-    program::{Form, Prelude},
+    program::{Form, Prelude, Source},
 };
 
 pub(super) const KERNEL: Kernel = Kernel {
-    name: "subword",
-    text: concat!(
-        include_str!("../../../shaders/subword_access.wgsl"),
-        include_str!("../../../shaders/subword.wgsl")
-    ),
+    source: Source {
+        name: "subword",
+        text: concat!(
+            include_str!("../../../shaders/subword_access.wgsl"),
+            include_str!("../../../shaders/subword.wgsl")
+        ),
+    },
     accepts: |job| {
         let dense = matches!(job.map, RowMap::Slice(_) | RowMap::Gather(_));
         dense && job.vectors().rows.unit < 4

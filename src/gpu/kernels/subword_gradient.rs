@@ -6,12 +6,14 @@ use crate::gpu::{
     grid::Grid,
     job::Job,
     maps::{Op, RowMap},
-    program::{Form, Prelude},
+    program::{Form, Prelude, Source},
 };
 
 pub(super) const KERNEL: Kernel = Kernel {
-    name: "subword gradient",
-    text: include_str!("../../../shaders/subword_gradient.wgsl"),
+    source: Source {
+        name: "subword gradient",
+        text: include_str!("../../../shaders/subword_gradient.wgsl"),
+    },
     accepts: |job| matches!(job.map, RowMap::Gradient(_)) && job.rows.unit < 4,
     launch,
     forms,

@@ -6,20 +6,22 @@ use crate::{
         caps::Kind,
         grid::Grid,
         job::{Job, Vectors},
-        maps::{Op, RowMap},
+        maps::{Op, RowMap, Units},
         params::MAX_PAIR_AXES,
-        program::{Form, Prelude},
+        program::{Form, Prelude, Source},
     },
     layout::Axis,
     plan::Rows,
 };
 
 pub(super) const KERNEL: Kernel = Kernel {
-    name: "subword store",
-    text: concat!(
-        include_str!("../../../shaders/subword_access.wgsl"),
-        include_str!("../../../shaders/subword_store.wgsl")
-    ),
+    source: Source {
+        name: "subword store",
+        text: concat!(
+            include_str!("../../../shaders/subword_access.wgsl"),
+            include_str!("../../../shaders/subword_store.wgsl")
+        ),
+    },
     accepts: |job| {
         let places = match &job.map {
             RowMap::Update(_) => true,
@@ -50,9 +52,13 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
             size: map.run.size,
             stride: map.run.from,
         };
+        let launch = words(job, &rows, form(unit))?;
         return Some(Launch {
-            split_run: Some(run),
-            ..words(job, &rows, form(unit))?
+            counts: Units {
+                split_run: Some(run),
+                ..launch.counts
+            },
+            ..launch
         });
     }
     words(job, &job.rows, form(unit))

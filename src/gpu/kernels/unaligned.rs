@@ -3,18 +3,20 @@
 use super::{Kernel, Launch};
 use crate::{
     gpu::{
-        caps::{Kind, Span},
+        caps::{Kind, Span, VECTOR},
         grid::Grid,
-        job::{Job, VECTOR},
+        job::Job,
         maps::Op,
-        program::{Form, Prelude},
+        program::{Form, Prelude, Source},
     },
     plan::Rows,
 };
 
 pub(super) const KERNEL: Kernel = Kernel {
-    name: "unaligned",
-    text: include_str!("../../../shaders/unaligned.wgsl"),
+    source: Source {
+        name: "unaligned",
+        text: include_str!("../../../shaders/unaligned.wgsl"),
+    },
     accepts,
     launch,
     forms,

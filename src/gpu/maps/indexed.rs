@@ -1,12 +1,9 @@
 //! The row map of a gather, and how a scatter finds its slices: `shaders/indexed.wgsl`.
 
-use super::{Lowered, scaled, strides};
+use super::{Lowered, Units, scaled, strides};
 use crate::{
     Error,
-    gpu::{
-        kernels::{Launch, wrap},
-        params::{self, Flags, IndexedMap},
-    },
+    gpu::params::{self, Flags, IndexedMap, wrap},
     layout::Axis,
     ops::{
         index::{IndexType, Policy},
@@ -122,10 +119,10 @@ impl Gather {
         }
     }
 
-    pub(super) fn lowered(&self, launch: &Launch) -> Result<Lowered, Error> {
-        let coordinates = scaled(self.coordinates.iter().copied(), launch.factor);
+    pub(super) fn lowered(&self, units: &Units) -> Result<Lowered, Error> {
+        let coordinates = scaled(self.coordinates.iter().copied(), units.factor);
         let axis = |&Dimension { size, stride, .. }: &Dimension| Axis { size, stride };
-        let walk = scaled(self.walk.iter().map(axis), launch.factor);
+        let walk = scaled(self.walk.iter().map(axis), units.factor);
         let alone = self.is_alone();
         let bits = self.walk.iter().zip(0..);
         let flags = Flags {
@@ -139,7 +136,7 @@ impl Gather {
             ..Flags::default()
         };
         let lookup = Lookup::of(self.index);
-        let fours = alone && self.index_base.is_multiple_of(4) && launch.form.looks_up_four;
+        let fours = alone && self.index_base.is_multiple_of(4) && units.four_rows;
         let lookup = match params::is_plain(&coordinates, self.first, self.count, self.policy) {
             false => lookup,
             true => lookup.plain(coordinates.len(), alone).vectors(fours),
@@ -147,7 +144,7 @@ impl Gather {
         let words = params::indexed_map(&coordinates, &walk, self.index_base, self.first)?;
         Ok(Lowered {
             lookup,
-            window: wrap(self.bound.cast_signed() / launch.factor as i64),
+            window: wrap(self.bound.cast_signed() / units.factor as i64),
             first: wrap(self.first.cast_signed()),
             count: self.count,
             ..Lowered::of(words, flags)

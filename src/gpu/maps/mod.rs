@@ -24,11 +24,19 @@ pub(crate) use strided_slice::Slice;
 pub(crate) use strided_slice_grad::Gradient;
 pub(crate) use strided_slice_update::Update;
 
-use super::{
-    kernels::Launch,
-    params::{Flags, MapWords},
-};
+use super::params::{Flags, MapWords};
 use crate::{Error, layout::Axis};
+
+/// How a launch counts the rows and units of its job.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Units {
+    /// Units of the job in one of those that the source is counted in.
+    pub(crate) factor: usize,
+    /// The run as one dimension of the map more, where each unit is a row of its own.
+    pub(crate) split_run: Option<Axis>,
+    /// Whether four rows are looked up at once, and there is a multiple of four.
+    pub(crate) four_rows: bool,
+}
 
 /// Where the rows of a job begin.
 #[derive(Clone, Debug)]
@@ -82,16 +90,16 @@ impl RowMap {
         }
     }
 
-    /// The map of a launch. None if it has more dimensions or longer strides than a shader holds.
-    pub(crate) fn lowered(&self, launch: &Launch) -> Result<Option<Lowered>, Error> {
+    /// The map as a launch counts. None if it has more dimensions or longer strides than a shader holds.
+    pub(crate) fn lowered(&self, units: &Units) -> Result<Option<Lowered>, Error> {
         Ok(match self {
-            Self::Slice(map) => map.lowered(launch),
-            Self::Update(map) => map.lowered(launch),
+            Self::Slice(map) => map.lowered(units),
+            Self::Update(map) => map.lowered(units),
             Self::Gradient(map) => map.lowered(),
-            Self::Gather(map) => return map.lowered(launch).map(Some),
+            Self::Gather(map) => return map.lowered(units).map(Some),
             Self::Resolve(map) => Some(map.lowered()),
             Self::Sort(map) => Some(map.lowered()),
-            Self::Scatter(map) => Some(map.lowered(launch)),
+            Self::Scatter(map) => Some(map.lowered(units)),
             Self::Atomic(map) => Some(map.lowered()),
         })
     }

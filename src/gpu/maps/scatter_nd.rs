@@ -1,8 +1,7 @@
 //! The row maps of a scatter's later steps: `shaders/scatter_nd.wgsl`, `scatter_sort.wgsl` and `combine_atomic.wgsl`.
 
-use super::{Lowered, Resolve};
+use super::{Lowered, Resolve, Units};
 use crate::gpu::{
-    kernels::Launch,
     params::{self, Flags},
     rule::Rule,
 };
@@ -39,14 +38,14 @@ pub(crate) struct Atomic {
 }
 
 impl Scatter {
-    pub(super) fn lowered(&self, launch: &Launch) -> Lowered {
+    pub(super) fn lowered(&self, units: &Units) -> Lowered {
         let flags = Flags {
             strict: self.strict,
             ..Flags::default()
         };
         Lowered {
             first: self.first,
-            ..Lowered::of(params::scatter_map(self.pitch / launch.factor), flags)
+            ..Lowered::of(params::scatter_map(self.pitch / units.factor), flags)
         }
     }
 }

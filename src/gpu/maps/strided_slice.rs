@@ -1,11 +1,8 @@
 //! The row map of a slice: `shaders/strided_slice.wgsl`.
 
-use super::{Lowered, scaled};
+use super::{Lowered, Units, scaled};
 use crate::{
-    gpu::{
-        kernels::Launch,
-        params::{self, Flags, MAX_AXES},
-    },
+    gpu::params::{self, Flags, MAX_AXES},
     layout::Axis,
     plan::Rows,
 };
@@ -32,15 +29,15 @@ impl Slice {
         (self.axes.len() < MAX_AXES).then_some((rows, run))
     }
 
-    pub(super) fn lowered(&self, launch: &Launch) -> Option<Lowered> {
+    pub(super) fn lowered(&self, units: &Units) -> Option<Lowered> {
         let axes = scaled(
-            self.axes.iter().copied().chain(launch.split_run),
-            launch.factor,
+            self.axes.iter().copied().chain(units.split_run),
+            units.factor,
         );
         let inner = axes.last().map_or(1, |axis| axis.size);
         let flags = Flags {
             dims: axes.len(),
-            even: launch.form.looks_up_four && inner.is_multiple_of(4),
+            even: units.four_rows && inner.is_multiple_of(4),
             ..Flags::default()
         };
         Some(Lowered::of(params::slice_map(&axes)?, flags))

@@ -1,11 +1,8 @@
 //! The row map of an update: `shaders/strided_slice_update.wgsl`.
 
-use super::Lowered;
+use super::{Lowered, Units};
 use crate::{
-    gpu::{
-        kernels::Launch,
-        params::{self, Flags},
-    },
+    gpu::params::{self, Flags},
     pairs::PairAxis,
 };
 
@@ -17,10 +14,10 @@ pub(crate) struct Update {
 }
 
 impl Update {
-    pub(super) fn lowered(&self, launch: &Launch) -> Option<Lowered> {
+    pub(super) fn lowered(&self, units: &Units) -> Option<Lowered> {
         let mut axes = self.axes.clone();
         let mut step = self.run.to;
-        if launch.split_run.is_some() {
+        if units.split_run.is_some() {
             axes.push(self.run);
             step = 1;
         }

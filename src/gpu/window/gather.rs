@@ -7,7 +7,11 @@
 use super::{Bound, Cutter, Dispatch, RowMap, Span, block::Block, kernels};
 use crate::{
     Error,
-    gpu::{job::Job, kernels::wrap, maps::Gather, params},
+    gpu::{
+        job::Job,
+        maps::Gather,
+        params::{self, wrap},
+    },
     layout::Axis,
     ops::indexed::{Dimension, Map},
     plan::Rows,

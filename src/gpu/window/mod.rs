@@ -20,33 +20,14 @@ mod stretch;
 use super::{
     caps::{Parts, Reach, Span},
     job::{Bound, Job},
-    kernels,
+    kernels::{self, Dispatch},
     maps::RowMap,
-    params::Params,
-    program::Program,
 };
 use crate::{
     Error,
     ops::index::IndexType,
     plan::{Map, Rows},
 };
-
-/// One dispatch: its params and its bindings.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Dispatch {
-    pub(crate) program: Program,
-    pub(crate) params: Params,
-    pub(crate) height: u32,
-    /// Bytes of what `params.segment` counts.
-    pub(crate) tile_unit: usize,
-    /// Source, result and, for a gather, indices; for the steps of a scatter, what each binds.
-    pub(crate) spans: [Span; 4],
-    /// Whether it counts the index tuples that are out of range. Where several dispatches look at the
-    /// same ones, one of them does.
-    pub(crate) counts: bool,
-    /// The number of its first index tuple, for a gather.
-    pub(crate) first_tuple: usize,
-}
 
 /// Where the three arguments of a plan lie.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +77,7 @@ pub(crate) fn dispatches(
     Ok(out)
 }
 
-pub(crate) use scatter::{Before, Scratch, Step, Steps, scatter_steps};
+pub(crate) use scatter::{Before, Step, Steps, scatter_steps};
 
 struct Cutter<'a> {
     reach: &'a Reach,

@@ -10,10 +10,10 @@ use crate::{
     gpu::{
         caps::Kind,
         job::Job,
-        kernels::wrap,
         maps::{Atomic, Resolve, Scatter, Sort},
-        params::{self, IndexedMap},
+        params::{self, IndexedMap, wrap},
         rule::Rule,
+        scratch::Scratch,
     },
     ops::{
         index::OutOfRange,
@@ -43,24 +43,6 @@ const ROUNDS: usize = 1 << 15;
 
 /// Elements of a row, at most, that are combined by atomics, one after the other.
 const MOST_ATOMIC: usize = 4;
-
-/// What a scatter needs of the device while it runs, in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Scratch {
-    /// A word for each slice of a block, behind one more.
-    pub(crate) head: u64,
-    /// What is kept of each row of a block.
-    pub(crate) rows: u64,
-}
-
-impl Scratch {
-    fn max(self, other: Self) -> Self {
-        Self {
-            head: self.head.max(other.head),
-            rows: self.rows.max(other.rows),
-        }
-    }
-}
 
 /// What is done for a scatter, in this order.
 #[derive(Debug, Default)]

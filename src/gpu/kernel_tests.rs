@@ -1,0 +1,149 @@
+//! Every kernel of the table is seen to run, on a strict device of each kind, and to give what the CPU gives.
+
+use super::{Gpu, caps::Kind, kernels::KERNELS, maps::Op};
+use crate::{Backend, Combine, Gather, GatherNd, OutOfRange, Scatter, SliceSpec};
+use std::collections::BTreeSet;
+
+/// A strict device of this kind.
+fn strict(kind: Kind) -> Gpu {
+    let mut options = strict_gpu::Options::default();
+    options.info.device_type = match kind {
+        Kind::Hardware => wgpu::DeviceType::DiscreteGpu,
+        Kind::Software => wgpu::DeviceType::Cpu,
+    };
+    let adapter = strict_gpu::StrictGpu::new(options).adapter();
+    pollster::block_on(Gpu::on_adapter(&adapter)).unwrap()
+}
+
+/// Runs the same on the CPU and on the device.
+fn same<R: PartialEq + std::fmt::Debug>(gpu: &Gpu, what: &str, run: impl Fn(&Backend) -> R) {
+    let device = Backend::from(gpu.clone());
+    assert_eq!(run(&device), run(&Backend::cpu()), "{what}");
+}
+
+fn spec(text: &str) -> SliceSpec {
+    text.parse().unwrap()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "any bytes will do")]
+fn bytes(count: usize) -> Vec<u8> {
+    (0..count).map(|n| (n * 7 + n / 251) as u8).collect()
+}
+
+fn slices(gpu: &Gpu) {
+    let words: Vec<u32> = (0..40 * 12).collect();
+    for text in ["1:, 1:", "::-1, ::2", ":, 1:4", "::2, ::-1"] {
+        same(gpu, text, |backend| {
+            backend
+                .strided_slice(&words, &[40, 12], &spec(text))
+                .unwrap()
+        });
+    }
+    for text in ["1:, 1:", "::2, ::2", ":, 1:4", "::-1, ::-1", ":, 5::-1"] {
+        for (height, width) in [(40, 12), (39, 11)] {
+            let data = bytes(height * width);
+            same(gpu, text, |backend| {
+                backend
+                    .strided_slice(&data, &[height, width], &spec(text))
+                    .unwrap()
+            });
+        }
+    }
+}
+
+fn gathers(gpu: &Gpu) {
+    let tuples = [1i32, 39, 7, 40, 0, 3, -1, 5];
+    for width in [1, 3, 12] {
+        let words: Vec<f32> = (0..40u16 * width).map(f32::from).collect();
+        let shape = [40, width.into()];
+        same(gpu, "gather", |backend| {
+            let gathered =
+                backend.gather_nd(&words, &shape, &tuples[..], &[8, 1], GatherNd::default());
+            let (array, report) = gathered.unwrap();
+            (array, report.bad)
+        });
+        same(gpu, "gather of bytes", |backend| {
+            let options = Gather {
+                axis: Some(1),
+                ..Gather::default()
+            };
+            let columns = [0i64; 5];
+            let data = bytes(40 * usize::from(width));
+            backend
+                .gather(&data, &shape, &columns[..], &[5], options)
+                .unwrap()
+                .0
+        });
+    }
+}
+
+fn writes(gpu: &Gpu) {
+    for text in ["1:, 1:", "::-1, ::2"] {
+        let spec = spec(text);
+        let shape = spec.view(&[8, 12]).unwrap().shape().to_vec();
+        let value = bytes(shape.iter().product());
+        let words: Vec<u32> = value.iter().map(|&byte| byte.into()).collect();
+        same(gpu, text, |backend| {
+            let mut dest = backend.upload(&bytes(96), &[8, 12]).unwrap();
+            dest.update(&spec, &backend.upload(&value, &shape).unwrap())
+                .unwrap();
+            let grad = backend
+                .strided_slice_grad(&[8, 12], &spec, &value, &shape)
+                .unwrap();
+            (dest.to_array::<u8>().unwrap(), grad)
+        });
+        same(gpu, text, |backend| {
+            let mut dest = backend.upload(&[7u32; 96], &[8, 12]).unwrap();
+            dest.update(&spec, &backend.upload(&words, &shape).unwrap())
+                .unwrap();
+            let grad = backend
+                .strided_slice_grad(&[8, 12], &spec, &words, &shape)
+                .unwrap();
+            (dest.to_array::<u32>().unwrap(), grad)
+        });
+    }
+}
+
+fn scatters(gpu: &Gpu) {
+    let rows = [3i32, 1, 3, 9, 0, 3];
+    let update = |combine| Scatter {
+        combine,
+        out_of_range: OutOfRange::Zero,
+        ..Scatter::default()
+    };
+    for combine in [Combine::Add, Combine::Update] {
+        let floats: Vec<f32> = (0..18u8).map(|n| f32::from(n) / 3.0).collect();
+        let integers: Vec<i32> = (0..18).collect();
+        same(gpu, "scatter", |backend| {
+            let options = update(combine);
+            let of_floats =
+                backend.scatter_nd(&rows[..], &[6, 1], &floats, &[6, 3], &[5, 3], options);
+            let of_integers =
+                backend.scatter_nd(&rows[..], &[6, 1], &integers, &[6, 3], &[5, 3], options);
+            let of_bytes =
+                backend.scatter_nd(&rows[..], &[6, 1], &bytes(18), &[6, 3], &[5, 3], options);
+            (
+                of_floats.unwrap().0,
+                of_integers.unwrap().0,
+                of_bytes.unwrap().0,
+            )
+        });
+    }
+}
+
+#[test]
+fn every_kernel_runs() {
+    for kind in [Kind::Hardware, Kind::Software] {
+        let gpu = strict(kind);
+        for run in [slices, gathers, writes, scatters] {
+            run(&gpu);
+        }
+        let exist =
+            |forms: fn(Op, Kind) -> Vec<_>| Op::ALL.iter().any(|&op| !forms(op, kind).is_empty());
+        let all = KERNELS.iter().filter(|kernel| exist(kernel.forms));
+        let all: BTreeSet<_> = all.map(|kernel| kernel.source.name).collect();
+        let seen = gpu.inner.pipelines.compiled();
+        let seen: BTreeSet<_> = seen.iter().map(|program| program.source.name).collect();
+        assert_eq!(seen, all, "{kind:?}");
+    }
+}
