@@ -1,6 +1,6 @@
 // Moves rows of units of 4 bytes or more, on a GPU: `lanes` neighbouring invocations take neighbouring
 // units of a row, so that their accesses coalesce, and each has four loads on their way before it stores
-// anything. The four are of ROWS rows, 4 / ROWS of each. Nothing is a loop, and no load hangs on a branch:
+// anything. The four are of one row, or of four: ROWS. Nothing is a loop, and no load hangs on a branch:
 // where there is nothing to be read, it is the source's first unit.
 //
 // A workgroup takes tiles that lie side by side, then as many further on, ROWS times. Where ROWS is 1 a tile
@@ -21,7 +21,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     // The tiles of the four units. The last workgroup may hold tiles behind the last one: they look up the
     // rows of the last, which are bound, and write nothing.
     var tiles = vec4(tile);
-    if ROWS == 2u { tiles += side * vec4(0u, 0u, 1u, 1u); }
     if ROWS == 4u { tiles += side * vec4(0u, 1u, 2u, 3u); }
     var rows = min(tiles, vec4(params.tiles - 1u));
     var at = Segment(rows.x, 0u, params.run);
@@ -31,15 +30,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     var units = vec4(at.first + lane);
     if ROWS == 1u { units += lanes * vec4(0u, 1u, 2u, 3u); }
-    if ROWS == 2u { units += lanes * vec4(0u, 1u, 0u, 1u); }
 
     let a = row_start(rows.x);
     var b = a;
-    if ROWS == 4u { b = row_start(rows.y); }
     var c = a;
-    if ROWS > 1u { c = row_start(rows.z); }
-    var d = c;
-    if ROWS == 4u { d = row_start(rows.w); }
+    var d = a;
+    if ROWS == 4u {
+        b = row_start(rows.y);
+        c = row_start(rows.z);
+        d = row_start(rows.w);
+    }
 
     let from_a = unit_at(a, units.x);
     let from_b = unit_at(b, units.y);

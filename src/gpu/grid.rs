@@ -19,10 +19,10 @@
 //! invocation computes before its load, or between two, is time without any. So `rows_coalesced.wgsl` has each fetch
 //! four units before it stores the first, and the grid decides of how many rows:
 //!
-//! - Neighbouring lanes share a row, as many as are needed for [`COALESCED`] bytes in one stretch, or for all
-//!   of a shorter row. Memory is moved in sectors of 32 bytes, caches have lines of 128.
-//! - What is left of the four is of the same row, which is looked up once; where that is shorter, of
-//!   two rows or four, so that lanes have as much on their way in rows of any length.
+//! - Neighbouring lanes share a row: as many as fetch at least [`COALESCED`] bytes of it at once, or all of a shorter
+//!   row. Memory is moved in sectors of 32 bytes, caches have lines of 128.
+//! - The four units are of one row, which is looked up once; where that is shorter than four times [`COALESCED`]
+//!   bytes, of four rows, so that lanes have as much in flight in rows of any length.
 //! - Workgroups of 256, where the device has them: a multiprocessor holds 2048 invocations but only 16 to 32
 //!   workgroups, and starting one costs about as much whatever its size.
 //!
@@ -97,11 +97,13 @@ impl Grid {
         Self::new(reach, 1, lanes, segment, tiles)
     }
 
-    /// The grid where an invocation fetches several units before it stores any, and the number of rows that it has
-    /// units of.
+    /// The grid where an invocation fetches four units before it stores any, and the rows that they are of: one, or
+    /// four where rows are too short for that.
     pub(crate) fn in_flight(rows: &Rows, reach: &Reach) -> Option<(Self, usize)> {
-        let stretches = (rows.run * rows.unit / COALESCED).clamp(1, IN_FLIGHT);
-        let each = 1 << stretches.ilog2();
+        let each = match rows.run * rows.unit / COALESCED {
+            IN_FLIGHT.. => IN_FLIGHT,
+            _ => 1,
+        };
         let lanes = rows.run.div_ceil(each).next_power_of_two();
         let lanes = lanes.min(MOST_LANES);
         let segment = lanes * each;
@@ -222,7 +224,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(seen.len(), 3, "1, 2 and 4 rows");
+        assert_eq!(seen.len(), 2, "1 and 4 rows");
     }
 
     #[test]

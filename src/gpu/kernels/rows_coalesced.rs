@@ -35,6 +35,6 @@ fn forms(op: Op, kind: Kind) -> Vec<Form> {
     if kind == Kind::Software || !op.moves() {
         return Vec::new();
     }
-    let each = |prelude| [1, 2, 4].map(|rows| form(prelude, rows));
+    let each = |prelude| [1, 4].map(|rows| form(prelude, rows));
     Prelude::of_vectors(op).into_iter().flat_map(each).collect()
 }
