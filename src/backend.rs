@@ -3,7 +3,7 @@
 //! A [`Backend`] is the CPU or one GPU, and can say which and why. An operation that the device cannot do is an
 //! error. The CPU does it instead only for a backend made by [`Backend::with_fallback`], which then says why.
 
-use crate::{Error, Plan, shape, spare::Spare};
+use crate::{Error, Plan, spare::Spare};
 use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
@@ -312,12 +312,4 @@ impl fmt::Display for Backend {
             Device::Gpu(gpu) => gpu.fmt(f),
         }
     }
-}
-
-pub(crate) fn check_elements(
-    argument: &'static str,
-    shape: &[usize],
-    found: usize,
-) -> Result<(), Error> {
-    shape::check_length(argument, shape, "elements", shape::elements(shape)?, found)
 }

@@ -16,7 +16,7 @@ pub use scatter::ScatterError;
 pub use spec::SpecError;
 pub use view::ViewError;
 
-use std::fmt;
+use crate::text::Shape;
 
 /// Any error of this crate.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -225,21 +225,5 @@ impl Error {
                 | Self::Pipeline { .. }
                 | Self::Device { .. }
         )
-    }
-}
-
-/// Prints a shape as `[2,3,4]`.
-pub(crate) struct Shape<'a>(pub(crate) &'a [usize]);
-
-impl fmt::Display for Shape<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[")?;
-        for (axis, dim) in self.0.iter().enumerate() {
-            if axis > 0 {
-                f.write_str(",")?;
-            }
-            write!(f, "{dim}")?;
-        }
-        f.write_str("]")
     }
 }

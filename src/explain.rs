@@ -3,11 +3,10 @@
 use crate::{
     Backend, Plan,
     backend::Device,
-    error::Shape,
     ops::{indexed, scatter_nd, strided_slice, strided_slice_grad, strided_slice_update},
     pairs::Pairs,
     plan::{Map, Rows},
-    text::counted,
+    text::{Shape, counted},
 };
 use std::fmt;
 

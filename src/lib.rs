@@ -8,6 +8,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod backend;
+mod combine;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 mod cost;
 mod cpu;
@@ -40,6 +41,7 @@ mod view;
 mod write;
 
 pub use backend::Backend;
+pub use combine::Combine;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 pub use cost::{Costs, Estimate, Moving, Place};
 pub use cpu::Indices;
@@ -52,7 +54,7 @@ pub use ops::{
     gather::Gather,
     gather_nd::GatherNd,
     index::{Negative, OutOfRange},
-    scatter_nd::{Combine, Order, Scatter},
+    scatter_nd::{Order, Scatter},
 };
 pub use plan::Plan;
 pub use report::Report;

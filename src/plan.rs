@@ -16,10 +16,9 @@
 //! moves the run is shared by all.
 
 use crate::{
-    error::Shape,
     ops::{indexed, scatter_nd, strided_slice, strided_slice_grad, strided_slice_update},
     pairs::Pairs,
-    text::counted,
+    text::{Shape, counted},
 };
 use std::fmt;
 #[cfg(feature = "gpu")]

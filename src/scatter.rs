@@ -7,7 +7,7 @@
 
 use crate::{
     Array, Backend, DType, Element, Error, Indices, Plan, Report, Scatter, Tensor,
-    backend::check_elements,
+    shape::check_elements,
     tensor::{Owner, Storage, integers},
 };
 

@@ -42,6 +42,15 @@ pub(crate) fn check_length(
     })
 }
 
+/// Checks that a slice of elements has the length that its shape says.
+pub(crate) fn check_elements(
+    argument: &'static str,
+    shape: &[usize],
+    found: usize,
+) -> Result<(), Error> {
+    check_length(argument, shape, "elements", elements(shape)?, found)
+}
+
 /// Row-major strides of `shape` in elements. `shape` must have passed [`elements`].
 pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];

@@ -13,8 +13,8 @@ pub(crate) use gather::integers;
 pub use view::TensorView;
 
 use crate::{
-    Backend, DType, Element, Error, Plan, SliceSpec, backend::check_elements, error::Shape,
-    spare::Bytes,
+    Backend, DType, Element, Error, Plan, SliceSpec, shape::check_elements, spare::Bytes,
+    text::Shape,
 };
 use std::{borrow::Cow, fmt, sync::Arc};
 

@@ -2,8 +2,9 @@
 
 use crate::{
     Backend, DType, Element, Error, SliceSpec, Tensor, View,
-    backend::{Device, check_elements},
+    backend::Device,
     shape,
+    shape::check_elements,
     tensor::{Owner, Storage},
 };
 

@@ -2,7 +2,7 @@
 
 use crate::{
     Array, Backend, Element, Error, Gather, GatherNd, Indices, Plan, Report, SliceSpec, View,
-    backend::{Device, check_elements},
+    backend::Device, shape::check_elements,
 };
 
 impl Backend {

@@ -10,7 +10,7 @@
 use crate::backend::Device;
 use crate::{
     Array, Backend, Element, Error, Plan, SliceSpec, Tensor,
-    backend::check_elements,
+    shape::check_elements,
     tensor::{Owner, Storage},
 };
 

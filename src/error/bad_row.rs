@@ -1,6 +1,6 @@
 //! An index tuple that is out of range.
 
-use super::Shape;
+use crate::text::Shape;
 use std::fmt;
 
 /// An index tuple that points outside `params`.

@@ -1,6 +1,7 @@
 //! What can be wrong with a gather. As for slices, the kinds are TensorFlow's, and so is their order.
 
-use super::{BadRow, Shape};
+use super::BadRow;
+use crate::text::Shape;
 
 /// `params`, `indices` and `batch_dims` that do not fit together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

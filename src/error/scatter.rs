@@ -1,6 +1,7 @@
 //! What can be wrong with a scatter.
 
-use super::{BadRow, Shape};
+use super::BadRow;
+use crate::text::Shape;
 
 /// Indices, updates and an array that they are scattered into, which do not fit together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,7 @@
 //! The kinds correspond one to one to the errors that TensorFlow raises for the same input, and where
 //! several apply the same one is raised first.
 
-use super::Shape;
+use crate::text::Shape;
 
 /// A slice that contradicts itself or does not fit the shape.
 ///

@@ -1,6 +1,6 @@
 //! What can be wrong with the dimensions of a view.
 
-use super::Shape;
+use crate::text::Shape;
 
 /// Dimensions that cannot be put in another order, or made larger.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -54,6 +54,13 @@ impl Plan {
     }
 }
 
+impl View {
+    /// The plan that copies the selected elements into a row-major result.
+    pub fn plan(&self, dtype: DType) -> Plan {
+        Plan::of_view(self.clone(), dtype.size())
+    }
+}
+
 impl Map {
     /// The units of the source where the rows begin, in order.
     #[cfg(feature = "gpu")]

@@ -16,7 +16,7 @@
 
 mod select;
 
-use crate::{DType, Error, Plan, ViewError, shape};
+use crate::{Error, ViewError, shape};
 
 /// A strided selection of a row-major array, not yet moved.
 ///
@@ -186,11 +186,6 @@ impl View {
             strides,
         };
         Ok(view.normal())
-    }
-
-    /// The plan that moves what is selected.
-    pub fn plan(&self, dtype: DType) -> Plan {
-        Plan::of_view(self.clone(), dtype.size())
     }
 
     /// Moves the beginning to position `first` along a stride, where there is an element.
