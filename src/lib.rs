@@ -19,6 +19,7 @@ mod explain;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod guide;
+mod host_pool;
 mod layout;
 #[cfg(feature = "ndarray")]
 mod ndarray;
@@ -27,18 +28,13 @@ mod pairs;
 mod plan;
 pub mod reference;
 mod report;
-mod scatter;
 mod shape;
-mod spare;
 mod spec;
 #[cfg(not(target_arch = "wasm32"))]
 mod stream;
 mod tensor;
 mod text;
-mod upload;
-mod values;
 mod view;
-mod write;
 
 pub use backend::Backend;
 pub use combine::Combine;
@@ -58,9 +54,8 @@ pub use ops::{
 };
 pub use plan::Plan;
 pub use report::Report;
-pub use scatter::ScatterReport;
 pub use spec::{Ellipsis, NewAxis, SliceItem, SliceSpec, StridedSlice};
 #[cfg(not(target_arch = "wasm32"))]
 pub use stream::{Stream, Streamed};
-pub use tensor::{Array, Gathered, Tensor, TensorView};
+pub use tensor::{Array, Gathered, ScatterReport, Tensor, TensorView};
 pub use view::View;

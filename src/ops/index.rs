@@ -54,8 +54,7 @@ impl Policy {
     }
 }
 
-/// The types of indices.
-#[cfg(feature = "gpu")]
+/// The element type of index tensors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum IndexType {
     #[default]
