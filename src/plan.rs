@@ -16,16 +16,15 @@
 //! moves the run is shared by all.
 
 use crate::{
-    ops::{indexed, scatter_nd, strided_slice, strided_slice_grad, strided_slice_update},
+    ops::{
+        index::Policy, indexed, scatter_nd, strided_slice, strided_slice_grad, strided_slice_update,
+    },
     pairs::Pairs,
     text::{Shape, counted},
 };
 use std::fmt;
 #[cfg(feature = "gpu")]
-use {
-    crate::ops::index::{IndexType, Policy},
-    std::borrow::Cow,
-};
+use {crate::ops::index::IndexType, std::borrow::Cow};
 
 /// The rows of a result and the units that they are moved in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -242,37 +241,65 @@ impl Plan {
         nowhere || self.source_bytes() == 0
     }
 
+    /// The index tuples of a gather or a scatter.
+    pub(crate) fn tuples(&self) -> Option<Tuples<'_>> {
+        match &self.map {
+            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => None,
+            Map::Indexed(map) => Some(Tuples {
+                indices: &map.indices,
+                shape: &map.indices[..map.tuple_dims],
+                depth: map.coordinates.len(),
+                target: &map.params,
+                policy: map.policy,
+            }),
+            Map::ScatterNd(map) => Some(Tuples {
+                indices: &map.indices,
+                shape: &map.indices[..map.indices.len() - 1],
+                depth: map.axes.len(),
+                target: &self.shape,
+                policy: map.policy(),
+            }),
+        }
+    }
+
     /// Bytes of the index tuples, with indices of this type.
     #[cfg(feature = "gpu")]
     pub(crate) fn index_bytes(&self, index: IndexType) -> usize {
-        match &self.map {
-            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => 0,
-            Map::Indexed(indexed::Map { indices, .. })
-            | Map::ScatterNd(scatter_nd::Map { indices, .. }) => {
-                indices.iter().product::<usize>() * index.bytes()
-            }
-        }
+        self.tuples()
+            .map_or(0, |tuples| tuples.integers() * index.bytes())
     }
 
-    /// What becomes of indices. The default where there are none.
+    /// How indices are treated. The default for plans without indices.
     #[cfg(feature = "gpu")]
     pub(crate) fn policy(&self) -> Policy {
-        match &self.map {
-            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => {
-                Policy::default()
-            }
-            Map::Indexed(map) => map.policy,
-            Map::ScatterNd(map) => map.policy(),
-        }
+        self.tuples()
+            .map(|tuples| tuples.policy)
+            .unwrap_or_default()
     }
 
-    /// Indices of a tuple. 0 for a slice.
+    /// Integers in an index tuple. 0 for plans without indices.
     pub(crate) fn depth(&self) -> usize {
-        match &self.map {
-            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => 0,
-            Map::Indexed(map) => map.coordinates.len(),
-            Map::ScatterNd(map) => map.axes.len(),
-        }
+        self.tuples().map_or(0, |tuples| tuples.depth)
+    }
+}
+
+/// The index tuples of a plan.
+pub(crate) struct Tuples<'a> {
+    /// The shape of the index tensor.
+    pub(crate) indices: &'a [usize],
+    /// Those of its dimensions that number the tuples.
+    pub(crate) shape: &'a [usize],
+    /// Integers in a tuple.
+    pub(crate) depth: usize,
+    /// The shape that the tuples point into.
+    pub(crate) target: &'a [usize],
+    pub(crate) policy: Policy,
+}
+
+impl Tuples<'_> {
+    /// Elements of the index tensor.
+    pub(crate) fn integers(&self) -> usize {
+        self.indices.iter().product()
     }
 }
 

@@ -254,7 +254,8 @@ impl Tensor {
                     plan.run(&source, bytes)?;
                 } else {
                     let bytes = plan.result_bytes();
-                    *storage = (self.backend).host_storage(bytes, |dest| plan.run(&source, dest))?;
+                    *storage =
+                        (self.backend).host_storage(bytes, |dest| plan.run(&source, dest))?;
                 }
             }
         }

@@ -1,6 +1,8 @@
 //! Scatters of host values, on the CPU or on a device.
 
-use crate::{Array, Backend, Element, Error, Indices, Plan, Report, Scatter, shape::check_elements};
+use crate::{
+    Array, Backend, Element, Error, Indices, Plan, Report, Scatter, shape::check_elements,
+};
 
 impl Backend {
     /// Scatters `updates` into zeros of `shape`, at the positions in `indices`: see [`Plan::scatter_nd`].

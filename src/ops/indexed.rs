@@ -23,7 +23,7 @@
 
 use super::index::Policy;
 use crate::{
-    Error, Indices, Plan, View,
+    Error, Plan, View,
     layout::{Axis, MAX_UNIT},
     plan::{self, Rows},
     shape,
@@ -62,6 +62,13 @@ impl Dimension {
         })
     }
 
+    pub(crate) fn axis(&self) -> Axis {
+        Axis {
+            size: self.size,
+            stride: self.stride,
+        }
+    }
+
     fn of(
         params: &View,
         range: std::ops::Range<usize>,
@@ -98,17 +105,6 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    /// The shape of the index tuples.
-    pub(crate) fn tuples(&self) -> &[usize] {
-        &self.indices[..self.tuple_dims]
-    }
-
-    /// Checks that there are as many indices as their shape says.
-    pub(crate) fn check_indices(&self, indices: Indices<'_>) -> Result<(), Error> {
-        let needed = self.indices.iter().product();
-        shape::check_length("indices", &self.indices, "elements", needed, indices.len())
-    }
-
     /// The tuple of a row, if the row is the first that has it.
     pub(crate) fn first_of_tuple(&self, mut row: usize) -> Option<usize> {
         let (mut tuple, mut stride) = (0, 1);

@@ -26,7 +26,7 @@
 
 pub(crate) use crate::combine::Combine;
 use crate::{
-    DType, Error, Indices, Negative, OutOfRange, Plan, ScatterError,
+    DType, Error, Negative, OutOfRange, Plan, ScatterError,
     layout::{Axis, MAX_UNIT},
     ops::index::Policy,
     plan::{self, Rows},
@@ -78,17 +78,6 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    /// The shape of the index tuples: all of the indices' shape but the last dimension.
-    pub(crate) fn tuples(&self) -> &[usize] {
-        &self.indices[..self.indices.len() - 1]
-    }
-
-    /// Checks that there are as many indices as their shape says.
-    pub(crate) fn check_indices(&self, indices: Indices<'_>) -> Result<(), Error> {
-        let needed = self.indices.iter().product();
-        shape::check_length("indices", &self.indices, "elements", needed, indices.len())
-    }
-
     pub(crate) fn policy(&self) -> Policy {
         Policy {
             out_of_range: self.options.out_of_range,
