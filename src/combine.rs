@@ -3,29 +3,29 @@
 use crate::DType;
 use std::fmt;
 
-/// What a row does to the slice that it points at.
+/// What a row of updates does to the slice that its tuple points at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Combine {
-    /// It is added. TensorFlow's `scatter_nd` and `tensor_scatter_nd_add`.
+    /// Adds the row to the slice. TensorFlow's `scatter_nd` and `tensor_scatter_nd_add`.
     #[default]
     Add,
-    /// It is subtracted. TensorFlow's `tensor_scatter_nd_sub`. Not defined for booleans.
+    /// Subtracts the row from the slice. TensorFlow's `tensor_scatter_nd_sub`. Not defined for booleans.
     Sub,
-    /// The slice is multiplied by it, element by element. ONNX's `ScatterND` with `reduction="mul"`.
+    /// Multiplies the slice by the row, element by element. ONNX's `ScatterND` with `reduction="mul"`.
     Mul,
-    /// The lesser of both remains, element by element. TensorFlow's `tensor_scatter_nd_min`. Not defined
-    /// for complex numbers.
+    /// Keeps the smaller of both, element by element. TensorFlow's `tensor_scatter_nd_min`. Not defined for
+    /// complex numbers.
     Min,
-    /// The greater of both remains, element by element. TensorFlow's `tensor_scatter_nd_max`. Not defined
-    /// for complex numbers.
+    /// Keeps the greater of both, element by element. TensorFlow's `tensor_scatter_nd_max`. Not defined for
+    /// complex numbers.
     Max,
-    /// It replaces the slice; of several rows for one slice the last one wins. TensorFlow's
+    /// Replaces the slice by the row. If several rows have the same slice, the last one wins. TensorFlow's
     /// `tensor_scatter_nd_update`.
     Update,
 }
 
 impl Combine {
-    /// Every way to combine.
+    /// All variants.
     pub const ALL: [Self; 6] = [
         Self::Add,
         Self::Sub,
@@ -35,7 +35,7 @@ impl Combine {
         Self::Update,
     ];
 
-    /// The word for it, as in TensorFlow's `"tensor_scatter_nd_add"`.
+    /// The name, as in TensorFlow's `"tensor_scatter_nd_add"`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Add => "add",
@@ -47,7 +47,7 @@ impl Combine {
         }
     }
 
-    /// Whether there is such a thing for elements of a type.
+    /// Whether the combination is defined for an element type.
     pub const fn is_defined_for(self, dtype: DType) -> bool {
         match self {
             Self::Add | Self::Mul | Self::Update => true,
@@ -56,7 +56,7 @@ impl Combine {
         }
     }
 
-    /// Whether it computes with elements, rather than moves them.
+    /// Whether it computes with elements rather than moving them.
     pub(crate) fn computes(self) -> bool {
         self != Self::Update
     }

@@ -2,8 +2,8 @@
 //!
 //! Unneeded bytes that are read because they lie between needed ones count as read. A row of a slice counts
 //! in proportion to the cache lines that it begins after the previous one. A device receives the bytes of a
-//! slice that the host packs, and all params and indices of a gather. Allocating memory for the result is not
-//! counted, although it can take longer than the work: it is the same on the CPU and the device.
+//! slice that the host packs, and all params and indices of a gather. Allocating host memory for the result is
+//! counted for neither, although it can take longer than the work.
 
 use crate::{Plan, plan::Map, stream::Piece};
 

@@ -76,6 +76,7 @@ impl Plan {
     ///
     /// `first` and the length of `dest` are multiples of the plan's unit, and the part lies within the
     /// result.
+    #[cfg(any(feature = "gpu", test))]
     pub(crate) fn run_part(
         &self,
         source: &[u8],

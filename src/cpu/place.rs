@@ -140,7 +140,7 @@ impl<'a> StoreRows<'a> {
         let store = if row.to == piece && row.from == 0 {
             StoreLoop::Repeat { bytes: piece }
         } else if row.to == piece {
-            StoreLoop::Contiguous(Kernel::of(piece, source_axis(row)))
+            StoreLoop::Contiguous(Kernel::of(piece, row.source()))
         } else if strided_store::supports(piece, row.size, row.to) {
             let (unit, pitch) = (piece, row.to);
             StoreLoop::Strided { unit, pitch }
@@ -174,11 +174,6 @@ impl<'a> StoreRows<'a> {
     }
 }
 
-/// The axis of a row in the source.
-fn source_axis(PairAxis { size, from, .. }: PairAxis) -> Axis {
-    Axis { size, stride: from }
-}
-
 /// Writes rows to a part of the destination that begins at byte `base`.
 struct Store<'a, const ZEROS: bool> {
     rows: &'a StoreRows<'a>,
@@ -201,7 +196,7 @@ impl<const ZEROS: bool> Store<'_, ZEROS> {
             }),
             StoreLoop::Contiguous(kernel) => self.rows.walk(|from, to| {
                 let dest = self.all(to, block.size * row.size * piece);
-                kernel.rows(source, from, source_axis(row), block.from, dest);
+                kernel.rows(source, from, row.source(), block.from, dest);
             }),
             StoreLoop::Strided { unit, pitch } => self.rows.walk(|from, to| {
                 staged(source, from, unit, row, |first, units| {
