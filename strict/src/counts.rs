@@ -171,7 +171,7 @@ impl Counter {
     }
 }
 
-/// The workgroups to run, of `count`.
+/// At most `most` workgroups of a dispatch, the same each time.
 pub(crate) fn sample(workgroups: u64, most: u64) -> Vec<u64> {
     const STRETCH: u64 = 16;
     if workgroups <= most {

@@ -5,11 +5,10 @@
 //! old bytes. Most races end well on the machine at hand. So a test on one driver cannot tell whether a shader is
 //! correct on all. This device reports, with the line of WGSL:
 //!
-//! - an access outside of what is bound, or of an array of fixed size;
-//! - an index, a condition or a stored number that depends on unwritten memory, in a buffer or in a workgroup; or a stored number that depends on memory that nobody wrote, in a buffer or of a
-//!   workgroup;
-//! - a race: two invocations of a dispatch touch one word, one of them writes it, and neither atomics nor a
-//!   barrier order them;
+//! - an access outside of a binding, or of an array of fixed size;
+//! - an index, a condition or a stored number that depends on unwritten memory, in a buffer or in a workgroup;
+//! - a race: two invocations of a dispatch access one word, at least one of them writes it, and neither atomics
+//!   nor a barrier order them;
 //! - an index whose computation wrapped around;
 //! - a loop of too many rounds;
 //! - a barrier that not all invocations of a workgroup reach.

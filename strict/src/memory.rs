@@ -60,7 +60,7 @@ impl Touch {
     }
 }
 
-/// The accesses to a word during dispatch number `dispatch`.
+/// The accesses to a word during one dispatch.
 #[derive(Clone, Copy, Debug, Default)]
 struct Touched {
     dispatch: u64,

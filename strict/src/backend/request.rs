@@ -28,7 +28,7 @@ pub struct PipelineRequest {
 }
 
 impl PipelineRequest {
-    /// The request that this program came from.
+    /// The request for a pipeline with this program.
     pub(super) fn of(descriptor: &wgpu::ComputePipelineDescriptor<'_>, program: &Program) -> Self {
         let options = &descriptor.compilation_options;
         let layout: Option<&StrictPipelineLayout> = descriptor
