@@ -1,16 +1,16 @@
-//! Contiguous rows by buffer copies and by the kernel, recorded, submitted and waited for: the
-//! figures behind the rule in `src/gpu/encode.rs`.
+//! Contiguous rows by buffer copies and by the kernel, recorded, submitted and waited for. The rule in
+//! `src/gpu/copy.rs` follows from these figures.
 //!
-//! Prints microseconds for each number of rows and bytes of a row: into a destination that was
-//! written before, and into a fresh one, which wgpu clears for a kernel and not for copies that cover
-//! it. The rows are every other row of the source. `cargo bench --bench copies`; without `--bench`,
-//! as in tests, everything runs once.
+//! Prints microseconds for each number of rows and bytes of a row, into a destination that was written before
+//! and into a new one. wgpu clears a new destination for a kernel, but not for copies that cover it. The rows
+//! are every other row of the source. `cargo bench --bench copies`; without `--bench`, as in tests, everything
+//! runs once.
 
 use std::time::Instant;
 use wgpu::BufferUsages;
 use wgslice::{DType, Gpu, Plan, gpu::AdapterOptions, slice};
 
-/// The most that is moved: buffers stay within WebGPU's default limit of a binding.
+/// Bytes moved, at most: buffers stay within WebGPU's default limit of a binding.
 const MOST: usize = 64 << 20;
 
 fn main() {

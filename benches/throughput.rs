@@ -1,12 +1,12 @@
 //! Bytes read plus written per second, by pattern and device.
 //!
-//! Input, indices and output are resident and reused: a CPU figure is `Plan::run` into the same
-//! buffer each time, a GPU figure is recording, submitting and waiting for one plan. Neither holds
-//! an upload, a readback or a first touch of memory. `copy` is the roof: the same number of bytes by
-//! memcpy on one thread, or by the device's own buffer copy; `copy_2_threads` is memcpy on two. On
-//! the CPU, `fresh` is a new tensor for each result, as `Tensor::slice` makes it.
+//! Input, indices and output are resident and reused. A CPU figure is `Plan::run` into the same buffer each
+//! time, a GPU figure is recording, submitting and waiting for one plan. Neither includes an upload, a readback
+//! or first touches of memory. `copy` is the roof: the same number of bytes by memcpy on one thread, or by the
+//! device's own buffer copy; `copy_2_threads` is memcpy on two. On the CPU, `fresh` makes a new tensor for each
+//! result, like `Tensor::slice`.
 //!
-//! `cpu_other` holds other steps, element sizes and row lengths.
+//! `cpu_other` has other steps, element sizes and row lengths.
 
 mod common;
 
@@ -20,7 +20,7 @@ type Case = common::Case<What>;
 
 enum What {
     Slice(&'static str),
-    /// Index tuples: how many, and their depth.
+    /// The number of index tuples, and their depth.
     Gather(usize, usize),
 }
 
@@ -60,7 +60,7 @@ const CASES: [Case; 11] = [
     case("tiny", DType::F32, &[32, 32], Slice("4:20, ::2")),
 ];
 
-/// Steps, element sizes and row lengths beside those above.
+/// Other steps, element sizes and row lengths.
 const OTHERS: [Case; 14] = [
     case("u8_step_-1", DType::U8, &[4096, 8192], Slice(":, ::-1")),
     case("f16_step_-1", DType::F16, &[4096, 4096], Slice(":, ::-1")),

@@ -1,13 +1,13 @@
-//! Bytes read plus written per second by what writes into places: updates, gradients and scatters.
+//! Bytes read plus written per second by updates, gradients and scatters.
 //!
-//! Values, indices and destination are resident and reused, as in `throughput`: a CPU figure is
-//! `Plan::run` into the same buffer each time, a GPU figure is recording, submitting and waiting for one
-//! plan. Of an update the value is read and as much is written, of a gradient all of the result is
-//! written; of a scatter that adds, what is added to is read too. `copy` is the roof: as many bytes by
-//! memcpy on one thread or two, or by the device's own buffer copy.
+//! Values, indices and destination are resident and reused, as in `throughput`: a CPU figure is `Plan::run`
+//! into the same buffer each time, a GPU figure is recording, submitting and waiting for one plan. An update
+//! reads the value and writes as many bytes, a gradient writes the whole result, and a scatter that adds also
+//! reads the destination. `copy` is the roof: the same number of bytes by memcpy on one thread or two, or by
+//! the device's own buffer copy.
 //!
-//! `cpu_other` and `gpu_other` hold other steps, element sizes and row lengths. Every result is checked
-//! before it is timed.
+//! `cpu_other` and `gpu_other` have other steps, element sizes and row lengths. Every result is checked before
+//! it is timed.
 
 mod common;
 #[path = "../tests/harness/read_buffer.rs"]
@@ -24,12 +24,12 @@ type Case = common::Case<What>;
 
 #[derive(Clone, Copy)]
 enum What {
-    /// A value of the slice's own shape is written into it.
+    /// Writes a value of the slice's shape into the slice.
     Update(&'static str),
-    /// The same with a scalar.
+    /// Writes a scalar into the slice.
     Fill(&'static str),
     Grad(&'static str),
-    /// So many rows, anywhere along the first dimension.
+    /// A number of rows at random positions of the first dimension.
     Scatter(usize, Combine),
 }
 
@@ -179,7 +179,7 @@ impl Case {
         Plan::strided_slice(self.shape, &self.spec(), self.dtype).expect("a slice")
     }
 
-    /// Where the rows of a scatter go.
+    /// The positions of the rows of a scatter.
     fn indices(&self) -> Vec<i32> {
         match self.what {
             Rows(rows, _) => scattered(rows, &self.shape[..1]),
@@ -187,7 +187,7 @@ impl Case {
         }
     }
 
-    /// What is written: no byte is 0, and as `f32` they are all normal numbers.
+    /// The written values: no byte is 0, and as `f32` all are normal numbers.
     fn source(&self, plan: &Plan) -> Vec<u8> {
         (1..=127).cycle().take(plan.source_bytes()).collect()
     }
@@ -204,7 +204,7 @@ impl Case {
         bytes as u64
     }
 
-    /// Panics unless this is what becomes of zeros.
+    /// Panics unless this is the result of writing into zeros.
     fn check(&self, plan: &Plan, result: &[u8]) {
         let source = self.source(plan);
         let name = self.name;
@@ -273,7 +273,7 @@ fn on_cpu(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
     group.bench_function(case.name, |b| b.iter(|| run(black_box(&mut dest))));
 }
 
-/// Larger copies may go around the caches, which is several times slower on some machines.
+/// Larger copies may bypass the caches, which is several times slower on some machines.
 const COPIED: usize = 1 << 20;
 
 fn copy(dest: &mut [u8], source: &[u8]) {

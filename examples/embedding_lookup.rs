@@ -1,8 +1,8 @@
 //! An embedding lookup within the caller's submission: token ids in, a vector per sentence out.
 //!
-//! The table stays on the device. Each step writes the ids of a few sentences, records the gather of
-//! their rows and a shader of the program that averages them, and submits both at once. Ids that are
-//! not in the table give rows of zeros; which they were is asked later, while the device works on.
+//! The table stays on the device. Each step writes the ids of a few sentences, records the gather of their rows
+//! and a shader of the program that averages them, and submits both at once. Ids outside the table give rows of
+//! zeros. The report of these ids is read later, while the device works on.
 //!
 //! ```sh
 //! cargo run --example embedding_lookup
@@ -21,7 +21,7 @@ const SENTENCES: usize = 24;
 const TOKENS: usize = 16;
 const STEPS: usize = 20;
 
-/// The step that has an id beyond the vocabulary, and where.
+/// The step with an id outside the vocabulary, and its position.
 const BAD: (usize, usize, usize) = (5, 7, 3);
 const BAD_ID: i32 = 70_000;
 
@@ -43,13 +43,13 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 }
 ";
 
-/// The table's values are quarters, and a sentence has 16 tokens: the means are exact, in whatever
-/// order they are summed.
+/// The table's values are multiples of 1/4, and a sentence has 16 tokens, so the means are exact in any order
+/// of summation.
 fn embedding(id: usize, column: usize) -> f32 {
     f32::from(u16::try_from(id * 31 % 509 + column).expect("a small number")) * 0.25 - 60.0
 }
 
-/// The ids of a step, as a tokenizer would give them.
+/// The ids of a step, in place of a tokenizer.
 fn token(step: usize, sentence: usize, position: usize) -> i32 {
     if (step, sentence, position) == BAD {
         return BAD_ID;
@@ -58,14 +58,14 @@ fn token(step: usize, sentence: usize, position: usize) -> i32 {
     i32::try_from(id).expect("an id is small")
 }
 
-/// A step's means, by plain loops.
+/// The means of a step, by plain loops.
 fn expected(step: usize) -> Vec<f32> {
     let mut means = Vec::new();
     for sentence in 0..SENTENCES {
         for column in 0..DIM {
             let mut sum = 0.0;
             for position in 0..TOKENS {
-                // What is out of range counts as zeros.
+                // Out-of-range ids count as zeros.
                 let id = usize::try_from(token(step, sentence, position));
                 if let Some(id) = id.ok().filter(|&id| id < VOCABULARY) {
                     sum += embedding(id, column);
@@ -94,7 +94,7 @@ fn check(step: usize, report: &Report) {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // A program that has a device already gives it to `Gpu::new`.
+    // A program with its own device passes it to `Gpu::new`.
     let gpu = Gpu::open(&AdapterOptions::default())?;
     let (device, queue) = (gpu.device(), gpu.queue());
     println!("on {gpu}");
@@ -177,7 +177,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let ids: Vec<i32> = (0..SENTENCES)
             .flat_map(|sentence| (0..TOKENS).map(move |position| token(step, sentence, position)))
             .collect();
-        // A buffer of its own for each step: the report looks a bad id up in it, later.
+        // A separate buffer for each step, because the report reads a bad id from it later.
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
         let ids = filled("ids", bytemuck::cast_slice(&ids), usage);
 
@@ -196,7 +196,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         queue.submit([encoder.finish()]);
         pending.push_back((step, report));
 
-        // The reports that are here by now; the others are left for a later step.
+        // Reads the reports that have arrived. The others are left for a later step.
         while let Some((step, report)) = pending.front() {
             let Some(report) = report.poll()? else { break };
             check(*step, &report);
@@ -205,7 +205,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     }
     println!("{polled} of {STEPS} reports came while there was other work to do");
-    // There is nothing left to do but wait.
+    // Only waiting is left to do.
     for (step, report) in pending {
         check(step, &report.wait()?);
     }

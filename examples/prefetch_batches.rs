@@ -1,10 +1,9 @@
-//! Batches of images, cropped and flipped on the device while the host decodes the next.
+//! Crops and flips batches of images on the device while the host decodes the next batch.
 //!
-//! A ring of slots: the host writes batch after batch into mapped upload memory, and one submission
-//! for each copies it to the device, crops and flips it with wgslice, and hands it to a shader of
-//! the program. Once the device has done so, the slot's upload memory is mapped again. Nothing is
-//! waited for but the slot that is needed next; with a single slot that is the previous batch, and
-//! nothing overlaps.
+//! The host writes each batch into the mapped upload memory of a slot of a ring. One submission per batch
+//! copies it to the device, crops and flips it with wgslice, and runs a shader of the program on it. When the
+//! device is done, the upload memory of the slot is mapped again. The host waits only for the slot that it
+//! needs next. With a single slot that is the previous batch, and nothing overlaps.
 //!
 //! ```sh
 //! cargo run --release --example prefetch_batches
@@ -24,8 +23,8 @@ const CHANNELS: usize = 3;
 const IMAGE_BYTES: usize = HEIGHT * WIDTH * CHANNELS;
 const CROPPED_BYTES: usize = CROP * CROP * CHANNELS;
 
-/// The program's own shader, in place of a training step: it folds each image's bytes, in order and
-/// four at a time, into a state that goes on from batch to batch.
+/// The program's own shader, in place of a training step: it folds each image's bytes, in order and four at a
+/// time, into a state that continues from batch to batch.
 const SHADER: &str = "
 @group(0) @binding(0) var<storage, read> pixels: array<u32>;
 @group(0) @binding(1) var<storage, read_write> states: array<u32>;
@@ -42,18 +41,18 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 }
 ";
 
-/// What one batch needs from decoding to training.
+/// The resources of one batch, from decoding to training.
 struct Slot {
-    /// Mapped while the host writes.
+    /// Upload memory, mapped while the host writes.
     upload: wgpu::Buffer,
     raw: wgpu::Buffer,
     cropped: wgpu::Buffer,
     bindings: wgpu::BindGroup,
-    /// The submission that used the slot last.
+    /// The last submission with this slot.
     submitted: Option<wgpu::SubmissionIndex>,
 }
 
-/// The bytes of an image, as if they were decoded from a file.
+/// The bytes of an image, in place of decoding a file.
 fn decode(batch: usize, image: usize) -> Vec<u8> {
     let mut state = u32::try_from(batch * IMAGES + image).expect("there are few images");
     let bytes = (0..IMAGE_BYTES).map(|_| {
@@ -107,8 +106,8 @@ fn expected() -> Vec<u32> {
     states
 }
 
-/// Sends all batches through a ring of `slots`. Returns the states, how long it took, and how much
-/// of that the host waited.
+/// Sends all batches through a ring of `slots`. Returns the states, the total time, and the time that the host
+/// waited.
 fn train(
     gpu: &Gpu,
     pipeline: &wgpu::ComputePipeline,
@@ -177,7 +176,7 @@ fn train(
         }
         waited += before.elapsed();
 
-        // Meanwhile the device works on the batches before this one.
+        // Meanwhile the device works on earlier batches.
         let mut mapped = slot.upload.get_mapped_range_mut(..)?;
         for image in 0..IMAGES {
             let bytes = image * IMAGE_BYTES..(image + 1) * IMAGE_BYTES;
@@ -186,8 +185,7 @@ fn train(
         drop(mapped);
         slot.upload.unmap();
 
-        // Upload, crop and flip, train: one submission. A plan costs next to nothing, so that every
-        // batch may have its own.
+        // Upload, crop and flip, train: one submission. A plan is cheap enough to make one for every batch.
         let shape = [IMAGES, HEIGHT, WIDTH, CHANNELS];
         let plan = Plan::strided_slice(&shape, &crop(batch), DType::U8)?;
         let mut encoder = device.create_command_encoder(&Default::default());
@@ -225,7 +223,7 @@ fn train(
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // A program that has a device already gives it to `Gpu::new`.
+    // A program with its own device passes it to `Gpu::new`.
     let gpu = Gpu::open(&AdapterOptions::default())?;
     println!("on {gpu}");
 
@@ -248,7 +246,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
 
     let expected = expected();
-    // The first round also compiles wgslice's pipelines.
+    // The first run also compiles wgslice's pipelines.
     for slots in [3, 1, 3] {
         let (states, took, waited) = train(&gpu, &pipeline, slots)?;
         println!(

@@ -1,8 +1,7 @@
 //! A slice on the caller's device, read by the caller's own shader, in one submission.
 //!
-//! The program owns device, queue, buffers and encoder. wgslice records the middle of the work:
-//! every second row of a matrix, flipped, goes to a buffer that a compute shader of the program then
-//! reads.
+//! The program owns device, queue, buffers and encoder. wgslice records the middle of the work: it copies every
+//! second row of a matrix, flipped, to a buffer that a compute shader of the program then reads.
 //!
 //! ```sh
 //! cargo run --example shared_device
@@ -27,7 +26,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 ";
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // The program's device. Any limits will do; here are WebGPU's defaults.
+    // The program's device. Any limits work; these are WebGPU's defaults.
     let candidates = pollster::block_on(AdapterOptions::default().adapters())?;
     let adapter = candidates.iter().find(|candidate| candidate.fits());
     let adapter = adapter.ok_or("there is no adapter")?;
@@ -97,7 +96,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let plan = Plan::strided_slice(&[ROWS, COLUMNS], &slice![..; 2, ..; -1], DType::F32)?;
     println!("{}", gpu.explain(&plan));
 
-    // One pass: the slice, and what the program does with it.
+    // One pass: the slice, and the shader of the program.
     let mut encoder = device.create_command_encoder(&Default::default());
     {
         let mut pass = encoder.begin_compute_pass(&Default::default());

@@ -1,9 +1,21 @@
-//! Where work is done: decided once, openly.
+//! A [`Backend`] is the CPU or one GPU, and can say which and why.
 //!
-//! A [`Backend`] is the CPU or one GPU, and can say which and why. An operation that the device cannot do is an
-//! error. The CPU does it instead only for a backend made by [`Backend::with_fallback`], which then says why.
+//! An operation that the device cannot do is an error. The CPU does it instead only for a backend made by
+//! [`Backend::with_fallback`], which then says why.
+//!
+//! | file | content |
+//! |---|---|
+//! | `slice`, `update` | slices of host values; updates and gradients of slices |
+//! | `gather`, `scatter` | gathers and scatters of host values |
+//! | `upload` | making tensors from host values |
 
-use crate::{Error, Plan, shape, spare::Spare};
+mod gather;
+mod scatter;
+mod slice;
+mod update;
+mod upload;
+
+use crate::{Error, Plan, host_pool::HostPool};
 use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
@@ -33,13 +45,13 @@ use crate::{
 pub struct Backend {
     pub(crate) device: Device,
     reason: Arc<str>,
-    /// If `Some`, the CPU does what the device fails at. Holds why it last did.
+    /// If `Some`, the CPU does operations that the device fails at. Holds the last such error.
     fallback: Option<Arc<Mutex<Option<Error>>>>,
-    /// If `Some`, slices and gathers of host values run on the CPU where these say that it is faster.
+    /// If `Some`, slices and gathers of host values run on the CPU where it is estimated to be faster.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     costs: Option<Costs>,
     /// Memory for the results of tensors on the CPU.
-    pub(crate) spare: Spare,
+    pub(crate) host_pool: HostPool,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +74,7 @@ impl Backend {
             fallback: None,
             #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
             costs: None,
-            spare: Spare::default(),
+            host_pool: HostPool::default(),
         }
     }
 
@@ -73,7 +85,7 @@ impl Backend {
     /// cannot combine such elements, the CPU does the operation. That holds for [`Backend::strided_slice`],
     /// [`Backend::gather_nd`], [`Backend::scatter_nd`] and all other calls with values in and values out, and for
     /// [`Backend::stream`]. Tensors stay where they are: a failing operation on a tensor is an error.
-    /// [`Backend::fallen_back`] says whether and why the CPU did something.
+    /// [`Backend::fallen_back`] says whether the CPU did an operation, and why.
     ///
     /// ```
     /// # #[cfg(feature = "gpu")] {
@@ -93,13 +105,30 @@ impl Backend {
         self
     }
 
-    /// Why the CPU last stood in for the device, if it did. Clones of a backend share it.
+    /// The error after which the CPU last did an operation for the device, if any. Clones of a backend share it.
     pub fn fallen_back(&self) -> Option<Error> {
         let why = self.fallback.as_ref()?.lock();
         why.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether the CPU stands in after this error; notes why if so.
+    /// Runs an operation on `device`; on the CPU if that is `device`, or after an error with a fallback.
+    fn on_device_or<R>(
+        &self,
+        device: &Device,
+        on_device: impl FnOnce() -> Result<R, Error>,
+        on_cpu: impl FnOnce() -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        if *device != Device::Cpu {
+            match on_device() {
+                #[cfg(feature = "gpu")]
+                Err(error) if self.may_fall_back(&error) => {}
+                outcome => return outcome,
+            }
+        }
+        on_cpu()
+    }
+
+    /// Whether the CPU does the operation after this error. If so, records the error.
     #[cfg(feature = "gpu")]
     pub(crate) fn may_fall_back(&self, error: &Error) -> bool {
         let Some(why) = self.fallback.as_ref().filter(|_| error.is_of_device()) else {
@@ -109,7 +138,7 @@ impl Backend {
         true
     }
 
-    /// Where an operation on values of the host is done.
+    /// The device that an operation on host values runs on.
     pub(crate) fn device_for(&self, plan: &Plan) -> &Device {
         #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
         if self
@@ -122,28 +151,28 @@ impl Backend {
         &self.device
     }
 
-    /// Why it is this device.
+    /// Why the backend has this device.
     pub fn reason(&self) -> &str {
         &self.reason
     }
 
-    /// Whether it is the CPU path. `false` for a software adapter, which is a GPU backend on which
+    /// Whether the device is the CPU. `false` for a software adapter, which is a GPU backend on which
     /// [`Gpu::is_software`](crate::Gpu::is_software) is `true`.
     pub fn is_cpu(&self) -> bool {
         self.device == Device::Cpu
     }
 
-    /// Waits until the device has done everything that was asked of it.
+    /// Waits until the device has finished all submitted work.
     ///
     /// # Errors
     ///
-    /// [`Error::Device`] where the device is lost.
+    /// [`Error::Device`] if the device is lost.
     pub fn wait(&self) -> Result<(), Error> {
         match &self.device {
             Device::Cpu => Ok(()),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
-                // An upload may still stand in line: wgpu hands it over with the next submission.
+                // wgpu submits a pending upload together with the next submission.
                 gpu.queue().submit([]);
                 gpu.wait()
             }
@@ -153,7 +182,7 @@ impl Backend {
 
 #[cfg(not(feature = "gpu"))]
 impl Backend {
-    /// The CPU: the crate was built without the feature `gpu`.
+    /// The CPU, because the crate was built without the feature `gpu`.
     pub fn auto() -> Self {
         Self::new(Device::Cpu, "this build has no GPU support")
     }
@@ -161,12 +190,12 @@ impl Backend {
 
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 impl Backend {
-    /// The same backend, which runs slices and gathers of host values on the CPU where these costs say that it is
-    /// faster: [`Backend::strided_slice`], [`Backend::slice`], [`Backend::run_view`], [`Backend::gather_nd`],
-    /// [`Backend::gather`], [`Backend::batch_gather`] and [`Backend::stream`]. Scatters, updates and gradients do not
-    /// look at costs and run on the device. Tensors stay where they are, and so does the work on them.
+    /// The same backend, which runs slices and gathers of host values on the CPU where it is faster by these costs:
+    /// [`Backend::strided_slice`], [`Backend::slice`], [`Backend::run_view`], [`Backend::gather_nd`],
+    /// [`Backend::gather`], [`Backend::batch_gather`] and [`Backend::stream`]. Scatters, updates and gradients ignore
+    /// costs and run on the device. Tensors stay on their device, and operations on them run there.
     ///
-    /// A backend that [`Backend::auto`] made has the costs that are usual for its device.
+    /// A backend made by [`Backend::auto`] has the typical costs of its kind of device.
     ///
     /// ```no_run
     /// use wgslice::{gpu::AdapterOptions, Backend, Costs};
@@ -183,7 +212,7 @@ impl Backend {
     }
 
     /// How long an operation on host values takes on the CPU and on the device, by the backend's
-    /// [costs](Self::with_costs). `None` if it has none.
+    /// [costs](Self::with_costs). `None` for a backend without costs.
     pub fn estimate(&self, plan: &Plan) -> Option<Estimate> {
         let costs = self.costs.as_ref().filter(|_| !self.is_cpu())?;
         Some(costs.estimate(plan, Place::Host, Place::Host))
@@ -224,7 +253,7 @@ impl Backend {
     /// than the CPU path. [`Backend::reason`] says which was chosen and why.
     ///
     /// Tensors live on that device. Slices and gathers of host values run on the CPU where it is estimated to be
-    /// faster, by the [costs that are usual for such a device](crate::Costs::of); see [`Backend::with_costs`] and
+    /// faster, by the [typical costs of such a device](crate::Costs::of); see [`Backend::with_costs`] and
     /// [`Backend::estimate`]. A failure of the device is an error unless you ask for
     /// [`with_fallback`](Backend::with_fallback).
     #[cfg(not(target_arch = "wasm32"))]
@@ -232,14 +261,13 @@ impl Backend {
         Self::auto_with(&AdapterOptions::default())
     }
 
-    /// [`Backend::auto`], looking for a hardware GPU among those that the options let in.
+    /// [`Backend::auto`] among the hardware GPUs that the options allow.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn auto_with(options: &AdapterOptions) -> Self {
         pollster::block_on(Self::auto_async(options))
     }
 
-    /// [`Backend::auto_with`] without blocking: for programs that run in a browser, or on an
-    /// executor.
+    /// [`Backend::auto_with`] without blocking: for programs that run in a browser, or on an executor.
     pub async fn auto_async(options: &AdapterOptions) -> Self {
         let hardware = AdapterOptions {
             software: Software::Refuse,
@@ -262,11 +290,11 @@ impl Backend {
         }
     }
 
-    /// A GPU, a software adapter included where the options allow one.
+    /// A GPU, which may be a software adapter if the options allow one.
     ///
     /// # Errors
     ///
-    /// [`Error::NoAdapter`] where none fits; it lists what there is.
+    /// [`Error::NoAdapter`] if no adapter fits the options. It lists the adapters of the machine.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_gpu(options: &AdapterOptions) -> Result<Self, Error> {
         pollster::block_on(Self::open_gpu_async(options))
@@ -287,7 +315,7 @@ impl Backend {
         Ok(Self::new(Device::Gpu(gpu), reason))
     }
 
-    /// The GPU, if it is one.
+    /// The GPU, unless the backend is the CPU.
     pub fn gpu(&self) -> Option<&Gpu> {
         match &self.device {
             Device::Cpu => None,
@@ -303,7 +331,7 @@ impl From<Gpu> for Backend {
     }
 }
 
-/// The device.
+/// The name of the device.
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.device {
@@ -312,12 +340,4 @@ impl fmt::Display for Backend {
             Device::Gpu(gpu) => gpu.fmt(f),
         }
     }
-}
-
-pub(crate) fn check_elements(
-    argument: &'static str,
-    shape: &[usize],
-    found: usize,
-) -> Result<(), Error> {
-    shape::check_length(argument, shape, "elements", shape::elements(shape)?, found)
 }

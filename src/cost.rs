@@ -1,17 +1,16 @@
-//! What work costs on the CPU and on a device, and so where it is done.
+//! The estimated time of a plan on the CPU and on a device, which decides where host values are processed.
 //!
-//! Slices and gathers move bytes, and beginning a row elsewhere in memory costs a little more. So a
-//! time is a sum of quotients:
+//! Slices and gathers move bytes, and beginning a row elsewhere in memory costs a little more. So an estimate
+//! is a sum of quotients:
 //!
 //! | on the CPU | on a device |
 //! |---|---|
-//! | of data on a device: all of it / `readback` + `submission` | of data on the host: what is sent / `upload` |
+//! | data on a device: all of it / `readback` + `submission` | data on the host: uploaded bytes / `upload` |
 //! | bytes read and written / `cpu.bytes` + rows · `cpu.row` | bytes read and written / `device.bytes` + rows · `device.row` + `submission` |
-//! | for a device: result / `upload` | for the host: result / `readback` |
+//! | result wanted on a device: result / `upload` | result wanted on the host: result / `readback` |
 //!
-//! What is counted of a plan is in `cost/count.rs`, and how the rates of a machine are measured in
-//! `cost/measure.rs`. Nothing is taken to overlap. That is coarse, and enough: where both take about as
-//! long, either will do.
+//! `count` counts these bytes and rows in a plan, and `measure` measures the rates of a machine. The estimate
+//! assumes that nothing overlaps. That is coarse, but where both times are close either choice will do.
 
 mod count;
 mod measure;
@@ -19,17 +18,17 @@ mod measure;
 use crate::{Gpu, Plan};
 use std::{fmt, time::Duration};
 
-/// What moving bytes costs on the CPU, on a device, and between them.
+/// The rates of moving bytes on the CPU, on a device, and between them.
 ///
-/// [`Costs::of`] gives figures for a kind of adapter, and [`Costs::measure`] those of this machine.
-/// A backend [with costs](crate::Backend::with_costs) goes by them.
+/// [`Costs::of`] has typical rates of a kind of adapter, and [`Costs::measure`] measures this machine. A backend
+/// [with costs](crate::Backend::with_costs) chooses the CPU or the device by them.
 ///
 /// ```
 /// use wgslice::{slice, Costs, DType, Place, Plan};
 ///
 /// let costs = Costs::HARDWARE;
 /// let plan = Plan::strided_slice(&[4096, 4096], &slice![.., ..; -1], DType::F32)?;
-/// // Nobody sends an array to a GPU and back to flip it once.
+/// // Flipping an array once does not pay for the way to a GPU and back.
 /// assert!(costs.estimate(&plan, Place::Host, Place::Host).prefers_cpu());
 /// assert!(!costs.estimate(&plan, Place::Device, Place::Device).prefers_cpu());
 /// # Ok::<(), wgslice::Error>(())
@@ -37,40 +36,40 @@ use std::{fmt, time::Duration};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Costs {
-    /// The CPU.
+    /// Rates of the CPU.
     pub cpu: Moving,
-    /// The device.
+    /// Rates of the device.
     pub device: Moving,
-    /// Bytes a second from the host to the device.
+    /// Bytes per second from the host to the device.
     pub upload: f64,
-    /// Bytes a second from the device to the host.
+    /// Bytes per second from the device to the host.
     pub readback: f64,
-    /// Seconds from a submission to its completion, however little there is to do.
+    /// Seconds from an empty submission to its completion.
     pub submission: f64,
-    /// Seconds until a device that is not open has done something.
+    /// Seconds to open a device and complete its first submission.
     pub opening: f64,
 }
 
-/// What moving bytes costs where they are.
+/// The rates of moving bytes within one memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Moving {
-    /// Bytes a second, read plus written.
+    /// Bytes per second, read plus written.
     pub bytes: f64,
-    /// Seconds more for each row: it lies somewhere else than the one before.
+    /// Additional seconds for each row, which begins elsewhere in memory than the previous one ends.
     pub row: f64,
 }
 
-/// Where data is, or is wanted.
+/// The memory that data is in, or that a result is wanted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// In memory of the host.
+    /// Memory of the host.
     Host,
-    /// In memory of the device.
+    /// Memory of the device.
     Device,
 }
 
-/// Seconds that an operation takes, about.
+/// The estimated time of an operation, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Estimate {
@@ -81,14 +80,14 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Whether the CPU is to do it.
+    /// Whether the CPU is estimated to be at least as fast as the device.
     pub fn prefers_cpu(&self) -> bool {
-        // Rates that make no sense, 0 for example, speak for no device.
+        // NaN, infinite and negative estimates, from rates such as 0, choose the CPU.
         !(0.0..self.cpu).contains(&self.device)
     }
 }
 
-/// As in `the CPU takes about 3.1ms and the device 12.0ms`.
+/// Prints `the CPU takes about 3.1ms and the device 12.0ms`.
 impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [cpu, device] = [self.cpu, self.device]
@@ -100,14 +99,14 @@ impl fmt::Display for Estimate {
     }
 }
 
-/// As measured on 2 cores of an AMD EPYC processor.
+/// Measured on 2 cores of an AMD EPYC processor.
 const CPU: Moving = Moving {
     bytes: 25e9,
     row: 3e-9,
 };
 
 impl Costs {
-    /// For a GPU. Not measured: what a card of the middle does behind 8 lanes of PCIe 3.
+    /// Rates for a hardware GPU. Not measured: those of a mid-range card on 8 lanes of PCIe 3.
     pub const HARDWARE: Self = Self {
         cpu: CPU,
         device: Moving {
@@ -120,7 +119,7 @@ impl Costs {
         opening: 0.2,
     };
 
-    /// For a software adapter: lavapipe, as measured on the same 2 cores.
+    /// Rates for a software adapter: lavapipe, measured on 2 cores of an AMD EPYC processor.
     pub const SOFTWARE: Self = Self {
         cpu: CPU,
         device: Moving {
@@ -133,7 +132,7 @@ impl Costs {
         opening: 0.05,
     };
 
-    /// The figures for a device of this kind.
+    /// [`Self::SOFTWARE`] for a software adapter, otherwise [`Self::HARDWARE`].
     pub fn of(gpu: &Gpu) -> Self {
         if gpu.is_software() {
             Self::SOFTWARE
@@ -142,8 +141,7 @@ impl Costs {
         }
     }
 
-    /// Seconds that an operation takes on the CPU and on the device, of data that lies in one place and
-    /// is wanted in another.
+    /// Estimates an operation on data in `from` whose result is wanted in `to`.
     pub fn estimate(&self, plan: &Plan, from: Place, to: Place) -> Estimate {
         let result = plan.result_bytes() as f64;
         let [mut cpu, mut device] = [self.cpu, self.device]
@@ -167,7 +165,7 @@ mod tests {
     use crate::{DType, GatherNd};
     use Place::{Device, Host};
 
-    /// Rates that make for round figures.
+    /// Rates that give round times.
     const ROUND: Costs = Costs {
         cpu: Moving {
             bytes: 1e9,
@@ -183,55 +181,40 @@ mod tests {
         opening: 0.0,
     };
 
-    #[track_caller]
-    fn assert_takes(estimate: Estimate, cpu: f64, device: f64) {
-        let close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
-        assert!(
-            close(estimate.cpu, cpu) && close(estimate.device, device),
-            "{estimate:?}"
-        );
-    }
-
     #[test]
-    fn every_byte_and_every_row_is_counted_where_it_moves() {
+    fn bytes_and_rows_are_counted_where_they_move() {
         // 1000 rows of 1000 bytes.
         let crop = plan(&[1000, 2000], ":, 500:1500");
         let (cpu, device) = (2e-3 + 1e-6, 0.2e-3 + 1e-3);
-        assert_takes(
-            ROUND.estimate(&crop, Device, Device),
-            cpu + 5e-3 + 0.5e-3,
-            device,
-        );
-        assert_takes(
-            ROUND.estimate(&crop, Host, Device),
-            cpu + 0.5e-3,
-            device + 0.5e-3,
-        );
-        assert_takes(
-            ROUND.estimate(&crop, Device, Host),
-            cpu + 5e-3,
-            device + 2e-3,
-        );
-        assert_takes(
-            ROUND.estimate(&crop, Host, Host),
-            cpu,
-            device + 0.5e-3 + 2e-3,
-        );
+        for (from, to, cpu, device) in [
+            (Device, Device, cpu + 5e-3 + 0.5e-3, device),
+            (Host, Device, cpu + 0.5e-3, device + 0.5e-3),
+            (Device, Host, cpu + 5e-3, device + 2e-3),
+            (Host, Host, cpu, device + 0.5e-3 + 2e-3),
+        ] {
+            let estimate = ROUND.estimate(&crop, from, to);
+            let close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
+            assert!(close(estimate.cpu, cpu), "{from:?} {to:?} {estimate:?}");
+            assert!(
+                close(estimate.device, device),
+                "{from:?} {to:?} {estimate:?}"
+            );
+        }
     }
 
     #[test]
-    fn what_is_on_a_device_stays_there_and_what_comes_from_the_host_is_worth_it_or_not() {
+    fn data_on_a_device_stays_there_and_data_on_the_host_goes_there_if_it_pays() {
         let prefers_cpu =
-            |costs: &Costs, plan: &Plan, from, to| costs.estimate(plan, from, to).prefers_cpu();
+            |costs: &Costs, plan: &Plan, place| costs.estimate(plan, place, place).prefers_cpu();
         let flip = plan(&[4096, 4096], ":, ::-1");
         let tiny = plan(&[16, 16], "1:");
         for plan in [&flip, &tiny] {
             for costs in [Costs::HARDWARE, Costs::SOFTWARE] {
-                assert!(prefers_cpu(&costs, plan, Host, Host));
-                assert!(!prefers_cpu(&costs, plan, Device, Device));
+                assert!(prefers_cpu(&costs, plan, Host));
+                assert!(!prefers_cpu(&costs, plan, Device));
             }
         }
-        // Scalars from a small table: the CPU jumps for each, and the bus carries few bytes.
+        // Scalars from a small table: the CPU jumps for each, and few bytes are transferred.
         let costs = Costs {
             upload: 50e9,
             readback: 50e9,
@@ -240,18 +223,13 @@ mod tests {
         let scalars = |count| {
             Plan::gather_nd(&[1 << 20], &[count, 1], GatherNd::default(), DType::F32).unwrap()
         };
-        assert!(!prefers_cpu(&costs, &scalars(10_000_000), Host, Host));
-        assert!(prefers_cpu(&costs, &scalars(1000), Host, Host));
-        assert!(prefers_cpu(
-            &Costs::SOFTWARE,
-            &scalars(10_000_000),
-            Host,
-            Host
-        ));
+        assert!(!prefers_cpu(&costs, &scalars(10_000_000), Host));
+        assert!(prefers_cpu(&costs, &scalars(1000), Host));
+        assert!(prefers_cpu(&Costs::SOFTWARE, &scalars(10_000_000), Host));
     }
 
     #[test]
-    fn rates_that_make_no_sense_speak_for_the_cpu() {
+    fn invalid_rates_choose_the_cpu() {
         for upload in [0.0, -0.0, f64::NAN] {
             let costs = Costs { upload, ..ROUND };
             for shape in [[1000, 1000], [0, 0]] {

@@ -1,13 +1,13 @@
-//! The Rust types that stand for element types.
+//! The Rust types of array elements.
 
 use crate::{DType, Error};
 
 /// A Rust type that an array can hold.
 ///
-/// Implemented for `bool`, the integers of 8 to 64 bits, `f32`, `f64`, and `[f32; 2]` and
-/// `[f64; 2]` as complex numbers; with the feature `half` for `half::f16` and `half::bf16` too.
+/// Implemented for `bool`, the integers of 8 to 64 bits, `f32`, `f64`, and `[f32; 2]` and `[f64; 2]` as complex
+/// numbers. The feature `half` adds `half::f16` and `half::bf16`.
 pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
-    /// The element type that this Rust type stands for.
+    /// The element type of this Rust type.
     const DTYPE: DType;
 
     /// The bytes of `values`, in memory order.
@@ -33,12 +33,12 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A zeroed vector, or an error where the memory cannot be had.
+/// A zeroed vector, or an error if it cannot be allocated.
 ///
-/// The allocator hands out pages that are zero already, so a large one costs no writes. A small one is
-/// zeroed here: glibc keeps small pieces of memory ready for who asks for any, not for who asks for zeros.
+/// The system's new pages are already zero, so a large vector takes no writes. A small one is allocated and
+/// then zeroed: glibc's `malloc` reuses small memory faster than `calloc` does.
 pub(crate) fn zeroed<T: bytemuck::Zeroable + Copy>(len: usize) -> Result<Vec<T>, Error> {
-    /// Bytes of what is small.
+    /// Bytes of a small vector, at most.
     const SMALL: usize = 1 << 10;
     let bytes = len.saturating_mul(size_of::<T>());
     let outcome = if bytes > SMALL {
@@ -98,8 +98,7 @@ impl Element for bool {
         bytemuck::cast_slice(values)
     }
 
-    // Bytes from outside may be neither 0 nor 1, which a Rust bool must never be: any other byte
-    // counts as true.
+    // A Rust bool must be 0 or 1, but bytes from outside may have other values. These count as true.
     fn collect<R>(
         len: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<R, Error>,

@@ -1,6 +1,4 @@
-//! Everything that can go wrong, with the values that made it so.
-//!
-//! The texts name the argument, the value, the rule and the way out.
+//! All errors. Their messages name the argument, its value, the rule, and what to do instead.
 
 mod bad_row;
 mod gather;
@@ -16,7 +14,7 @@ pub use scatter::ScatterError;
 pub use spec::SpecError;
 pub use view::ViewError;
 
-use std::fmt;
+use crate::text::Shape;
 
 /// Any error of this crate.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -28,26 +26,24 @@ pub enum Error {
     /// The text of a slice does not parse.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// The dimensions of a view cannot be put like that.
+    /// The dimensions of a view cannot be permuted or broadcast as asked.
     #[error(transparent)]
     View(#[from] ViewError),
-    /// Params, indices and batch dimensions do not fit together, or an index is out of range.
+    /// Params, indices and batch dimensions do not match, or an index is out of range.
     #[error(transparent)]
     Gather(#[from] GatherError),
-    /// Indices, updates and the array that they go into do not fit together, or an index is out of
-    /// range.
+    /// Indices, updates and the destination do not match, or an index is out of range.
     #[error(transparent)]
     Scatter(#[from] ScatterError),
     /// The shaders cannot compute with elements of this type.
     #[error(
         "{operation} under Combine::{combine:?} computes with elements, and the shaders cannot with {dtype}: \
-         run it on the CPU \
-         (Backend::cpu, --device cpu), or on a backend with_fallback"
+         run it on the CPU (Backend::cpu, --device cpu), or on a backend with_fallback"
     )]
     DTypeOnDevice {
-        /// Which operation.
+        /// The operation.
         operation: &'static str,
-        /// What it does with them.
+        /// How it combines elements.
         combine: crate::Combine,
         /// The element type.
         dtype: crate::DType,
@@ -61,29 +57,29 @@ pub enum Error {
         /// The shape.
         shape: Vec<usize>,
     },
-    /// A slice of values whose length is not what its shape says.
+    /// A slice of values whose length does not match its shape.
     #[error(
         "{argument} has {found} {unit}, but its shape {} needs {needed}: pass as many as the shape says",
         Shape(shape)
     )]
     Length {
-        /// Which argument.
+        /// The name of the argument.
         argument: &'static str,
-        /// The shape that was given for it.
+        /// Its shape.
         shape: Vec<usize>,
-        /// How many there must be.
+        /// The length that the shape needs.
         needed: usize,
-        /// How many there are.
+        /// The length of the argument.
         found: usize,
-        /// What is counted: `"elements"` or `"bytes"`.
+        /// The unit of both lengths: `"elements"` or `"bytes"`.
         unit: &'static str,
     },
-    /// A tensor read as another element type than it has.
+    /// A tensor read as another element type than its own.
     #[error("the tensor holds {found} and was asked for as {asked}: read it as its own dtype")]
     DType {
         /// The element type of the tensor.
         found: crate::DType,
-        /// The element type that was asked for.
+        /// The requested element type.
         asked: crate::DType,
     },
     /// Index tensors must be `i32`, `i64` or `u32`.
@@ -92,29 +88,29 @@ pub enum Error {
         /// The element type of the index tensor.
         found: crate::DType,
     },
-    /// What goes into an array has another element type.
+    /// Elements written into an array of another element type.
     #[error(
         "{argument} is {found}, but goes into an array of {needed}: convert it first, elements are \
          moved as they are"
     )]
     OtherDType {
-        /// Which argument.
+        /// The name of the argument.
         argument: &'static str,
         /// The element type of the argument.
         found: crate::DType,
         /// The element type of the array.
         needed: crate::DType,
     },
-    /// Two tensors that live on different devices.
+    /// Two tensors on different devices.
     #[error(
         "{argument} lives on another device than the tensor that it is used with: \
          upload it to the same backend"
     )]
     OtherDevice {
-        /// Which argument.
+        /// The name of the argument.
         argument: &'static str,
     },
-    /// A tensor that cannot receive a result, because it has another shape or element type.
+    /// A destination tensor whose shape or element type is not that of the result.
     #[error(
         "dest is {dtype} {}, but the result is {needed_dtype} {}: \
          pass a tensor of that shape and type, or let Tensor::slice make one",
@@ -131,10 +127,10 @@ pub enum Error {
         /// Its element type.
         needed_dtype: crate::DType,
     },
-    /// The memory for a result cannot be had.
+    /// Host memory for a result could not be allocated.
     #[error("{bytes} bytes of memory could not be allocated for the result")]
     OutOfHostMemory {
-        /// How many bytes were asked for.
+        /// The size of the allocation.
         bytes: usize,
     },
     /// A tensor, buffer or dispatch above one of the device's limits.
@@ -143,44 +139,44 @@ pub enum Error {
          run it on the CPU (Backend::cpu, --device cpu), or in smaller parts"
     )]
     DeviceLimit {
-        /// What is too large.
+        /// The tensor, buffer or dispatch that is too large.
         what: &'static str,
-        /// The name of the limit, as wgpu spells it.
+        /// The limit, by its name in wgpu.
         limit: &'static str,
-        /// What is needed.
+        /// The needed value.
         needed: u64,
-        /// What the device allows.
+        /// The device's limit.
         allowed: u64,
     },
-    /// A caller's buffer that cannot be used.
+    /// A buffer of the caller that cannot be used.
     #[error("the {argument} buffer {problem}")]
     Buffer {
-        /// Which buffer.
+        /// The name of the buffer.
         argument: &'static str,
-        /// What is wrong with it and what it must be.
+        /// What is wrong with the buffer, and the rule.
         problem: String,
     },
-    /// No adapter fits what was asked for.
+    /// No adapter fits the options.
     #[error("{0}")]
     NoAdapter(String),
-    /// The device is gone: unplugged, reset by its driver after a hang, or destroyed by its owner.
+    /// The device is lost: unplugged, reset by its driver after a hang, or destroyed by its owner.
     #[error(
         "the device was lost while {doing}: {reason}; what it held is gone: \
          open it anew and upload again, or use the CPU"
     )]
     DeviceLost {
-        /// What was being done.
+        /// The work during which it happened.
         doing: &'static str,
-        /// What the device said.
+        /// The message of the device.
         reason: String,
     },
-    /// The device has no memory left.
+    /// The device is out of memory.
     #[error(
         "the device ran out of memory while {doing}: drop tensors that are no longer needed, \
          work in smaller parts, or use the CPU"
     )]
     OutOfDeviceMemory {
-        /// What was being done.
+        /// The work during which it happened.
         doing: &'static str,
     },
     /// The device refuses a shader: its limits are too low for it, or its compiler fails.
@@ -189,31 +185,31 @@ pub enum Error {
          open the device with the limits that this names, or use the CPU"
     )]
     Pipeline {
-        /// Which shader.
+        /// The name of the shader.
         shader: String,
-        /// What the device said.
+        /// The message of the device.
         message: String,
     },
-    /// A call that would have to wait for the device, in a browser, where nothing may wait.
+    /// A call that would block until the device is done, which a browser does not allow.
     #[error("a browser does not let a program wait for {what}: use {instead}")]
     WouldBlock {
-        /// What the call would wait for.
+        /// The result that the call would wait for.
         what: &'static str,
-        /// What to call instead.
+        /// The call to use instead.
         instead: &'static str,
     },
     /// The graphics API reported a failure.
     #[error("{doing} failed on the device: {message}")]
     Device {
-        /// What was being done.
+        /// The work during which it happened.
         doing: &'static str,
-        /// What the device said.
+        /// The message of the device.
         message: String,
     },
 }
 
 impl Error {
-    /// Whether the device is the reason: another one, or the CPU, may do the same work.
+    /// Whether the device is the cause, so that another device or the CPU may succeed.
     pub fn is_of_device(&self) -> bool {
         matches!(
             self,
@@ -225,21 +221,5 @@ impl Error {
                 | Self::Pipeline { .. }
                 | Self::Device { .. }
         )
-    }
-}
-
-/// Prints a shape as `[2,3,4]`.
-pub(crate) struct Shape<'a>(pub(crate) &'a [usize]);
-
-impl fmt::Display for Shape<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[")?;
-        for (axis, dim) in self.0.iter().enumerate() {
-            if axis > 0 {
-                f.write_str(",")?;
-            }
-            write!(f, "{dim}")?;
-        }
-        f.write_str("]")
     }
 }

@@ -1,22 +1,24 @@
-//! What a plan is and how it will be done, for people.
+//! Descriptions of plans, for people.
 
 use crate::{
     Backend, Plan,
     backend::Device,
-    error::Shape,
-    ops::{indexed, scatter_nd, strided_slice, strided_slice_grad, strided_slice_update},
+    layout::Axis,
+    ops::{
+        indexed::{self, Dimension},
+        scatter_nd, strided_slice, strided_slice_grad, strided_slice_update,
+    },
     pairs::Pairs,
     plan::{Map, Rows},
-    text::counted,
+    text::{Shape, counted},
 };
-use std::fmt;
 
 impl Plan {
-    /// The canonical form, in a few lines: the operation and its shapes, what was merged of its
-    /// dimensions, in which units it is moved, and how many bytes that is.
+    /// Describes the canonical form in a few lines: the operation and its shapes, the merged dimensions, the
+    /// unit, and the bytes read and written.
     ///
-    /// Dimensions are written as `size*stride`, the stride in units; with two strides, as
-    /// `size*from>to`, it is that of the source and that of the destination.
+    /// A dimension is written as `size*stride`, or as `size*from>to` with the strides of the source and of the
+    /// destination. Strides are in units.
     ///
     /// ```
     /// use wgslice::{slice, DType, Plan};
@@ -51,9 +53,8 @@ impl Plan {
 
     /// The merged dimensions.
     fn form(&self) -> String {
-        let Rows {
-            count, run, step, ..
-        } = self.rows;
+        let Rows { count, run, .. } = self.rows;
+        let innermost = self.rows.run_axis();
         match &self.map {
             Map::StridedSliceUpdate(strided_slice_update::Map { pairs })
             | Map::StridedSliceGrad(strided_slice_grad::Map { pairs }) => match pairs {
@@ -61,15 +62,14 @@ impl Plan {
                 None => "nothing is selected".into(),
             },
             Map::ScatterNd(scatter_nd::Map { axes, slices, .. }) => {
-                let coordinates = joined(axes.iter().map(|axis| (axis.size, axis.stride)));
+                let coordinates = joined(axes.iter().copied());
                 let rows = counted(count, "row", "rows");
                 let slices = counted(slices, "slice", "slices");
                 format!("{rows} of {run} into {slices}, by {coordinates}")
             }
             _ if count == 0 => "nothing is selected".into(),
             Map::StridedSlice(strided_slice::Map { offset, axes }) => {
-                let axes = axes.iter().map(|axis| (axis.size, axis.stride));
-                let axes = joined(axes.chain([(run, step)]));
+                let axes = joined(axes.iter().copied().chain([innermost]));
                 format!("from unit {offset}: {axes}")
             }
             Map::Indexed(indexed::Map {
@@ -78,17 +78,14 @@ impl Plan {
                 coordinates,
                 ..
             }) => {
-                let walk = walk
-                    .iter()
-                    .map(|dimension| (dimension.size, dimension.stride));
-                let walk = joined(walk.chain([(run, step)]));
-                let coordinates = joined(coordinates.iter().map(|axis| (axis.size, axis.stride)));
+                let walk = joined(walk.iter().map(Dimension::axis).chain([innermost]));
+                let coordinates = joined(coordinates.iter().copied());
                 format!("from unit {offset}: {walk}, by tuples of {coordinates}")
             }
         }
     }
 
-    /// Bytes that are read and written, without the indices.
+    /// Bytes read and written, without the indices.
     fn moved_bytes(&self) -> (usize, usize) {
         let moved = self.rows.units() * self.rows.unit;
         match &self.map {
@@ -101,8 +98,7 @@ impl Plan {
 }
 
 impl Backend {
-    /// [`Plan::explain`], and how this device does it: with what kernel, in how many pieces, on what
-    /// grid.
+    /// [`Plan::explain`], and how this device runs the plan: with what kernel, in how many pieces, on what grid.
     ///
     /// ```
     /// use wgslice::{slice, Backend, DType, Plan};
@@ -133,9 +129,9 @@ fn of_pairs(pairs: &Pairs) -> String {
     format!("from unit {} to unit {}: {axes}", pairs.from, pairs.to)
 }
 
-fn joined(axes: impl Iterator<Item = (usize, impl fmt::Display)>) -> String {
+fn joined(axes: impl Iterator<Item = Axis>) -> String {
     let axes: Vec<String> = axes
-        .map(|(size, stride)| format!("{size}*{stride}"))
+        .map(|Axis { size, stride }| format!("{size}*{stride}"))
         .collect();
     axes.join(", ")
 }

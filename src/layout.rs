@@ -1,17 +1,17 @@
-//! The passes that make a view cheap to move: squeeze, merge, widen.
+//! The passes that reduce a view to few axes and large units.
 //!
-//! | pass | what it does | example |
+//! | pass | effect | example |
 //! |---|---|---|
 //! | squeeze | drops dimensions of size 1 | `[8,1,4]` → `[8,4]` |
 //! | merge | joins two dimensions that one stride can walk | `[8,4]` with strides `[4,1]` → `[32]` |
 //! | widen | turns aligned contiguous elements into fewer, larger units | 32 bytes of u8 → 2 units of 16 |
 //!
-//! Each keeps the elements and their order; what is left of a typical slice of rank 4 or 5 has one
-//! or two dimensions.
+//! Each keeps the elements and their order. A typical slice of rank 4 or 5 has one or two axes afterwards.
 
 use crate::{shape::common_power_of_two, view::View};
+use std::ops::Range;
 
-/// The largest unit that is moved at once, in bytes.
+/// Bytes of the largest unit.
 pub(crate) const MAX_UNIT: usize = 16;
 
 /// Where to split an axis of `positions`: the midpoint, rounded down to a multiple of 32 from 64 positions on, so that
@@ -24,41 +24,53 @@ pub(crate) fn middle(positions: usize) -> Option<usize> {
     }
 }
 
-/// One dimension: how many units, and how far apart in the source.
+/// One dimension: its number of positions, and the distance between two in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Axis {
     pub(crate) size: usize,
     pub(crate) stride: isize,
 }
 
-/// A view in units of some power of two of bytes, reduced to as few axes as it takes.
+/// Pairs sizes with strides.
+pub(crate) fn axes(shape: &[usize], strides: &[isize]) -> impl Iterator<Item = Axis> {
+    let axes = shape.iter().zip(strides);
+    axes.map(|(&size, &stride)| Axis { size, stride })
+}
+
+/// The range of units that axes reach from `offset`.
+pub(crate) fn span(offset: usize, axes: impl Iterator<Item = Axis>) -> Range<usize> {
+    let (mut low, mut high) = (offset, offset);
+    for axis in axes {
+        let reach = (axis.size - 1).cast_signed() * axis.stride;
+        low = low.wrapping_add_signed(reach.min(0));
+        high = high.wrapping_add_signed(reach.max(0));
+    }
+    low..high + 1
+}
+
+/// A view in units of a power of two of bytes, reduced to as few axes as possible.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Layout {
     /// Bytes of a unit: 1, 2, 4, 8 or 16.
     pub(crate) unit: usize,
     /// The first unit.
     pub(crate) offset: usize,
-    /// Outermost first. None where the view is a single unit.
+    /// Outermost first. Empty for a single unit.
     pub(crate) axes: Vec<Axis>,
 }
 
 impl Layout {
-    /// The layout of a view that is not empty, all passes taken.
+    /// The layout of a view that is not empty, after all passes.
     pub(crate) fn of(view: &View, element: usize) -> Self {
-        let axes = view
-            .shape
-            .iter()
-            .zip(&view.strides)
-            .map(|(&size, &stride)| Axis { size, stride });
         let mut layout = Self {
             unit: element,
             offset: view.offset,
-            axes: axes.collect(),
+            axes: axes(&view.shape, &view.strides).collect(),
         };
         layout.squeeze();
         layout.merge();
         layout.widen();
-        // A run that became a single unit makes the next axis the innermost.
+        // A run that became a single unit is dropped too.
         layout.squeeze();
         layout
     }

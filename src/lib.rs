@@ -8,6 +8,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod backend;
+mod combine;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 mod cost;
 mod cpu;
@@ -18,6 +19,7 @@ mod explain;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod guide;
+mod host_pool;
 mod layout;
 #[cfg(feature = "ndarray")]
 mod ndarray;
@@ -26,20 +28,16 @@ mod pairs;
 mod plan;
 pub mod reference;
 mod report;
-mod scatter;
 mod shape;
-mod spare;
 mod spec;
 #[cfg(not(target_arch = "wasm32"))]
 mod stream;
 mod tensor;
 mod text;
-mod upload;
-mod values;
 mod view;
-mod write;
 
 pub use backend::Backend;
+pub use combine::Combine;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 pub use cost::{Costs, Estimate, Moving, Place};
 pub use cpu::Indices;
@@ -52,13 +50,12 @@ pub use ops::{
     gather::Gather,
     gather_nd::GatherNd,
     index::{Negative, OutOfRange},
-    scatter_nd::{Combine, Order, Scatter},
+    scatter_nd::{Order, Scatter},
 };
 pub use plan::Plan;
 pub use report::Report;
-pub use scatter::ScatterReport;
 pub use spec::{Ellipsis, NewAxis, SliceItem, SliceSpec, StridedSlice};
 #[cfg(not(target_arch = "wasm32"))]
 pub use stream::{Stream, Streamed};
-pub use tensor::{Array, Gathered, Tensor, TensorView};
+pub use tensor::{Array, Gathered, ScatterReport, Tensor, TensorView};
 pub use view::View;

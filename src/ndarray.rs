@@ -1,13 +1,13 @@
-//! ndarray's door: its slices, its arrays and views of any strides in, its arrays out.
+//! Conversions from and to ndarray: its slices, its arrays and views of any strides, and results as its arrays.
 //!
-//! An array of ndarray is a strided view of memory, as a [`View`] is. Whether memory must be copied
-//! before anything is taken from it depends on how its elements lie:
+//! An array of ndarray is a strided view of memory, like a [`View`]. Whether its elements are copied first depends on
+//! how they are arranged:
 //!
-//! | elements | what happens |
+//! | elements | conversion |
 //! |---|---|
-//! | next to one another, axes in any order and direction | nothing is copied: the layout becomes a [`View`] of the memory, of which the slice is a slice |
-//! | the same, and repeated along some axes ([`broadcast`]) | likewise |
-//! | with gaps between them (a slice of another array) | safe code cannot read around gaps, so ndarray slices the view, and what is selected is copied, once; before a gather all of it is |
+//! | contiguous, axes in any order and direction | no copy: the layout becomes a [`View`] of the memory, which is then sliced |
+//! | contiguous, and repeated along some axes ([`broadcast`]) | the same |
+//! | with gaps (a slice of another array) | safe code cannot read around gaps: ndarray slices the view, and the selected elements are copied once; before a gather all elements are |
 //!
 //! [`broadcast`]: ndarray::ArrayRef::broadcast
 
@@ -21,11 +21,9 @@ use ndarray::{
 };
 use std::{borrow::Cow, cmp::Reverse};
 
-/// ndarray's `s![]`, with ndarray's meaning of a negative step: the range is taken first and then
-/// walked from its end.
+/// ndarray's `s![]`, with ndarray's meaning of a negative step: the range is taken first and then reversed.
 ///
-/// Bounds that lie outside a dimension are clamped, where ndarray panics, and dimensions that no item
-/// takes stay whole.
+/// Bounds outside a dimension are clamped, whereas ndarray panics, and dimensions without an item stay whole.
 ///
 /// ```
 /// use ndarray::s;
@@ -45,14 +43,14 @@ where
     }
 }
 
-/// As for `s![]`.
+/// See the conversion of `SliceInfo`.
 impl From<&[SliceInfoElem]> for SliceSpec {
     fn from(elements: &[SliceInfoElem]) -> Self {
         elements.iter().map(|&element| element.into()).collect()
     }
 }
 
-/// As for `s![]`.
+/// See the conversion of `SliceInfo`.
 impl From<SliceInfoElem> for SliceItem {
     fn from(element: SliceInfoElem) -> Self {
         let wide = |bound: isize| bound as i64;
@@ -67,8 +65,8 @@ impl From<SliceInfoElem> for SliceItem {
             SliceInfoElem::Slice { start, end, step } => (wide(start), end.map(wide), wide(step)),
         };
         let (begin, end) = if step < 0 {
-            // The last position of the range comes first, and the one before the range ends it.
-            // Nothing is before the end of `..0`: a bound far in front selects nothing.
+            // The range begins at its former last position and ends before its former first. `..0` is empty, so it
+            // begins before all positions.
             let before = |bound: i64| bound.saturating_sub(1);
             let last = |end| if end == 0 { i64::MIN } else { before(end) };
             (end.map(last), (start != 0).then(|| before(start)))
@@ -83,7 +81,7 @@ impl From<SliceInfoElem> for SliceItem {
     }
 }
 
-/// Nothing is copied. [`Error::Length`] where `data` was changed to another length than `shape` says.
+/// Copies nothing. [`Error::Length`] if the length of `data` no longer matches `shape`.
 impl<T> TryFrom<Array<T>> for ArrayD<T> {
     type Error = Error;
 
@@ -94,7 +92,7 @@ impl<T> TryFrom<Array<T>> for ArrayD<T> {
     }
 }
 
-/// Nothing is copied where the array is in row-major order.
+/// Copies nothing if the array is in row-major order.
 impl<T: Clone, D: Dimension> From<ArrayBase<OwnedRepr<T>, D>> for Array<T> {
     fn from(array: ArrayBase<OwnedRepr<T>, D>) -> Self {
         let array = match array.is_standard_layout() {
@@ -103,7 +101,7 @@ impl<T: Clone, D: Dimension> From<ArrayBase<OwnedRepr<T>, D>> for Array<T> {
         };
         let shape = array.shape().to_vec();
         let elements = array.len();
-        // The memory may be longer than what is left of the array that it was made for.
+        // A sliced array may own more memory than its elements take.
         let (mut data, first) = array.into_raw_vec_and_offset();
         let first = first.unwrap_or(0);
         data.truncate(first + elements);
@@ -113,7 +111,7 @@ impl<T: Clone, D: Dimension> From<ArrayBase<OwnedRepr<T>, D>> for Array<T> {
 }
 
 impl Backend {
-    /// Slices an array of ndarray, or a view of one, whatever its strides are.
+    /// Slices an array of ndarray, or a view of one, with any strides.
     ///
     /// ```
     /// use ndarray::{array, s};
@@ -146,8 +144,7 @@ impl Backend {
         array.try_into()
     }
 
-    /// Gathers by index tuples from an array of ndarray, or a view of one; `indices` may be `i32`, `i64` or
-    /// `u32`.
+    /// Gathers by index tuples from an array of ndarray, or a view of one. `indices` may be `i32`, `i64` or `u32`.
     ///
     /// ```
     /// use ndarray::array;
@@ -183,8 +180,7 @@ impl Backend {
         })
     }
 
-    /// Gathers along a dimension of an array of ndarray, or a view of one; `indices` may be `i32`, `i64` or
-    /// `u32`.
+    /// Gathers along a dimension of an array of ndarray, or a view of one. `indices` may be `i32`, `i64` or `u32`.
     ///
     /// ```
     /// use ndarray::{Axis, array};
@@ -218,7 +214,7 @@ impl Backend {
         })
     }
 
-    /// Gathers by what is planned of the view that the params are of their memory.
+    /// Gathers by the plan that `plan` makes of the view of `params`.
     fn gather_ndarray_by<T, I, D, E>(
         &self,
         params: &ArrayRef<T, D>,
@@ -240,7 +236,7 @@ impl Backend {
         Ok((array.try_into()?, report))
     }
 
-    /// Puts an array of ndarray, or a view of one, on the device, as a tensor that stays there.
+    /// Copies an array of ndarray, or a view of one, to the device, as a tensor that stays there.
     ///
     /// ```
     /// use ndarray::array;
@@ -266,7 +262,7 @@ impl Backend {
     }
 }
 
-/// The memory of an array, or a copy of it without gaps, and the view of that memory that the array is.
+/// The memory of an array, or a copy without gaps, and the array as a view of this memory.
 fn memory<T: Element, D: Dimension>(array: &ArrayRef<T, D>) -> Result<(Cow<'_, [T]>, View), Error> {
     let array = array.view().into_dyn();
     match dense(&array)? {
@@ -278,8 +274,7 @@ fn memory<T: Element, D: Dimension>(array: &ArrayRef<T, D>) -> Result<(Cow<'_, [
     }
 }
 
-/// The memory of an array whose elements lie next to one another, and the view of it that the array
-/// is.
+/// The memory of an array, and the array as a view of it. `None` if there are gaps between elements.
 fn dense<'a, T>(array: &ArrayViewD<'a, T>) -> Result<Option<(&'a [T], View)>, Error> {
     let mut once = array.clone();
     for axis in 0..array.ndim() {
@@ -306,7 +301,7 @@ fn dense<'a, T>(array: &ArrayViewD<'a, T>) -> Result<Option<(&'a [T], View)>, Er
     Ok(Some((memory, view)))
 }
 
-/// What a slice selects of an array, copied: every item narrows an axis of its own.
+/// Copies the selected elements of an array. Each item narrows one axis.
 fn copied<T: Element>(mut array: ArrayViewD<'_, T>, spec: &SliceSpec) -> Result<Array<T>, Error> {
     let shape = spec.view(array.shape())?.shape;
     let items = spec.items();
@@ -330,13 +325,13 @@ fn copied<T: Element>(mut array: ArrayViewD<'_, T>, spec: &SliceSpec) -> Result<
         data,
     })?;
     selected.assign(&array);
-    // Single indices and new axes move nothing.
+    // Dropping and inserting dimensions of size 1 keeps the data.
     let Array { data, .. } = selected.into();
     Ok(Array { shape, data })
 }
 
-/// The positions that a view takes of one dimension, as ndarray writes them: from the lowest to the
-/// highest, whatever the direction.
+/// The positions that a view selects of one dimension, in ndarray's form: from the lowest to the highest, with the
+/// direction in the step.
 fn range(positions: &View) -> Slice {
     let step = positions.strides.first().copied().unwrap_or(0);
     let first = positions.offset.cast_signed();
@@ -348,7 +343,7 @@ fn range(positions: &View) -> Slice {
     Slice::new(first.min(last), Some(first.max(last) + 1), step)
 }
 
-/// The values in row-major order, copied where they are not.
+/// The values in row-major order, copied if the array has another order.
 fn row_major<T: Element, D: Dimension>(array: &ArrayRef<T, D>) -> Result<Cow<'_, [T]>, Error> {
     if let Some(values) = array.as_slice() {
         return Ok(Cow::Borrowed(values));

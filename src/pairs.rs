@@ -1,48 +1,61 @@
-//! Pairs: which unit of the source goes to which unit of the destination, by one odometer with two
-//! strides for each dimension.
+//! Pairs of source and destination units, numbered by one odometer with two strides per dimension.
 //!
-//! What is written into a selection of an array is described by a view of each side. Four passes make
-//! the two cheap to walk together:
+//! A write into a selection of an array has a view of each side. Four passes make the two cheap to walk
+//! together:
 //!
-//! | pass | what it does |
+//! | pass | effect |
 //! |---|---|
-//! | turn | walks every dimension so that the destination ascends: each place is written once, in any order |
+//! | turn | walks every dimension towards ascending destinations: each position is written once, in any order |
 //! | squeeze | drops dimensions of size 1 |
-//! | merge | joins two dimensions that one stride can walk, on both sides |
+//! | merge | joins two dimensions that one stride can walk on both sides |
 //! | widen | turns aligned elements that are contiguous on both sides into fewer, larger units |
 //!
-//! A selection of a slice nests: what a dimension holds lies between two neighbours of the dimension
-//! outside of it. So pairs come in the ascending order of their destinations, and halves of them lie
-//! in two parts of the destination that can be split from each other.
+//! A slice nests: the positions of a dimension lie between two neighbours of the dimension outside of it. So
+//! pairs are in ascending order of destinations, and the halves of pairs write to two disjoint parts of the
+//! destination.
 
-use crate::{layout::MAX_UNIT, shape::common_power_of_two, view::View};
+#[cfg(feature = "gpu")]
+use crate::layout::span;
+use crate::{
+    layout::{Axis, MAX_UNIT},
+    shape::common_power_of_two,
+    view::View,
+};
 
-/// One dimension: how many units, and how far apart they lie on both sides.
+/// One dimension: its number of positions, and the distance between two on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PairAxis {
     pub(crate) size: usize,
-    /// Units of the source: negative where it is walked backwards, 0 where it repeats.
+    /// Distance in units of the source: negative if walked backwards, 0 if a unit repeats.
     pub(crate) from: isize,
-    /// Units of the destination.
+    /// Distance in units of the destination.
     pub(crate) to: usize,
 }
 
-/// A stretch of a pair of arrays, moved unit by unit.
+impl PairAxis {
+    /// The dimension in the source.
+    pub(crate) fn source(&self) -> Axis {
+        let &Self { size, from, .. } = self;
+        Axis { size, stride: from }
+    }
+}
+
+/// Units of a source and of a destination, one to one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Pairs {
     /// Bytes of a unit: 1, 2, 4, 8 or 16.
     pub(crate) unit: usize,
-    /// The first unit of the source, and where it goes.
+    /// The first unit of the source.
     pub(crate) from: usize,
+    /// The first unit of the destination.
     pub(crate) to: usize,
-    /// Outermost first. None where there is a single unit.
+    /// Outermost first. Empty for a single unit.
     pub(crate) axes: Vec<PairAxis>,
 }
 
 impl Pairs {
-    /// What goes from one view to another of the same shape, which is not empty, in elements of
-    /// `element` bytes. The destination's view is a slice of an array. `whole` elements are a multiple
-    /// of a unit.
+    /// Pairs the elements, of `element` bytes, of two views of the same shape, which is not empty. `dest` is a
+    /// slice of an array. The unit divides `whole` elements.
     pub(crate) fn of(source: &View, dest: &View, element: usize, whole: usize) -> Self {
         let mut pairs = Self {
             unit: element,
@@ -56,18 +69,18 @@ impl Pairs {
         }
         pairs.merge();
         pairs.widen(whole);
-        // A run that became a single unit makes the next axis the innermost.
+        // A run that became a single unit is dropped too.
         pairs.axes.retain(|axis| axis.size != 1);
         pairs
     }
 
-    /// Appends a dimension, turned if need be, unless it has but one place.
+    /// Appends a dimension, turned towards ascending destinations, unless its size is 1.
     fn push(&mut self, size: usize, mut from: isize, to: isize) {
         if size == 1 {
             return;
         }
         if to < 0 {
-            // Both ends of a dimension exist on both sides.
+            // The last position exists on both sides, so this cannot overflow.
             let last = (size - 1).cast_signed();
             self.from = self.from.wrapping_add_signed(last * from);
             self.to = self.to.wrapping_add_signed(last * to);
@@ -78,20 +91,15 @@ impl Pairs {
     }
 
     fn merge(&mut self) {
-        let mut merged: Vec<PairAxis> = Vec::with_capacity(self.axes.len());
-        for &inner in &self.axes {
-            match merged.last_mut() {
-                Some(outer)
-                    if outer.to == inner.to * inner.size
-                        && outer.from == inner.from * inner.size.cast_signed() =>
-                {
-                    let size = outer.size * inner.size;
-                    *outer = PairAxis { size, ..inner };
-                }
-                _ => merged.push(inner),
+        self.axes.dedup_by(|inner, outer| {
+            let joins = outer.to == inner.to * inner.size
+                && outer.from == inner.from * inner.size.cast_signed();
+            if joins {
+                let size = outer.size * inner.size;
+                *outer = PairAxis { size, ..*inner };
             }
-        }
-        self.axes = merged;
+            joins
+        });
     }
 
     fn widen(&mut self, whole: usize) {
@@ -118,7 +126,7 @@ impl Pairs {
         self.unit *= factor;
     }
 
-    /// The same in units of `1 / factor` of the size.
+    /// The same pairs in units of `1 / factor` of the size.
     #[cfg(feature = "gpu")]
     pub(crate) fn narrowed(&self, factor: usize) -> Self {
         let mut pairs = self.clone();
@@ -137,7 +145,7 @@ impl Pairs {
         pairs
     }
 
-    /// How many units are moved.
+    /// The number of units.
     pub(crate) fn units(&self) -> usize {
         self.axes.iter().map(|axis| axis.size).product()
     }
@@ -155,8 +163,7 @@ impl Pairs {
         }
     }
 
-    /// The first and the last units, cut in the middle of the outermost dimension. `None` for a single
-    /// unit.
+    /// The two halves, cut in the middle of the outermost dimension. `None` for a single unit.
     pub(crate) fn halves(&self) -> Option<[Self; 2]> {
         let (outer, inner) = self.axes.split_first()?;
         let half = |first: usize, size: usize| {
@@ -184,21 +191,14 @@ impl Pairs {
         self.to + reach.sum::<usize>()
     }
 
-    /// The source's units from the lowest to the highest.
+    /// The range of source units that are read.
     #[cfg(feature = "gpu")]
     pub(crate) fn read(&self) -> std::ops::Range<usize> {
-        let (mut low, mut high) = (self.from, self.from);
-        for axis in &self.axes {
-            let reach = (axis.size - 1).cast_signed() * axis.from;
-            low = low.wrapping_add_signed(reach.min(0));
-            high = high.wrapping_add_signed(reach.max(0));
-        }
-        low..high + 1
+        span(self.from, self.axes.iter().map(PairAxis::source))
     }
 }
 
-/// Calls `each` with both sides of every place that some axes number, in the ascending order of their
-/// destinations.
+/// Calls `each` with every pair of units that axes number, in ascending order of destinations.
 pub(crate) fn walk(
     axes: &[PairAxis],
     mut from: usize,
@@ -210,7 +210,7 @@ pub(crate) fn walk(
         Some((outer, inner)) => {
             for _ in 0..outer.size {
                 walk(inner, from, to, each);
-                // Only steps from one place to another are taken within the source.
+                // The last step leaves the array and may wrap.
                 from = from.wrapping_add_signed(outer.from);
                 to = to.wrapping_add(outer.to);
             }
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
     use crate::SliceSpec;
 
-    /// All pairs, in bytes, in the order in which they are walked.
+    /// All pairs, in bytes, in the order of the walk.
     fn bytes(pairs: &Pairs) -> Vec<(usize, usize)> {
         let mut all = Vec::new();
         walk(&pairs.axes, pairs.from, pairs.to, &mut |from, to| {
@@ -233,8 +233,8 @@ mod tests {
         all
     }
 
-    /// Whatever the passes do, the same bytes go to the same places, in ascending order; and what is
-    /// halved or narrowed is still the whole.
+    /// After all passes the same bytes go to the same positions, in ascending order, also from halves and from
+    /// smaller units.
     #[test]
     fn passes_keep_the_pairs() {
         for (spec, value) in [

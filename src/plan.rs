@@ -1,39 +1,38 @@
-//! A plan: everything that is known of an operation before there is a device.
+//! A plan: an operation on known shapes, independent of any device.
 //!
-//! Both executors run the same plan. Every operation moves rows: the result is `rows` rows of
-//! `run` units, one after the other, and a [`Map`] says where in the source each row begins, or
-//! that it has no source and becomes zeros. Within a row, source units lie `step` apart.
+//! Both executors run the same plan. Every operation moves rows: the result is `count` rows of `run` units, one
+//! after the other. A [`Map`] gives the source unit where each row begins, or says that the row has no source and
+//! becomes zeros. Within a row, source units are `step` units apart.
 //!
 //! | | rows | a row begins at |
 //! |---|---|---|
-//! | strided_slice | all but the innermost of the merged dimensions | an odometer over them |
-//! | gather_nd, gather | the index tuples, and dimensions that repeat them | an odometer over them + tuple · strides, or nowhere when out of range |
+//! | strided_slice | all merged dimensions but the innermost | an odometer over them |
+//! | gather_nd, gather | the index tuples, and dimensions that repeat them | an odometer over them + tuple · strides; no source for an out-of-range tuple |
 //!
-//! What is written into places instead, `strided_slice_update` and `strided_slice_grad`, moves along
-//! an odometer over both sides, [`Pairs`]; and the rows of `scatter_nd` go where their tuples point.
+//! `strided_slice_update` and `strided_slice_grad` write to strided positions, by an odometer over source and
+//! destination, [`Pairs`]. The rows of `scatter_nd` are written at the positions of their tuples.
 //!
-//! The map is the whole of an operation: once in Rust (`ops/`), once in WGSL (`shaders/`). What
-//! moves the run is shared by all.
+//! The map defines an operation: once in Rust (`ops/`), once in WGSL (`shaders/`). All operations share the code
+//! that moves the units of a row.
 
 use crate::{
-    error::Shape,
-    ops::{indexed, scatter_nd, strided_slice, strided_slice_grad, strided_slice_update},
+    layout::Axis,
+    ops::{
+        index::Policy, indexed, scatter_nd, strided_slice, strided_slice_grad, strided_slice_update,
+    },
     pairs::Pairs,
-    text::counted,
+    text::{Shape, counted},
 };
 use std::fmt;
 #[cfg(feature = "gpu")]
-use {
-    crate::ops::index::{IndexType, Policy},
-    std::borrow::Cow,
-};
+use {crate::ops::index::IndexType, std::borrow::Cow};
 
-/// The rows of a result and the units that they are moved in.
+/// The rows of a result, in units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Rows {
     /// Bytes of a unit: 1, 2, 4, 8 or 16.
     pub(crate) unit: usize,
-    /// How many rows. 0 where the result is empty.
+    /// The number of rows. 0 if the result is empty.
     pub(crate) count: usize,
     /// Units of a row; at least 1.
     pub(crate) run: usize,
@@ -50,7 +49,7 @@ impl Rows {
         step: 1,
     };
 
-    /// The rows that pairs move.
+    /// The rows of the source of pairs.
     pub(crate) fn of_pairs(pairs: &Pairs) -> Self {
         let (run, outer) = pairs.run();
         Self {
@@ -61,14 +60,22 @@ impl Rows {
         }
     }
 
-    /// Units that are moved.
+    /// The units of a row, as an axis of the source.
+    pub(crate) fn run_axis(&self) -> Axis {
+        Axis {
+            size: self.run,
+            stride: self.step,
+        }
+    }
+
+    /// Units moved.
     pub(crate) fn units(&self) -> usize {
         self.count * self.run
     }
 }
 
-/// Where the rows of a result begin in the source, or where rows are written. Operations that find their rows in the
-/// same way share a variant.
+/// Where rows begin in the source, or where they are written. Operations that locate rows in the same way share a
+/// variant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Map {
     StridedSlice(strided_slice::Map),
@@ -117,24 +124,24 @@ impl Map {
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Plan {
-    /// Shape of the result, or of what is changed in place.
+    /// The shape of the result, or of the array that is changed in place.
     pub(crate) shape: Vec<usize>,
     /// Bytes of an element.
     pub(crate) element: usize,
-    /// Shape of the source: `input`, `value`, `dy` or `params`.
+    /// The shape of the source: `input`, `value`, `dy` or `params`.
     pub(crate) source: Vec<usize>,
     pub(crate) rows: Rows,
     pub(crate) map: Map,
 }
 
 impl Plan {
-    /// A copy of so many bytes.
+    /// A copy of `bytes` bytes.
     #[cfg(feature = "gpu")]
     pub(crate) fn copy(bytes: usize) -> Self {
         Self::of_view(crate::View::flat(bytes), 1)
     }
 
-    /// So many bytes of zeros.
+    /// `bytes` bytes of zeros.
     #[cfg(feature = "gpu")]
     pub(crate) fn zeros(bytes: usize) -> Self {
         let unit = crate::shape::common_power_of_two(4, [bytes]);
@@ -152,17 +159,17 @@ impl Plan {
         }
     }
 
-    /// The shape of the result; of the array that is changed, where a plan works in place.
+    /// The shape of the result, or of the array that a plan changes in place.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// The size of the result in bytes; of the array that is changed, where a plan works in place.
+    /// The size of the result, or of the array that a plan changes in place, in bytes.
     pub fn result_bytes(&self) -> usize {
         self.shape.iter().product::<usize>() * self.element
     }
 
-    /// Whether the plan changes its destination in place, so that what it does not write is kept.
+    /// Whether the plan changes its destination in place and keeps the bytes that it does not write.
     pub fn is_in_place(&self) -> bool {
         match &self.map {
             Map::StridedSliceUpdate(_) => true,
@@ -177,12 +184,12 @@ impl Plan {
         self.source.iter().product::<usize>() * self.element
     }
 
-    /// Whether the result is the source, byte for byte, so that nothing need be moved.
+    /// Whether the result is the source, byte for byte.
     pub fn is_identity(&self) -> bool {
         self.contiguous() == Some(0) && self.result_bytes() == self.source_bytes()
     }
 
-    /// Where in the source the result begins, in bytes, if it is one contiguous piece of it.
+    /// The byte of the source where the result begins, if it is one contiguous part of the source.
     pub(crate) fn contiguous(&self) -> Option<usize> {
         match &self.map {
             Map::StridedSlice(map) if map.axes.is_empty() && self.rows.step == 1 => {
@@ -192,7 +199,7 @@ impl Plan {
         }
     }
 
-    /// The same moves in units of at most `unit` bytes, for buffers that are aligned no better.
+    /// The same moves in units of at most `unit` bytes, for buffers with a smaller alignment.
     #[cfg(feature = "gpu")]
     pub(crate) fn in_units_of(&self, unit: usize) -> (Rows, Cow<'_, Map>) {
         let mut rows = self.rows;
@@ -215,9 +222,8 @@ impl Plan {
             }
             Map::StridedSlice(map) => {
                 if rows.step != 1 {
-                    // What was a unit becomes the run, and the run a dimension outside of it.
-                    let (size, stride) = (rows.run, rows.step);
-                    map.axes.push(crate::layout::Axis { size, stride });
+                    // Each former unit becomes a run, and the former run an axis.
+                    map.axes.push(rows.run_axis());
                     rows.count *= rows.run;
                     (rows.run, rows.step) = (1, 1);
                 }
@@ -226,14 +232,13 @@ impl Plan {
                 rows.run *= factor;
             }
             Map::Indexed(map) => map.split_units(&mut rows, factor),
-            // Its strides count slices.
+            // The strides of a scatter count slices.
             Map::ScatterNd(_) => rows.run *= factor,
         }
         (rows, Cow::Owned(map))
     }
 
-    /// Whether there is no element that could be read: the source is empty, or a gather's index has no
-    /// place to point at.
+    /// Whether no element can be read: the source is empty, or an indexed dimension of a gather is.
     #[cfg(feature = "gpu")]
     pub(crate) fn reads_nothing(&self) -> bool {
         let nowhere = match &self.map {
@@ -243,41 +248,69 @@ impl Plan {
         nowhere || self.source_bytes() == 0
     }
 
+    /// The index tuples of a gather or a scatter.
+    pub(crate) fn tuples(&self) -> Option<Tuples<'_>> {
+        match &self.map {
+            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => None,
+            Map::Indexed(map) => Some(Tuples {
+                indices: &map.indices,
+                shape: &map.indices[..map.tuple_dims],
+                depth: map.coordinates.len(),
+                target: &map.params,
+                policy: map.policy,
+            }),
+            Map::ScatterNd(map) => Some(Tuples {
+                indices: &map.indices,
+                shape: &map.indices[..map.indices.len() - 1],
+                depth: map.axes.len(),
+                target: &self.shape,
+                policy: map.policy(),
+            }),
+        }
+    }
+
     /// Bytes of the index tuples, with indices of this type.
     #[cfg(feature = "gpu")]
     pub(crate) fn index_bytes(&self, index: IndexType) -> usize {
-        match &self.map {
-            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => 0,
-            Map::Indexed(indexed::Map { indices, .. })
-            | Map::ScatterNd(scatter_nd::Map { indices, .. }) => {
-                indices.iter().product::<usize>() * index.bytes()
-            }
-        }
+        self.tuples()
+            .map_or(0, |tuples| tuples.integers() * index.bytes())
     }
 
-    /// What becomes of indices. The default where there are none.
+    /// How indices are treated. The default for plans without indices.
     #[cfg(feature = "gpu")]
     pub(crate) fn policy(&self) -> Policy {
-        match &self.map {
-            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => {
-                Policy::default()
-            }
-            Map::Indexed(map) => map.policy,
-            Map::ScatterNd(map) => map.policy(),
-        }
+        self.tuples()
+            .map(|tuples| tuples.policy)
+            .unwrap_or_default()
     }
 
-    /// Indices of a tuple. 0 for a slice.
+    /// Integers in an index tuple. 0 for plans without indices.
     pub(crate) fn depth(&self) -> usize {
-        match &self.map {
-            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => 0,
-            Map::Indexed(map) => map.coordinates.len(),
-            Map::ScatterNd(map) => map.axes.len(),
-        }
+        self.tuples().map_or(0, |tuples| tuples.depth)
     }
 }
 
-/// One line: the operation, its shapes, and how the bytes will be moved.
+/// The index tuples of a plan.
+pub(crate) struct Tuples<'a> {
+    /// The shape of the index tensor.
+    pub(crate) indices: &'a [usize],
+    /// Those of its dimensions that number the tuples.
+    pub(crate) shape: &'a [usize],
+    /// Integers in a tuple.
+    pub(crate) depth: usize,
+    /// The shape that the tuples point into.
+    pub(crate) target: &'a [usize],
+    pub(crate) policy: Policy,
+}
+
+impl Tuples<'_> {
+    /// Elements of the index tensor.
+    pub(crate) fn integers(&self) -> usize {
+        self.indices.iter().product()
+    }
+}
+
+/// One line: the operation, its shapes, and its rows and units.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Rows {

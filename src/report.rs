@@ -1,10 +1,10 @@
-//! What a gather or a scatter says of the index tuples that were out of range.
+//! The report of a gather or a scatter: which index tuples were out of range.
 
 use crate::{
     BadRow, Error, GatherError, OutOfRange, Plan, ScatterError, plan::Map, shape::coordinates,
 };
 
-/// Tuples without a source, as an executor counts them.
+/// The out-of-range tuples that an executor counted: how many, and the number of the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Missing {
     pub(crate) count: usize,
@@ -12,13 +12,13 @@ pub(crate) struct Missing {
 }
 
 impl Missing {
-    /// Counts `tuple`. Tuples come in ascending order.
+    /// Counts `tuple`. Calls must come in ascending order of tuples.
     pub(crate) fn add(&mut self, tuple: usize) {
         self.count += 1;
         self.first.get_or_insert(tuple);
     }
 
-    /// Both, whatever their order.
+    /// The sum of two counts, in either order.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             count: self.count + other.count,
@@ -31,14 +31,13 @@ impl Missing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// How many tuples there were, bad ones included.
+    /// The number of tuples, including those out of range.
     pub rows: usize,
-    /// How many were out of range: what a gather made zeros of, if there is a result, and a scatter
-    /// dropped.
+    /// How many were out of range. A gather wrote zeros for them, and a scatter dropped them.
     pub bad: usize,
     /// The first of those, in row-major order.
     pub first: Option<BadRow>,
-    /// The shape that they point into: of `params`, or of what is scattered into.
+    /// The shape that they point into: that of `params`, or of the array that is scattered into.
     pub params: Vec<usize>,
 }
 
@@ -47,7 +46,7 @@ impl Report {
     ///
     /// # Errors
     ///
-    /// [`GatherError::OutOfRange`] with what the report says.
+    /// [`GatherError::OutOfRange`] with the values of the report.
     pub fn require_none(self) -> Result<Self, Error> {
         match self.first {
             None => Ok(self),
@@ -60,60 +59,51 @@ impl Report {
             .into()),
         }
     }
-
-    /// The same of a scatter.
-    fn require_none_scattered(self) -> Result<Self, Error> {
-        match self.first {
-            None => Ok(self),
-            Some(first) => Err(ScatterError::OutOfRange {
-                first: first.into(),
-                bad: self.bad,
-                rows: self.rows,
-                shape: self.params,
-            }
-            .into()),
-        }
-    }
 }
 
 impl Plan {
-    /// Spells out what an executor counted, and applies the plan's policy.
+    /// Makes the report from the count of an executor and applies the plan's policy. `tuple` reads the
+    /// indices of a tuple.
     pub(crate) fn report(
         &self,
         missing: Missing,
         tuple: impl FnOnce(usize) -> Vec<i64>,
     ) -> Result<Report, Error> {
-        let (tuples, params, policy) = match &self.map {
-            Map::Indexed(map) => (map.tuples(), &map.params, map.policy),
-            Map::ScatterNd(map) => (map.tuples(), &self.shape, map.policy()),
-            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => {
-                return Ok(Report {
-                    rows: self.rows.count,
-                    bad: 0,
-                    first: None,
-                    params: self.source.clone(),
-                });
-            }
+        let Some(tuples) = self.tuples() else {
+            return Ok(Report {
+                rows: self.rows.count,
+                bad: 0,
+                first: None,
+                params: self.source.clone(),
+            });
         };
         let first = missing.first.map(|row| BadRow {
             row,
-            position: coordinates(row, tuples),
+            position: coordinates(row, tuples.shape),
             index: tuple(row),
         });
         let rows = match self.rows.count {
             0 => 0,
-            _ => tuples.iter().product(),
+            _ => tuples.shape.iter().product(),
         };
         let report = Report {
             rows,
             bad: missing.count,
             first,
-            params: params.clone(),
+            params: tuples.target.to_vec(),
         };
-        match (&self.map, policy.out_of_range) {
-            (_, OutOfRange::Zero | OutOfRange::Clamp) => Ok(report),
-            (Map::ScatterNd(_), OutOfRange::Error) => report.require_none_scattered(),
-            (_, OutOfRange::Error) => report.require_none(),
+        if tuples.policy.out_of_range != OutOfRange::Error {
+            return Ok(report);
+        }
+        match (&self.map, report.first) {
+            (Map::ScatterNd(_), Some(first)) => Err(ScatterError::OutOfRange {
+                first: first.into(),
+                bad: report.bad,
+                rows: report.rows,
+                shape: report.params,
+            }
+            .into()),
+            (_, first) => Report { first, ..report }.require_none(),
         }
     }
 }

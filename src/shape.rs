@@ -2,13 +2,13 @@
 
 use crate::Error;
 
-/// The largest element count of a shape: 16-byte elements of it can still be addressed.
+/// The largest element count of a shape: `isize` can still address as many 16-byte elements.
 const MAX_ELEMENTS: usize = isize::MAX.cast_unsigned() / 16;
 
 /// The number of elements of `shape`.
 ///
-/// The product of the non-zero dimensions must fit even where another dimension is 0, so that no
-/// stride computed from the shape overflows.
+/// The product of the non-zero dimensions must fit even if another dimension is 0, so that no stride computed from the
+/// shape overflows.
 pub(crate) fn elements(shape: &[usize]) -> Result<usize, Error> {
     let mut count = 1usize;
     for &dim in shape.iter().filter(|&&dim| dim != 0) {
@@ -22,7 +22,7 @@ pub(crate) fn elements(shape: &[usize]) -> Result<usize, Error> {
     Ok(if shape.contains(&0) { 0 } else { count })
 }
 
-/// Checks that an argument has as many elements or bytes (`unit`) as its shape needs.
+/// Checks that an argument has the number of elements or bytes (`unit`) that its shape needs.
 pub(crate) fn check_length(
     argument: &'static str,
     shape: &[usize],
@@ -40,6 +40,15 @@ pub(crate) fn check_length(
         found,
         unit,
     })
+}
+
+/// Checks that a slice of elements has the length that its shape says.
+pub(crate) fn check_elements(
+    argument: &'static str,
+    shape: &[usize],
+    found: usize,
+) -> Result<(), Error> {
+    check_length(argument, shape, "elements", elements(shape)?, found)
 }
 
 /// Row-major strides of `shape` in elements. `shape` must have passed [`elements`].
@@ -63,7 +72,7 @@ pub(crate) fn coordinates(mut index: usize, shape: &[usize]) -> Vec<usize> {
 
 /// The largest of `limit`, `limit / 2`, … 1 that divides every one of `values`.
 ///
-/// `limit` is a power of two; 0 is divided by everything.
+/// `limit` is a power of two. Everything divides 0.
 pub(crate) fn common_power_of_two(limit: usize, values: impl IntoIterator<Item = usize>) -> usize {
     let all_bits = values.into_iter().fold(limit, |bits, value| bits | value);
     1 << all_bits.trailing_zeros()

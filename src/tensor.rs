@@ -1,27 +1,34 @@
-//! Arrays: values that came back, and tensors that stay where they are.
+//! [`Array`], values in host memory, and [`Tensor`], values on a backend's device.
 //!
-//! | file | holds |
+//! | file | content |
 //! |---|---|
-//! | `view` | what is selected of a tensor and not moved yet |
-//! | `gather` | gathering from a tensor or a view of it, and what that says later |
+//! | `view` | selections of a tensor that are not copied yet |
+//! | `gather`, `scatter` | gathers from and scatters into tensors |
+//! | `update` | updates and gradients of slices |
+//! | `indices` | index tensors |
+//! | `report` | reports of out-of-range tuples |
 
 mod gather;
+mod indices;
+mod report;
+mod scatter;
+mod update;
 mod view;
 
 pub use gather::Gathered;
-pub(crate) use gather::integers;
+pub use scatter::ScatterReport;
 pub use view::TensorView;
 
 use crate::{
-    Backend, DType, Element, Error, Plan, SliceSpec, backend::check_elements, error::Shape,
-    spare::Bytes,
+    Backend, DType, Element, Error, Plan, SliceSpec, host_pool::PooledBytes, shape::check_elements,
+    text::Shape,
 };
 use std::{borrow::Cow, fmt, sync::Arc};
 
 #[cfg(feature = "gpu")]
 use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 
-/// Values with a shape, row-major.
+/// Values in host memory with a shape, row-major.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Array<T> {
@@ -32,7 +39,7 @@ pub struct Array<T> {
 }
 
 impl<T: Element> Array<T> {
-    /// The result of a plan, from the bytes that `run` writes.
+    /// The result of a plan whose bytes `run` writes.
     pub(crate) fn collect<R>(
         plan: &Plan,
         run: impl FnOnce(&mut [u8]) -> Result<R, Error>,
@@ -43,12 +50,11 @@ impl<T: Element> Array<T> {
     }
 }
 
-/// An array that lives on a backend: upload once, slice and gather many times, read back what is
-/// needed.
+/// An array that lives on a backend: upload once, slice and gather many times, read back the results.
 ///
-/// Cloning a tensor, and slicing all of it, moves nothing. A tensor changes only where it is asked to
-/// in place, as by [`Tensor::update`] and [`Tensor::slice_into`]; what shares its memory does not see
-/// it.
+/// Cloning a tensor, or slicing all of it, copies nothing. Only the methods that work in place change a
+/// tensor, such as [`Tensor::update`] and [`Tensor::slice_into`]; other tensors that share its memory do
+/// not change.
 ///
 /// ```
 /// use wgslice::{slice, Backend, GatherNd};
@@ -73,41 +79,44 @@ pub struct Tensor {
 /// Where a tensor's bytes are. The variant always agrees with the tensor's backend.
 #[derive(Clone)]
 pub(crate) enum Storage {
-    Host(Owner),
+    Host(HostStorage),
     #[cfg(feature = "gpu")]
     Device(DeviceBytes),
 }
 
-/// Whatever holds the bytes of a tensor on the host.
-#[derive(Clone)]
-pub(crate) enum Owner {
-    /// Memory of this crate.
-    Own(Arc<Bytes>),
-    /// The caller's: a vector, a memory map. It is read only.
-    Callers(Arc<dyn AsRef<[u8]> + Send + Sync>),
+impl Storage {
+    pub(crate) fn pooled(bytes: PooledBytes) -> Self {
+        Self::Host(HostStorage::Pooled(Arc::new(bytes)))
+    }
+
+    /// Bytes of the caller, such as a vector or a memory map.
+    pub(crate) fn borrowed(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
+        Self::Host(HostStorage::Borrowed(Arc::new(bytes)))
+    }
 }
 
-impl Owner {
-    pub(crate) fn new(bytes: Bytes) -> Self {
-        Self::Own(Arc::new(bytes))
-    }
+/// The bytes of a tensor on the host. Clones share them.
+#[derive(Clone)]
+pub(crate) enum HostStorage {
+    /// Memory of this crate.
+    Pooled(Arc<PooledBytes>),
+    /// The caller's memory, never written.
+    Borrowed(Arc<dyn AsRef<[u8]> + Send + Sync>),
+}
 
-    pub(crate) fn callers(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
-        Self::Callers(Arc::new(bytes))
-    }
-
-    pub(crate) fn bytes(&self) -> &[u8] {
+impl HostStorage {
+    fn bytes(&self) -> &[u8] {
         match self {
-            Self::Own(bytes) => (**bytes).as_ref(),
-            Self::Callers(bytes) => (**bytes).as_ref(),
+            Self::Pooled(bytes) => (**bytes).as_ref(),
+            Self::Borrowed(bytes) => (**bytes).as_ref(),
         }
     }
 
-    /// The bytes to be changed in place, if no other tensor shares them.
-    pub(crate) fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+    /// The bytes for writing, if no other tensor shares them and they are not the caller's.
+    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
         match self {
-            Self::Own(bytes) => Arc::get_mut(bytes).map(AsMut::as_mut),
-            Self::Callers(_) => None,
+            Self::Pooled(bytes) => Arc::get_mut(bytes).map(AsMut::as_mut),
+            Self::Borrowed(_) => None,
         }
     }
 }
@@ -132,12 +141,12 @@ impl Tensor {
         self.dtype
     }
 
-    /// Where it lives.
+    /// The backend that the tensor lives on.
     pub fn backend(&self) -> &Backend {
         &self.backend
     }
 
-    /// The buffers that hold it on a GPU, row-major and padded to a multiple of 32 bytes. One, unless the tensor is
+    /// The buffers of the tensor on a GPU, row-major and padded to a multiple of 32 bytes. One, unless the tensor is
     /// larger than the device's `max_buffer_size`: then several of equal length, of which the last may be shorter.
     /// Empty on the CPU.
     ///
@@ -159,7 +168,17 @@ impl Tensor {
         self.moved(&Plan::strided_slice(&self.shape, spec, self.dtype)?)
     }
 
-    /// What a plan without indices makes of this tensor, as a tensor of its own.
+    /// [`Tensor::slice`] of the block that begins at `begin` and has `size`, as TensorFlow's `tf.slice`: see
+    /// [`SliceSpec::block`].
+    ///
+    /// # Errors
+    ///
+    /// As [`SliceSpec::block`] and [`Tensor::slice`].
+    pub fn slice_block(&self, begin: &[i64], size: &[i64]) -> Result<Self, Error> {
+        self.slice(&SliceSpec::block(self.shape(), begin, size)?)
+    }
+
+    /// The result of a plan without indices with this tensor as its source.
     pub(crate) fn moved(&self, plan: &Plan) -> Result<Self, Error> {
         if plan.is_identity() {
             return Ok(self.result(plan, self.storage.clone()));
@@ -170,9 +189,9 @@ impl Tensor {
                 Storage::Device(gpu.moved(plan, source)?)
             }
             _ => {
-                let mut dest = self.backend.spare.take(plan.result_bytes())?;
-                plan.run(&self.bytes()?, dest.as_mut())?;
-                Storage::Host(Owner::new(dest))
+                let bytes = self.bytes()?;
+                self.backend
+                    .host_storage(plan.result_bytes(), |dest| plan.run(&bytes, dest))?
             }
         };
         Ok(self.result(plan, storage))
@@ -204,13 +223,11 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OtherDevice`] where `dest` lives elsewhere; [`SpecError`](crate::SpecError);
-    /// [`Error::Dest`] where `dest` has another shape or element type than the result; none of them
-    /// changes `dest`. Or an error of the device, after which its values are not to be relied on.
+    /// [`Error::OtherDevice`] for a `dest` on another device; [`SpecError`](crate::SpecError); [`Error::Dest`]
+    /// for a `dest` whose shape or element type is not that of the result. These do not change `dest`. Or an
+    /// error of the device, which leaves the values of `dest` unspecified.
     pub fn slice_into(&self, spec: &SliceSpec, dest: &mut Self) -> Result<(), Error> {
-        if dest.backend.device != self.backend.device {
-            return Err(Error::OtherDevice { argument: "dest" });
-        }
+        self.check_same_device("dest", dest)?;
         let plan = Plan::strided_slice(&self.shape, spec, self.dtype)?;
         if (dest.dtype, &dest.shape) != (self.dtype, &plan.shape) {
             return Err(Error::Dest {
@@ -230,33 +247,32 @@ impl Tensor {
                 }
             }
             (_, _, storage) => {
-                if let Storage::Host(owner) = storage
-                    && let Some(bytes) = owner.bytes_mut()
+                let source = self.bytes()?;
+                if let Storage::Host(host) = storage
+                    && let Some(bytes) = host.bytes_mut()
                 {
-                    plan.run(&self.bytes()?, bytes)?;
+                    plan.run(&source, bytes)?;
                 } else {
-                    let mut fresh = self.backend.spare.take(plan.result_bytes())?;
-                    plan.run(&self.bytes()?, fresh.as_mut())?;
-                    *storage = Storage::Host(Owner::new(fresh));
+                    let bytes = plan.result_bytes();
+                    *storage =
+                        (self.backend).host_storage(bytes, |dest| plan.run(&source, dest))?;
                 }
             }
         }
         Ok(())
     }
 
-    /// The values, read back.
+    /// Reads the values back.
     ///
     /// # Errors
     ///
-    /// [`Error::DType`] where `T` is not the tensor's element type, or an error of the device.
+    /// [`Error::DType`] if `T` is not the tensor's element type, or an error of the device.
     pub fn to_array<T: Element>(&self) -> Result<Array<T>, Error> {
         self.check_elements_are::<T>()?;
-        let (data, ()) = T::collect(self.shape.iter().product(), |bytes| self.read(bytes))?;
-        let shape = self.shape.clone();
-        Ok(Array { shape, data })
+        self.collect(|bytes| self.read(bytes))
     }
 
-    /// The values, read back into existing memory. Allocating new memory for a large result can take longer than
+    /// Reads the values back into existing memory. Allocating new memory for a large result can take longer than
     /// the transfer from the device.
     ///
     /// ```
@@ -272,8 +288,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// As [`Tensor::to_array`]; [`Error::Length`] where `values` has another length than the tensor. An error of the
-    /// device leaves values that are not to be relied on.
+    /// As [`Tensor::to_array`]; [`Error::Length`] if `values` and the tensor differ in length. An error of the device
+    /// leaves the values unspecified.
     pub fn read_into<T: Element>(&self, values: &mut [T]) -> Result<(), Error> {
         self.check_elements_are::<T>()?;
         check_elements("values", &self.shape, values.len())?;
@@ -291,12 +307,13 @@ impl Tensor {
         else {
             return self.to_array();
         };
+        self.check_elements_are::<T>()?;
         let mut bytes = zeroed(self.len_bytes())?;
         gpu.download_async(source, &mut bytes).await?;
-        let on_host = Self::new(&Backend::cpu(), self.dtype, &self.shape, {
-            Storage::Host(Owner::callers(bytes))
-        });
-        on_host.to_array()
+        self.collect(|values| {
+            values.copy_from_slice(&bytes);
+            Ok(())
+        })
     }
 
     /// The bytes: borrowed on the CPU, read back from a GPU.
@@ -306,7 +323,7 @@ impl Tensor {
     /// An error of the device.
     pub fn bytes(&self) -> Result<Cow<'_, [u8]>, Error> {
         match &self.storage {
-            Storage::Host(owner) => Ok(Cow::Borrowed(owner.bytes())),
+            Storage::Host(storage) => Ok(Cow::Borrowed(storage.bytes())),
             #[cfg(feature = "gpu")]
             Storage::Device(_) => {
                 let mut bytes = zeroed(self.len_bytes())?;
@@ -314,6 +331,15 @@ impl Tensor {
                 Ok(Cow::Owned(bytes))
             }
         }
+    }
+
+    fn collect<T: Element>(
+        &self,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), Error>,
+    ) -> Result<Array<T>, Error> {
+        let (data, ()) = T::collect(self.shape.iter().product(), fill)?;
+        let shape = self.shape.clone();
+        Ok(Array { shape, data })
     }
 
     fn check_elements_are<T: Element>(&self) -> Result<(), Error> {

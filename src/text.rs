@@ -1,10 +1,26 @@
-//! Words for people.
+//! Pieces of messages.
 
 use std::fmt;
 
-/// A number of things: `1 dispatch`, `2 dispatches`.
+/// A count with its noun: `1 dispatch`, `2 dispatches`.
 pub(crate) fn counted(count: impl fmt::Display, one: &str, many: &str) -> String {
     let count = count.to_string();
-    let things = if count == "1" { one } else { many };
-    format!("{count} {things}")
+    let noun = if count == "1" { one } else { many };
+    format!("{count} {noun}")
+}
+
+/// Prints a shape as `[2,3,4]`.
+pub(crate) struct Shape<'a>(pub(crate) &'a [usize]);
+
+impl fmt::Display for Shape<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (axis, dim) in self.0.iter().enumerate() {
+            if axis > 0 {
+                f.write_str(",")?;
+            }
+            write!(f, "{dim}")?;
+        }
+        f.write_str("]")
+    }
 }

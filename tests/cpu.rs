@@ -1,4 +1,4 @@
-//! The CPU executor where one of its loops ends and another begins.
+//! The CPU executor, at the boundaries between its loops.
 
 use crate::harness::{check_gather_on_cpu, check_slice_on_cpu, elements, to_bytes};
 use wgslice::{
@@ -12,7 +12,7 @@ fn check(shape: &[usize], spec: &str) {
     check_slice_on_cpu(shape, &StridedSlice::try_from(&spec).unwrap());
 }
 
-/// Around the widths of vectors, of fixed moves and of rows that are worth a vector loop.
+/// Sizes around those of vectors, of fixed copies and of rows that use a vector loop.
 const RUNS: [usize; 17] = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65];
 
 #[test]
@@ -20,7 +20,7 @@ fn every_step_at_every_run_length() {
     for run in RUNS {
         for step in [-5, -4, -3, -2, -1, 1, 2, 3, 4, 5] {
             let width = run * 5 + 1;
-            // `run` units of each row, from an odd place, upwards and downwards.
+            // `run` units of each row, from an odd position, upwards and downwards.
             let end = i64::try_from(run).unwrap() * step;
             let spec = if step > 0 {
                 format!(":, 1:{}:{step}", 1 + end)
@@ -48,7 +48,7 @@ fn every_piece_length() {
     }
 }
 
-/// Pixels of every width and count, flipped, and with their channels turned around.
+/// Pixels of every width and count, flipped, and with reversed channels.
 #[test]
 fn pixels() {
     for channels in 1..=6 {
@@ -61,7 +61,7 @@ fn pixels() {
     }
 }
 
-/// Lengths at which the copy of a piece changes hands.
+/// Lengths at which another copy kernel takes over.
 #[test]
 fn long_pieces() {
     for bytes in [1023, 1024, 1025, 2111, 2112, 2113, 5000] {
@@ -69,7 +69,7 @@ fn long_pieces() {
     }
 }
 
-/// Results that several threads write, cut within rows, between them and within pieces.
+/// Results written by several threads, cut within rows, between rows and within pieces.
 #[test]
 fn results_that_are_written_in_parts() {
     check(&[70_001, 3], "::-1, :");
@@ -80,8 +80,8 @@ fn results_that_are_written_in_parts() {
     check(&[7, 11, 1301, 3], "::2, ::-1, 1:, 1:");
 }
 
-/// Short groups of a source that no cache holds: what lies between them is read too, and none of it lies
-/// before the first of the source or after its last.
+/// Short groups of a source larger than the caches: the gaps between them are read too, but nothing before the
+/// first byte of the source or after its last.
 #[test]
 fn gaps_of_a_large_source() {
     for spec in [
@@ -105,7 +105,7 @@ fn gathers_that_are_written_in_parts() {
     }
 }
 
-/// Rows that are longer than a part: one is bad, and is counted once.
+/// Rows longer than a part: one is out of range, and is counted once.
 #[test]
 fn rows_that_are_cut_between_parts_count_once() {
     let width = 3 << 20;
@@ -120,7 +120,7 @@ fn rows_that_are_cut_between_parts_count_once() {
     assert!(dest[2 * width..] == source[..width]);
 }
 
-/// Slices of views that are longer than a part: each is cut in the middle of its own walk.
+/// Slices of views longer than a part: each is cut in the middle of its loops.
 #[test]
 fn slices_of_views_that_are_cut_between_parts() {
     let view = |shape: &[usize]| View::of(shape).unwrap();
@@ -157,7 +157,7 @@ fn slices_of_views_that_are_cut_between_parts() {
     }
 }
 
-/// What a view selects, element by element, from bytes that say where they come from.
+/// The elements that a view selects, one by one, from bytes that show their origin.
 fn selected(view: &View, size: usize, source: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(view.elements() * size);
     let mut position = vec![0; view.shape().len()];
@@ -198,7 +198,7 @@ fn check_view(view: &View) {
     }
 }
 
-/// Around the sizes of vectors, cache lines and tiles, in both dimensions.
+/// Sizes around those of vectors, cache lines and tiles, in both dimensions.
 #[test]
 fn transposed_matrices() {
     for rows in [2, 3, 4, 5, 15, 16, 17, 31, 63, 65, 130] {
@@ -213,7 +213,7 @@ fn transposed_matrices() {
     }
 }
 
-/// Every order of the dimensions of arrays of rank 3 and 4, with offsets, steps and repetitions.
+/// Every permutation of arrays of rank 3 and 4, with offsets, steps and broadcasts.
 #[test]
 fn transposed_arrays() {
     let whole = View::of(&[5, 18, 3, 21]).unwrap();
@@ -237,7 +237,7 @@ fn transposed_arrays() {
     }
 }
 
-/// Results that several threads write: whole planes, lanes of a plane, and stretches of lanes.
+/// Results written by several threads: whole planes, lanes of a plane, and parts of lanes.
 #[test]
 fn transposed_arrays_that_are_written_in_parts() {
     for (shape, order) in [
@@ -263,7 +263,7 @@ fn transposed_arrays_that_are_written_in_parts() {
     }
 }
 
-/// Depths that the compiler knows and one that it does not, with batches and without.
+/// Depths with and without a compiled loop, with batches and without.
 #[test]
 fn every_depth() {
     let params = [3, 4, 5, 2, 3];
@@ -337,7 +337,7 @@ fn explanations_name_the_loop() {
     );
 }
 
-/// Results that are worth several threads, which write into parts of the destination.
+/// Results large enough for several threads, which write to parts of the destination.
 #[test]
 fn threads_write_in_parts() {
     let (shape, cpu) = ([500, 7, 90], Backend::cpu());

@@ -1,9 +1,8 @@
-//! The shapes and arguments of every golden vector, on every device of the harness: with WebGPU's
-//! default limits, with limits so low that everything is cut into windows, and in tensors that lie
-//! in several buffers.
+//! The shapes and arguments of every golden vector on every device of the harness: with WebGPU's default
+//! limits, with limits so low that everything is cut into windows, and in tensors of several buffers.
 //!
-//! The harness compares with the reference, at every element size; the reference agrees with what
-//! TensorFlow gave for these vectors (`golden`).
+//! The harness compares with the reference, at every element size. The reference agrees with TensorFlow on
+//! these vectors (`golden`).
 
 use crate::harness::{check_call, check_gather};
 use std::collections::BTreeMap;
@@ -15,7 +14,7 @@ fn every_vector_on_every_device() {
     for case in parse(include_str!("vectors/seed1.jsonl")) {
         let case = case.unwrap();
         match Call::of(&case).unwrap() {
-            // One size of elements and one type of indices would do, were it not the gather of most vectors.
+            // Most vectors are gathers. Without those, one element size and one index type would be enough.
             Call::GatherNd {
                 params,
                 indices,

@@ -1,4 +1,4 @@
-//! Plans recorded on the caller's buffers, into the caller's commands.
+//! Plans recorded with the caller's buffers into the caller's encoder.
 
 use crate::harness::{
     elements, gpu::request_device, gpu_devices, read_buffer::read_buffer, to_bytes,
@@ -59,7 +59,7 @@ fn buffers_that_do_not_fit_are_named() {
     }
 }
 
-/// A plan is recorded at an offset of the caller's buffers, and touches nothing else there.
+/// A plan is recorded at an offset of the caller's buffers and changes nothing else in them.
 #[test]
 fn recorded_into_the_callers_encoder_at_an_offset() {
     use wgpu::util::DeviceExt;
@@ -93,7 +93,7 @@ fn recorded_into_the_callers_encoder_at_an_offset() {
     }
 }
 
-/// Buffers may be taken from any byte on: units become as small as the offsets demand.
+/// Buffers may begin at any byte offset. Units become as small as the offset requires.
 #[test]
 fn every_offset_of_the_callers_buffers() {
     use wgpu::util::DeviceExt;
@@ -131,7 +131,7 @@ fn every_offset_of_the_callers_buffers() {
     }
 }
 
-/// Reports can be polled, waited for and awaited; recorded into a pass that is open.
+/// Reports can be polled, waited for and awaited, also from an open pass.
 #[test]
 fn reports_arrive_later() {
     for gpu in gpu_devices() {
@@ -166,7 +166,7 @@ fn reports_arrive_later() {
     }
 }
 
-/// Many slices in one submission, into a pass that is open.
+/// Many slices in one submission, in an open pass.
 #[test]
 fn a_thousand_slices_in_one_submission() {
     for gpu in gpu_devices() {
@@ -190,8 +190,8 @@ fn a_thousand_slices_in_one_submission() {
     }
 }
 
-/// Once everything was recorded before, recording allocates no memory of the device, as its own
-/// allocator has it: slices nothing, gathers what wgpu stages to clear 64 reports at once.
+/// After a first recording, recording allocates no device memory, according to wgpu's allocator: slices
+/// nothing, gathers what wgpu stages to clear 64 reports at once.
 #[test]
 fn recording_again_allocates_nothing() {
     let candidates = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
@@ -247,7 +247,7 @@ fn recording_again_allocates_nothing() {
     }
 }
 
-/// Indices that cannot be copied are gathered with all the same; only the tuple is not named.
+/// Indices in a buffer without COPY_SRC work too. Only the tuple is missing from the report.
 #[test]
 fn a_report_without_the_tuple() {
     use wgpu::util::DeviceExt;

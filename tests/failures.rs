@@ -1,5 +1,5 @@
-//! Failures of the device, provoked: each is an error that says what happened, nothing hangs, and
-//! afterwards another device can be opened and the CPU path works.
+//! Provoked failures of the device: each is an error that explains itself, nothing hangs, and afterwards
+//! another device can be opened and the CPU path works.
 
 use crate::harness::gpu::{adapters, noop, request_device};
 use std::{
@@ -14,7 +14,7 @@ use wgslice::{
     slice,
 };
 
-/// Runs `work`, and fails where it takes as long as something that hangs.
+/// Runs `work`, and fails if it takes so long that it must hang.
 #[track_caller]
 fn ends<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     let (sender, receiver) = channel();
@@ -28,8 +28,7 @@ fn ends<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
     }
 }
 
-/// Every adapter that fits.
-/// Values go in and come out, on a device that is opened anew and on the CPU.
+/// Checks that a newly opened device and the CPU still work.
 #[track_caller]
 fn all_is_well() {
     let works = |backend: &Backend| {
@@ -44,9 +43,8 @@ fn all_is_well() {
     }
 }
 
-/// Gathers 2^48 bytes, one row of 2^25 for each of 2^23 tuples: more than any address space has. In a
-/// process of its own that may have 8 GiB, because lavapipe promises memory until there are no
-/// addresses left, and takes its time.
+/// Gathers 2^48 bytes, one row of 2^25 for each of 2^23 tuples: more than any address space has. In its own
+/// process with 8 GiB, because lavapipe promises memory until there are no addresses left, which takes long.
 #[cfg(target_os = "linux")]
 #[test]
 fn out_of_memory() {
@@ -64,7 +62,8 @@ fn out_of_memory() {
         assert!(ended, "{says}{}", String::from_utf8_lossy(&limited.stderr));
         return all_is_well();
     }
-    // The memory of a GPU does not lie in our address space, and OpenGL hides what it lacks.
+    // The limit on the address space does not apply to the memory of a GPU, and OpenGL does not report failed
+    // allocations.
     let lies_here = |adapter: &wgpu::Adapter| {
         let info = adapter.get_info();
         info.device_type == wgpu::DeviceType::Cpu && info.backend == wgpu::Backend::Vulkan
@@ -83,7 +82,7 @@ fn out_of_memory() {
             matches!(error, Error::OutOfDeviceMemory { .. }),
             "{error:?}"
         );
-        // What is there still works, and there is room again.
+        // Existing tensors still work, and there is memory again.
         let gathered = gather(few).unwrap();
         assert_eq!(gathered.report().unwrap().bad, 1);
         assert_eq!(
@@ -93,7 +92,7 @@ fn out_of_memory() {
     }
 }
 
-/// Records a slice or a gather on buffers of the caller's.
+/// Records a slice or a gather on the caller's buffers.
 fn record(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
     let buffer = || {
         gpu.device().create_buffer(&wgpu::BufferDescriptor {
@@ -115,13 +114,13 @@ fn record(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
         let plan = Plan::strided_slice(&[8], &slice![..; -1], DType::U32)?;
         gpu.encode(&mut encoder, &plan, from, to)
     };
-    // What failed has left the encoder as it was.
+    // A failed recording leaves the encoder unchanged.
     gpu.queue().submit([encoder.finish()]);
     recorded
 }
 
-/// The limits of the caller's device may be too low for the shaders. That is an error of ours, each
-/// time, and never reaches the device's handler, which would panic.
+/// The limits of the caller's device may be too low for the shaders. Each time that is an error of this crate,
+/// and never reaches the device's error handler, which would panic.
 #[test]
 fn a_device_that_refuses_the_shaders() {
     type Lower = fn(&mut wgpu::Limits);
@@ -144,7 +143,7 @@ fn a_device_that_refuses_the_shaders() {
             false,
             |limits| {
                 limits.max_dynamic_uniform_buffers_per_pipeline_layout = 0;
-                // None to spare for params.
+                // No storage buffer is left for params.
                 limits.max_storage_buffers_per_shader_stage = 4;
             },
         ),
@@ -162,14 +161,14 @@ fn a_device_that_refuses_the_shaders() {
         assert!(first.to_string().contains(says), "{says}: {first}");
         assert_eq!(record(&gpu, gathers).unwrap_err(), first);
     }
-    // What needs less is not held up.
+    // Plans that need less still work.
     let gpu = noop(|limits| limits.max_storage_buffers_per_shader_stage = 2);
     assert!(record(&gpu, true).is_err());
     record(&gpu, false).unwrap();
     all_is_well();
 }
 
-/// Too little room for immediates is no failure: params travel in a buffer.
+/// Too little space for immediates is no failure: params are then in a buffer.
 #[test]
 fn few_immediates() {
     for adapter in adapters() {
@@ -185,8 +184,7 @@ fn few_immediates() {
     }
 }
 
-/// Values of the host are worked on where the costs say, and the device is not asked otherwise: one that
-/// is gone shows it.
+/// Operations on host values run where costs say. A lost device shows that it is not used otherwise.
 #[test]
 fn a_device_that_costs_too_much_is_not_used() {
     let mut slow_cpu = Costs::HARDWARE;
@@ -221,7 +219,7 @@ fn a_device_that_costs_too_much_is_not_used() {
     all_is_well();
 }
 
-/// A gather, submitted: its result, and its report that was not asked for.
+/// A submitted gather: its result, and its report, not read yet.
 fn gathered(gpu: &Gpu) -> (Tensor, PendingReport) {
     let backend = Backend::from(gpu.clone());
     let params = backend.upload(&[1u32, 2, 3, 4], &[4]).unwrap();
@@ -238,7 +236,7 @@ fn gathered(gpu: &Gpu) -> (Tensor, PendingReport) {
     (dest, report)
 }
 
-/// Nothing can be mapped once the device is gone: whoever waits for it gets the error.
+/// A lost device maps no buffers, so every waiting call gets the error.
 #[test]
 fn a_mapping_that_fails() {
     for adapter in adapters() {
@@ -265,7 +263,7 @@ fn a_mapping_that_fails() {
                 let asked = asked_before && report.poll().unwrap().is_some();
                 gpu.device().destroy();
                 match ends(move || finish(&report)) {
-                    // The device may have been quicker than we were to destroy it.
+                    // The device may finish before it is destroyed.
                     Ok(report) => assert!(asked && report.bad == 1, "{way}: {report:?}"),
                     Err(error) => assert_lost(&error, way),
                 }

@@ -1,5 +1,4 @@
-//! gather: axes, batches, indices of every shape and type, views, and the policies for what is out of
-//! range.
+//! gather: axes, batches, indices of every shape and type, views, and the policies for out-of-range indices.
 
 use crate::harness::{
     How, broadcast, check_gathering, check_policies, devices, kind, slice, transpose,
@@ -19,7 +18,7 @@ fn along(axis: isize, batch_dims: isize) -> Gather {
     }
 }
 
-/// Checks at one element size and with one index type, which the shape decides.
+/// Checks one element size and one index type, chosen by the shape.
 #[track_caller]
 fn check(params: &[usize], indices: &[i64], shape: &[usize], options: Gather) {
     let how = How::Gather(options);
@@ -64,7 +63,7 @@ fn batches() {
     check(&[2, 3, 4], &[0, 2, 1, 1, 3, 9], &[2, 3], along(-1, -1));
     check(&[3, 4], &[0, 3, 2], &[3], along(1, 1));
     check(&[2, 5, 3, 4], &[0, 2, 1, -1, 3, 0], &[2, 1, 3], along(2, 1));
-    // The axis is that of the batch where none is given, from the end as well.
+    // The default axis is the number of batch dimensions, also counted from the end.
     let none = |batch_dims| Gather {
         batch_dims,
         ..Gather::default()
@@ -95,7 +94,7 @@ fn every_policy() {
     }
 }
 
-/// An index that is out of range counts once, however many slices it stands for, whatever the windows.
+/// An out-of-range index counts once, for any number of slices and windows.
 #[test]
 fn bad_indices_count_once() {
     for outer in [1, 2, 7, 40, 300] {
@@ -135,7 +134,7 @@ fn params_are_views() {
     check_gathering(2, (&[7, 3], &batches), (&indices, &[3, 2]), how);
 }
 
-/// Cut along the outer dimension, along the indexed one, and along both, also where they run backwards.
+/// Cut along the outer dimension, the indexed one, and both, also with negative strides.
 #[test]
 fn views_beyond_the_reach_of_offsets() {
     let indices = [199, 0, 100, 41, 42, 200, -1, 3];
@@ -174,14 +173,14 @@ fn a_result_without_elements_looks_at_no_index() {
     }
 }
 
-/// There is no end to move to, and nothing to count back from.
+/// An empty dimension has no end to clamp to or to count from.
 #[test]
 fn a_dimension_without_elements_has_no_index() {
     let how = How::Gather(along(0, 0));
     for number in 0..5 {
         check_policies(number, (&[0, 3], &[]), (&[0, -1, 2], &[3]), how);
     }
-    // Nor has one of a view, whose source may be smaller than what the shaders move at once.
+    // The same for a view, whose source may be smaller than a unit of the shaders.
     let nothing = [slice("0:0")];
     for number in 0..5 {
         check_policies(number, (&[1], &nothing), (&[0, -1], &[2]), how);
@@ -215,7 +214,7 @@ fn batch_gather_stays_in_its_batch() {
     }
 }
 
-/// What is selected of a tensor is gathered from without being written down.
+/// Gathers from views of tensors need no copy.
 #[test]
 fn tensors_are_selected_from() {
     for backend in backends() {
@@ -245,7 +244,7 @@ fn tensors_are_selected_from() {
             rows.to_array::<u8>().unwrap().data,
             [2, 5, 1, 4, 2, 5, 1, 4]
         );
-        // All of a tensor is the tensor.
+        // The whole tensor is the tensor itself.
         assert_eq!(
             table
                 .view()

@@ -1,4 +1,4 @@
-//! gather_nd: depths, batches, row lengths, index widths and the policies for what is out of range.
+//! gather_nd: depths, batches, row lengths, index widths and the policies for out-of-range indices.
 
 #[cfg(feature = "gpu")]
 use crate::harness::gpu::{adapters, request_device};
@@ -38,7 +38,7 @@ fn slices_of_every_length() {
     }
 }
 
-/// Rows that begin at any byte, some of them missing.
+/// Rows that begin at any byte, some of them out of range.
 #[test]
 fn unaligned_rows() {
     let index = |i: usize| (i * 5 % 11) as i64 - 1;
@@ -50,7 +50,7 @@ fn unaligned_rows() {
     }
     let indices: Vec<i64> = (0..1031).map(index).collect();
     check_gather(&[9, 1031], &indices, &[1031, 1], 0);
-    // Of views, all and every second.
+    // Views of everything, and with step 2.
     let indices: Vec<i64> = (0..32).map(index).collect();
     let how = How::GatherNd(GatherNd::default());
     for spec in ["1:, 3::2", "1:, :2:-2", "1:, ::-1"] {
@@ -108,7 +108,7 @@ fn policies() {
     }
 }
 
-/// Nothing wraps twice, and no sum overflows.
+/// No index wraps twice, and no sum overflows.
 #[test]
 fn policies_at_the_ends_of_the_integers() {
     let how = How::GatherNd(GatherNd::default());
@@ -135,7 +135,7 @@ fn policies_at_the_ends_of_the_integers() {
     }
 }
 
-/// Params that are views: nothing is written down in between, whatever the strides.
+/// Params that are views with any strides are not copied.
 #[test]
 fn params_are_views() {
     let views: [(&[usize], Vec<Step>); 14] = [
@@ -168,7 +168,7 @@ fn params_are_views() {
             check_gathering(number, params, indices, how);
         }
     }
-    // Batches of a view: strides of any sign in front of the tuples.
+    // Batches of a view: batch strides of any sign.
     let images = [transpose(&[3, 0, 1, 2]), slice("::-1, ::-1, ..., ::-1")];
     for batch_dims in [1, 2] {
         let how = How::GatherNd(GatherNd {
@@ -187,8 +187,8 @@ fn params_are_views() {
     }
 }
 
-/// Larger than what the shaders are told that they can count: cut along the first coordinate too, also
-/// where it runs backwards.
+/// Params larger than the limit of the shaders: also cut along the first coordinate, also with a negative
+/// stride.
 #[test]
 fn views_beyond_the_reach_of_offsets() {
     let indices = [199, 0, 100, 41, 42, 200, -1, 3, 80, 160, 120, 7];
@@ -211,7 +211,7 @@ fn views_beyond_the_reach_of_offsets() {
     }
 }
 
-/// A dimension longer than 32 bits count: both words of sizes and indices are compared, added and clamped.
+/// A dimension beyond 32 bits: both words of sizes and indices are compared, added and clamped.
 #[test]
 fn a_dimension_beyond_32_bits() {
     let size = (1usize << 33) + 7;
@@ -258,7 +258,7 @@ fn a_dimension_beyond_32_bits() {
     }
 }
 
-/// A view of nothing, and one whose params could be indexed but have no slice.
+/// An empty view, and one whose indexed dimensions are not empty but whose slices are.
 #[test]
 fn empty_views() {
     let nothing = wgslice::View::of(&[4, 3]).unwrap();
@@ -273,7 +273,7 @@ fn empty_views() {
     assert_eq!(error, Error::Gather(empty));
 }
 
-/// Only the value counts, never its low word: 2^32 is not 0.
+/// An index is compared in full, not by its low word: 2^32 is not 0.
 #[test]
 fn wide_indices_are_exact() {
     let high = [
@@ -386,12 +386,12 @@ fn tensors_stay_on_their_device() {
     }
 }
 
-/// So many rows that a software adapter sifts those of each window out: rows in one window, across two, and
-/// with a step beyond any; from the front and backwards; and tuples that are read four at a time, and longer ones.
+/// Enough rows for several windows of params on a software adapter: rows in one window, across two, and with a
+/// step beyond any, in both directions; and tuples that are read four at a time, and longer ones.
 #[cfg(feature = "gpu")]
 #[test]
 fn many_rows_from_several_windows() {
-    // Dimensions in front of the one that makes several windows, elements of a row, and their step.
+    // Dimensions before the one that makes several windows, elements of a row, and their step.
     let cases: [(&[usize], usize, isize); 13] = [
         (&[], 1, 1),
         (&[3, 7, 5], 1, 1),
@@ -410,7 +410,7 @@ fn many_rows_from_several_windows() {
     for adapter in adapters() {
         for ((front, width, step), count) in cases.into_iter().zip([9000, 9001].into_iter().cycle())
         {
-            // All of the result is bound, and a third of params at most.
+            // The whole result is bound, and at most a third of the params.
             let binding = (count * width * 4).next_power_of_two();
             let limits = wgpu::Limits {
                 max_storage_buffer_binding_size: binding as u64,
@@ -453,7 +453,7 @@ fn many_rows_from_several_windows() {
                 .view()
                 .strided_slice(&slice![wgslice::Ellipsis, ..; step as i64]);
             let tuples = backend.upload(&indices, &[count, front.len() + 1]).unwrap();
-            // The result gets this one's memory, where what is not written shows.
+            // The result reuses this tensor's memory, so unwritten bytes show.
             drop(
                 backend
                     .upload(&vec![u32::MAX; count * width], &[count, width])

@@ -1,7 +1,7 @@
-//! The reference gives what TensorFlow gave, on every vector.
+//! The reference agrees with TensorFlow on every vector.
 //!
-//! `WGSLICE_VECTORS` names further vector files, separated as in `PATH`; a directory stands for the
-//! `.jsonl` files in it. They are checked as well, by the same rules.
+//! `WGSLICE_VECTORS` lists more vector files to check, separated as in `PATH`. A directory stands for its
+//! `.jsonl` files.
 
 use std::{collections::BTreeMap, env, fs, path::Path};
 
@@ -13,10 +13,10 @@ fn run(case: &Case) -> Answer {
     answer(case).unwrap_or_else(|bad| panic!("{bad}"))
 }
 
-/// Errors for which TensorFlow has several texts. Of the others the text is compared.
+/// Errors for which TensorFlow has several texts. For the others the text is compared.
 const SEVERAL_TEXTS: [&str; 3] = ["batch_shape", "empty_output", "updates_shape"];
 
-/// Nothing, or how the outcome differs from the expectation.
+/// The difference between outcome and expectation, if any.
 fn difference(expected: &Expectation, outcome: &Answer) -> Option<String> {
     match (expected, outcome) {
         (
@@ -37,11 +37,11 @@ fn difference(expected: &Expectation, outcome: &Answer) -> Option<String> {
         ) => {
             let want = zero_fill.as_ref().or(ignore.as_ref());
             match (kind.as_str(), want, bad_rows) {
-                // TensorFlow's kernels stop at depth 7, before they look at the rows. The reference
-                // goes on, and no result of TensorFlow's exists to compare with.
+                // TensorFlow's kernels stop at depth 7 before they check the rows. The reference continues, and
+                // there is no result of TensorFlow to compare with.
                 ("index_depth_unsupported", None, _) => None,
                 ("out_of_range", Some(want), 1..) => first_difference(want, tensor),
-                // A gather along an axis of size 0: there is nothing to be had but zeros.
+                // A gather along an axis of size 0 gives only zeros.
                 ("out_of_range", None, 1..) => {
                     let position = tensor.data.iter().position(|&got| got != 0);
                     position.map(|position| format!("element {position} is not 0"))
@@ -86,7 +86,7 @@ fn first_difference(want: &Tensor, got: &Tensor) -> Option<String> {
     Some(format!("element {position} is {got}, expected {want}"))
 }
 
-/// Checks a file; counts the cases by operation and, for errors, by kind.
+/// Checks a file and counts the cases by operation and, for errors, by kind.
 fn check(file: &str, text: &str) -> BTreeMap<(&'static str, String), usize> {
     let mut counts = BTreeMap::new();
     let mut failures = Vec::new();
@@ -210,7 +210,7 @@ fn vector_files(path: &Path) -> Vec<String> {
     files
 }
 
-/// A comparison that lets everything pass would make the test above worthless.
+/// The comparison itself must notice differences, or the test above would be worthless.
 #[test]
 fn altered_expectations_are_noticed() {
     let reshaped = |tensor: &mut Tensor| {
@@ -274,7 +274,7 @@ fn an_unexpected_result_is_noticed() {
     assert!(difference(&error("out_of_range", Some(tensor())), &outcome(0)).is_some());
     assert!(difference(&error("index_depth_unsupported", None), &outcome(0)).is_none());
     assert!(difference(&error("index_depth", None), &outcome(0)).is_some());
-    // Only zeros can come of an axis of size 0.
+    // An axis of size 0 gives only zeros.
     assert!(difference(&error("out_of_range", None), &outcome(1)).is_some());
 
     let found = wgslice::reference::slice(&[0], &[1], &[], &[]).unwrap_err();
@@ -286,7 +286,7 @@ fn an_unexpected_result_is_noticed() {
     assert!(difference(&expected, &Answer::Error(found)).is_none());
 }
 
-/// The reference judges the rest of the crate, so it must not be made of it.
+/// The reference checks the rest of the crate, so it must not use it.
 #[test]
 fn the_reference_uses_nothing_else_of_the_crate() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/reference");

@@ -1,4 +1,4 @@
-//! What only a GPU has: tensors that stay there.
+//! Tests of GPUs only: tensors on the device.
 
 use crate::harness::{
     SIZES, elements,
@@ -35,7 +35,7 @@ fn tensors_slice_on_their_device() {
     }
 }
 
-/// Tensors get memory that others have left: what an operation does not write must not show.
+/// Tensors reuse the memory of dropped ones: unwritten bytes would show.
 #[test]
 fn results_in_memory_that_was_used_hold_nothing_of_what_was_there() {
     let check = |backend: &Backend| {
@@ -91,8 +91,8 @@ fn tensors_are_read_into_memory_that_is_there() {
     }
 }
 
-/// What a caller has bound to a tensor's buffers stays good when the tensor is written over, unless
-/// another tensor needs them.
+/// A caller's bind group of a tensor's buffers stays valid when the tensor is overwritten, unless another
+/// tensor shares them.
 #[test]
 fn a_tensor_that_is_written_over_keeps_its_buffers() {
     for gpu in gpu_devices() {
@@ -130,7 +130,7 @@ fn indices_on_another_device_are_named() {
     }
 }
 
-/// The report of tensors can be awaited, and is the one that is waited for.
+/// The report of tensors can be awaited, and equals the one that is waited for.
 #[test]
 fn reports_of_tensors_are_awaited() {
     for gpu in gpu_devices() {
@@ -144,7 +144,7 @@ fn reports_of_tensors_are_awaited() {
     }
 }
 
-/// The report names the tuple that was gathered with, whatever its tensor holds when it is asked.
+/// The report has the tuple that was gathered, even if its tensor has changed since.
 #[test]
 fn reports_of_indices_that_are_written_over() {
     for gpu in gpu_devices() {
@@ -159,7 +159,7 @@ fn reports_of_indices_that_are_written_over() {
     }
 }
 
-/// A device that is gone is an error, not a hang, and another can be opened.
+/// A lost device is an error, not a hang, and another can be opened.
 #[test]
 fn a_lost_device_is_an_error() {
     let Ok(gpu) = Gpu::open(&AdapterOptions::default()) else {
@@ -179,7 +179,7 @@ fn a_lost_device_is_an_error() {
     assert_eq!(sliced.to_array::<u32>().unwrap().data, [3, 2, 1]);
 }
 
-/// A caller's pipeline cache is what pipelines are made with: what another device's refuses shows it.
+/// Pipelines are made with the caller's pipeline cache: that of another device shows it.
 #[test]
 fn pipelines_of_a_cache() {
     for adapter in adapters() {
@@ -194,7 +194,7 @@ fn pipelines_of_a_cache() {
             data: None,
             fallback: true,
         };
-        // SAFETY: no data is given, of which the caller would have to know where it comes from.
+        // SAFETY: no data is passed, so none can be invalid.
         let cache = unsafe { gpu.device().create_pipeline_cache(&descriptor) };
         let reversed = |gpu: &Gpu| {
             let backend = Backend::from(gpu.with_pipeline_cache(cache.clone()));
@@ -208,7 +208,7 @@ fn pipelines_of_a_cache() {
     }
 }
 
-/// Many bytes go through upload memory, whole and in parts, and come back through readback memory.
+/// Many bytes through upload memory, whole and in parts, and back through readback memory.
 #[test]
 fn long_tensors_go_up_and_down() {
     let mut gpus: Vec<Gpu> = gpu_devices().cloned().collect();
@@ -220,7 +220,7 @@ fn long_tensors_go_up_and_down() {
         };
         gpus.extend(request_device(&adapter, wgpu::Features::empty(), limits));
     }
-    // More than twice what is staged in either direction, and no whole number of words.
+    // More than twice the staged bytes in either direction, and not a multiple of a word.
     let values: Vec<u8> = (0..=250).cycle().take(19_000_003).collect();
     for gpu in gpus {
         let backend = Backend::from(gpu);
@@ -235,7 +235,7 @@ fn long_tensors_go_up_and_down() {
     }
 }
 
-/// Entries that are longer than the shaders' offsets reach are gathered all the same.
+/// Entries beyond the reach of the shaders' offsets are gathered correctly.
 #[test]
 fn entries_beyond_the_reach_of_offsets() {
     let params: Vec<u8> = (0..=250).cycle().take(3 * 2001).collect();

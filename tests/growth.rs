@@ -1,5 +1,5 @@
-//! Whether a byte takes as long in large tensors as in small ones, and in many dimensions as in few, on
-//! the CPU and the best adapter. Times hang on what else the machine does, so `cargo test` leaves it out;
+//! Whether the time per byte is the same in large tensors as in small ones, and in many dimensions as in few,
+//! on the CPU and the best adapter. Other work of the machine disturbs times, so `cargo test` leaves it out;
 //! `bash tests/run-large` runs it. Needs 3 GB of memory.
 
 use std::time::{Duration, Instant};
@@ -7,10 +7,10 @@ use wgslice::{DType, Gpu, Plan, SliceSpec, gpu::AdapterOptions};
 
 const MIB: usize = 1 << 20;
 
-/// How far times per byte may lie apart that should be the same.
+/// The allowed ratio of times per byte that should be equal.
 const FLAT: f64 = 1.15;
 
-/// The CPU, and the best adapter where there is one.
+/// The CPU, and the best adapter if there is one.
 fn devices() -> Vec<(String, Option<Gpu>)> {
     let mut devices = vec![("CPU".to_owned(), None)];
     match Gpu::open(&AdapterOptions::default()) {
@@ -24,14 +24,14 @@ fn devices() -> Vec<(String, Option<Gpu>)> {
     devices
 }
 
-/// Memory of a device, which all that is compared shares: where it lies, too, is a matter of percents.
+/// Device memory shared by all compared plans, because its location changes times by some percent.
 enum Memory {
     Host(Vec<u8>, Vec<u8>),
     Device(Box<Gpu>, wgpu::Buffer, wgpu::Buffer),
 }
 
 impl Memory {
-    /// A source and a destination of so many bytes, both written once.
+    /// A source and a destination of `bytes` bytes, both written once.
     fn new(gpu: Option<&Gpu>, bytes: usize) -> Self {
         let Some(gpu) = gpu else {
             return Self::Host(vec![0x5a; bytes], vec![0xa5; bytes]);
@@ -53,7 +53,7 @@ impl Memory {
         Self::Device(Box::new(gpu.clone()), buffer(), buffer())
     }
 
-    /// Runs a plan on as many sources as there are, one behind the other.
+    /// Runs a plan on every source, one after the other.
     fn run(&mut self, plan: &Plan) -> Duration {
         let (source_bytes, result_bytes) = (plan.source_bytes(), plan.result_bytes());
         let begin = Instant::now();
@@ -81,8 +81,8 @@ impl Memory {
         begin.elapsed()
     }
 
-    /// Nanoseconds for a byte of each result, at best: measured in turn, so that a drift of the machine
-    /// meets all alike.
+    /// The best nanoseconds per byte of each result. Measured in turn, so that a drift of the machine affects
+    /// all alike.
     fn race(&mut self, plans: &[Plan]) -> Vec<f64> {
         let bytes = match self {
             Self::Host(source, _) => source.len(),
@@ -107,7 +107,7 @@ fn plan(shape: &[usize], spec: &str) -> Plan {
     Plan::strided_slice(shape, &spec, DType::U32).unwrap()
 }
 
-/// Other work on the machine may disturb one race, but not three.
+/// Other work of the machine may disturb one comparison, but not three.
 #[track_caller]
 fn assert_within(
     allowed: f64,
@@ -130,16 +130,15 @@ fn spread(times: &[f64]) -> f64 {
     times.iter().copied().fold(0.0, f64::max) / least
 }
 
-/// A gigabyte at once, or as several tensors one after the other: so none comes from a cache while another
-/// comes from memory.
+/// A gigabyte at once, or as several tensors one after the other, so that neither comes from a cache.
 ///
-/// Rows of the result are shorter than rows of the source: where they are equal, lavapipe's time hangs on
-/// where the two lie.
+/// Rows of the result are shorter than rows of the source. With equal rows, lavapipe's time depends on the
+/// location of both.
 #[test]
 fn a_byte_takes_as_long_up_to_a_gigabyte() {
     for (device, gpu) in devices() {
         let mut memory = Memory::new(gpu.as_ref(), 1024 * MIB);
-        // Lavapipe takes a fifth longer for a byte of 16 MiB: half a millisecond for each dispatch.
+        // Lavapipe takes a fifth longer per byte of 16 MiB: half a millisecond for each dispatch.
         let least = if gpu.is_some_and(|gpu| gpu.is_software()) {
             64
         } else {
@@ -156,7 +155,7 @@ fn a_byte_takes_as_long_up_to_a_gigabyte() {
     }
 }
 
-/// What merges into the same dimensions is the same work.
+/// Dimensions that merge are the same work.
 #[test]
 fn ranks_that_merge_cost_the_same() {
     let shapes: [&[usize]; 8] = [
@@ -177,8 +176,8 @@ fn ranks_that_merge_cost_the_same() {
     }
 }
 
-/// Dimensions that do not merge take time for every row, but where rows have 32 bytes or more it is no
-/// more than the row's own.
+/// Dimensions that do not merge cost time for every row, but for rows of 32 bytes or more not more than the row
+/// itself.
 #[test]
 fn rank_8_costs_at_most_twice_rank_2() {
     let shape = |run| [7, 6, 7, 6, 7, 6, 7, run];

@@ -6,12 +6,12 @@
 use std::time::{Duration, Instant};
 use wgslice::{Backend, DType, GatherNd, Gpu, Plan, SliceSpec, Tensor, gpu::AdapterOptions, slice};
 
-/// More than 2^32 bytes, and no multiple of anything.
+/// More than 2^32 bytes, and not a multiple of anything.
 const LONG: usize = (1 << 32) + 87_654_321;
 
 const GIB: usize = 1 << 30;
 
-/// The best adapter. Where there is none these tests have nothing to test.
+/// The best adapter. Without one these tests do nothing.
 fn gpu() -> Option<Gpu> {
     match Gpu::open(&AdapterOptions::default()) {
         Ok(gpu) => Some(gpu),
@@ -24,7 +24,7 @@ fn gpu() -> Option<Gpu> {
     }
 }
 
-/// What lies at a place.
+/// The value at a position.
 fn byte(place: usize) -> u8 {
     (place as u64)
         .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -46,7 +46,7 @@ fn long_bytes() -> Vec<u8> {
     bytes
 }
 
-/// Compares a tensor, read back in parts, with what should lie at each place.
+/// Compares a tensor, read back in parts, with the expected values.
 #[track_caller]
 fn assert_holds(tensor: &Tensor, what: &str, expected: impl Fn(usize) -> u8) {
     let len: usize = tensor.shape().iter().product();
@@ -101,8 +101,8 @@ fn beyond_32_bits_on_the_gpu() {
     slices_and_gathers(&tensor.unwrap());
 }
 
-/// The time of a slice into a result that is there, the shortest of several. In fresh memory a page
-/// costs more than the bytes in it, and how much depends on what else the machine holds.
+/// The shortest of several times of a slice into an existing result. In new memory a page costs more than its
+/// bytes, and how much depends on what else the machine holds.
 fn fastest(tensor: &Tensor, spec: &SliceSpec) -> Duration {
     let mut dest = tensor.slice(spec).unwrap();
     let mut time = || {
@@ -118,11 +118,10 @@ fn fastest(tensor: &Tensor, spec: &SliceSpec) -> Duration {
     fastest.unwrap_or_default()
 }
 
-/// On either side of a limit a byte takes as long.
+/// The time per byte is the same on both sides of a limit.
 ///
-/// Rows of the result are shorter than rows of the source. Where they are equal a row lies as far
-/// behind the bounds of pages and cache lines as the row that it is read from, or not, in all of a
-/// result, by where the two were put: that changes lavapipe's time by half, at any size.
+/// Rows of the result are shorter than rows of the source. With equal rows, the alignment of source and result
+/// decides whether all rows or none are equally aligned, which changes lavapipe's time by half at any size.
 #[test]
 fn no_cliff_at_any_limit() {
     const ALLOWED: f64 = 1.15;
@@ -155,7 +154,7 @@ fn no_cliff_at_any_limit() {
                 );
                 above / below
             };
-            // Other work on the machine may disturb one measurement, but not three.
+            // Other work of the machine may disturb one measurement, but not three.
             let flat = (0..3).any(|_| ratio() < ALLOWED);
             assert!(flat, "{text} around {} MiB", limit >> 20);
         }

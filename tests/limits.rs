@@ -1,5 +1,5 @@
-//! What cannot be cut to fit a device is an error that names the limit; seen on wgpu's noop backend,
-//! which needs no driver and copies but runs no shader.
+//! Plans that cannot be cut to fit a device are an error that names the limit. Tested on wgpu's noop backend,
+//! which needs no driver, and copies but runs no shader.
 
 use crate::harness::gpu::noop;
 use wgslice::{
@@ -8,7 +8,7 @@ use wgslice::{
     slice,
 };
 
-/// Limits below a single unit are the only ones that nothing can be cut for.
+/// Limits below a single unit are the only ones that no cut can meet.
 #[test]
 fn a_unit_that_does_not_fit_is_refused_by_name() {
     let gpu = noop(|_| {}).with_dispatch_bytes(8);
@@ -31,8 +31,8 @@ fn an_index_depth_beyond_the_shaders_is_refused_by_name() {
     );
 }
 
-/// Of 11 dimensions that do not merge one is indexed and one is the run: what is left is walked, and with
-/// two tuples the tuples too.
+/// 11 dimensions that do not merge: one is indexed, one is the run, and the rest are walked, with two tuples
+/// the tuples too.
 #[test]
 fn a_walk_beyond_the_shaders_is_refused_by_name() {
     let backend = Backend::from(noop(|_| {}));
@@ -56,7 +56,7 @@ fn a_walk_beyond_the_shaders_is_refused_by_name() {
     assert!(said.contains("--device cpu"), "{said}");
 }
 
-/// A tensor above the largest buffer lies in several.
+/// A tensor above the largest buffer has several.
 #[test]
 fn a_tensor_in_parts_comes_back() {
     let backend = Backend::from(noop(|limits| {
@@ -71,7 +71,7 @@ fn a_tensor_in_parts_comes_back() {
     }
 }
 
-/// A contiguous slice is copied and needs no binding, whatever its size.
+/// A contiguous slice of any size is copied and needs no binding.
 #[test]
 fn a_contiguous_slice_is_a_copy() {
     let gpu = noop(|limits| limits.max_storage_buffer_binding_size = 1024);
@@ -94,19 +94,19 @@ fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
     for candidate in there {
         assert!(error.contains(&candidate.to_string()), "{error}");
     }
-    // `auto` falls back, and says so.
+    // `auto` chooses the CPU, and gives the reason.
     let auto = Backend::auto_with(&options);
     assert!(
         auto.is_cpu() && auto.reason().contains("no hardware GPU"),
         "{}",
         auto.reason()
     );
-    // So does `auto_for` where a GPU would be worth it: for a billion scalars of a small table.
+    // So does `auto_for` for work that would pay for a GPU: a billion scalars of a small table.
     let scalars =
         Plan::gather_nd(&[1 << 20], &[1 << 30, 1], GatherNd::default(), DType::F32).unwrap();
     let auto = Backend::auto_for(&scalars, &options);
     assert_eq!(auto.reason(), Backend::auto_with(&options).reason());
-    // For a few none is looked for.
+    // For a few scalars it does not look for a GPU.
     let few = Plan::gather_nd(&[1 << 20], &[1 << 10, 1], GatherNd::default(), DType::F32).unwrap();
     let auto = Backend::auto_for(&few, &options);
     assert!(auto.is_cpu(), "{auto}");
@@ -117,7 +117,7 @@ fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
     );
 }
 
-/// Software adapters are used, demanded or refused as the options say.
+/// Software adapters are accepted, required or refused by the options.
 #[test]
 fn software_adapters_are_a_choice() {
     let open = |software| {
@@ -139,7 +139,7 @@ fn software_adapters_are_a_choice() {
     assert_eq!(open(Software::Allow).is_ok(), !there.is_empty());
 }
 
-/// What `explain` says is what the rule records.
+/// `explain` agrees with what the rule records.
 #[test]
 fn plans_are_explained() {
     let gpu = noop(|limits| limits.max_storage_buffer_binding_size = 1 << 20);
@@ -177,7 +177,7 @@ fn plans_are_explained() {
     );
 }
 
-/// Few or long contiguous rows are copied, which needs no STORAGE; others are dispatched, which does.
+/// Few or long contiguous rows are copied, which needs no STORAGE. Others are dispatched, which does.
 #[test]
 fn few_or_long_rows_are_copied() {
     // The noop backend counts as a software adapter.

@@ -1,5 +1,5 @@
-//! ndarray in and out, against ndarray itself: its slices of small arrays, all of them, and arrays of
-//! every layout on every device.
+//! ndarray in and out, against ndarray itself: all its slices of small arrays, and arrays of every layout on
+//! every device.
 
 use crate::harness::devices;
 use ndarray::{
@@ -72,8 +72,8 @@ fn bounds_outside_the_array() {
     assert_eq!(error, SpecError::StrideZero { dimension }.into());
 }
 
-/// Calls `check` with views of every kind of layout: axes in any order and direction, without and
-/// with gaps, repeated, of size 1 and empty.
+/// Calls `check` with views of every layout: axes in any order and direction, with and without gaps, broadcast,
+/// of size 1 and empty.
 fn layouts(mut check: impl FnMut(&str, ArrayViewD<'_, u16>)) {
     let x = Array3::from_shape_vec((4, 3, 6), (0..72).collect())
         .unwrap()
@@ -123,7 +123,7 @@ fn three(elements: [SliceInfoElem; 3]) -> Vec<SliceInfoElem> {
     elements.into()
 }
 
-/// Whether ndarray would take the slice, where it panics at others.
+/// Whether ndarray accepts the slice, rather than panicking.
 fn fits(elements: &[SliceInfoElem], shape: &[usize]) -> bool {
     let taken = elements.iter().filter(|element| !element.is_new_axis());
     taken.zip(shape).all(|(element, &size)| match *element {
@@ -267,7 +267,7 @@ fn gathers_take_any_layout() {
     ));
 }
 
-/// What ndarray's `select` gives, for views of every layout.
+/// The result of ndarray's `select`, for views of every layout.
 #[test]
 fn gathers_along_every_axis_of_every_layout() {
     layouts(|name, view| {
@@ -293,7 +293,7 @@ fn gathers_along_every_axis_of_every_layout() {
     });
 }
 
-/// Arrays keep their values on the way, whatever part of their memory they are.
+/// Arrays keep their values in conversions, for any part of their memory.
 #[test]
 fn arrays_become_one_another() {
     let x = ndarray::array![[1, 2, 3], [4, 5, 6]];

@@ -2,7 +2,7 @@
 
 use wgslice::{Backend, SliceSpec, SpecError};
 
-/// The positions that the specification takes of a dimension, one at a time.
+/// The positions of a dimension by the specification, one at a time.
 fn positions(size: i64, start: i64, end: i64, step: i64) -> Vec<i64> {
     if size == 0 {
         return Vec::new();
@@ -39,7 +39,7 @@ fn every_range_of_small_dimensions() {
                     let spec =
                         SliceSpec::onnx(&shape, &[start], &[end], None, Some(&[step])).unwrap();
                     let found = Backend::cpu().strided_slice(&data, &shape, &spec).unwrap();
-                    // Saturated, the extreme bounds are as far outside.
+                    // Saturated bounds are just as far outside.
                     let near = |bound: i64| bound.clamp(-100, 100);
                     assert_eq!(
                         found.data,
@@ -52,7 +52,7 @@ fn every_range_of_small_dimensions() {
     }
 }
 
-/// The cases of ONNX's backend tests, each with the slice that they compare with.
+/// The cases of ONNX's backend tests, each with the equivalent slice.
 #[test]
 fn the_cases_of_the_backend_tests() {
     type Case<'a> = (

@@ -1,7 +1,7 @@
 //! ONNX's own node tests of Slice, Gather, GatherND and ScatterND, on every device.
 //!
-//! `tests/vectors/gen_onnx.py` took them from the package `onnx`. There negative indices count from
-//! the end, and an index that is out of range is an error.
+//! `tests/vectors/gen_onnx.py` extracted them from the package `onnx`. In them negative indices count from the
+//! end, and an out-of-range index is an error.
 
 use crate::harness::devices;
 use serde::Deserialize;
@@ -35,7 +35,7 @@ impl Array {
         named.unwrap_or_else(|| panic!("{}", self.dtype))
     }
 
-    /// Little-endian, as the tests are.
+    /// Little-endian, like the tests.
     fn bytes(&self) -> Vec<u8> {
         let (pairs, _) = self.hex.as_bytes().as_chunks::<2>();
         let byte = |pair: &[u8; 2]| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap();

@@ -1,8 +1,8 @@
-//! Cases made by chance: naive reference, CPU path and every GPU give the same bits.
+//! Random cases: naive reference, CPU path and every GPU give the same bits.
 //!
-//! They are those of `wgslice-vectors`, which `wgslice verify --random` runs too; here they go through the
-//! harness: on each of its devices, on tensors and on callers' buffers, between guard bytes. They are the same
-//! on every run. One that fails is made smaller as long as it fails, and named as a line of a vector file.
+//! The cases are those of `wgslice-vectors`, which `wgslice verify --random` runs too. Here they run in the
+//! harness: on each of its devices, on tensors and on the caller's buffers, between guard bytes. They are the
+//! same in every run. A failing case is reduced as long as it fails, and printed as a line of a vector file.
 
 use crate::harness::{check_call, check_slice};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,17 +12,17 @@ use wgslice_vectors::{
     random::{answered, case_of, reduce},
 };
 
-/// Smaller cases that are tried, at most.
+/// The most smaller cases that are tried.
 const TRIES: usize = 500;
 
-/// Checks `count` cases of an operation, of those that are wanted.
+/// Checks `count` cases of an operation that satisfy `wanted`.
 #[track_caller]
 fn check(operation: Operation, count: usize, wanted: impl Fn(&Case) -> bool) {
     let cases = (0..).map(|number| case_of(operation, 1, number));
     for case in cases.filter(wanted).take(count) {
         let fails = |smaller: &Case| {
             let call = Call::of(smaller);
-            // It is called off by its panic, which holds nothing that is used again.
+            // A panic ends the case, and nothing it holds is used again.
             let check = |call| catch_unwind(AssertUnwindSafe(|| check_call(&call, case.line)));
             call.is_ok_and(|call| check(call).is_err())
         };
@@ -85,14 +85,14 @@ fn random_gathers() {
     check(Operation::BatchGather, 50, all);
 }
 
-/// gather_nd and gather, of any view, under any policy, at some element size.
+/// gather_nd and gather from any view, under any policy, at some element size.
 #[test]
 fn random_gathers_of_views() {
     check(Operation::GatherNd, 200, of_a_view);
     check(Operation::Gather, 200, of_a_view);
 }
 
-/// Every begin, end and stride around a short axis: nothing is left to chance.
+/// Every begin, end and stride around a short axis, exhaustively.
 #[test]
 fn every_range_of_a_short_axis() {
     for size in 0..4usize {
@@ -117,7 +117,7 @@ fn every_range_of_a_short_axis() {
     }
 }
 
-/// Every width that the shaders move or put together at once, and what falls short of it.
+/// Every width of the shaders' loads and packed stores, and widths below.
 #[test]
 fn rows_of_many_alignments() {
     let all = StridedSlice {
@@ -137,7 +137,7 @@ fn rows_of_many_alignments() {
                 ..all.clone()
             };
             check_slice(&shape, &encoded);
-            // Begins and ends in the middle of units.
+            // Begins and ends within units.
             let encoded = StridedSlice {
                 begin: vec![0, 0, 1],
                 end: vec![0, 0, -1],

@@ -1,7 +1,7 @@
-//! The reference on single cases, each with the result that TensorFlow 2.21 gave.
+//! The reference on single cases, each with the result of TensorFlow 2.21.
 //!
-//! The tables are text: what goes in, and what comes out as `(shape) [values]` or `kind: message`.
-//! Inputs count up from 0; the value of a scalar input is 7.
+//! The tables are text: the arguments, and the result as `(shape) [values]` or `kind: message`. Inputs count up
+//! from 0; the value of a scalar input is 7.
 
 mod broadcast_to;
 mod gather;

@@ -19,7 +19,7 @@ const UPDATE: Scatter = Scatter {
     ..ADD
 };
 
-/// Both ways to combine, into zeros and in place.
+/// Adding and updating, into zeros and in place.
 fn check_all(
     shape: &[usize],
     (indices, indices_shape): (&[i64], &[usize]),
@@ -68,14 +68,14 @@ fn what_does_not_fit() {
     check(&[3, 4], &[1, 1, 1], &[1, 3], &[1]);
     check(&[3, 4, 2], &[0; 18], &[3, 3, 2], &[3]);
     check(&[], &[0], &[1, 1], &[1]);
-    // Nothing to be done, but zeros are made.
+    // No updates, but zeros are written.
     check(&[4], &[], &[0, 1], &[0]);
     check(&[3, 4], &[], &[0, 1], &[0, 4]);
     check(&[0], &[], &[0, 1], &[0]);
     check(&[2, 0], &[], &[3, 0, 1], &[3, 0, 0]);
 }
 
-/// Slices of every length, which share words where they are short, and many rows for each.
+/// Slices of every length, the short ones sharing words, and many rows for each.
 #[test]
 fn slices_of_every_length() {
     for run in [1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 64, 257, 1024] {
@@ -120,7 +120,7 @@ fn policies() {
     }
 }
 
-/// More rows and slices than fit into one window, some of them many times.
+/// More rows and slices than one window holds, with duplicates.
 #[test]
 fn many_rows() {
     let indices: Vec<i64> = (0..3000).map(|i| i * i % 911 % 450).collect();
@@ -131,7 +131,7 @@ fn many_rows() {
     check(&[7], &[6; 900], &[900, 1], &[900]);
 }
 
-/// Numbers of very different size, whose sum depends on the order.
+/// Numbers of very different magnitude, whose sum depends on the order.
 fn floats(count: usize, seed: u32) -> Vec<f32> {
     let mut state = seed;
     let mut next = || {
@@ -147,7 +147,7 @@ fn floats(count: usize, seed: u32) -> Vec<f32> {
         .collect()
 }
 
-/// Sums of `f32` and of pairs of them have the bits that adding row by row gives, on every device.
+/// Sums of `f32` and of pairs of `f32` have the bits of row-by-row addition on every device.
 #[test]
 fn floats_are_added_in_order() {
     let indices: Vec<i64> = (0..700).map(|i| i * i % 97 % 11 - 1).collect();
@@ -164,7 +164,7 @@ fn floats_are_added_in_order() {
         let expected = naive_scatter(case, &input, &updates, |sum, update| *sum += update).unwrap();
         let bytes = |values: &[f32]| bytemuck::cast_slice::<_, u8>(values).to_vec();
         let sums = bytes(&expected.values);
-        // Backwards they would be others.
+        // The reverse order gives other bits.
         let mut backwards = if fresh { vec![0.0; 60] } else { input.clone() };
         for row in (0..700).rev().filter(|&row| indices[row] >= 0) {
             let slice = usize::try_from(indices[row]).unwrap();
@@ -185,8 +185,8 @@ fn floats_are_added_in_order() {
     }
 }
 
-/// The same with more rows for each slice than a software adapter combines at once, which runs loops only
-/// so long. One that is treated as a GPU is left out: of a GPU's loops more is expected.
+/// The same with more rows for each slice than a software adapter combines at once, because its loops are
+/// limited. One that is treated as a GPU is left out: its loops are assumed to be unlimited.
 #[test]
 fn many_floats_are_added_in_order() {
     const ROWS: usize = 30_000;
@@ -220,13 +220,13 @@ fn many_floats_are_added_in_order() {
     }
 }
 
-/// The same for halves, which are rounded after every row: the bits of the CPU on every device.
+/// The same for halves, rounded after every row: the bits of the CPU on every device.
 #[test]
 fn halves_are_added_in_order() {
     let indices: Vec<i64> = (0..500).map(|i| i * i % 89 % 9).collect();
     let halves = |count: usize, seed: u32, mask: u16| -> Vec<u8> {
         let bits = floats(count, seed).into_iter().map(f32::to_bits);
-        // Any bits will do, but for infinities and NaNs.
+        // Any bits except infinities and NaNs.
         let halves = bits.map(|bits| u16::try_from(bits >> 7 & 0xffff).unwrap() & mask);
         halves.flat_map(u16::to_ne_bytes).collect()
     };
@@ -255,7 +255,7 @@ fn halves_are_added_in_order() {
     }
 }
 
-/// TensorFlow's tables of `tensor_scatter_nd_…`, and of what becomes of a bad row.
+/// TensorFlow's tables of `tensor_scatter_nd_…`, and of the treatment of a bad row.
 #[test]
 fn every_combination_of_tensorflows_table() {
     let table = [
@@ -296,7 +296,7 @@ fn every_combination_of_tensorflows_table() {
     }
 }
 
-/// A NaN that is there stays, and one among the updates is ignored; of two zeros the first one stays.
+/// A NaN in the destination stays, one in the updates is ignored, and of two zeros the first stays.
 #[test]
 fn nans_and_zeros_of_minimum_and_maximum() {
     let bits = |values: &[f32]| {
@@ -329,8 +329,8 @@ fn nans_and_zeros_of_minimum_and_maximum() {
     }
 }
 
-/// Elements that make a difference to a combination: random ones, and for minimum and maximum every kind
-/// of number. Arithmetic is of numbers near 1, so that it neither overflows nor gives NaNs.
+/// Elements that matter for a combination: random ones, and for minimum and maximum every kind of number. For
+/// arithmetic the numbers are near 1, so that it neither overflows nor gives NaNs.
 fn telling(combine: Combine, dtype: DType, count: usize, seed: u64) -> Vec<u128> {
     let mut state = seed;
     let mut next = || {
@@ -365,7 +365,7 @@ fn telling(combine: Combine, dtype: DType, count: usize, seed: u64) -> Vec<u128>
                 number(float) | number(float) << float.bits
             }
             (_, Some(float)) => number(float),
-            // The bits of other elements are all good, but for booleans.
+            // For other types all bits are valid, except for booleans.
             (DType::Bool, None) => {
                 number(Float {
                     bits: 64,
@@ -380,7 +380,7 @@ fn telling(combine: Combine, dtype: DType, count: usize, seed: u64) -> Vec<u128>
         .collect()
 }
 
-/// Every combination of every type that it is defined for, with many rows for each slice.
+/// Every defined combination of every type, with many rows for each slice.
 #[test]
 fn every_combination_of_every_type() {
     let indices: Vec<i64> = (0..45).map(|i| i * i % 31 % 10).collect();
@@ -431,14 +431,14 @@ fn what_is_not_defined() {
     );
 }
 
-/// What the tests take for combining, on numbers that one can work out.
+/// The tests' own combinations, on numbers that can be checked by hand.
 #[test]
 fn the_reference_combines() {
     let pair = |re: f32, im: f32| u128::from(re.to_bits()) | u128::from(im.to_bits()) << 32;
     let (a, b) = (pair(1.0, 2.0), pair(3.0, 4.0));
     let product = combined(Combine::Mul, DType::Complex64, a, b);
     assert_eq!(product, pair(-5.0, 10.0));
-    // 1 + 2^-11 lies between two halves, of which 1 is the even one.
+    // 1 + 2^-11 is halfway between two halves, and 1 is the even one.
     assert_eq!(combined(Combine::Add, DType::F16, 0x3c00, 0x1000), 0x3c00);
     assert_eq!(combined(Combine::Add, DType::F16, 0x3c01, 0x1000), 0x3c02);
     assert_eq!(combined(Combine::Max, DType::I8, 0xff, 1), 1);
@@ -457,7 +457,7 @@ fn bools_are_ored() {
     }
 }
 
-/// Without an order the sum is one of the sums that there are: where all are equal, that one.
+/// Without an order the sum is one of the possible sums. If all are equal, it is that one.
 #[test]
 fn fast_sums() {
     let indices: Vec<i64> = (0..900).map(|i| i % 4).collect();
@@ -474,7 +474,7 @@ fn fast_sums() {
     }
 }
 
-/// What WGSL cannot add says so, and the CPU may stand in, in the open.
+/// Types that WGSL cannot add are an error, and the CPU may take over with a fallback.
 #[test]
 fn doubles_are_added_on_the_cpu() {
     let add = |backend: &Backend| {
@@ -505,7 +505,7 @@ fn doubles_are_added_on_the_cpu() {
         );
         assert!(error.to_string().contains("float64"), "{error}");
         assert_eq!(with_fallback.fallen_back(), Some(error));
-        // They can be moved.
+        // They can still be moved.
         let table = backend.upload(&[0.0f64; 3], &[3]).unwrap();
         let row = backend.upload(&[2i32], &[1, 1]).unwrap();
         let value = backend.upload(&[1.5f64], &[1]).unwrap();

@@ -1,9 +1,9 @@
-//! slice: blocks by begin and size, against the reference; where they are moved they are strided_slices.
+//! slice: blocks by begin and size, against the reference. They are planned as strided_slices.
 
 use crate::harness::{devices, kind};
 use wgslice::{DType, Plan, SliceSpec, View, reference};
 
-/// Every begin and size around short dimensions, and what overflows.
+/// Every begin and size around short dimensions, and overflowing ones.
 #[test]
 fn every_block_of_short_dimensions() {
     let mut ends: Vec<i64> = (-3..=5).collect();

@@ -1,4 +1,4 @@
-//! The three doors of a slice: text, TensorFlow's encoding, Rust; and from each to the others.
+//! The three notations of a slice: text, TensorFlow's encoding, Rust; and conversions between them.
 
 use wgslice::{
     Ellipsis, Error, NewAxis, ParseError, SliceItem, SliceSpec, SpecError, StridedSlice, slice,
@@ -63,7 +63,7 @@ fn the_macro_takes_variables_of_every_index_type() {
 
 #[test]
 fn problems_are_pointed_at() {
-    // The text, the position in characters, and what must be said.
+    // The text, the position in characters, and the expected message.
     let cases = [
         ("1, x", 3, "expected an index"),
         ("1 2", 2, "expected a comma"),
@@ -96,7 +96,7 @@ fn problems_are_pointed_at() {
     }
 }
 
-/// The last line has its caret under the offending character of the line before.
+/// The caret in the last line is below the offending character of the previous line.
 fn assert_caret(error: &ParseError, text: &str) {
     let shown = error.to_string();
     let mut lines = shown.lines().rev();
@@ -112,7 +112,7 @@ fn assert_caret(error: &ParseError, text: &str) {
     );
 }
 
-/// The walk-through of TensorFlow's documentation.
+/// The walk-through in TensorFlow's documentation.
 #[test]
 fn the_documented_encoding() {
     let encoded = StridedSlice::try_from(&parse("1, 2:4, None, ..., :-3:-1, :")).unwrap();
@@ -213,14 +213,14 @@ fn shapes_that_cannot_be_addressed() {
         let error = slice![..].view(&shape).unwrap_err();
         assert_eq!(error, Error::ShapeTooLarge { shape });
     }
-    // Large, but its product is not.
+    // Large dimensions with a small product.
     assert_eq!(
         slice![0, 5..].view(&[1 << 40, 1 << 10]).unwrap().shape(),
         [1019]
     );
 }
 
-/// Positions far apart in a huge array are plain arithmetic.
+/// Positions far apart in a huge array need only arithmetic.
 #[test]
 fn views_of_arrays_larger_than_memory() {
     let view = slice![-1, ..; -(1 << 20), 3]

@@ -1,5 +1,5 @@
-//! Slices of host data: streamed in pieces, and sliced on the way to the device. Against the
-//! reference, on every device and with little memory, so that there are many pieces.
+//! Slices of host data, streamed in pieces and sliced during the upload. Against the reference, on every device
+//! and with little memory, so that there are many pieces.
 
 use crate::harness::{SIZES, devices, elements, naive_slice, to_bytes};
 use std::ops::Range;
@@ -20,7 +20,7 @@ const SPECS: [&str; 10] = [
 
 const SHAPE: [usize; 3] = [9, 40, 15];
 
-/// A source, what a slice of it should be, and its shape.
+/// A source, the expected slice of it, and its shape.
 fn case(spec: &SliceSpec, dtype: DType) -> (Vec<u8>, Vec<usize>, Vec<u8>) {
     let input = elements(SHAPE.iter().product());
     let encoded = StridedSlice::try_from(spec).unwrap();
@@ -79,7 +79,7 @@ fn sliced_on_the_way_to_the_device() {
     }
 }
 
-/// Long rows go to the device straight, without a detour through the cache.
+/// Long rows are uploaded directly, without a copy in the cache.
 #[test]
 fn long_rows_on_the_way_to_the_device() {
     let input: Vec<u16> = (0..45_000).collect();
@@ -96,7 +96,7 @@ fn long_rows_on_the_way_to_the_device() {
     }
 }
 
-/// No byte is fetched that lies between two pieces, and what is held at once is bounded.
+/// No byte between two pieces is fetched, and the held memory is bounded.
 #[test]
 fn only_what_is_needed_is_fetched() {
     let source = vec![7u8; 1 << 20];
@@ -148,7 +148,7 @@ fn errors_of_the_callers_functions_come_back() {
             matches!(error, Own::Library(Error::Length { found: 3, .. })),
             "{error:?}"
         );
-        // And it runs again, as if nothing had been.
+        // A second run works as the first.
         let mut bytes = 0;
         let count = |piece: &[u8]| {
             bytes += piece.len();
@@ -226,7 +226,7 @@ mod fallback {
             )
             .unwrap();
         assert_eq!((gathered.data, report.bad), (vec![3, 0], 1));
-        // A mistake of the caller's is no reason to fall back.
+        // A caller's mistake is no reason to fall back.
         let error = backend
             .strided_slice(&[1u32], &[1], &slice![9])
             .unwrap_err();

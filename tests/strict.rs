@@ -1,6 +1,6 @@
-//! The strict device sees what is wrong with a shader: bugs are put into the library's own, one at a time, and each
-//! must be found. Without any, drivers that drop what lies outside of a binding and those that clamp it get what
-//! the CPU gets.
+//! The strict device detects faults of shaders: each of these bugs in the library's own shaders must be found.
+//! Without bugs, devices that drop accesses outside of a binding and those that clamp them give the same result
+//! as the CPU.
 
 use crate::harness::{elements, gpu::request_device, to_bytes};
 use std::{
@@ -14,10 +14,10 @@ use std::{
 use strict_gpu::{Access, Depends, Fault, Options, Outside, Rewrite, StrictGpu, Wrong};
 use wgslice::{Backend, Combine, DType, Error, Gpu, OutOfRange, Scatter, SliceSpec};
 
-/// What a bug is put into.
+/// The work that a bug is tested with.
 type Work = fn(&Backend) -> Result<Vec<u8>, Error>;
 
-/// Reversed rows that fill no workgroup.
+/// Reversed rows that do not fill a workgroup.
 fn reversed(backend: &Backend) -> Result<Vec<u8>, Error> {
     sliced(backend, &[37, 24], "::-1, :")
 }
@@ -29,7 +29,7 @@ fn sliced(backend: &Backend, shape: &[usize], spec: &str) -> Result<Vec<u8>, Err
     tensor.slice(&spec)?.bytes().map(Cow::into_owned)
 }
 
-/// Many rows for few slices, combined so.
+/// Many rows for few slices, with this combination.
 fn scattered<T>(backend: &Backend, combine: Combine, updates: &[T]) -> Result<Vec<u8>, Error>
 where
     T: wgslice::Element + bytemuck::NoUninit,
@@ -67,17 +67,17 @@ fn added_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
     )
 }
 
-/// A bug: lines of shaders and what is put there instead, and what must be found.
+/// A bug: lines of shaders with their replacements, and the fault to be found.
 struct Bug {
     name: &'static str,
     work: Work,
-    /// Whether work is dealt out as on a GPU.
+    /// Whether work is tiled as on a GPU.
     hardware: bool,
     edits: &'static [(&'static str, &'static str)],
     wrong: Wrong,
 }
 
-/// Without what keeps `rows_coalesced.wgsl` from what lies behind the last tile.
+/// Removes the guard that keeps `rows_coalesced.wgsl` from accesses beyond the last tile.
 const BEHIND_THE_LAST: &[(&str, &str)] = &[
     ("min(tiles, vec4(params.tiles - 1u))", "tiles"),
     (" & (tiles < vec4(params.tiles))", ""),
@@ -245,8 +245,7 @@ fn every_bug_is_found() {
     }
 }
 
-/// Where indices are clamped the missing guard overwrites the last elements; where accesses are dropped nobody sees
-/// it.
+/// With clamped indices the missing guard overwrites the last elements. With dropped accesses it has no effect.
 #[test]
 fn a_missing_guard_is_wrong_where_indices_are_clamped() {
     let expected = reversed(&Backend::cpu()).unwrap();

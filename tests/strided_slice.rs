@@ -1,4 +1,4 @@
-//! strided_slice: shapes and steps chosen for what they do to the plan.
+//! strided_slice: shapes and steps chosen for their plans.
 
 use crate::harness::{Device, SIZES, check_slice, devices, elements, to_bytes};
 use wgslice::{Backend, DType, Error, Plan, SliceSpec, StridedSlice, Tensor, slice};
@@ -40,8 +40,8 @@ fn unaligned_starts_at_every_byte() {
     }
 }
 
-/// Rows that begin at any byte: those that end where a vector of the result does, and those that share one with
-/// the next.
+/// Rows that begin at any byte: those that end with a vector of the result, and those that share one with the
+/// next row.
 #[test]
 fn unaligned_rows() {
     let lengths = [31, 33, 47, 64, 101].into_iter();
@@ -62,7 +62,7 @@ fn unaligned_rows() {
         check(&[33, run + 7], &format!("1:, 5:{}", run + 5));
         check(&[33, run + 7], &format!("1:, {}:4:-1", run + 4));
     }
-    // Of rows that are no whole units together, the last few go by themselves.
+    // The last rows of a group that does not fill units are moved one by one.
     check(&[1031, 1050], "1:, 3:1040");
 }
 
@@ -76,7 +76,7 @@ fn rank_8_that_cannot_be_merged() {
     );
 }
 
-/// TensorFlow stops at rank 8; here only dimensions that cannot be merged count.
+/// TensorFlow stops at rank 8. Here only dimensions that do not merge count.
 #[test]
 fn ranks_above_8_that_can_be_merged() {
     check(&[2; 12], "1");
@@ -86,7 +86,7 @@ fn ranks_above_8_that_can_be_merged() {
     check(&nine_axes, &["::-1"; 9].join(", "));
 }
 
-/// More dimensions than a shader walks: the outermost are walked by the host.
+/// More dimensions than a shader walks: the host walks the outermost.
 #[test]
 fn rank_10_that_cannot_be_merged() {
     check(&[3, 3, 2, 2, 2, 2, 2, 2, 2, 3], &["::-1"; 10].join(", "));
@@ -108,7 +108,7 @@ fn empty_and_scalar() {
 
 #[test]
 fn more_workgroups_than_one_dimension_holds() {
-    // A single element a row takes an invocation a row on every kind of adapter.
+    // A single element per row takes an invocation per row on every kind of adapter.
     let rows = 65_536 * 64 + 100u32;
     let plan = Plan::strided_slice(&[rows as usize, 2], &slice![..; -1, 1..2], DType::F32).unwrap();
     let input: Vec<u8> = (0..rows * 2).flat_map(u32::to_le_bytes).collect();
@@ -116,14 +116,14 @@ fn more_workgroups_than_one_dimension_holds() {
         .rev()
         .flat_map(|row| (row * 2 + 1).to_le_bytes())
         .collect();
-    // Where everything is cut into tiny windows that would be a million dispatches.
+    // With tiny windows that would be a million dispatches.
     for device in devices().iter().filter(|device| !device.is_tiny()) {
         let (got, _) = device.run(&plan, &input, None).unwrap();
         assert!(got == expected, "{}", device.name);
     }
 }
 
-/// Bits are moved, not values: NaN payloads, negative zeros and subnormals survive.
+/// Bits are moved unchanged: NaN payloads, negative zeros and subnormals.
 #[test]
 fn bits_survive() {
     let nans = [
@@ -143,8 +143,8 @@ fn bits_survive() {
     }
 }
 
-/// Into a tensor that held something else: long rows, which are copied, and short ones, all of it and
-/// nothing of it. On the CPU in place; for GPUs see `gpu`.
+/// Into a tensor with old values: long rows, which are copied, and short ones, the whole tensor and an empty
+/// slice. On the CPU in place; for GPUs see `gpu`.
 #[test]
 fn into_a_tensor_that_is_there() {
     let shape = [7, 5, 3, 11];
@@ -170,7 +170,7 @@ fn into_a_tensor_that_is_there() {
             assert_eq!(dest.shape(), expected.shape());
             if backend.is_cpu() {
                 let kept = dest.bytes().unwrap().as_ptr() == before;
-                // All of a tensor shares its memory.
+                // A slice of the whole tensor shares its memory.
                 assert_eq!(kept, spec != slice![wgslice::Ellipsis], "{}", what());
             }
         }
@@ -182,7 +182,7 @@ fn on_every_device_at_every_size() -> impl Iterator<Item = (&'static Device, DTy
     devices().iter().flat_map(pairs)
 }
 
-/// Clones, slices of all of a tensor, its source, and the caller's bytes keep what they have.
+/// Clones, slices of a whole tensor, its source, and the caller's bytes do not change.
 #[test]
 fn what_others_hold_is_not_written() {
     let reversed = slice![..; -1];
@@ -211,7 +211,7 @@ fn what_others_hold_is_not_written() {
     }
 }
 
-/// What cannot receive the result is an error that says why, and keeps what it has.
+/// A tensor that cannot receive the result is an error that explains itself, and is unchanged.
 #[test]
 fn tensors_that_do_not_fit_the_result() {
     for Device { backend, .. } in devices() {

@@ -63,7 +63,7 @@ fn patterns() {
     }
 }
 
-/// More dimensions than fit into the params of a shader, and than TensorFlow takes.
+/// More dimensions than the params of a shader hold, and than TensorFlow accepts.
 #[test]
 fn many_dimensions() {
     check(&[2; 9], "::-1, ..., :1");
@@ -72,7 +72,7 @@ fn many_dimensions() {
     check(&[2; 9], &["1"; 9].join(", "));
 }
 
-/// Long rows and wide gaps, which are cut into tiles and windows.
+/// Long rows and wide gaps, cut into tiles and windows.
 #[test]
 fn long_rows() {
     check(&[2, 3001], ":, ::2");

@@ -1,5 +1,5 @@
-//! strided_slice_update: TensorFlow's table of value shapes, patterns of every kind, and tensors that
-//! share memory.
+//! strided_slice_update: TensorFlow's table of value shapes, patterns of every kind, and tensors that share
+//! memory.
 
 use crate::harness::{check_update, devices};
 use wgslice::{Backend, DType, Error, Plan, SliceSpec, StridedSlice, slice};
@@ -9,7 +9,7 @@ fn check(shape: &[usize], spec: &str, value: &[usize]) {
     check_update(shape, &StridedSlice::try_from(&spec).unwrap(), value);
 }
 
-/// Shapes that go into the slice, and shapes that do not.
+/// Shapes that broadcast to the slice, and shapes that do not.
 #[test]
 fn value_shapes() {
     for value in [&[][..], &[1], &[1, 1], &[3], &[1, 3], &[2], &[3, 1], &[0]] {
@@ -33,7 +33,7 @@ fn value_shapes() {
     check(&[], "None", &[1]);
 }
 
-/// Nothing is written, and the value's shape is not looked at.
+/// Nothing is written, for any shape of the value.
 #[test]
 fn empty_slices_take_any_value() {
     check(&[5], "3:1", &[2, 2]);
@@ -42,7 +42,7 @@ fn empty_slices_take_any_value() {
     check(&[4, 3], "2:2, 1", &[0]);
 }
 
-/// Every element size, step and alignment: bytes beside what is written stay as they are.
+/// Every element size, step and alignment: neighbouring bytes do not change.
 #[test]
 fn patterns() {
     for spec in [
@@ -67,7 +67,7 @@ fn patterns() {
     }
 }
 
-/// More dimensions than fit into the params of a shader, and than TensorFlow takes.
+/// More dimensions than the params of a shader hold, and than TensorFlow accepts.
 #[test]
 fn many_dimensions() {
     check(&[2; 9], "::-1, ..., :1", &[2, 2, 2, 2, 2, 2, 2, 2, 1]);
@@ -77,7 +77,7 @@ fn many_dimensions() {
     check(&[3; 8], &["::-2"; 8].join(", "), &[1, 2, 2, 1, 1, 2, 2, 1]);
 }
 
-/// Long rows, which are cut into tiles and windows.
+/// Long rows, cut into tiles and windows.
 #[test]
 fn long_rows() {
     check(&[2, 3001], ":, ::2", &[2, 1501]);
@@ -108,7 +108,7 @@ fn a_tensor_changes_alone() {
             [1, 2, 3, 4, 5, 6],
             "{backend}"
         );
-        // From itself.
+        // The value is the tensor itself.
         let reversed = tensor.slice(&slice![.., ..; -1]).unwrap();
         let copy = tensor.clone();
         tensor.update(&slice![..; -1], &copy).unwrap();
@@ -131,7 +131,7 @@ fn a_tensor_changes_alone() {
     }
 }
 
-/// Memory that the caller lent, such as a file's, is never written.
+/// Memory lent by the caller, such as a mapped file, is never written.
 #[test]
 fn lent_memory_is_copied() {
     static LENT: [u8; 4] = [1, 2, 3, 4];

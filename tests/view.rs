@@ -1,5 +1,5 @@
-//! Views that compose: a slice of a transpose of a broadcast of a slice is one plan, and gives what the
-//! reference gives step by step, on every device.
+//! Views compose: a slice of a transpose of a broadcast of a slice is one plan, and equals the reference step
+//! by step, on every device.
 
 use crate::harness::{broadcast, check_view as check, elements, kind, slice, transpose};
 use wgslice::View;
@@ -18,7 +18,7 @@ fn slices_of_slices() {
         &[6, 7, 5],
         &[slice("..., 1"), slice("None, ::-1"), slice("0, :, ::3")],
     );
-    // What is empty stays so.
+    // Empty views stay empty.
     check(&[4, 5], &[slice("2:2"), slice("..., ::-1"), slice("None")]);
 }
 
@@ -41,7 +41,7 @@ fn transposes_and_broadcasts() {
     check(&[3, 6, 16], &all);
 }
 
-/// The errors of a step are those of an array of the shape that the steps before it give.
+/// The errors of a step are those of an array with the shape of the previous step.
 #[test]
 fn steps_that_do_not_fit_are_errors() {
     let view = View::of(&[3, 1, 4])

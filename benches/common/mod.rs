@@ -1,4 +1,4 @@
-//! What `throughput` and `writes` share: cases, devices, and the roof on the CPU.
+//! The common part of `throughput` and `writes`: cases, devices, and the roof on the CPU.
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Throughput};
@@ -36,13 +36,13 @@ pub(crate) fn scattered(rows: usize, sizes: &[usize]) -> Vec<i32> {
         .collect()
 }
 
-/// Ten samples, of so many bytes each.
+/// Configures ten samples, of `bytes` bytes each.
 pub(crate) fn throughput(group: &mut BenchmarkGroup<'_, WallTime>, bytes: u64) {
     group.sample_size(10);
     group.throughput(Throughput::Bytes(bytes));
 }
 
-/// The roof on the CPU: so many bytes, copied by one thread and by two.
+/// The roof on the CPU: `bytes` bytes, copied by one thread and by two.
 pub(crate) fn copies(
     group: &mut BenchmarkGroup<'_, WallTime>,
     name: &str,
@@ -66,7 +66,7 @@ pub(crate) fn copies(
     });
 }
 
-/// The GPU that is measured.
+/// The measured GPU.
 pub(crate) fn gpu() -> Option<Gpu> {
     match Gpu::open(&AdapterOptions::default()) {
         Ok(gpu) => {
@@ -80,7 +80,7 @@ pub(crate) fn gpu() -> Option<Gpu> {
     }
 }
 
-/// A buffer on it, of whole units.
+/// A buffer of whole units.
 pub(crate) fn buffer(gpu: &Gpu, bytes: usize) -> wgpu::Buffer {
     gpu.device().create_buffer(&wgpu::BufferDescriptor {
         label: None,

@@ -1,20 +1,20 @@
-//! The barest wgpu commands of the kind that are recorded.
+//! The minimal wgpu commands of the kind that are recorded.
 //!
-//! They set the pipeline, the bind groups and 128 bytes of params for every dispatch, as a recorder must
-//! that does not know what else is in the pass. Their shader does next to nothing.
+//! They set the pipeline, the bind groups and 128 bytes of params for every dispatch, as a recorder must that
+//! does not know the rest of the pass. Their shader does almost nothing.
 
 use wgpu::{BufferUsages, ComputePass};
 
 /// The shader's params, in bytes.
 const PARAMS: u32 = 128;
 
-/// A pipeline and the groups that every dispatch sets.
+/// A pipeline and the bind groups of every dispatch.
 pub(crate) struct Bare {
     pipeline: wgpu::ComputePipeline,
     buffers: wgpu::BindGroupLayout,
-    /// The report of a gather, at an offset that each dispatch sets.
+    /// The report of a gather, at a different offset for each dispatch.
     report: Option<wgpu::BindGroup>,
-    /// The params where there are no immediates.
+    /// The params on devices without immediates.
     params: Option<wgpu::BindGroup>,
 }
 

@@ -1,9 +1,9 @@
-//! Host time to record operations, beside the barest wgpu commands of the same kind.
+//! Host time to record operations, beside minimal wgpu commands of the same kind.
 //!
-//! Every figure is for as many operations as its group says, `finish` included: milliseconds for 1000
-//! are microseconds for one. Unless a name says "submitted", submission and device time are outside of
-//! it; they come after each measurement, so that what the commands held comes back as in a program. All
-//! slices are small: on a software adapter the device would otherwise run on the cores that are measured.
+//! Every figure is for the number of operations in the name of its group, `finish` included: milliseconds for
+//! 1000 are microseconds for one. Unless a name says "submitted", submission and device time are excluded. They
+//! follow each measurement, so that resources of the commands are freed as in a program. All slices are small:
+//! on a software adapter the device runs on the measured cores.
 
 mod bare;
 mod rig;
@@ -178,7 +178,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     });
     bench.finish();
 
-    // As a program that computes one thing at a time, and then waits for all.
+    // Like a program that computes one result at a time and then waits for all.
     let mut bench = c.benchmark_group(format!("100 operations, {space}"));
     bench.sample_size(10);
     let queued = |record: &dyn Fn(&mut CommandEncoder)| {

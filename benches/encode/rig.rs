@@ -1,4 +1,4 @@
-//! A device, buffers on it, and the time that recording takes there.
+//! A device with buffers, and the time to record commands for it.
 
 use crate::bare::{Bare, buffer};
 use criterion::Bencher;
@@ -9,14 +9,14 @@ use wgslice::Gpu;
 /// The size of each buffer: 32 x 32 elements of 4 bytes.
 const BYTES: u64 = 32 * 32 * 4;
 
-/// A device, with what the bare commands need.
+/// A device with the resources of the minimal commands.
 pub(crate) struct Rig {
     pub(crate) gpu: Gpu,
     pub(crate) slice: Bare,
     pub(crate) gather: Bare,
 }
 
-/// A pair of buffers, and the group that binds them for the bare dispatch.
+/// A pair of buffers, and the bind group of the minimal dispatch.
 pub(crate) struct Pair {
     pub(crate) source: wgpu::Buffer,
     pub(crate) dest: wgpu::Buffer,
@@ -67,8 +67,7 @@ impl Rig {
         self.device().poll(wait).expect("the device");
     }
 
-    /// Measures what `record` records for what `prepare` makes; neither that nor the submission is
-    /// counted.
+    /// Times `record` on the output of `prepare`, without the time of `prepare` and of the submission.
     pub(crate) fn measure<T>(
         &self,
         bencher: &mut Bencher<'_>,
@@ -88,7 +87,7 @@ impl Rig {
         bencher.iter_custom(|times| (0..times).map(|_| once()).sum::<Duration>());
     }
 
-    /// Measures what `record` records in one pass.
+    /// Times `record` within one pass.
     pub(crate) fn measure_pass(
         &self,
         bencher: &mut Bencher<'_>,

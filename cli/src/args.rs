@@ -1,4 +1,4 @@
-//! The command line: what all commands have in common. The arguments of each are in its own file.
+//! The options that all commands share. Each command has its own arguments in its own file.
 
 mod numbers;
 
@@ -34,10 +34,10 @@ pub(crate) struct Args {
 #[derive(Debug, ArgGroup)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// Where to work [default: auto; for verify and bench: all]
+    /// The device to use [default: auto; for verify and bench: all]
     #[arg(long, global = true, value_enum, value_name = "DEVICE")]
     pub(crate) device: Option<DeviceChoice>,
-    /// Use the GPU whose name contains NAME, be it a software adapter; implies --device gpu
+    /// Use the GPU whose name contains NAME, even a software adapter; implies --device gpu
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) adapter: Option<String>,
     /// Use a GPU through this graphics API; implies --device gpu
@@ -50,9 +50,9 @@ pub(crate) struct Global {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DeviceChoice {
-    /// A hardware GPU where there is one and the work is worth it, else the CPU
+    /// A hardware GPU if the machine has one and it is estimated to be faster, else the CPU
     Auto,
-    /// A GPU, a software adapter included; fails where there is none
+    /// A GPU, which may be a software adapter; fails without one
     Gpu,
     /// The CPU
     Cpu,
@@ -60,7 +60,7 @@ pub(crate) enum DeviceChoice {
     All,
 }
 
-/// The graphics APIs that a user can ask for. wgpu's `noop` is not among them: it computes nothing.
+/// The graphics APIs that a user can choose. wgpu's `noop` is not one of them: it computes nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Api {
     Vulkan,
@@ -88,28 +88,28 @@ Examples:
     Bench(Bench),
 }
 
-/// Where results go.
+/// The output of a command.
 #[derive(Debug, ArgGroup)]
 pub(crate) struct To {
-    /// Where to write the result: .npy or .png
+    /// The file to write: .npy or .png
     #[arg(short, long, value_name = "OUT", required_unless_present = "explain")]
     output: Option<PathBuf>,
-    /// Say how it would be done, and do nothing
+    /// Describe the work without doing it
     #[arg(long)]
     pub(crate) explain: bool,
 }
 
 impl To {
-    /// Where to write; empty where nothing is written.
+    /// The output file. Empty if nothing is written.
     pub(crate) fn output(&self) -> &Path {
         self.output.as_deref().unwrap_or(Path::new(""))
     }
 }
 
-/// How indices are read.
+/// The meaning of indices.
 #[derive(Debug, ArgGroup)]
 pub(crate) struct IndexPolicy {
-    /// What becomes of an index tuple that points outside
+    /// What to do with an index tuple that points outside
     #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY")]
     pub(crate) out_of_range: Policy,
     /// What a negative index means
@@ -128,7 +128,7 @@ impl IndexPolicy {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Policy {
-    /// Its slice becomes zeros or is not scattered, and a warning says so
+    /// Its slice becomes zeros, or is not scattered, and a warning says so
     Zero,
     /// The command fails and writes nothing
     Error,

@@ -1,7 +1,7 @@
-//! Which backend the global options mean.
+//! The backend that the global options select.
 //!
-//! Naming an adapter or a graphics API asks for a GPU: `auto` becomes `gpu`, so that what was named
-//! is used even where it is a software adapter, and an error says so where it is not there.
+//! Naming an adapter or a graphics API turns `auto` into `gpu`, so that the named adapter is used even if it is
+//! a software adapter, and is an error if it does not exist.
 
 use crate::{
     args::{DeviceChoice, Global},
@@ -9,7 +9,7 @@ use crate::{
 };
 use wgslice::{Backend, Error, Plan};
 
-/// What the options ask for. `unsaid` stands where there is no `--device`.
+/// The device that the options select. `unsaid` is the default without `--device`.
 pub(crate) fn choice(global: &Global, unsaid: DeviceChoice) -> Result<DeviceChoice, Failure> {
     match (global.device.unwrap_or(unsaid), named(global)) {
         (DeviceChoice::Auto, Some(_)) => Ok(DeviceChoice::Gpu),
@@ -20,7 +20,7 @@ pub(crate) fn choice(global: &Global, unsaid: DeviceChoice) -> Result<DeviceChoi
     }
 }
 
-/// The option that names an adapter, if one does.
+/// The option that names an adapter or a graphics API, if there is one.
 pub(crate) fn named(global: &Global) -> Option<&'static str> {
     match (&global.adapter, global.backend) {
         (Some(_), _) => Some("--adapter"),
@@ -29,17 +29,17 @@ pub(crate) fn named(global: &Global) -> Option<&'static str> {
     }
 }
 
-/// Whether the CPU stands in for a device that failed so: where the choice was left to the command.
+/// Whether the CPU may finish the work after this error: if the command chose the device.
 pub(crate) fn may_fall_back(global: &Global, error: &Error) -> Result<bool, Failure> {
     Ok(error.is_of_device() && choice(global, DeviceChoice::Auto)? == DeviceChoice::Auto)
 }
 
-/// The backend for a command that works on one, whatever the work is.
+/// The backend of a command whose choice does not depend on its work.
 pub(crate) fn open(global: &Global) -> Result<Backend, Failure> {
     open_by(global, auto)
 }
 
-/// The backend for this work on data of files.
+/// The backend for a plan on data in files.
 pub(crate) fn open_for(global: &Global, plan: &Plan) -> Result<Backend, Failure> {
     open_by(global, |global| auto_for(global, plan))
 }
@@ -100,7 +100,7 @@ mod with_gpu {
 
     /// The adapters of this machine through every graphics API, best first.
     pub(crate) fn candidates(global: &Global) -> Result<Vec<Candidate>, Failure> {
-        // OpenGL too, which is otherwise only looked for where there is nothing else.
+        // OpenGL too, which is otherwise only tried if there is nothing else.
         let mut options = options(global);
         options.backends = options
             .backends
@@ -109,7 +109,7 @@ mod with_gpu {
         adapters(&options)
     }
 
-    /// Every adapter that fits and that the driver opens; of the others a note says why not.
+    /// Every adapter that fits and that its driver opens. A note explains each of the others.
     pub(crate) fn all(global: &Global) -> Result<Vec<Backend>, Failure> {
         let candidates = candidates(global)?;
         let mut backends = Vec::new();

@@ -1,26 +1,26 @@
-//! What can go wrong, and what the command exits with.
+//! Errors of the command, and its exit codes.
 
 use crate::files::FileError;
 use std::{fmt::Display, process::ExitCode};
 use wgslice::Error;
 
-/// The exit code of a verification that found a difference, and of a benchmark that did.
+/// The exit code of a verification or a benchmark that found a wrong result.
 pub(crate) const WRONG_RESULT: u8 = 1;
 
-/// Why the command did not do what was asked.
+/// The error of a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The command line, or a file that was given.
+    /// The command line or an input file is wrong.
     #[error("{0}")]
     Usage(String),
-    /// The library refused.
+    /// The library returned an error.
     #[error("{context}: {error}")]
     Refused {
-        /// What was being worked on, as the user knows it.
+        /// The input in question, as the user knows it.
         context: String,
         error: Box<Error>,
     },
-    /// No device, or one that does not work.
+    /// There is no device, or it does not work.
     #[error("{0}")]
     Device(String),
 }
@@ -31,7 +31,7 @@ impl From<FileError> for Failure {
     }
 }
 
-/// Why work that is the library's and the command's ended early.
+/// The error of work that is partly the library's and partly the command's.
 #[derive(Debug)]
 pub(crate) enum Stopped {
     Library(Error),
@@ -51,7 +51,7 @@ impl From<Failure> for Stopped {
 }
 
 impl Stopped {
-    /// Wraps an error of the library with what was being worked on.
+    /// Adds the input in question to an error of the library.
     pub(crate) fn explained(self, context: impl Display) -> Failure {
         match self {
             Self::Library(error) => Failure::refused(context)(error),
@@ -69,7 +69,7 @@ impl Failure {
         Self::Device(problem.to_string())
     }
 
-    /// Wraps an error of the library with what was being worked on.
+    /// Adds the input in question to an error of the library.
     pub(crate) fn refused(context: impl Display) -> impl FnOnce(Error) -> Self {
         let context = context.to_string();
         move |error| Self::Refused {

@@ -10,8 +10,8 @@ use wgslice::Plan;
 
 /// Gather slices of PARAMS along one axis: TensorFlow's gather, NumPy's take
 ///
-/// PARAMS and INDICES are .npy, .png or FILE.safetensors#TENSOR. INDICES may have any shape, which
-/// stands in the result where the axis was.
+/// PARAMS and INDICES are .npy, .png or FILE.safetensors#TENSOR. INDICES may have any shape,
+/// which replaces the axis in the result.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -26,7 +26,7 @@ pub(crate) struct Gather {
     /// The axis of PARAMS; negative ones count from the end [default: N of --batch-dims]
     #[arg(long, value_name = "AXIS", allow_hyphen_values = true)]
     pub(crate) axis: Option<isize>,
-    /// How many leading dimensions PARAMS and INDICES share; negative: all of INDICES but so many
+    /// Number of leading dimensions that PARAMS and INDICES share; -N: all of INDICES but N
     #[arg(
         long,
         value_name = "N",

@@ -8,7 +8,7 @@ use crate::{
 use std::process::ExitCode;
 use wgslice::Plan;
 
-/// Gather the slices of PARAMS that the tuples in INDICES point at
+/// Gather the slices of PARAMS at the positions of the tuples in INDICES
 ///
 /// PARAMS and INDICES are .npy, .png or FILE.safetensors#TENSOR. The last dimension of INDICES
 /// holds the tuples; they must be integers.
@@ -23,7 +23,7 @@ pub(crate) struct GatherNd {
     pub(crate) params: String,
     /// The index tuples
     pub(crate) indices: String,
-    /// How many leading dimensions PARAMS and INDICES share
+    /// Number of leading dimensions that PARAMS and INDICES share
     #[arg(
         long,
         value_name = "N",

@@ -16,7 +16,7 @@ Examples:
 pub(crate) struct Grad {
     /// The gradient of the slice's result
     pub(crate) dy: String,
-    /// What stood between the brackets of x[...]
+    /// The content of the brackets of x[...]
     #[arg(allow_hyphen_values = true)]
     pub(crate) spec: String,
     /// The shape of x

@@ -1,6 +1,6 @@
-//! `wgslice info`: what there is to work on, and what would be used.
+//! `wgslice info`: the devices of the machine, and the one that would be used.
 //!
-//! The device is opened as a run would open it, so that what is said is what would happen.
+//! The device is opened as a run would open it, so that the answer is what a run would do.
 
 use crate::{
     args::{DeviceChoice, Global},
@@ -16,9 +16,9 @@ use std::{num::NonZero, process::ExitCode, thread};
 struct Info {
     adapters: Vec<Adapter>,
     cpu: Cpu,
-    /// What was asked for.
+    /// The requested device.
     asked: String,
-    /// What a run would use, and why. None where it would fail.
+    /// The device that a run would use, and why. `None` if it would fail.
     device: Option<String>,
     reason: String,
 }
@@ -37,11 +37,11 @@ struct Adapter {
     limits: Limits,
     immediates: bool,
     fits: bool,
-    /// Why it is not used.
+    /// Why the adapter is not used.
     refused: Option<&'static str>,
 }
 
-/// The limits that decide what fits, as wgpu spells them.
+/// The limits that decide which arrays fit, by their names in wgpu.
 #[derive(Debug, Serialize)]
 struct Limits {
     max_buffer_size: u64,
@@ -93,7 +93,7 @@ impl Info {
                 print::line(format_args!("With --device {asked}: {device}"));
                 print::line(format_args!("  because {reason}"));
             }
-            // Why is what the command fails with.
+            // The reason is the error of the command.
             None => print::line(format_args!("With --device {asked}: nothing")),
         }
     }

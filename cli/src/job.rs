@@ -1,7 +1,7 @@
 //! Commands that work on whole tensors: files in, one operation, a file out.
 //!
-//! Every such command is a [`Job`]: which files it reads, how the operation is planned, so that what
-//! does not fit is refused before a device is opened, and how it is done on tensors.
+//! Every such command is a [`Job`]: the files it reads, its plan, which refuses invalid arguments before a
+//! device is opened, and the operation on tensors.
 
 use crate::{
     args::Global,
@@ -15,25 +15,25 @@ use crate::{
 use std::{path::Path, process::ExitCode};
 use wgslice::{Backend, DType, Error, Gathered, Plan, Report, ScatterReport, Tensor};
 
-/// What a command reads and where it writes.
+/// The inputs and the output of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Job<'a> {
     /// The arrays of values, in the operation's order. The result has the element type of the first.
     pub(crate) values: &'a [&'a str],
     pub(crate) indices: Option<&'a str>,
     pub(crate) output: &'a Path,
-    /// Whether to say what would be done, and do nothing.
+    /// Whether to describe the work without doing it.
     pub(crate) explain: bool,
-    /// What becomes of bad index tuples where that is no error, as the warning says it.
+    /// The words of the warning for the treatment of out-of-range tuples, if they are no error.
     pub(crate) bad: &'static str,
 }
 
-/// The shapes and types of what was read.
+/// The shapes and types of the inputs.
 #[derive(Debug)]
 pub(crate) struct Shapes {
     pub(crate) dtype: DType,
     pub(crate) values: Vec<Vec<usize>>,
-    /// Of the indices; empty where there are none.
+    /// The shape of the indices. Empty without indices.
     pub(crate) indices: Vec<usize>,
 }
 
@@ -44,14 +44,14 @@ pub(crate) struct Tensors {
     indices: Option<Tensor>,
 }
 
-/// What came of it.
+/// The result of the operation.
 #[derive(Debug)]
 pub(crate) struct Made {
     tensor: Tensor,
     report: Reports,
 }
 
-/// What says later which index tuples were out of range.
+/// The report of out-of-range index tuples, available later.
 #[derive(Debug)]
 enum Reports {
     Nothing,
@@ -93,7 +93,7 @@ impl From<(Tensor, ScatterReport)> for Made {
 }
 
 impl Tensors {
-    /// The tensor of the array at this place among the values.
+    /// Tensor `at` of the values.
     pub(crate) fn value(&self, at: usize) -> &Tensor {
         &self.values[at]
     }
@@ -105,7 +105,7 @@ impl Tensors {
 }
 
 impl Job<'_> {
-    /// Does it: `plan` on the shapes, then `work` on the tensors.
+    /// Runs the job: `plan` on the shapes, then `work` on the tensors.
     pub(crate) fn run<M: Into<Made>>(
         self,
         global: &Global,
@@ -197,7 +197,7 @@ impl Job<'_> {
         })
     }
 
-    /// Does the operation and writes the output. Returns the result's shape, and the report.
+    /// Runs the operation and writes the output. Returns the shape of the result, and the report.
     fn make<M: Into<Made>>(
         &self,
         read: Read,
@@ -227,7 +227,7 @@ impl Job<'_> {
     }
 }
 
-/// What was read of a job's files.
+/// The inputs of a job.
 struct Read {
     values: Vec<Array>,
     indices: Option<Indices>,

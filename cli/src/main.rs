@@ -2,16 +2,16 @@
 //!
 //! | file | decides |
 //! |---|---|
-//! | `args` | what the command line looks like |
-//! | `device` | which backend the options mean |
-//! | `files` | how arrays are read and written |
+//! | `args` | the command line |
+//! | `device` | the backend that the options select |
+//! | `files` | reading and writing arrays |
 //! | `slice`, `gather`, `gather_nd`, `scatter_nd`, `slice_update`, `grad`, `info`, `verify`, `bench` | one subcommand each |
-//! | `job` | what those that work on whole tensors have in common |
-//! | `report` | what a run prints |
-//! | `times` | the stages of a run, timed |
-//! | `progress` | what is shown while something takes long |
-//! | `failure` | what is said when something fails, and the exit code |
-//! | `print` | how lines get out |
+//! | `job` | the common part of subcommands on whole tensors |
+//! | `report` | the output of a run |
+//! | `times` | the times of the stages of a run |
+//! | `progress` | progress bars |
+//! | `failure` | errors and exit codes |
+//! | `print` | lines on standard output and standard error |
 
 mod args;
 mod bench;

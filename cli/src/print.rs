@@ -1,5 +1,5 @@
-//! Lines for people and programs. A reader that has gone away is no reason to panic, as `println!`
-//! would: what was asked for has been done, and the exit code says how it went.
+//! Prints lines for people and programs. Unlike `println!`, this does not panic if the reader has gone away:
+//! the work has been done, and the exit code tells the outcome.
 
 use std::{
     fmt,

@@ -1,5 +1,5 @@
-//! What is shown while something takes long: nothing for half a second, nothing ever where standard
-//! error is no terminal, and nothing of it stays.
+//! Progress bars. They appear after half a second, only if standard error is a terminal, and are erased at the
+//! end.
 
 use crate::times::Stage;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -14,7 +14,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 const TICK: Duration = Duration::from_millis(100);
 
-/// Does the work of a stage under a bar that says which one it is.
+/// Runs a stage under a bar with its name.
 pub(crate) fn shown<R>(stage: Stage, work: impl FnOnce() -> R) -> R {
     let bar =
         ProgressBar::with_draw_target(Some(Stage::ALL.len() as u64), ProgressDrawTarget::hidden())
@@ -31,7 +31,7 @@ pub(crate) fn shown<R>(stage: Stage, work: impl FnOnce() -> R) -> R {
     outcome
 }
 
-/// Works, and calls `show` if that takes long and somebody may be looking.
+/// Runs `work`, and calls `show` if it takes long and standard error is a terminal.
 fn patiently<R>(work: impl FnOnce() -> R, show: impl FnOnce() + Send) -> R {
     if !io::stderr().is_terminal() {
         return work();
@@ -39,7 +39,7 @@ fn patiently<R>(work: impl FnOnce() -> R, show: impl FnOnce() + Send) -> R {
     let (done, waiting) = mpsc::channel::<()>();
     thread::scope(|scope| {
         scope.spawn(move || {
-            // Nothing is ever sent: the wait ends with the work, or when patience does.
+            // Nothing is ever sent: the wait ends when the work is done or the time is up.
             if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
                 show();
             }
@@ -50,7 +50,7 @@ fn patiently<R>(work: impl FnOnce() -> R, show: impl FnOnce() + Send) -> R {
     })
 }
 
-/// Counts up to a known total.
+/// A counter with a known total.
 #[derive(Clone, Debug)]
 pub(crate) struct Counter(ProgressBar);
 
@@ -60,12 +60,12 @@ impl Counter {
     }
 }
 
-/// Does work that is counted, under a bar that says how far it is.
+/// Runs work that counts its steps, under a bar.
 pub(crate) fn counted<R>(total: usize, work: impl FnOnce(&Counter) -> R) -> R {
     bar(total, "{wide_bar} {pos}/{len} {eta}", work)
 }
 
-/// Does work that is counted in bytes, under a bar that says how far it is.
+/// Runs work that counts bytes, under a bar.
 pub(crate) fn of_bytes<R>(total: usize, work: impl FnOnce(&Counter) -> R) -> R {
     let template = "{wide_bar} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
     bar(total, template, work)

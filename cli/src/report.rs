@@ -1,11 +1,11 @@
-//! What a run says of itself: one line for people, or one JSON object.
+//! The report of a run: one line for people, or one JSON object.
 
 use crate::{failure::Failure, print, times::Times};
 use serde::Serialize;
 use std::{fmt, path::Path};
 use wgslice::{Backend, DType, Report};
 
-/// A run that came to its end.
+/// A run that succeeded.
 #[derive(Debug, Serialize)]
 pub(crate) struct Run {
     inputs: Vec<Described>,
@@ -13,19 +13,19 @@ pub(crate) struct Run {
     dtype: String,
     device: String,
     reason: String,
-    /// Why the CPU stood in for the device, where it did.
+    /// The error after which the CPU replaced the device, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     fallback: Option<String>,
     seconds: Times,
-    /// Of a slice: how many pieces it was worked through in.
+    /// The number of pieces of a slice.
     #[serde(skip_serializing_if = "Option::is_none")]
     pieces: Option<usize>,
-    /// Of a gather: the tuples that were out of range.
+    /// The out-of-range tuples of a gather or scatter.
     #[serde(skip_serializing_if = "Option::is_none")]
     out_of_range: Option<OutOfRange>,
 }
 
-/// An array and where it is.
+/// An array and its path.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Described {
     pub(crate) path: String,
@@ -48,7 +48,7 @@ struct OutOfRange {
     first: Option<First>,
 }
 
-/// The first tuple that was out of range.
+/// The first out-of-range tuple.
 #[derive(Debug, Serialize)]
 struct First {
     row: usize,
@@ -151,7 +151,7 @@ pub(crate) fn shape(shape: &[usize]) -> String {
     format!("[{}]", dims.join(","))
 }
 
-/// An array and where it is, for errors.
+/// An array and its path, for errors.
 impl fmt::Display for Described {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.path, shape(&self.shape))

@@ -8,10 +8,10 @@ use crate::{
 use std::process::ExitCode;
 use wgslice::{Combine, Plan, Scatter};
 
-/// Scatter UPDATES to the places that the tuples in INDICES point at
+/// Scatter UPDATES to the positions of the tuples in INDICES
 ///
-/// Into zeros of a shape, where updates of one place are added, or into a copy of an array, where
-/// the last one counts. INDICES and UPDATES are .npy, .png or FILE.safetensors#TENSOR.
+/// Into zeros of a shape, which adds updates of the same position, or into a copy of an array,
+/// which keeps the last one. INDICES and UPDATES are .npy, .png or FILE.safetensors#TENSOR.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -21,7 +21,7 @@ Examples:
 pub(crate) struct ScatterNd {
     /// The index tuples
     pub(crate) indices: String,
-    /// What goes there
+    /// The values
     pub(crate) updates: String,
     /// Scatter into zeros of this shape
     #[arg(
@@ -34,7 +34,7 @@ pub(crate) struct ScatterNd {
     /// Scatter into a copy of this array
     #[arg(long, value_name = "IN")]
     pub(crate) into: Option<String>,
-    /// What becomes of an update where something is [default: with --shape add, else update]
+    /// How an update is combined with its position [default: with --shape add, else update]
     #[arg(long, value_enum, value_name = "HOW")]
     combine: Option<Combination>,
     #[command(flatten)]
@@ -60,17 +60,17 @@ impl ScatterNd {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Combination {
-    /// It takes the place; of several the last
+    /// Replaces the old value; the last update counts
     Update,
-    /// It is added
+    /// Adds the update
     Add,
-    /// It is subtracted
+    /// Subtracts the update
     Sub,
-    /// It is multiplied with
+    /// Multiplies by the update
     Mul,
-    /// The smaller one stays
+    /// Keeps the smaller value
     Min,
-    /// The larger one stays
+    /// Keeps the larger value
     Max,
 }
 
@@ -105,7 +105,7 @@ pub(crate) fn run(global: &Global, args: &ScatterNd) -> Result<ExitCode, Failure
             },
         ),
         (None, shape) => {
-            // The command line does not parse without one of them.
+            // The argument parser requires one of them.
             let shape = shape.as_ref().map_or(&[][..], |shape| &shape.0);
             job.run(
                 global,

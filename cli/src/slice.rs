@@ -15,7 +15,7 @@ use wgslice::{Error, Plan, SliceSpec, StridedSlice};
 /// Slice an array: Python's syntax, or TensorFlow's vectors and masks
 ///
 /// IN is .npy, .png (height x width x channels) or FILE.safetensors#TENSOR. It may be larger than
-/// memory: it is worked through in pieces, and only the parts of the file that the slice needs are
+/// memory: it is processed in pieces, and only the parts of the file that the slice needs are
 /// read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -30,7 +30,7 @@ pub(crate) struct Slice {
     /// The array
     #[arg(value_name = "IN")]
     pub(crate) input: String,
-    /// What stands between the brackets of x[...] in Python
+    /// The content of the brackets of x[...] in Python
     #[arg(
         value_name = "SPEC",
         allow_hyphen_values = true,
@@ -77,11 +77,11 @@ pub(crate) struct Encoded {
         requires = "begin"
     )]
     pub(crate) strides: Option<Integers>,
-    /// Bit i: begin[i] is the far end. Masks are decimal, 0x... or 0b...
+    /// Bit i: begin[i] is ignored. Masks are decimal, 0x... or 0b...
     #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
         default_value = "0", hide_default_value = true, value_parser = mask)]
     pub(crate) begin_mask: i64,
-    /// Bit i: end[i] is the far end
+    /// Bit i: end[i] is ignored
     #[arg(long, value_name = "MASK", allow_hyphen_values = true, requires = "begin",
         default_value = "0", hide_default_value = true, value_parser = mask)]
     pub(crate) end_mask: i64,
@@ -106,7 +106,7 @@ pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
     let (dtype, shape) = (array.dtype(), array.shape().to_vec());
     let input = Described::new(&args.input, &shape);
     let refused = || Failure::refused(&input);
-    // A slice that does not fit is refused before a device is opened and fed.
+    // An invalid slice is refused before a device is opened.
     let plan = Plan::strided_slice(&shape, &spec, dtype).map_err(refused())?;
 
     let backend = device::open_for(global, &plan)?;
@@ -166,7 +166,7 @@ fn spec(args: &Slice) -> Result<SliceSpec, Failure> {
         ) => {
             encoded(&args.encoded, begin, end, strides.as_ref()).map_err(Failure::refused("slice"))
         }
-        // The command line does not parse without one of them.
+        // The argument parser requires one of them.
         (None, _) => Err(Failure::usage("give SPEC, or --begin and --end")),
     }
 }

@@ -10,7 +10,7 @@ use wgslice::Plan;
 
 /// Overwrite a slice of a copy of IN with VALUE: x[SPEC] = VALUE
 ///
-/// VALUE has the slice's shape, or one that is broadcast to it.
+/// VALUE has the slice's shape, or one that broadcasts to it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -20,7 +20,7 @@ pub(crate) struct SliceUpdate {
     /// The array
     #[arg(value_name = "IN")]
     pub(crate) input: String,
-    /// What stands between the brackets of x[...] in Python
+    /// The content of the brackets of x[...] in Python
     #[arg(allow_hyphen_values = true)]
     pub(crate) spec: String,
     /// The values

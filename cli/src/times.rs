@@ -1,4 +1,4 @@
-//! The stages of a run, and how long each took.
+//! The stages of a run and their times.
 
 use crate::progress;
 use serde::{Serialize, Serializer};
@@ -7,9 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a run does, in this order, or piece by piece: then the times are those of the host, and the
-/// device works meanwhile. On the CPU nothing is uploaded or read back, and a file that is mapped into
-/// memory is read while it is worked on.
+/// The stages, in order, or piece by piece: then the times are those of the host, while the device works. On
+/// the CPU nothing is uploaded or read back, and a memory-mapped file is read during the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Read,
@@ -39,12 +38,12 @@ impl Stage {
     }
 }
 
-/// How long each stage took.
+/// The time of each stage.
 #[derive(Debug, Default)]
 pub(crate) struct Times([Duration; Stage::ALL.len()]);
 
 impl Times {
-    /// Does the work of a stage, showing that it is under way if it takes long.
+    /// Runs a stage under a bar that appears if it takes long.
     pub(crate) fn measure<R>(&mut self, stage: Stage, work: impl FnOnce() -> R) -> R {
         let begin = Instant::now();
         let outcome = progress::shown(stage, work);
@@ -52,7 +51,7 @@ impl Times {
         outcome
     }
 
-    /// Adds time that was measured elsewhere.
+    /// Adds a time that was measured elsewhere.
     pub(crate) fn add(&mut self, stage: Stage, time: impl Into<Duration>) {
         self.0[stage as usize] += time.into();
     }
@@ -63,7 +62,7 @@ impl Times {
     }
 }
 
-/// Adds up the time of work that is done bit by bit.
+/// Adds the time of work that is done step by step.
 #[derive(Debug, Default)]
 pub(crate) struct Timer(Duration);
 
@@ -82,7 +81,7 @@ impl From<Timer> for Duration {
     }
 }
 
-/// Seconds by the names of the stages.
+/// Seconds by the name of the stage.
 impl Serialize for Times {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.each())

@@ -1,15 +1,15 @@
-//! The rates of this machine: how long a little work takes, of each kind.
+//! Measures the rates of this machine with a small amount of each kind of work.
 
 use super::{Costs, Moving};
 use crate::{Backend, DType, Error, GatherNd, Gpu, Plan, Tensor, slice};
 use std::time::Instant;
 
-/// Bytes that are moved to measure: more than a core's caches hold.
+/// Bytes moved by a measurement: more than the caches of a core hold.
 const BYTES: usize = 16 << 20;
 
 impl Costs {
-    /// Measures this machine and a device that is open, in about a tenth of a second and with 100 MB of
-    /// memory. `opening` is not measured.
+    /// Measures this machine and an open device, in about 0.1 s and with 100 MB of memory. `opening` is not
+    /// measured.
     ///
     /// # Errors
     ///
@@ -38,11 +38,11 @@ impl Costs {
     }
 }
 
-/// What the least work takes on a backend, and what moving costs there.
+/// The time of the smallest operation on a backend in seconds, and its rates.
 fn probe(backend: &Backend) -> Result<(f64, Moving), Error> {
     /// Bytes of a row of the table.
     const ROW: usize = 4 << 10;
-    /// Scalars that are gathered from it.
+    /// Scalars gathered from the table.
     const SCALARS: usize = 1 << 18;
     let shape = [BYTES / ROW, ROW / 4];
     let reversed = slice![..; -1];
@@ -56,7 +56,7 @@ fn probe(backend: &Backend) -> Result<(f64, Moving), Error> {
     let table = backend.upload(&vec![1u32; BYTES / 4], &shape)?;
     let least = slice(&backend.upload(&[1u32; 64], &[64])?)?;
     let whole = slice(&table)?;
-    // Where so little work hardly shows, noise must not make the device infinitely fast.
+    // If the work takes hardly longer than a submission, noise must not make the device infinitely fast.
     let bytes = 2.0 * BYTES as f64 / (whole - least).max(whole / 10.0);
 
     let scattered: Vec<i32> = (0u32..)
@@ -77,7 +77,7 @@ fn probe(backend: &Backend) -> Result<(f64, Moving), Error> {
     Ok((least, Moving { bytes, row }))
 }
 
-/// The seconds that work takes at best: whatever else the machine does makes it longer.
+/// The shortest of four runs, in seconds. Other work of the machine only makes a run longer.
 fn fastest<R>(mut work: impl FnMut() -> Result<R, Error>) -> Result<f64, Error> {
     let mut least = f64::INFINITY;
     for _ in 0..4 {

@@ -1,8 +1,8 @@
-//! How elements are combined: one rule for each way and each element type.
+//! How elements are combined: one rule for each [`Combine`] and element type.
 //!
-//! Integers wrap, and floating-point numbers are rounded after every row, to the nearest and to an even
-//! one of two. Those of 16 bits are computed with as `f32` and rounded back, as TensorFlow's CPU kernels
-//! do. What is compared is not changed.
+//! Integers wrap. Floating-point results are rounded after every row, to the nearest value and to even in a
+//! tie. 16-bit floats are computed as `f32` and rounded back, as in TensorFlow's CPU kernels. Minimum and
+//! maximum copy one of the two elements unchanged.
 
 use crate::{Combine, DType};
 use bytemuck::{Pod, cast};
@@ -11,22 +11,22 @@ use std::{
     ops::{Add, Mul, Sub},
 };
 
-/// A rule by which elements are combined with others.
+/// Combines elements with others.
 pub(super) trait Rule: Copy + Sync {
-    /// Bytes of what is combined by itself.
+    /// Bytes of an element, or of a component that is combined by itself.
     const BYTES: usize;
 
-    /// Combines the elements of `old` with those of `update`, which are as many.
+    /// Combines the elements of `old` with those of `update`, of the same length.
     fn combine(self, old: &mut [u8], update: &[u8]);
 }
 
-/// What is to be done with a rule.
-pub(super) trait Task {
+/// Code that is generic over the rule.
+pub(super) trait CombineTask {
     fn run<R: Rule>(self, rule: R);
 }
 
-/// Does a task with the rule for a type. Plans have none for which a combination is not defined.
-pub(super) fn with_rule(combine: Combine, dtype: DType, task: impl Task) {
+/// Runs a task with the rule for an element type. Planning has refused undefined combinations.
+pub(super) fn with_rule(combine: Combine, dtype: DType, task: impl CombineTask) {
     match (dtype, combine) {
         (DType::Bool, Combine::Mul | Combine::Min) => task.run(each(|[a]: [u8; 1], [b]| [a & b])),
         (DType::Bool, _) => task.run(each(|[a]: [u8; 1], [b]| [a | b])),
@@ -64,7 +64,7 @@ pub(super) fn with_rule(combine: Combine, dtype: DType, task: impl Task) {
     }
 }
 
-/// What Rust computes with as we do.
+/// Number types whose Rust operators match TensorFlow's.
 trait Number: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + PartialOrd {}
 
 impl<T> Number for T where
@@ -72,15 +72,15 @@ impl<T> Number for T where
 {
 }
 
-/// The rules for numbers that are their bytes.
-fn plain<const N: usize, T: Number + Pod>(combine: Combine, task: impl Task) {
+/// The rules for numbers whose representation is plain bytes.
+fn plain<const N: usize, T: Number + Pod>(combine: Combine, task: impl CombineTask) {
     numbers::<N, T>(combine, task, cast, cast);
 }
 
-/// The rules for numbers that are read from their bytes, and written to them.
+/// The rules for numbers that `read` and `write` convert from and to bytes.
 fn numbers<const N: usize, T: Number>(
     combine: Combine,
-    task: impl Task,
+    task: impl CombineTask,
     read: impl Fn([u8; N]) -> T + Copy + Sync,
     write: impl Fn(T) -> [u8; N] + Copy + Sync,
 ) {
@@ -94,12 +94,12 @@ fn numbers<const N: usize, T: Number>(
     }
 }
 
-/// Of complex numbers.
+/// The product of two complex numbers.
 fn product<T: Number>([a, b]: [T; 2], [c, d]: [T; 2]) -> [T; 2] {
     [a * c - b * d, a * d + b * c]
 }
 
-/// Elements or components of `N` bytes, one by one.
+/// Applies a function to elements or components of `N` bytes, one by one.
 #[derive(Clone, Copy)]
 struct Each<const N: usize, F>(F);
 
@@ -123,12 +123,12 @@ where
     }
 }
 
-/// Every half is a single.
+/// Exact: every f16 value is representable in f32.
 fn f32_of_f16(half: u16) -> f32 {
     let half = u32::from(half);
     let (sign, rest) = ((half & 0x8000) << 16, half & 0x7fff);
     let bits = match rest {
-        // A subnormal half counts steps of 2^-24, which is exact.
+        // A subnormal half is a multiple of 2^-24, which is exact.
         0..0x0400 => (rest as f32 / 16_777_216.0).to_bits(),
         0x0400..0x7c00 => (rest << 13) + (112 << 23),
         _ => rest << 13 | 0x7f80_0000,
@@ -136,15 +136,15 @@ fn f32_of_f16(half: u16) -> f32 {
     f32::from_bits(sign | bits)
 }
 
-/// The nearest half, and of two the even one.
+/// The nearest half, to even in a tie.
 #[expect(clippy::cast_possible_truncation, reason = "halves have 16 bits")]
 fn f16_of_f32(single: f32) -> u16 {
     let bits = single.to_bits();
     let (sign, rest) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
     let half = match rest {
-        // Adding 0.5 leaves a subnormal half's steps in the lowest bits, rounded.
+        // Adding 0.5 leaves the multiple of 2^-24 in the lowest bits, rounded.
         0..0x3880_0000 => (f32::from_bits(rest) + 0.5).to_bits() - 0.5f32.to_bits(),
-        // What is dropped rounds up if it is more than half a step, or half of an odd one.
+        // The dropped bits round up if they are more than half a step, or half a step of an odd half.
         0x3880_0000..0x7f80_0000 => {
             let rounded = rest + 0x0fff + (rest >> 13 & 1);
             ((rounded >> 13) - (112 << 10)).min(0x7c00)
@@ -159,7 +159,7 @@ fn f32_of_bf16(half: u16) -> f32 {
     f32::from_bits(u32::from(half) << 16)
 }
 
-/// The nearest one, and of two the even one.
+/// The nearest bfloat16, to even in a tie.
 fn bf16_of_f32(single: f32) -> u16 {
     let bits = single.to_bits();
     match single.is_nan() {
@@ -172,8 +172,7 @@ fn bf16_of_f32(single: f32) -> u16 {
 mod tests {
     use super::*;
 
-    /// Halfway between neighbouring halves lies the boundary, which belongs to the even one; whatever
-    /// lies beside it belongs to the one on its side.
+    /// The middle of two neighbouring halves rounds to the even one, and its neighbours to either side.
     fn check(to: fn(u16) -> f32, from: fn(f32) -> u16, infinity: u16) {
         for half in 0..infinity {
             for sign in [0, 0x8000] {

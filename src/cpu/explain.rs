@@ -1,11 +1,11 @@
-//! What the CPU does with a plan, in words: the decisions of the executor, asked and not repeated.
+//! How the CPU runs a plan, in words. It asks the executor for its decisions and repeats none of them.
 
 use super::{
     gather::Group,
     kernel::Kernel,
-    place::{self, How},
+    place::{self, StoreLoop},
     scatter,
-    slice::Walk,
+    slice::LoopNest,
 };
 use crate::{
     Plan,
@@ -17,30 +17,19 @@ use std::fmt;
 
 impl fmt::Display for Kernel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |bytes| counted(bytes, "byte", "bytes");
         match self {
-            Self::Copy { bytes } => {
-                write!(f, "pieces of {} by memcpy", counted(bytes, "byte", "bytes"))
-            }
-            Self::Pieces { bytes } => {
-                write!(
-                    f,
-                    "pieces of {} by fixed moves",
-                    counted(bytes, "byte", "bytes")
-                )
-            }
-            Self::Steps { unit, stride } => {
-                let step = stride / unit.cast_signed();
-                write!(
-                    f,
-                    "units of {} at step {step} by a loop for this step",
-                    counted(unit, "byte", "bytes")
-                )
+            Self::Copy { bytes } => write!(f, "pieces of {} by memcpy", of(bytes)),
+            Self::Pieces { bytes } => write!(f, "pieces of {} by fixed moves", of(bytes)),
+            Self::Strided { unit, stride } => {
+                let (step, unit) = (stride / unit.cast_signed(), of(unit));
+                write!(f, "units of {unit} at step {step} by a loop for this step")
             }
         }
     }
 }
 
-impl fmt::Display for Walk<'_> {
+impl fmt::Display for LoopNest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.tiles {
             Some(tiles) => {
@@ -52,12 +41,12 @@ impl fmt::Display for Walk<'_> {
     }
 }
 
-impl fmt::Display for How {
+impl fmt::Display for StoreLoop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Repeat { bytes } => write!(f, "a piece of {bytes} bytes again and again"),
-            Self::Slice(kernel) | Self::Each(kernel) => kernel.fmt(f),
-            Self::Gaps { unit, pitch } => {
+            Self::Contiguous(kernel) | Self::Each(kernel) => kernel.fmt(f),
+            Self::Strided { unit, pitch } => {
                 let step = pitch / unit;
                 write!(
                     f,
@@ -69,7 +58,7 @@ impl fmt::Display for How {
 }
 
 impl Plan {
-    /// One line: how [`Plan::run`] and [`Plan::run_with`] move the bytes on the CPU.
+    /// Describes in one line how [`Plan::run`] and [`Plan::run_with`] move the bytes on the CPU.
     ///
     /// ```
     /// use wgslice::{slice, DType, Plan};
@@ -88,12 +77,15 @@ impl Plan {
         }
         let (kernel, threads) = match &self.map {
             Map::StridedSlice(map) => {
-                let walk = Walk::of(&self.rows, map);
-                (walk.to_string(), walk.threads(bytes))
+                let nest = LoopNest::of(&self.rows, map);
+                (nest.to_string(), nest.threads(bytes))
             }
             Map::StridedSliceUpdate(strided_slice_update::Map { pairs })
             | Map::StridedSliceGrad(strided_slice_grad::Map { pairs }) => match pairs {
-                Some(pairs) => (How::of(pairs).to_string(), place::threads(pairs, bytes)),
+                Some(pairs) => (
+                    StoreLoop::of(pairs).to_string(),
+                    place::threads(pairs, bytes),
+                ),
                 None => return format!("{} of zeros", counted(bytes, "byte", "bytes")),
             },
             Map::ScatterNd(map) => {

@@ -1,16 +1,18 @@
-//! The walk of a gather: groups in the order of the result, a block at a time.
+//! Gathers: groups in the order of the result, a block of groups at a time.
 //!
-//! A group is what a tuple is followed by: the innermost dimensions that repeat it. It is one row where
-//! that is all of them, and otherwise a slice of the source that begins where the tuple points.
+//! A group is the part of the result that one tuple selects: the innermost dimensions, which repeat the
+//! tuple. It is one row, or a slice of the source that begins at the position of the tuple.
 //!
-//! First the tuples of a block are turned into places in the source, then its groups are copied: the
-//! first loop knows the depth of the tuples and what becomes of those out of range, the second the size
-//! of the groups, and both keep many reads of scattered memory in flight.
+//! The tuples of a block are first turned into positions in the source, then its groups are copied. The
+//! first loop is compiled for the depth of the tuples and the policy, the second for the size of the groups,
+//! and both keep many reads of scattered memory in flight.
 
 use super::{
+    fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
     kernel::Kernel,
-    mover::{Mover, SHORT, Task, with_mover},
-    slice, threads,
+    rows::split_pieces,
+    slice::LoopNest,
+    threads,
 };
 use crate::{
     layout::Axis,
@@ -27,16 +29,16 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Groups of a block: enough that the reads in flight at its end are few beside it.
+/// Groups of a block. Few reads are in flight at its end compared with this.
 const BLOCK: usize = 1024;
-/// The place of a group without a source: no source reaches that far.
+/// The position of a group whose tuple is out of range. No source is this long.
 const NOWHERE: usize = usize::MAX;
-/// How many long rows ahead memory is asked for one.
+/// Long rows are requested from memory this many rows ahead.
 const AHEAD: usize = 12;
-/// Groups of at most so many bytes are never cut.
+/// Groups of at most this many bytes are never cut.
 const WHOLE: usize = 4096;
 
-/// Gathers all rows, and counts the tuples that are out of range.
+/// Gathers all rows and counts the out-of-range tuples.
 pub(super) fn run<I: Index>(
     rows: &plan::Rows,
     map: &Map,
@@ -64,10 +66,10 @@ fn run_as<I: Index, const WRAPS: bool, const CLAMPS: bool>(
 ) -> Missing {
     let group = Group::of(rows, map);
     let threads = group.threads(dest.len());
-    let walk = Walk::<I, WRAPS, CLAMPS>::of(&group, map, source, indices);
+    let gather = Gather::<I, WRAPS, CLAMPS>::new(&group, map, source, indices);
     let all = Mutex::new(Missing::default());
     threads::spread(dest, group.grain(), threads, |first, dest| {
-        let missing = walk.part(first, dest);
+        let missing = gather.part(first, dest);
         if missing.count > 0 {
             let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
             *all = all.and(missing);
@@ -76,11 +78,11 @@ fn run_as<I: Index, const WRAPS: bool, const CLAMPS: bool>(
     all.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a tuple is followed by, as a slice that begins at unit 0.
+/// A group, as a slice that begins at unit 0.
 pub(super) struct Group<'a> {
     rows: plan::Rows,
     map: strided_slice::Map,
-    /// The dimensions of the groups: what is left of the walk.
+    /// The dimensions that number the groups.
     walk: &'a [Dimension],
 }
 
@@ -89,10 +91,7 @@ impl<'a> Group<'a> {
         let repeats = |dimension: &&Dimension| dimension.repeats;
         let inner = map.walk.iter().rev().take_while(repeats).count();
         let (walk, inner) = map.walk.split_at(map.walk.len() - inner);
-        let axes = inner
-            .iter()
-            .map(|&Dimension { size, stride, .. }| Axis { size, stride });
-        let axes: Vec<Axis> = axes.collect();
+        let axes: Vec<Axis> = inner.iter().map(Dimension::axis).collect();
         let count = axes.iter().map(|axis| axis.size).product();
         Self {
             rows: plan::Rows { count, ..*rows },
@@ -112,50 +111,51 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The walk of a group that is more than a row of neighbours.
-    fn slice(&self) -> Option<slice::Walk<'_>> {
-        let plain = self.map.axes.is_empty() && self.rows.step == 1;
-        (!plain).then(|| slice::Walk::of(&self.rows, &self.map))
+    /// The loops of a group, unless it is contiguous.
+    fn slice(&self) -> Option<LoopNest<'_>> {
+        let contiguous = self.map.axes.is_empty() && self.rows.step == 1;
+        (!contiguous).then(|| LoopNest::of(&self.rows, &self.map))
     }
 
-    /// How many threads gather so many bytes. Each group is a read of scattered memory, and costs about
-    /// two nanoseconds more than its bytes.
+    /// How many threads gather `bytes` bytes. Each group reads scattered memory, which takes about two
+    /// nanoseconds more than its bytes.
     pub(super) fn threads(&self, bytes: usize) -> usize {
         let pieces = self.slice().map_or(0, |slice| slice.pieces(bytes));
         threads::worth(bytes, 2 * (bytes / self.bytes()) + pieces)
     }
 
-    /// The loop that copies them.
+    /// The loop that copies a group.
     pub(super) fn kernel(&self) -> Kernel {
         let plain = || Kernel::of_piece(self.bytes());
         self.slice().map_or_else(plain, |slice| slice.kernel)
     }
 }
 
-struct Walk<'a, I, const WRAPS: bool, const CLAMPS: bool> {
+struct Gather<'a, I, const WRAPS: bool, const CLAMPS: bool> {
     unit: usize,
-    /// Bytes of a group, and rows of the plan.
+    /// Bytes of a group.
     group: usize,
+    /// Rows of a group.
     rows: usize,
-    /// How a group is moved that is more than a row of neighbours.
-    slice: Option<slice::Walk<'a>>,
+    /// The loops of a group, unless it is contiguous.
+    slice: Option<LoopNest<'a>>,
     map: &'a Map,
-    /// What numbers the groups: the innermost dimension, and the source and the tuple strides of the
-    /// others.
+    /// The innermost of the dimensions that number the groups, and strides of the others: in the source, and
+    /// in the tuples.
     inner: Axis,
     sources: Vec<Axis>,
     tuples: Vec<Axis>,
-    /// Whether groups further on have the tuples of earlier ones.
+    /// Whether several groups have the same tuple.
     repeats: bool,
     source: &'a [u8],
     indices: &'a [I],
 }
 
-impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Walk<'a, I, WRAPS, CLAMPS> {
-    fn of(group: &'a Group<'_>, map: &'a Map, source: &'a [u8], indices: &'a [I]) -> Self {
-        // The innermost goes on to the next tuple: what repeats inside of it is the group.
+impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, CLAMPS> {
+    fn new(group: &'a Group<'_>, map: &'a Map, source: &'a [u8], indices: &'a [I]) -> Self {
+        // Dimensions inside of the innermost repeat its tuples and belong to the group.
         let (inner, outer) = match group.walk.split_last() {
-            Some((&Dimension { size, stride, .. }, outer)) => (Axis { size, stride }, outer),
+            Some((inner, outer)) => (inner.axis(), outer),
             None => (Axis { size: 1, stride: 0 }, group.walk),
         };
         let mut next = inner.size;
@@ -166,7 +166,6 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Walk<'a, I, WRAPS, CLA
             tuples.push(Axis { size, stride });
         }
         tuples.reverse();
-        let sources = outer.iter();
         Self {
             unit: group.rows.unit,
             group: group.bytes(),
@@ -174,9 +173,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Walk<'a, I, WRAPS, CLA
             slice: group.slice(),
             map,
             inner,
-            sources: sources
-                .map(|&Dimension { size, stride, .. }| Axis { size, stride })
-                .collect(),
+            sources: outer.iter().map(Dimension::axis).collect(),
             tuples,
             repeats: outer.iter().any(|dimension| dimension.repeats),
             source,
@@ -187,17 +184,13 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Walk<'a, I, WRAPS, CLA
     /// Writes the bytes of the result from `first` on.
     fn part(&self, first: usize, dest: &mut [u8]) -> Missing {
         let mut missing = Missing::default();
-        let (mut group, skip) = (first / self.group, first % self.group);
-        let mut rest = dest;
-        if skip > 0 {
-            let part;
-            (part, rest) = rest.split_at_mut((self.group - skip).min(rest.len()));
-            // A group that is cut counts where it begins.
-            self.part_of_group(group, skip, part);
+        let mut group = first / self.group;
+        let [head, whole, tail] = split_pieces(self.group, first, dest);
+        if !head.is_empty() {
+            // The part of the result where this group begins counts its tuple.
+            self.part_of_group(group, first % self.group, head);
             group += 1;
         }
-        let size = rest.len() / self.group;
-        let (whole, rest) = rest.split_at_mut(size * self.group);
         let mut places = [NOWHERE; BLOCK];
         for block in whole.chunks_mut(BLOCK * self.group) {
             let places = &mut places[..block.len() / self.group];
@@ -210,13 +203,13 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Walk<'a, I, WRAPS, CLA
             group += places.len();
             self.copy(places, block);
         }
-        if !rest.is_empty() && !self.part_of_group(group, 0, rest) {
+        if !tail.is_empty() && !self.part_of_group(group, 0, tail) {
             self.count(group, &mut missing);
         }
         missing
     }
 
-    /// Counts the tuple of a group without a source, if the group is the first that has it.
+    /// Counts the out-of-range tuple of a group, if the group is the first with this tuple.
     fn count(&self, group: usize, missing: &mut Missing) {
         let first = if self.repeats {
             self.map.first_of_tuple(group * self.rows)
@@ -228,12 +221,12 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Walk<'a, I, WRAPS, CLA
 
     fn copy(&self, places: &[usize], dest: &mut [u8]) {
         let Some(slice) = &self.slice else {
-            let rows = Rows {
+            let groups = Groups {
                 source: self.source,
                 places,
                 dest,
             };
-            return with_mover(self.group, rows);
+            return with_copy_kernel(self.group, groups);
         };
         for (group, &place) in dest.chunks_exact_mut(self.group).zip(places) {
             match place {
@@ -243,7 +236,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Walk<'a, I, WRAPS, CLA
         }
     }
 
-    /// Writes the bytes from `skip` on of one group. False where the group has no source.
+    /// Writes the bytes from `skip` on of one group. False if its tuple is out of range.
     fn part_of_group(&self, group: usize, skip: usize, dest: &mut [u8]) -> bool {
         let mut place = [NOWHERE];
         self.resolve(group, &mut place);
@@ -255,7 +248,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Walk<'a, I, WRAPS, CLA
         place != [NOWHERE]
     }
 
-    /// The places in the source of the groups from `first` on, in bytes.
+    /// The byte in the source where each group from `first` on begins.
     fn resolve(&self, first: usize, places: &mut [usize]) {
         let stays = |axis: &Axis| axis.stride == 0;
         if !self.repeats {
@@ -289,7 +282,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Walk<'a, I, WRAPS, CLA
         }
     }
 
-    /// Where the tuples from `first` on point, in bytes.
+    /// The byte that each tuple from `first` on points at.
     fn locate(&self, first: usize, places: &mut [usize]) {
         let depth = self.map.coordinates.len();
         let tuples = &self.indices[first * depth..][..places.len() * depth];
@@ -305,7 +298,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Walk<'a, I, WRAPS, CLA
         }
     }
 
-    /// [`Self::locate`] for tuples of a depth that the compiler knows.
+    /// [`Self::locate`], compiled for a depth.
     fn locate_all<const D: usize>(&self, axes: [Axis; D], tuples: &[I], places: &mut [usize]) {
         let (tuples, _) = tuples.as_chunks::<D>();
         for (tuple, place) in tuples.iter().zip(places) {
@@ -313,7 +306,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Walk<'a, I, WRAPS, CLA
         }
     }
 
-    /// Where a tuple points, in bytes. Only the sum lies within the source: strides may be negative.
+    /// The byte that a tuple points at. Only the sum lies within the source: strides may be negative.
     #[inline(always)]
     fn locate_one(&self, axes: &[Axis], tuple: &[I]) -> usize {
         let mut place = self.map.offset;
@@ -329,35 +322,30 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Walk<'a, I, WRAPS, CLA
     }
 }
 
-/// The groups of a block, each a row of neighbours.
-struct Rows<'a> {
+/// The groups of a block, each contiguous.
+struct Groups<'a> {
     source: &'a [u8],
     places: &'a [usize],
     dest: &'a mut [u8],
 }
 
-impl Task for Rows<'_> {
-    type Outcome = ();
-
-    fn run<M: Mover>(self, mover: M) {
-        copy_rows(mover, self.source, self.places, self.dest);
-    }
-}
-
-/// Copies the rows. Of long ones the processor reads the next only when it is nearly done with one, so
-/// the first byte of a row is read some rows ahead: memory then works on several.
-fn copy_rows<M: Mover>(mover: M, source: &[u8], places: &[usize], dest: &mut [u8]) {
-    let long = mover.bytes() > SHORT;
-    let mut ahead = places.iter().skip(AHEAD);
-    let mut touched = 0;
-    for (row, &place) in dest.chunks_exact_mut(mover.bytes()).zip(places) {
-        if long && let Some(&next) = ahead.next() {
-            touched ^= source.get(next).copied().unwrap_or(0);
+/// The processor starts to read a long row only when the previous one is almost done. Reading the first
+/// byte of later rows ahead keeps several rows in flight.
+impl CopyTask for Groups<'_> {
+    fn run(self, kernel: impl CopyKernel) {
+        let long = kernel.bytes() > FIXED_MAX;
+        let mut ahead = self.places.iter().skip(AHEAD);
+        let mut touched = 0;
+        let rows = self.dest.chunks_exact_mut(kernel.bytes());
+        for (row, &place) in rows.zip(self.places) {
+            if long && let Some(&next) = ahead.next() {
+                touched ^= self.source.get(next).copied().unwrap_or(0);
+            }
+            if kernel.copy(self.source, place, row).is_none() {
+                row.fill(0);
+            }
         }
-        if mover.copy(source, place, row).is_none() {
-            row.fill(0);
-        }
+        // The values are not used; black_box keeps the reads.
+        black_box(touched);
     }
-    // Nobody asks what was read, but it must have been.
-    black_box(touched);
 }

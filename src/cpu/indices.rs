@@ -1,4 +1,4 @@
-//! Index tuples as the caller has them: integers in host memory.
+//! Index tuples in the caller's memory.
 
 /// Index tuples in host memory.
 #[derive(Clone, Copy, Debug)]
@@ -7,12 +7,12 @@ pub enum Indices<'a> {
     I32(&'a [i32]),
     /// 64-bit indices.
     I64(&'a [i64]),
-    /// 32-bit indices that are never negative.
+    /// Unsigned 32-bit indices.
     U32(&'a [u32]),
 }
 
 impl Indices<'_> {
-    /// How many integers, tuples taken apart.
+    /// The number of integers: tuples times coordinates.
     pub fn len(&self) -> usize {
         match self {
             Self::I32(indices) => indices.len(),
@@ -21,12 +21,12 @@ impl Indices<'_> {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no indices.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Tuple `number`, where tuples have `depth` integers.
+    /// Tuple `number` of tuples of `depth` integers.
     pub(crate) fn tuple(&self, number: usize, depth: usize) -> Vec<i64> {
         let range = number * depth..(number + 1) * depth;
         match self {

@@ -1,39 +1,38 @@
 //! Transposing a few rows in registers.
 //!
-//! Interleaving cuts a buffer in the middle and takes elements from both halves in turn. The number of an
-//! element, in bits, is its row and then its column; interleaving moves the uppermost bit to the lowest
-//! place. So 2ᵏ rows of any width are transposed by interleaving k times:
+//! Interleaving splits a buffer into halves and takes elements from both in turn. In the binary number of an
+//! element, which is its row followed by its column, that moves the highest bit to the lowest place. So
+//! interleaving k times transposes 2ᵏ rows of any width:
 //!
 //! ```text
 //! a0 a1 a2 b0 b1 b2       a0 c0 a1 c1 a2 c2       a0 b0 c0 d0 a1 b1
 //! c0 c1 c2 d0 d1 d2   →   b0 d0 b1 d1 b2 d2   →   c1 d1 a2 b2 c2 d2
 //! ```
 //!
-//! The compiler turns the loop over two halves into vector interleaves of 16 bytes, whatever the processor
-//! calls them. As many rows are taken as fill a vector: what comes out is one vector of each column.
+//! The compiler turns the loop over two halves into interleaves of 16-byte vectors. The rows that fill one
+//! vector are transposed together, so the result is one vector for each column.
 
 use std::mem;
 
 /// Bytes of a vector.
 pub(super) const VECTOR: usize = 16;
 
-/// Two buffers: the halves of one are interleaved into the other.
+/// Two buffers of the same length. The halves of one are interleaved into the other.
 #[derive(Default)]
 pub(super) struct Buffers([Vec<u8>; 2]);
 
 impl Buffers {
-    /// For rows of `bytes` bytes in all.
-    pub(super) fn of(bytes: usize) -> Self {
+    pub(super) fn new(bytes: usize) -> Self {
         Self([vec![0; bytes], vec![0; bytes]])
     }
 
-    /// Transposes rows of elements of `N` bytes that fill a vector: one vector for each column.
+    /// Transposes rows of `N`-byte elements, `VECTOR / N` rows, into one vector for each column.
     pub(super) fn rows<const N: usize>(&mut self, rows: &[u8]) -> &[[u8; VECTOR]] {
         self.interleave::<N>(rows, interleave::<N>)
     }
 
-    /// Transposes blocks of rows that fill a vector: one vector for each column of each block. A block has
-    /// twice `HALF` elements of `N` bytes.
+    /// Transposes each block of `VECTOR / N` rows into one vector for each column. A block has `2 · HALF`
+    /// elements of `N` bytes.
     pub(super) fn blocks<const N: usize, const HALF: usize>(
         &mut self,
         blocks: &[u8],
@@ -74,7 +73,7 @@ fn interleave<const N: usize>(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Interleaves the halves of each block of twice `HALF` elements of `N` bytes.
+/// Interleaves the halves of each block of `2 · HALF` elements of `N` bytes.
 fn interleave_blocks<const N: usize, const HALF: usize>(from: &[u8], to: &mut [u8]) {
     let (from, _) = from.as_chunks::<N>().0.as_chunks::<HALF>();
     let (blocks, _) = from.as_chunks::<2>();

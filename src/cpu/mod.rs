@@ -1,38 +1,38 @@
 //! The CPU executor: runs a plan on bytes in memory.
 //!
-//! It is the fallback where there is no GPU and the comparison where there is one. A result is made
-//! of pieces: bytes that lie together in the source. Every byte of the result is written once, and
-//! large results are written by all cores, each taking one part after the other.
+//! It is the fallback on machines without a GPU and the comparison on machines with one. A result consists
+//! of pieces, each contiguous in the source. Every byte of the result is written once, and all cores write
+//! large results, each taking one part after the other.
 //!
 //! | file | decides |
 //! |---|---|
-//! | `slice.rs` | the order in which a slice is walked, and where parts of it begin and end |
-//! | `transpose.rs` | the tiles in which a transposed slice is walked, and who writes which |
-//! | `tile.rs` | how the pieces of a tile are moved, by their size |
-//! | `interleave.rs` | how elements of 1 and 2 bytes, and pixels, are transposed in registers |
-//! | `gather.rs` | where the tuples of a gather point, a block at a time, and what is copied from there |
-//! | `place.rs` | what is written into places of the destination, and between them |
-//! | `scatter.rs` | where the rows of a scatter go, and who combines them |
-//! | `combine.rs` | how elements are added, multiplied, compared |
-//! | `kernel.rs` | which loop moves a row of pieces, by the size of the pieces and their distance |
-//! | `mover.rs` | how one piece is copied, by its size |
-//! | `steps.rs` | the loops over small steps, which the compiler turns into vector shuffles |
-//! | `gaps.rs` | the loops that lay units small steps apart, the same the other way round |
-//! | `threads.rs` | how many threads a result is worth, and who writes what |
-//! | `explain.rs` | the same decisions in words |
+//! | `slice` | the loops of a slice, and where parts of it begin and end |
+//! | `transpose` | the tiles of a transposed slice, and which thread writes which |
+//! | `tile` | how the pieces of a tile are moved, by their size |
+//! | `interleave` | how elements of 1 and 2 bytes, and pixels, are transposed in registers |
+//! | `gather` | where the tuples of a gather point, a block at a time, and how the groups are copied |
+//! | `place` | strided writes of updates and gradients, and the zeros between them |
+//! | `scatter` | the slice of each row of a scatter, and which thread combines it |
+//! | `combine` | how elements are added, multiplied, compared |
+//! | `kernel`, `rows` | which loop moves rows of pieces, by the size of the pieces and their distance |
+//! | `fixed_copy` | how one piece is copied, by its size |
+//! | `strided_load`, `strided_store` | vectorized loops over units a small step apart |
+//! | `threads` | how many threads write a result, and which part each writes |
+//! | `explain` | the same decisions in words |
 
 mod combine;
 mod explain;
-mod gaps;
+mod fixed_copy;
 mod gather;
 mod indices;
 mod interleave;
 mod kernel;
-mod mover;
 mod place;
+mod rows;
 mod scatter;
 mod slice;
-mod steps;
+mod strided_load;
+mod strided_store;
 mod threads;
 mod tile;
 mod transpose;
@@ -41,14 +41,15 @@ pub use indices::Indices;
 
 use crate::{
     Error, Plan,
+    ops::index::Index,
     plan::Map,
     report::{Missing, Report},
     shape::check_length,
 };
 
 impl Plan {
-    /// Runs a plan without indices on the CPU. Of a slice `source` holds the input, of an update the
-    /// value, of a gradient `dy`; `dest` receives the result, or is what is updated.
+    /// Runs a plan without indices on the CPU. `source` is the input of a slice, the value of an update or
+    /// the `dy` of a gradient. `dest` receives the result, or is the array that an update changes.
     ///
     /// ```
     /// use wgslice::{slice, DType, Plan};
@@ -62,34 +63,20 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] where a length is not what the plan says, or where the plan gathers and
-    /// needs indices.
+    /// [`Error::Length`] if a length is not that of the plan, or if the plan needs indices.
     pub fn run(&self, source: &[u8], dest: &mut [u8]) -> Result<(), Error> {
-        self.check_dest(dest)?;
-        match &self.map {
-            Map::StridedSlice(_) | Map::Indexed(_) => self.run_part(source, 0, dest),
-            // Zeros may be made even where there is no index.
-            Map::ScatterNd(_) => self.run_with(source, Indices::I32(&[]), dest).map(drop),
-            Map::StridedSliceUpdate(map) => {
-                self.check_source(source)?;
-                if let Some(pairs) = &map.pairs {
-                    place::update(pairs, source, dest);
-                }
-                Ok(())
-            }
-            Map::StridedSliceGrad(map) => {
-                self.check_source(source)?;
-                place::grad(map.pairs.as_ref(), source, dest);
-                Ok(())
-            }
+        let indices = Indices::I32(&[]);
+        match self.tuples() {
+            None => self.execute(source, indices, dest).map(drop),
+            Some(_) => self.run_with(source, indices, dest).map(drop),
         }
     }
 
-    /// Runs a part of a slice on the CPU: the bytes of the result from `first` on, as many as
-    /// `dest` holds.
+    /// Runs a part of a slice on the CPU: the `dest.len()` bytes of the result from byte `first` on.
     ///
-    /// `first` and the length of `dest` are multiples of the plan's unit, and the part lies within
-    /// the result.
+    /// `first` and the length of `dest` are multiples of the plan's unit, and the part lies within the
+    /// result.
+    #[cfg(any(feature = "gpu", test))]
     pub(crate) fn run_part(
         &self,
         source: &[u8],
@@ -99,27 +86,22 @@ impl Plan {
         debug_assert!((first | dest.len()).is_multiple_of(self.rows.unit));
         debug_assert!(first + dest.len() <= self.result_bytes());
         self.check_source(source)?;
-        match &self.map {
-            Map::StridedSlice(map) => {
-                slice::Walk::of(&self.rows, map).run(source, first, dest);
-                Ok(())
-            }
-            Map::Indexed(map) => map.check_indices(Indices::I32(&[])),
-            Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) | Map::ScatterNd(_) => {
-                unreachable!("only the results of slices are streamed in parts")
-            }
-        }
+        let Map::StridedSlice(map) = &self.map else {
+            unreachable!("only slices run in parts")
+        };
+        slice::LoopNest::of(&self.rows, map).run(source, first, dest);
+        Ok(())
     }
 
-    /// Runs a plan with indices on the CPU. Of a gather `source` holds the params and `dest` receives the
-    /// result; of a scatter it holds the updates, and `dest` receives the result or is what is changed.
+    /// Runs a plan with indices on the CPU. `source` is the `params` of a gather or the `updates` of a
+    /// scatter. `dest` receives the result, or is the array that a scatter changes.
     ///
-    /// Tuples out of range are reported. Where the plan's policy is that they are an error, the result of
-    /// a gather has been written all the same, with zeros for them, and a scatter has changed nothing.
+    /// Tuples out of range are reported. If the plan's policy makes them an error, a gather has written
+    /// its result, with zeros for them, and a scatter has changed nothing.
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] where a length is not what the plan says;
+    /// [`Error::Length`] if a length is not that of the plan;
     /// [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) and
     /// [`ScatterError::OutOfRange`](crate::ScatterError::OutOfRange) by the plan's policy.
     pub fn run_with(
@@ -128,41 +110,49 @@ impl Plan {
         indices: Indices<'_>,
         dest: &mut [u8],
     ) -> Result<Report, Error> {
-        self.check_source(source)?;
-        self.check_dest(dest)?;
-        let missing = match &self.map {
-            Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => {
-                self.run(source, dest)?;
-                Missing::default()
-            }
-            Map::Indexed(map) => {
-                map.check_indices(indices)?;
-                match indices {
-                    Indices::I32(indices) => gather::run(&self.rows, map, source, indices, dest),
-                    Indices::I64(indices) => gather::run(&self.rows, map, source, indices, dest),
-                    Indices::U32(indices) => gather::run(&self.rows, map, source, indices, dest),
-                }
-            }
-            Map::ScatterNd(map) => {
-                map.check_indices(indices)?;
-                match indices {
-                    Indices::I32(indices) => scatter::run(&self.rows, map, source, indices, dest),
-                    Indices::I64(indices) => scatter::run(&self.rows, map, source, indices, dest),
-                    Indices::U32(indices) => scatter::run(&self.rows, map, source, indices, dest),
-                }
-            }
-        };
+        let missing = self.execute(source, indices, dest)?;
         self.report(missing, |tuple| indices.tuple(tuple, self.depth()))
+    }
+
+    fn execute(
+        &self,
+        source: &[u8],
+        indices: Indices<'_>,
+        dest: &mut [u8],
+    ) -> Result<Missing, Error> {
+        self.check_source(source)?;
+        check_length(
+            "dest",
+            &self.shape,
+            "bytes",
+            self.result_bytes(),
+            dest.len(),
+        )?;
+        if let Some(tuples) = self.tuples() {
+            let (shape, needed) = (tuples.indices, tuples.integers());
+            check_length("indices", shape, "elements", needed, indices.len())?;
+        }
+        Ok(match indices {
+            Indices::I32(indices) => self.execute_with(source, indices, dest),
+            Indices::I64(indices) => self.execute_with(source, indices, dest),
+            Indices::U32(indices) => self.execute_with(source, indices, dest),
+        })
+    }
+
+    fn execute_with<I: Index>(&self, source: &[u8], indices: &[I], dest: &mut [u8]) -> Missing {
+        match &self.map {
+            Map::StridedSlice(map) => slice::LoopNest::of(&self.rows, map).run(source, 0, dest),
+            Map::StridedSliceUpdate(map) => place::update(map.pairs.as_ref(), source, dest),
+            Map::StridedSliceGrad(map) => place::grad(map.pairs.as_ref(), source, dest),
+            Map::Indexed(map) => return gather::run(&self.rows, map, source, indices, dest),
+            Map::ScatterNd(map) => return scatter::run(&self.rows, map, source, indices, dest),
+        }
+        Missing::default()
     }
 
     fn check_source(&self, source: &[u8]) -> Result<(), Error> {
         let needed = self.source_bytes();
         check_length("source", &self.source, "bytes", needed, source.len())
-    }
-
-    fn check_dest(&self, dest: &[u8]) -> Result<(), Error> {
-        let needed = self.result_bytes();
-        check_length("dest", &self.shape, "bytes", needed, dest.len())
     }
 }
 
@@ -170,7 +160,7 @@ impl Plan {
 mod tests {
     use crate::{DType, Plan, SliceSpec, View};
 
-    /// Pieces of every length that a plan allows are the result, wherever they are cut.
+    /// Parts of any length make up the result.
     #[test]
     fn parts_make_the_whole() {
         for (dtype, spec) in [

@@ -1,35 +1,34 @@
-//! What is written into places of the destination: pieces from the source, and for a gradient zeros
-//! between them.
+//! Strided writes: the pieces of an update or a gradient, and for a gradient the zeros between them.
 //!
-//! Pairs come in the ascending order of their destinations. So one walk writes both what is placed and
-//! what lies between, and halves of the pairs write into parts of the destination that are split from
-//! each other, a thread each.
+//! [`Pairs`] are in ascending order of destinations. So one pass writes both the pieces and the zeros, and
+//! halves of the pairs write to disjoint parts of the destination, each on a thread.
 
 use super::{
-    gaps,
+    fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
     kernel::Kernel,
-    mover::{Mover, SHORT, Task, with_mover},
-    threads,
+    strided_store, threads,
 };
 use crate::{
     layout::Axis,
     pairs::{PairAxis, Pairs, walk},
 };
 
-/// Bytes that are filled with zeros before short pieces are placed among them: less than a cache of
-/// the first level, and long enough for `memset`.
+/// Bytes that are set to zero before short pieces are written to them: less than a first-level cache, and
+/// enough for an efficient `memset`.
 const FILL: usize = 4 << 10;
 
-/// Bytes of a row that are put in order before they are laid apart.
+/// Bytes of a row that are brought into order before a strided store.
 const STAGE: usize = 1 << 10;
 
-/// Writes pairs, and nothing else of the destination.
-pub(super) fn update(pairs: &Pairs, source: &[u8], dest: &mut [u8]) {
-    let bytes = pairs.units() * pairs.unit;
-    run::<false>(pairs, source, dest, threads(pairs, bytes));
+/// Writes the units of an update, if there are any. The rest of the destination is kept.
+pub(super) fn update(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8]) {
+    if let Some(pairs) = pairs {
+        let bytes = pairs.units() * pairs.unit;
+        run::<false>(pairs, source, dest, threads(pairs, bytes));
+    }
 }
 
-/// Writes pairs, and zeros everywhere else.
+/// Writes the units of a gradient, and zeros everywhere else.
 pub(super) fn grad(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8]) {
     match pairs {
         None => dest.fill(0),
@@ -37,56 +36,56 @@ pub(super) fn grad(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8]) {
     }
 }
 
-/// How many threads write so many bytes.
+/// How many threads write `bytes` bytes.
 pub(super) fn threads(pairs: &Pairs, bytes: usize) -> usize {
-    let rows = Rows::of(pairs);
-    let pieces = match rows.how {
-        How::Each(_) | How::Slice(Kernel::Pieces { .. } | Kernel::Copy { .. }) => {
+    let rows = StoreRows::of(pairs);
+    let pieces = match rows.store {
+        StoreLoop::Each(_) | StoreLoop::Contiguous(Kernel::Pieces { .. } | Kernel::Copy { .. }) => {
             pairs.units() * pairs.unit / rows.piece
         }
-        How::Repeat { .. } | How::Slice(_) | How::Gaps { .. } => 0,
+        StoreLoop::Repeat { .. } | StoreLoop::Contiguous(_) | StoreLoop::Strided { .. } => 0,
     };
     threads::worth(bytes, pieces)
 }
 
-/// Which loop places the pieces of a row.
+/// The loop that writes the pieces of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
-    /// They are one and the same, and lie together in the destination.
+pub(super) enum StoreLoop {
+    /// The same piece again and again, contiguous in the destination.
     Repeat { bytes: usize },
-    /// They lie together in the destination: a row of a slice.
-    Slice(Kernel),
+    /// Pieces that are contiguous in the destination, as in a slice.
+    Contiguous(Kernel),
     /// Single units a small step apart, many at a time.
-    Gaps { unit: usize, pitch: usize },
-    /// Each by itself.
+    Strided { unit: usize, pitch: usize },
+    /// Each piece by itself.
     Each(Kernel),
 }
 
-impl How {
+impl StoreLoop {
     pub(super) fn of(pairs: &Pairs) -> Self {
-        Rows::of(pairs).how
+        StoreRows::of(pairs).store
     }
 }
 
-/// Writes pairs, and zeros between and around them if `ZEROS`.
+/// Writes pairs, and zeros everywhere else if `ZEROS`.
 fn run<const ZEROS: bool>(pairs: &Pairs, source: &[u8], dest: &mut [u8], threads: usize) {
     let mut parts = vec![(pairs.clone(), 0, dest)];
     while parts.len() < threads::parts(threads) && parts.iter().any(|part| part.0.units() > 1) {
         parts = parts.into_iter().flat_map(halves).collect();
     }
     threads::share(parts.into_iter(), threads, |(pairs, base, dest)| {
-        let place = Place::<ZEROS> {
-            rows: &Rows::of(&pairs),
+        let store = Store::<ZEROS> {
+            rows: &StoreRows::of(&pairs),
             source,
             base,
             dest,
             written: 0,
         };
-        place.run();
+        store.run();
     });
 }
 
-/// Pairs, the byte where the part of the destination begins that they are written into, and that part.
+/// Pairs, the part of the destination that they write to, and in the middle the byte where it begins.
 type Part<'a> = (Pairs, usize, &'a mut [u8]);
 
 fn halves((pairs, base, dest): Part<'_>) -> impl Iterator<Item = Part<'_>> {
@@ -101,21 +100,21 @@ fn halves((pairs, base, dest): Part<'_>) -> impl Iterator<Item = Part<'_>> {
     parts.into_iter().flatten()
 }
 
-/// Pairs as rows of pieces: bytes that lie together on both sides.
-struct Rows<'a> {
+/// Pairs as rows of pieces, each contiguous on both sides.
+struct StoreRows<'a> {
     pairs: &'a Pairs,
     /// Bytes of a piece.
     piece: usize,
     /// The pieces of a row, in bytes.
     row: PairAxis,
-    /// Rows that lie together in the destination, where the loop takes several, in bytes.
+    /// Rows that are contiguous in the destination and written in one call, in bytes.
     block: PairAxis,
     /// The axes of the blocks, in units.
     outer: &'a [PairAxis],
-    how: How,
+    store: StoreLoop,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> StoreRows<'a> {
     fn of(pairs: &'a Pairs) -> Self {
         let unit = pairs.unit;
         let in_bytes = |axis: PairAxis| PairAxis {
@@ -138,19 +137,20 @@ impl<'a> Rows<'a> {
         } else {
             (unit, in_bytes(run), outer)
         };
-        let how = if row.to == piece && row.from == 0 {
-            How::Repeat { bytes: piece }
+        let store = if row.to == piece && row.from == 0 {
+            StoreLoop::Repeat { bytes: piece }
         } else if row.to == piece {
-            let (size, stride) = (row.size, row.from);
-            How::Slice(Kernel::of(piece, Axis { size, stride }))
-        } else if gaps::has(piece, row.size, row.to) {
+            StoreLoop::Contiguous(Kernel::of(piece, row.source()))
+        } else if strided_store::supports(piece, row.size, row.to) {
             let (unit, pitch) = (piece, row.to);
-            How::Gaps { unit, pitch }
+            StoreLoop::Strided { unit, pitch }
         } else {
-            How::Each(Kernel::of_piece(piece))
+            StoreLoop::Each(Kernel::of_piece(piece))
         };
-        let (block, outer) = match (how, outer.split_last()) {
-            (How::Slice(_), Some((&block, outer))) if block.to * unit == row.size * piece => {
+        let (block, outer) = match (store, outer.split_last()) {
+            (StoreLoop::Contiguous(_), Some((&block, outer)))
+                if block.to * unit == row.size * piece =>
+            {
                 (in_bytes(block), outer)
             }
             _ => (single(row.size * piece), outer),
@@ -161,11 +161,11 @@ impl<'a> Rows<'a> {
             row,
             block,
             outer,
-            how,
+            store,
         }
     }
 
-    /// Calls `each` with the byte where each block begins, in the source and in the destination.
+    /// Calls `each` with the first byte of each block in the source and in the destination.
     fn walk(&self, mut each: impl FnMut(usize, usize)) {
         let Pairs { unit, from, to, .. } = *self.pairs;
         walk(self.outer, from, to, &mut |from, to| {
@@ -174,47 +174,43 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Rows placed into a part of the destination, which begins at byte `base`.
-struct Place<'a, const ZEROS: bool> {
-    rows: &'a Rows<'a>,
+/// Writes rows to a part of the destination that begins at byte `base`.
+struct Store<'a, const ZEROS: bool> {
+    rows: &'a StoreRows<'a>,
     source: &'a [u8],
     base: usize,
     dest: &'a mut [u8],
-    /// How far zeros and pieces have been written, if zeros are.
+    /// The end of the zeros and pieces written so far, if `ZEROS`.
     written: usize,
 }
 
-impl<const ZEROS: bool> Place<'_, ZEROS> {
+impl<const ZEROS: bool> Store<'_, ZEROS> {
     fn run(mut self) {
-        let Rows {
+        let StoreRows {
             piece, row, block, ..
         } = *self.rows;
         let source = self.source;
-        match self.rows.how {
-            How::Repeat { .. } => self.rows.walk(|from, to| {
+        match self.rows.store {
+            StoreLoop::Repeat { .. } => self.rows.walk(|from, to| {
                 repeat(&source[from..][..piece], self.all(to, row.size * piece));
             }),
-            How::Slice(kernel) => {
-                let (size, stride) = (row.size, row.from);
-                let row = Axis { size, stride };
-                self.rows.walk(|from, to| {
-                    let dest = self.all(to, block.size * size * piece);
-                    kernel.rows(source, from, row, block.from, dest);
-                });
-            }
-            How::Gaps { unit, pitch } => self.rows.walk(|from, to| {
+            StoreLoop::Contiguous(kernel) => self.rows.walk(|from, to| {
+                let dest = self.all(to, block.size * row.size * piece);
+                kernel.rows(source, from, row.source(), block.from, dest);
+            }),
+            StoreLoop::Strided { unit, pitch } => self.rows.walk(|from, to| {
                 staged(source, from, unit, row, |first, units| {
                     let length = (units.len() / unit - 1) * pitch + unit;
                     let dest = self.all(to + first * pitch, length);
-                    gaps::lay::<ZEROS>(unit, pitch, units, dest);
+                    strided_store::store::<ZEROS>(unit, pitch, units, dest);
                 });
             }),
-            How::Each(_) => return with_mover(piece, self),
+            StoreLoop::Each(_) => return with_copy_kernel(piece, self),
         }
         self.finish();
     }
 
-    /// A stretch that is about to be written all over.
+    /// Bytes of the destination, all of which the caller writes.
     #[inline(always)]
     fn all(&mut self, at: usize, length: usize) -> &mut [u8] {
         let at = at - self.base;
@@ -225,7 +221,7 @@ impl<const ZEROS: bool> Place<'_, ZEROS> {
         &mut self.dest[at..][..length]
     }
 
-    /// A stretch of which some is about to be written.
+    /// Bytes of the destination, some of which the caller writes.
     #[inline(always)]
     fn some(&mut self, at: usize, length: usize) -> &mut [u8] {
         let at = at - self.base;
@@ -245,61 +241,42 @@ impl<const ZEROS: bool> Place<'_, ZEROS> {
     }
 }
 
-/// Each piece by itself.
-impl<const ZEROS: bool> Task for Place<'_, ZEROS> {
-    type Outcome = ();
-
-    fn run<M: Mover>(mut self, mover: M) {
-        let Rows { piece, row, .. } = *self.rows;
+/// Writes each piece by itself.
+impl<const ZEROS: bool> CopyTask for Store<'_, ZEROS> {
+    fn run(mut self, kernel: impl CopyKernel) {
+        let StoreRows { piece, row, .. } = *self.rows;
         let source = self.source;
-        // Short gaps are filled many at a time, before the pieces are placed.
-        let group = match (ZEROS, piece <= SHORT) {
+        let short = piece <= FIXED_MAX;
+        // Many short gaps are filled together, before the pieces are written.
+        let group = match (ZEROS, short) {
             (false, _) => row.size,
             (true, true) => (FILL / row.to).clamp(1, row.size),
             (true, false) => 1,
         };
-        let length = |count: usize| (count - 1) * row.to + piece;
         self.rows.walk(|mut from, mut to| {
             let mut left = row.size;
-            while left > group {
-                let dest = match piece <= SHORT {
-                    true => self.some(to, length(group)),
-                    false => self.all(to, length(group)),
+            while left > 0 {
+                let count = group.min(left);
+                let length = (count - 1) * row.to + piece;
+                let dest = match short {
+                    true => self.some(to, length),
+                    false => self.all(to, length),
                 };
-                from = place(mover, source, from, row, group, dest);
-                to += group * row.to;
-                left -= group;
+                for number in 0..count {
+                    kernel
+                        .copy(source, from, &mut dest[number * row.to..][..kernel.bytes()])
+                        .expect("a plan's pieces lie within its source");
+                    from = from.wrapping_add_signed(row.from);
+                }
+                to += count * row.to;
+                left -= count;
             }
-            let dest = match piece <= SHORT {
-                true => self.some(to, length(left)),
-                false => self.all(to, length(left)),
-            };
-            place(mover, source, from, row, left, dest);
         });
         self.finish();
     }
 }
 
-/// Places `count` pieces of a row from byte `from` of the source on. Where the next one lies.
-#[inline(always)]
-fn place<M: Mover>(
-    mover: M,
-    source: &[u8],
-    mut from: usize,
-    row: PairAxis,
-    count: usize,
-    dest: &mut [u8],
-) -> usize {
-    for piece in 0..count {
-        mover
-            .copy(source, from, &mut dest[piece * row.to..][..mover.bytes()])
-            .expect("a plan's pieces lie within its source");
-        from = from.wrapping_add_signed(row.from);
-    }
-    from
-}
-
-/// Calls `each` with the units of a row in their order, some at a time, and the number of the first.
+/// Calls `each` with the units of a row in order, some at a time, and with the number of the first.
 fn staged(
     source: &[u8],
     from: usize,

@@ -1,12 +1,12 @@
-//! The walk of a scatter: every row to the slice that its tuple points at, in ascending order.
+//! Scatters: each row is combined into the slice that its tuple points at, in ascending order of rows.
 //!
-//! All tuples are turned into places first, so that nothing is changed where one is bad and that is an
-//! error. Then each thread has a part of the destination's slices and goes through all rows for those
-//! that belong there: whatever the number of threads, rows meet a slice in their order.
+//! All tuples are turned into slice numbers first, so that nothing is changed if the policy makes an
+//! out-of-range tuple an error. Then each thread takes a part of the destination's slices and goes through
+//! all rows for those that belong there. So rows reach a slice in their order for any number of threads.
 
 use super::{
-    combine::{self, Rule, with_rule},
-    mover::{self, Mover, with_mover},
+    combine::{CombineTask, Rule, with_rule},
+    fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
     threads,
 };
 use crate::{
@@ -17,12 +17,13 @@ use crate::{
     },
     plan::Rows,
     report::Missing,
+    text::counted,
 };
 
-/// The place of a row whose tuple points nowhere: there are fewer slices.
+/// The slice number of an out-of-range tuple. No destination has this many slices.
 const NOWHERE: usize = usize::MAX;
 
-/// Combines all rows, and counts those that point nowhere.
+/// Combines all rows and counts the out-of-range tuples.
 pub(super) fn run<I: Index>(
     rows: &Rows,
     map: &Map,
@@ -59,31 +60,30 @@ pub(super) fn run<I: Index>(
             dest,
         };
         match map.options.combine {
-            Combine::Update => with_mover(slice, scatter),
+            Combine::Update => with_copy_kernel(slice, scatter),
             combine => with_rule(combine, map.dtype, scatter),
         }
     });
     missing
 }
 
-/// How many threads combine these rows. Each row is a read and a write of scattered memory.
+/// How many threads combine these rows. Each row reads and writes scattered memory.
 fn threads(rows: &Rows) -> usize {
     threads::worth(rows.units() * rows.unit, 4 * rows.count)
 }
 
-/// What is done with them, in words.
+/// Describes the work for [`Plan::explain_cpu`](crate::Plan::explain_cpu).
 pub(super) fn explain(rows: &Rows, map: &Map) -> String {
-    let threads = threads(rows);
-    let s = if threads == 1 { "" } else { "s" };
+    let threads = counted(threads(rows), "thread", "threads");
     let bytes = rows.run * rows.unit;
     let how = match map.options.combine {
         Combine::Update => "moved".to_owned(),
         combine => format!("combined by {combine} of {}", map.dtype),
     };
-    format!("rows of {bytes} bytes {how} on {threads} thread{s}")
+    format!("rows of {bytes} bytes {how} on {threads}")
 }
 
-/// The slices that so many tuples point at.
+/// The number of the slice that each of `count` tuples points at.
 fn locate_all<I: Index>(map: &Map, count: usize, indices: &[I], threads: usize) -> Vec<usize> {
     let mut places = vec![0; count];
     let depth = map.axes.len();
@@ -97,7 +97,7 @@ fn locate_all<I: Index>(map: &Map, count: usize, indices: &[I], threads: usize) 
     places
 }
 
-/// The slice that a tuple points at.
+/// The number of the slice that a tuple points at.
 fn locate<I: Index>(axes: &[Axis], policy: Policy, tuple: &[I]) -> usize {
     let mut place = 0;
     for (&index, axis) in tuple.iter().zip(axes) {
@@ -115,9 +115,9 @@ fn locate<I: Index>(axes: &[Axis], policy: Policy, tuple: &[I]) -> usize {
     place
 }
 
-/// All rows, as far as they belong into a part of the destination.
+/// A part of the destination, and the rows of the whole scatter.
 struct Part<'a> {
-    /// Bytes of a slice, and so of a row.
+    /// Bytes of a slice and of a row.
     slice: usize,
     /// The first slice of the part.
     first: usize,
@@ -127,7 +127,7 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Calls `each` with every row that belongs here and its slice.
+    /// Calls `each` with the slice and the number of each row that belongs to this part.
     #[inline(always)]
     fn each(self, mut each: impl FnMut(&mut [u8], usize)) {
         let slices = self.dest.len() / self.slice;
@@ -140,24 +140,22 @@ impl Part<'_> {
     }
 }
 
-impl mover::Task for Part<'_> {
-    type Outcome = ();
-
-    fn run<M: Mover>(self, mover: M) {
+impl CopyTask for Part<'_> {
+    fn run(self, kernel: impl CopyKernel) {
         let updates = self.updates;
         self.each(|slice, row| {
-            mover
-                .copy(updates, row * mover.bytes(), slice)
+            kernel
+                .copy(updates, row * kernel.bytes(), slice)
                 .expect("there is an update for each row");
         });
     }
 }
 
-impl combine::Task for Part<'_> {
+impl CombineTask for Part<'_> {
     fn run<R: Rule>(self, rule: R) {
         let (updates, bytes) = (self.updates, self.slice);
         if bytes == R::BYTES {
-            // A length that the compiler knows leaves no loop.
+            // With a constant length the compiler removes the loop.
             return self.each(|slice, row| {
                 let update = &updates[row * R::BYTES..][..R::BYTES];
                 rule.combine(&mut slice[..R::BYTES], update);

@@ -1,41 +1,44 @@
-//! The walk of a slice: rows of pieces, rows in blocks, blocks in groups, groups along the other axes.
+//! Slices: loops over rows of pieces, blocks of rows, groups of blocks, and the axes outside of those.
 //!
-//! | level | what it is | walked by |
+//! | level | content | loop |
 //! |---|---|---|
-//! | piece | bytes that lie together in the source | a move of fixed size, or `memcpy` |
+//! | piece | bytes that are contiguous in the source | a copy of fixed size, or `memcpy` |
 //! | row | pieces at a constant distance | the kernel |
 //! | block | rows at a constant distance | the kernel |
-//! | group | blocks at a constant distance of at most [`NEAR`]; else one block | the kernel |
+//! | group | blocks at a constant distance of at most [`PREFETCH_SLACK`]; otherwise one block | the kernel |
 //! | result | all groups | `groups`, one call for each axis |
 //!
-//! The kernel has the innermost axes, so that short rows cost no more than their bytes.
+//! The kernel runs the innermost axes, so that short rows cost no more than their bytes.
 //!
-//! What costs time between groups is not the call: the processor reads ahead along a stream of cache lines,
-//! up or down, and a jump ends the stream. After one it takes several misses to begin the next. So the axes
-//! of groups are walked in the direction in which the groups themselves are read, and gaps of at most
-//! [`GAP`] are read too, where the source is not in a cache: that takes less time than to jump over them.
+//! Between groups the time goes to memory, not to calls. The processor prefetches along a stream of cache
+//! lines, up or down. A jump ends the stream, and starting the next takes several cache misses. So the axes
+//! outside of groups are walked in the direction in which the groups are read, and gaps of at most
+//! [`MAX_READ_THROUGH`] are read too, if the source is larger than a cache: that is faster than a jump.
 
-use super::{kernel::Kernel, threads, transpose::Tiles};
+use super::{
+    kernel::Kernel,
+    rows::{along, split_pieces},
+    threads,
+    tile::{LINE, Tiles},
+};
 use crate::{layout::Axis, ops::strided_slice::Map, plan};
 use std::{hint::black_box, ops::Range};
 
-/// Bytes that a stream may go back and forth, or leave out, and still be read ahead.
-const NEAR: usize = 256;
-/// Bytes of the largest gap that takes less time to read than to jump over.
-const GAP: usize = 2048;
-/// Bytes of a source that may lie in a cache, where jumps cost next to nothing.
+/// Bytes that a stream may go back or skip without ending.
+const PREFETCH_SLACK: usize = 256;
+/// Bytes of the largest gap that is faster to read than to jump over.
+const MAX_READ_THROUGH: usize = 2048;
+/// Bytes of a source that a cache may hold, where jumps cost almost nothing.
 const CACHED: usize = 4 << 20;
-/// Bytes of a cache line.
-const LINE: usize = 64;
 
-/// A single one of whatever lies along an axis.
+/// An axis with a single position.
 const ONE: Axis = Axis { size: 1, stride: 0 };
 
-/// A slice, in bytes.
+/// The loops of a slice. Axes are in bytes unless noted.
 #[derive(Clone, Copy)]
-pub(super) struct Walk<'a> {
+pub(super) struct LoopNest<'a> {
     unit: usize,
-    /// Where the first piece lies.
+    /// The byte of the first piece.
     offset: usize,
     /// Bytes of a piece.
     piece: usize,
@@ -45,18 +48,18 @@ pub(super) struct Walk<'a> {
     block: Axis,
     /// The blocks of a group.
     group: Axis,
-    /// The axes of the groups, in units.
+    /// The axes outside of groups, in units.
     outer: &'a [Axis],
-    /// Whether a group is read from lower bytes to higher.
+    /// Whether a group is read towards higher addresses.
     up: bool,
-    /// Whether the other axes are walked in this direction. Else they are in that of the result.
-    turns: bool,
+    /// Whether the outer axes are walked in the direction of the groups rather than in that of the result.
+    follows_memory_order: bool,
     pub(super) kernel: Kernel,
-    /// How it is walked instead where it is transposed.
+    /// Replaces the loops of a transposed slice.
     pub(super) tiles: Option<Tiles<'a>>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> LoopNest<'a> {
     pub(super) fn of(rows: &plan::Rows, map: &'a Map) -> Self {
         let unit = rows.unit;
         let (piece, row, outer) = if rows.step == 1 {
@@ -76,19 +79,20 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Rows of pieces, in bytes, along these axes, in units.
+    /// Rows of pieces, in bytes, repeated along `axes`, in units.
     pub(super) fn along(unit: usize, piece: usize, row: Axis, axes: &'a [Axis]) -> Self {
         let (block, outer) = split(unit, axes);
         let (group, outer) = match split(unit, outer) {
-            (group, outer) if continues(group, block, reach(row) + piece) => (group, outer),
+            (group, outer) if continues(group, block, span(row) + piece) => (group, outer),
             _ => (ONE, outer),
         };
         let kernel = Kernel::of(piece, row);
         let leading = if group.size > 1 { group } else { block };
         let up = leading.stride >= 0;
-        // Long rows of pieces have a direction of their own; loops over steps always read upwards.
-        let turns =
-            reach(row) <= NEAR || (row.stride >= 0) == up || matches!(kernel, Kernel::Steps { .. });
+        // Long rows of pieces have a direction of their own; strided loops always read upwards.
+        let follows_memory_order = span(row) <= PREFETCH_SLACK
+            || (row.stride >= 0) == up
+            || matches!(kernel, Kernel::Strided { .. });
         Self {
             unit,
             offset: 0,
@@ -98,13 +102,13 @@ impl<'a> Walk<'a> {
             group,
             outer,
             up,
-            turns,
+            follows_memory_order,
             kernel,
             tiles: None,
         }
     }
 
-    /// Writes the bytes of the result from `first` on, with as many threads as they are worth.
+    /// Writes the bytes of the result from `first` on, with several threads if the work is large enough.
     pub(super) fn run(&self, source: &[u8], first: usize, dest: &mut [u8]) {
         let threads = self.threads(dest.len());
         match &self.tiles {
@@ -117,20 +121,20 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// How many threads write so many bytes.
+    /// How many threads write `bytes` bytes.
     pub(super) fn threads(&self, bytes: usize) -> usize {
         threads::worth(bytes, self.pieces(bytes))
     }
 
-    /// The pieces of so many bytes that are moved one by one.
+    /// The pieces in `bytes` bytes that are copied one by one.
     pub(super) fn pieces(&self, bytes: usize) -> usize {
         match self.kernel {
-            Kernel::Steps { .. } => 0,
+            Kernel::Strided { .. } => 0,
             Kernel::Pieces { .. } | Kernel::Copy { .. } => bytes / self.piece,
         }
     }
 
-    /// The same pieces, the first of them at byte `offset`.
+    /// The same loops with the first piece at byte `offset`.
     pub(super) fn beginning_at(&self, offset: usize) -> Self {
         Self { offset, ..*self }
     }
@@ -148,15 +152,15 @@ impl<'a> Walk<'a> {
         if self.outer.is_empty() && dest.len() == self.group_bytes() {
             return self.whole_group(source, self.offset, dest);
         }
-        let trail = &mut Trail::of(self);
+        let prefetcher = &mut StreamPrefetcher::new(self);
         let outer = self.outer.iter().map(|axis| axis.size);
         let bytes = self.group_bytes() * outer.product::<usize>();
         let axes = (self.outer, bytes);
-        self.groups(source, axes, self.offset, first, dest, trail);
+        self.groups(source, axes, self.offset, first, dest, prefetcher);
     }
 
-    /// Writes the bytes from `skip` on of the groups along `axes`, which are so many bytes of the result. The
-    /// first begins at `at`.
+    /// Writes the bytes from `skip` on of the groups along `axes`. These have `bytes` bytes in the result, and
+    /// the first begins at byte `at` of the source.
     fn groups(
         &self,
         source: &[u8],
@@ -164,10 +168,10 @@ impl<'a> Walk<'a> {
         at: usize,
         skip: usize,
         dest: &mut [u8],
-        trail: &mut Trail,
+        prefetcher: &mut StreamPrefetcher,
     ) {
         let Some((axis, inner)) = axes.split_first() else {
-            trail.reach(source, at);
+            prefetcher.arrive(source, at);
             if dest.len() == bytes {
                 return self.whole_group(source, at, dest);
             }
@@ -182,14 +186,14 @@ impl<'a> Walk<'a> {
             if skip > 0 {
                 let part;
                 (part, rest) = rest.split_at_mut((bytes - skip).min(rest.len()));
-                self.groups(source, (inner, bytes), at, skip, part, trail);
+                self.groups(source, (inner, bytes), at, skip, part, prefetcher);
                 at = at.wrapping_add_signed(stride);
             }
         }
         let mut each = |at, part: &mut [u8]| {
-            self.groups(source, (inner, bytes), at, 0, part, trail);
+            self.groups(source, (inner, bytes), at, 0, part, prefetcher);
         };
-        if self.turns && (stride >= 0) != self.up {
+        if self.follows_memory_order && (stride >= 0) != self.up {
             for (i, part) in rest.chunks_mut(bytes).enumerate().rev() {
                 each(along(at, stride, i), part);
             }
@@ -225,7 +229,14 @@ impl<'a> Walk<'a> {
                 ..*self
             };
             let axes = (&axes[..], self.group_bytes());
-            blocks.groups(source, axes, at, skip, dest, &mut Trail::of(&blocks));
+            blocks.groups(
+                source,
+                axes,
+                at,
+                skip,
+                dest,
+                &mut StreamPrefetcher::new(&blocks),
+            );
         } else {
             self.part_of_block(source, at, skip, dest);
         }
@@ -235,53 +246,45 @@ impl<'a> Walk<'a> {
     fn part_of_block(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let row_bytes = self.row.size * self.piece;
         let pitch = self.block.stride;
-        let (first, skip) = (skip / row_bytes, skip % row_bytes);
-        let mut at = along(at, pitch, first);
-        let mut rest = dest;
-        if skip > 0 {
-            let part;
-            (part, rest) = rest.split_at_mut((row_bytes - skip).min(rest.len()));
-            self.part_of_row(source, at, skip, part);
+        let mut at = along(at, pitch, skip / row_bytes);
+        let [head, whole, tail] = split_pieces(row_bytes, skip, dest);
+        if !head.is_empty() {
+            self.part_of_row(source, at, skip % row_bytes, head);
             at = at.wrapping_add_signed(pitch);
         }
-        let rows = rest.len() / row_bytes;
-        let (whole, rest) = rest.split_at_mut(rows * row_bytes);
-        if rows > 0 {
+        if !whole.is_empty() {
             self.kernel.rows(source, at, self.row, pitch, whole);
+            at = along(at, pitch, whole.len() / row_bytes);
         }
-        if !rest.is_empty() {
-            self.part_of_row(source, along(at, pitch, rows), 0, rest);
+        if !tail.is_empty() {
+            self.part_of_row(source, at, 0, tail);
         }
     }
 
     /// Writes the bytes from `skip` on of the row that begins at `at`.
     fn part_of_row(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
-        let (first, within) = (skip / self.piece, skip % self.piece);
-        let mut at = along(at, self.row.stride, first);
-        let mut rest = dest;
-        if within > 0 {
-            let part;
-            (part, rest) = rest.split_at_mut((self.piece - within).min(rest.len()));
-            part.copy_from_slice(&source[at + within..][..part.len()]);
-            at = at.wrapping_add_signed(self.row.stride);
+        let stride = self.row.stride;
+        let mut at = along(at, stride, skip / self.piece);
+        let [head, whole, tail] = split_pieces(self.piece, skip, dest);
+        if !head.is_empty() {
+            head.copy_from_slice(&source[at + skip % self.piece..][..head.len()]);
+            at = at.wrapping_add_signed(stride);
         }
-        let size = rest.len() / self.piece;
-        let (whole, rest) = rest.split_at_mut(size * self.piece);
-        if size > 0 {
-            let stride = self.row.stride;
+        if !whole.is_empty() {
+            let size = whole.len() / self.piece;
             let row = Axis { size, stride };
             Kernel::of(self.piece, row).rows(source, at, row, 0, whole);
+            at = along(at, stride, size);
         }
-        if !rest.is_empty() {
-            let at = along(at, self.row.stride, size);
-            rest.copy_from_slice(&source[at..][..rest.len()]);
+        if !tail.is_empty() {
+            tail.copy_from_slice(&source[at..][..tail.len()]);
         }
     }
 }
 
-/// Where the walk was last.
-struct Trail {
-    /// Bytes of a group below the byte where it begins.
+/// Reads short gaps between groups, so that the processor's prefetch stream does not end.
+struct StreamPrefetcher {
+    /// Bytes of a group below its first byte.
     below: usize,
     /// Bytes from the lowest of a group to the highest.
     span: usize,
@@ -289,20 +292,20 @@ struct Trail {
     last: Option<usize>,
 }
 
-impl Trail {
-    fn of(walk: &Walk<'_>) -> Self {
-        let axes = [walk.row, walk.block, walk.group];
+impl StreamPrefetcher {
+    fn new(nest: &LoopNest<'_>) -> Self {
+        let axes = [nest.row, nest.block, nest.group];
         let down = axes.iter().filter(|axis| axis.stride < 0);
         Self {
-            below: down.map(|&axis| reach(axis)).sum(),
-            span: walk.piece + axes.into_iter().map(reach).sum::<usize>(),
-            up: walk.up,
+            below: down.map(|&axis| span(axis)).sum(),
+            span: nest.piece + axes.into_iter().map(span).sum::<usize>(),
+            up: nest.up,
             last: None,
         }
     }
 
-    /// Comes to the group that begins at `at`, and reads what lies between where that is little.
-    fn reach(&mut self, source: &[u8], at: usize) {
+    /// Reads the gap between the previous group and the group at `at`, if it is short.
+    fn arrive(&mut self, source: &[u8], at: usize) {
         if source.len() <= CACHED {
             return;
         }
@@ -311,10 +314,10 @@ impl Trail {
             return;
         }
         let gap = self.between(last.min(at), last.max(at));
-        if gap.len() > GAP {
+        if gap.len() > MAX_READ_THROUGH {
             return;
         }
-        // Nobody asks what was read, but it must have been.
+        // The values are not used; black_box keeps the reads.
         let read = |line: usize| _ = black_box(source[line]);
         let lines = gap.step_by(LINE);
         if self.up {
@@ -324,20 +327,20 @@ impl Trail {
         }
     }
 
-    /// The bytes between two groups, which begin at these; none where they overlap.
+    /// The bytes between two groups that begin at `lower` and `higher`. Empty if they overlap.
     fn between(&self, lower: usize, higher: usize) -> Range<usize> {
         lower - self.below + self.span..higher - self.below
     }
 }
 
-/// Whether blocks along `group` of rows along `block` are read in one stream.
+/// Whether blocks along `group`, of rows along `block`, are read in one stream.
 fn continues(group: Axis, block: Axis, row_bytes: usize) -> bool {
     let stride = group.stride.unsigned_abs();
     let onwards = (group.stride >= 0) == (block.stride >= 0);
-    stride <= NEAR || onwards && stride <= reach(block) + row_bytes + NEAR
+    stride <= PREFETCH_SLACK || onwards && stride <= span(block) + row_bytes + PREFETCH_SLACK
 }
 
-/// The innermost of some axes in units, in bytes, and the others.
+/// Splits off the innermost axis and converts it from units to bytes.
 fn split(unit: usize, axes: &[Axis]) -> (Axis, &[Axis]) {
     match axes.split_last() {
         Some((&last, outer)) => (in_bytes(unit, last), outer),
@@ -350,14 +353,9 @@ fn in_bytes(unit: usize, axis: Axis) -> Axis {
     Axis { stride, ..axis }
 }
 
-/// Bytes from where the first along an axis begins to where the last does.
-fn reach(axis: Axis) -> usize {
+/// The distance from the first position of an axis to the last.
+fn span(axis: Axis) -> usize {
     (axis.size - 1) * axis.stride.unsigned_abs()
-}
-
-/// `at + count · stride`. Only the result need lie within the source.
-pub(super) fn along(at: usize, stride: isize, count: usize) -> usize {
-    at.wrapping_add_signed(stride.wrapping_mul(count.cast_signed()))
 }
 
 #[cfg(test)]
@@ -366,7 +364,7 @@ mod tests {
     use crate::{DType, Plan, SliceSpec};
     use plan::Map;
 
-    /// What lies between the first two groups of a slice of bytes.
+    /// Checks the gap between the first two groups of a slice of bytes.
     #[track_caller]
     fn check(shape: &[usize], spec: &str, gap: Range<usize>) {
         let spec: SliceSpec = spec.parse().unwrap();
@@ -374,13 +372,17 @@ mod tests {
         let Map::StridedSlice(map) = &plan.map else {
             panic!("{plan}")
         };
-        let walk = Walk::of(&plan.rows, map);
-        let next = along(walk.offset, walk.outer.last().unwrap().stride, 1);
-        let [lower, higher] = [walk.offset.min(next), walk.offset.max(next)];
-        assert_eq!(Trail::of(&walk).between(lower, higher), gap, "{spec}");
+        let nest = LoopNest::of(&plan.rows, map);
+        let next = along(nest.offset, nest.outer.last().unwrap().stride, 1);
+        let [lower, higher] = [nest.offset.min(next), nest.offset.max(next)];
+        assert_eq!(
+            StreamPrefetcher::new(&nest).between(lower, higher),
+            gap,
+            "{spec}"
+        );
     }
 
-    /// Whichever way a group is read, what lies between it and the next is the same.
+    /// The gap between groups does not depend on the direction in which a group is read.
     #[test]
     fn gaps_lie_between_groups() {
         let shape = &[3, 10, 5, 100];
@@ -390,7 +392,7 @@ mod tests {
         check(shape, "::-1, 1:4, 3:0:-1, 1:96", 6896..10601);
         check(shape, ":, 1:4, 1:4, 95:0:-1", 1896..5601);
         check(shape, "::-1, 3:0:-1, 3:0:-1, 95:0:-1", 6896..10601);
-        // Rows and entries in other directions: each entry is a group, and the last but one comes second.
+        // Rows and entries in opposite directions: each entry is a group, and the last but one is second.
         check(shape, ":, 3:0:-1, 1:4, 95:0:-1", 1396..1601);
     }
 }

@@ -1,9 +1,8 @@
-//! How many threads a result is worth, and who writes what.
+//! How many threads write a result, and which part each writes.
 //!
-//! A thread costs tens of microseconds to start; a result that takes less is written by the
-//! caller alone. Larger ones are cut into parts, and each thread takes the next part when it is
-//! done with one: the caller does not wait for the others to start, and a core that is busy
-//! elsewhere takes fewer.
+//! Starting a thread takes tens of microseconds, so the caller alone writes results that take less. Larger
+//! results are cut into parts, and each thread takes the next part when it has finished one. The caller
+//! does not wait for other threads to start, and a core that is busy elsewhere takes fewer parts.
 
 use std::{
     num::NonZero,
@@ -11,33 +10,34 @@ use std::{
     thread,
 };
 
-/// Nanoseconds of work that are worth a thread.
-const WORTH: usize = 60_000;
-/// Bytes that a core writes in a nanosecond, about, where they are in its cache.
+/// Nanoseconds of work for each thread, at least.
+const WORTH_NS: usize = 60_000;
+/// Bytes that a core writes to its cache per nanosecond, roughly.
 const BYTES_PER_NS: usize = 32;
-/// Bytes of a part: more, and the threads end further apart; less, and their streams are too short.
+/// Bytes of a part, at most. Larger parts let the threads finish further apart, smaller ones make the
+/// streams of memory accesses too short.
 const PART: usize = 1 << 20;
-/// Parts for each thread where the result is small.
+/// Parts for each thread, at least.
 const PARTS: usize = 4;
 
-/// The cores that this process may use. Asked once: the answer takes tens of microseconds.
+/// The cores that this process may use. Cached, because the system call takes tens of microseconds.
 fn cores() -> usize {
     static CORES: LazyLock<usize> =
         LazyLock::new(|| thread::available_parallelism().map_or(1, NonZero::get));
     *CORES
 }
 
-/// How many threads write a result of so many bytes in so many pieces that are moved one by one. A
-/// piece costs about a nanosecond more than its bytes.
+/// How many threads write a result of `bytes` bytes. A piece that is copied by itself takes about a
+/// nanosecond more than its bytes.
 pub(super) fn worth(bytes: usize, pieces: usize) -> usize {
-    match (bytes / BYTES_PER_NS).saturating_add(pieces) / WORTH {
+    match (bytes / BYTES_PER_NS).saturating_add(pieces) / WORTH_NS {
         0 | 1 => 1,
         worth => worth.min(cores()),
     }
 }
 
-/// Writes `dest` with so many threads. `write` gets a part, a multiple of `grain` bytes, and the
-/// byte where it begins.
+/// Writes `dest` with `threads` threads. `write` gets the byte where a part begins, and the part, a multiple
+/// of `grain` bytes.
 pub(super) fn spread(
     dest: &mut [u8],
     grain: usize,
@@ -52,17 +52,17 @@ pub(super) fn spread(
     share(parts, threads, |(i, dest)| write(i * part, dest));
 }
 
-/// Bytes of a part of a result of so many bytes.
+/// Bytes of a part of a result of `bytes` bytes.
 pub(super) fn part(bytes: usize, threads: usize) -> usize {
     bytes.div_ceil(threads * PARTS).min(PART)
 }
 
-/// How many parts a result is cut into for so many threads, at least.
+/// The number of parts that a result is cut into, at least.
 pub(super) fn parts(threads: usize) -> usize {
     if threads == 1 { 1 } else { threads * PARTS }
 }
 
-/// Does `parts` with so many threads, each taking the next when it is done with one.
+/// Calls `each` for every part. Each thread takes the next part when it has finished one.
 pub(super) fn share<T>(
     parts: impl Iterator<Item = T> + Send,
     threads: usize,

@@ -3,58 +3,89 @@
 //! | pieces | how |
 //! |---|---|
 //! | of 1 or 2 bytes | read row by row, transposed in registers, written lane by lane |
-//! | of 4, 8 or 16 bytes | each by itself, in blocks of a cache line of each lane |
-//! | of pixels, whose channels lie together | transposed in registers from where they lie |
+//! | of 4, 8 or 16 bytes | each by itself, in blocks of one cache line per lane |
+//! | channels of pixels, contiguous in the source | transposed in registers directly from the source |
 //! | others | each by itself |
 
 use super::{
     interleave::{Buffers, VECTOR},
     kernel::Kernel,
-    slice::along,
-    transpose::{LINE, Tiles},
+    rows::along,
 };
 use crate::layout::Axis;
 use std::{array, hint::black_box, ops::Range};
 
-/// A way of moving pieces of rows into lanes.
-pub(super) trait MoveTile {
-    /// Moves the first `count` pieces of the row that begins at `at` into the first lane, and of its
-    /// neighbours along the near axis into the others, behind those that are `done`.
-    fn move_tile(
-        &mut self,
-        tiles: &Tiles<'_>,
-        source: &[u8],
-        at: usize,
-        count: usize,
-        lanes: &mut [&mut [u8]],
-        done: usize,
-    );
+/// Bytes of a cache line.
+pub(super) const LINE: usize = 64;
+
+/// A transposed slice. Axes are in bytes unless noted. `transpose` explains the words.
+#[derive(Clone, Copy)]
+pub(super) struct Tiles<'a> {
+    pub(super) unit: usize,
+    /// Bytes of a piece.
+    pub(super) piece: usize,
+    /// The axes outside of the near axis, in units.
+    pub(super) outer: &'a [Axis],
+    pub(super) near: Axis,
+    /// The axes between the near axis and the row, in units.
+    pub(super) between: &'a [Axis],
+    pub(super) row: Axis,
 }
 
-/// Pieces of more than 16 bytes, or of no power of two of bytes.
+impl Tiles<'_> {
+    /// The most bytes that a tile reads along the source and writes along a lane: several cache lines, which
+    /// the processor prefetches, and few enough that a tile stays in a cache. Elements that need no
+    /// interleaving are written one line per lane, so that a tile can read further along the source.
+    pub(super) fn extent(&self) -> [usize; 2] {
+        match self.piece {
+            1 => [256, 256],
+            2 => [256, 512],
+            4 | 8 | 16 => [2048, LINE],
+            ..16 => [512, 512],
+            _ => [4096, 4096],
+        }
+    }
+
+    /// Positions of the near axis in a tile.
+    pub(super) fn columns(&self) -> usize {
+        let [width, _] = self.extent();
+        (width / self.piece).clamp(1, self.near.size)
+    }
+}
+
+/// One tile: `count` pieces of a row for each lane. The row of the first lane begins at byte `at` of the
+/// source, and those of its neighbours follow along the near axis. Each lane already has `done` pieces.
+pub(super) struct Tile<'a, 'd> {
+    pub(super) tiles: &'a Tiles<'a>,
+    pub(super) source: &'a [u8],
+    pub(super) at: usize,
+    pub(super) count: usize,
+    pub(super) lanes: &'a mut [&'d mut [u8]],
+    pub(super) done: usize,
+}
+
+/// A way of moving pieces of rows into lanes.
+pub(super) trait MoveTile {
+    fn move_tile(&mut self, tile: Tile<'_, '_>);
+}
+
+/// Pieces of more than 16 bytes, or whose size is not a power of two.
 pub(super) struct LongPieces;
 
 impl MoveTile for LongPieces {
-    fn move_tile(
-        &mut self,
-        tiles: &Tiles<'_>,
-        source: &[u8],
-        at: usize,
-        count: usize,
-        lanes: &mut [&mut [u8]],
-        done: usize,
-    ) {
+    fn move_tile(&mut self, tile: Tile<'_, '_>) {
+        let Tile { tiles, source, .. } = tile;
         let [_, span] = tiles.extent();
         let some = (span / tiles.piece).max(1);
-        for first in (0..count).step_by(some) {
-            let size = some.min(count - first);
+        for first in (0..tile.count).step_by(some) {
+            let size = some.min(tile.count - first);
             let row = Axis { size, ..tiles.row };
-            let mut at = along(at, row.stride, first);
-            let begin = (done + first) * tiles.piece;
-            let stretch = begin..begin + size * tiles.piece;
-            touch(lanes, stretch.clone());
-            for lane in lanes.iter_mut() {
-                let dest = &mut lane[stretch.clone()];
+            let mut at = along(tile.at, row.stride, first);
+            let begin = (tile.done + first) * tiles.piece;
+            let range = begin..begin + size * tiles.piece;
+            touch(tile.lanes, range.clone());
+            for lane in tile.lanes.iter_mut() {
+                let dest = &mut lane[range.clone()];
                 Kernel::of(tiles.piece, row).rows(source, at, row, 0, dest);
                 at = at.wrapping_add_signed(tiles.near.stride);
             }
@@ -74,7 +105,7 @@ pub(super) struct Interleaved<const N: usize> {
 }
 
 impl<const N: usize> Interleaved<N> {
-    /// How many pieces fill a vector.
+    /// Pieces of a vector.
     const MANY: usize = VECTOR / N;
 
     pub(super) fn of(tiles: &Tiles<'_>) -> Self {
@@ -83,13 +114,13 @@ impl<const N: usize> Interleaved<N> {
         let columns = tiles.columns();
         Self {
             span,
-            buffers: Buffers::of(columns * VECTOR),
+            buffers: Buffers::new(columns * VECTOR),
             read: vec![0; columns * span],
             written: vec![[0; VECTOR]; columns * span / VECTOR],
         }
     }
 
-    /// Reads `count` pieces of a row for each lane, and puts them in the order in which they are written.
+    /// Reads `count` pieces of a row for each lane and transposes them.
     fn tile(&mut self, tiles: &Tiles<'_>, source: &[u8], at: usize, count: usize, columns: usize) {
         let read = &mut self.read[..count * columns * N];
         if tiles.near.stride == N.cast_signed() {
@@ -106,7 +137,7 @@ impl<const N: usize> Interleaved<N> {
             Kernel::of(N, near).rows(source, at, near, tiles.row.stride, read);
         }
         let vectors = self.span / VECTOR;
-        // The last rows are interleaved with others, which are not written.
+        // The last rows may be interleaved with stale ones, which are not written.
         let rows = count.next_multiple_of(Self::MANY);
         let rows = self.read[..rows * columns * N].chunks_exact(columns * VECTOR);
         for (i, rows) in rows.enumerate() {
@@ -123,26 +154,19 @@ impl<const N: usize> Interleaved<N> {
 }
 
 impl<const N: usize> MoveTile for Interleaved<N> {
-    fn move_tile(
-        &mut self,
-        tiles: &Tiles<'_>,
-        source: &[u8],
-        at: usize,
-        count: usize,
-        lanes: &mut [&mut [u8]],
-        done: usize,
-    ) {
+    fn move_tile(&mut self, tile: Tile<'_, '_>) {
+        let Tile { tiles, source, .. } = tile;
         let span = self.span;
-        for first in (0..count).step_by(span / N) {
-            let at = along(at, tiles.row.stride, first);
-            let count = (span / N).min(count - first);
-            let begin = (done + first) * N;
-            let stretch = begin..begin + count * N;
-            touch(lanes, stretch.clone());
-            self.tile(tiles, source, at, count, lanes.len());
+        for first in (0..tile.count).step_by(span / N) {
+            let at = along(tile.at, tiles.row.stride, first);
+            let count = (span / N).min(tile.count - first);
+            let begin = (tile.done + first) * N;
+            let range = begin..begin + count * N;
+            touch(tile.lanes, range.clone());
+            self.tile(tiles, source, at, count, tile.lanes.len());
             let written = self.written.as_flattened().chunks_exact(span);
-            for (lane, written) in lanes.iter_mut().zip(written) {
-                lane[stretch.clone()].copy_from_slice(&written[..count * N]);
+            for (lane, written) in tile.lanes.iter_mut().zip(written) {
+                lane[range.clone()].copy_from_slice(&written[..count * N]);
             }
         }
     }
@@ -153,7 +177,7 @@ pub(super) struct Lines<const N: usize, const R: usize>;
 
 impl<const N: usize, const R: usize> Lines<N, R> {
     /// Lanes whose cache lines are read before they are written. Lines at multiples of 16 KiB share sets of the
-    /// cache: beyond 128 they evict each other before they are written.
+    /// cache: more than 128 evict each other before they are written.
     const LANES: usize = 128;
 
     /// Moves one piece of each of `R` rows, from `at` on, into each of the lanes.
@@ -168,7 +192,8 @@ impl<const N: usize, const R: usize> Lines<N, R> {
             let rows: [&[[u8; N]; R]; R] = array::from_fn(|r| &rows[r].0[i]);
             for (column, lane) in block.iter_mut().enumerate() {
                 let line = line::<N, R>(lane, begin);
-                // Not made apart and copied: that goes through the stack, at a third of the speed.
+                // Written in place: an array that is built and then copied goes through the stack, at a
+                // third of the speed.
                 for r in 0..R {
                     line[r] = rows[r][column];
                 }
@@ -202,23 +227,22 @@ impl<const N: usize, const R: usize> Lines<N, R> {
 }
 
 impl<const N: usize, const R: usize> MoveTile for Lines<N, R> {
-    fn move_tile(
-        &mut self,
-        tiles: &Tiles<'_>,
-        source: &[u8],
-        at: usize,
-        count: usize,
-        lanes: &mut [&mut [u8]],
-        done: usize,
-    ) {
+    fn move_tile(&mut self, tile: Tile<'_, '_>) {
+        let Tile {
+            tiles,
+            source,
+            count,
+            lanes,
+            ..
+        } = tile;
         let together = tiles.near.stride == N.cast_signed();
         let mut first = 0;
         while first < count {
-            let begin = (done + first) * N;
-            // The first tile has fewer rows if the first lane does not begin at a cache line.
+            let begin = (tile.done + first) * N;
+            // The first block has fewer rows if the first lane does not begin at a cache line.
             let ahead = lanes[0][begin..].as_ptr().addr().wrapping_neg() % LINE / N;
             let rows = if ahead == 0 { R } else { ahead }.min(count - first);
-            let mut at = along(at, tiles.row.stride, first);
+            let mut at = along(tile.at, tiles.row.stride, first);
             for lanes in lanes.chunks_mut(Self::LANES) {
                 touch(lanes, begin..begin + rows * N);
                 if together && rows == R {
@@ -239,46 +263,38 @@ fn line<const N: usize, const R: usize>(lane: &mut [u8], begin: usize) -> &mut [
     &mut pieces.as_chunks_mut::<R>().0[0]
 }
 
-/// Reads what is about to be written: many reads are in flight together, but few writes.
-fn touch(lanes: &[&mut [u8]], stretch: Range<usize>) {
+/// Reads the bytes that are about to be written. The processor keeps many reads in flight, but few writes.
+fn touch(lanes: &[&mut [u8]], range: Range<usize>) {
     let mut touched = 0;
     for lane in lanes {
-        for line in lane[stretch.clone()].iter().step_by(LINE) {
+        for line in lane[range.clone()].iter().step_by(LINE) {
             touched ^= line;
         }
     }
-    // Nobody asks what was read, but it must have been.
+    // The values are not used; black_box keeps the reads.
     black_box(touched);
 }
 
-/// Pixels of `C` channels of `N` bytes, which become planes. `HALF` is half of the elements of as many
-/// pixels as fill a vector.
+/// Pixels of `C` channels of `N` bytes, which become planes. `HALF` is half of the elements in a block.
 pub(super) struct Pixels<const N: usize, const C: usize, const HALF: usize>(Buffers);
 
 impl<const N: usize, const C: usize, const HALF: usize> Pixels<N, C, HALF> {
-    /// Bytes of as many pixels as fill a vector.
+    /// Bytes of the pixels that fill one vector per channel.
     const BLOCK: usize = C * VECTOR;
-    /// Blocks that are transposed together.
+    /// Blocks that are transposed in one call.
     const SOME: usize = 1024 / Self::BLOCK;
 
     pub(super) fn new() -> Self {
-        Self(Buffers::of(Self::SOME * Self::BLOCK))
+        Self(Buffers::new(Self::SOME * Self::BLOCK))
     }
 }
 
 impl<const N: usize, const C: usize, const HALF: usize> MoveTile for Pixels<N, C, HALF> {
-    fn move_tile(
-        &mut self,
-        _: &Tiles<'_>,
-        source: &[u8],
-        at: usize,
-        count: usize,
-        lanes: &mut [&mut [u8]],
-        done: usize,
-    ) {
-        let pixels = &source[at..][..((count - 1) * C + lanes.len()) * N];
-        let mut begin = done * N;
-        // Of a part of the channels nothing is read behind the last.
+    fn move_tile(&mut self, tile: Tile<'_, '_>) {
+        let lanes = tile.lanes;
+        let pixels = &tile.source[tile.at..][..((tile.count - 1) * C + lanes.len()) * N];
+        let mut begin = tile.done * N;
+        // A tile with only some of the channels ends before its last pixel does.
         let whole = pixels.len() / Self::BLOCK * Self::BLOCK;
         let whole = if lanes.len() == C { whole } else { 0 };
         let (blocks, rest) = pixels.split_at(whole);

@@ -1,53 +1,37 @@
-//! The walk of a transposed slice: tiles that are read along the source and written along the result.
+//! Transposed slices, in tiles that are read along the source and written along the result.
 //!
-//! | name | what it is |
+//! | name | meaning |
 //! |---|---|
-//! | row | pieces along the innermost axis of the result: far apart in the source |
-//! | near axis | that along which pieces lie nearest to each other in the source |
-//! | lane | what the result holds of one position of the near axis |
-//! | tile | some positions of the near axis by some pieces of a row: a few cache lines each way |
-//! | band | a stretch of some lanes: what a thread takes |
+//! | row | pieces along the innermost axis of the result, far apart in the source |
+//! | near axis | the axis along which pieces are nearest to each other in the source |
+//! | lane | the part of the result for one position of the near axis |
+//! | tile | some positions of the near axis by some pieces of a row: a few cache lines in each direction |
+//! | band | a range of some lanes: the work that a thread takes |
 //!
-//! Piece by piece along a row, every piece is read from another cache line, which is gone when the next lane
-//! comes to what lies beside it. In a tile a line is read once and written once. `tile` says how its pieces are moved.
+//! Copying along a row reads every piece from another cache line, which is evicted before the next lane
+//! needs the piece beside it. A tile reads each line once and writes it once. `tile` moves its pieces.
 
 use super::{
     interleave::VECTOR,
-    slice::{self, along},
+    rows::{along, split_pieces},
+    slice::LoopNest,
     threads,
-    tile::{Interleaved, Lines, LongPieces, MoveTile, Pixels},
+    tile::{Interleaved, LINE, Lines, LongPieces, MoveTile, Pixels, Tile, Tiles},
 };
 use crate::{layout::Axis, ops::strided_slice::Odometer};
 use std::iter;
 
-/// Bytes of a cache line.
-pub(super) const LINE: usize = 64;
-
-/// A transposed slice, in bytes, from where it begins.
-#[derive(Clone, Copy)]
-pub(super) struct Tiles<'a> {
-    unit: usize,
-    /// Bytes of a piece.
-    pub(super) piece: usize,
-    /// The axes outside of the near axis, in units.
-    outer: &'a [Axis],
-    pub(super) near: Axis,
-    /// The axes between it and the row, in units.
-    between: &'a [Axis],
-    pub(super) row: Axis,
-}
-
-/// A stretch of some lanes.
+/// A range of some lanes.
 struct Band<'d> {
-    /// Where the first lane begins in the source.
+    /// The byte of the source where the first lane begins.
     at: usize,
-    /// The number of the first piece that the band holds of each lane.
+    /// The number of the band's first piece in each lane.
     first: usize,
     lanes: Vec<&'d mut [u8]>,
 }
 
 impl<'a> Tiles<'a> {
-    /// None where rows are not far apart, or too short.
+    /// `None` if no axis is nearer than the row, or if a row is shorter than a vector.
     pub(super) fn of(unit: usize, piece: usize, axes: &'a [Axis], row: Axis) -> Option<Self> {
         let distance = |axis: &Axis| axis.stride.unsigned_abs().saturating_mul(unit);
         let is_near = |axis: &Axis| (1..row.stride.unsigned_abs()).contains(&distance(axis));
@@ -66,7 +50,7 @@ impl<'a> Tiles<'a> {
         })
     }
 
-    /// Bytes of all of the result.
+    /// Bytes of the whole result.
     pub(super) fn bytes(&self) -> usize {
         let planes: usize = self.outer.iter().map(|axis| axis.size).product();
         planes * self.near.size * self.lane()
@@ -78,14 +62,14 @@ impl<'a> Tiles<'a> {
         between.product::<usize>() * self.row.size * self.piece
     }
 
-    /// Where planes, which are all lanes of the near axis, begin in the source.
+    /// The byte of the source where each plane from `first` on begins. A plane is all lanes of the near axis.
     fn planes(&self, at: usize, first: usize) -> impl Iterator<Item = usize> + use<'a> {
         let unit = self.unit;
         let planes = Odometer::at(self.outer, 0, first);
         planes.map(move |plane| at.wrapping_add(plane.wrapping_mul(unit)))
     }
 
-    /// Writes all of the result with so many threads.
+    /// Writes the whole result.
     pub(super) fn run(&self, source: &[u8], at: usize, dest: &mut [u8], threads: usize) {
         let part = threads::part(dest.len(), threads);
         let lane = self.lane();
@@ -95,7 +79,7 @@ impl<'a> Tiles<'a> {
                 self.part(source, at, first, dest);
             });
         }
-        // As many lanes as tiles are wide, and as much of each as makes a part.
+        // Whole tiles wide, and long enough to make a part.
         let lanes = (part / lane).max(1).next_multiple_of(self.columns());
         let length = (part / lanes).next_multiple_of(LINE);
         let length = (length / self.piece).max(1) * self.piece;
@@ -114,8 +98,8 @@ impl<'a> Tiles<'a> {
         threads::share(bands, threads, |band| self.band(source, band));
     }
 
-    /// Positions of the near axis before the first that begins a pair of cache lines, which are read
-    /// together. None where it is not the same for all rows.
+    /// Positions of the near axis before the first that begins a pair of cache lines, which the processor
+    /// reads together. 0 if the number differs from row to row.
     fn unaligned(&self, source: &[u8], at: usize) -> usize {
         const PAIR: usize = 2 * LINE;
         let together = self.near.stride == self.piece.cast_signed();
@@ -127,7 +111,7 @@ impl<'a> Tiles<'a> {
         (address.next_multiple_of(PAIR) - address) / self.piece
     }
 
-    /// Cuts lanes that lie together into bands of so many bytes of each.
+    /// Cuts contiguous lanes into bands of `length` bytes of each lane.
     fn bands<'d>(&self, at: usize, lanes: &'d mut [u8], length: usize) -> Vec<Band<'d>> {
         let lane = self.lane();
         let count = lane.div_ceil(length);
@@ -165,51 +149,28 @@ impl<'a> Tiles<'a> {
     /// Writes the bytes from `skip` on of the plane that begins at `at`.
     fn part_of_plane(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let lane = self.lane();
-        let (mut first, skip) = (skip / lane, skip % lane);
-        let mut rest = dest;
-        if skip > 0 {
-            let part;
-            (part, rest) = rest.split_at_mut((lane - skip).min(rest.len()));
-            self.part_of_lane(source, along(at, self.near.stride, first), skip, part);
-            first += 1;
+        let mut at = along(at, self.near.stride, skip / lane);
+        let [head, whole, tail] = split_pieces(lane, skip, dest);
+        if !head.is_empty() {
+            self.part_of_lane(source, at, skip % lane, head);
+            at = at.wrapping_add_signed(self.near.stride);
         }
-        let mut lanes = rest.chunks_exact_mut(lane);
         let band = Band {
-            at: along(at, self.near.stride, first),
+            at,
             first: 0,
-            lanes: lanes.by_ref().collect(),
+            lanes: whole.chunks_exact_mut(lane).collect(),
         };
-        first += band.lanes.len();
+        at = along(at, self.near.stride, band.lanes.len());
         self.band(source, band);
-        let rest = lanes.into_remainder();
-        if !rest.is_empty() {
-            self.part_of_lane(source, along(at, self.near.stride, first), 0, rest);
+        if !tail.is_empty() {
+            self.part_of_lane(source, at, 0, tail);
         }
     }
 
     /// Writes the bytes from `skip` on of the lane that begins at `at`.
     fn part_of_lane(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
-        let lane = slice::Walk::along(self.unit, self.piece, self.row, self.between);
+        let lane = LoopNest::along(self.unit, self.piece, self.row, self.between);
         lane.beginning_at(at).part(source, skip, dest);
-    }
-
-    /// Bytes that a tile reads of a row of the source, and writes of a lane, at most: several cache lines,
-    /// which the processor reads ahead, and so few that a tile stays in a cache. Elements that need no
-    /// interleaving are written a line a lane, so that rows can be read at greater length.
-    pub(super) fn extent(&self) -> [usize; 2] {
-        match self.piece {
-            1 => [256, 256],
-            2 => [256, 512],
-            4 | 8 | 16 => [2048, LINE],
-            ..16 => [512, 512],
-            _ => [4096, 4096],
-        }
-    }
-
-    /// Positions of the near axis in a tile.
-    pub(super) fn columns(&self) -> usize {
-        let [width, _] = self.extent();
-        (width / self.piece).clamp(1, self.near.size)
     }
 
     fn band(&self, source: &[u8], band: Band<'_>) {
@@ -235,8 +196,8 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// How many pieces lie together in the source, one of each lane, where they are followed by the next of
-    /// each.
+    /// The number of lanes, if the source holds one piece of each lane after the other, as pixels hold their
+    /// channels.
     fn channels(&self) -> Option<usize> {
         let piece = self.piece.cast_signed();
         let together =
@@ -244,7 +205,7 @@ impl<'a> Tiles<'a> {
         together.then_some(self.near.size)
     }
 
-    fn lanes(&self, source: &[u8], mut band: Band<'_>, mut by: impl MoveTile) {
+    fn lanes(&self, source: &[u8], mut band: Band<'_>, mut kernel: impl MoveTile) {
         let columns = self.columns();
         for (i, lanes) in band.lanes.chunks_mut(columns).enumerate() {
             let at = along(band.at, self.near.stride, i * columns);
@@ -255,7 +216,14 @@ impl<'a> Tiles<'a> {
                 let at = at.wrapping_add(place.wrapping_mul(self.unit));
                 let at = along(at, self.row.stride, skip);
                 let count = (self.row.size - skip).min(pieces - done);
-                by.move_tile(self, source, at, count, lanes, done);
+                kernel.move_tile(Tile {
+                    tiles: self,
+                    source,
+                    at,
+                    count,
+                    lanes,
+                    done,
+                });
                 done += count;
                 skip = 0;
                 if done == pieces {

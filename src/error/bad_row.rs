@@ -1,15 +1,14 @@
 //! An index tuple that is out of range.
 
-use super::Shape;
+use crate::text::Shape;
 use std::fmt;
 
 /// An index tuple that points outside `params`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRow {
-    /// Its number, counted over all tuples in row-major order. For `gather` each index is a tuple.
+    /// Its number among all tuples in row-major order. For `gather` each index is a tuple.
     pub row: usize,
-    /// Its coordinates in the index tensor; for `gather_nd` without the last, along which the tuple
-    /// lies.
+    /// Its coordinates in the index tensor, without the dimension of the tuples themselves.
     pub position: Vec<usize>,
     /// The tuple itself.
     pub index: Vec<i64>,

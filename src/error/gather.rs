@@ -1,8 +1,9 @@
-//! What can be wrong with a gather. As for slices, the kinds are TensorFlow's, and so is their order.
+//! Errors of gathers. As for slices, TensorFlow raises the same ones in the same order.
 
-use super::{BadRow, Shape};
+use super::BadRow;
+use crate::text::Shape;
 
-/// `params`, `indices` and `batch_dims` that do not fit together.
+/// `params`, `indices` and `batch_dims` do not match, or an index is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GatherError {
@@ -12,7 +13,7 @@ pub enum GatherError {
     /// `indices` is a scalar.
     #[error("indices is a scalar: its last dimension must hold the index tuples")]
     IndicesRank,
-    /// Index tuples longer than `params` has dimensions.
+    /// Index tuples with more entries than `params` has dimensions.
     #[error(
         "indices of shape {} hold tuples of {depth}, which with batch_dims {batch_dims} is more \
          than the {} dimensions of params {}: shorten the last dimension of indices",
@@ -28,7 +29,7 @@ pub enum GatherError {
         /// The shape of `indices`.
         indices: Vec<usize>,
     },
-    /// `batch_dims` does not leave both sides a dimension.
+    /// `batch_dims` leaves no dimension of `params` or of `indices`.
     #[error(
         "batch_dims is {batch_dims}, but must be below the rank of indices ({indices_rank}) \
          and below the rank of params ({params_rank})"
@@ -36,9 +37,9 @@ pub enum GatherError {
     BatchDims {
         /// `batch_dims`.
         batch_dims: usize,
-        /// Rank of `params`.
+        /// The rank of `params`.
         params_rank: usize,
-        /// Rank of `indices`.
+        /// The rank of `indices`.
         indices_rank: usize,
     },
     /// `gather` along a dimension that `params` does not have.
@@ -47,12 +48,12 @@ pub enum GatherError {
          it must be in [-{params_rank}, {params_rank})"
     )]
     Axis {
-        /// `axis`, or what stands for it.
+        /// `axis`, or `batch_dims` where that is the default.
         axis: isize,
-        /// Rank of `params`.
+        /// The rank of `params`.
         params_rank: usize,
     },
-    /// `batch_dims` of `gather` that the indices or the axis do not allow.
+    /// `batch_dims` of `gather` beyond the rank of the indices or the axis.
     #[error(
         "batch_dims is {batch_dims}, but must be in [-{indices_rank}, {indices_rank}], the rank of \
          indices, and not above axis ({axis})"
@@ -62,7 +63,7 @@ pub enum GatherError {
         batch_dims: isize,
         /// The dimension of `params` that is indexed.
         axis: usize,
-        /// Rank of `indices`.
+        /// The rank of `indices`.
         indices_rank: usize,
     },
     /// The leading `batch_dims` dimensions differ.
@@ -80,7 +81,7 @@ pub enum GatherError {
         /// The shape of `indices`.
         indices: Vec<usize>,
     },
-    /// Rows are asked of params that have no element.
+    /// A gather of rows from `params` without elements.
     #[error(
         "params of shape {} is empty, so none of the {rows} index tuples can be gathered",
         Shape(params)
@@ -88,7 +89,7 @@ pub enum GatherError {
     EmptyParams {
         /// The shape of `params`.
         params: Vec<usize>,
-        /// How many rows are asked for.
+        /// The number of index tuples.
         rows: usize,
     },
     /// An index tuple points outside `params`.
@@ -101,9 +102,9 @@ pub enum GatherError {
     OutOfRange {
         /// The first such tuple.
         first: BadRow,
-        /// How many there are.
+        /// The number of such tuples.
         bad: usize,
-        /// How many tuples there are in all.
+        /// The number of all tuples.
         rows: usize,
         /// The shape of `params`.
         params: Vec<usize>,

@@ -1,4 +1,4 @@
-//! What can be wrong with the text of a slice.
+//! Errors in the text of a slice.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// Where in the text, in characters from 0.
+    /// The position in the text, in characters from 0.
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// What is wrong there, without the text.
+    /// The message, without position and text.
     pub fn problem(&self) -> &str {
         &self.problem
     }
@@ -27,7 +27,7 @@ impl ParseError {
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} at character {}:", self.problem, self.position + 1)?;
-        // One line, so that the caret stands under its character whatever the text contains.
+        // One line, so that the caret is under its character even if the text has line breaks.
         let line: String = self
             .text
             .chars()

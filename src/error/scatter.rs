@@ -1,8 +1,9 @@
-//! What can be wrong with a scatter.
+//! Errors of scatters.
 
-use super::{BadRow, Shape};
+use super::BadRow;
+use crate::text::Shape;
 
-/// Indices, updates and an array that they are scattered into, which do not fit together.
+/// Indices, updates and the destination do not match, or an index is out of range.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScatterError {
@@ -18,7 +19,7 @@ pub enum ScatterError {
         /// The shape of `updates`.
         updates: Vec<usize>,
     },
-    /// Something is empty, and not all of it.
+    /// One of indices, updates and destination is empty, but indices or updates are not.
     #[error(
         "indices of shape {} and updates of shape {} cannot be scattered into shape {}: where one of \
          the three is empty, indices and updates must both be",
@@ -31,10 +32,10 @@ pub enum ScatterError {
         indices: Vec<usize>,
         /// The shape of `updates`.
         updates: Vec<usize>,
-        /// The shape that they go into.
+        /// The shape of the destination.
         shape: Vec<usize>,
     },
-    /// Updates that are not a slice for each index tuple.
+    /// Updates whose shape is not one slice for each index tuple.
     #[error(
         "updates have shape {}, but with indices of shape {} into shape {} they must have all \
          dimensions of the indices but the last, of which there must be one, and then those of the \
@@ -48,21 +49,21 @@ pub enum ScatterError {
         indices: Vec<usize>,
         /// The shape of `updates`.
         updates: Vec<usize>,
-        /// The shape that they go into.
+        /// The shape of the destination.
         shape: Vec<usize>,
     },
-    /// Elements that cannot be combined so.
+    /// A combination that is not defined for the element type.
     #[error(
         "Combine::{combine:?} is not defined for {dtype}: booleans cannot be subtracted, and complex \
          numbers have no minimum or maximum; choose another Combine, or convert the elements"
     )]
     Undefined {
-        /// What a row was to do to its slice.
+        /// The combination.
         combine: crate::Combine,
         /// The element type.
         dtype: crate::DType,
     },
-    /// An index tuple points outside.
+    /// An index tuple points outside the destination.
     #[error(
         "{bad} of {rows} index tuples are out of range, the first at {first} of shape {}: \
          correct them, or choose OutOfRange::Zero or OutOfRange::Clamp",
@@ -71,11 +72,11 @@ pub enum ScatterError {
     OutOfRange {
         /// The first such tuple.
         first: Box<BadRow>,
-        /// How many there are.
+        /// The number of such tuples.
         bad: usize,
-        /// How many tuples there are in all.
+        /// The number of all tuples.
         rows: usize,
-        /// The shape that they go into.
+        /// The shape of the destination.
         shape: Vec<usize>,
     },
 }

@@ -1,9 +1,9 @@
-//! What can be wrong with a slice.
+//! Errors of slices.
 //!
-//! The kinds correspond one to one to the errors that TensorFlow raises for the same input, and where
-//! several apply the same one is raised first.
+//! They correspond one to one to TensorFlow's errors for the same input. If several apply, the first is also
+//! TensorFlow's first.
 
-use super::Shape;
+use crate::text::Shape;
 
 /// A slice that contradicts itself or does not fit the shape.
 ///
@@ -44,12 +44,12 @@ pub enum SpecError {
         "axis {axis} is out of range: the input has {rank} dimensions, so it must be in [-{rank}, {rank})"
     )]
     Axis {
-        /// The axis as it was given.
+        /// The given axis.
         axis: i64,
         /// Dimensions of the input.
         rank: usize,
     },
-    /// An axis that is named twice.
+    /// An axis that appears twice.
     #[error(
         "dimension {dimension} is sliced twice: name each axis at most once, negative ones included"
     )]
@@ -60,7 +60,7 @@ pub enum SpecError {
     /// A mask outside 32 bits.
     #[error("{mask} is {value}: a mask must fit a signed 32-bit integer")]
     Mask {
-        /// Which mask.
+        /// The name of the mask.
         mask: &'static str,
         /// Its value.
         value: i64,
@@ -74,7 +74,7 @@ pub enum SpecError {
     /// More indices and ranges than dimensions.
     #[error("the slice indexes {specs} dimensions, but the input has only {rank}: drop some")]
     TooManySpecs {
-        /// Dimensions that the slice needs.
+        /// Dimensions that the slice indexes.
         specs: usize,
         /// Dimensions of the input.
         rank: usize,
@@ -104,7 +104,7 @@ pub enum SpecError {
     ShrinkOutOfRange {
         /// The input dimension.
         dimension: usize,
-        /// The index as it was given.
+        /// The given index.
         index: i64,
         /// The size of the dimension.
         size: usize,
@@ -142,7 +142,7 @@ pub enum SpecError {
     SliceBegin {
         /// The input dimension.
         dimension: usize,
-        /// Where the block begins.
+        /// The first position of the block.
         begin: i64,
         /// The size of the dimension.
         count: usize,
@@ -155,7 +155,7 @@ pub enum SpecError {
     SliceSize {
         /// The input dimension.
         dimension: usize,
-        /// Where the block begins.
+        /// The first position of the block.
         begin: i64,
         /// The size of the block.
         size: i64,

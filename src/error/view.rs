@@ -1,32 +1,32 @@
-//! What can be wrong with the dimensions of a view.
+//! Errors of views.
 
-use super::Shape;
+use crate::text::Shape;
 
-/// Dimensions that cannot be put in another order, or made larger.
+/// Dimensions that cannot be permuted or broadcast as asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ViewError {
-    /// An order of dimensions that leaves one out.
+    /// A permutation that does not name each dimension once.
     #[error(
         "the permutation {permutation:?} does not order {rank} dimensions: \
          it must name each of 0 to {rank} (exclusive) once"
     )]
     Permutation {
-        /// What was given.
+        /// The given permutation.
         permutation: Vec<usize>,
-        /// How many dimensions there are.
+        /// The number of dimensions.
         rank: usize,
     },
-    /// A shape that others cannot be repeated to.
+    /// A shape that the view cannot be broadcast to.
     #[error(
         "shape {} cannot be broadcast to {}: counted from the last, each dimension must be equal or 1",
         Shape(from),
         Shape(to)
     )]
     Broadcast {
-        /// The shape there is.
+        /// The shape of the view.
         from: Vec<usize>,
-        /// The shape that was asked for.
+        /// The requested shape.
         to: Vec<usize>,
     },
 }

@@ -1,4 +1,4 @@
-//! gather: the slices of params along one dimension that the indices name.
+//! gather: the slices of params that the indices select along one dimension.
 //!
 //! ```text
 //! params  [batch…, outer…, n, slice…]      n is dimension `axis`
@@ -6,8 +6,7 @@
 //! result  [batch…, outer…, index…, slice…]
 //! ```
 //!
-//! Semantics as TensorFlow 2.21 has them. A result without elements looks at no index, so that none is
-//! out of range.
+//! The semantics are those of TensorFlow 2.21. An empty result reads no index, so no index is out of range.
 
 use super::{
     index::{Negative, OutOfRange, Policy},
@@ -15,26 +14,25 @@ use super::{
 };
 use crate::{DType, Error, GatherError, Plan, View, layout::Axis, shape};
 
-/// How to gather along a dimension: TensorFlow's attributes of `gather`, and what a negative index
-/// means.
+/// Options of a gather along a dimension: TensorFlow's attributes of `gather`, and the meaning of a negative index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Gather {
-    /// The dimension of `params` that is indexed; a negative one counts from the end. `None` is
-    /// `batch_dims`, as in `tf.gather`, there too counted from the end of `params` where negative.
+    /// The indexed dimension of `params`. A negative one counts from the end. `None` stands for `batch_dims`, as in
+    /// `tf.gather`; a negative `batch_dims` then counts from the end of `params` too.
     pub axis: Option<isize>,
-    /// How many leading dimensions `params` and `indices` share, one to one; a negative number counts
-    /// from the rank of `indices`.
+    /// The number of leading dimensions that `params` and `indices` share, one to one. A negative number counts from
+    /// the rank of `indices`.
     pub batch_dims: isize,
-    /// What becomes of indices that are out of range.
+    /// The treatment of out-of-range indices.
     pub out_of_range: OutOfRange,
-    /// What a negative index means.
+    /// The meaning of a negative index.
     pub negative: Negative,
 }
 
 impl Gather {
-    /// `tf.compat.v1.batch_gather` with indices of this rank: all dimensions of the indices but the last
-    /// are batch dimensions, and the next of `params` is indexed. Each batch is bounded by itself, where
-    /// TensorFlow reads from the neighbouring one.
+    /// `tf.compat.v1.batch_gather` with indices of this rank: all dimensions of the indices but the last are batch
+    /// dimensions, and the next dimension of `params` is indexed. An index beyond its batch is out of range, whereas
+    /// TensorFlow reads from the neighbouring batch.
     ///
     /// ```
     /// use wgslice::{DType, Gather, Plan};
@@ -45,8 +43,7 @@ impl Gather {
     /// ```
     pub fn batch(indices_rank: usize) -> Self {
         Self {
-            // The rank of a slice is never above isize::MAX. Scalars have no last dimension: -1 is
-            // refused with them.
+            // The length of a slice never exceeds isize::MAX. A scalar has no last dimension: its -1 is refused.
             batch_dims: indices_rank.cast_signed().saturating_sub(1),
             ..Self::default()
         }
@@ -54,8 +51,7 @@ impl Gather {
 }
 
 impl Plan {
-    /// Plans gathering along a dimension from `params` of this shape and element type, with indices of
-    /// shape `indices`.
+    /// Plans a gather along a dimension from `params` of this shape and element type, with indices of shape `indices`.
     ///
     /// ```
     /// use wgslice::{DType, Gather, Indices, Plan};
@@ -82,13 +78,12 @@ impl Plan {
 }
 
 impl View {
-    /// Plans gathering along a dimension of this view: [`Plan::gather`] of what it selects, which is
-    /// nowhere written down in between.
+    /// Plans a gather along a dimension of this view: [`Plan::gather`] without copying the view first.
     ///
     /// ```
     /// use wgslice::{DType, Gather, View};
     ///
-    /// // Columns of a matrix that lies there by columns.
+    /// // Columns of a matrix in column-major order.
     /// let matrix = View::of(&[64, 1000])?.transpose(&[1, 0])?;
     /// let options = Gather { axis: Some(1), ..Gather::default() };
     /// assert_eq!(matrix.gather(&[5], options, DType::F32)?.shape(), [1000, 5]);
@@ -101,10 +96,6 @@ impl View {
     pub fn gather(&self, indices: &[usize], options: Gather, dtype: DType) -> Result<Plan, Error> {
         shape::elements(indices)?;
         let (axis, batch_dims) = check(&self.shape, indices, &options)?;
-        let coordinate = Axis {
-            size: self.shape[axis],
-            stride: self.strides[axis],
-        };
         let map = Map {
             name: "gather",
             offset: self.offset,
@@ -113,7 +104,10 @@ impl View {
                 .chain(Dimension::added(&indices[batch_dims..]))
                 .chain(Dimension::kept(self, axis + 1..self.shape.len()))
                 .collect(),
-            coordinates: vec![coordinate],
+            coordinates: vec![Axis {
+                size: self.shape[axis],
+                stride: self.strides[axis],
+            }],
             params: self.shape.clone(),
             indices: indices.to_vec(),
             tuple_dims: indices.len(),
@@ -126,7 +120,7 @@ impl View {
     }
 }
 
-/// The shape rules, in TensorFlow's order. Gives the axis and the number of batch dimensions.
+/// Checks the shape rules, in TensorFlow's order, and returns the axis and the number of batch dimensions.
 fn check(
     params: &[usize],
     indices: &[usize],
@@ -159,7 +153,7 @@ fn check(
     Ok((axis, batch_dims))
 }
 
-/// A number that counts from `rank` where it is negative.
+/// `number`, counted from `rank` if it is negative.
 fn from_end(number: isize, rank: usize) -> Option<usize> {
     match usize::try_from(number) {
         Ok(number) => Some(number),

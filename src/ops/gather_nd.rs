@@ -1,4 +1,4 @@
-//! gather_nd: a slice of params for each index tuple, beginning where the tuple points.
+//! gather_nd: one slice of params for each index tuple.
 //!
 //! ```text
 //! params  [batch…, d0, d1, … d(depth-1), slice…]
@@ -6,31 +6,29 @@
 //! result  [batch…, lead…, slice…]
 //! ```
 //!
-//! A coordinate is out of range where it is negative or not below its dimension, each dimension by
-//! itself; then the whole slice of its tuple becomes zeros and the tuple is counted. Semantics as
-//! TensorFlow 2.21 has them with two differences: the depth is not limited to 7, and batch
-//! dimensions must be equal, where TensorFlow reinterprets some that are not.
+//! A coordinate is out of range if it is negative or not below its dimension. The whole slice of its tuple then
+//! becomes zeros, and the tuple is counted. The semantics are those of TensorFlow 2.21 with two differences: the
+//! depth is not limited to 7, and batch dimensions must be equal, whereas TensorFlow reinterprets some that are not.
 
 use super::{
     index::{Negative, OutOfRange, Policy},
     indexed::{Dimension, Map},
 };
-use crate::{DType, Error, GatherError, Plan, View, layout::Axis, shape};
+use crate::{DType, Error, GatherError, Plan, View, layout::axes, shape};
 
-/// How to gather: TensorFlow's attributes of `gather_nd`, and what a negative index means.
+/// Options of a gather by tuples: TensorFlow's attributes of `gather_nd`, and the meaning of a negative index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct GatherNd {
-    /// How many leading dimensions `params` and `indices` share, one to one.
+    /// The number of leading dimensions that `params` and `indices` share, one to one.
     pub batch_dims: usize,
-    /// What becomes of tuples that are out of range.
+    /// The treatment of out-of-range tuples.
     pub out_of_range: OutOfRange,
-    /// What a negative index means.
+    /// The meaning of a negative index.
     pub negative: Negative,
 }
 
 impl Plan {
-    /// Plans gathering from `params` of this shape and element type, with indices of shape
-    /// `indices`.
+    /// Plans a gather from `params` of this shape and element type, with indices of shape `indices`.
     ///
     /// ```
     /// use wgslice::{DType, GatherNd, Indices, Negative, Plan};
@@ -57,8 +55,7 @@ impl Plan {
 }
 
 impl View {
-    /// Plans gathering from this view: [`Plan::gather_nd`] of what it selects, which is nowhere
-    /// written down in between.
+    /// Plans a gather from this view: [`Plan::gather_nd`] without copying the view first.
     ///
     /// ```
     /// use wgslice::{DType, GatherNd, View, slice};
@@ -92,8 +89,7 @@ impl View {
             return Err(GatherError::EmptyParams { params, rows }.into());
         }
         let indexed = batch_dims..batch_dims + depth;
-        let sizes = self.shape[indexed.clone()].iter();
-        let coordinates = sizes.zip(&self.strides[indexed.clone()]);
+        let (sizes, strides) = (&self.shape[indexed.clone()], &self.strides[indexed.clone()]);
         let map = Map {
             name: "gather_nd",
             offset: self.offset,
@@ -101,9 +97,7 @@ impl View {
                 .chain(Dimension::added(&tuples[batch_dims..]))
                 .chain(Dimension::kept(self, indexed.end..self.shape.len()))
                 .collect(),
-            coordinates: coordinates
-                .map(|(&size, &stride)| Axis { size, stride })
-                .collect(),
+            coordinates: axes(sizes, strides).collect(),
             params: self.shape.clone(),
             indices: indices.to_vec(),
             tuple_dims: tuples.len(),
@@ -116,8 +110,8 @@ impl View {
     }
 }
 
-/// The shape rules, in TensorFlow's order. Splits the shape of `indices` into the length and the
-/// shape of its tuples.
+/// Checks the shape rules, in TensorFlow's order. Splits the shape of `indices` into the length of a tuple and the
+/// dimensions that number the tuples.
 fn check<'a>(
     params: &[usize],
     indices: &'a [usize],

@@ -1,39 +1,36 @@
-//! What an index means: its type, what a negative one is, and what becomes of one that points nowhere.
+//! The meaning of an index: its type, and the policies for negative and out-of-range values.
 //!
-//! The two policies are applied in this order, to each coordinate by itself:
+//! The two policies apply to each coordinate in this order:
 //!
-//! 1. A negative index has the dimension's size added once, under [`Negative::Wrap`].
-//! 2. What is still outside moves to the nearest end, under [`OutOfRange::Clamp`], if the dimension has
-//!    one.
-//! 3. What is still outside is out of range, and so is its tuple.
+//! 1. [`Negative::Wrap`] adds the dimension's size once to a negative index.
+//! 2. [`OutOfRange::Clamp`] moves an index outside the dimension to its nearest end, if the dimension is not empty.
+//! 3. An index that is still outside is out of range, and so is its tuple.
 
-/// What becomes of an index tuple that points outside `params`.
+/// The treatment of an index tuple that points outside `params`.
 ///
-/// The same on every device. What is outside is up to [`Negative`]: as in TensorFlow, negative indices
-/// are, unless they are asked to wrap.
+/// The same on every device. [`Negative`] says whether negative indices are out of range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OutOfRange {
-    /// Its whole slice becomes zeros (false, +0.0, 0+0j). What TensorFlow does on a GPU, and on a
-    /// CPU under `bad_indices_policy="IGNORE"`. How many there were, and which was the first, can
-    /// be asked afterwards.
+    /// The tuple's whole slice becomes zeros (false, +0.0, 0+0j), as in TensorFlow on a GPU, and on a CPU under
+    /// `bad_indices_policy="IGNORE"`. The report has the number of such tuples and the first of them.
     #[default]
     Zero,
-    /// The operation fails with [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) and gives
-    /// no result. TensorFlow's default on a CPU; there is no such thing on its GPUs.
+    /// The operation fails with [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) and has no result.
+    /// TensorFlow's default on a CPU; its GPU kernels do not have it.
     Error,
-    /// Each coordinate moves to the nearest end of its dimension, as in JAX and XLA, and the tuple
-    /// counts as good. In a dimension of size 0 there is no end: the tuple's slice becomes zeros.
+    /// Each coordinate moves to the nearest end of its dimension, as in JAX and XLA, and the tuple counts as good. A
+    /// dimension of size 0 has no end: the tuple's slice becomes zeros.
     Clamp,
 }
 
-/// What a negative index means.
+/// The meaning of a negative index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Negative {
-    /// Nothing: it is out of range. TensorFlow's rule.
+    /// A negative index is out of range, as in TensorFlow.
     #[default]
     OutOfRange,
-    /// It counts from the end: the dimension's size is added once, so that -1 is the last. The rule of
-    /// NumPy, ONNX and PyTorch.
+    /// A negative index counts from the end: the dimension's size is added once, so that -1 is the last position. As
+    /// in NumPy, ONNX and PyTorch.
     Wrap,
 }
 
@@ -54,8 +51,7 @@ impl Policy {
     }
 }
 
-/// The types of indices.
-#[cfg(feature = "gpu")]
+/// The element type of index tensors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum IndexType {
     #[default]
@@ -78,7 +74,7 @@ impl IndexType {
         self.words() as usize * 4
     }
 
-    /// The indices in these words.
+    /// Decodes indices.
     pub(crate) fn read(self, words: &[u32]) -> Vec<i64> {
         let (pairs, _) = words.as_chunks::<2>();
         match self {
@@ -94,7 +90,7 @@ impl IndexType {
 
 /// An index in host memory.
 pub(crate) trait Index: Copy + Into<i64> + Sync {
-    /// The position in a dimension of `size` that the index means, if it means one.
+    /// The position in a dimension of `size`, or `None` if the index is out of range.
     #[inline(always)]
     fn within<const WRAPS: bool, const CLAMPS: bool>(self, size: usize) -> Option<usize> {
         let mut index: i64 = self.into();

@@ -1,7 +1,7 @@
-//! Rows that begin where an index tuple points: the row map of every gather.
+//! Rows that begin at the position of an index tuple: the row map of all gathers.
 //!
-//! The rows are walked like those of a slice, by an odometer. Each of its dimensions has two strides:
-//! how far the source moves on, and how far the tuples do.
+//! An odometer numbers the rows, as for slices. Each dimension has two strides: one in the source, one in the
+//! tuples.
 //!
 //! ```text
 //! tuple     = Σ digit · tuple stride
@@ -11,49 +11,46 @@
 //! | dimension of the result | source stride | tuple stride |
 //! |---|---|---|
 //! | batch | its own in params | row-major |
-//! | one that the index tensor adds | 0 | row-major |
-//! | one of params that is not indexed | its own in params | 0: it repeats the tuples |
+//! | added by the index tensor | 0 | row-major |
+//! | of params, not indexed | its own in params | 0: it repeats the tuples |
 //!
-//! The tuples are read in row-major order, so a tuple stride is the product of the sizes behind that do
-//! not repeat, and one bit tells it. Params may be any view: flips, steps, transposes and broadcasts are
-//! strides too.
+//! The tuples are read in row-major order, so a tuple stride is the product of the inner sizes that do not
+//! repeat, and one bit per dimension is enough. Params may be any view: flips, steps, transposes and broadcasts
+//! are strides too.
 //!
-//! A tuple is the concern of all rows that repeat it. The first of them speaks for it: it is the one
-//! that counts where the tuple is out of range.
+//! Several rows may have the same tuple. The first of them counts it if it is out of range.
 
 use super::index::Policy;
 use crate::{
-    Error, Indices, Plan, View,
-    layout::{Axis, MAX_UNIT},
+    Error, Plan, View,
+    layout::{Axis, MAX_UNIT, axes},
     plan::{self, Rows},
     shape,
 };
+use std::ops::Range;
 
-/// A dimension that is walked.
+/// A dimension that numbers rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Dimension {
     pub(crate) size: usize,
-    /// How far the source moves on, in units.
+    /// Its stride in the source, in units.
     pub(crate) stride: isize,
-    /// Whether each of its positions has the same tuples, rather than the next ones.
+    /// Whether all its positions have the same tuples, rather than each the next ones.
     pub(crate) repeats: bool,
 }
 
 impl Dimension {
     /// Dimensions `range` of params, each with its own tuples.
-    pub(crate) fn batch(
-        params: &View,
-        range: std::ops::Range<usize>,
-    ) -> impl Iterator<Item = Self> {
+    pub(crate) fn batch(params: &View, range: Range<usize>) -> impl Iterator<Item = Self> {
         Self::of(params, range, false)
     }
 
     /// Dimensions `range` of params, all with the same tuples.
-    pub(crate) fn kept(params: &View, range: std::ops::Range<usize>) -> impl Iterator<Item = Self> {
+    pub(crate) fn kept(params: &View, range: Range<usize>) -> impl Iterator<Item = Self> {
         Self::of(params, range, true)
     }
 
-    /// Dimensions that the index tensor adds.
+    /// Dimensions of the index tensor.
     pub(crate) fn added(sizes: &[usize]) -> impl Iterator<Item = Self> {
         sizes.iter().map(|&size| Self {
             size,
@@ -62,54 +59,44 @@ impl Dimension {
         })
     }
 
-    fn of(
-        params: &View,
-        range: std::ops::Range<usize>,
-        repeats: bool,
-    ) -> impl Iterator<Item = Self> {
-        let sizes = params.shape[range.clone()].iter();
-        sizes
-            .zip(&params.strides[range])
-            .map(move |(&size, &stride)| Self {
-                size,
-                stride,
-                repeats,
-            })
+    pub(crate) fn axis(&self) -> Axis {
+        Axis {
+            size: self.size,
+            stride: self.stride,
+        }
+    }
+
+    fn of(params: &View, range: Range<usize>, repeats: bool) -> impl Iterator<Item = Self> {
+        let axes = axes(&params.shape[range.clone()], &params.strides[range]);
+        axes.map(move |Axis { size, stride }| Self {
+            size,
+            stride,
+            repeats,
+        })
     }
 }
 
 /// The row map.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Map {
-    /// The operation, for people.
+    /// The name of the operation.
     pub(crate) name: &'static str,
-    /// The unit that the tuple of zeros of the first row points at.
+    /// The unit of the first row if its tuple is all zeros.
     pub(crate) offset: usize,
     /// The dimensions that number the rows, outermost first.
     pub(crate) walk: Vec<Dimension>,
-    /// One for each coordinate of a tuple, strides in units.
+    /// One for each coordinate of a tuple. Strides are in units.
     pub(crate) coordinates: Vec<Axis>,
     /// The shape of params.
     pub(crate) params: Vec<usize>,
-    /// The shape of indices, and how many of its dimensions number the tuples.
+    /// The shape of indices, and the number of its dimensions that number the tuples.
     pub(crate) indices: Vec<usize>,
     pub(crate) tuple_dims: usize,
     pub(crate) policy: Policy,
 }
 
 impl Map {
-    /// The shape of the index tuples.
-    pub(crate) fn tuples(&self) -> &[usize] {
-        &self.indices[..self.tuple_dims]
-    }
-
-    /// Checks that there are as many indices as their shape says.
-    pub(crate) fn check_indices(&self, indices: Indices<'_>) -> Result<(), Error> {
-        let needed = self.indices.iter().product();
-        shape::check_length("indices", &self.indices, "elements", needed, indices.len())
-    }
-
-    /// The tuple of a row, if the row is the first that has it.
+    /// The tuple of a row, if the row is the first with this tuple.
     pub(crate) fn first_of_tuple(&self, mut row: usize) -> Option<usize> {
         let (mut tuple, mut stride) = (0, 1);
         for dimension in self.walk.iter().rev() {
@@ -125,8 +112,7 @@ impl Map {
         Some(tuple)
     }
 
-    /// The plan of a map that was written down in elements of `params`, every dimension of the result
-    /// one that is walked.
+    /// The plan of a map in elements of `params` whose walk has all dimensions of the result.
     pub(crate) fn plan(mut self, params: &View, element: usize) -> Result<Plan, Error> {
         let shape: Vec<usize> = self.walk.iter().map(|dimension| dimension.size).collect();
         let rows = match shape::elements(&shape)? {
@@ -145,7 +131,7 @@ impl Map {
         })
     }
 
-    /// Takes the passes of [`Layout`](crate::layout::Layout): what is left of the walk numbers the rows.
+    /// Applies the passes of [`Layout`](crate::layout::Layout). The remaining walk numbers the rows.
     fn reduce(&mut self, element: usize) -> Rows {
         self.walk.retain(|dimension| dimension.size != 1);
         self.merge();
@@ -174,30 +160,22 @@ impl Map {
     }
 
     fn merge(&mut self) {
-        let mut merged: Vec<Dimension> = Vec::with_capacity(self.walk.len());
-        for &inner in &self.walk {
-            match merged.last_mut() {
-                // The span of an existing dimension lies within the source, so it cannot overflow.
-                Some(outer)
-                    if outer.repeats == inner.repeats
-                        && outer.stride == inner.stride * inner.size.cast_signed() =>
-                {
-                    outer.size *= inner.size;
-                    outer.stride = inner.stride;
-                }
-                _ => merged.push(inner),
+        self.walk.dedup_by(|inner, outer| {
+            // The span of an existing dimension lies within the source, so it cannot overflow.
+            let joins = outer.repeats == inner.repeats
+                && outer.stride == inner.stride * inner.size.cast_signed();
+            if joins {
+                outer.size *= inner.size;
+                outer.stride = inner.stride;
             }
-        }
-        self.walk = merged;
+            joins
+        });
     }
 
-    /// Takes the innermost dimension off the walk, if it can be the run: within a row there is one tuple.
+    /// Removes the innermost dimension from the walk if it can be the run, which has a single tuple.
     fn take_run(&mut self) -> Axis {
         let run = self.walk.pop_if(|innermost| innermost.repeats);
-        run.map_or(Axis { size: 1, stride: 1 }, |run| Axis {
-            size: run.size,
-            stride: run.stride,
-        })
+        run.map_or(Axis { size: 1, stride: 1 }, |run| run.axis())
     }
 
     /// Changes every stride.
@@ -210,11 +188,11 @@ impl Map {
         }
     }
 
-    /// The same in units that are smaller by a factor.
+    /// The same rows in units of `1 / factor` of the size.
     #[cfg(feature = "gpu")]
     pub(crate) fn split_units(&mut self, rows: &mut Rows, factor: usize) {
         if rows.step != 1 {
-            // What was a unit becomes the run, and the run a dimension outside of it.
+            // Each former unit becomes a run, and the former run a dimension.
             self.walk.push(Dimension {
                 size: rows.run,
                 stride: rows.step,

@@ -4,12 +4,12 @@
 //! |---|---|---|
 //! | `strided_slice` | strided_slice | `StridedSlice` |
 //! | `slice` | slice by begin and size | `StridedSlice`: it is planned as a strided_slice |
-//! | `strided_slice_update`, `strided_slice_grad` | of the same name | of the same name |
+//! | `strided_slice_update`, `strided_slice_grad` | the same | the same |
 //! | `gather_nd`, `gather` | gather_nd; gather and batch_gather | `Indexed`, in `indexed` |
 //! | `scatter_nd` | scatter_nd and tensor_scatter_nd | `ScatterNd` |
 //! | `index` | | how negative and out-of-range indices are treated |
 //!
-//! How the CPU runs a plan is in `src/cpu`, and how a GPU does in `src/gpu` and `shaders`.
+//! `src/cpu` runs plans on the CPU, `src/gpu` and `shaders` on a GPU.
 
 pub(crate) mod gather;
 pub(crate) mod gather_nd;

@@ -1,5 +1,5 @@
-//! scatter_nd and tensor_scatter_nd: a row for each index tuple, combined into the slice of the
-//! destination that the tuple points at.
+//! scatter_nd and tensor_scatter_nd: one row for each index tuple, combined into the slice of the destination
+//! that the tuple points at.
 //!
 //! ```text
 //! indices [lead…, depth]
@@ -7,153 +7,75 @@
 //! result  [d0, d1, … d(depth-1), slice…]
 //! ```
 //!
-//! Rows take effect one after the other in row-major order, also where several point at one slice: the
-//! last one wins, or all are added (subtracted, multiplied, compared) in that order. Semantics as
-//! TensorFlow 2.21 has them on its CPU, with one difference: the depth is not limited to 7.
-//!
-//! What is combined, and how:
+//! Rows take effect one after the other in row-major order. If several have the same slice, the last one wins, or
+//! all are added (subtracted, multiplied, compared) in that order. The semantics are those of TensorFlow 2.21 on the
+//! CPU, except that the depth is not limited to 7.
 //!
 //! | element type | add, sub, mul | min, max |
 //! |---|---|---|
 //! | bool | or, undefined, and | and, or |
 //! | integers | wrap | by the type's sign |
-//! | f32, f64 | by the machine: to the nearest | an update takes the place of what it is less or greater than |
+//! | f32, f64 | rounded to the nearest | an update replaces an element that is greater (min) or less (max) than it |
 //! | f16, bf16 | as f32, then rounded to the nearest, after every row | the same |
 //! | complex64, complex128 | (a + bi)(c + di) = (ac - bd) + (ad + bc)i, each operation as of f32 or f64 | undefined |
 //!
-//! So for min and max a NaN that is there stays, a NaN among the updates is ignored, and of zeros with
-//! different signs the first one stays. The bits of a NaN that comes out of arithmetic are not specified.
+//! So min and max keep a NaN in the destination, ignore a NaN in the updates, and keep the first of two zeros with
+//! different signs. The bits of a NaN from arithmetic are not specified.
 
 use crate::{
-    DType, Error, Indices, Negative, OutOfRange, Plan, ScatterError,
+    DType, Error, Negative, OutOfRange, Plan, ScatterError,
     layout::{Axis, MAX_UNIT},
     ops::index::Policy,
     plan::{self, Rows},
     shape,
 };
-use std::fmt;
 
-/// What a row does to the slice that it points at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Combine {
-    /// It is added. TensorFlow's `scatter_nd` and `tensor_scatter_nd_add`.
-    #[default]
-    Add,
-    /// It is subtracted. TensorFlow's `tensor_scatter_nd_sub`. Not defined for booleans.
-    Sub,
-    /// The slice is multiplied by it, element by element. ONNX's `ScatterND` with `reduction="mul"`.
-    Mul,
-    /// The lesser of both remains, element by element. TensorFlow's `tensor_scatter_nd_min`. Not defined
-    /// for complex numbers.
-    Min,
-    /// The greater of both remains, element by element. TensorFlow's `tensor_scatter_nd_max`. Not defined
-    /// for complex numbers.
-    Max,
-    /// It replaces the slice; of several rows for one slice the last one wins. TensorFlow's
-    /// `tensor_scatter_nd_update`.
-    Update,
-}
-
-impl Combine {
-    /// Every way to combine.
-    pub const ALL: [Self; 6] = [
-        Self::Add,
-        Self::Sub,
-        Self::Mul,
-        Self::Min,
-        Self::Max,
-        Self::Update,
-    ];
-
-    /// The word for it, as in TensorFlow's `"tensor_scatter_nd_add"`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Add => "add",
-            Self::Sub => "sub",
-            Self::Mul => "mul",
-            Self::Min => "min",
-            Self::Max => "max",
-            Self::Update => "update",
-        }
-    }
-
-    /// Whether there is such a thing for elements of a type.
-    pub const fn is_defined_for(self, dtype: DType) -> bool {
-        match self {
-            Self::Add | Self::Mul | Self::Update => true,
-            Self::Sub => !matches!(dtype, DType::Bool),
-            Self::Min | Self::Max => !matches!(dtype, DType::Complex64 | DType::Complex128),
-        }
-    }
-
-    /// Whether it computes with elements, rather than moves them.
-    pub(crate) fn computes(self) -> bool {
-        self != Self::Update
-    }
-}
-
-impl fmt::Display for Combine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
+pub(crate) use crate::combine::Combine;
 
 /// The order in which several rows are combined with one slice.
 ///
-/// It makes a difference for floating-point elements on a GPU only: their sums depend on the order.
+/// It matters only for floating-point elements on a GPU, whose sums depend on the order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// Row by row, as TensorFlow's CPU kernels do: the same bits on every device and every run.
+    /// Row by row, as in TensorFlow's CPU kernels: the same bits on every device and in every run.
     #[default]
     Deterministic,
-    /// In whatever order the device comes by them, which may differ from run to run: it spares a GPU the
-    /// sorting of the rows for each slice.
+    /// In any order, which may differ from run to run. A GPU then need not sort the rows of each slice.
     Fast,
 }
 
 /// How to scatter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scatter {
-    /// What a row does to its slice.
+    /// How a row is combined with its slice.
     pub combine: Combine,
-    /// What becomes of a row whose tuple points outside. Under [`OutOfRange::Zero`] it is dropped, as in
-    /// TensorFlow under `bad_indices_policy="IGNORE"`. Under [`OutOfRange::Error`] nothing is changed
-    /// where there is such a row.
+    /// The treatment of a row whose tuple is out of range. [`OutOfRange::Zero`] drops it, as TensorFlow does under
+    /// `bad_indices_policy="IGNORE"`. Under [`OutOfRange::Error`] a single such row keeps the whole destination
+    /// unchanged.
     pub out_of_range: OutOfRange,
-    /// What a negative index means.
+    /// The meaning of a negative index.
     pub negative: Negative,
     /// The order in which rows are combined.
     pub order: Order,
 }
 
-/// Where the rows go.
+/// The slice of each row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Map {
-    /// One for each coordinate of a tuple, strides in slices.
+    /// One for each coordinate of a tuple. Strides are in slices.
     pub(crate) axes: Vec<Axis>,
     /// The shape of indices.
     pub(crate) indices: Vec<usize>,
-    /// How many slices the destination has.
+    /// The number of slices of the destination.
     pub(crate) slices: usize,
-    /// Whether the destination is zeros first, rather than changed in place.
+    /// Whether the destination begins as zeros, rather than being changed in place.
     pub(crate) fresh: bool,
-    /// What is combined.
+    /// The element type.
     pub(crate) dtype: DType,
     pub(crate) options: Scatter,
 }
 
 impl Map {
-    /// The shape of the index tuples: all of the indices' shape but the last dimension.
-    pub(crate) fn tuples(&self) -> &[usize] {
-        &self.indices[..self.indices.len() - 1]
-    }
-
-    /// Checks that there are as many indices as their shape says.
-    pub(crate) fn check_indices(&self, indices: Indices<'_>) -> Result<(), Error> {
-        let needed = self.indices.iter().product();
-        shape::check_length("indices", &self.indices, "elements", needed, indices.len())
-    }
-
     pub(crate) fn policy(&self) -> Policy {
         Policy {
             out_of_range: self.options.out_of_range,
@@ -163,8 +85,8 @@ impl Map {
 }
 
 impl Plan {
-    /// Plans scattering `updates` into zeros of this shape, at the places that `indices` name. The
-    /// updates are what the plan reads.
+    /// Plans scattering `updates` into zeros of this shape, at the positions in `indices`. The updates are the source
+    /// of the plan.
     ///
     /// ```
     /// use wgslice::{DType, Indices, Plan, Scatter};
@@ -189,8 +111,8 @@ impl Plan {
         Self::scatter(indices, updates, shape, options, dtype, true)
     }
 
-    /// Plans scattering `updates` into an array of this shape, in place, at the places that `indices`
-    /// name. The updates are what the plan reads, and the array is what it changes.
+    /// Plans scattering `updates` into an array of this shape, in place, at the positions in `indices`. The updates
+    /// are the source of the plan, and the array is its destination.
     ///
     /// ```
     /// use wgslice::{Combine, DType, Indices, Plan, Scatter};
@@ -232,7 +154,7 @@ impl Plan {
         let element = dtype.size();
         let (indexed, slice) = shape.split_at(depth);
         let elements: usize = slice.iter().product();
-        // What is computed with is moved by itself.
+        // Elements that are computed with cannot be merged into larger units.
         let factor = match options.combine.computes() {
             true => 1,
             false => shape::common_power_of_two(MAX_UNIT / element, [elements]),
@@ -271,7 +193,7 @@ impl Plan {
     }
 }
 
-/// The shape rules, in TensorFlow's order. The depth of the indices.
+/// Checks the shape rules, in TensorFlow's order, and returns the depth of the indices.
 fn check(
     indices: &[usize],
     updates: &[usize],
@@ -287,7 +209,7 @@ fn check(
     let Some((&depth, tuples)) = indices.split_last().filter(|_| !updates.is_empty()) else {
         return error(|[indices, updates, _]| ScatterError::UpdatesRank { indices, updates });
     };
-    // Both are empty, or neither they nor the output are.
+    // Either indices and updates are empty, or neither they nor the output are.
     let fits = |output: usize| match (index_count, update_count) {
         (0, 0) => true,
         (indices, updates) => indices > 0 && updates > 0 && output > 0,
@@ -297,7 +219,7 @@ fn check(
         updates,
         shape,
     };
-    // Before it looks at what the shape of a new array holds, TensorFlow looks how long it is.
+    // For a new array, TensorFlow first checks the rank of its shape and only later its dimensions.
     if !fits(if fresh { shape.len() } else { elements }) {
         return error(empty);
     }

@@ -1,8 +1,7 @@
-//! `slice`: a block given by where it begins and how large it is, TensorFlow's `tf.slice`.
+//! `slice`: a block given by its first position and its size, TensorFlow's `tf.slice`.
 //!
-//! It is a strided_slice with stricter rules: nothing is cut to fit, and but for the size -1 nothing
-//! counts from the end. So a block that passes them becomes a [`SliceSpec`], and has no map or shader of
-//! its own.
+//! The rules are stricter than those of strided_slice: nothing is clamped, and only the size -1 counts from the end.
+//! A valid block becomes a [`SliceSpec`] and needs no map or shader of its own.
 
 use crate::{DType, Error, Plan, SliceItem, SliceSpec, SpecError, View};
 
@@ -10,8 +9,8 @@ use crate::{DType, Error, Plan, SliceItem, SliceSpec, SpecError, View};
 const REST: i64 = -1;
 
 impl SliceSpec {
-    /// The slice that takes the block that begins at `begin` and has `size`, of an array of this shape.
-    /// There is one entry for each dimension; a size of -1 reaches to the end of its dimension.
+    /// The slice for the block of `size` from position `begin` of an array of this shape. Both have one entry for each
+    /// dimension; a size of -1 reaches to the end of its dimension.
     ///
     /// ```
     /// use wgslice::SliceSpec;
@@ -23,8 +22,8 @@ impl SliceSpec {
     ///
     /// # Errors
     ///
-    /// [`SpecError::SliceVectors`], [`SpecError::SliceBegin`] or [`SpecError::SliceSize`], the same
-    /// that TensorFlow raises first.
+    /// [`SpecError::SliceVectors`], [`SpecError::SliceBegin`] or [`SpecError::SliceSize`], whichever TensorFlow raises
+    /// first.
     pub fn block(shape: &[usize], begin: &[i64], size: &[i64]) -> Result<Self, Error> {
         let rank = shape.len();
         if begin.len() != rank || size.len() != rank {
@@ -49,7 +48,7 @@ impl SliceSpec {
 }
 
 impl View {
-    /// The block of this view that begins at `begin` and has `size`, as in [`SliceSpec::block`].
+    /// The block of `size` from position `begin` of this view, as in [`SliceSpec::block`].
     ///
     /// ```
     /// use wgslice::View;
@@ -68,8 +67,8 @@ impl View {
 }
 
 impl Plan {
-    /// Plans `tf.slice`: the block of an input of this shape that begins at `begin` and has `size`, as
-    /// in [`SliceSpec::block`].
+    /// Plans `tf.slice`: the block of `size` from position `begin` of an input of this shape, as in
+    /// [`SliceSpec::block`].
     ///
     /// ```
     /// use wgslice::{DType, Plan};
@@ -97,14 +96,14 @@ impl Plan {
     }
 }
 
-/// Where a block ends in one dimension of `count` elements.
+/// The end of a block in one dimension of `count` elements.
 fn end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<i64, SpecError> {
-    // Negative where it cannot be had, which is then out of every range.
+    // A count beyond i64 becomes negative, so that every block is out of range.
     let elements = i64::try_from(count).unwrap_or(i64::MIN);
     let rest = elements.saturating_sub(begin);
     let begins = (0..=elements).contains(&begin);
     let ends = size == REST || (0..=rest).contains(&size);
-    // Of a dimension without elements TensorFlow says that the block begins wrongly.
+    // For a dimension without elements TensorFlow blames the beginning of the block.
     if !begins || !ends && count == 0 {
         return Err(SpecError::SliceBegin {
             dimension,

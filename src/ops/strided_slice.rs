@@ -1,15 +1,15 @@
-//! strided_slice: the rows are all but the innermost merged dimension, walked by an odometer.
+//! strided_slice: an odometer over all merged dimensions but the innermost, which is the row.
 //!
 //! Semantics as TensorFlow 2.21 has them, for any rank (TensorFlow stops at 8).
 
 use crate::{
     DType, Error, Plan, SliceSpec, View,
-    layout::{Axis, Layout, middle},
+    layout::{Axis, Layout, middle, span},
     plan::{self, Rows},
 };
 use std::ops::Range;
 
-/// The odometer.
+/// The odometer over the rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Map {
     /// The unit where the first row begins.
@@ -19,7 +19,7 @@ pub(crate) struct Map {
 }
 
 impl Plan {
-    /// Plans `spec` on an input of this shape and element type.
+    /// Plans the slice `spec` of an input of this shape and element type.
     ///
     /// # Errors
     ///
@@ -54,15 +54,21 @@ impl Plan {
     }
 }
 
+impl View {
+    /// The plan that copies the selected elements into a row-major result.
+    pub fn plan(&self, dtype: DType) -> Plan {
+        Plan::of_view(self.clone(), dtype.size())
+    }
+}
+
 impl Map {
-    /// The units of the source where the rows begin, in order.
+    /// The source unit where each row begins, in order.
     #[cfg(feature = "gpu")]
     pub(crate) fn rows(&self, rows: &Rows) -> impl Iterator<Item = usize> {
         Odometer::at(&self.axes, self.offset, 0).take(rows.count)
     }
 
-    /// The head and the tail of the result, cut at about the middle of its outermost dimension. `None` for a
-    /// single unit.
+    /// The two halves of the result, cut near the middle of its outermost dimension. `None` for a single unit.
     pub(crate) fn halves(&self, rows: &Rows) -> Option<[(Rows, Self); 2]> {
         Some(self.split(rows, middle(self.outermost(rows))?))
     }
@@ -72,8 +78,8 @@ impl Map {
         self.axes.first().map_or(rows.run, |outer| outer.size)
     }
 
-    /// The head and the tail of the result, cut in front of this position of its outermost dimension, which
-    /// is neither the first nor behind the last.
+    /// The two parts of the result before and from position `middle` of its outermost dimension. Neither part is
+    /// empty.
     pub(crate) fn split(&self, rows: &Rows, middle: usize) -> [(Rows, Self); 2] {
         let half = |first: usize, size: usize| match self.axes.split_first() {
             Some((outer, inner)) => {
@@ -99,30 +105,23 @@ impl Map {
             .wrapping_add_signed(stride.wrapping_mul(position.cast_signed()))
     }
 
-    /// The source units from the lowest to the highest that is read.
+    /// The range of source units that are read.
     pub(crate) fn span(&self, rows: &Rows) -> Range<usize> {
-        let (mut low, mut high) = (self.offset, self.offset);
-        let run = Axis {
-            size: rows.run,
-            stride: rows.step,
-        };
-        for axis in self.axes.iter().chain([&run]) {
-            let reached = (axis.size - 1).cast_signed() * axis.stride;
-            low = low.wrapping_add_signed(reached.min(0));
-            high = high.wrapping_add_signed(reached.max(0));
-        }
-        low..high + 1
+        span(
+            self.offset,
+            self.axes.iter().copied().chain([rows.run_axis()]),
+        )
     }
 }
 
-/// Walks the places that some axes number, in order, without a division for each.
+/// The units that axes number, in order, without a division per unit.
 pub(crate) struct Odometer<'a> {
     axes: &'a [Axis],
     position: Position,
     base: usize,
 }
 
-/// Coordinates: in place for as many axes as most arrays have.
+/// Coordinates, without an allocation for up to 6 axes.
 struct Position {
     few: [usize; 6],
     many: Vec<usize>,
@@ -144,7 +143,7 @@ impl Position {
 }
 
 impl<'a> Odometer<'a> {
-    /// The places from `first` on; place 0 is `offset`.
+    /// The units from number `first` on. Number 0 is unit `offset`.
     pub(crate) fn at(axes: &'a [Axis], offset: usize, mut first: usize) -> Self {
         let mut position = Position::of(axes.len());
         let mut base = offset;
@@ -164,8 +163,8 @@ impl<'a> Odometer<'a> {
 impl Iterator for Odometer<'_> {
     type Item = usize;
 
-    // Bases of places that exist lie within the source. The wrapping steps only pass through values
-    // outside it on the way from one to the next.
+    // Every returned unit lies within the source. Only the steps from one to the next pass through values
+    // outside of it, and wrap.
     fn next(&mut self) -> Option<usize> {
         let base = self.base;
         let position = self.position.of_rank(self.axes.len());

@@ -1,8 +1,7 @@
-//! `strided_slice_grad`: the values of a slice, put back where a slice takes them, into zeros.
+//! `strided_slice_grad`: the values of `dy` at the positions of a slice, and zeros everywhere else.
 //!
-//! What goes where are the [`Pairs`] of `strided_slice_update`; but everything between them is written
-//! too, so that each element of the result is written once. Semantics as TensorFlow 2.21 has them in
-//! `StridedSliceGrad`, for any rank.
+//! The [`Pairs`] are those of `strided_slice_update`, but the gaps between them are written too, so that each element
+//! of the result is written once. The semantics are those of TensorFlow 2.21's `StridedSliceGrad`, for any rank.
 
 use crate::{
     DType, Error, Plan, SliceSpec, SpecError, View,
@@ -12,8 +11,8 @@ use crate::{
 };
 
 impl Plan {
-    /// Plans the gradient of the slice `spec` of an array of this shape: an array of the same shape that
-    /// holds the values of `dy` where the slice takes its elements from, and zeros everywhere else.
+    /// Plans the gradient of the slice `spec` of an array of this shape: an array of the same shape with the values
+    /// of `dy` at the positions of the slice, and zeros everywhere else.
     ///
     /// `dy` must have the shape of the slice.
     ///
@@ -53,7 +52,7 @@ impl Plan {
         };
         let unit = match &pairs {
             Some(pairs) => pairs.unit,
-            // Whole words: a device binds a word of what is not read, and that may be all there is.
+            // Whole words: a device binds one word of a source that is not read, and the source may have no more.
             None => shape::common_power_of_two(4, [elements * element]),
         };
         let rows = match elements {
@@ -75,8 +74,9 @@ impl Plan {
     }
 }
 
-/// What is not zero, if anything is.
+/// The elements that are not zero.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Map {
+    /// `None` if there are none.
     pub(crate) pairs: Option<Pairs>,
 }

@@ -1,8 +1,8 @@
-//! `strided_slice_update`: values written into a slice of an array, which is changed in place.
+//! `strided_slice_update`: writes a value into a slice of an array, in place.
 //!
-//! What goes where are [`Pairs`]: the value, broadcast to the shape of the slice, on one side, and the
-//! slice on the other. Only the places of the slice are written. Semantics as TensorFlow 2.21 has them
-//! in `tensor_strided_slice_update` and in `variable[spec].assign(value)`, for any rank.
+//! [`Pairs`] connect the value, broadcast to the shape of the slice, with the slice. Only the positions of the slice
+//! are written. The semantics are those of TensorFlow 2.21's `tensor_strided_slice_update` and
+//! `variable[spec].assign(value)`, for any rank.
 
 use crate::{
     DType, Error, Plan, SliceSpec, View, ViewError,
@@ -11,15 +11,14 @@ use crate::{
     shape,
 };
 #[cfg(feature = "gpu")]
-use crate::{layout::Axis, ops::strided_slice};
+use crate::{ops::strided_slice, pairs::PairAxis};
 
 impl Plan {
     /// Plans writing a value of shape `value` into the slice `spec` of an array of this shape.
     ///
-    /// The value is what the plan reads, and the array is what it changes, in place: the rest of the
-    /// array stays as it is. The value is broadcast to the slice, after dimensions of size 1 have been
-    /// dropped from its front as far as it has more than the slice. Where the slice is empty a value of
-    /// any shape will do, as in TensorFlow.
+    /// The value is the source of the plan, and the array is its destination, changed in place. The rest of the array
+    /// is kept. The value is broadcast to the slice; if it has more dimensions, leading dimensions of size 1 are
+    /// dropped first. An empty slice accepts a value of any shape, as in TensorFlow.
     ///
     /// ```
     /// use wgslice::{slice, DType, Plan};
@@ -61,16 +60,17 @@ impl Plan {
     }
 }
 
-/// What is written, if anything is.
+/// The elements that are written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Map {
+    /// `None` if there are none.
     pub(crate) pairs: Option<Pairs>,
 }
 
 #[cfg(feature = "gpu")]
 impl Map {
-    /// The same as a slice of the value, where it fills a stretch of the destination without a gap, and
-    /// the unit where that begins.
+    /// The update as a slice of the value, if it fills a contiguous part of the destination, and the first unit of
+    /// that part.
     pub(crate) fn as_slice(&self) -> Option<(Rows, strided_slice::Map, usize)> {
         let pairs = self.pairs.as_ref()?;
         let mut filled = 1;
@@ -81,19 +81,16 @@ impl Map {
             filled *= axis.size;
         }
         let (_, outer) = pairs.run();
-        let axes = outer.iter().map(|axis| Axis {
-            size: axis.size,
-            stride: axis.from,
-        });
+        let axes = outer.iter();
         let map = strided_slice::Map {
             offset: pairs.from,
-            axes: axes.collect(),
+            axes: axes.map(PairAxis::source).collect(),
         };
         Some((Rows::of_pairs(pairs), map, pairs.to))
     }
 }
 
-/// A value of this shape, repeated to the shape of the slice.
+/// A value of this shape, broadcast to the shape of the slice.
 fn broadcast(value: &[usize], slice: &[usize]) -> Result<View, Error> {
     let surplus = value.len().saturating_sub(slice.len());
     let ones = value.iter().take_while(|&&size| size == 1).count();

@@ -1,9 +1,9 @@
-//! The Rust door: [`slice!`](crate::slice!) and the conversions that it rests on.
+//! Slices in Rust: [`slice!`](crate::slice!) and its conversions.
 
 use super::SliceItem;
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
-/// All dimensions that no other item takes: `...`.
+/// All dimensions that no other item indexes: `...`.
 #[derive(Clone, Copy, Debug)]
 pub struct Ellipsis;
 
@@ -13,25 +13,24 @@ pub struct NewAxis;
 
 /// Writes a slice in Rust: `slice![1, 2..4, NewAxis, Ellipsis, ..-3; -1, ..]`.
 ///
-/// Items are separated by commas; a stride stands behind its range after a semicolon.
+/// Commas separate items, and a semicolon separates a range from its stride.
 ///
 /// | here | Python | |
 /// |---|---|---|
-/// | `3`, `-1` | `3`, `-1` | a single index; the dimension disappears |
+/// | `3`, `-1` | `3`, `-1` | a single index; the dimension is dropped |
 /// | `a..b`, `a..`, `..b`, `..` | `a:b`, `a:`, `:b`, `:` | a range; negative bounds count from the end |
 /// | `a..b; s` | `a:b:s` | every `s`-th, from `a` towards `b` |
-/// | `Ellipsis` | `...` | all dimensions left |
+/// | `Ellipsis` | `...` | all other dimensions |
 /// | `NewAxis` | `None` | a new dimension of size 1 |
 ///
-/// **Not as in ndarray**: a negative stride starts at `a` and walks down to `b`, as in Python and
-/// TensorFlow. ndarray's `s![a..b; -1]` takes the range `a..b` first and then reverses it.
-/// `s![2..5; -1]` is positions 4, 3, 2; `slice![2..5; -1]` is empty, and those positions are
-/// `slice![4..1; -1]`. Bounds are clamped, as in Python, where ndarray panics.
+/// **Unlike ndarray**: a negative stride starts at `a` and walks down to `b`, as in Python and TensorFlow. ndarray's
+/// `s![a..b; -1]` takes the range `a..b` first and then reverses it: `s![2..5; -1]` is positions 4, 3, 2, which here
+/// are `slice![4..1; -1]`, whereas `slice![2..5; -1]` is empty. Bounds are clamped, as in Python; ndarray panics.
 ///
 /// ```
 /// use wgslice::{slice, SliceSpec};
 ///
-/// let row = 2usize; // any i32, i64 or usize will do
+/// let row = 2usize; // or an i32 or i64
 /// assert_eq!(slice![row, 1..; 2], "2, 1::2".parse::<SliceSpec>()?);
 /// # Ok::<(), wgslice::Error>(())
 /// ```
@@ -40,7 +39,7 @@ macro_rules! slice {
     (@items [$($done:expr),*]) => {{
         #[allow(
             clippy::reversed_empty_ranges,
-            reason = "a range that runs down is what a negative stride is for"
+            reason = "a negative stride takes a descending range"
         )]
         let items: &[$crate::SliceItem] = &[$($done),*];
         $crate::SliceSpec::new(items)
@@ -75,8 +74,8 @@ impl From<RangeFull> for SliceItem {
     }
 }
 
-/// A bound as `i64`. A `usize` above `i64::MAX` lies beyond every dimension, and so does
-/// `i64::MAX`: saturating changes no result.
+/// A bound as `i64`. A `usize` above `i64::MAX` is beyond every dimension, and so is `i64::MAX`, so saturating changes
+/// no result.
 trait Bound {
     fn bound(self) -> i64;
 }

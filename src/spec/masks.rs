@@ -1,9 +1,8 @@
-//! TensorFlow's door: three vectors and five masks. The only file where a mask is looked at.
+//! Slices in TensorFlow's encoding: three vectors and five masks. No other file reads a mask.
 //!
-//! Bit `i` of a mask speaks of entry `i` of the vectors. Where several bits are set for one entry
-//! the first of ellipsis, new axis, shrink axis wins; the begin and end bits count only for a
-//! range. Bits beyond the vectors have no effect, except that two ellipsis bits anywhere are an
-//! error.
+//! Bit `i` of a mask applies to entry `i` of the vectors. If several bits are set for one entry, the first of ellipsis,
+//! new axis, shrink axis wins; the begin and end bits count only for a range. Bits beyond the vectors have no effect,
+//! except that two ellipsis bits anywhere are an error.
 
 use super::{SliceItem, SliceSpec};
 use crate::{Error, SpecError};
@@ -11,13 +10,13 @@ use crate::{Error, SpecError};
 /// TensorFlow refuses vectors of this length.
 const MAX_ENTRIES: usize = 32;
 
-/// A slice as TensorFlow's `StridedSlice` takes it.
+/// A slice in the encoding of TensorFlow's `StridedSlice`.
 ///
 /// | TensorFlow | here |
 /// |---|---|
 /// | `begin`, `end`, `strides` (int16, int32 or int64 tensors of rank 1) | `begin`, `end`, `strides` |
-/// | `begin_mask` (Java `beginMask`) | bit `i`: `begin[i]` is the far end in the direction of the stride |
-/// | `end_mask` (`endMask`) | bit `i`: `end[i]` likewise |
+/// | `begin_mask` (Java `beginMask`) | bit `i`: `begin[i]` is ignored; the range begins at the first position in the direction of the stride |
+/// | `end_mask` (`endMask`) | bit `i`: `end[i]` is ignored; the range ends after the last position |
 /// | `ellipsis_mask` (`ellipsisMask`) | bit `i`: entry `i` is `...` |
 /// | `new_axis_mask` (`newAxisMask`) | bit `i`: entry `i` is `None` |
 /// | `shrink_axis_mask` (`shrinkAxisMask`) | bit `i`: entry `i` is the single index `begin[i]` |
@@ -60,11 +59,11 @@ pub struct StridedSlice {
 }
 
 impl StridedSlice {
-    /// Narrows a mask that came in as 64 bits.
+    /// Converts a 64-bit mask.
     ///
     /// # Errors
     ///
-    /// [`SpecError::Mask`] where `value` does not fit 32 bits; it names `mask`.
+    /// [`SpecError::Mask`], with the name `mask`, if `value` does not fit 32 bits.
     pub fn mask(mask: &'static str, value: i64) -> Result<i32, Error> {
         i32::try_from(value).map_err(|_| SpecError::Mask { mask, value }.into())
     }
@@ -78,7 +77,7 @@ impl StridedSlice {
             SliceItem::NewAxis
         } else if set(self.shrink_axis_mask) {
             let index = self.begin[entry];
-            // Any positive stride means the same; the others are errors, raised with a shape.
+            // All positive strides mean the same. Others are errors when the slice is applied to a shape.
             let stride = stride.min(1);
             SliceItem::Index { index, stride }
         } else {
@@ -120,8 +119,8 @@ impl TryFrom<StridedSlice> for SliceSpec {
     }
 }
 
-/// Encodes as TensorFlow's `Tensor.__getitem__` does: ignored values are 0 (stride 1), and the end
-/// of a single index is the next position.
+/// Encodes like TensorFlow's `Tensor.__getitem__`: ignored values are 0 (strides 1), and the end of a single index is
+/// the next position.
 impl TryFrom<&SliceSpec> for StridedSlice {
     type Error = Error;
 

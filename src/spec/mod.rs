@@ -1,9 +1,8 @@
-//! The one form that every slice takes, whichever way it comes in.
+//! [`SliceSpec`], the common form of all notations for slices.
 //!
-//! A [`SliceSpec`] is a list of [`SliceItem`]s, still without a shape: what stands between the
-//! brackets of `x[…]` in Python. These doors lead to it, and some back out:
+//! It is a list of [`SliceItem`]s, not yet applied to a shape: the content of the brackets of Python's `x[…]`.
 //!
-//! | door | in | out |
+//! | notation | in | out |
 //! |---|---|---|
 //! | TensorFlow's vectors and masks ([`masks`]) | [`StridedSlice`](crate::StridedSlice) `.try_into()` | `StridedSlice::try_from(&spec)` |
 //! | Python text ([`text`]) | `"1, 2:4, ..., ::-1".parse()` | `spec.to_string()` |
@@ -11,7 +10,7 @@
 //! | ONNX's starts, ends, axes and steps ([`onnx`]) | [`SliceSpec::onnx`] | |
 //! | ndarray's `s![]`, with the feature `ndarray` | `s![1, 2..4, ..;-1].into()` | |
 //!
-//! Against a shape it becomes a [`View`](crate::View).
+//! Applied to a shape it becomes a [`View`](crate::View).
 
 mod macros;
 mod masks;
@@ -21,19 +20,18 @@ mod text;
 pub use macros::{Ellipsis, NewAxis};
 pub use masks::StridedSlice;
 
-/// One entry of a slice: what happens to one dimension, or between two.
+/// One entry of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SliceItem {
-    /// A single index: the dimension disappears. Negative counts from the end.
+    /// A single index: the dimension is dropped. A negative index counts from the end.
     Index {
         /// The index.
         index: i64,
-        /// TensorFlow lets a single index carry a stride and only demands that it is positive; it
-        /// has no other effect. 1 everywhere else.
+        /// TensorFlow accepts any positive stride for a single index, without effect. 1 in all other notations.
         stride: i64,
     },
-    /// `begin:end:stride` with Python's meaning: `None` is the far end in the direction of the
-    /// stride, negative values count from the end once and are then clamped.
+    /// `begin:end:stride` with Python's meaning: `None` is the first or the last position in the direction of the
+    /// stride; negative values count from the end once and are then clamped.
     Range {
         /// First position, inclusive.
         begin: Option<i64>,
@@ -42,8 +40,7 @@ pub enum SliceItem {
         /// Distance from one position to the next. Not 0.
         stride: i64,
     },
-    /// All dimensions that no other item takes, whole. At most one; where there is none it stands
-    /// at the end.
+    /// All dimensions that no other item indexes, whole. At most one; without it, it is implied at the end.
     Ellipsis,
     /// A new dimension of size 1.
     NewAxis,
@@ -57,8 +54,7 @@ impl SliceItem {
         stride: 1,
     };
 
-    /// The same item with another stride. An ellipsis and a new axis have none and stay as they
-    /// are.
+    /// The same item with another stride. An ellipsis or a new axis, which have none, is unchanged.
     #[must_use]
     pub fn with_stride(self, stride: i64) -> Self {
         match self {
@@ -68,7 +64,7 @@ impl SliceItem {
         }
     }
 
-    /// Whether the item takes a dimension of the input.
+    /// Whether the item indexes a dimension of the input.
     pub(crate) fn takes_dimension(&self) -> bool {
         matches!(self, Self::Index { .. } | Self::Range { .. })
     }

@@ -1,11 +1,11 @@
-//! ONNX's door: starts and ends for the axes that are named, where the shape is known.
+//! Slices in ONNX's encoding: starts, ends and steps for given axes of a known shape.
 
 use super::{SliceItem, SliceSpec};
 use crate::SpecError;
 
 impl SliceSpec {
-    /// A slice as ONNX's `Slice` takes it, of an array of this shape. Without `axes` the entries are
-    /// for the first dimensions, in order; without `steps` they are 1.
+    /// A slice in the encoding of ONNX's `Slice`, of an array of this shape. Without `axes` the entries are for the
+    /// first dimensions, in order; without `steps` the steps are 1.
     ///
     /// ```
     /// use wgslice::{Backend, SliceSpec};
@@ -16,8 +16,8 @@ impl SliceSpec {
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
-    /// ONNX differs from Python and TensorFlow in one thing. Where the step is negative, a start
-    /// that lies in front of the array becomes its first position, and not the one before it:
+    /// ONNX differs from Python and TensorFlow in one case: with a negative step, a start before the array becomes the
+    /// first position rather than the one before it:
     ///
     /// ```
     /// use wgslice::SliceSpec;
@@ -72,11 +72,11 @@ impl SliceSpec {
             if stride == 0 {
                 return Err(SpecError::StrideZero { dimension });
             }
-            // A shape is far below i64::MAX; where it is not, no view of it can be made.
+            // Shapes beyond i64::MAX are refused when the slice is applied.
             let size = i64::try_from(shape[dimension]).unwrap_or(i64::MAX);
-            let in_front = stride < 0 && starts[entry] < -size;
+            let before = stride < 0 && starts[entry] < -size;
             let item = SliceItem::Range {
-                begin: Some(if in_front { 0 } else { starts[entry] }),
+                begin: Some(if before { 0 } else { starts[entry] }),
                 end: Some(ends[entry]),
                 stride,
             };
@@ -89,7 +89,7 @@ impl SliceSpec {
     }
 }
 
-/// The dimension that an axis means, which may count from the end.
+/// The dimension of an axis, which may count from the end.
 fn dimension(axis: i64, rank: usize) -> Result<usize, SpecError> {
     let counted = if axis < 0 {
         rank.checked_add_signed(isize::try_from(axis).unwrap_or(isize::MIN))

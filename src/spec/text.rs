@@ -1,4 +1,4 @@
-//! The Python door: what stands between the brackets of `x[…]`, as text.
+//! Slices as text: the content of the brackets of Python's `x[…]`.
 //!
 //! ```text
 //! slice = [ "[" ] [ item { "," item } [ "," ] ] [ "]" ]
@@ -6,8 +6,8 @@
 //!       | "..." | "Ellipsis" | "None" | "np.newaxis" | "tf.newaxis"
 //! ```
 //!
-//! Spaces may stand anywhere between these. Integers are signed 64-bit, with Python's underscores.
-//! `None` in a range means that the bound is left out, as in `slice(None, None, -1)`.
+//! Spaces are allowed between tokens. Integers are signed 64-bit, with Python's underscores. `None` in a range leaves
+//! out the bound, as in `slice(None, None, -1)`.
 
 use super::{SliceItem, SliceSpec};
 use crate::{Error, error::ParseError};
@@ -174,7 +174,7 @@ impl Parser<'_> {
         matches
     }
 
-    /// Takes `name` where no longer word stands there.
+    /// Takes `name` if it is not the beginning of a longer word.
     fn word(&mut self, name: &str) -> bool {
         let start = self.at;
         if self.take(name)
@@ -241,8 +241,8 @@ impl fmt::Display for SliceItem {
 
 /// Python's spelling, which parses back to the same slice.
 ///
-/// The one thing it cannot say is a single index whose stride is not positive, which only
-/// TensorFlow's encoding can hold and which no shape accepts.
+/// It cannot express a single index whose stride is not positive. Only TensorFlow's encoding can, and every shape
+/// refuses it.
 impl fmt::Display for SliceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, item) in self.items().iter().enumerate() {

@@ -1,9 +1,9 @@
-//! Slices of arrays that need not fit into memory, on the host or on the device.
+//! Slices of arrays larger than the memory of the host or of the device.
 //!
-//! A slice is cut into pieces that follow one another in the result. Of each, the bytes that it
-//! needs are fetched, the device works on them, and the result is handed out. A piece is on the
-//! device while the next one is packed and the last one is handed out. What is held at once is
-//! bounded, whatever the array's size.
+//! A slice is cut into consecutive pieces of the result. For each piece the caller fetches the bytes that it
+//! needs, the device works on them, and the caller receives the result. The device works on one piece while
+//! the next one is packed and the previous one is handed out. The memory held at once is bounded for arrays
+//! of any size.
 
 mod piece;
 #[cfg(feature = "gpu")]
@@ -12,8 +12,7 @@ mod split;
 #[cfg(feature = "gpu")]
 use crate::gpu::Ring;
 use crate::{
-    Backend, DType, Error, Plan, SliceSpec, backend::Device, element::zeroed, plan::Rows,
-    shape::check_length,
+    Backend, DType, Error, Plan, SliceSpec, backend::Device, element::zeroed, shape::check_length,
 };
 #[cfg(feature = "gpu")]
 use std::collections::VecDeque;
@@ -26,42 +25,37 @@ pub(crate) use piece::Piece;
 use piece::Pieces;
 #[cfg(feature = "gpu")]
 
-/// The most that is held at once where nothing else is asked for, in bytes.
+/// Bytes held at once, at most, unless [`Stream::with_memory`] sets another bound.
 const MEMORY: usize = 1 << 30;
 
-/// Bytes of a result that the CPU makes at once. More would leave the cache before it is handed out.
+/// Bytes of a result that the CPU makes at once. More would leave the cache before the caller reads them.
 const CPU_PIECE: usize = 16 << 20;
 
-/// Bytes of a piece for a device, packed or as a result. Enough to keep it busy; more would be more
-/// memory whose pages are touched for the first time.
+/// Bytes of a piece for a device, packed or as a result: enough to keep the device busy. Larger pieces would
+/// touch more pages of memory for the first time.
 #[cfg(feature = "gpu")]
 const GPU_PIECE: usize = 8 << 20;
 
-/// What a file is read in from disk by: bytes of a page.
+/// Bytes of a page, the unit in which a memory-mapped file is read from disk.
 const PAGE: usize = 4096;
 
 impl Piece {
-    /// Bytes of the pages that reading the piece brings in, at most.
+    /// Bytes of the pages that the piece reads, at most.
     fn touched(&self) -> usize {
-        let Rows {
-            unit,
-            count,
-            run,
-            step,
-        } = self.rows;
-        // Wherever it begins and ends, a stretch lies in one page more.
-        let stretch = (run - 1) * step.unsigned_abs() * unit + PAGE;
-        let row = stretch.min(run.saturating_mul(PAGE));
-        self.span().len().min(count.saturating_mul(row)) + PAGE
+        let rows = self.rows;
+        // A row may touch one page more than its length, because it need not begin at a page.
+        let row = (rows.run - 1) * rows.step.unsigned_abs() * rows.unit + PAGE;
+        let row = row.min(rows.run.saturating_mul(PAGE));
+        self.span().len().min(rows.count.saturating_mul(row)) + PAGE
     }
 }
 
-/// A slice that is worked through piece by piece. Made by [`Backend::stream`].
+/// A slice that runs piece by piece. Made by [`Backend::stream`].
 ///
 /// ```
 /// use wgslice::{slice, Backend, DType, Error};
 ///
-/// // Bytes from anywhere, a file for example: here from memory.
+/// // The bytes may come from a file; here they are in memory.
 /// let array: Vec<u8> = (0..=255).collect();
 ///
 /// let backend = Backend::cpu(); // or Backend::auto()
@@ -82,24 +76,24 @@ pub struct Stream<'a> {
     memory: usize,
 }
 
-/// What was done, and how long the stages took on the host: they overlap with what the device does.
+/// The number of pieces, and the time of each stage on the host. The stages overlap with work of the device.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Streamed {
-    /// How many pieces there were.
+    /// The number of pieces.
     pub pieces: usize,
-    /// Packing what the device needs into upload memory.
+    /// Time to pack the bytes that the device needs into upload memory.
     pub upload: Duration,
-    /// On the CPU the work itself; for a device recording and submitting it.
+    /// Time of the work itself on the CPU; time to record and submit it for a device.
     pub dispatch: Duration,
-    /// Waiting for the device.
+    /// Time waiting for the device.
     pub readback: Duration,
-    /// Why the CPU did part of the work, where it stood in for a device that failed.
+    /// The error of the device after which the CPU did the rest, if any.
     pub fallback: Option<Error>,
 }
 
 impl Backend {
-    /// Plans a slice of an array of this shape that is fetched and handed out piece by piece.
+    /// Plans a slice of an array of this shape. Its bytes are fetched and handed out piece by piece.
     ///
     /// # Errors
     ///
@@ -113,11 +107,11 @@ impl Backend {
         Ok(self.stream_plan(Plan::strided_slice(shape, spec, dtype)?))
     }
 
-    /// A plan of a slice, to be worked through piece by piece.
+    /// Streams the plan of a slice.
     pub(crate) fn stream_plan(&self, plan: Plan) -> Stream<'_> {
         let memory = match self.device_for(&plan) {
             Device::Cpu => MEMORY,
-            // No API tells how much memory a device has; the longest buffer is the best hint.
+            // No API reports the memory of a device. Its longest buffer is the best hint.
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
                 let quarter = gpu.device().limits().max_buffer_size / 4;
@@ -143,30 +137,30 @@ impl Stream<'_> {
         self.plan.result_bytes()
     }
 
-    /// The bytes that may be held at once, on the host and on the device together: the pages of the
-    /// source that a piece reads, what is staged, and results that were not yet handed out. By
-    /// default a quarter of what the device says a buffer may have, or 1 GiB, whichever is less.
+    /// The bytes that may be held at once, on the host and on the device together: pages of the source that a
+    /// piece reads, staged bytes, and results not yet handed out. The default is a quarter of the device's
+    /// `max_buffer_size`, at most 1 GiB.
     pub fn memory(&self) -> usize {
         self.memory
     }
 
-    /// The same with another bound. A piece is at least one element, however little is allowed.
+    /// The same stream with another bound. A piece has at least one element, even if that exceeds the bound.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
         self
     }
 
-    /// Works through the slice. `fetch` is asked for bytes of the source by their range, and `sink`
-    /// is given the result, from its beginning to its end.
+    /// Runs the slice. `fetch` returns the bytes of a range of the source, and `sink` receives the result in
+    /// order.
     ///
-    /// Where the device fails and the backend was made [with a fallback](Backend::with_fallback),
-    /// the CPU does what is left.
+    /// If the device fails and the backend was made [with a fallback](Backend::with_fallback), the CPU does
+    /// the remaining pieces.
     ///
     /// # Errors
     ///
-    /// What `fetch` and `sink` return; [`Error::Length`] where `fetch` gives fewer or more bytes than
-    /// it was asked for; an error of the device.
+    /// The errors of `fetch` and `sink`; [`Error::Length`] if `fetch` returns fewer or more bytes than the
+    /// range has; an error of the device.
     pub fn run<B: AsRef<[u8]>, E: From<Error>>(
         &self,
         fetch: impl FnMut(Range<usize>) -> Result<B, E>,
@@ -220,7 +214,7 @@ impl Stream<'_> {
     }
 }
 
-/// Why work on a device ended early.
+/// The side that stopped work on a device.
 #[cfg(feature = "gpu")]
 enum Stop<E> {
     Device(Error),
@@ -237,7 +231,7 @@ impl<E> From<Error> for Stop<E> {
 struct Run<F, S> {
     fetch: F,
     sink: S,
-    /// What the CPU writes to.
+    /// Memory for results of the CPU.
     buffer: Vec<u8>,
     streamed: Streamed,
 }
@@ -274,7 +268,7 @@ where
         Ok(())
     }
 
-    /// Leaves in `under_way` the pieces whose results have not been handed out.
+    /// `under_way` holds the pieces whose results have not been handed out, also after an error.
     #[cfg(feature = "gpu")]
     fn on_gpu(
         &mut self,

@@ -1,4 +1,4 @@
-//! Pieces of a slice that follow one another in the result. A piece is itself a slice of the source.
+//! Consecutive pieces of the result of a slice. A piece is itself a slice of the source.
 
 use crate::{
     Plan,
@@ -15,7 +15,7 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// All of a plan, unless it is empty or no slice.
+    /// The whole result of a plan. `None` if it is empty or the plan is not a slice.
     pub(crate) fn whole(plan: &Plan) -> Option<Self> {
         match &plan.map {
             plan::Map::StridedSlice(map) if plan.rows.count > 0 => Some(Self {
@@ -30,7 +30,7 @@ impl Piece {
         self.rows.units() * self.rows.unit
     }
 
-    /// The bytes of the source from the first to the last that is read.
+    /// The range of source bytes from the first read to the last.
     pub(crate) fn span(&self) -> Range<usize> {
         let units = self.map.span(&self.rows);
         units.start * self.rows.unit..units.end * self.rows.unit
@@ -41,7 +41,7 @@ impl Piece {
         Some(halves.map(|(rows, map)| Self { rows, map }))
     }
 
-    /// The plan that makes the piece from the bytes of its span.
+    /// The plan of the piece, with the bytes of its span as the source.
     pub(crate) fn plan(&self) -> Plan {
         let read = self.map.span(&self.rows);
         let map = Map {
@@ -58,9 +58,9 @@ impl Piece {
     }
 }
 
-/// The pieces of a slice, in the order of the result, as large as `fits` lets them be.
+/// The pieces of a slice, in the order of the result. A piece is halved until `fits` accepts it.
 pub(crate) struct Pieces<F> {
-    /// What is left; the next one last.
+    /// The remaining pieces, the next one last.
     left: Vec<Piece>,
     fits: F,
 }
@@ -80,7 +80,7 @@ impl<F: Fn(&Piece) -> bool> Iterator for Pieces<F> {
     fn next(&mut self) -> Option<Piece> {
         let mut piece = self.left.pop()?;
         while !(self.fits)(&piece) {
-            // A single unit is a piece, whether it fits or not.
+            // A single unit is returned even if it does not fit.
             let Some([head, tail]) = piece.halves() else {
                 break;
             };

@@ -1,31 +1,28 @@
-//! What the host does of a piece, and what is left to a device.
+//! Splits a piece into a slice on the host and a slice on the device.
 //!
-//! The host packs what the piece needs of the source into upload memory, and the device does the
-//! rest. The host copies in memory order and whole stretches: it leaves out what lies between them
-//! where that is long, and takes it along where it is short, since the device leaves it out faster.
-//! So the device gets the flips, the steps and the fine crops, and no byte crosses the bus for
-//! nothing but a few between two that are needed.
+//! The host packs the bytes of the source that the piece needs into upload memory, in memory order and in
+//! long runs. It skips long gaps between runs and copies short ones, which the device skips faster. So the
+//! device does flips, steps and fine crops, and few unneeded bytes are uploaded.
 //!
-//! | of `x[::3, 199:99:-2]` on `[3000, 4000]` f32 | takes | gives |
+//! | for `x[::3, 199:99:-2]` on `[3000, 4000]` f32 | reads | result |
 //! |---|---|---|
 //! | host | 99 elements of every third row | `[1000, 99]` |
-//! | device | `[:, ::-2]` of that | `[1000, 50]` |
+//! | device | `[:, ::-2]` of the packed array | `[1000, 50]` |
 
 use super::piece::Piece;
 use crate::{Plan, View, layout::Axis, plan::Rows};
 
-/// A piece as two slices: from the bytes of its span to a packed array, and from that to the result.
+/// A piece as two slices: from the bytes of its span to a packed array, and from there to the result.
 #[derive(Clone, Debug)]
 pub(crate) struct Split {
     pub(crate) host: Plan,
     pub(crate) device: Plan,
 }
 
-/// Bytes between two stretches that are taken along, at most: about what the next stretch costs the
-/// host as a copy of its own.
+/// Bytes of the longest gap that is copied along: copying it costs about as much as starting another copy.
 const SHORT_GAP: usize = 64;
 
-/// Bytes that are taken along for one that is needed, at most.
+/// Packed bytes for each needed byte, at most.
 const MOST_READ: usize = 4;
 
 impl Piece {
@@ -38,26 +35,26 @@ impl Piece {
             size: run,
             stride: step,
         });
-        // The innermost axes that the host reads through, and the units from the first to the last.
-        let (mut through, mut stretch, mut needed) = (0, 1, 1);
+        // `through` innermost axes are copied with their gaps, as one run of `length` units.
+        let (mut through, mut length, mut needed) = (0, 1, 1);
         for axis in axes.iter().rev() {
             let apart = axis.stride.unsigned_abs();
-            let longer = (axis.size - 1) * apart + stretch;
+            let longer = (axis.size - 1) * apart + length;
             needed *= axis.size;
-            if apart.saturating_sub(stretch) * unit > SHORT_GAP || longer > MOST_READ * needed {
+            if apart.saturating_sub(length) * unit > SHORT_GAP || longer > MOST_READ * needed {
                 break;
             }
-            stretch = longer;
+            length = longer;
             through += 1;
         }
         let packed = axes.len() - through;
-        let mut host = View::flat(stretch);
+        let mut host = View::flat(length);
         let mut device = View {
             shape: Vec::new(),
             strides: Vec::new(),
             ..View::flat(0)
         };
-        let mut packed_units = stretch;
+        let mut packed_units = length;
         for (number, axis) in axes.iter().enumerate().rev() {
             let mut stride = axis.stride;
             if number < packed {
@@ -120,7 +117,7 @@ mod tests {
         let Split { host, device } = Piece::whole(&plan).unwrap().split();
         assert_eq!(host.result_bytes(), 1000 * 99 * 4);
         assert_eq!(device.result_bytes(), 1000 * 50 * 4);
-        // Whole rows are packed by the host, and nothing is left to do.
+        // The host packs whole rows, and the device has nothing to do.
         let spec: SliceSpec = "::3".parse().unwrap();
         let plan = Plan::strided_slice(&[3000, 4000], &spec, DType::F32).unwrap();
         let Split { host, device } = Piece::whole(&plan).unwrap().split();

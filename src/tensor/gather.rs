@@ -1,20 +1,12 @@
-//! Gathering from tensors, and what that says later of tuples that were out of range.
+//! Gathers from tensors.
 
-use super::{Owner, Storage, Tensor};
-use crate::{DType, Error, Gather, GatherNd, Indices, Plan, Report};
-use std::borrow::Cow;
-
+use super::{Storage, Tensor, indices::run_with, report::LazyReport};
 #[cfg(feature = "gpu")]
-use crate::{
-    backend::Device,
-    gpu::{DeviceBytes, PendingReport},
-    ops::index::{IndexType, OutOfRange},
-};
-#[cfg(feature = "gpu")]
-use std::sync::Arc;
+use crate::backend::Device;
+use crate::{Error, Gather, GatherNd, Plan, Report};
 
 impl Tensor {
-    /// Gathers from this tensor, as `params`, the slices that the tuples in `indices` point at.
+    /// Gathers the slices of this tensor, as `params`, that the tuples in `indices` select.
     ///
     /// On a GPU the work is submitted, not waited for, unless the policy is
     /// [`OutOfRange::Error`](crate::OutOfRange::Error).
@@ -22,12 +14,12 @@ impl Tensor {
     /// # Errors
     ///
     /// [`GatherError`](crate::GatherError); [`Error::IndexDType`] for indices that are not i32, i64 or
-    /// u32; [`Error::OtherDevice`] where they live elsewhere; or an error of the device.
+    /// u32; [`Error::OtherDevice`] for indices on another device; or an error of the device.
     pub fn gather_nd(&self, indices: &Self, options: GatherNd) -> Result<Gathered, Error> {
         self.view().gather_nd(indices, options)
     }
 
-    /// Gathers from this tensor, as `params`, the slices along a dimension that `indices` name.
+    /// Gathers the slices of this tensor, as `params`, that `indices` select along a dimension.
     ///
     /// ```
     /// use wgslice::{Backend, Gather};
@@ -48,8 +40,8 @@ impl Tensor {
         self.view().gather(indices, options)
     }
 
-    /// Gathers from each batch of this tensor what the same batch of `indices` names:
-    /// [`Tensor::gather`] with [`Gather::batch`].
+    /// Gathers from each batch of this tensor by the same batch of `indices`: [`Tensor::gather`] with
+    /// [`Gather::batch`].
     ///
     /// # Errors
     ///
@@ -58,98 +50,50 @@ impl Tensor {
         self.gather(indices, Gather::batch(indices.shape.len()))
     }
 
-    /// What a plan of this tensor gathers.
+    /// Runs the plan of a gather from this tensor.
     pub(crate) fn gathered(&self, plan: &Plan, indices: &Self) -> Result<Gathered, Error> {
-        if indices.backend.device != self.backend.device {
-            return Err(Error::OtherDevice {
-                argument: "indices",
-            });
-        }
-        let found = indices.dtype;
-        if !matches!(found, DType::I32 | DType::I64 | DType::U32) {
-            return Err(Error::IndexDType { found });
-        }
+        let index = self.index_type(indices)?;
         match (&self.backend.device, &self.storage, &indices.storage) {
             #[cfg(feature = "gpu")]
             (Device::Gpu(gpu), Storage::Device(params), Storage::Device(tuples)) => {
-                let index = match found {
-                    DType::I32 => IndexType::I32,
-                    DType::U32 => IndexType::U32,
-                    _ => IndexType::I64,
-                };
                 let (dest, pending) = gpu.gather(plan, params, tuples, index)?;
-                let mut gathered = Gathered {
+                let held = Some(tuples.clone());
+                Ok(Gathered {
                     tensor: self.result(plan, Storage::Device(dest)),
-                    report: GatherReport::Pending(Arc::new(pending), tuples.clone()),
-                };
-                if plan.policy().out_of_range == OutOfRange::Error {
-                    gathered.report = GatherReport::Known(gathered.report()?);
-                }
-                Ok(gathered)
+                    report: LazyReport::new(pending, held, plan.policy().out_of_range)?,
+                })
             }
             _ => {
-                let mut dest = self.backend.spare.take(plan.result_bytes())?;
-                let bytes = indices.bytes()?;
-                let mut run =
-                    |indices: Indices<'_>| plan.run_with(&self.bytes()?, indices, dest.as_mut());
-                let report = match found {
-                    DType::I32 => run(Indices::I32(&integers(&bytes)))?,
-                    DType::U32 => run(Indices::U32(&integers(&bytes)))?,
-                    _ => run(Indices::I64(&integers(&bytes)))?,
-                };
+                let mut dest = self.backend.host_pool.take(plan.result_bytes())?;
+                let indices = (index, &*indices.bytes()?);
+                let report = run_with(plan, &self.bytes()?, indices, dest.as_mut())?;
                 Ok(Gathered {
-                    tensor: self.result(plan, Storage::Host(Owner::new(dest))),
-                    report: GatherReport::Known(report),
+                    tensor: self.result(plan, Storage::pooled(dest)),
+                    report: LazyReport::Known(report),
                 })
             }
         }
     }
 }
 
-/// Bytes as integers: in place where they are aligned, and they are unless a caller's memory map
-/// begins at an odd place.
-pub(crate) fn integers<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(
-    bytes: &[u8],
-) -> Cow<'_, [T]> {
-    match bytemuck::try_cast_slice(bytes) {
-        Ok(integers) => Cow::Borrowed(integers),
-        Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(bytes)),
-    }
-}
-
-/// The result of a gather, and what it says of tuples that were out of range.
+/// The result of a gather, and its report of out-of-range tuples.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Gathered {
     /// The slices, in the order of the tuples.
     pub tensor: Tensor,
-    report: GatherReport,
-}
-
-#[derive(Clone, Debug)]
-enum GatherReport {
-    Known(Report),
-    /// And the tuples, shared so that nothing is written where the report will look for the bad one.
-    #[cfg(feature = "gpu")]
-    Pending(
-        Arc<PendingReport>,
-        #[expect(dead_code, reason = "held, not read")] DeviceBytes,
-    ),
+    report: LazyReport,
 }
 
 impl Gathered {
-    /// How many tuples were out of range, and which was the first. Waits for the device if need
-    /// be.
+    /// How many tuples were out of range, and the first of them. Waits for the device if it has not
+    /// finished.
     ///
     /// # Errors
     ///
     /// An error of the device.
     pub fn report(&self) -> Result<Report, Error> {
-        match &self.report {
-            GatherReport::Known(report) => Ok(report.clone()),
-            #[cfg(feature = "gpu")]
-            GatherReport::Pending(pending, _) => pending.wait(),
-        }
+        self.report.get()
     }
 
     /// [`Gathered::report`] without blocking: for programs that run in a browser, or on an executor.
@@ -159,9 +103,6 @@ impl Gathered {
     /// As [`Gathered::report`].
     #[cfg(feature = "gpu")]
     pub async fn report_async(&self) -> Result<Report, Error> {
-        match &self.report {
-            GatherReport::Known(report) => Ok(report.clone()),
-            GatherReport::Pending(pending, _) => pending.ready().await,
-        }
+        self.report.get_async().await
     }
 }

@@ -1,17 +1,17 @@
-//! What is selected of a tensor and not moved yet.
+//! Selections of a tensor that are not copied yet.
 
 use super::{Gathered, Tensor};
 use crate::{DType, Error, Gather, GatherNd, SliceSpec, View};
 
-/// A selection of a tensor, not yet moved: slices, transposes and broadcasts compose, and whatever
-/// comes at the end is one plan, in one pass over the data.
+/// A selection of a tensor that is not copied yet. Slices, transposes and broadcasts compose, and the final copy or
+/// gather is one plan, in one pass over the data.
 ///
 /// ```
 /// use wgslice::{slice, Backend, GatherNd};
 ///
 /// let backend = Backend::cpu(); // or Backend::auto()
 /// let table = backend.upload(&[0.0f32, 0.1, 0.2, 1.0, 1.1, 1.2], &[2, 3])?;
-/// let columns = table.view().transpose(&[1, 0])?; // 3 rows of 2, nowhere written down
+/// let columns = table.view().transpose(&[1, 0])?; // 3 rows of 2, not copied
 ///
 /// let reversed = columns.strided_slice(&slice![..; -1])?.to_tensor()?;
 /// assert_eq!(reversed.to_array::<f32>()?.data, [0.2, 1.2, 0.1, 1.1, 0.0, 1.0]);
@@ -48,12 +48,12 @@ impl TensorView {
         self.tensor.dtype()
     }
 
-    /// Which elements of the tensor it selects.
+    /// The selected elements of the tensor.
     pub fn layout(&self) -> &View {
         &self.view
     }
 
-    /// A slice of what is selected: [`View::strided_slice`].
+    /// A slice of the selection: [`View::strided_slice`].
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl TensorView {
         self.selecting(self.view.strided_slice(spec)?)
     }
 
-    /// The dimensions in another order: [`View::transpose`].
+    /// Reorders the dimensions: [`View::transpose`].
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl TensorView {
         self.selecting(self.view.transpose(permutation)?)
     }
 
-    /// Repeated until it has this shape: [`View::broadcast_to`].
+    /// Broadcasts to this shape: [`View::broadcast_to`].
     ///
     /// # Errors
     ///
@@ -80,8 +80,8 @@ impl TensorView {
         self.selecting(self.view.broadcast_to(shape)?)
     }
 
-    /// What is selected, moved into a tensor of its own. All of a tensor moves nothing. On a GPU the
-    /// work is submitted, not waited for.
+    /// Copies the selection into a new tensor. A selection of the whole tensor shares its memory. On a GPU the work is
+    /// submitted, not waited for.
     ///
     /// # Errors
     ///
@@ -90,7 +90,7 @@ impl TensorView {
         self.tensor.moved(&self.view.plan(self.dtype()))
     }
 
-    /// [`Tensor::gather_nd`] from what is selected.
+    /// [`Tensor::gather_nd`] from the selection.
     ///
     /// # Errors
     ///
@@ -102,7 +102,7 @@ impl TensorView {
         self.tensor.gathered(&plan, indices)
     }
 
-    /// [`Tensor::gather`] from what is selected.
+    /// [`Tensor::gather`] from the selection.
     ///
     /// # Errors
     ///

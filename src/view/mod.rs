@@ -1,28 +1,26 @@
-//! Views: selections of an array that compose, and move nothing until a result is asked for.
+//! Views: selections of an array that compose. Nothing is copied until a result is needed.
 //!
-//! A view is an offset into its source, and for each dimension a size and a signed stride. Every
-//! operation here maps one such form to another, so that a slice of a transposed slice of a slice is
-//! one view, one plan, and one pass over the data:
+//! A view is an offset into its source, and a size and a signed stride for each dimension. Every operation on views
+//! changes only these, so a slice of a transposed slice of a slice is one view, one plan, and one pass over the data:
 //!
-//! | operation | what happens to a dimension | file |
+//! | operation | effect on a dimension | file |
 //! |---|---|---|
-//! | slice | the offset moves, the size shrinks, the stride is multiplied, also by negative steps | `select` |
-//! | new axis | size 1 and stride 0 come in between | `select` |
-//! | transpose | it goes elsewhere | here |
-//! | broadcast | its size grows, and its stride becomes 0 | here |
+//! | slice | moves the offset, shrinks the size, multiplies the stride, also by negative steps | `select` |
+//! | new axis | inserts size 1 and stride 0 | `select` |
+//! | transpose | reorders dimensions | here |
+//! | broadcast | enlarges the size and sets the stride to 0 | here |
 //!
-//! Nothing overflows: a stride is only kept where it joins two elements that exist, and whatever
-//! spans existing elements is smaller than the source.
+//! Nothing overflows: a stride is kept only where it connects two existing elements, and the distance between existing
+//! elements is less than the size of the source.
 
 mod select;
 
-use crate::{DType, Error, Plan, ViewError, shape};
+use crate::{Error, ViewError, shape};
 
-/// A strided selection of a row-major array, not yet moved.
+/// A strided selection of a row-major array, not copied yet.
 ///
-/// Element `(i, j, …)` of the view is element `offset + i · strides[0] + j · strides[1] + …` of the
-/// source. Strides count elements; they may be negative, and are 0 along dimensions of size 1 and
-/// along those that repeat.
+/// Element `(i, j, …)` of the view is element `offset + i · strides[0] + j · strides[1] + …` of the source. Strides
+/// count elements. They may be negative, and are 0 along dimensions of size 1 and along broadcast dimensions.
 ///
 /// ```
 /// use wgslice::{slice, DType, View};
@@ -50,7 +48,7 @@ pub struct View {
 }
 
 impl View {
-    /// All of an array of this shape.
+    /// The view of a whole array of this shape.
     ///
     /// # Errors
     ///
@@ -60,7 +58,7 @@ impl View {
         Ok(Self::whole(shape))
     }
 
-    /// All of an array whose shape was checked.
+    /// The view of a whole array whose shape has been checked.
     pub(crate) fn whole(shape: &[usize]) -> Self {
         let mut strides = vec![0; shape.len()];
         let mut next = 1;
@@ -79,7 +77,7 @@ impl View {
         view.normal()
     }
 
-    /// All of so many elements, of which there are not too many.
+    /// The view of a whole array of one dimension. `elements` has been checked.
     #[cfg(feature = "gpu")]
     pub(crate) fn flat(elements: usize) -> Self {
         Self {
@@ -95,7 +93,7 @@ impl View {
         &self.source
     }
 
-    /// The source element of the first element. 0 where the view is empty.
+    /// The source element of the first element. 0 if the view is empty.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -110,13 +108,12 @@ impl View {
         &self.strides
     }
 
-    /// The number of elements. It cannot overflow: a broadcast is checked when it is made.
+    /// The number of elements.
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// The dimensions in another order: dimension `i` of the result is dimension `permutation[i]`, as
-    /// in `numpy.transpose`.
+    /// Reorders the dimensions: dimension `i` of the result is dimension `permutation[i]`, as in `numpy.transpose`.
     ///
     /// ```
     /// use wgslice::View;
@@ -128,7 +125,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`ViewError::Permutation`] where a dimension is missing, or named twice.
+    /// [`ViewError::Permutation`] if a dimension is missing or appears twice.
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         let rank = self.shape.len();
         let mut named = vec![false; rank];
@@ -149,8 +146,8 @@ impl View {
         })
     }
 
-    /// The view repeated until it has this shape, as in `numpy.broadcast_to`: shapes are compared from
-    /// the last dimension on, dimensions of size 1 repeat, and missing ones come in front.
+    /// Broadcasts the view to this shape, as `numpy.broadcast_to`: shapes are compared from the last dimension on,
+    /// dimensions of size 1 are repeated, and missing leading dimensions are added.
     ///
     /// ```
     /// use wgslice::View;
@@ -162,8 +159,7 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`ViewError::Broadcast`] where another dimension than one of size 1 would change;
-    /// [`Error::ShapeTooLarge`].
+    /// [`ViewError::Broadcast`] if a dimension that is not 1 would change; [`Error::ShapeTooLarge`].
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {
         shape::elements(shape)?;
         let fits = |(&from, &to): (&usize, &usize)| from == to || from == 1;
@@ -176,7 +172,7 @@ impl View {
             }
             .into());
         };
-        // Dimensions of size 1 have the stride 0 already.
+        // Dimensions of size 1 already have stride 0.
         let mut strides = vec![0; added];
         strides.extend(&self.strides);
         let view = Self {
@@ -188,18 +184,13 @@ impl View {
         Ok(view.normal())
     }
 
-    /// The plan that moves what is selected.
-    pub fn plan(&self, dtype: DType) -> Plan {
-        Plan::of_view(self.clone(), dtype.size())
-    }
-
-    /// Moves the beginning to position `first` along a stride, where there is an element.
+    /// Moves the offset by `first` positions along a stride, to an existing element.
     fn advance(&mut self, first: usize, stride: isize) {
         let units = first.cast_signed().wrapping_mul(stride);
         self.offset = self.offset.wrapping_add_signed(units);
     }
 
-    /// Empty views of a shape are equal.
+    /// Makes empty views of the same shape equal.
     fn normal(mut self) -> Self {
         if self.shape.contains(&0) {
             self.offset = 0;

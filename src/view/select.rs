@@ -1,26 +1,26 @@
-//! A slice of a view: every dimension is resolved to positions that exist.
+//! Slices of views.
 //!
-//! Three steps, as TensorFlow takes them: the items are checked against the rank, the ellipsis is
-//! expanded, and each dimension is resolved in turn, so that the first error is TensorFlow's.
+//! As in TensorFlow, the items are first checked against the rank, then the ellipsis is expanded, and then each
+//! dimension is resolved to existing positions in turn. So the first error is TensorFlow's first error.
 
 use super::View;
 use crate::{Error, SliceItem, SliceSpec, SpecError};
 
 impl View {
-    /// The slice of this view, itself a view of the same source: nothing is moved.
+    /// The slice of this view, itself a view of the same source. Nothing is copied.
     ///
     /// # Errors
     ///
-    /// [`SpecError`], the same that TensorFlow raises first for an array of the view's shape.
+    /// The [`SpecError`] that TensorFlow raises first for an array of the view's shape.
     pub fn strided_slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
         self.clone().narrowed(spec)
     }
 
-    /// [`Self::strided_slice`] without a copy.
+    /// [`Self::strided_slice`] without a clone.
     fn narrowed(mut self, spec: &SliceSpec) -> Result<Self, Error> {
         let ellipsis_dims = spec.ellipsis_dims(self.shape.len())?;
-        // The dimension of this view that is next, and where it is by now. Where no ellipsis is written,
-        // one stands at the end and leaves what is there.
+        // The next dimension of the original view, and its position among the dimensions so far. Without an ellipsis
+        // the remaining dimensions stay whole.
         let (mut dimension, mut at) = (0, 0);
         for &item in spec.items() {
             match item {
@@ -69,13 +69,12 @@ impl SliceSpec {
     ///
     /// # Errors
     ///
-    /// [`SpecError`], the same that TensorFlow raises first; [`Error::ShapeTooLarge`].
+    /// The [`SpecError`] that TensorFlow raises first; [`Error::ShapeTooLarge`].
     pub fn view(&self, shape: &[usize]) -> Result<View, Error> {
         View::of(shape)?.narrowed(self)
     }
 
-    /// Checks the items against the rank, and counts the dimensions that are left for the
-    /// ellipsis, written or implied.
+    /// Checks the items against the rank and counts the dimensions of the explicit or implied ellipsis.
     fn ellipsis_dims(&self, rank: usize) -> Result<usize, SpecError> {
         let ellipses = self.items().iter().filter(|i| **i == SliceItem::Ellipsis);
         if ellipses.count() > 1 {
@@ -90,7 +89,7 @@ impl SliceSpec {
     }
 }
 
-/// The positions `first`, `first + step`, … that are taken of one dimension.
+/// The selected positions `first`, `first + step`, … of one dimension.
 struct Positions {
     first: usize,
     step: isize,
@@ -116,7 +115,7 @@ impl Positions {
         }
         // A shape that passed `elements` has dimensions far below i64::MAX.
         let size = size as i64;
-        // Going down, "one before the start" is a place where a range can end.
+        // A descending range may end at -1, one before the first position.
         let (low, high) = if stride > 0 {
             (0, size)
         } else {
@@ -131,8 +130,7 @@ impl Positions {
             return Ok(Self::NONE);
         }
         let count = (distance.unsigned_abs() - 1) / stride.unsigned_abs() + 1;
-        // First and count lie within the dimension; a stride that an isize cannot hold spans more
-        // than that, so that count is 1 and it is never taken.
+        // `begin` and `count` are within the dimension and fit. A stride beyond isize has count 1 and is not used.
         Ok(Self {
             first: usize::try_from(begin).unwrap_or(0),
             step: isize::try_from(stride).unwrap_or(0),

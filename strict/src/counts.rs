@@ -1,29 +1,29 @@
-//! What a dispatch asks of memory, counted: sectors and lines as caches and memories move them.
+//! Counts the memory accesses of a dispatch, in the sectors and lines that caches and memories move.
 //!
-//! A *subgroup* is what a GPU runs in step: 32 invocations on NVIDIA's and AMD's RDNA, 64 on AMD's CDNA. Where
-//! its invocations load or store at once that is one *instruction*, and it asks for the distinct sectors of 32
-//! bytes that they touch. If those are as many as the bytes fill, the access is as good as can be; the worst is
-//! a sector for each invocation.
+//! A *subgroup* is a set of invocations that a GPU runs in step: 32 on NVIDIA and AMD RDNA, 64 on AMD CDNA. One
+//! load or store of its invocations is one *instruction*, which requests the distinct sectors of 32 bytes that
+//! they touch. An access is optimal if the sectors hold no other bytes; in the worst case each invocation needs
+//! its own sector.
 
 use crate::memory::Access;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Bytes that memory moves at once.
+/// Bytes of a sector, the unit of memory transfers.
 pub const SECTOR: u64 = 32;
 /// Bytes of a cache line.
 pub const LINE: u64 = 128;
 
-/// What is to be counted.
+/// Options for counting.
 #[derive(Clone, Copy, Debug)]
 pub struct Counting {
     /// Invocations of a subgroup: 32 or 64.
     pub subgroup: u32,
-    /// Of a dispatch of more workgroups only as many are run: a quarter of them its first, the rest in
-    /// stretches of 16 elsewhere, always the same. The result is then incomplete.
+    /// Workgroups to run of a larger dispatch: a quarter of them are its first, the rest are runs of 16
+    /// elsewhere, always the same. The result is then incomplete.
     pub most_workgroups: u64,
 }
 
-/// The counts of a dispatch. Those of a sample are of the sample.
+/// The counts of a dispatch, or of its sampled workgroups.
 #[derive(Clone, Debug, Default)]
 pub struct DispatchCounts {
     /// The pipeline's label.
@@ -32,14 +32,14 @@ pub struct DispatchCounts {
     pub workgroups: [u32; 3],
     /// Invocations of a workgroup.
     pub workgroup_size: [u32; 3],
-    /// Workgroups that were run.
+    /// Workgroups that ran.
     pub workgroups_run: u64,
-    /// Invocations that were run.
+    /// Invocations that ran.
     pub invocations: u64,
-    /// Subgroups that were run.
+    /// Subgroups that ran.
     pub subgroups: u64,
-    /// Scalar operations, of each subgroup that has an invocation doing them. Those on values that are the
-    /// same for all invocations of a workgroup, as params are, do not count: GPUs do them once.
+    /// Scalar operations, counted for each subgroup with an invocation that executes them. Operations on values
+    /// that are uniform in a workgroup, such as params, do not count: GPUs execute them once.
     pub operations: u64,
     /// Integer divisions and remainders among them.
     pub divisions: u64,
@@ -54,21 +54,21 @@ pub struct BindingCounts {
     pub name: String,
     /// The kind.
     pub access: Access,
-    /// Accesses of single invocations.
+    /// Accesses of individual invocations.
     pub accesses: u64,
-    /// Bytes of those.
+    /// Bytes of these accesses.
     pub bytes: u64,
-    /// Instructions of subgroups.
+    /// Instructions, each of a subgroup.
     pub instructions: u64,
-    /// Sectors that each instruction asks for, summed.
+    /// Sectors that instructions request, summed over instructions.
     pub sectors: u64,
-    /// Lines that each instruction asks for, summed.
+    /// Lines that instructions request, summed over instructions.
     pub lines: u64,
-    /// Sectors that each workgroup asks for, each counted once a workgroup, summed.
+    /// Distinct sectors that workgroups request, summed over workgroups.
     pub by_workgroup: u64,
-    /// Sectors that are asked for at all.
+    /// Distinct sectors requested by the whole dispatch.
     pub distinct_sectors: u64,
-    /// Bytes that are asked for at all.
+    /// Distinct bytes requested by the whole dispatch.
     pub useful_bytes: u64,
 }
 
@@ -80,13 +80,13 @@ struct Tally {
     sectors: u64,
     lines: u64,
     by_workgroup: u64,
-    /// Of each sector, a bit for each byte.
+    /// A bit for each byte of each sector.
     touched: HashMap<u64, u32>,
-    /// The sectors of the workgroup at hand.
+    /// The sectors of the current workgroup.
     workgroup: HashSet<u64>,
 }
 
-/// Counts a dispatch as it runs.
+/// Counts a dispatch while it runs.
 #[derive(Debug)]
 pub(crate) struct Counter {
     pub(crate) subgroup: usize,
@@ -105,14 +105,14 @@ impl Counter {
         }
     }
 
-    /// How many subgroups have an active lane.
+    /// The number of subgroups with an active lane.
     pub(crate) fn active(&self, mask: &[bool]) -> u64 {
         mask.chunks(self.subgroup)
             .filter(|lanes| lanes.contains(&true))
             .count() as u64
     }
 
-    /// An access of some lanes, each `bytes` long at its address.
+    /// Counts an access of some lanes, each of `bytes` bytes at its address.
     pub(crate) fn access(
         &mut self,
         name: &str,
@@ -171,7 +171,7 @@ impl Counter {
     }
 }
 
-/// The workgroups to run of so many.
+/// At most `most` workgroups of a dispatch, the same each time.
 pub(crate) fn sample(workgroups: u64, most: u64) -> Vec<u64> {
     const STRETCH: u64 = 16;
     if workgroups <= most {
@@ -183,7 +183,7 @@ pub(crate) fn sample(workgroups: u64, most: u64) -> Vec<u64> {
         if chosen.len() as u64 >= most {
             break;
         }
-        // The golden ratio's multiples lie evenly, whatever their number.
+        // Multiples of the golden ratio are evenly spread for any number of them.
         let from =
             (u128::from(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed)) * u128::from(room)) >> 64;
         let from = u64::try_from(from).expect("less than the workgroups");
@@ -241,7 +241,7 @@ mod tests {
             (2, 1, 16)
         );
         assert_eq!(counted(16, &[120]).lines, 2);
-        // The same sector by two lanes is asked for once.
+        // Two lanes request the same sector once.
         assert_eq!(counted(4, &[0, 0]).sectors, 1);
     }
 

@@ -1,80 +1,80 @@
-//! What the interpreter finds wrong.
+//! The faults that the interpreter reports.
 
 use crate::Access;
 use std::fmt;
 
-/// What is wrong.
+/// The fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
-    /// An access outside of the binding, or of an array of fixed size.
+    /// An access outside of a binding, or of an array of fixed size.
     Outside {
-        /// How memory was touched.
+        /// The kind of access.
         access: Access,
-        /// The first byte, from the beginning of the binding; or the index into the array.
+        /// The first byte of the access from the beginning of the binding, or the index into the array.
         at: u64,
-        /// Bytes of the binding; or elements of the array.
+        /// Bytes of the binding, or elements of the array.
         room: u64,
     },
-    /// Something depends on memory that nobody wrote. To load such memory and to write it back as it was is no
-    /// fault, since bytes that share a word with others cannot be written otherwise.
+    /// A value depends on unwritten memory. Loading such memory and writing it back unchanged is no fault,
+    /// since bytes that share a word with others cannot be written otherwise.
     Unwritten {
-        /// What depends on it.
+        /// The dependent value.
         what: Depends,
     },
-    /// Two invocations touched one word in one dispatch, at least one of them wrote it, and neither atomics
-    /// nor a barrier order them.
+    /// A race: two invocations of a dispatch access one word, at least one of them writes it, and neither
+    /// atomics nor a barrier order them.
     Race {
         /// The later access.
         access: Access,
-        /// What it races with.
+        /// The earlier access.
         with: Access,
-        /// The word's first byte, from the beginning of the binding.
+        /// The first byte of the word, from the beginning of the binding.
         at: u64,
     },
     /// An index whose computation left the range of 32-bit integers.
     Wrapped {
-        /// What is left of it.
+        /// The wrapped value.
         index: u32,
     },
     /// A loop of more rounds than [`Options::most_rounds`](crate::Options::most_rounds).
     LongLoop {
-        /// How many they may be.
+        /// The most rounds.
         most: u32,
     },
     /// A barrier that not all invocations of the workgroup reach together.
     DivergentBarrier {
-        /// How many do.
+        /// The invocations that reach it.
         arrived: usize,
-        /// How many there are.
+        /// All invocations of the workgroup.
         invocations: usize,
     },
 }
 
-/// What depends on memory that nobody wrote.
+/// A value that depends on unwritten memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depends {
-    /// An index, and so which memory is touched.
+    /// An index, which decides the accessed memory.
     Index,
-    /// A condition, and so what the shader does.
+    /// A condition, which decides what the shader does.
     Condition,
-    /// All bits of a number that is stored.
+    /// All bits of a stored number.
     Stored,
 }
 
-/// One thing that is wrong, and where.
+/// A fault and where it happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What is wrong.
+    /// The fault.
     pub wrong: Wrong,
     /// The pipeline's label.
     pub pipeline: String,
-    /// The variable that is touched; empty where it is none.
+    /// The accessed variable. Empty if there is none.
     pub variable: String,
     /// The workgroup.
     pub workgroup: [u32; 3],
     /// The invocation's index in the workgroup.
     pub invocation: usize,
-    /// The number of the line in the shader's text, from 1 on, and the line.
+    /// The line number in the text of the shader, from 1, and the line.
     pub line: Option<(u32, String)>,
 }
 

@@ -1,16 +1,14 @@
-//! A [`wgpu::Device`] without a GPU that runs compute shaders in an interpreter, and forgives nothing. For tests of
-//! programs that use wgpu: their own code, their own shaders, unchanged.
+//! A [`wgpu::Device`] without a GPU that runs compute shaders in an interpreter and reports every fault. For tests
+//! of programs that use wgpu: their own code and shaders, unchanged.
 //!
-//! Drivers forgive. An access outside of a binding is dropped by some and clamped by others, memory that
-//! nobody wrote holds zeros or what was there before, races mostly come out well on the machine at hand. Whether
-//! a shader is right on all of them a test on one cannot tell. This device tells, in the line of WGSL where it
-//! happens:
+//! Drivers hide faults. Some drop an access outside of a binding, others clamp it. Unwritten memory holds zeros or
+//! old bytes. Most races end well on the machine at hand. So a test on one driver cannot tell whether a shader is
+//! correct on all. This device reports, with the line of WGSL:
 //!
-//! - an access outside of what is bound, or of an array of fixed size;
-//! - an index, a condition or a stored number that depends on memory that nobody wrote, in a buffer or of a
-//!   workgroup;
-//! - a race: two invocations of a dispatch touch one word, one of them writes it, and neither atomics nor a
-//!   barrier order them;
+//! - an access outside of a binding, or of an array of fixed size;
+//! - an index, a condition or a stored number that depends on unwritten memory, in a buffer or in a workgroup;
+//! - a race: two invocations of a dispatch access one word, at least one of them writes it, and neither atomics
+//!   nor a barrier order them;
 //! - an index whose computation wrapped around;
 //! - a loop of too many rounds;
 //! - a barrier that not all invocations of a workgroup reach.
@@ -63,20 +61,20 @@
 //! queue.submit([encoder.finish()]);
 //! ```
 //!
-//! The device also runs as forgiving drivers do ([`Options::outside`]), and counts what shaders ask of memory
-//! ([`Options::counting`]).
+//! The device can also behave like drivers that clamp or drop accesses ([`Options::outside`]), and counts the
+//! memory accesses of shaders ([`Options::counting`]).
 //!
 //! # How it works
 //!
-//! wgpu lets a program bring its own implementation of a device (`wgpu::custom`). This one parses WGSL with naga,
-//! as wgpu does, replaces overrides by their values, and walks naga's representation of the program with all
-//! invocations of a workgroup in step. Work is done within `Queue::submit`, one workgroup after the other, and
-//! callbacks come with `Device::poll`.
+//! wgpu accepts custom implementations of a device (`wgpu::custom`). This one parses WGSL with naga, as wgpu does,
+//! replaces overrides by their values, and interprets naga's intermediate representation with all invocations of a
+//! workgroup in step. Work runs within `Queue::submit`, one workgroup after the other, and `Device::poll` calls
+//! callbacks.
 //!
-//! It has buffers, bind groups, immediates and compute passes; 32-bit numbers and 64-bit integers. It has no textures,
-//! subgroups, queries or rendering: a shader that wants them is a validation error, and so is a binding that breaks
-//! the device's limits; what else wgpu would check is not checked, so tests should run on a real adapter too.
-//! A call that it has not got panics with its name.
+//! It supports buffers, bind groups, immediates and compute passes, 32-bit numbers and 64-bit integers. It has no
+//! textures, subgroups, queries or rendering: a shader that uses them is a validation error, as is a binding that
+//! exceeds the limits of the device. Other checks of wgpu are missing, so tests should also run on a real adapter.
+//! An unsupported call panics with its name.
 
 mod backend;
 mod counts;

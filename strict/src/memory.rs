@@ -1,10 +1,10 @@
-//! The memory of buffers and workgroups: what it holds, which words were ever written, and who touched each
-//! during a dispatch.
+//! The memory of buffers and workgroups: its content, the written bytes, and the accesses to each word during a
+//! dispatch.
 
-/// Bytes of the words that memory is watched by.
+/// Bytes of a word, the unit in which accesses are recorded.
 pub(crate) const WORD: u64 = 4;
 
-/// How memory is touched.
+/// The kind of a memory access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Access {
     /// A load.
@@ -18,18 +18,17 @@ pub enum Access {
 /// One invocation of a dispatch at one point of its program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Invocation {
-    /// The workgroup's number in the dispatch, and the invocation's in the workgroup.
+    /// The number of the workgroup in the dispatch, and of the invocation in the workgroup.
     pub(crate) group: u32,
     pub(crate) local: u32,
-    /// How many barriers for this memory the workgroup has passed.
+    /// The number of barriers for this memory that the workgroup has passed.
     pub(crate) phase: u32,
 }
 
-/// What a word was touched by, of one kind of access. Of several invocations that may all be wrong together
-/// with a later one, the last.
+/// The last access of one kind to a word. If several invocations could race with a later one, the last of them.
 #[derive(Clone, Copy, Debug, Default)]
 struct Touch {
-    /// The workgroup plus one, [`SEVERAL`], or 0 where there was none.
+    /// The workgroup plus one, [`SEVERAL`], or 0 for no access.
     group: u32,
     /// The invocation in the workgroup, or [`SEVERAL`].
     local: u32,
@@ -39,7 +38,7 @@ struct Touch {
 const SEVERAL: u32 = u32::MAX;
 
 impl Touch {
-    /// Whether nothing orders these accesses and one of `by`.
+    /// Whether these accesses and one of `by` are unordered.
     fn meets(&self, by: Invocation) -> bool {
         let same_group = self.group == by.group + 1;
         self.group != 0 && !(same_group && (self.local == by.local || self.phase < by.phase))
@@ -61,7 +60,7 @@ impl Touch {
     }
 }
 
-/// Who touched a word during the dispatch of this number.
+/// The accesses to a word during one dispatch.
 #[derive(Clone, Copy, Debug, Default)]
 struct Touched {
     dispatch: u64,
@@ -70,18 +69,18 @@ struct Touched {
     atomic: Touch,
 }
 
-/// Words, and what is known of each.
+/// Words, their written bytes and their accesses.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     words: Vec<u32>,
-    /// Of each word a bit for each byte that was written.
+    /// A bit for each byte of a word: whether it was written.
     written: Vec<u8>,
-    /// Empty until the first dispatch that is watched.
+    /// Empty until the first dispatch with checks.
     touched: Vec<Touched>,
 }
 
 impl Memory {
-    /// Memory that nobody wrote. It holds zeros nevertheless, as wgpu promises of buffers.
+    /// Unwritten memory. It holds zeros nevertheless, as wgpu guarantees for buffers.
     pub(crate) fn new(bytes: u64) -> Self {
         let words = usize::try_from(bytes.div_ceil(WORD)).expect("a buffer that fits in memory");
         Self {
@@ -99,7 +98,7 @@ impl Memory {
         self.words[at]
     }
 
-    /// The bits of a word that nobody wrote.
+    /// The unwritten bits of a word.
     pub(crate) fn unknown(&self, at: usize) -> u32 {
         if self.written[at] == 0b1111 {
             return 0;
@@ -114,7 +113,7 @@ impl Memory {
         u32::from_le_bytes(bytes.collect::<Vec<u8>>().try_into().expect("four bytes"))
     }
 
-    /// Writes a word, of which some bits are what nobody wrote. A byte that has such bits is one that nobody wrote.
+    /// Writes a word with some unwritten bits. A byte with such bits counts as unwritten.
     pub(crate) fn set_word(&mut self, at: usize, word: u32, unknown: u32) {
         self.words[at] = word;
         if unknown == 0 {
@@ -125,7 +124,7 @@ impl Memory {
         self.written[at] = (0..).zip(known).map(|(byte, known)| known << byte).sum();
     }
 
-    /// Bytes from `from` on, which need not lie at words.
+    /// Bytes from `from` on, which need not be aligned to words.
     pub(crate) fn read(&self, from: u64, bytes: usize) -> Vec<u8> {
         let first = index(from / WORD);
         let skipped = index(from % WORD);
@@ -138,7 +137,7 @@ impl Memory {
             .collect()
     }
 
-    /// Writes bytes, which need not lie at words.
+    /// Writes bytes, which need not be aligned to words.
     pub(crate) fn write(&mut self, from: u64, bytes: &[u8]) {
         if from.is_multiple_of(WORD) {
             let (words, rest) = bytes.as_chunks::<4>();
@@ -162,7 +161,7 @@ impl Memory {
         }
     }
 
-    /// Notes an access to a word, and tells which earlier access it races with, if it does with any.
+    /// Records an access to a word, and returns an earlier access that it races with, if any.
     pub(crate) fn touch(
         &mut self,
         at: usize,
@@ -198,7 +197,7 @@ impl Memory {
     }
 }
 
-/// A place in memory, which a `usize` holds since the memory was allocated.
+/// Converts a position in memory to `usize`, which holds it because the memory was allocated.
 pub(crate) fn index(at: u64) -> usize {
     usize::try_from(at).expect("a place in memory")
 }
@@ -215,7 +214,7 @@ mod tests {
         }
     }
 
-    /// The access that the last of these meets.
+    /// The access that races with the last of these.
     fn met(accesses: &[(Access, Invocation)]) -> Option<Access> {
         let mut memory = Memory::new(4);
         let mut met = None;
@@ -242,9 +241,9 @@ mod tests {
             (Read, Atomic, true),
         ] {
             assert_eq!(met(&[(first, a), (second, b)]), race.then_some(first));
-            // The same invocation is in order with itself.
+            // Accesses of one invocation are ordered.
             assert_eq!(met(&[(first, a), (second, a)]), None);
-            // A barrier orders a workgroup, but no two.
+            // A barrier orders the invocations of a workgroup, but not workgroups.
             assert_eq!(met(&[(first, a), (second, by(0, 1, 1))]), None);
             assert_eq!(
                 met(&[(first, a), (second, by(1, 1, 1))]),

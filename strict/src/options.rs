@@ -1,28 +1,28 @@
-//! What a device is like.
+//! The options of a device.
 
 use crate::Counting;
 use std::{fmt, sync::Arc};
 
-/// What becomes of an access outside of a binding.
+/// The treatment of accesses outside of a binding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outside {
-    /// It is a fault, and so is all else that is wrong.
+    /// The access is a fault, and all other faults are reported too.
     #[default]
     Fault,
-    /// Its index is clamped to the last element, as by drivers and compilers that do so (naga on Metal, and on
-    /// Vulkan without robustBufferAccess2; Tint in browsers). Nothing is a fault but loops and barriers.
+    /// The index is clamped to the last element, as by naga on Metal, by naga on Vulkan without
+    /// robustBufferAccess2, and by Tint in browsers. Only loops and barriers are faults.
     Clamp,
-    /// A write is dropped, and a read gives zeros, as with robustBufferAccess2. Nothing is a fault but loops and
-    /// barriers.
+    /// A write is dropped and a read gives zeros, as with robustBufferAccess2. Only loops and barriers are
+    /// faults.
     Drop,
 }
 
-/// A function of the text of each shader, to put bugs in.
+/// A function that changes the text of each shader, to insert bugs.
 #[derive(Clone)]
 pub struct Rewrite(Arc<dyn Fn(&str) -> String + Send + Sync>);
 
 impl Rewrite {
-    /// By this function.
+    /// The function.
     pub fn new(rewrite: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         Self(Arc::new(rewrite))
     }
@@ -38,29 +38,29 @@ impl fmt::Debug for Rewrite {
     }
 }
 
-/// What a device is like.
+/// The options of a device.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What the device says of its adapter: its kind, its API, its name.
+    /// The adapter info: kind, API and name.
     pub info: wgpu::AdapterInfo,
     /// The features that the adapter has.
     pub features: wgpu::Features,
     /// The limits that the adapter has.
     pub limits: wgpu::Limits,
-    /// What becomes of an access outside of a binding.
+    /// The treatment of accesses outside of a binding.
     pub outside: Outside,
-    /// Rounds of a loop, at most. Mesa's lavapipe leaves loops after 65,535 rounds.
+    /// The most rounds of a loop. Mesa's lavapipe leaves loops after 65,535 rounds.
     pub most_rounds: u32,
-    /// Whether a fault panics, when its dispatch is done. Otherwise [`StrictGpu::take_faults`] has them.
+    /// Whether a fault panics at the end of its dispatch. Otherwise [`StrictGpu::take_faults`] returns it.
     ///
     /// [`StrictGpu::take_faults`]: crate::StrictGpu::take_faults
     pub panics: bool,
-    /// What to count. Where it is given, workgroups may be left out, and so memory that nobody wrote and races
-    /// are no faults.
+    /// What to count. Counting may leave out workgroups, so reads of unwritten memory and races are then no
+    /// faults.
     pub counting: Option<Counting>,
-    /// What to do to the text of each shader.
+    /// The change to the text of each shader.
     pub rewrite: Option<Rewrite>,
-    /// Whether pipelines are told of: [`StrictGpu::take_pipelines`].
+    /// Whether pipelines are kept for [`StrictGpu::take_pipelines`].
     ///
     /// [`StrictGpu::take_pipelines`]: crate::StrictGpu::take_pipelines
     pub keeps_pipelines: bool,

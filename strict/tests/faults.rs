@@ -1,10 +1,10 @@
-//! Small shaders, each right or wrong in one way, on a device that tells.
+//! Small shaders, each correct or with one fault, on a device that reports it.
 
 use strict_gpu::{Access, Depends, Fault, Options, Outside, StrictGpu, Wrong};
 use wgpu::util::DeviceExt;
 
-/// Runs a shader of one workgroup of `lanes` invocations, which may read `source` and writes `dest`, of which
-/// nothing was written; and returns `dest` and what was wrong.
+/// Runs a shader of one workgroup of `lanes` invocations, which may read `source` and writes to the unwritten
+/// `dest`. Returns `dest` and the faults.
 fn run_on(
     options: Options,
     lanes: u32,
@@ -192,7 +192,7 @@ fn what_is_outside_is_a_fault_unless_it_is_forgiven() {
     };
     assert_eq!(forgiving(Outside::Drop), (vec![0, 0, 1, 2], vec![]));
     assert_eq!(forgiving(Outside::Clamp), (vec![0, 0, 1, 3], vec![]));
-    // A lane that takes no part may have any index.
+    // An inactive lane may have any index.
     right(
         "if lane == 0u { dest[lane * 100u] = 1u; } else { dest[lane] = 2u; }",
         &[1, 2, 2, 2],
@@ -245,7 +245,7 @@ fn what_depends_on_unwritten_memory_is_a_fault() {
             what: Depends::Stored,
         },
     );
-    // A part of a word that is left as it was is none, nor is a bit that decides nothing.
+    // Writing back an unchanged part of a word is no fault, nor is a bit that decides nothing.
     right(
         "dest[lane] = (dest[lane] & 0xffff0000u) | lane;",
         &[0, 1, 2, 3],
@@ -294,7 +294,7 @@ fn races_are_faults_unless_barriers_order_them() {
         "dest[lane] = lane; storageBarrier(); let other = dest[lane ^ 1u]; storageBarrier(); dest[lane] = other;",
         &[1, 0, 3, 2],
     );
-    // A barrier of the other kind of memory orders nothing.
+    // A barrier for the other kind of memory does not order accesses.
     wrong(
         "shared_words[lane] = lane; storageBarrier(); dest[lane] = shared_words[lane ^ 1u];",
         &Wrong::Race {
@@ -307,7 +307,7 @@ fn races_are_faults_unless_barriers_order_them() {
 
 #[test]
 fn indices_that_wrap_are_faults_and_signs_are_none() {
-    // 3 - lane + 2^32, as strides of reversed rows do it.
+    // 3 - lane + 2^32, as the strides of reversed rows compute it.
     right(
         "let step = 0xffffffffu; dest[lane] = source[3u + lane * step];",
         &[40, 30, 20, 10],

@@ -9,10 +9,10 @@ use wgslice::{
 };
 use wgslice_vectors::{Call, Params, Tensor};
 
-/// Shapes and arguments of a call, on every device, against the reference; the values are the harness's.
+/// Runs the shapes and arguments of a call on every device against the reference, with values of the harness.
 ///
-/// What a call leaves open takes turns, by `number`: whether indices that are out of range are an error, in
-/// which order and how a scatter combines, and the element size and the index type of a gather.
+/// Unspecified options alternate by `number`: whether out-of-range indices are an error, the combination and
+/// order of a scatter, and the element size and index type of a gather.
 #[track_caller]
 pub(crate) fn check_call(call: &Call<'_>, number: usize) {
     match call {
@@ -69,7 +69,7 @@ pub(crate) fn check_call(call: &Call<'_>, number: usize) {
             shape,
             indexing,
         } => {
-            // Now and then rows are put into zeros, which is no operation of TensorFlow's.
+            // Sometimes rows go into zeros, which TensorFlow has no operation for.
             let combine = match number % 4 {
                 3 => Combine::Update,
                 _ => Combine::Add,

@@ -1,10 +1,10 @@
-//! What combining two elements means, spelled out for every type; and which of it the shaders know.
+//! The combination of two elements, spelled out for every type, and the combinations that the shaders support.
 
 use std::ops::{Add, Mul, Sub};
 use wgslice::{Combine, DType};
 
-/// How the bits of a floating-point number are laid out below the sign: the lowest bits are of its
-/// fraction, those above of its exponent.
+/// The layout of the bits of a floating-point number below the sign: the lowest bits are the fraction, those
+/// above the exponent.
 #[derive(Clone, Copy)]
 pub(crate) struct Float {
     pub(crate) bits: u32,
@@ -12,7 +12,7 @@ pub(crate) struct Float {
 }
 
 impl Float {
-    /// That of a type's components, if they are floating-point numbers.
+    /// The layout of the components of a type, if they are floating-point numbers.
     pub(crate) fn of(dtype: DType) -> Option<Self> {
         let (bits, fraction) = match dtype {
             DType::F16 => (16, 10),
@@ -24,7 +24,7 @@ impl Float {
         Some(Self { bits, fraction })
     }
 
-    /// The number with these bits, which `f64` has exactly.
+    /// The number with these bits, exact in `f64`.
     fn value(self, bits: u128) -> f64 {
         let sign = if bits >> (self.bits - 1) & 1 == 1 {
             -1.0
@@ -47,7 +47,7 @@ impl Float {
         }
     }
 
-    /// The bits of the number nearest to one within its range, and of two such those of the even one.
+    /// The bits of the nearest number in the range, to even in a tie.
     fn nearest(self, value: f64) -> u128 {
         let magnitude = value.abs();
         let (mut low, mut high) = (
@@ -73,7 +73,7 @@ impl Float {
     }
 }
 
-/// The lowest bytes of elements of a type, combined.
+/// Combines elements given by their lowest bytes.
 pub(crate) fn combined(combine: Combine, dtype: DType, a: u128, b: u128) -> u128 {
     let bits = 8 * u32::try_from(dtype.size()).unwrap();
     let mask = u128::MAX >> (128 - bits);
@@ -163,7 +163,7 @@ fn arithmetic<T: Add<Output = T> + Sub<Output = T> + Mul<Output = T>>(
     }
 }
 
-/// Whether the shaders combine elements of a type so.
+/// Whether the shaders support the combination for a type.
 pub(crate) fn on_gpu(combine: Combine, dtype: DType) -> bool {
     match dtype {
         _ if combine == Combine::Update => true,

@@ -1,4 +1,4 @@
-//! Gathers on every device, against the reference on the array that params select.
+//! Gathers on every device, against the reference on the array that the params select.
 
 use super::{Device, SIZES, assert_same, devices, elements, kind, to_bytes};
 use wgslice::{
@@ -8,12 +8,12 @@ use wgslice::{
 };
 use wgslice_vectors::Step;
 
-/// Which gather, and how.
+/// The kind of gather and its options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum How {
     GatherNd(GatherNd),
     Gather(Gather),
-    /// With the options that [`Gather::batch`] gives; the reference has a function of its own for it.
+    /// With the options of [`Gather::batch`]. The reference has a separate function for it.
     BatchGather(Gather),
 }
 
@@ -62,7 +62,7 @@ impl How {
         }
     }
 
-    /// What the reference makes of params of this shape.
+    /// The result of the reference for params of this shape.
     fn expected(
         &self,
         (shape, params): (Vec<usize>, Vec<u128>),
@@ -100,7 +100,7 @@ impl How {
         }
     }
 
-    /// The shape of the tuples, and how long each is.
+    /// The shape of the tuples, and the length of each.
     fn tuples<'a>(&self, indices_shape: &'a [usize]) -> (&'a [usize], usize) {
         match (self, indices_shape) {
             (Self::GatherNd(_), [tuples @ .., depth]) => (tuples, *depth),
@@ -118,7 +118,7 @@ pub(super) enum Typed {
 }
 
 impl Typed {
-    /// The indices in every type that holds them.
+    /// The indices in every type that can hold them.
     fn all(indices: &[i64]) -> Vec<Self> {
         fn each<T: TryFrom<i64>>(indices: &[i64]) -> Option<Vec<T>> {
             indices.iter().map(|&i| T::try_from(i).ok()).collect()
@@ -180,8 +180,8 @@ fn view(shape: &[usize], steps: &[Step]) -> Result<View, Error> {
         .try_fold(whole, |view, step| step.of_view(&view))
 }
 
-/// gather_nd, on every device at every element size, with i64 and, where they fit, i32 indices, against
-/// the reference.
+/// gather_nd on every device at every element size, with i64 and, if they fit, i32 indices, against the
+/// reference.
 #[track_caller]
 pub(crate) fn check_gather(
     params: &[usize],
@@ -227,8 +227,8 @@ fn check_gather_on(
     case.check(devices, &SIZES, &typed);
 }
 
-/// A gather from a view of an array of this shape, on every device, against the reference. Its element size
-/// and index type depend on `number`: every shader takes a while to compile, so that cases take turns.
+/// A gather from a view of an array of this shape, on every device, against the reference. Element size and
+/// index type alternate by `number`, because every shader takes a while to compile.
 #[track_caller]
 pub(crate) fn check_gathering(
     number: usize,
@@ -348,7 +348,7 @@ impl Case<'_> {
     }
 }
 
-/// What a report or an error says.
+/// The content of a report or an error.
 struct Found {
     first: Option<BadRow>,
     bad: usize,

@@ -1,4 +1,4 @@
-//! The GPUs of the machine, and running plans there on the caller's own buffers.
+//! The GPUs of the machine, and running plans on them with the caller's buffers.
 
 use super::{GUARD_BYTES, UNWRITTEN, read_buffer::read_buffer};
 use std::env;
@@ -8,26 +8,26 @@ use wgslice::{
     gpu::{AdapterOptions, Candidate, DeviceIndices, PendingReport},
 };
 
-/// How a device is used by the tests, and how it is opened.
+/// How the tests open and use a device.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// All that the adapter offers and the library makes use of.
+    /// All features and limits of the adapter that the library uses.
     Full,
-    /// WebGPU's default limits and no feature: params travel in buffers. Work is dealt out as on a
-    /// GPU, also by a software adapter.
+    /// WebGPU's default limits and no features: params are in buffers. Work is tiled as on a GPU, also on a
+    /// software adapter.
     Default,
-    /// Bindings of 512 bytes, 3 workgroups in a dimension, dispatches of 2 KiB, and shaders as if
-    /// they computed with 12 bits: everything is cut into windows.
+    /// Bindings of 512 bytes, 3 workgroups in a dimension, dispatches of 2 KiB, and shaders that compute as if
+    /// with 12 bits: everything is cut into windows.
     Tiny,
-    /// Buffers of 1 KiB: tensors lie in several. No storage buffer is left for params, which travel in
-    /// uniform buffers. Work is dealt out as on a GPU.
+    /// Buffers of 1 KiB: tensors have several. No storage buffer is left for params, which are in uniform
+    /// buffers. Work is tiled as on a GPU.
     Parts,
 }
 
 impl Kind {
-    /// The kinds that an adapter is tested as. SwiftShader compiles slowly, and is here because it clamps
-    /// indices that lie outside of a binding, where lavapipe drops them: of the ways of dealing work out
-    /// it shows the one of GPUs, many of which clamp too.
+    /// The kinds in which an adapter is tested. SwiftShader compiles slowly, so it runs only those that tile as
+    /// on a GPU. It is included because it clamps indices outside of a binding, as many GPUs do, whereas
+    /// lavapipe drops the access.
     fn of(candidate: &Candidate) -> &'static [Self] {
         if candidate.info.name.contains("SwiftShader") {
             &[Self::Default, Self::Parts]
@@ -74,19 +74,19 @@ impl Kind {
     }
 }
 
-/// A device and whether it is tested with tensors, because its buffers are too small for a case.
+/// A device, and whether it is tested with tensors: its buffers may be too small for a case.
 pub(super) struct Opened {
     pub(super) name: String,
     pub(super) gpu: Gpu,
     pub(super) by_tensors: bool,
 }
 
-/// Every adapter that fits, in several ways, and the device that interprets shaders, in as many.
+/// Every adapter that fits, in several kinds, and the device that interprets shaders, in the same kinds.
 ///
-/// Panics where there is none and `WGSLICE_REQUIRE_GPU=1` demands one.
+/// Panics if there is none and `WGSLICE_REQUIRE_GPU=1`.
 pub(super) fn gpus() -> Vec<Opened> {
     let options = AdapterOptions {
-        // OpenGL too: a second implementation of everything.
+        // OpenGL too, as a second implementation.
         backends: Some(wgpu::Backends::all()),
         ..AdapterOptions::default()
     };
@@ -116,7 +116,7 @@ pub(super) fn gpus() -> Vec<Opened> {
     }
     for kind in [Kind::Full, Kind::Default, Kind::Tiny, Kind::Parts] {
         let mut options = strict_gpu::Options::default();
-        // Small workgroups, since it runs all invocations of each.
+        // Small workgroups, because every invocation is interpreted.
         options.limits.max_compute_invocations_per_workgroup = 64;
         let adapter = strict_gpu::StrictGpu::new(options).adapter();
         gpus.push(Opened {
@@ -128,14 +128,14 @@ pub(super) fn gpus() -> Vec<Opened> {
     gpus
 }
 
-/// The adapters that are looked for first.
+/// The options of the first search for adapters.
 pub(crate) fn adapters() -> Vec<wgpu::Adapter> {
     let candidates = pollster::block_on(AdapterOptions::default().adapters()).expect("options");
     let fit = candidates.into_iter().filter(|candidate| candidate.fits());
     fit.map(|candidate| candidate.adapter).collect()
 }
 
-/// A device of the caller's, as programs bring them.
+/// A device of the caller, as programs bring it.
 pub(crate) fn request_device(
     adapter: &wgpu::Adapter,
     required_features: wgpu::Features,
@@ -161,8 +161,8 @@ pub(crate) fn noop(limits: impl FnOnce(&mut wgpu::Limits)) -> Gpu {
     request_device(&adapters[0], wgpu::Features::empty(), lowered).unwrap()
 }
 
-/// Runs a slice, an update, a gradient or a gather on buffers of the caller's, and checks what lies around
-/// the result. `dest` is what is there before; source and result begin `shift` bytes into their buffers.
+/// Runs a slice, an update, a gradient or a gather on buffers of the caller, and checks the bytes around the
+/// result. `dest` is the old content; source and result begin `shift` bytes into their buffers.
 pub(super) fn run(
     gpu: &Gpu,
     plan: &Plan,
@@ -183,7 +183,7 @@ pub(super) fn run(
     Ok((bytes, pending.map(|pending| pending.wait()).transpose()?))
 }
 
-/// Runs a scatter alike. The report may be an error, and there is a result nevertheless.
+/// The same for a scatter. The report may be an error, but there is still a result.
 pub(super) fn run_scatter(
     gpu: &Gpu,
     plan: &Plan,
@@ -219,7 +219,7 @@ fn run_with(
     let result = plan.result_bytes();
     let words = (shift + result).next_multiple_of(4);
     let shifted = |bytes: &[u8]| [&vec![UNWRITTEN; shift], bytes].concat();
-    // An argument without bytes begins somewhere too.
+    // An empty argument needs a position too.
     let mut before = shifted(source);
     before.resize(before.len().max(shift + 1), UNWRITTEN);
     let source = buffer(gpu, before);

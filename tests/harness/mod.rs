@@ -1,9 +1,9 @@
 //! Runs one case on every device of the machine and compares with the naive reference.
 //!
-//! Devices are the CPU path and, for each adapter, one with all that it offers, one with WebGPU's
-//! default limits, and two with limits so low that small data is cut into many windows. Results are
-//! written into buffers that were filled with a pattern and are longer than the result, so that a
-//! byte not written, or one written beyond the end, is a difference.
+//! Devices are the CPU path and, for each adapter, one with all its features, one with WebGPU's default limits,
+//! and two with limits so low that small data is cut into many windows. Results are written to buffers filled
+//! with a pattern and longer than the result, so that an unwritten byte, or one written beyond the end, is a
+//! difference.
 
 mod call;
 mod combine;
@@ -42,11 +42,11 @@ pub(crate) const SIZES: [DType; 5] = [
     DType::Complex128,
 ];
 
-/// A place where plans run: the CPU path or a GPU.
+/// A device that runs plans: the CPU path or a GPU.
 pub(crate) struct Device {
     pub(crate) name: String,
     pub(crate) backend: Backend,
-    /// Whether plans run on tensors there, rather than on the caller's buffers.
+    /// Whether plans run on tensors rather than on the caller's buffers.
     by_tensors: bool,
 }
 
@@ -65,7 +65,7 @@ static DEVICES: LazyLock<Vec<Device>> = LazyLock::new(|| {
     #[cfg(not(feature = "gpu"))]
     let gpus = [];
     let all = [cpu].into_iter().chain(gpus);
-    // The CPU comes first whatever is asked for.
+    // The CPU is always first.
     let only = env::var("WGSLICE_TEST_DEVICES").unwrap_or_default();
     let kept: Vec<Device> = all
         .filter(|device| device.name == "CPU" || device.name.contains(&only))
@@ -82,22 +82,22 @@ pub(crate) fn devices() -> &'static [Device] {
     &DEVICES
 }
 
-/// Every GPU whose buffers are as large as the adapter allows.
+/// Every GPU with the adapter's own limit on buffers.
 #[cfg(feature = "gpu")]
 pub(crate) fn gpu_devices() -> impl Iterator<Item = &'static wgslice::Gpu> {
     let buffers = DEVICES.iter().filter(|device| !device.by_tensors);
     buffers.filter_map(|device| device.backend.gpu())
 }
 
-/// Bytes that a case moves on a strict device, at most: it moves a megabyte or two in a second.
+/// The most bytes that a case moves on a strict device, which moves one or two megabytes per second.
 const STRICT_BYTES: usize = 128 << 10;
 
-/// What buffers for results hold before; no element of [`elements`] is made of it alone.
+/// The old content of result buffers. No element of [`elements`] consists of it alone.
 const UNWRITTEN: u8 = 0xa5;
 #[cfg(feature = "gpu")]
 const GUARD_BYTES: usize = 64;
 
-/// `count` elements that differ in every byte as far as their size lets them, and are never 0.
+/// `count` elements that differ in every byte as far as their size allows, and are never 0.
 pub(crate) fn elements(count: usize) -> Vec<u128> {
     const ODD: u128 = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835;
     (0..count as u128)
@@ -105,7 +105,7 @@ pub(crate) fn elements(count: usize) -> Vec<u128> {
         .collect()
 }
 
-/// Elements as bytes of a size: the lowest of each.
+/// The lowest `size` bytes of each element.
 pub(crate) fn to_bytes(elements: &[u128], size: usize) -> Vec<u8> {
     let bytes = elements
         .iter()
@@ -121,8 +121,8 @@ impl Device {
             .any(|kind| self.name.ends_with(kind))
     }
 
-    /// Whether a case is run here. Tiny windows grow with the product of params and result, and are
-    /// for small data; and so are devices that interpret shaders.
+    /// Whether a case runs here. The number of tiny windows grows with the product of params and result, so
+    /// these devices run small data only, as do devices that interpret shaders.
     fn takes(&self, source: usize, result: usize) -> bool {
         let is_strict = self.name.starts_with("strict");
         let fits = !is_strict || source + result <= STRICT_BYTES;
@@ -145,7 +145,7 @@ impl Device {
         self.run(&plan, source, None).map(|(bytes, _)| bytes)
     }
 
-    /// Runs a plan on the caller's memory, and checks what lies around the result.
+    /// Runs a plan on the caller's memory, and checks the bytes around the result.
     pub(crate) fn run(
         &self,
         plan: &Plan,
@@ -156,7 +156,7 @@ impl Device {
         self.run_on(plan, source, indices, &dest, 0)
     }
 
-    /// The same on memory that holds something, `shift` bytes into buffers of a GPU.
+    /// The same on memory with old content, `shift` bytes into buffers of a GPU.
     fn run_on(
         &self,
         plan: &Plan,
@@ -180,7 +180,7 @@ impl Device {
     }
 }
 
-/// Compares bits, and says where they first differ.
+/// Compares bits, and reports the first difference.
 #[track_caller]
 fn assert_same(expected: &[u8], got: &[u8], size: usize, what: &dyn Fn() -> String) {
     if expected == got {
@@ -210,13 +210,13 @@ pub(crate) fn naive_slice(
     reference::strided_slice(input, shape, &spec_of(encoded))
 }
 
-/// A slice, on every device at every element size, against the reference.
+/// Checks a slice on every device at every element size against the reference.
 #[track_caller]
 pub(crate) fn check_slice(shape: &[usize], encoded: &StridedSlice) {
     check_slice_on(devices(), shape, encoded);
 }
 
-/// A slice, on the CPU path, against the reference.
+/// Checks a slice on the CPU path against the reference.
 #[track_caller]
 pub(crate) fn check_slice_on_cpu(shape: &[usize], encoded: &StridedSlice) {
     check_slice_on(&devices()[..1], shape, encoded);

@@ -1,4 +1,4 @@
-//! Reading back, by wgpu alone.
+//! Reads back with wgpu alone.
 
 use wgslice::Gpu;
 

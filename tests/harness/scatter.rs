@@ -11,11 +11,11 @@ use wgslice::{
     reference::{self, Indexing, ReferenceError, Scattered},
 };
 
-/// The shapes of a scatter, and where its rows go.
+/// The shapes and indices of a scatter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScatterCase<'a> {
     pub(crate) shape: &'a [usize],
-    /// Whether it goes into zeros.
+    /// Whether the destination begins as zeros.
     pub(crate) fresh: bool,
     pub(crate) indices: &'a [i64],
     pub(crate) indices_shape: &'a [usize],
@@ -23,7 +23,7 @@ pub(crate) struct ScatterCase<'a> {
     pub(crate) options: Scatter,
 }
 
-/// Integers of every size are added, and elements of every size moved, against the reference.
+/// Adds integers of every size, and moves elements of every size, against the reference.
 #[track_caller]
 pub(crate) fn check_scatter(case: ScatterCase<'_>) {
     let dtypes = match case.options.combine {
@@ -40,7 +40,7 @@ pub(crate) fn check_scatter(case: ScatterCase<'_>) {
     }
 }
 
-/// Elements of one type, of which the lowest bytes count, against the reference.
+/// The same for elements of one type, given by their lowest bytes.
 #[track_caller]
 pub(crate) fn check_scatter_of(
     case: ScatterCase<'_>,
@@ -126,7 +126,7 @@ pub(crate) fn scatter_everywhere(
         narrow.as_deref().ok().map(Indices::I32),
         unsigned.as_deref().ok().map(Indices::U32),
     ];
-    // Every shader takes a while to compile, and memory: types of indices take turns.
+    // Every shader takes time and memory to compile, so index types alternate.
     let all: Vec<_> = all.into_iter().flatten().collect();
     let turn = case.indices.len() + case.shape.iter().sum::<usize>() + dtype.size();
     let indices = all[turn % all.len()];
@@ -160,7 +160,7 @@ pub(crate) fn scatter_everywhere(
     }
 }
 
-/// The error for elements that the shaders cannot combine so names both.
+/// The error for a combination that the shaders do not support names both.
 #[track_caller]
 fn refuses(done: Result<Report, Error>, combine: Combine, dtype: DType, what: &dyn Fn() -> String) {
     let error = done.expect_err(&what());

@@ -1,4 +1,4 @@
-//! Views, moved on every device at every element size.
+//! Copies of views on every device at every element size.
 
 use super::{SIZES, assert_same, devices, elements, kind, to_bytes};
 use wgslice::{SliceSpec, StridedSlice, View};
@@ -18,8 +18,7 @@ pub(crate) fn broadcast(shape: &[usize]) -> Step {
     Step::Broadcast(shape.to_vec())
 }
 
-/// What the steps of a view make of an array, against the reference: on tensors, and on the caller's
-/// memory.
+/// The result of the steps of a view against the reference, on tensors and on the caller's memory.
 #[track_caller]
 pub(crate) fn check_view(shape: &[usize], steps: &[Step]) {
     let source = elements(shape.iter().product());

@@ -1,4 +1,4 @@
-//! The operations that write into places, on every device at every element size.
+//! Updates, gradients and blocks on every device at every element size.
 
 use super::{Device, SIZES, UNWRITTEN, assert_same, devices, elements, kind, to_bytes};
 use std::borrow::Cow;
@@ -8,7 +8,7 @@ use wgslice::{
 };
 use wgslice_vectors::spec_of;
 
-/// What an operation is expected to give.
+/// The expected result of an operation.
 type Expected = Result<Vec<u128>, ReferenceError>;
 
 /// An update in place, against the reference.
@@ -102,7 +102,7 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64]) {
     }
 }
 
-/// The plan, the slice, and the elements that are expected; none where both sides find the same wrong.
+/// The plan, the slice, and the expected elements. `None` if both sides report the same error.
 #[track_caller]
 fn planned<'a>(
     encoded: &StridedSlice,
@@ -134,7 +134,7 @@ impl Device {
             let value = self.backend.adopt(dtype, value_shape, value.to_vec())?;
             let mut updated = kept.updated(spec, &value)?;
             assert!(kept.bytes()? == input, "{plan}: another tensor changed");
-            // Once more, in its own memory.
+            // Again, in its own memory.
             updated.update(spec, &value)?;
             return updated.bytes().map(Cow::into_owned);
         }
@@ -160,7 +160,7 @@ impl Device {
         )
     }
 
-    /// At the beginning of buffers, and an element further on, where wide units have no place.
+    /// At the beginning of buffers, and one element further on, where wide units are misaligned.
     fn run_at_two_places(
         &self,
         plan: &Plan,

@@ -39,7 +39,7 @@ fn axes_of_size_one_are_repeated() {
     ]);
 }
 
-/// A result without a space is the shape that an error names.
+/// A result without a space is the shape in an error.
 #[test]
 fn other_axes_are_not() {
     check(&[
@@ -48,7 +48,7 @@ fn other_axes_are_not() {
         (&[3], &[3, 1], "[3]"),
         (&[0], &[1], "[0]"),
         (&[2], &[], "[2]"),
-        // NumPy drops no axis, though assignment to a slice does.
+        // NumPy drops no axis here, unlike in an assignment to a slice.
         (&[1, 3], &[3], "[1,3]"),
         (&[1], &[], "[1]"),
     ]);

@@ -83,7 +83,7 @@ fn batch_dimensions_are_shared() {
             2,
             "(2,3) [3,6,9,12,17,22]",
         ),
-        // All of them: the result drops the axis.
+        // All dimensions are batches: the result drops the axis.
         (X234, &[2], "[2,0]", 1, 1, "(2,4) [8,9,10,11,12,13,14,15]"),
     ]);
 }
@@ -165,7 +165,7 @@ fn the_first_broken_rule_is_reported() {
             1,
             "batch_shape: params.shape[0]: 2 should be equal to indices.shape[0]: 3",
         ),
-        // As many elements in another shape are another batch all the same.
+        // The same number of elements in another shape is another batch.
         (
             X234,
             &[3, 2],

@@ -205,7 +205,7 @@ fn indices_may_wrap_and_clamp() {
         let picked = gather_with(indexing, X34, &[6, 2], indices, 0);
         assert_eq!(picked, result, "{indexing:?}");
     }
-    // In a batch the indices are the batch's own.
+    // Indices are relative to their batch.
     assert_eq!(
         gather_with(NUMPY, X34, &[3, 1], "[-1,-5,-4]", 1),
         "(3,) [3,0,8] bad [1]"
@@ -214,7 +214,7 @@ fn indices_may_wrap_and_clamp() {
         gather_with(CLAMP, X34, &[3, 1], "[-1,9,1]", 1),
         "(3,) [0,7,9]"
     );
-    // TensorFlow's rule for empty params stands before any index is looked at.
+    // TensorFlow's rule for empty params applies before any index is read.
     assert!(gather_with(both, &[3, 0], &[1, 1], "[0]", 0).starts_with("empty_params: "));
 }
 
@@ -259,7 +259,7 @@ fn batch_dimensions_are_shared() {
             1,
             &format!("{batch}[0]: 2 should be equal to indices.shape[0]: 3"),
         ),
-        // TensorFlow reshapes these without a word.
+        // TensorFlow silently reshapes these.
         (
             X234,
             &[3, 2, 1],

@@ -12,7 +12,7 @@ fn replace(old: &mut i64, new: &i64) {
     *old = *new;
 }
 
-/// A scatter shows its bad rows as a gather does.
+/// A scatter reports its bad rows like a gather.
 fn scattered(result: Result<Scattered<i64>, ReferenceError>, shape: &[usize]) -> String {
     gathered(result.map(|made| Gathered {
         shape: shape.to_vec(),
@@ -141,7 +141,7 @@ fn the_first_broken_rule_is_reported() {
             "updates_shape: Dimensions [2,1) of input[shape=[3]] must match dimensions [1,1) of \
              updates[shape=[2]]",
         ),
-        // The output counts last: its updates have the wrong shape as well.
+        // The output is checked last: its updates also have the wrong shape.
         (
             &[0, 3],
             &[2, 1],
@@ -154,7 +154,7 @@ fn the_first_broken_rule_is_reported() {
     ]);
 }
 
-/// TensorFlow takes no single row without an axis, whatever its updates.
+/// TensorFlow refuses a single row without an axis, with any updates.
 #[test]
 fn a_single_row_needs_an_axis() {
     for (shape, updates_shape, updates) in [
@@ -175,7 +175,7 @@ fn a_single_row_needs_an_axis() {
     }
 }
 
-/// These end TensorFlow's process.
+/// These crash TensorFlow.
 #[test]
 fn updates_of_too_low_a_rank() {
     let indices = [0; 18];
@@ -328,7 +328,7 @@ fn tensors_keep_their_shape_rules() {
     assert_eq!(kind(&[3], &[1], &[]), "updates_rank");
     assert_eq!(kind(&[3], &[2, 0], &[2, 3]), "empty_output");
     assert_eq!(kind(&[0], &[1, 1], &[1]), "empty_output");
-    // Here the output counts first.
+    // Here the output is checked first.
     assert_eq!(kind(&[0, 3], &[2, 1], &[2, 4]), "empty_output");
     assert_eq!(kind(&[0], &[0, 1], &[0]), "");
 }

@@ -1,4 +1,4 @@
-//! `slice`: nothing wraps and nothing is cut to fit.
+//! `slice`: nothing wraps and nothing is clamped.
 
 use wgslice::reference::{self, Spec};
 
@@ -86,7 +86,7 @@ fn the_first_broken_rule_is_reported() {
     ]);
 }
 
-/// The sum of these overflows in TensorFlow, which then asks for the memory.
+/// The sum of these overflows in TensorFlow, which then tries to allocate the result.
 #[test]
 fn extreme_values() {
     for value in [i64::MIN, i64::MAX] {

@@ -281,7 +281,7 @@ fn empty_and_scalar_inputs() {
         (&[], ":", "scalar_input: Attempting to slice scalar input."),
         (&[], "0", "scalar_input: Attempting to slice scalar input."),
     ]);
-    // Sizes that no memory holds, in an array that needs none.
+    // Sizes beyond any memory, in an array without elements.
     check(&[(
         &[0, usize::MAX, 4],
         ":, ::-2",

@@ -1,4 +1,4 @@
-//! `strided_slice_grad`: every value goes back where the slice took it from.
+//! `strided_slice_grad`: every value returns to the position that the slice read.
 
 use wgslice::reference::{self, Spec};
 
@@ -84,7 +84,7 @@ fn dy_has_the_shape_of_the_slice() {
             "[1]",
             "dy_shape: shape of dy was [] instead of [0]",
         ),
-        // The rules of the spec come first.
+        // The rules of the spec are checked first.
         (
             X5,
             "b=[0] e=[5] s=[0]",
@@ -102,7 +102,7 @@ fn dy_has_the_shape_of_the_slice() {
     ]);
 }
 
-/// TensorFlow returns memory that nobody wrote to.
+/// TensorFlow returns unwritten memory.
 #[test]
 fn any_rank() {
     check(&[(
@@ -134,7 +134,7 @@ fn a_slice_of_the_gradient_is_dy() {
             reference::strided_slice(&values, &shape, &spec).unwrap(),
             (dy_shape, dy.clone())
         );
-        // And nothing is anywhere else.
+        // All other positions are zero.
         let kept = input
             .iter()
             .map(|value| if dy.contains(value) { *value } else { 0 });

@@ -1,4 +1,4 @@
-//! `strided_slice_update`: what is replaced, and which values fit.
+//! `strided_slice_update`: the replaced elements, and the valid shapes of values.
 
 use wgslice::reference;
 
@@ -101,7 +101,7 @@ fn values_that_fit_nowhere() {
     }
 }
 
-/// Nothing is replaced, whatever the value looks like.
+/// Nothing is replaced, for any shape of the value.
 #[test]
 fn an_empty_slice_takes_any_value() {
     let same = "(5,) [0,1,2,3,4]";
@@ -111,7 +111,7 @@ fn an_empty_slice_takes_any_value() {
         (X5, "3:1", &[7, 7, 7], &many, same),
         (X5, "3:1", &[0], "[]", same),
         (&[2, 0], "1", &[5], "[1,2,3,4,5]", "(2,0) []"),
-        // The rules of the spec still hold.
+        // The rules of the spec still apply.
         (
             X5,
             "b=[0] e=[5] s=[0]",
@@ -122,7 +122,7 @@ fn an_empty_slice_takes_any_value() {
     ]);
 }
 
-/// TensorFlow refuses more than 8 dimensions, even where the slice is all of the input.
+/// TensorFlow refuses more than 8 dimensions, even if the slice is the whole input.
 #[test]
 fn any_rank() {
     let shape = [1, 1, 1, 1, 1, 1, 1, 1, 3];

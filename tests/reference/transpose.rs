@@ -1,4 +1,4 @@
-//! `transpose`: axes in another order.
+//! `transpose`: reorders axes.
 
 use wgslice::reference;
 
@@ -18,7 +18,7 @@ fn axes_move() {
         (&[3], &[0], "(3,) [0,1,2]"),
         (&[2, 3], &[0, 1], "(2,3) [0,1,2,3,4,5]"),
         (&[2, 3], &[1, 0], "(3,2) [0,3,1,4,2,5]"),
-        // Axis i of the result is axis perm[i]: a perm that is not its own inverse tells.
+        // Axis i of the result is axis perm[i], tested with a perm that is not its own inverse.
         (
             &[2, 3, 4],
             &[1, 2, 0],

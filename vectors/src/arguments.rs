@@ -4,10 +4,10 @@ use crate::{case::BadLine, step::Step};
 use serde_json::{Map, Value};
 use wgslice::{StridedSlice, reference::Indexing};
 
-/// Arguments, and the line that complaints name.
+/// Arguments, and the line for error messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Arguments<'a> {
-    /// Where they come from.
+    /// The line that they come from.
     pub line: usize,
     /// The arguments, by name.
     pub args: &'a Map<String, Value>,
@@ -18,7 +18,7 @@ impl Arguments<'_> {
     ///
     /// # Errors
     ///
-    /// Names the line.
+    /// An error with the line number.
     pub fn integers(&self, name: &str) -> Result<Vec<i64>, BadLine> {
         let value = self.get(name)?;
         let integers = value
@@ -31,7 +31,7 @@ impl Arguments<'_> {
     ///
     /// # Errors
     ///
-    /// Names the line.
+    /// An error with the line number.
     pub fn sizes(&self, name: &str) -> Result<Vec<usize>, BadLine> {
         let value = self.get(name)?;
         sizes(value).ok_or_else(|| self.not(name, value, "a list of sizes"))
@@ -41,7 +41,7 @@ impl Arguments<'_> {
     ///
     /// # Errors
     ///
-    /// Names the line.
+    /// An error with the line number.
     pub fn integer(&self, name: &str) -> Result<i64, BadLine> {
         let value = self.get(name)?;
         value
@@ -53,7 +53,7 @@ impl Arguments<'_> {
     ///
     /// # Errors
     ///
-    /// Names the line.
+    /// An error with the line number.
     pub fn size(&self, name: &str) -> Result<usize, BadLine> {
         let value = self.integer(name)?;
         usize::try_from(value).map_err(|_| {
@@ -67,7 +67,7 @@ impl Arguments<'_> {
     ///
     /// # Errors
     ///
-    /// Names the line.
+    /// An error with the line number.
     pub fn strided_slice(&self) -> Result<StridedSlice, BadLine> {
         Ok(StridedSlice {
             begin: self.integers("begin")?,
@@ -81,11 +81,11 @@ impl Arguments<'_> {
         })
     }
 
-    /// The steps of a view; none where the argument is left out.
+    /// The steps of a view. None if the argument is missing.
     ///
     /// # Errors
     ///
-    /// Names the line.
+    /// An error with the line number.
     pub fn steps(&self, name: &str) -> Result<Vec<Step>, BadLine> {
         let Some(value) = self.args.get(name) else {
             return Ok(Vec::new());
@@ -112,11 +112,11 @@ impl Arguments<'_> {
             .collect()
     }
 
-    /// How indices are read: `"negative": "wrap"` and `"out_of_range": "clamp"`.
+    /// The policies of indices: `"negative": "wrap"` and `"out_of_range": "clamp"`.
     ///
     /// # Errors
     ///
-    /// Names the line.
+    /// An error with the line number.
     pub fn indexing(&self) -> Result<Indexing, BadLine> {
         Ok(Indexing {
             wrap: self.says("negative", "wrap")?,

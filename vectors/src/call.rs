@@ -1,4 +1,4 @@
-//! Which operation a case calls, and with what: one variant for each operation of vector files.
+//! The operation of a case with its arguments: one variant for each operation of vector files.
 //!
 //! Beside TensorFlow's arguments, which `tests/vectors/README.md` lists, a case may have
 //!
@@ -6,10 +6,9 @@
 //! |---|---|---|
 //! | gathers and scatters | `negative: "wrap"` | negative indices count from the end |
 //! | gathers and scatters | `out_of_range: "clamp"` | other indices move to the nearest end |
-//! | gathers | `view` | params are what these steps make of the tensor `params` |
+//! | gathers | `view` | params are the tensor `params` after these steps |
 //!
-//! and there are the operations `view`, which is steps alone, `batch_gather` and
-//! `tensor_scatter_nd_add`.
+//! The operations `view` (steps alone), `batch_gather` and `tensor_scatter_nd_add` are additional.
 
 use crate::{
     case::{BadLine, Case, Tensor},
@@ -73,18 +72,18 @@ pub enum Call<'a> {
         tensor: &'a Tensor,
         indices: &'a Tensor,
         updates: &'a Tensor,
-        /// Whether updates are added, rather than put in place.
+        /// Whether updates are added rather than written.
         adds: bool,
         indexing: Indexing,
     },
 }
 
-/// What is gathered from: a view of a tensor.
+/// The params of a gather: a view of a tensor.
 #[derive(Clone, Debug)]
 pub struct Params<'a> {
     /// The source of the view.
     pub tensor: &'a Tensor,
-    /// The steps from there; none where it is all of the tensor.
+    /// The steps of the view. None for the whole tensor.
     pub view: Vec<Step>,
 }
 
@@ -93,7 +92,7 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     ///
-    /// Names the line.
+    /// An error with the line number.
     pub fn of(case: &'a Case) -> Result<Self, BadLine> {
         let args = case.arguments();
         let tensor = |name| case.tensor(name);
@@ -179,7 +178,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// How the indices are read.
+    /// The policies of the indices.
     pub fn indexing(&self) -> Indexing {
         match self {
             Self::GatherNd { indexing, .. }
@@ -191,7 +190,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Whether values are added, for which they must be numbers.
+    /// Whether values are added, and so must be numbers.
     pub fn adds(&self) -> bool {
         match self {
             Self::ScatterNd { .. } => true,

@@ -1,14 +1,14 @@
-//! Vector files: what one line asks for and what must come of it.
+//! Vector files: the call and the expected result of each line.
 //!
-//! A line is a JSON object; `tests/vectors/README.md` describes its keys. A bad line is an error that
-//! names the line. Keys that are not known here are left alone, so that files may say more.
+//! A line is a JSON object; `tests/vectors/README.md` describes its keys. A bad line is an error with its line
+//! number. Unknown keys are ignored, so that files may have more.
 
 use crate::{arguments::Arguments, operation::Operation};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, error, fmt};
 
-/// A shape and as many values, row-major.
+/// A shape and its values, row-major.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Tensor {
     /// Its sizes.
@@ -17,7 +17,7 @@ pub struct Tensor {
     pub data: Vec<i64>,
 }
 
-/// What an operation must come to.
+/// The expected result of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expectation {
     /// A result.
@@ -28,9 +28,9 @@ pub enum Expectation {
         kind: String,
         /// TensorFlow's text.
         message: String,
-        /// The result when bad index rows are answered with zeros.
+        /// The result if bad index rows become zeros.
         zero_fill: Option<Tensor>,
-        /// The result when bad index rows are dropped.
+        /// The result if bad index rows are dropped.
         ignore: Option<Tensor>,
     },
 }
@@ -38,13 +38,13 @@ pub enum Expectation {
 /// One line of a vector file.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Its line in the file, from 1.
+    /// Its line number in the file, from 1.
     pub line: usize,
-    /// Which operation.
+    /// The operation.
     pub op: Operation,
-    /// The type of the elements that TensorFlow had.
+    /// The element type in TensorFlow.
     pub dtype: String,
-    /// What must come of it.
+    /// The expected result.
     pub expected: Expectation,
     /// The tensors, by name.
     pub tensors: BTreeMap<String, Tensor>,
@@ -52,12 +52,12 @@ pub struct Case {
     pub args: Map<String, Value>,
 }
 
-/// A line that is not a case, or a case that lacks something its operation needs.
+/// A line that is not a case, or a case without something that its operation needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadLine {
-    /// Its line in the file, from 1.
+    /// Its line number in the file, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The error.
     pub reason: String,
 }
 
@@ -83,7 +83,7 @@ pub fn parse(text: &str) -> impl Iterator<Item = Result<Case, BadLine>> {
 }
 
 impl Case {
-    /// A case of which nothing is expected yet.
+    /// A case without an expected result.
     pub fn new<const N: usize>(
         op: Operation,
         tensors: [(&str, Tensor); N],
@@ -103,7 +103,7 @@ impl Case {
         }
     }
 
-    /// The line of a vector file that says the same.
+    /// The case as a line of a vector file.
     pub fn to_line(&self) -> String {
         let tensor = |(name, tensor): (&String, &Tensor)| {
             let counted = tensor
@@ -149,7 +149,7 @@ impl Case {
     ///
     /// # Errors
     ///
-    /// Names the line.
+    /// An error with the line number.
     pub fn tensor(&self, name: &str) -> Result<&Tensor, BadLine> {
         self.tensors
             .get(name)
@@ -164,7 +164,7 @@ impl Case {
         }
     }
 
-    /// A complaint about this case, with its line.
+    /// An error about this case, with its line.
     pub fn bad(&self, reason: impl Into<String>) -> BadLine {
         BadLine {
             line: self.line,
@@ -195,7 +195,7 @@ struct RawCase {
 }
 
 fn parse_line(text: &str, line: usize) -> Result<Case, String> {
-    // Each line is a document of its own to the parser: its line number would mislead.
+    // Each line is a document of its own to the parser, whose line number would mislead.
     let raw: RawCase = serde_json::from_str(text).map_err(|e| {
         let (reason, column) = (e.to_string(), e.column());
         let reason = reason.split(" at line ").next().unwrap_or(&reason);
@@ -228,7 +228,7 @@ fn parse_line(text: &str, line: usize) -> Result<Case, String> {
     })
 }
 
-/// The most elements a tensor may have: `"arange"` makes a short line ask for any amount of memory.
+/// The most elements of a tensor: `"arange"` lets a short line request any amount of memory.
 const MAX_ELEMENTS: usize = 1 << 24;
 
 fn resolve(name: &str, raw: RawTensor) -> Result<Tensor, String> {

@@ -1,5 +1,5 @@
-//! Values as elements of any width: two's complement, little endian, as wide as asked for. The
-//! library moves them without looking.
+//! Values as elements of any width: two's complement, little endian. The library moves them without
+//! interpreting them.
 
 use wgslice::DType;
 
@@ -12,7 +12,7 @@ pub(crate) const WIDTHS: [DType; 5] = [
     DType::Complex128,
 ];
 
-/// The bytes of `values`, or None where one does not fit.
+/// The bytes of `values`, or `None` if one does not fit.
 pub(crate) fn encode(values: &[i64], dtype: DType) -> Option<Vec<u8>> {
     let width = dtype.size();
     let mut bytes = Vec::with_capacity(values.len() * width);

@@ -1,4 +1,4 @@
-//! Whether what came out is what must come out.
+//! Compares results with expectations.
 
 use crate::{
     call::Call,
@@ -8,23 +8,23 @@ use crate::{
 };
 use wgslice::{Backend, Error, OutOfRange};
 
-/// The first way in which a case came out wrong.
+/// The first way of running a case that gave a wrong result.
 #[derive(Debug, serde::Serialize)]
 pub struct Difference {
-    /// How it was run.
+    /// The way in which the case ran.
     pub variant: String,
-    /// What is wrong.
+    /// The error.
     pub problem: String,
 }
 
-/// Limits of TensorFlow that do not exist here.
+/// Limits of TensorFlow that this crate does not have.
 const LIFTED: [&str; 2] = ["index_depth_unsupported", "rank_unsupported"];
 
-/// Runs a case on a device in every way, until one comes out wrong.
+/// Runs a case on a device in every way, until one gives a wrong result.
 ///
 /// # Errors
 ///
-/// What came out wrong.
+/// The wrong result.
 pub fn check_all(case: &Case, call: &Call<'_>, device: &Backend) -> Result<(), Difference> {
     for variant in variant::variants(case, call) {
         check(case, call, device, &variant).map_err(|problem| Difference {
@@ -39,7 +39,7 @@ pub fn check_all(case: &Case, call: &Call<'_>, device: &Backend) -> Result<(), D
 ///
 /// # Errors
 ///
-/// Says what is wrong.
+/// A description of the difference.
 pub fn check(
     case: &Case,
     call: &Call<'_>,
@@ -91,7 +91,7 @@ fn judge(
                 _ => Ok(()),
             }
         }
-        // Along an axis of size 0 there is nothing but zeros to be had, and TensorFlow was not asked.
+        // An axis of size 0 gives only zeros, and TensorFlow was not asked.
         (
             Expectation::Error {
                 kind,
@@ -149,9 +149,8 @@ fn judge(
     }
 }
 
-/// A case that only TensorFlow cannot do: the CPU must, and a device must either give the same or
-/// name the limit that stops it. An index out of range is an error there too, where the policy is to
-/// raise one.
+/// A case beyond a limit of TensorFlow only: the CPU must run it, and a device must either give the same result
+/// or name its own limit. An out-of-range index is still an error under the policy that says so.
 fn lifted(
     call: &Call<'_>,
     device: &Backend,

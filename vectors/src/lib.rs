@@ -1,5 +1,6 @@
-//! Cases of wgslice's operations, for its tests, the command's `verify` and what counts shaders: read from golden
-//! vectors or made by chance, answered by the naive reference, run on a device, judged, and made smaller.
+//! Cases of wgslice's operations, for its tests, the command's `verify` and the counting of shaders. They are
+//! read from golden vectors or generated at random, answered by the naive reference, run on a device, judged,
+//! and reduced.
 //!
 //! A case is a line of a vector file; `tests/vectors/README.md` describes the keys.
 //!
@@ -15,7 +16,7 @@
 //!     check_all(&case, &Call::of(&case)?, &cpu).unwrap();
 //! }
 //!
-//! // Case 12 of seed 7, with what the reference says of it.
+//! // Case 12 of seed 7, with the reference's answer.
 //! let case = random::answered(random::case(7, 12))?;
 //! check_all(&case, &Call::of(&case)?, &cpu).unwrap();
 //! # Ok::<(), wgslice_vectors::BadLine>(())
@@ -23,15 +24,15 @@
 //!
 //! | file | decides |
 //! |---|---|
-//! | `case`, `arguments` | what a line says |
-//! | `operation`, `call` | which operation that is, and with what |
-//! | `step` | how a view comes about |
-//! | `oracle` | what the naive reference says of it |
+//! | `case`, `arguments` | the content of a line |
+//! | `operation`, `call` | the operation and its arguments |
+//! | `step` | the steps of a view |
+//! | `oracle` | the answer of the naive reference |
 //! | `variant` | the ways in which a call can be run |
-//! | `elements` | how values become elements of a width, and back |
-//! | `kind` | what vector files call an error |
-//! | `judge` | whether what came out is what must come out |
-//! | `random` | which cases are made by chance, and how a failing one becomes small |
+//! | `elements` | conversion of values to elements of a width, and back |
+//! | `kind` | the tags of errors in vector files |
+//! | `judge` | comparison of results with expectations |
+//! | `random` | random cases, and the reduction of failing ones |
 
 mod arguments;
 mod call;

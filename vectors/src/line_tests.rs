@@ -1,6 +1,6 @@
-//! A line of a vector file is read as it is meant, or refused with a reason.
+//! A line of a vector file is read correctly, or refused with a reason.
 //!
-//! [`parse`] reads a line and finds its operation, [`Call::of`] the arguments that it has.
+//! [`parse`] reads a line and finds its operation, [`Call::of`] its arguments.
 
 use crate::{BadLine, Call, Operation, parse};
 

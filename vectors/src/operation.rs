@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// An operation; but for a view and sums, one of TensorFlow's.
+/// An operation. All but views and sums are TensorFlow's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "`name` says them as TensorFlow does")]
 pub enum Operation {
@@ -20,7 +20,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All of them.
+    /// All operations.
     pub const ALL: [Self; 11] = [
         Self::StridedSlice,
         Self::View,
@@ -52,12 +52,12 @@ impl Operation {
         }
     }
 
-    /// The operation of this name, if there is one.
+    /// The operation with this name, if there is one.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|op| op.name() == name)
     }
 
-    /// Whether index tuples that are out of range drop their rows, where a gather gives zeros.
+    /// Whether out-of-range index tuples drop their rows, rather than giving zeros as in a gather.
     pub(crate) fn scatters(self) -> bool {
         match self {
             Self::ScatterNd | Self::TensorScatterNdUpdate | Self::TensorScatterNdAdd => true,

@@ -1,4 +1,4 @@
-//! What the naive reference says of a case.
+//! The answer of the naive reference to a case.
 
 use crate::{
     call::{Call, Params},
@@ -7,14 +7,14 @@ use crate::{
 };
 use wgslice::reference::{self, Gathered, ReferenceError, Scattered};
 
-/// What an operation came to. Bad rows are zeros, or dropped.
+/// The outcome of an operation. Bad rows are zeros, or dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// A result.
     Tensor {
         /// The result.
         tensor: Tensor,
-        /// How many index tuples were out of range.
+        /// The number of out-of-range index tuples.
         bad_rows: usize,
     },
     /// No result.
@@ -27,7 +27,7 @@ type Answered = Result<Answer, ReferenceError>;
 ///
 /// # Errors
 ///
-/// Names the line.
+/// An error with the line number.
 pub fn answer(case: &Case) -> Result<Answer, BadLine> {
     let call = Call::of(case)?;
     Ok(run(&call).unwrap_or_else(Answer::Error))
@@ -124,11 +124,11 @@ fn run(call: &Call<'_>) -> Answered {
     }
 }
 
-/// The answer as a line of a vector file gives it.
+/// The answer in the form of a vector file.
 ///
 /// # Errors
 ///
-/// Names the line.
+/// An error with the line number.
 pub fn expectation(case: &Case) -> Result<Expectation, BadLine> {
     let scatters = case.op.scatters();
     Ok(match answer(case)? {

@@ -1,4 +1,4 @@
-//! One step of a view, taken by the library and by the reference.
+//! One step of a view, by the library and by the reference.
 
 use wgslice::{
     Error, SliceSpec, StridedSlice, TensorView, View,
@@ -10,14 +10,14 @@ use wgslice::{
 pub enum Step {
     /// A slice.
     Slice(StridedSlice),
-    /// The dimensions in another order.
+    /// Reordered dimensions.
     Transpose(Vec<usize>),
-    /// Dimensions that repeat, up to this shape.
+    /// A broadcast to this shape.
     Broadcast(Vec<usize>),
 }
 
 impl Step {
-    /// What it makes of a view.
+    /// The view after the step.
     ///
     /// # Errors
     ///
@@ -30,7 +30,7 @@ impl Step {
         }
     }
 
-    /// What it makes of a view of a tensor.
+    /// The view of a tensor after the step.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl Step {
         }
     }
 
-    /// What the reference makes of a shape and its values.
+    /// The reference's result of the step on a shape and its values.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl Step {
     }
 }
 
-/// A slice as the reference takes it.
+/// A slice in the form of the reference.
 pub fn spec_of(encoded: &StridedSlice) -> Spec<'_> {
     let StridedSlice {
         ref begin,

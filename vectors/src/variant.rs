@@ -1,4 +1,4 @@
-//! The ways in which a call can be run, and running it in one of them.
+//! The ways to run a call, and running it in one of them.
 
 use crate::{
     call::{Call, Params},
@@ -17,23 +17,23 @@ use wgslice::{
 pub struct Variant {
     /// The type of the elements.
     pub dtype: DType,
-    /// The index type and the policy, of a gather or a scatter.
+    /// The index type and the policy of a gather or a scatter.
     pub indices: Option<(DType, OutOfRange)>,
 }
 
-/// What a run gave.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
     /// The shape of the result.
     pub shape: Vec<usize>,
     /// Its elements.
     pub values: Vec<i128>,
-    /// Index tuples that were out of range.
+    /// The number of out-of-range index tuples.
     pub bad: usize,
 }
 
-/// Every way to run a case: all widths that hold its values, all index types that hold its indices,
-/// and each under both policies for indices that are out of range.
+/// Every way to run a case: all widths that hold its values, all index types that hold its indices, and each
+/// under both policies for out-of-range indices.
 pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     let expected = match &case.expected {
         Expectation::Success(tensor) => Some(tensor),
@@ -45,7 +45,7 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     let tensors: Vec<&Tensor> = data.map(|(_, tensor)| tensor).chain(expected).collect();
     let holds = |dtype: &DType| {
         let fits = |tensor: &&Tensor| elements::encode(&tensor.data, *dtype).is_some();
-        // Elements of 16 bytes stand for complex numbers, and these are integers.
+        // Elements of 16 bytes are complex numbers, but these values are integers.
         tensors.iter().all(fits) && !(call.adds() && *dtype == DType::Complex128)
     };
     let dtypes = WIDTHS.into_iter().filter(holds);
@@ -235,8 +235,7 @@ fn negative(indexing: Indexing) -> Negative {
     }
 }
 
-/// Indices are what the library reads as numbers, so they have the machine's byte order. None where
-/// one does not fit.
+/// Indices in the machine's byte order, because the library reads them as numbers. `None` if one does not fit.
 fn native(indices: &[i64], kind: DType) -> Option<Vec<u8>> {
     fn all<const N: usize>(bytes: impl Iterator<Item = Option<[u8; N]>>) -> Option<Vec<u8>> {
         bytes

@@ -3,7 +3,7 @@
 use bytesize::ByteSize;
 use std::{num::IntErrorKind, str::FromStr};
 
-/// Integers with commas between them.
+/// Integers separated by commas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Integers(pub(crate) Vec<i64>);
 
@@ -25,7 +25,7 @@ impl FromStr for Integers {
     }
 }
 
-/// Sizes with commas between them.
+/// Sizes separated by commas.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sizes(pub(crate) Vec<usize>);
 
@@ -43,7 +43,7 @@ impl FromStr for Sizes {
     }
 }
 
-/// A mask: decimal, hexadecimal or binary. Whether it fits 32 bits is for the library to say.
+/// A mask: decimal, hexadecimal or binary. The library checks that it fits 32 bits.
 pub(crate) fn mask(text: &str) -> Result<i64, String> {
     let parsed = if let Some(digits) = text.strip_prefix("0x") {
         i64::from_str_radix(digits, 16)
@@ -55,7 +55,7 @@ pub(crate) fn mask(text: &str) -> Result<i64, String> {
     parsed.map_err(|error| unreadable(text, &error))
 }
 
-/// A number of bytes. Below a megabyte pieces would be too small to be worth their overhead.
+/// A number of bytes, at least one megabyte: the overhead of smaller pieces would outweigh their work.
 pub(crate) fn memory(text: &str) -> Result<usize, String> {
     let ByteSize(bytes) = text.parse()?;
     match isize::try_from(bytes) {

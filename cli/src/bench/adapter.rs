@@ -1,4 +1,4 @@
-//! Opening devices, with timestamps where the adapter has them, and what the first result costs.
+//! Opens devices, with timestamp queries if the adapter has them, and times the first result.
 
 use super::{measured::Problem, stamps::Stamps};
 use crate::{
@@ -28,11 +28,11 @@ pub(crate) struct Adapter {
     pub(crate) cold: Cold,
     pub(crate) costs: Costs,
     pub(crate) stamps: Option<Stamps>,
-    /// What the device complained of last.
+    /// The last uncaptured error of the device.
     complaint: Arc<Mutex<Option<String>>>,
 }
 
-/// Seconds until the first result of a tiny slice, in a process that did nothing before.
+/// Seconds until the first result of a tiny slice, in a new process.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Cold {
     /// Loading the drivers and listing the adapters.
@@ -49,7 +49,7 @@ impl Cold {
     }
 }
 
-/// The devices that the options ask for, best first.
+/// The adapters that the options allow, best first.
 pub(crate) fn open(global: &Global, choice: DeviceChoice) -> Result<Vec<Adapter>, Failure> {
     let begin = Instant::now();
     let candidates = match choice {
@@ -134,7 +134,7 @@ impl Adapter {
         })
     }
 
-    /// Waits until everything that was submitted is done.
+    /// Waits until all submitted work is done.
     pub(crate) fn wait(&self) -> Result<(), Problem> {
         let polled = self.device.poll(wgpu::PollType::wait_indefinitely());
         polled.map_err(|error| Problem::Device(error.to_string()))?;

@@ -1,10 +1,9 @@
-//! Whether costs that were measured in a moment tell where work on data of the host is done fastest, as
-//! `--device auto` must know.
+//! Checks whether quickly measured costs predict the fastest device for host data, as `--device auto` must.
 
 use super::{report::Report, workload::Workload};
 use serde::Serialize;
 
-/// What the costs choose for a workload, and what it was worth.
+/// The device that the costs choose for a workload, and how good the choice is.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Choice {
     pub(crate) workload: String,
@@ -12,11 +11,11 @@ pub(crate) struct Choice {
     pub(crate) label: String,
     pub(crate) devices: Vec<Foreseen>,
     pub(crate) chosen: String,
-    /// The time on the device that was chosen, in times on the fastest.
+    /// The time on the chosen device, divided by the time on the fastest.
     pub(crate) times_the_fastest: f64,
 }
 
-/// A workload on a device, from the host to the host, in seconds.
+/// The time of a workload on a device, from host memory to host memory, in seconds.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Foreseen {
     pub(crate) peer: String,
@@ -24,13 +23,13 @@ pub(crate) struct Foreseen {
     pub(crate) measured: f64,
 }
 
-/// None where there is nothing to choose.
+/// `None` if there is only one device.
 #[cfg(feature = "gpu")]
 pub(crate) fn choice(work: &Workload, report: &Report) -> Option<Choice> {
     use super::{devices::Kind, measured::Quantity};
     use wgslice::Place;
 
-    // The CPU's share of the costs is that of the best adapter; all have measured the same.
+    // The CPU's rates of the best adapter's costs. All costs were measured with the same CPU.
     let costs = report.devices.iter().find_map(|device| device.costs)?;
     let foresee = |device: &super::devices::Described| {
         let of = device.costs.unwrap_or(costs);
@@ -75,7 +74,7 @@ fn choose(work: &Workload, devices: Vec<Foreseen>) -> Option<Choice> {
     })
 }
 
-/// As an object.
+/// Writes a JSON object.
 #[cfg(feature = "gpu")]
 pub(crate) fn costs<S: serde::Serializer>(
     costs: &Option<wgslice::Costs>,

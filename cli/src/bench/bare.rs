@@ -1,4 +1,4 @@
-//! The least that a dispatch costs: a shader without a parameter that copies words.
+//! The minimal cost of a dispatch: a shader without parameters that copies words.
 
 use super::{adapter::Adapter, measured::Problem};
 use wgpu::{Buffer, CommandEncoder};
@@ -15,7 +15,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 }
 ";
 
-/// The shader, on its buffers.
+/// The shader and its buffers.
 #[derive(Debug)]
 pub(crate) struct Bare {
     pipeline: wgpu::ComputePipeline,
@@ -24,7 +24,7 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    /// Buffers of at most some megabytes: the workgroups must fit one dimension.
+    /// The buffers have a few megabytes at most, because the workgroups must fit one dimension.
     pub(crate) fn new(adapter: &Adapter, input: &Buffer, output: &Buffer) -> Self {
         let device = &adapter.device;
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
@@ -55,7 +55,7 @@ impl Bare {
         }
     }
 
-    /// Dispatches it this often, in one pass.
+    /// Records `count` dispatches in one pass.
     pub(crate) fn record(&self, encoder: &mut CommandEncoder, count: usize) -> Result<(), Problem> {
         let mut pass = encoder.begin_compute_pass(&Default::default());
         for _ in 0..count {

@@ -1,8 +1,7 @@
-//! Whether a result is right: the sum of its elements, each times its place modulo 97 plus 1.
+//! Checks results by a checksum: the sum of all elements, each times its position modulo 97 plus 1.
 //!
-//! What the sum must be is computed from the formula of the data alone, by plain arithmetic on
-//! positions that shares nothing with the library. All terms are whole numbers, so that 64-bit
-//! floating point holds the sums exactly.
+//! The expected sum is computed from the formula of the data, by plain arithmetic on positions that shares no
+//! code with the library. All terms are integers, so 64-bit floating point holds the sums exactly.
 
 use super::{
     data,
@@ -10,10 +9,10 @@ use super::{
 };
 use wgslice::DType;
 
-/// Weights begin again after this many elements.
+/// The weights repeat after this many elements.
 const WEIGHTS: usize = 97;
 
-/// The checksum of a workload's result, from the formula.
+/// The expected checksum of a workload, from the formula.
 pub(crate) fn expected(work: &Workload) -> f64 {
     let mut sum = Sum::default();
     match &work.operation {
@@ -68,7 +67,7 @@ impl Sum {
     }
 }
 
-/// The positions along one dimension.
+/// The selected positions along one dimension.
 #[derive(Clone, Copy, Debug)]
 struct Walk {
     first: i64,
@@ -76,7 +75,7 @@ struct Walk {
     count: i64,
 }
 
-/// A dimension of the result: how many elements, and how far apart in the data.
+/// A dimension of the result: its size, and its stride in the data.
 #[derive(Clone, Copy, Debug)]
 struct Dim {
     count: i64,
@@ -87,13 +86,13 @@ fn signed(size: usize) -> i64 {
     i64::try_from(size).unwrap_or(i64::MAX)
 }
 
-/// How far apart neighbours lie along each dimension of an array.
+/// The row-major strides of an array.
 fn strides(shape: &[usize]) -> Vec<i64> {
     let inner = |dim| shape[dim + 1..].iter().map(|&size| signed(size)).product();
     (0..shape.len()).map(inner).collect()
 }
 
-/// Python's rule: negative bounds count from the end, and all are cut to the dimension.
+/// Python's rule: negative bounds count from the end, and all are clamped to the dimension.
 fn walk(&[start, stop, step]: &Bounds, size: usize) -> Walk {
     let length = signed(size);
     let step = step.unwrap_or(1);
@@ -121,7 +120,7 @@ fn walk(&[start, stop, step]: &Bounds, size: usize) -> Walk {
     }
 }
 
-/// Adds the elements along these dimensions, the first of which lies at `at`.
+/// Adds the elements along these dimensions. The first element is at `at`.
 fn add_all(sum: &mut Sum, work: &Workload, dims: &[Dim], at: i64) {
     match dims.split_first() {
         None => sum.add(work.values.at(usize::try_from(at).unwrap_or(usize::MAX))),
@@ -133,7 +132,7 @@ fn add_all(sum: &mut Sum, work: &Workload, dims: &[Dim], at: i64) {
     }
 }
 
-/// A result that is not what it must be.
+/// A result with a wrong checksum.
 #[derive(Debug, thiserror::Error)]
 #[error("wrong result: its checksum is {found}, but {whose} says {expected}")]
 pub(crate) struct Wrong {
@@ -142,7 +141,7 @@ pub(crate) struct Wrong {
     whose: &'static str,
 }
 
-/// Compares a result with the formula, whose checksum is `expected`, and with what the file says.
+/// Compares a result with `expected`, the checksum from the formula, and with the checksum of the file.
 pub(crate) fn verify(work: &Workload, expected: f64, result: &[u8]) -> Result<(), Wrong> {
     let found = of(result, work.values.dtype());
     let wanted = [
@@ -203,11 +202,11 @@ mod tests {
     use super::*;
     use crate::bench::{data::Loaded, workload};
 
-    /// NumPy's checksums, which the built-in set carries, are those of the formula.
+    /// NumPy's checksums in the built-in set equal those of the formula.
     #[test]
     fn the_formula_gives_what_numpy_gives() {
         let set = workload::built_in().expect("the set");
-        // The others take seconds without optimization.
+        // The other workloads take seconds without optimization.
         for work in set
             .iter()
             .filter(|work| work.plan.result_bytes() < 20 << 20)

@@ -9,12 +9,12 @@ use super::{
 use std::{convert::Infallible, hint::black_box, num::NonZero, thread, time::Instant};
 use wgslice::{Backend, Error, Indices};
 
-/// As many as the library may use.
+/// The number of threads that the library may use.
 pub(crate) fn threads() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Everything that is measured of a workload.
+/// All measurements of a workload.
 pub(crate) fn measure(loaded: &Loaded<'_>, effort: Effort) -> Result<Sheet, Problem> {
     let mut sheet = Sheet::new();
     let mut dest = garbage(loaded.work.plan.result_bytes())?;
@@ -43,14 +43,14 @@ pub(crate) fn measure(loaded: &Loaded<'_>, effort: Effort) -> Result<Sheet, Prob
     Ok(sheet)
 }
 
-/// Into a new output each time.
+/// Writes to a new output each time.
 fn fresh(loaded: &Loaded<'_>, effort: Effort) -> Result<Times, Problem> {
     let tensors = loaded.upload(&Backend::cpu())?;
     loaded.verify(&tensors.run()?.bytes()?)?;
     Ok(timed(effort, || tensors.run())?)
 }
 
-/// As the command works.
+/// From host memory to host memory, in the same way as the command.
 pub(crate) fn host_to_host(
     loaded: &Loaded<'_>,
     backend: &Backend,
@@ -72,10 +72,10 @@ fn run(loaded: &Loaded<'_>, dest: &mut [u8]) -> Result<(), Error> {
     }
 }
 
-/// memcpy of as many bytes as the result has, from the input, over and over if it has fewer.
+/// memcpy of the bytes of the result, from the input, which repeats if it is shorter.
 fn copy(loaded: &Loaded<'_>, dest: &mut [u8], threads: usize, effort: Effort) -> Times {
     let source = loaded.input.as_ref();
-    // Where there is a result, there is an input.
+    // A workload with a result has an input.
     let part = dest.len().div_ceil(threads).max(1);
     let outcome = timed(effort, || {
         let mut parts = (0..).step_by(part).zip(dest.chunks_mut(part));
@@ -95,7 +95,7 @@ fn copy(loaded: &Loaded<'_>, dest: &mut [u8], threads: usize, effort: Effort) ->
     }
 }
 
-/// Copies the input that begins at `at`, and begins again where it ends.
+/// Copies the input from `at` on, and from its beginning again after its end.
 fn copy_from(source: &[u8], at: usize, dest: &mut [u8]) {
     let source = black_box(source);
     let begin = &source[at % source.len()..];

@@ -1,4 +1,4 @@
-//! One line for each time that was measured, for spreadsheets.
+//! Writes one line per measured time, for spreadsheets.
 
 use super::{measured::Measured, report::Report, times::Times};
 
@@ -30,7 +30,7 @@ fn line(part: &str, measured: &Measured, quantity: &str, times: &Times) -> Strin
         median.to_string(),
         q1.to_string(),
         q3.to_string(),
-        // Nothing of what takes no time.
+        // A time of zero has no rate.
         match measured.bytes as f64 / median / 1e9 {
             rate if rate.is_finite() => rate.to_string(),
             _ => String::new(),
@@ -39,7 +39,7 @@ fn line(part: &str, measured: &Measured, quantity: &str, times: &Times) -> Strin
     fields.join(",") + "\n"
 }
 
-/// A text as a field.
+/// Quotes a text for a field.
 fn quoted(text: &str) -> String {
     if text.contains(['"', ',', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

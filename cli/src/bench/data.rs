@@ -1,7 +1,7 @@
-//! The data of a workload: every program that knows the formula has the same bytes.
+//! The data of a workload, defined by a formula so that other programs can make the same bytes.
 //!
-//! Element i has the value i % modulus, which its type holds exactly, with i counted in 32 bits.
-//! Index i of all tuples is a hash of i, cut to its dimension.
+//! Element i has the value i % modulus, which its type represents exactly; i wraps at 32 bits. Index i of all
+//! tuples is a hash of i, modulo its dimension.
 
 use super::{
     checksum::{self, Wrong},
@@ -10,7 +10,7 @@ use super::{
 use std::{ops::Range, sync::Arc};
 use wgslice::{Backend, DType, Error, GatherNd, SliceSpec, Tensor};
 
-/// A type of elements, and which values it is filled with.
+/// An element type and the modulus of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Values {
     pub(crate) name: &'static str,
@@ -58,7 +58,7 @@ impl Values {
 
     /// The value of element `i`.
     pub(crate) fn at(self, i: usize) -> u32 {
-        // 2³² is no multiple of the modulus: the count is cut to 32 bits first.
+        // 2³² is not a multiple of the modulus, so the count is wrapped to 32 bits first.
         let i = i & u32::MAX as usize;
         u32::try_from(i % self.modulus as usize).unwrap_or(u32::MAX)
     }
@@ -73,9 +73,9 @@ impl Values {
         }
     }
 
-    /// The elements of an array of this many.
+    /// The bytes of an array of `count` elements.
     fn elements(self, count: usize) -> Result<Vec<u8>, OutOfMemory> {
-        /// Elements until the count begins again.
+        /// The values repeat after this many elements.
         const CYCLE: usize = 1 << 32;
         let size = self.dtype.size();
         let mut bytes = room(count * size)?;
@@ -96,7 +96,7 @@ impl Values {
     }
 }
 
-/// The bits of a whole number below 2048 in half precision.
+/// The bits of an integer below 2048 in half precision.
 fn half_bits(value: u32) -> u16 {
     const BIAS: u32 = 15;
     const MANTISSA: u32 = 10;
@@ -108,7 +108,7 @@ fn half_bits(value: u32) -> u16 {
     u16::try_from(bits).unwrap_or(u16::MAX)
 }
 
-/// An index before it is cut to its dimension.
+/// An index before it is reduced modulo its dimension.
 pub(crate) fn lowbias32(mut hash: u32) -> u32 {
     hash ^= hash >> 16;
     hash = hash.wrapping_mul(0x7feb_352d);
@@ -123,26 +123,26 @@ pub(crate) fn index(shape: &[usize], depth: usize, i: usize) -> usize {
     lowbias32(count) as usize % shape[i % depth]
 }
 
-/// The host has no room for a workload's data.
+/// The host has too little memory for the data of a workload.
 #[derive(Debug, thiserror::Error)]
 #[error("no memory left on the host for {0} bytes: choose smaller workloads with --only")]
 pub(crate) struct OutOfMemory(usize);
 
-/// An empty vector with room for `bytes`.
+/// An empty vector with a capacity of `bytes`.
 fn room(bytes: usize) -> Result<Vec<u8>, OutOfMemory> {
     let mut room = Vec::new();
     let outcome = room.try_reserve_exact(bytes);
     outcome.map(|()| room).map_err(|_| OutOfMemory(bytes))
 }
 
-/// Bytes that no result has throughout, so that what was not written shows.
+/// Bytes that occur in no result, so that unwritten bytes are noticed.
 pub(crate) fn garbage(bytes: usize) -> Result<Vec<u8>, OutOfMemory> {
     let mut garbage = room(bytes)?;
     garbage.resize(bytes, 0xa5);
     Ok(garbage)
 }
 
-/// Bytes that several tensors share.
+/// Bytes that tensors share.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared(Arc<Vec<u8>>);
 
@@ -165,13 +165,13 @@ impl AsRef<[u8]> for Shared {
 pub(crate) struct Loaded<'a> {
     pub(crate) work: &'a Workload,
     pub(crate) input: Shared,
-    /// Empty but for a gather.
+    /// Empty except for a gather.
     pub(crate) indices: Vec<i32>,
-    /// The checksum of the result, from the formula.
+    /// The expected checksum of the result, from the formula.
     pub(crate) expected: f64,
 }
 
-/// An operation and its data, where a backend works.
+/// An operation and its data on the device of a backend.
 #[derive(Debug)]
 pub(crate) enum Tensors<'a> {
     Slice { input: Tensor, spec: &'a SliceSpec },
@@ -204,13 +204,13 @@ impl<'a> Loaded<'a> {
         })
     }
 
-    /// Compares what came out with what must.
+    /// Compares the result with the expected one.
     pub(crate) fn verify(&self, result: &[u8]) -> Result<(), Wrong> {
         checksum::verify(self.work, self.expected, result)
     }
 
-    /// Works from the host to the host as the command does, through a slice in pieces, and hands the
-    /// result out into memory that was used before.
+    /// Runs from host memory to host memory as the command does, a slice in pieces, and copies the result to
+    /// memory that was used before.
     pub(crate) fn host_to_host(
         &self,
         backend: &Backend,
@@ -232,7 +232,7 @@ impl<'a> Loaded<'a> {
         stream.run(fetch, hand_out).map(drop)
     }
 
-    /// Puts the data where the backend works.
+    /// Uploads the data.
     pub(crate) fn upload(&self, backend: &Backend) -> Result<Tensors<'a>, Error> {
         let work = self.work;
         let input = backend.adopt(work.values.dtype(), &work.shape, self.input.clone())?;
@@ -248,7 +248,7 @@ impl<'a> Loaded<'a> {
 }
 
 impl Tensors<'_> {
-    /// Does the work into a new tensor.
+    /// Runs the workload into a new tensor.
     pub(crate) fn run(&self) -> Result<Tensor, Error> {
         match self {
             Tensors::Slice { input, spec } => input.slice(spec),

@@ -1,4 +1,4 @@
-//! What is measured on.
+//! The devices that the benchmark measures.
 
 #[cfg(feature = "gpu")]
 use super::{
@@ -29,19 +29,19 @@ pub(crate) enum Device {
     Gpu(Box<Adapter>),
 }
 
-/// What a device says of itself.
+/// The description of a device.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Described {
     pub(crate) name: String,
-    /// Its name among those that are compared.
+    /// Its short name in comparisons.
     pub(crate) peer: String,
     pub(crate) kind: Kind,
-    /// Whether its own time was measured.
+    /// Whether it has timestamps.
     timestamps: bool,
     /// Seconds until the first result in this process.
     #[cfg(feature = "gpu")]
     pub(crate) cold: Option<adapter::Cold>,
-    /// What it costs, as measured.
+    /// Its measured costs.
     #[cfg(feature = "gpu")]
     #[serde(serialize_with = "auto::costs")]
     pub(crate) costs: Option<wgslice::Costs>,
@@ -57,13 +57,13 @@ pub(crate) enum Kind {
     Gpu,
 }
 
-/// The devices to measure, each with what it says of itself. The CPU is the first, if it is among them.
+/// The devices to measure, each with its description. The CPU is first if it is one of them.
 pub(crate) fn open(global: &Global) -> Result<Vec<(Device, Described)>, Failure> {
     let choice = device::choice(global, DeviceChoice::All)?;
     let gpus = gpus(global, choice)?;
     if gpus.is_empty() {
         match choice {
-            // Fails, and says what there is.
+            // Fails with a list of the adapters.
             DeviceChoice::Gpu => drop(device::gpu(global)?),
             DeviceChoice::All if device::named(global).is_some() => drop(device::gpu(global)?),
             DeviceChoice::All => {
@@ -138,7 +138,7 @@ impl Device {
         }
     }
 
-    /// Everything that there is to measure of a workload.
+    /// All measurements of a workload.
     pub(crate) fn measure(
         &self,
         described: &Described,

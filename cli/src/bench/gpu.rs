@@ -1,7 +1,7 @@
-//! Measuring on a device.
+//! Measures workloads on a device.
 //!
-//! Each workload gets pipelines of its own, so that its first call compiles them. What the driver
-//! keeps of shaders that it compiled before is not under the benchmark's control.
+//! Each workload has its own pipelines, so that its first call compiles them. The benchmark cannot control what
+//! the driver caches of shaders that it compiled before.
 
 use super::{
     adapter::Adapter,
@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 use wgpu::{Buffer, CommandEncoder};
 use wgslice::{Backend, Gpu, Plan, Tensor, gpu::DeviceIndices};
 
-/// Results up to this size are tiny: what counts is what an operation costs, not what a byte does.
+/// Results up to this size are tiny: their time is that of an operation, not of its bytes.
 const TINY: usize = 64 << 10;
 
-/// Uploads and readbacks that are timed, at most.
+/// The most uploads and readbacks that are timed.
 const TRANSFERS: usize = 5;
 
-/// Everything that is measured of a workload.
+/// All measurements of a workload.
 pub(crate) fn measure(
     adapter: &Adapter,
     loaded: &Loaded<'_>,
@@ -59,7 +59,7 @@ pub(crate) fn measure(
     let effort = effort.at_most(TRANSFERS);
     let times = cpu::host_to_host(loaded, &bench.backend, effort)?;
     sheet.insert(Quantity::HostToHost, times);
-    // wgpu frees what was dropped when it is asked next: not during the next workload.
+    // Polls now, so that wgpu frees dropped resources before the next workload is timed.
     adapter.wait()?;
     Ok(sheet)
 }
@@ -83,7 +83,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// An output that is filled with what no result is.
+    /// An output filled with bytes that occur in no result.
     fn dest(&self) -> Result<Tensor, Problem> {
         let work = self.loaded.work;
         let garbage = Shared::garbage(work.plan.result_bytes())?;
@@ -94,7 +94,7 @@ impl<'a> Bench<'a> {
         Ok(dest)
     }
 
-    /// How long the host records, how long it waits for the device, and both together.
+    /// The time to record, the time to wait for the device, and their sum.
     fn submit(
         &self,
         record: impl FnOnce(&mut CommandEncoder) -> Result<(), Problem>,
@@ -138,7 +138,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The operation, ready to be recorded into an encoder.
+/// The operation with its plan and buffers, ready to be recorded.
 struct Recording<'a> {
     gpu: &'a Gpu,
     plan: &'a Plan,
@@ -180,7 +180,7 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// Many times, in one pass.
+    /// Records it many times in one pass.
     fn record_many(&self, encoder: &mut CommandEncoder, count: usize) -> Result<(), Problem> {
         let pass = &mut encoder.begin_compute_pass(&Default::default());
         let gpu = self.gpu;
@@ -210,8 +210,7 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// Buffer copies of as many bytes as the result has, from the input, over and over if it has
-    /// fewer.
+    /// Records buffer copies of the bytes of the result, from the input, which repeats if it is shorter.
     fn copies(&self, bench: &Bench<'_>, effort: Effort, to: &mut Sheet) -> Result<(), Problem> {
         let copy = |encoder: &mut CommandEncoder| {
             let (size, most) = (self.dest.size(), self.source.size());
@@ -230,9 +229,9 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// What one operation costs among many, and the barest dispatch beside it.
+    /// The cost of one operation among many, and of the barest dispatch beside it.
     fn pipelined(&self, bench: &Bench<'_>, effort: Effort, to: &mut Sheet) -> Result<(), Problem> {
-        // It writes elsewhere, so that the result stays.
+        // Writes to another output, so that the result is kept.
         let output = bench.dest()?;
         let bare = Bare::new(bench.adapter, self.source, only(&output)?);
         let many = [
@@ -267,7 +266,7 @@ fn only(tensor: &Tensor) -> Result<&Buffer, Problem> {
     }
 }
 
-/// The device's own time, where it tells.
+/// The device's own time, if it has timestamps.
 fn on_device(
     bench: &Bench<'_>,
     effort: Effort,

@@ -1,5 +1,5 @@
-//! A line of JSON for each workload and mode, appended to a file as soon as it is known: the form in
-//! which programs that are compared with each other leave their times.
+//! Appends a line of JSON for each workload and mode to a file as soon as it is known. Other programs in a
+//! comparison write their times in the same form.
 
 use super::{
     devices::Described,
@@ -13,7 +13,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The file, if there is to be one.
+/// The file, if one was requested.
 #[derive(Debug)]
 pub(crate) struct Lines(Option<(PathBuf, File)>);
 
@@ -29,7 +29,7 @@ impl Lines {
         path.map(open).transpose().map(Self)
     }
 
-    /// Says who measured.
+    /// Appends a line with the version of the program and the name of the device.
     pub(crate) fn version(&mut self, device: &Described) -> Result<(), Failure> {
         self.put([json!({
             "peer": device.peer,
@@ -63,7 +63,7 @@ impl Lines {
         })])
     }
 
-    /// Whole lines, so that others may append to the same file.
+    /// Writes whole lines, so that other programs may append to the same file.
     fn put(&mut self, lines: impl IntoIterator<Item = Value>) -> Result<(), Failure> {
         let Some((path, file)) = &mut self.0 else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What is measured of a workload on a device, and what is made of it.
+//! The measurements of a workload on a device, and the figures derived from them.
 
 use super::{
     checksum::Wrong,
@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use wgslice::Error;
 
-/// What was timed.
+/// The stage or mode that was timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Quantity {
@@ -109,7 +109,7 @@ impl Quantity {
         }
     }
 
-    /// Whether it is a way of doing the workload, which others can be compared with.
+    /// Whether it is a complete way of running the workload, comparable with others.
     pub(crate) fn is_mode(self) -> bool {
         matches!(
             self,
@@ -121,7 +121,7 @@ impl Quantity {
 /// The times of a workload on a device.
 pub(crate) type Sheet = BTreeMap<Quantity, Times>;
 
-/// A workload that was measured on a device, and was right.
+/// A workload that was measured on a device with a correct result.
 #[derive(Debug, Serialize)]
 pub(crate) struct Measured {
     pub(crate) workload: String,
@@ -130,27 +130,27 @@ pub(crate) struct Measured {
     pub(crate) dtype: &'static str,
     pub(crate) shape: Vec<usize>,
     pub(crate) result_shape: Vec<usize>,
-    /// Read plus written.
+    /// Bytes read plus written.
     pub(crate) bytes: usize,
     pub(crate) device: String,
     pub(crate) peer: String,
     pub(crate) checksum: f64,
-    /// The most memory that the process held meanwhile, in bytes, with the workload's input.
+    /// The peak memory of the process meanwhile, in bytes, with the input of the workload.
     pub(crate) peak_memory: Option<u64>,
     pub(crate) gb_per_second: f64,
-    /// Of the rate at which the device copies as many bytes.
+    /// The share of the rate at which the device copies the same number of bytes.
     pub(crate) percent_of_copy: Option<f64>,
     pub(crate) seconds: Sheet,
 }
 
-/// A workload that was not, or was wrong.
+/// A workload that was not measured, or whose result was wrong.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Failed {
     pub(crate) workload: String,
     pub(crate) device: String,
     pub(crate) peer: String,
     pub(crate) error: String,
-    /// The result was wrong. Else there was none.
+    /// Whether the result was wrong. Otherwise there was none.
     pub(crate) wrong: bool,
 }
 
@@ -204,12 +204,12 @@ impl Measured {
         }
     }
 
-    /// The workload's name and what it is.
+    /// The workload's name and description.
     pub(crate) fn label(&self) -> String {
         format!("{} {}", self.workload, self.what)
     }
 
-    /// Seconds in which the device copies as many bytes.
+    /// The time in which the device copies the same number of bytes, in seconds.
     pub(crate) fn copy(&self) -> Option<f64> {
         copy(&self.seconds)
     }
@@ -219,7 +219,7 @@ impl Measured {
     }
 }
 
-/// The fastest copy of as many bytes.
+/// The fastest copy of the same number of bytes.
 fn copy(seconds: &Sheet) -> Option<f64> {
     let copies = [Quantity::CopyOne, Quantity::CopyAll, Quantity::CopyBuffer];
     let medians = copies

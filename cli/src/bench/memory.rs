@@ -1,15 +1,14 @@
-//! The most memory that the process held at once, where the system tells: Linux.
+//! The peak memory of the process, on Linux.
 
 use std::fs;
 
-/// Begins anew, so that what is told later is of what comes now. Where the system does not allow it,
-/// it is of the whole process.
+/// Resets the peak. If the system does not allow it, the peak is that of the whole process.
 pub(crate) fn forget_peak() {
-    // The documented way to reset the peak of resident memory; there is no harm where it fails.
+    // The documented way to reset the peak of resident memory. A failure does no harm.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
-/// Bytes.
+/// The peak in bytes.
 pub(crate) fn peak() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     parse(&status)

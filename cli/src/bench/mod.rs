@@ -1,18 +1,19 @@
-//! `wgslice bench`: how long slices, gathers and transposes take, where, and why.
+//! `wgslice bench`: times slices, gathers and transposes on each device, and shows where the time
+//! goes.
 //!
 //! | file | decides |
 //! |---|---|
-//! | `workload` | what is measured: the built-in set, or a file |
-//! | `data`, `checksum` | what the data is, and whether a result is right |
-//! | `devices`, `adapter` | what is measured on |
-//! | `cpu`, `gpu` | what is timed there |
-//! | `stamps`, `bare` | the device's own time, and the least that a dispatch costs |
-//! | `times`, `memory` | how often work is timed, and the most memory held meanwhile |
-//! | `measured`, `report` | what is found out |
-//! | `auto` | whether what was measured of a device tells where work is done fastest |
-//! | `sweep` | the same at growing sizes, and where a device begins to win |
-//! | `table`, `jsonl`, `csv` | how it is told |
-//! | `page`, `plots` | one HTML page with pictures |
+//! | `workload` | the workloads: the built-in set, or a file |
+//! | `data`, `checksum` | the data, and whether a result is correct |
+//! | `devices`, `adapter` | the measured devices |
+//! | `cpu`, `gpu` | what is timed on each |
+//! | `stamps`, `bare` | the device's own time, and the minimal cost of a dispatch |
+//! | `times`, `memory` | how often work is timed, and the peak memory |
+//! | `measured`, `report` | the results |
+//! | `auto` | whether measured costs predict the fastest device |
+//! | `sweep` | the same at growing sizes, and from which size a device is faster |
+//! | `table`, `jsonl`, `csv` | output on the terminal and in files |
+//! | `page`, `plots` | one HTML page with plots |
 
 #[cfg(feature = "gpu")]
 mod adapter;
@@ -60,7 +61,7 @@ use workload::Workload;
 ///
 /// A built-in set of workloads, or one of your own. Data is made by a formula, and a time counts
 /// only if the checksum of the result is right. GB/s are bytes read plus bytes written; `copy` is
-/// the share of the rate at which the same device copies as many bytes.
+/// the share of the rate at which the same device copies the same number of bytes.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -73,19 +74,19 @@ pub(crate) struct Bench {
     /// (cli/src/bench/workloads.json): operations are slice, gather_nd and transpose
     #[arg(long, value_name = "FILE.json")]
     pub(crate) workloads: Option<PathBuf>,
-    /// Measure only the workloads of these names
+    /// Measure only the workloads with these names
     #[arg(long, value_name = "W1,W3,...", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// How often everything is timed
+    /// Time everything this often
     #[arg(long, value_name = "N", default_value = "9")]
     pub(crate) reps: NonZero<usize>,
     /// Append a line for each workload and mode to this file
     #[arg(long, value_name = "OUT.jsonl")]
     pub(crate) jsonl: Option<PathBuf>,
-    /// Write everything that was measured, as --json prints it
+    /// Write all results, as --json prints them
     #[arg(long, value_name = "OUT.json")]
     pub(crate) json_out: Option<PathBuf>,
-    /// Write a line for each time that was measured, for spreadsheets
+    /// Write a line for each measured time, for spreadsheets
     #[arg(long, value_name = "OUT.csv")]
     pub(crate) csv: Option<PathBuf>,
     /// Write one page with plots: GB/s by size and by workload, and where the time goes
@@ -111,7 +112,7 @@ impl Bench {
 pub(crate) fn run(global: &Global, args: &Bench) -> Result<ExitCode, Failure> {
     let workloads = workloads(args)?;
     let sizes: Vec<usize> = sweep::sizes(args.sweep_to()).collect();
-    // What cannot be written is known before anything is measured.
+    // Unwritable outputs fail before anything is measured.
     let mut lines = Lines::append_to(args.jsonl.as_deref())?;
     let json = args.json_out.as_deref().map(Document::create).transpose()?;
     let csv = args.csv.as_deref().map(Document::create).transpose()?;
@@ -183,7 +184,7 @@ fn measure(
     Ok(())
 }
 
-/// A device that fails at a size is not asked for larger ones.
+/// A device that fails at a size is not measured at larger ones.
 fn sweep_over(
     sizes: &[usize],
     devices: &[Device],
@@ -225,7 +226,7 @@ fn workloads(args: &Bench) -> Result<Vec<Workload>, Failure> {
     workload::only(all, &args.only).map_err(Failure::usage)
 }
 
-/// A wrong result counts for more than one that there is none of.
+/// A wrong result is worse than a missing one.
 fn verdict(report: &Report) -> ExitCode {
     let failures = &report.failures;
     if failures.iter().any(|failed| failed.wrong) {

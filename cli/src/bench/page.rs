@@ -1,4 +1,4 @@
-//! One HTML page with everything: it loads nothing, so that it can be kept and sent.
+//! One self-contained HTML page: it loads nothing, so that it can be kept and sent.
 
 use super::{
     devices::{Described, Kind},
@@ -167,7 +167,7 @@ fn figure(
     ))
 }
 
-/// Medians of everything that was measured of at least one of them.
+/// The medians of all measurements of at least one device.
 fn table(results: &[&Measured]) -> String {
     let there = |quantity: &Quantity| results.iter().any(|at| at.seconds.contains_key(quantity));
     let quantities: Vec<Quantity> = Quantity::ALL.into_iter().filter(there).collect();
@@ -214,7 +214,7 @@ fn row(tag: &str, cells: &[String]) -> String {
     format!("<tr>{cells}</tr>\n")
 }
 
-/// A text that is no markup, whatever is in it.
+/// Escapes a text for HTML.
 fn escaped(text: impl AsRef<str>) -> String {
     let mut escaped = String::new();
     for character in text.as_ref().chars() {

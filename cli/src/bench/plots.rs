@@ -1,6 +1,6 @@
-//! The pictures of the page, as SVG.
+//! The plots of the page, as SVG.
 //!
-//! Legends are the page's, so that no picture depends on how wide a font turns out to be.
+//! The page draws the legends, so that no plot depends on the width of a font.
 
 use super::{
     devices::Described,
@@ -15,12 +15,12 @@ use plotters::{
     style::text_anchor::{HPos, Pos, VPos},
 };
 
-/// What drawing into a string gives.
+/// The result of drawing into a string.
 type Picture = Result<String, Box<dyn std::error::Error>>;
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// Colours that are told apart with any kind of sight (Okabe and Ito).
+/// Colours that are distinguishable with any colour vision (Okabe and Ito).
 const DEVICES: [RGBColor; 4] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
@@ -45,7 +45,7 @@ pub(super) fn colour(at: usize) -> RGBColor {
     DEVICES[at % DEVICES.len()]
 }
 
-/// A rate as the axes show it.
+/// Formats a rate for an axis.
 fn rate(bytes: usize, seconds: f64) -> f64 {
     bytes as f64 / seconds / 1e9
 }
@@ -56,7 +56,7 @@ fn on_host(at: &Measured) -> Option<f64> {
     Some(rate(at.bytes, seconds?))
 }
 
-/// The rate at which the device copies as many bytes.
+/// The rate at which the device copies the same number of bytes.
 fn roof(at: &Measured) -> Option<f64> {
     Some(rate(at.bytes, at.copy()?))
 }
@@ -115,7 +115,7 @@ pub(super) fn by_size(report: &Report, shape: &str) -> Picture {
     Ok(svg)
 }
 
-/// From a little below the least to a little above the most, so that nothing touches the frame.
+/// From slightly below the minimum to slightly above the maximum, so that no line touches the frame.
 fn range(values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
     let (least, most) = values.fold((f64::INFINITY, 0.0f64), |(least, most), value| {
         (least.min(value), most.max(value))
@@ -123,8 +123,7 @@ fn range(values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
     0.8 * least..1.25 * most
 }
 
-/// A bar for each workload and device: GB/s of resident data, and a mark where the device's copy
-/// rate is, the roof.
+/// A bar for each workload and device: GB/s of resident data, with a mark at the device's copy rate, the roof.
 pub(super) fn throughput(report: &Report) -> Picture {
     let rows = rows(&report.results);
     let rates = report
@@ -169,8 +168,7 @@ pub(super) fn throughput(report: &Report) -> Picture {
     Ok(svg)
 }
 
-/// What the time of each workload on a device is made of, as shares of all of it, which stands at
-/// the right.
+/// The stages of the time of each workload on a device, as shares of the total, which is at the right.
 pub(super) fn stages(report: &Report, device: &Described) -> Picture {
     let results: Vec<&Measured> = report.of(device).collect();
     let height = 26;
@@ -201,12 +199,12 @@ pub(super) fn stages(report: &Report, device: &Described) -> Picture {
     Ok(svg)
 }
 
-/// Where bars begin and end.
+/// The range of the bars.
 const LEFT: i32 = 190;
 const RIGHT: i32 = 870;
 const TOP: i32 = 10;
 
-/// How tall this many are on top of each other.
+/// The height of `count` bars.
 fn stacked(height: i32, count: usize) -> i32 {
     let count = i32::try_from(count).unwrap_or(i32::MAX);
     height.saturating_mul(count)
@@ -219,13 +217,13 @@ fn rows(results: &[Measured]) -> Vec<String> {
     rows
 }
 
-/// Round values up to `most`, some five to nine, and how they are written.
+/// Five to nine round values up to `most`, and their labels.
 fn ticks(most: f64) -> Vec<(f64, String)> {
     let rough = most / 9.0;
     let decade = 10f64.powf(rough.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
     let Some(step) = steps.into_iter().find(|&step| step >= rough && step > 0.0) else {
-        // Nothing but empty results.
+        // All results are empty.
         return vec![(0.0, "0".into())];
     };
     let digits = if step < 1.0 {
@@ -240,7 +238,7 @@ fn ticks(most: f64) -> Vec<(f64, String)> {
         .collect()
 }
 
-/// Where a text stands, seen from its place.
+/// The anchor of a text relative to its position.
 const BELOW: Pos = Pos {
     h_pos: HPos::Center,
     v_pos: VPos::Top,

@@ -1,4 +1,4 @@
-//! All that a run of the benchmark found out.
+//! The results of a run of the benchmark.
 
 use super::{
     auto::Choice,
@@ -19,7 +19,7 @@ const SECONDS_OF_A_DAY: u64 = 24 * 60 * 60;
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) version: &'static str,
-    /// When it began, in UTC.
+    /// The start of the run, in UTC.
     pub(crate) date: String,
     pub(crate) machine: Machine,
     pub(crate) devices: Vec<Described>,
@@ -30,9 +30,9 @@ pub(crate) struct Report {
     /// Why a device was not measured at larger sizes.
     pub(crate) stopped: Vec<Failed>,
     pub(crate) crossovers: Vec<Crossover>,
-    /// Which device the costs choose for the workloads, where there are several.
+    /// The device that the costs choose for each workload, if there are several devices.
     pub(crate) choices: Vec<Choice>,
-    /// What the names of the times mean.
+    /// The meaning of the names of the times.
     quantities: BTreeMap<&'static str, &'static str>,
 }
 
@@ -76,7 +76,7 @@ impl Report {
     }
 }
 
-/// The processor's name, where the system tells: Linux.
+/// The name of the processor, on Linux.
 fn processor() -> Option<String> {
     let info = fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = info.lines().find(|line| line.starts_with("model name"))?;
@@ -84,8 +84,8 @@ fn processor() -> Option<String> {
         .map(|(_, name)| name.trim().to_owned())
 }
 
-/// The date of a day since 1970, as in 2026-11-21. Counted from the first of March of the year 0, so
-/// that leap days come last in their year.
+/// The date of a day since 1970, as in 2026-11-21. Counting from 1 March of the year 0 makes leap days the last
+/// day of their year.
 fn date(days: u64) -> String {
     const DAYS_OF_400_YEARS: u64 = 146_097;
     const DAYS_BEFORE_1970: u64 = 719_468;

@@ -1,16 +1,16 @@
-//! Time on the device: a timestamp before the work and one after it.
+//! Time on the device: timestamps before and after the work.
 
 use super::{adapter::Adapter, measured::Problem};
 use std::time::Duration;
 use wgpu::{BufferUsages, CommandEncoder};
 
-/// Two timestamps, and how they come back.
+/// Two timestamps and the buffers to read them back.
 #[derive(Debug)]
 pub(crate) struct Stamps {
     set: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     staging: wgpu::Buffer,
-    /// Nanoseconds from one to the next.
+    /// Nanoseconds per tick.
     period: f64,
 }
 
@@ -39,7 +39,7 @@ impl Stamps {
         }
     }
 
-    /// How long the device takes for what is recorded.
+    /// The time that the device takes for the recorded work.
     pub(crate) fn time(
         &self,
         adapter: &Adapter,
@@ -52,7 +52,7 @@ impl Stamps {
         encoder.resolve_query_set(&self.set, 0..COUNT, &self.resolved, 0);
         encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.staging, 0, BYTES);
         adapter.queue.submit([encoder.finish()]);
-        // Where mapping fails, there is nothing to get below.
+        // If mapping fails, there is no range to read below.
         self.staging.map_async(wgpu::MapMode::Read, .., drop);
         adapter.wait()?;
         let ticks = {

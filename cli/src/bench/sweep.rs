@@ -1,8 +1,8 @@
-//! The same operations at growing sizes, and from which size on a device is faster than the CPU.
+//! Measures the same operations at growing sizes, and from which size a device is faster than the CPU.
 //!
-//! Data on the device: the operation there against the operation on the CPU with its data in the
-//! host's memory, both into an output that is reused. Data on the host: upload, operation and
-//! readback against the operation on the CPU, both into new memory of the host.
+//! Data on the device: the operation there against the operation on the CPU with its data in host memory, both
+//! into a reused output. Data on the host: upload, operation and readback against the operation on the CPU,
+//! both into new host memory.
 
 use super::{
     data::Values,
@@ -16,20 +16,20 @@ use serde::Serialize;
 use std::{fmt, time::Duration};
 use wgslice::Error;
 
-/// The smallest result, in bytes, and how much larger the next is.
+/// The smallest result in bytes, and the factor to the next size.
 const SMALLEST: usize = 64 << 10;
 const GROWTH: usize = 4;
 
-/// How often something is timed here: sizes are many, and what matters is far from one another.
+/// Runs of each measurement. There are many sizes, and their times differ widely.
 pub(crate) const EFFORT: Effort = Effort {
     reps: 9,
     patience: Duration::from_millis(300),
 };
 
-/// What is swept, by the name that stands for the workload.
+/// The swept operations, by the name of the workload.
 pub(crate) const SHAPES: [&str; 2] = ["crop", "gather"];
 
-/// Results of at most `most` bytes.
+/// The workloads with results of at most `most` bytes.
 pub(crate) fn sizes(most: usize) -> impl Iterator<Item = usize> {
     let next = |&size: &usize| size.checked_mul(GROWTH);
     std::iter::successors(Some(SMALLEST), next).take_while(move |&size| size <= most)
@@ -53,16 +53,16 @@ pub(crate) fn workload(shape: &str, size: usize) -> Result<Workload, Error> {
     Ok(workload)
 }
 
-/// From which size on a device is faster than the CPU.
+/// The size from which a device is faster than the CPU.
 #[derive(Debug, Serialize)]
 pub(crate) struct Crossover {
     shape: &'static str,
     pub(crate) device: String,
     data: Place,
-    /// The smallest result, in bytes, from which on the device won at every size. None where it did
-    /// not win at the largest.
+    /// The smallest result in bytes from which the device was faster at every size. `None` if it was not at the
+    /// largest.
     from: Option<usize>,
-    /// The smallest and the largest result that both were measured at.
+    /// The smallest and the largest result measured on both.
     measured: [usize; 2],
 }
 
@@ -74,7 +74,7 @@ enum Place {
 }
 
 impl Place {
-    /// What is compared: on the CPU, and on the device.
+    /// The compared times: on the CPU, and on the device.
     fn quantities(self) -> [Quantity; 2] {
         match self {
             Self::Host => [Quantity::Fresh, Quantity::E2e],
@@ -121,13 +121,13 @@ pub(crate) fn crossovers(devices: &[Described], sweep: &[Measured]) -> Vec<Cross
     crossovers
 }
 
-/// The first size of those at the end that are all won.
+/// The first size from which all larger ones are won.
 fn wins_from(sizes: &[(usize, bool)]) -> Option<usize> {
     let won = sizes.iter().rev().take_while(|(_, won)| *won);
     won.last().map(|&(size, _)| size)
 }
 
-/// One line, of a device that is known.
+/// One line for a device.
 impl fmt::Display for Crossover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { shape, from, .. } = self;

@@ -1,4 +1,4 @@
-//! What people read on the terminal.
+//! The tables on the terminal.
 
 use super::{
     devices::{Described, Kind},
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::print;
 
-/// What stands where there is nothing.
+/// The text for a missing value.
 const NOTHING: &str = "-";
 
 pub(crate) fn print(report: &Report) {
@@ -167,7 +167,7 @@ fn stages(results: &[&Measured]) {
     columns("stages", &STAGES, results.iter());
 }
 
-/// What one of many costs, where the work is tiny, and the least that a dispatch costs.
+/// The cost of one of many tiny operations, and the minimal cost of a dispatch.
 fn tiny(results: &[&Measured]) {
     const MANY: [(&str, Quantity); 6] = [
         ("1", Quantity::Resident),
@@ -181,7 +181,7 @@ fn tiny(results: &[&Measured]) {
     columns("each of", &MANY, results.iter().filter(many));
 }
 
-/// Medians, under their names.
+/// The medians, under their names.
 fn columns<'a>(
     title: &str,
     columns: &[(&str, Quantity)],
@@ -205,7 +205,7 @@ fn median(measured: &Measured, quantity: Quantity) -> String {
     measured.median(quantity).map_or(NOTHING.into(), time)
 }
 
-/// Seconds, with three digits.
+/// Formats seconds with three digits.
 pub(crate) fn time(seconds: f64) -> String {
     let (value, unit) = match seconds {
         s if s >= 1.0 => (s, "s"),

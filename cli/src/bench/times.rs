@@ -1,27 +1,27 @@
-//! Times of the same work, again and again, and what they come to.
+//! Repeated times of the same work, and their statistics.
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 use std::time::{Duration, Instant};
 
-/// Runs before anything is timed.
+/// Untimed runs at the beginning.
 const WARM_UP: usize = 2;
 
-/// How often work is timed.
+/// The number of timed runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     pub(crate) reps: usize,
-    /// Beyond this, three runs are enough.
+    /// After this time, three runs are enough.
     pub(crate) patience: Duration,
 }
 
 impl Effort {
-    /// Exactly this often.
+    /// Exactly this many runs.
     pub(crate) fn times(reps: usize) -> Self {
         let patience = Duration::MAX;
         Self { reps, patience }
     }
 
-    /// At most so often.
+    /// At most this many runs.
     #[cfg(feature = "gpu")]
     pub(crate) fn at_most(self, reps: usize) -> Self {
         Self {
@@ -31,7 +31,7 @@ impl Effort {
     }
 }
 
-/// Seconds, in the order in which they were measured. At least one.
+/// Seconds, in the order of the runs. At least one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Times(Vec<f64>);
 
@@ -40,7 +40,7 @@ impl Times {
         &self.0
     }
 
-    /// Of work that was done so many times: the time of one.
+    /// The time of one of `count` repetitions.
     #[cfg(feature = "gpu")]
     pub(crate) fn divided(self, by: usize) -> Self {
         Self(self.0.into_iter().map(|time| time / by as f64).collect())
@@ -50,12 +50,12 @@ impl Times {
         self.quantile(0.5)
     }
 
-    /// The quartiles: half of all times lie between them.
+    /// The quartiles: half of all times are between them.
     pub(crate) fn quartiles(&self) -> [f64; 2] {
         [0.25, 0.75].map(|part| self.quantile(part))
     }
 
-    /// Between two times in proportion, as NumPy does it.
+    /// Interpolates between two times, as NumPy does.
     fn quantile(&self, part: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
@@ -93,7 +93,7 @@ impl Serialize for Times {
     }
 }
 
-/// Times work. What it gives is dropped after the clock has stopped.
+/// Times work. Its result is dropped after the clock has stopped.
 pub(crate) fn timed<R, E>(
     effort: Effort,
     mut work: impl FnMut() -> Result<R, E>,
@@ -106,7 +106,7 @@ pub(crate) fn timed<R, E>(
     Ok(times)
 }
 
-/// Times work that reads the clock itself, for each of its parts.
+/// Times work that times its own stages.
 pub(crate) fn split<R, E, const N: usize>(
     effort: Effort,
     mut work: impl FnMut() -> Result<(R, [Duration; N]), E>,

@@ -1,4 +1,4 @@
-//! What is measured: the built-in set, or a file in the same format, whose `comment` explains it.
+//! The workloads: the built-in set, or a file in the same format, which its `comment` explains.
 
 use super::data::Values;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ const BUILT_IN: &str = include_str!("workloads.json");
 /// Python's start, stop and step of one dimension.
 pub(crate) type Bounds = [Option<i64>; 3];
 
-/// A slice, a gather or a transpose of data that a formula gives.
+/// A slice, a gather or a transpose of data from the formula.
 #[derive(Clone, Debug)]
 pub(crate) struct Workload {
     pub(crate) id: String,
@@ -20,9 +20,9 @@ pub(crate) struct Workload {
     pub(crate) shape: Vec<usize>,
     pub(crate) operation: Operation,
     pub(crate) plan: Plan,
-    /// Whether it is also measured from host to host.
+    /// Whether it is also measured from host memory to host memory.
     pub(crate) e2e: bool,
-    /// What the checksum of the result must be, besides what the formula says.
+    /// The checksum of the result, in addition to that of the formula.
     pub(crate) checksum: Option<f64>,
 }
 
@@ -82,13 +82,13 @@ impl Workload {
         })
     }
 
-    /// Bytes read plus written: the result's, twice. Indices are not counted.
+    /// Bytes read plus written: twice those of the result. Indices are not counted.
     pub(crate) fn bytes(&self) -> usize {
         2 * self.plan.result_bytes()
     }
 }
 
-/// The id and what it is.
+/// The id and the description.
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("{} {}", self.id, self.what))
@@ -190,7 +190,7 @@ impl Entry {
     }
 }
 
-/// Those of these ids, in the order of the set.
+/// The workloads with these ids, in the order of the set.
 pub(crate) fn only(workloads: Vec<Workload>, ids: &[String]) -> Result<Vec<Workload>, String> {
     let ids: Vec<&str> = ids.iter().map(|id| id.trim()).collect();
     let known = |id: &str| workloads.iter().any(|workload| workload.id == id);

@@ -1,4 +1,4 @@
-//! Where an array's bytes live: in memory, or in the file itself through a memory map.
+//! The bytes of an array: in memory, or in the file itself through a memory map.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -8,7 +8,7 @@ use memmap2::{Mmap, MmapOptions};
 
 use super::error::Problem;
 
-/// From this length on, a range of a file is mapped: below, a read is cheaper than a map.
+/// Ranges of a file from this length on are mapped. Below it a read is cheaper than a map.
 pub(super) const MAP_FROM: usize = 1 << 20;
 
 /// The bytes of an array.
@@ -48,7 +48,7 @@ impl Bytes {
         Ok(Self::Owned(bytes))
     }
 
-    /// Some of the bytes. What lies in a file is mapped anew, for as long as the window lives.
+    /// A range of the bytes. In a file it is mapped for the lifetime of the window.
     pub(super) fn window(&self, range: Range<usize>) -> io::Result<Window<'_>> {
         match self {
             Self::Mapped(Mapped { file, offset, .. }) if range.len() >= MAP_FROM => {
@@ -82,7 +82,7 @@ impl std::ops::Deref for Bytes {
     }
 }
 
-/// Some bytes of an array.
+/// A range of the bytes of an array.
 #[derive(Debug)]
 pub(crate) enum Window<'a> {
     Borrowed(&'a [u8]),
@@ -118,12 +118,12 @@ fn check_range(file: &File, offset: u64, len: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// The length of `file` now. A file whose length cannot be told counts as empty.
+/// The length of `file` now. A file whose length is unknown counts as empty.
 pub(super) fn file_len(file: &File) -> u64 {
     file.metadata().map_or(0, |metadata| metadata.len())
 }
 
-/// `len` zero bytes. The length may stem from a file, so lack of memory is an error, not an abort.
+/// `len` zero bytes. The length may come from a file, so lack of memory is an error, not an abort.
 pub(super) fn zeroed(len: usize) -> Result<Vec<u8>, Problem> {
     let mut bytes = reserved(len)?;
     bytes.resize(len, 0);

@@ -1,4 +1,4 @@
-//! What can go wrong with a file, and how it is told: the file, what is wrong, what to do.
+//! Errors of files. A message names the file, the problem, and what to do.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,13 +30,13 @@ impl FileError {
     }
 }
 
-/// What is wrong, before the file's name is attached.
+/// The problem, before the file name is added.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Problem {
-    /// The system refused.
+    /// An error of the operating system.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The content, or the request, is not one that this command can serve.
+    /// The content or the request is not supported.
     #[error("{0}")]
     Invalid(String),
 }

@@ -1,4 +1,4 @@
-//! Arrays as indices: which element types may index, and as which integers.
+//! Arrays as indices: the allowed element types, and the integer types that they become.
 
 use wgslice::DType;
 
@@ -11,7 +11,7 @@ pub(crate) enum Indices {
     I64(Vec<i64>),
 }
 
-/// An array that cannot serve as indices.
+/// An array that cannot be used as indices.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum IndexError {
     #[error(
@@ -26,8 +26,8 @@ pub(crate) enum IndexError {
     TooLarge { position: Vec<usize>, value: u64 },
 }
 
-/// The array's values, as the smaller of the two integer types that holds all of its element type.
-/// uint64 has no such type, so its values are checked one by one.
+/// The array's values, as the smaller of the two integer types that represents all values of its element type.
+/// No such type exists for uint64, so its values are checked one by one.
 pub(crate) fn to_indices(array: &Array) -> Result<Indices, IndexError> {
     let bytes = array.bytes();
     Ok(match array.dtype() {
@@ -58,8 +58,7 @@ fn each<const N: usize, T>(bytes: &[u8], value: impl Fn([u8; N]) -> T) -> Vec<T>
     bytes.as_chunks().0.iter().map(|&b| value(b)).collect()
 }
 
-/// Where the element at `flat`, counted in row-major order, lies in `shape`. The element exists, so
-/// no length is zero.
+/// The coordinates in `shape` of element `flat` in row-major order. The element exists, so no length is zero.
 fn position(mut flat: usize, shape: &[usize]) -> Vec<usize> {
     let mut position = vec![0; shape.len()];
     for (p, n) in position.iter_mut().zip(shape).rev() {

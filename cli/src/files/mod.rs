@@ -1,4 +1,4 @@
-//! Arrays in files: which formats there are, and what an array read from one looks like.
+//! Arrays in files: the formats, and the array that is read from one.
 
 mod bytes;
 mod error;
@@ -56,14 +56,14 @@ impl Array {
         &self.bytes
     }
 
-    /// Some of the bytes. What lies in a file is mapped for as long as the window lives, so that the
-    /// pages that were read do not pile up.
+    /// A range of the bytes. In a file it is mapped for the lifetime of the window, so that pages that were
+    /// read do not accumulate.
     pub(crate) fn window(&self, range: Range<usize>) -> io::Result<Window<'_>> {
         self.bytes.window(range)
     }
 }
 
-/// What a backend asks of the owner of a tensor's bytes, so that a map is handed over as it is.
+/// Lets a backend own the bytes of a tensor, so that a memory map is passed on as it is.
 impl AsRef<[u8]> for Array {
     fn as_ref(&self) -> &[u8] {
         self.bytes()
@@ -89,7 +89,7 @@ pub(crate) fn write(
     writer.finish()
 }
 
-/// A text that appears whole, or not at all: see [`output`].
+/// A text file that appears whole, or not at all: see [`output`].
 #[derive(Debug)]
 pub(crate) struct Document {
     path: PathBuf,
@@ -106,7 +106,7 @@ impl Document {
         })
     }
 
-    /// Writes all of it.
+    /// Writes the text.
     pub(crate) fn finish(self, text: &str) -> Result<(), FileError> {
         let Self { path, mut output } = self;
         let written = output.file().write_all(text.as_bytes());
@@ -117,14 +117,14 @@ impl Document {
     }
 }
 
-/// An array that is written bit by bit, as `.npy` or `.png`, by the extension of its path.
+/// An array file that is written piece by piece, as `.npy` or `.png`, by the extension of its path.
 ///
 /// The file appears whole, or not at all: see [`output`].
 #[derive(Debug)]
 pub(crate) struct Writer {
     path: PathBuf,
     format: Format,
-    /// Bytes that are not written yet.
+    /// The number of bytes still to be written.
     left: usize,
 }
 
@@ -168,7 +168,7 @@ impl Writer {
         outcome.map_err(|problem| FileError::writing(&self.path, problem))
     }
 
-    /// Gives the file its name.
+    /// Renames the file to its final name.
     pub(crate) fn finish(self) -> Result<(), FileError> {
         let outcome = match (self.left, self.format) {
             (0, Format::Npy(output)) => output.finish(),
@@ -192,7 +192,7 @@ fn read_path(path: &Path, tensor: Option<&str>) -> Result<Array, Problem> {
 }
 
 fn open(path: &Path) -> Result<File, Problem> {
-    // Asked before opening, which would wait for the other end of a named pipe.
+    // Checked before opening, which would wait for the other end of a named pipe.
     if !fs::metadata(path)?.is_file() {
         return Err(Problem::invalid(
             "not a regular file; pipes and folders cannot be read, save to a file first",
@@ -201,7 +201,7 @@ fn open(path: &Path) -> Result<File, Problem> {
     Ok(File::open(path)?)
 }
 
-/// A tensor's name may hold any character, a `#` too, so the first `.safetensors#` parts the two.
+/// A tensor's name may contain any character, also `#`, so the first `.safetensors#` separates file and name.
 fn split_tensor_name(source: &str) -> (&str, Option<&str>) {
     const EXTENSION: &str = ".safetensors";
     let mark = source.to_ascii_lowercase().find(".safetensors#");
@@ -223,8 +223,8 @@ fn unknown_extension(extension: &str, rule: &str) -> Problem {
     })
 }
 
-/// Bytes of an array, or `None` where they could not be addressed. As in NumPy, axes of length zero
-/// do not excuse the others: strides are products of some of the lengths, and must fit too.
+/// Bytes of an array, or `None` if they cannot be addressed. As in NumPy, the lengths other than zero must fit
+/// even if an axis has length zero, because strides are products of some of them.
 fn byte_len(dtype: DType, shape: &[usize]) -> Option<usize> {
     let spanned = shape
         .iter()

@@ -1,4 +1,4 @@
-//! Puts elements in the order the rest of the command expects: native byte order, row-major.
+//! Converts elements to native byte order and row-major order, which the rest of the command expects.
 
 use wgslice::DType;
 
@@ -19,7 +19,7 @@ impl ByteOrder {
     };
 }
 
-/// Turns elements stored in `order` into native ones. Costs nothing where the orders agree.
+/// Converts elements stored in `order` to native byte order. Free if the orders agree.
 pub(super) fn to_native(bytes: Bytes, dtype: DType, order: ByteOrder) -> Result<Bytes, Problem> {
     if order == ByteOrder::NATIVE || dtype.size() == 1 {
         return Ok(bytes);
@@ -33,7 +33,7 @@ pub(super) fn to_native(bytes: Bytes, dtype: DType, order: ByteOrder) -> Result<
     Ok(Bytes::Owned(bytes))
 }
 
-/// Bytes that hold one number: a complex element holds two.
+/// Bytes of a number. A complex element has two.
 fn number_size(dtype: DType) -> usize {
     match dtype {
         DType::Complex64 | DType::Complex128 => dtype.size() / 2,
@@ -49,7 +49,7 @@ fn reverse_each<const N: usize>(bytes: &mut [u8]) {
 
 /// Rewrites a column-major (Fortran) array of `shape` as a row-major one.
 pub(super) fn to_row_major(bytes: Bytes, size: usize, shape: &[usize]) -> Result<Bytes, Problem> {
-    // Axes of length one do not move anything.
+    // Axes of length one change no position.
     let shape: Vec<usize> = shape.iter().copied().filter(|&n| n != 1).collect();
     if shape.len() < 2 || bytes.is_empty() {
         return Ok(bytes);
@@ -65,11 +65,11 @@ pub(super) fn to_row_major(bytes: Bytes, size: usize, shape: &[usize]) -> Result
     Ok(Bytes::Owned(rows))
 }
 
-/// Side of the square that is transposed at a time, so that both its rows and columns stay in cache.
+/// Side of the squares that are transposed, so that both rows and columns stay in a cache.
 const TILE: usize = 32;
 
-/// The first axis is contiguous in `from` and the last in `to`: those two are transposed in tiles,
-/// once for every position on the axes between them.
+/// The first axis is contiguous in `from` and the last in `to`. These two are transposed in tiles, once for
+/// every position on the axes between them.
 fn reverse_axes<const N: usize>(from: &[u8], to: &mut [u8], shape: &[usize]) {
     let (from, to) = (from.as_chunks::<N>().0, to.as_chunks_mut::<N>().0);
     let (first, last) = (shape[0], shape[shape.len() - 1]);
@@ -103,7 +103,7 @@ fn reverse_axes<const N: usize>(from: &[u8], to: &mut [u8], shape: &[usize]) {
     }
 }
 
-/// Steps to the next position within `shape`; false after the last one.
+/// Advances to the next position within `shape`. False after the last one.
 fn advance(position: &mut [usize], shape: &[usize]) -> bool {
     for (p, &n) in position.iter_mut().zip(shape) {
         *p += 1;

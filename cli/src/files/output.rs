@@ -1,8 +1,8 @@
 //! Output files appear whole or not at all.
 //!
-//! What is written goes to a file beside the output, `.wgslice-…`, which is renamed when it is complete.
-//! It is removed when something fails, and when the command is interrupted: until then its name is on
-//! a list for the handler. Only a process that is killed outright can leave one behind.
+//! Output is written to a temporary file beside its path, `.wgslice-…`, which is renamed when it is complete.
+//! The file is removed after an error, and when the command is interrupted: its name is on a list for the
+//! signal handler. Only a process that is killed outright leaves one behind.
 
 use std::{
     fs::{self, File},
@@ -15,34 +15,34 @@ use tempfile::NamedTempFile;
 
 use super::error::Problem;
 
-/// Files that are not complete.
+/// The incomplete files.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What shells give a command that Ctrl-C ended: 128 and the number of SIGINT.
+/// The exit code of shells for a command ended by Ctrl-C: 128 plus the number of SIGINT.
 const INTERRUPTED: i32 = 130;
 
 fn watch_for_interrupts() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let handler = || {
-            // Held to the end, so that no file is created any more.
+            // Locked to the end, so that no file is created any more.
             let unfinished = unfinished();
             for path in unfinished.iter() {
-                // It may be gone already; there is nobody left to tell.
+                // The file may already be gone, and there is nowhere to report an error.
                 let _ = fs::remove_file(path);
             }
             process::exit(INTERRUPTED)
         };
-        // Where no handler can be set the command is ended at once, as it would be without one.
+        // Without a handler the command ends at once, as it would by default.
         let _ = ctrlc::set_handler(handler);
     });
 }
 
-/// A name that is on the list.
+/// A name on the list.
 #[derive(Debug)]
 struct Listed(PathBuf);
 
@@ -52,7 +52,7 @@ impl Drop for Listed {
     }
 }
 
-/// A file on its way to its name.
+/// A temporary file that becomes the output.
 #[derive(Debug)]
 pub(super) struct Output {
     /// Removes itself when it is dropped.
@@ -64,8 +64,8 @@ pub(super) struct Output {
 impl Output {
     /// Creates a file beside `path`.
     ///
-    /// Until it is finished, whatever is at `path` stays as it is. A symbolic link at `path` is
-    /// replaced, not followed.
+    /// Until it is finished, an existing file at `path` is kept. A symbolic link at `path` is replaced, not
+    /// followed.
     pub(super) fn create(path: &Path) -> Result<Self, Problem> {
         let folder = match path.parent() {
             Some(folder) if folder != Path::new("") => folder,
@@ -75,7 +75,7 @@ impl Output {
         builder.prefix(".wgslice-");
         #[cfg(unix)]
         {
-            // What any new file gets: all that the umask allows, not the 0600 of a private temporary.
+            // The mode of any new file: all that the umask allows, not the 0600 of private temporary files.
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
@@ -101,7 +101,7 @@ impl Output {
         self.file.as_file_mut()
     }
 
-    /// Gives the complete file its name.
+    /// Renames the complete file.
     pub(super) fn finish(self) -> Result<(), Problem> {
         self.file.persist(&self.path).map_err(|error| error.error)?;
         drop(self.listed);

@@ -1,7 +1,7 @@
 //! PNG images as arrays of height × width × channels, of uint8 or uint16.
 //!
-//! Palettes are read as their colours and greys of fewer than 8 bits as 8; a transparent colour
-//! (tRNS) becomes an alpha channel. Of an animation, the still image is read.
+//! Palettes are read as their colours, and grey images of fewer than 8 bits as 8. A transparent colour (tRNS)
+//! becomes an alpha channel. Of an animation the still image is read.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
@@ -16,13 +16,13 @@ use super::error::Problem;
 use super::order::{ByteOrder, to_native};
 use super::{Array, output::Output};
 
-/// For what the decoder holds besides the image: a few rows, metadata.
+/// Bytes for the decoder besides the image: a few rows, metadata.
 const DECODER_MEMORY: usize = 256 << 20;
 
-/// Largest image to decode: 20 000 × 20 000 pixels of 8 bytes pass.
+/// Bytes of the largest image: 20 000 × 20 000 pixels of 8 bytes.
 const MAX_IMAGE: u64 = 4 << 30;
 
-/// A DEFLATE stream cannot grow further than this, so a larger claim is a lie.
+/// A DEFLATE stream cannot expand further than this, so a larger claim is false.
 const MAX_INFLATION: u128 = 1032;
 
 pub(super) fn read(file: File) -> Result<Array, Problem> {
@@ -53,7 +53,7 @@ pub(super) fn read(file: File) -> Result<Array, Problem> {
     }
     let mut pixels = zeroed(len)?;
     let frame = reader.next_frame(&mut pixels).map_err(damaged)?;
-    // Reads to the end, so that a file cut short after its pixels is noticed.
+    // Reads to the end, to notice a file that is cut short after its pixels.
     reader.finish().map_err(damaged)?;
     if (frame.width, frame.height) != (width, height) {
         return Err(Problem::invalid(
@@ -76,7 +76,7 @@ pub(super) fn read(file: File) -> Result<Array, Problem> {
     })
 }
 
-/// Bytes of the pixels as stored, before any expansion. An interlaced image takes about as many.
+/// Bytes of the pixels as stored, before any expansion. Those of an interlaced image are about as many.
 fn stored_bytes(info: &Info<'_>) -> u128 {
     info.raw_row_length() as u128 * u128::from(info.height)
 }
@@ -94,7 +94,7 @@ fn damaged(error: DecodingError) -> Problem {
     }
 }
 
-/// An image on its way to a file. It is compressed as a whole, so its pixels are kept until then.
+/// An image that is being written. It is compressed as a whole, so its pixels are kept until then.
 #[derive(Debug)]
 pub(super) struct Image {
     output: Output,

@@ -1,4 +1,4 @@
-//! One tensor out of a `.safetensors` file. Only its bytes and the header are touched.
+//! Reads one tensor of a `.safetensors` file. Only its bytes and the header are read.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,10 +11,10 @@ use super::error::Problem;
 use super::order::{ByteOrder, to_native};
 use super::{Array, claimed_len};
 
-/// The format's own limit.
+/// The format's own limit of the header, in bytes.
 const MAX_HEADER: u64 = 100_000_000;
 
-/// How many names an error lists.
+/// The number of names that an error lists.
 const LISTED: usize = 10;
 
 pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem> {
@@ -23,7 +23,7 @@ pub(super) fn read(file: &mut File, name: Option<&str>) -> Result<Array, Problem
     let dtype = element_type(info.dtype)?;
     let shape = info.shape.clone();
     let len = claimed_len(dtype, &shape)?;
-    // The offset lies within the data, which ends at the file's length: `read_header` has checked.
+    // The offset is within the data, which ends at the end of the file, as `read_header` checked.
     let start = u64::try_from(info.data_offsets.0)
         .ok()
         .and_then(|offset| data_start.checked_add(offset))
@@ -40,10 +40,10 @@ fn damaged() -> Problem {
     Problem::invalid("not a .safetensors file, damaged or cut short; copy or save it again")
 }
 
-/// What the header says, and where in the file the data begins.
+/// The header, and the position of the data in the file.
 ///
-/// The crate checks that the tensors fill the data without gaps and that each is as long as its
-/// shape says. Its own reader of whole files adds offsets unchecked, so the sum is done here.
+/// The crate checks that the tensors fill the data without gaps and that each has the length of its shape. Its
+/// own reader of whole files adds offsets without checks, so the sum is computed here.
 fn read_header(file: &mut File) -> Result<(Metadata, u64), Problem> {
     let mut len = [0; 8];
     file.read_exact(&mut len).map_err(|_| damaged())?;

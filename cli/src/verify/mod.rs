@@ -1,12 +1,12 @@
-//! `wgslice verify`: golden vectors and cases made by chance, run on every device at every width.
+//! `wgslice verify`: runs golden vectors and random cases on every device at every element size.
 //!
 //! | file | decides |
 //! |---|---|
-//! | `random` | which cases made by chance are run, and which of those that fail are made smaller |
-//! | `strict` | which devices interpret the shaders |
-//! | `summary` | what is printed |
+//! | `random` | which random cases are run, and which failing ones are reduced |
+//! | `strict` | the devices that interpret the shaders |
+//! | `summary` | the output |
 //!
-//! How a case is read, made, run and judged is the package `wgslice-vectors`.
+//! The package `wgslice-vectors` reads, generates, runs and judges cases.
 
 mod random;
 #[cfg(feature = "strict")]
@@ -28,16 +28,16 @@ use summary::{Failed, Summary};
 use wgslice::Backend;
 use wgslice_vectors::{BadLine, Call, Case, check_all, parse};
 
-/// Run golden vectors, or cases made by chance, and compare every bit
+/// Run golden vectors or random cases, and compare every bit
 ///
-/// CASES are JSON lines made by TensorFlow. Each line runs on each device at every element size (1 to
-/// 16 bytes) that can hold its values; gathers and scatters also with every index type that holds
-/// their indices, and under both policies for indices out of range. A line on a device counts as
-/// one, and passes if all of that does.
+/// CASES are JSON lines made by TensorFlow. Each line runs on each device at every element size
+/// (1 to 16 bytes) that can hold its values; gathers and scatters also with every index type that
+/// holds their indices, and under both policies for indices out of range. A line on a device
+/// counts as one, and passes if all of these pass.
 ///
-/// With --random, cases of all operations are made by chance and answered by a naive reference. Each
-/// runs on each device in one way. A case that fails is made as small as it still fails, and printed
-/// as a line for a file of CASES.
+/// With --random, cases of all operations are generated and answered by a naive reference. Each
+/// runs on each device in one way. A failing case is reduced as long as it still fails, and
+/// printed as a line for a file of CASES.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -52,13 +52,14 @@ pub(crate) struct Verify {
     /// Vector files
     #[arg(required_unless_present = "random")]
     pub(crate) cases: Vec<PathBuf>,
-    /// Also run N cases made by chance
+    /// Also run N random cases
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) random: usize,
-    /// What chance begins with: equal seeds make equal cases
+    /// The seed: equal seeds generate equal cases
     #[arg(long, value_name = "S", default_value_t = 1, requires = "random")]
     pub(crate) seed: u64,
-    /// Verify the shaders in an interpreter that forgives nothing, instead of on the devices of the machine
+    /// Verify the shaders in an interpreter that reports every fault, instead of on the devices
+    /// of the machine
     #[cfg(feature = "strict")]
     #[arg(long)]
     pub(crate) strict: bool,
@@ -100,7 +101,7 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
 
 /// Runs a line on every device.
 fn check(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
-    // It was read before, and is sound.
+    // It was read before, so it is valid.
     let Ok(call) = Call::of(case) else {
         return;
     };
@@ -119,7 +120,8 @@ fn check(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
     }
 }
 
-/// The cases of a file. A line that lacks what its operation takes is an error, as one that is no case.
+/// The cases of a file. A line without the fields that its operation needs is an error, as is one
+/// that is no case.
 fn read(path: &Path) -> Result<Vec<Case>, Failure> {
     let named = |problem: &dyn std::fmt::Display| {
         Failure::usage(format_args!("{}: {problem}", path.display()))
@@ -146,7 +148,7 @@ fn devices(global: &Global) -> Result<Vec<Backend>, Failure> {
     let adapters = device::all(global)?;
     if adapters.is_empty() {
         if device::named(global).is_some() {
-            // Fails, and says what there is.
+            // Fails with a list of the adapters.
             device::gpu(global)?;
         }
         if env::var_os("WGSLICE_REQUIRE_GPU").is_some_and(|value| value == "1") {

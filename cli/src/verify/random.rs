@@ -1,5 +1,5 @@
-//! `wgslice verify --random`: cases made by chance, run on every device. A case that fails is made smaller as long
-//! as it fails, and printed as a line that `verify` reads.
+//! `wgslice verify --random`: runs random cases on every device. A failing case is reduced as long as it still
+//! fails, and printed as a line that `verify` reads.
 
 use super::summary::{Failed, Summary};
 use crate::progress::Counter;
@@ -10,10 +10,11 @@ use wgslice_vectors::{
     variants,
 };
 
-/// Failing cases that are made smaller. That takes thousands of runs, and many have one cause.
+/// The number of failing cases that are reduced. Reducing takes thousands of runs, and many failures have one
+/// cause.
 const REDUCED: usize = 5;
 
-/// Smaller cases that are tried for each, at most.
+/// The most smaller cases that are tried for each.
 const TRIES: usize = 4000;
 
 /// Runs `count` cases, each on every device in one of its ways.
@@ -26,7 +27,7 @@ pub(super) fn run(
 ) {
     let mut reduced = 0;
     for number in 0..count {
-        // Every case of the generator has an answer, and ways to run it: a test says so.
+        // A test ensures that every generated case has an answer and ways to run it.
         let Ok(case) = answered(case(seed, number)) else {
             continue;
         };
@@ -62,14 +63,14 @@ pub(super) fn run(
     }
 }
 
-/// What is wrong with what the device makes of a case. Nothing where it cannot be run in this way.
+/// The fault in the result of a case on the device. `None` also if the device cannot run it in this way.
 fn wrong(case: &Case, device: &Backend, variant: &Variant) -> Option<String> {
     let call = Call::of(case).ok()?;
     let runs = variants(case, &call).contains(variant);
     runs.then(|| check(case, &call, device, variant).err())?
 }
 
-/// The case made smaller, and what is then wrong with it.
+/// The reduced case, and its fault.
 fn smallest(case: &Case, device: &Backend, variant: &Variant, problem: String) -> (Case, String) {
     let smallest = reduce(case, TRIES, |case| {
         let case = answered(case.clone());

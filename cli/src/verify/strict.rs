@@ -1,12 +1,12 @@
-//! Devices that interpret the shaders, in all ways in which work is dealt out and cut: what is outside of a
-//! binding, what nobody wrote and what races is a fault, and a fault is a panic. Two more clamp and drop what is
-//! outside, as drivers do.
+//! Devices that interpret the shaders, with all ways of tiling and splitting the work. An access outside of a
+//! binding, a read of unwritten memory or a race is a fault, and a fault is a panic. Two more devices clamp or
+//! drop accesses outside, as drivers do.
 
 use crate::failure::Failure;
 use strict_gpu::{Options, Outside, StrictGpu};
 use wgslice::{Backend, Gpu};
 
-/// What devices have in common: workgroups are small, since all invocations of each are run.
+/// The common options. Workgroups are small, because every invocation is interpreted.
 fn options(name: &str) -> Options {
     let mut options = Options::default();
     options.info.name = format!("strict, {name}");
@@ -25,7 +25,7 @@ pub(super) fn devices() -> Result<Vec<Backend>, Failure> {
         ..options(name)
     };
     let mut tiny = options("tiny windows");
-    // Dispatches grow with the product of params and result over this.
+    // The number of dispatches grows with the product of params and result over this.
     tiny.limits.max_storage_buffer_binding_size = 4096;
     tiny.limits.max_compute_workgroups_per_dimension = 3;
     let mut parts = plain("buffers of 4 KiB");

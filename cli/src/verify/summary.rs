@@ -1,4 +1,4 @@
-//! What a verification prints.
+//! The output of a verification.
 
 use crate::{failure::Failure, print};
 use serde::Serialize;
@@ -6,10 +6,10 @@ use std::fmt;
 use wgslice::Backend;
 use wgslice_vectors::Difference;
 
-/// Failures that are spelled out on the terminal. JSON has them all.
+/// The most failures listed on the terminal. JSON has them all.
 const SHOWN: usize = 20;
 
-/// How the lines fared, each counted once for each device.
+/// The outcome of the lines, each counted once for each device.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
     pub(crate) passed: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Summary {
     failures: Vec<Failed>,
 }
 
-/// A line that came out wrong on a device.
+/// A line with a wrong result on a device.
 #[derive(Debug, Serialize)]
 pub(crate) struct Failed {
     pub(crate) file: String,
@@ -27,7 +27,7 @@ pub(crate) struct Failed {
     pub(crate) device: String,
     #[serde(flatten)]
     pub(crate) difference: Difference,
-    /// Of a case made by chance: the smallest that fails, as a line of a vector file.
+    /// The reduced case, if it was generated, as a line of a vector file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) case: Option<String>,
 }

@@ -5,7 +5,7 @@ use std::fs;
 
 const PHOTO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/astronaut.png");
 
-/// Runs a command that must be refused, naming all of `named`, and leave the folder as it was.
+/// Runs a command that must be refused. The message contains all of `named`, and the folder is unchanged.
 fn refused(folder: &Folder, args: &[&str], named: &[&str]) {
     let before = folder.names();
     let output = folder.path("out.npy");
@@ -172,7 +172,7 @@ fn params_and_indices_that_do_not_fit() {
 #[test]
 fn gathers_whose_result_could_not_be_addressed() {
     let folder = Folder::new();
-    // No element, but dimensions whose product a result would have to hold.
+    // An array without elements whose result would still be too large.
     let params = folder.npy("params.npy", "<i4", &[0, 1 << 40], &[]);
     let indices = folder.npy("indices.npy", "<i4", &[1 << 40, 0], &[]);
     refused(
@@ -190,7 +190,7 @@ fn outputs_that_cannot_be_written() {
         ("absent/out.npy", "absent"),
         ("out.tiff", "out.tiff"),
         ("out", "out"),
-        // Floats are no picture.
+        // PNG cannot hold floats.
         ("out.png", "float32"),
     ];
     for (output, named) in rows {

@@ -1,10 +1,10 @@
-//! `wgslice bench`: what it measures is right, what is wrong is seen, and what it writes can be read.
+//! `wgslice bench`: correct results are measured, wrong ones are noticed, and the written files can be read.
 
 use crate::support::{Folder, Ran, command, devices, wgslice};
 use serde_json::{Value, json};
 use std::fs;
 
-/// Slices, gathers and a transpose that take no time.
+/// Slices, gathers and a transpose that take almost no time.
 fn small() -> Value {
     json!({"workloads": [
         {"id": "S", "what": "a slice, \"flipped\"", "op": "slice", "dtype": "f32", "e2e": true,
@@ -20,7 +20,7 @@ fn small() -> Value {
     ]})
 }
 
-/// As Python computes them, from the formula in the built-in set.
+/// Checksums that Python computed from the formula in the built-in set.
 const CHECKSUMS: [(&str, f64); 5] = [
     ("S", 44826.0),
     ("G", 289122.0),

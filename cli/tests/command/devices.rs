@@ -1,4 +1,4 @@
-//! Which device is used, and that it is said.
+//! The choice of a device, and its report.
 
 use crate::support::{Folder, command, devices, wgslice};
 
@@ -16,14 +16,14 @@ fn auto_says_which_device_and_why() {
     ])
     .ok()
     .json();
-    // For two elements no GPU is opened.
+    // Two elements do not pay for opening a GPU.
     assert_eq!(run["device"], "CPU");
     let reason = run["reason"].as_str().expect("a reason");
     if cfg!(feature = "gpu") {
         assert!(reason.contains("the CPU takes about"), "{run}");
     }
     let info = wgslice(&["info", "--json"]).ok().json();
-    // A software adapter is never taken unasked.
+    // `auto` never chooses a software adapter.
     let device = info["device"].as_str().expect("a device");
     assert!(!device.contains("software"), "{info}");
 }

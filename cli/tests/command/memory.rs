@@ -1,14 +1,14 @@
-//! How much memory the command takes, as Linux counts it.
+//! The memory of the command, on Linux.
 
 use crate::support::{Folder, command, devices};
 use std::{fs, process::Stdio, thread, time::Duration};
 
-/// A slice of a file holds pieces of it: neither the input nor the result, and with them the program, its
-/// threads, and on a device a ring of staging buffers for each direction.
+/// Slicing a file holds pieces of it, not the whole input or result, and besides them the program, its threads,
+/// and for a device a ring of staging buffers in each direction.
 #[test]
 fn a_slice_holds_neither_its_input_nor_its_result() {
     const MIB: u64 = 1 << 20;
-    // 256 MiB, of which 108 are taken.
+    // 256 MiB, of which the slice selects 108.
     let shape = [64, 256, 256, 16];
     let folder = Folder::new();
     let input = folder.sparse("in.npy", "<f4", &shape, 256 * MIB);

@@ -5,7 +5,7 @@ use crate::support::{Folder, Ran, bytes, devices, read_i32, wgslice};
 use serde_json::json;
 use std::path::Path;
 
-/// Runs a command on every device, with an output, and hands over what it wrote.
+/// Runs a command on every device and passes its output to `check`.
 fn on_every_device(folder: &Folder, args: &[&str], check: impl Fn(Ran, (Vec<usize>, Vec<i32>))) {
     let output = folder.path("out.npy");
     for device in devices() {

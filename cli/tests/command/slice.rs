@@ -1,4 +1,4 @@
-//! `wgslice slice`: the result is right on every device, however the slice is given.
+//! `wgslice slice`: the result is correct on every device, for every notation of a slice.
 
 use crate::support::{Folder, devices, read_i32, safetensors, wgslice};
 use std::fs;

@@ -1,4 +1,4 @@
-//! Slices of files that are worked through in pieces.
+//! Slices of files that are processed in pieces.
 
 use crate::support::{Folder, command, devices, wgslice};
 use std::{fs, process::Stdio, thread, time::Duration};
@@ -50,7 +50,7 @@ fn too_little_memory_is_refused() {
     }
 }
 
-/// Whatever the signal finds it doing, the output is not there and nothing else is left.
+/// A signal at any time leaves no output and no other file.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_slice_leaves_nothing() {
@@ -65,7 +65,7 @@ fn an_interrupted_slice_leaves_nothing() {
                     .stdout(Stdio::null())
                     .spawn()
                     .expect("the command starts");
-            // The unfinished output lies beside the input.
+            // The incomplete output is beside the input.
             while folder.names().len() < 2 {
                 assert_eq!(
                     running.try_wait().expect("its state"),

@@ -1,4 +1,4 @@
-//! Running the command, and the files that it reads and writes.
+//! Runs the command, and writes and reads its files.
 
 use std::{
     env, fs,
@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-/// What a run left behind.
+/// The outcome of a run.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -54,7 +54,7 @@ pub(crate) fn wgslice(args: &[&str]) -> Ran {
     command(args).output().expect("the command starts").into()
 }
 
-/// The devices to test: the CPU, and a GPU where there is an adapter or one is demanded.
+/// The devices to test: the CPU, and a GPU if there is an adapter or one is required.
 pub(crate) fn devices() -> &'static [&'static str] {
     static GPU: LazyLock<bool> = LazyLock::new(|| {
         let info = wgslice(&["info", "--device", "gpu"]);
@@ -63,7 +63,7 @@ pub(crate) fn devices() -> &'static [&'static str] {
         }
         let demanded = env::var("WGSLICE_REQUIRE_GPU").is_ok_and(|value| value == "1");
         assert!(!demanded, "WGSLICE_REQUIRE_GPU=1, but: {}", info.stderr);
-        // Written past the capture of the test runner, which would hide it.
+        // Bypasses the capture of the test runner, which would hide it.
         let _ = writeln!(std::io::stderr(), "no adapter: the GPU is not tested");
         false
     });
@@ -99,7 +99,7 @@ impl Folder {
         self.write(name, npy(descr, shape, bytes))
     }
 
-    /// An array of zeros as .npy that takes no room on the disk.
+    /// An array of zeros as .npy, a sparse file.
     pub(crate) fn sparse(&self, name: &str, descr: &str, shape: &[usize], len: u64) -> String {
         let path = self.npy(name, descr, shape, &[]);
         let file = fs::File::options().append(true).open(&path);
@@ -116,7 +116,7 @@ impl Folder {
         self.npy(name, "<i4", shape, &bytes(&values))
     }
 
-    /// The names of the files in it, sorted.
+    /// The sorted names of its files.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).expect("the folder");
         let mut names: Vec<String> = entries

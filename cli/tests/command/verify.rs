@@ -1,4 +1,4 @@
-//! `wgslice verify`: the vectors pass, and a case that was altered fails.
+//! `wgslice verify`: the vectors pass, and an altered case fails.
 
 use crate::support::{Folder, Ran, command, devices, wgslice};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ fn last_line(ran: &Ran) -> &str {
     ran.stdout.lines().last().expect("a summary")
 }
 
-/// On every device they run with the release build, in `tests/run`.
+/// `tests/run` runs them on every device with the release build.
 #[test]
 fn all_vectors_pass() {
     let ran = wgslice(&["verify", VECTORS, "--device", "cpu"]).ok();

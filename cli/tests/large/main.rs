@@ -1,4 +1,5 @@
-//! Files that do not fit into memory, and choices that hang on times. Slow, so `cargo test` leaves it out; `bash tests/run-large` runs it.
+//! Files larger than memory, and choices that depend on times. Slow, so `cargo test` leaves it out; `bash
+//! tests/run-large` runs it.
 
 #![cfg(target_os = "linux")]
 
@@ -11,20 +12,20 @@ use std::{
     time::Duration,
 };
 
-/// What the command may use: its own memory, which the system enforces, and with the pages of files
-/// that it holds, which is watched.
+/// The memory limits of the command: its own memory, which the system enforces, and that including pages of
+/// files, which is watched.
 const MEMORY: u64 = 2_000_000_000;
 
 const ROWS: usize = 5000;
 const COLUMNS: usize = 1_000_000;
 
-/// 20 GB of f32: zeros, which take no room on the disk, and a few values far apart.
+/// 20 GB of f32: zeros, in a sparse file, and a few values far apart.
 struct Huge {
     folder: PathBuf,
 }
 
 impl Huge {
-    /// Where the values are. Each is its number, from 1.
+    /// The positions of the values. Each value is its number, from 1.
     fn marks() -> impl Iterator<Item = (usize, usize)> {
         (0..ROWS)
             .step_by(97)
@@ -56,8 +57,8 @@ impl Huge {
         self.folder.join(name).to_str().expect("UTF-8").to_owned()
     }
 
-    /// Slices on a device and returns the values of the result that are not 0, with their places, and
-    /// how many values there are.
+    /// Slices on a device. Returns the values of the result that are not 0, with their positions, and the
+    /// number of all values.
     fn slice(&self, spec: &str, device: &str) -> (Vec<(usize, f32)>, usize) {
         let (input, output) = (self.path("in.npy"), self.path("out.npy"));
         let command = env!("CARGO_BIN_EXE_wgslice");
@@ -90,7 +91,7 @@ impl Drop for Huge {
     }
 }
 
-/// The most memory that a process had until it ended, file pages included.
+/// The peak memory of a process until it ended, with file pages.
 fn peak(running: &mut Child) -> u64 {
     let path = format!("/proc/{}/status", running.id());
     let mut peak = 0;
@@ -104,7 +105,7 @@ fn peak(running: &mut Child) -> u64 {
     peak
 }
 
-/// The values of an .npy file of f32 that are not 0, and how many values there are.
+/// The values of an .npy file of f32 that are not 0, and the number of all values.
 fn values(path: &Path) -> (Vec<(usize, f32)>, usize) {
     let file = File::open(path).expect("the output");
     let len = file.metadata().expect("its length").len();
@@ -128,8 +129,8 @@ fn values(path: &Path) -> (Vec<(usize, f32)>, usize) {
     (found, usize::try_from(len - data).expect("a length") / 4)
 }
 
-/// The costs that the benchmark measures choose the device that is the fastest, or hardly slower, for every
-/// workload of the built-in set. Here and not in `cargo test` because other work disturbs times.
+/// The costs that the benchmark measures choose the fastest device, or one that is hardly slower, for every
+/// workload of the built-in set. Not in `cargo test`, because other work disturbs times.
 #[test]
 fn auto_is_never_much_slower_than_the_better_choice() {
     const ALLOWED: f64 = 1.3;
@@ -166,10 +167,10 @@ fn twenty_gigabytes_in_two() {
         }
     };
     let huge = Huge::new();
-    // Each slice as the rows and columns that it takes, in order.
+    // Each slice as its selected rows and columns, in order.
     type Positions = fn(usize) -> Option<usize>;
     let cases: [(&str, Positions, Positions, usize, usize); 3] = [
-        // Every page is read.
+        // Reads every page.
         (
             "::-1, ::50",
             |row| Some(ROWS - 1 - row),
@@ -177,7 +178,7 @@ fn twenty_gigabytes_in_two() {
             ROWS,
             COLUMNS / 50,
         ),
-        // Long rows, of which most are left out.
+        // Long rows, most of which are skipped.
         (
             "::97, 1:",
             |row| row.is_multiple_of(97).then_some(row / 97),
@@ -185,7 +186,7 @@ fn twenty_gigabytes_in_two() {
             ROWS.div_ceil(97),
             COLUMNS - 1,
         ),
-        // The last rows, backwards.
+        // The last rows, reversed.
         (
             "4000:, ::-2",
             |row| row.checked_sub(4000),

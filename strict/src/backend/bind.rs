@@ -1,4 +1,4 @@
-//! What a bind group binds, and the layouts of bind groups.
+//! Bind groups and their layouts.
 
 use super::{Shared, buffer::StrictBuffer};
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use wgpu::{
     custom::{BindGroupInterface, BindGroupLayoutInterface, PipelineLayoutInterface},
 };
 
-/// The layout of a bind group: what each binding is, and whether its offset comes with the dispatch.
+/// The layout of a bind group: the kind of each binding, and whether its offset is dynamic.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StrictGroupLayout(pub(super) BTreeMap<u32, (BufferBindingType, bool)>);
 
@@ -27,7 +27,7 @@ impl StrictGroupLayout {
     }
 }
 
-/// The layout of a pipeline. It is only told to those who ask for the pipelines: the shader says what it binds.
+/// The layout of a pipeline. Only kept for `take_pipelines`: the bindings of a dispatch come from the shader.
 #[derive(Debug)]
 pub(super) struct StrictPipelineLayout {
     pub(super) groups: Vec<StrictGroupLayout>,
@@ -49,7 +49,7 @@ impl StrictPipelineLayout {
 
 impl PipelineLayoutInterface for StrictPipelineLayout {}
 
-/// A part of a buffer that is bound.
+/// A bound part of a buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Binding {
     pub(super) buffer: StrictBuffer,

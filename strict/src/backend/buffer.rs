@@ -1,4 +1,4 @@
-//! Buffers, and how they are mapped.
+//! Buffers and their mapping.
 
 use super::{Shared, locked};
 use crate::memory::Memory;
@@ -20,7 +20,7 @@ pub(super) struct StrictBuffer {
     pub(super) memory: Arc<Mutex<Memory>>,
     pub(super) usage: wgpu::BufferUsages,
     shared: Arc<Shared>,
-    /// Whether what is mapped is written, rather than read.
+    /// Whether the mapping is for writing rather than reading.
     writes: Arc<Mutex<bool>>,
 }
 
@@ -34,7 +34,7 @@ impl StrictBuffer {
         }
     }
 
-    /// The buffer behind wgpu's.
+    /// The buffer of this crate within wgpu's.
     pub(super) fn of(buffer: &DispatchBuffer) -> &Self {
         buffer.as_custom().expect("a buffer of this device")
     }
@@ -43,7 +43,7 @@ impl StrictBuffer {
 impl BufferInterface for StrictBuffer {
     fn map_async(&self, mode: MapMode, _range: Range<BufferAddress>, callback: BufferMapCallback) {
         *locked(&self.writes) = mode == MapMode::Write;
-        // Everything that was submitted has run.
+        // All submitted work has run.
         locked(&self.shared.due).push(Box::new(move || callback(Ok(()))));
     }
 
@@ -64,12 +64,12 @@ impl BufferInterface for StrictBuffer {
     fn destroy(&self) {}
 }
 
-/// A copy of what is mapped.
+/// A copy of the mapped bytes.
 #[derive(Debug)]
 struct Mapped {
     bytes: Vec<u8>,
     from: BufferAddress,
-    /// Where it goes in the end, if it is written.
+    /// The buffer that a mapping for writing is copied to at the end.
     memory: Option<Arc<Mutex<Memory>>>,
 }
 
@@ -95,7 +95,7 @@ impl Drop for Mapped {
     }
 }
 
-/// Bytes on their way into a buffer.
+/// Bytes that are being written to a buffer.
 #[derive(Debug)]
 pub(super) struct Staged(pub(super) Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! What is recorded, to be run when it is submitted.
+//! Recorded commands, which run when they are submitted.
 
 use super::{
     Shared,
@@ -39,11 +39,11 @@ pub(super) enum Command {
     Dispatch(Dispatch),
 }
 
-/// A dispatch with all that it uses.
+/// A dispatch with all its resources.
 #[derive(Debug)]
 pub(super) struct Dispatch {
     pub(super) program: Arc<Program>,
-    /// By group and binding, at their final offsets.
+    /// The bindings by group and binding number, at their final offsets.
     pub(super) bindings: BTreeMap<(u32, u32), Binding>,
     pub(super) immediates: Vec<u8>,
     pub(super) workgroups: [u32; 3],
@@ -58,7 +58,7 @@ pub(super) struct StrictEncoder {
     pub(super) commands: Commands,
 }
 
-/// What was recorded.
+/// The recorded commands.
 #[derive(Debug)]
 pub(super) struct StrictCommands(pub(super) Commands);
 

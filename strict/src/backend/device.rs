@@ -1,4 +1,4 @@
-//! How things are made, and how errors get to their scopes.
+//! Creates resources, and routes errors to their scopes.
 
 use super::{
     Scope, Shared, StrictGpu,
@@ -171,7 +171,7 @@ impl DeviceInterface for StrictDevice {
     fn pop_error_scope(&self, index: u32) -> Pin<Box<dyn PopErrorScopeFuture>> {
         let mut scopes = locked(&self.0.scopes);
         let mine = scopes.entry(std::thread::current().id()).or_default();
-        // A fault that panics drops scopes in any order: with an outer one go those within.
+        // A panic drops scopes in any order. An outer scope closes those within.
         let scope = mine.drain((index as usize).min(mine.len())..).next();
         Box::pin(ready(scope.and_then(|scope| scope.error)))
     }
@@ -180,7 +180,7 @@ impl DeviceInterface for StrictDevice {
         &self,
         poll_type: wgpu::wgt::PollType<u64>,
     ) -> Result<wgpu::PollStatus, wgpu::PollError> {
-        // Callbacks may ask for more.
+        // Callbacks may add callbacks.
         loop {
             let due = std::mem::take(&mut *locked(&self.0.due));
             if due.is_empty() {

@@ -1,14 +1,14 @@
-//! The device, as wgpu wants one.
+//! The implementation of a wgpu device.
 //!
 //! | file | decides |
 //! |---|---|
-//! | `device` | how things are made, and how errors get to their scopes |
-//! | `buffer` | buffers, and how they are mapped |
-//! | `bind` | what a bind group binds, and the layouts of bind groups |
-//! | `pipeline` | how a shader becomes a program |
-//! | `commands` | what is recorded |
-//! | `queue` | how it is run |
-//! | `request` | which pipelines a program asked for |
+//! | `device` | creating resources, and routing errors to scopes |
+//! | `buffer` | buffers and their mapping |
+//! | `bind` | bind groups and their layouts |
+//! | `pipeline` | making a program of a shader |
+//! | `commands` | recorded commands |
+//! | `queue` | running them |
+//! | `request` | the pipelines that a program requested |
 
 mod bind;
 mod buffer;
@@ -37,7 +37,7 @@ pub struct StrictGpu {
 }
 
 impl StrictGpu {
-    /// A device of this kind.
+    /// A device with these options.
     pub fn new(options: Options) -> Self {
         let (features, limits) = (options.features, options.limits.clone());
         let shared = Shared::new(Arc::new(options), Arc::default(), features, limits);
@@ -56,50 +56,50 @@ impl StrictGpu {
         wgpu::Queue::from_custom(StrictQueue(Arc::clone(&self.shared)))
     }
 
-    /// An adapter whose devices have the features and limits that are asked of it. Their faults and counts come
-    /// together with this one's.
+    /// An adapter whose devices have the requested features and limits. Their faults and counts are collected
+    /// together with those of this device.
     pub fn adapter(&self) -> wgpu::Adapter {
         wgpu::Adapter::from_custom(StrictAdapter(Arc::clone(&self.shared)))
     }
 
-    /// What was found wrong since this was last asked for, with [`Options::panics`] off; of each line of a
-    /// dispatch the first fault of each kind.
+    /// The faults since the last call, with [`Options::panics`] off: for each line of a dispatch the first
+    /// fault of each kind.
     pub fn take_faults(&self) -> Vec<Fault> {
         std::mem::take(&mut locked(&self.shared.log.faults))
     }
 
-    /// The pipelines that were made since this was last asked for, where [`Options::keeps_pipelines`] is on.
+    /// The pipelines made since the last call, with [`Options::keeps_pipelines`] on.
     pub fn take_pipelines(&self) -> Vec<PipelineRequest> {
         std::mem::take(&mut locked(&self.shared.log.pipelines))
     }
 
-    /// The counts of the dispatches since this was last asked for, in the order in which they ran.
+    /// The counts of the dispatches since the last call, in the order in which they ran.
     pub fn take_counts(&self) -> Vec<DispatchCounts> {
         std::mem::take(&mut locked(&self.shared.log.counts))
     }
 }
 
-/// What all devices of an adapter find.
+/// The findings of all devices of an adapter.
 #[derive(Debug, Default)]
 struct Log {
     faults: Mutex<Vec<Fault>>,
     counts: Mutex<Vec<DispatchCounts>>,
     pipelines: Mutex<Vec<PipelineRequest>>,
-    /// The number of the dispatch that comes next.
+    /// The number of the next dispatch.
     dispatches: AtomicU64,
 }
 
-/// What the parts of a device share.
+/// The state that the parts of a device share.
 struct Shared {
     options: Arc<Options>,
     log: Arc<Log>,
     features: wgpu::Features,
     limits: wgpu::Limits,
-    /// Held by whoever submits or writes: what threads submit runs one after the other, whole.
+    /// Held during a submission or a write, so that the submissions of threads run one after the other.
     timeline: Mutex<()>,
-    /// Callbacks that are due.
+    /// Callbacks to call at the next poll.
     due: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
-    /// Error scopes of each thread, the innermost last.
+    /// The error scopes of each thread, the innermost last.
     scopes: Mutex<HashMap<ThreadId, Vec<Scope>>>,
     handler: Mutex<Option<Arc<dyn wgpu::UncapturedErrorHandler>>>,
 }
@@ -128,7 +128,7 @@ impl Shared {
         }
     }
 
-    /// Panics, or keeps the faults.
+    /// Panics, or stores the faults.
     fn found(&self, faults: Vec<Fault>) {
         if self.options.panics && !faults.is_empty() {
             let all: Vec<_> = faults.iter().map(Fault::to_string).collect();
@@ -137,7 +137,7 @@ impl Shared {
         locked(&self.log.faults).extend(faults);
     }
 
-    /// Tells the innermost scope for validation errors, or whoever hears of errors without a scope.
+    /// Reports to the innermost scope for validation errors, or to the handler of uncaptured errors.
     fn invalid(&self, description: String) {
         let error = wgpu::Error::Validation {
             source: description.clone().into(),
@@ -170,12 +170,12 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// A fault may have panicked with the lock held: what it guards is whole nevertheless.
+/// A fault may have panicked with the lock held, but the guarded data is always consistent.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// For what this device has not got.
+/// Panics for a feature that this device lacks.
 fn missing(what: &str) -> ! {
     panic!("strict-gpu has no {what}")
 }

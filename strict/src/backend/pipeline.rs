@@ -1,4 +1,4 @@
-//! How a shader becomes a program: parsed and checked as wgpu does it, its overrides replaced by values.
+//! Makes a program of a shader: parses and validates it like wgpu, and replaces its overrides by values.
 
 use super::{PipelineRequest, Shared, bind::StrictGroupLayout, locked};
 use crate::machine::{Program, check_supported};
@@ -17,7 +17,7 @@ use wgpu::{
     },
 };
 
-/// A shader that was parsed, or why it was not.
+/// A parsed shader, or the error.
 #[derive(Clone, Debug)]
 pub(super) struct StrictShader(Arc<Result<Parsed, String>>);
 
@@ -67,7 +67,7 @@ impl ShaderModuleInterface for StrictShader {
     }
 }
 
-/// A pipeline, unless its shader cannot be run.
+/// A pipeline, or an error if its shader cannot run.
 #[derive(Clone, Debug)]
 pub(super) struct StrictPipeline(pub(super) Option<Arc<Program>>);
 
@@ -143,7 +143,7 @@ fn program(
     })
 }
 
-/// The layout of a group that a shader's variables ask for.
+/// The layout of a group, derived from the variables of a shader.
 pub(super) fn group_layout(module: &Module, group: u32) -> StrictGroupLayout {
     let entries = module.global_variables.iter().filter_map(|(_, variable)| {
         let binding = variable.binding.filter(|binding| binding.group == group)?;

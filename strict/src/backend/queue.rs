@@ -1,4 +1,4 @@
-//! How what was recorded is run: at once, when it is submitted.
+//! Runs recorded commands at once, when they are submitted.
 
 use super::{
     Shared,
@@ -119,7 +119,7 @@ impl StrictQueue {
                 to_offset,
                 bytes,
             } => {
-                // What nobody wrote stays so.
+                // Unwritten bytes stay unwritten.
                 let words: Vec<_> = {
                     let memory = locked(&from.memory);
                     let at = index(from_offset / WORD);
@@ -255,7 +255,7 @@ impl StrictQueue {
     }
 }
 
-/// The memories of buffers, locked in the same order by all threads, so that none waits for another in a circle.
+/// The memories of buffers. All threads lock them in the same order, to avoid deadlocks.
 fn in_order<'a>(buffers: &[&'a StrictBuffer]) -> Vec<MutexGuard<'a, Memory>> {
     let mut order: Vec<usize> = (0..buffers.len()).collect();
     order.sort_by_key(|&n| Arc::as_ptr(&buffers[n].memory) as usize);

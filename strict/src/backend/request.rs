@@ -1,4 +1,5 @@
-//! Which pipelines a program asked for, so that others can make them too: a compiler whose code is looked at.
+//! The pipelines that a program requested, so that others can make them too, such as a compiler whose output is
+//! examined.
 
 use super::{
     bind::{StrictGroupLayout, StrictPipelineLayout},
@@ -7,14 +8,14 @@ use super::{
 use crate::machine::Program;
 use wgpu::{BindGroupLayoutEntry, BindingType, ShaderStages};
 
-/// A pipeline, as a program asked for it.
+/// A requested pipeline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PipelineRequest {
     /// Its label.
     pub label: String,
     /// Its shader, in WGSL.
     pub source: String,
-    /// The function that it begins with.
+    /// The entry point.
     pub entry_point: String,
     /// The values of its overrides.
     pub constants: Vec<(String, f64)>,
@@ -22,12 +23,12 @@ pub struct PipelineRequest {
     pub groups: Vec<Vec<BindGroupLayoutEntry>>,
     /// Bytes of immediates.
     pub immediate_size: u32,
-    /// Whether variables of a workgroup begin as zeros.
+    /// Whether workgroup variables are initialized to zeros.
     pub zero_initialize_workgroup_memory: bool,
 }
 
 impl PipelineRequest {
-    /// What was asked for, where this program came of it.
+    /// The request for a pipeline with this program.
     pub(super) fn of(descriptor: &wgpu::ComputePipelineDescriptor<'_>, program: &Program) -> Self {
         let options = &descriptor.compilation_options;
         let layout: Option<&StrictPipelineLayout> = descriptor
@@ -53,7 +54,7 @@ impl PipelineRequest {
     }
 }
 
-/// The layouts that wgpu makes of what a shader binds, where a program gives none.
+/// The layouts that wgpu derives from the bindings of a shader if a program gives none.
 fn implied_layouts(program: &Program) -> Vec<StrictGroupLayout> {
     let variables = program.module.global_variables.iter();
     let bound = variables.filter_map(|(_, variable)| variable.binding);
@@ -64,7 +65,7 @@ fn implied_layouts(program: &Program) -> Vec<StrictGroupLayout> {
 }
 
 impl StrictGroupLayout {
-    /// The entries that make such a layout.
+    /// The entries of such a layout.
     pub(super) fn entries(&self) -> Vec<BindGroupLayoutEntry> {
         let entry = |(&binding, &(ty, has_dynamic_offset))| BindGroupLayoutEntry {
             binding,

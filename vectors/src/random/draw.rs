@@ -1,11 +1,11 @@
-//! What cases are made of.
+//! Draws the parts of cases.
 //!
-//! | what | is chosen so that |
+//! | part | distribution |
 //! |---|---|
-//! | shapes | they are small; rows are shorter, as long and longer than what the shaders move at once; sizes 0 and 1 are frequent |
-//! | values | they fit every element size, and none is 0, which a missing row gives |
-//! | begin, end | they lie around the dimension, beyond it, or at the ends of 64 bits |
-//! | indices | most are inside, some are negative, one too large, or beyond 32 bits |
+//! | shapes | small; rows are shorter than, as long as and longer than the units of the shaders; sizes 0 and 1 are frequent |
+//! | values | fit every element size; none is 0, the value of a missing row |
+//! | begin, end | around the dimension, beyond it, or at the ends of 64 bits |
+//! | indices | most are inside, some negative, one too large, or beyond 32 bits |
 
 use crate::case::Tensor;
 use fastrand::Rng;
@@ -14,9 +14,9 @@ use serde_json::{Map, Value, json};
 /// Elements of a case's largest tensor, at most.
 pub(super) const MOST: usize = 3000;
 
-/// begin, end, strides and masks around a shape.
+/// Draws begin, end, strides and masks for a shape.
 pub(super) fn spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
-    // Rarely more entries than dimensions.
+    // There are rarely more entries than dimensions.
     let most = shape.len() + usize::from(rng.u8(..3) == 0) * 2;
     let entries = rng.usize(..=most);
     let (mut begin, mut end, mut strides) = (Vec::new(), Vec::new(), Vec::new());
@@ -38,7 +38,7 @@ pub(super) fn spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
             _ => rng.i64(-4..=4),
         });
     }
-    // Bits beyond the entries mean nothing.
+    // Bits beyond the entries have no effect.
     let bits = match rng.u8(..8) {
         0 => 32,
         _ => entries,
@@ -90,7 +90,7 @@ pub(super) fn tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
     Tensor { shape, data }
 }
 
-/// Now and then another policy than TensorFlow's.
+/// Sometimes another policy than TensorFlow's.
 pub(super) fn policy(rng: &mut Rng, args: &mut Map<String, Value>) {
     if rng.u8(..3) == 0 {
         args.insert("negative".into(), "wrap".into());
@@ -138,7 +138,7 @@ pub(super) fn few(rng: &mut Rng, most: usize) -> Vec<usize> {
     (0..rng.usize(..=most)).map(|_| rng.usize(..6)).collect()
 }
 
-/// Rarely changes a shape, so that it does not fit.
+/// Rarely makes a shape invalid.
 pub(super) fn disturb(rng: &mut Rng, shape: &mut Vec<usize>) {
     match rng.u8(..40) {
         0 => shape.push(1),

@@ -1,4 +1,4 @@
-//! Cases made by chance: for each operation arguments that mostly fit together, and now and then do not.
+//! Random cases: the arguments of each operation mostly match, and sometimes do not.
 
 use super::draw::{MOST, disturb, few, integer, policy, rarely, shape, spec, tensor, tuples};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
-/// The operations, each as often as it has ways to go wrong.
+/// The operations, repeated by the number of ways in which they can go wrong.
 const OFTEN: [Operation; 13] = [
     Operation::StridedSlice,
     Operation::StridedSlice,
@@ -27,7 +27,7 @@ const OFTEN: [Operation; 13] = [
     Operation::TensorScatterNdAdd,
 ];
 
-/// Case `number` of a seed: the same whatever came before it.
+/// Case `number` of a seed, independent of the cases before it.
 pub fn case(seed: u64, number: usize) -> Case {
     let mut rng = rng(seed, number);
     let operation = OFTEN[rng.usize(..OFTEN.len())];
@@ -39,7 +39,7 @@ pub fn case_of(operation: Operation, seed: u64, number: usize) -> Case {
     made(operation, &mut rng(seed, number), number)
 }
 
-/// Neighbouring seeds give sequences that have nothing in common.
+/// Neighbouring seeds give unrelated sequences.
 fn rng(seed: u64, number: usize) -> Rng {
     let mut rng = Rng::with_seed(seed);
     Rng::with_seed(rng.u64(..).wrapping_add(number as u64))
@@ -214,7 +214,7 @@ fn tensor_scatter_nd(operation: Operation, rng: &mut Rng) -> Case {
     Case::new(operation, tensors, args)
 }
 
-/// Index tuples into a shape, and what they scatter. Duplicates are frequent.
+/// Index tuples into a shape, and the updates. Duplicates are frequent.
 fn scattered(rng: &mut Rng, shape: &[usize], args: &mut Map<String, Value>) -> (Tensor, Tensor) {
     let depth = 1 + rng.usize(..shape.len());
     let lead = match rng.bool() {
@@ -228,7 +228,7 @@ fn scattered(rng: &mut Rng, shape: &[usize], args: &mut Map<String, Value>) -> (
         let indices = tuples(rng, &[1], &shape[..depth]);
         return (indices, tensor(rng, &updates));
     }
-    // Half of them are few places, where many rows meet.
+    // Half of them have few positions, with many rows each.
     let mut places = shape[..depth].to_vec();
     if rng.bool() {
         places.iter_mut().for_each(|size| *size = (*size).min(4));
@@ -237,12 +237,12 @@ fn scattered(rng: &mut Rng, shape: &[usize], args: &mut Map<String, Value>) -> (
     disturb(rng, &mut updates);
     policy(rng, args);
     let mut updates = tensor(rng, &updates);
-    // Sums of few fit the smallest elements.
+    // Sums of a few fit the smallest elements.
     updates.data.iter_mut().for_each(|value| *value %= 8);
     (indices, updates)
 }
 
-/// Steps of a view on params of this shape, if any, and the shape that comes of it.
+/// Steps of a view on params of this shape, if any, and the resulting shape.
 fn viewed(rng: &mut Rng, source: &[usize], args: &mut Map<String, Value>) -> Vec<usize> {
     if rng.u8(..3) > 0 {
         return source.to_vec();
@@ -250,7 +250,7 @@ fn viewed(rng: &mut Rng, source: &[usize], args: &mut Map<String, Value>) -> Vec
     let steps = steps(rng, source);
     let shape = viewed_shape(source, &steps);
     match shape {
-        // Gathers need a dimension.
+        // A gather needs at least one dimension.
         Some(shape) if !shape.is_empty() => {
             args.insert("view".into(), steps.into());
             shape
@@ -287,14 +287,14 @@ fn steps(rng: &mut Rng, source: &[usize]) -> Vec<Value> {
         steps.push(step);
         match viewed_shape(source, &steps) {
             Some(after) => shape = after,
-            // An error ends it: what follows would not be looked at.
+            // Stops at an error, because later steps would not run.
             None => break,
         }
     }
     steps
 }
 
-/// The shape of a view after these steps. None where one is an error.
+/// The shape of a view after these steps. `None` if one is an error.
 fn viewed_shape(source: &[usize], steps: &[Value]) -> Option<Vec<usize>> {
     let args = Map::from_iter([("steps".to_owned(), steps.to_vec().into())]);
     let args = Arguments {
@@ -309,7 +309,7 @@ fn viewed_shape(source: &[usize], steps: &[Value]) -> Option<Vec<usize>> {
     viewed.ok().map(|viewed| viewed.shape)
 }
 
-/// The shape of a slice, or any if it is an error.
+/// The shape of a slice, or any shape if the slice is an error.
 fn forward(shape: &[usize], args: &Map<String, Value>) -> Vec<usize> {
     let step = json!({ "strided_slice": args });
     viewed_shape(shape, &[step]).unwrap_or_default()

@@ -1,10 +1,10 @@
-//! Cases made by chance, answered by the naive reference; and one that fails made smaller as long as it fails.
+//! Random cases, answered by the naive reference, and the reduction of failing ones.
 //!
 //! | file | decides |
 //! |---|---|
-//! | `generate` | which cases there are |
-//! | `draw` | which shapes, values, bounds and indices they have |
-//! | `reduce` | how a failing one becomes small |
+//! | `generate` | the cases |
+//! | `draw` | their shapes, values, bounds and indices |
+//! | `reduce` | the reduction of a failing case |
 
 mod draw;
 mod generate;
@@ -16,17 +16,17 @@ pub use reduce::reduce;
 use crate::{BadLine, Call, Case, Variant, oracle, variants};
 use fastrand::Rng;
 
-/// The case, with what the reference says of it.
+/// The case with the answer of the reference.
 ///
 /// # Errors
 ///
-/// Its arguments make no call.
+/// If its arguments make no call.
 pub fn answered(mut case: Case) -> Result<Case, BadLine> {
     case.expected = oracle::expectation(&case)?;
     Ok(case)
 }
 
-/// One of the ways to run it, the same for equal numbers of cases.
+/// One way to run the case, the same for equal case numbers.
 pub fn variant(case: &Case) -> Option<Variant> {
     let call = Call::of(case).ok()?;
     Rng::with_seed(case.line as u64).choice(variants(case, &call))
@@ -52,7 +52,7 @@ mod tests {
             operations.insert(case.op);
         }
         assert!(operations.into_iter().eq(Operation::ALL));
-        // Enough errors that they are compared too, and not so many that little else is.
+        // Enough errors to compare them too, but not so many that other cases are rare.
         assert!((1500..2900).contains(&good), "{good}");
     }
 
@@ -75,7 +75,7 @@ mod tests {
         }
     }
 
-    /// A fault that is known: whatever selects element 3 of an axis comes out wrong.
+    /// A known fault: selecting element 3 of an axis gives a wrong result.
     #[test]
     fn what_fails_becomes_small() {
         let fails = |case: &Case| {

@@ -1,14 +1,14 @@
-//! A failing case made smaller, as long as it fails.
+//! Reduces a failing case as long as it fails.
 //!
-//! A candidate changes one thing: a dimension wherever it occurs, an entry of a list, an index, a
-//! bit of a mask, an argument that can be left out. Whether the result is still a case of the
-//! operation is for the oracle to say; where it is an error to both sides it fails no more, and the
-//! candidate is dropped. What remains cannot be made smaller in one step.
+//! A candidate changes one thing: a dimension wherever it occurs, an entry of a list, an index, a bit of a
+//! mask, an optional argument. The oracle decides whether the result is still a case of the operation. If both
+//! sides report an error the case no longer fails, and the candidate is dropped. The final case cannot be
+//! reduced in one step.
 
 use crate::case::{Case, Tensor};
 use serde_json::{Map, Value};
 
-/// The smallest case on the way down from `case` that still fails, of at most `most` that are tried.
+/// The smallest still failing case on the way down from `case`, after at most `most` candidates.
 pub fn reduce(case: &Case, most: usize, fails: impl Fn(&Case) -> bool) -> Case {
     let mut smallest = case.clone();
     let mut tries = 0;
@@ -24,14 +24,14 @@ pub fn reduce(case: &Case, most: usize, fails: impl Fn(&Case) -> bool) -> Case {
     }
 }
 
-/// Smaller cases, the much smaller ones first.
+/// Smaller cases, the smallest first.
 fn candidates(case: &Case) -> impl Iterator<Item = Case> {
     let of_args = shorter_args(&case.args).into_iter().map(|args| Case {
         args,
         ..case.clone()
     });
     let of_tensors = sizes(case).into_iter().flat_map(|(size, smaller)| {
-        // Everywhere at once, where dimensions belong together, and each by itself.
+        // Dimensions that belong together change together, and also each by itself.
         let everywhere = resized_everywhere(case, size, smaller);
         [everywhere]
             .into_iter()
@@ -42,7 +42,7 @@ fn candidates(case: &Case) -> impl Iterator<Item = Case> {
     of_args.chain(of_ranks).chain(of_tensors).chain(of_values)
 }
 
-/// Every size that occurs, with smaller ones to try.
+/// Every size that occurs, with smaller candidates.
 fn sizes(case: &Case) -> Vec<(usize, usize)> {
     let mut sizes: Vec<usize> = case
         .tensors
@@ -91,7 +91,7 @@ fn resized_once(case: &Case, size: usize, to: usize) -> impl Iterator<Item = Cas
     })
 }
 
-/// The part of a tensor that a smaller shape of the same rank leaves.
+/// The part of a tensor within a smaller shape of the same rank.
 fn cropped(tensor: &Tensor, shape: &[usize]) -> Tensor {
     let mut data = Vec::new();
     let mut at = vec![0; shape.len()];
@@ -127,7 +127,7 @@ fn dropped_dimensions(case: &Case) -> impl Iterator<Item = Case> {
     })
 }
 
-/// Indices nearer to 0, and values that tell where they came from.
+/// Indices nearer to 0, and values that show their origin.
 fn simpler_values(case: &Case) -> impl Iterator<Item = Case> {
     case.tensors.iter().flat_map(move |(name, tensor)| {
         let counted: Vec<i64> = (1..).take(tensor.data.len()).collect();
@@ -161,7 +161,7 @@ fn with_data(case: &Case, name: &str, data: Vec<i64>) -> Case {
     smaller
 }
 
-/// Arguments with less in them.
+/// Reduced arguments.
 fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
     let with = |name: &str, value: Value| {
         let mut args = args.clone();
@@ -224,7 +224,7 @@ fn shorter_args(args: &Map<String, Value>) -> Vec<Map<String, Value>> {
 /// Simpler integers than `value`: strides go to 1, masks lose bits, everything else goes to 0.
 fn nearer(value: i64, name: &str) -> Vec<i64> {
     if name.ends_with("_mask") {
-        // The highest is the sign.
+        // The highest bit is the sign.
         let Ok(mask) = i32::try_from(value) else {
             return vec![0];
         };
@@ -238,7 +238,7 @@ fn nearer(value: i64, name: &str) -> Vec<i64> {
     to
 }
 
-/// A spec without one of its entries; the bits of the masks move down.
+/// A spec without one of its entries. The bits of the masks move down.
 fn without_entry(args: &Map<String, Value>, at: usize) -> Map<String, Value> {
     let mut args = args.clone();
     for (name, value) in &mut args {

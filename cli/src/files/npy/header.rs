@@ -1,8 +1,8 @@
 //! The text of an `.npy` header: a Python dict that names the element type, the layout and the shape.
 //!
-//! Read here and not by a crate for Python literals: those known take time exponential in the depth
-//! of brackets, and panic on some numbers. A plain array's header nests no deeper than one tuple,
-//! so one pass without recursion reads it, and anything else is refused.
+//! Not read by a crate for Python literals: the known ones take exponential time in the depth of brackets, and
+//! panic on some numbers. The header of a plain array nests no deeper than one tuple, so one pass without
+//! recursion reads it, and anything else is refused.
 
 use wgslice::DType;
 
@@ -47,7 +47,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Header, Problem> {
     }
 }
 
-/// What `parse` reads, as NumPy writes it.
+/// Writes the header that `parse` reads, as NumPy does.
 pub(super) fn text(dtype: DType, order: ByteOrder, shape: &[usize]) -> Result<String, Problem> {
     let order = match order {
         _ if dtype.size() == 1 => '|',
@@ -131,7 +131,7 @@ fn unsupported(descr: &[u8]) -> Problem {
 const SAVE_AS: &str = "save the array as bool, int8 to int64, uint8 to uint64, float16 to float64, \
                        complex64 or complex128";
 
-/// The part of the text that is still to be read.
+/// The rest of the text.
 struct Scan<'a> {
     rest: &'a [u8],
 }
@@ -171,7 +171,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// A string in either quote. Nothing that a plain array's header says needs an escape.
+    /// A string in single or double quotes. The header of a plain array needs no escapes.
     fn string(&mut self) -> Result<&'a [u8], Problem> {
         self.skip_space();
         let (quote, inside) = match self.rest {

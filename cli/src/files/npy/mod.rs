@@ -18,7 +18,8 @@ use header::Header;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// A plain array's header is some hundred bytes; NumPy itself stops at 10 000 unless told to trust.
+/// Bytes of the longest accepted header. A plain array's header has about a hundred; NumPy itself stops at 10
+/// 000 unless told to trust the file.
 const MAX_HEADER: u32 = 1 << 16;
 
 pub(super) fn read(file: &mut File) -> Result<Array, Problem> {
@@ -100,7 +101,7 @@ pub(super) fn create(path: &Path, dtype: DType, shape: &[usize]) -> Result<Outpu
     Ok(output)
 }
 
-/// Everything before the data, padded so that the data begins at a multiple of 64.
+/// The bytes before the data, padded so that the data begins at a multiple of 64.
 fn header_bytes(dtype: DType, shape: &[usize]) -> Result<Vec<u8>, Problem> {
     const FIXED: usize = 10;
     let mut text = header::text(dtype, ByteOrder::NATIVE, shape)?;

@@ -1,5 +1,5 @@
-//! Damaged files of every format: each is read or refused, and nothing panics. What is read fits
-//! its shape.
+//! Damaged files of every format: each is read or refused, and nothing panics. An array that is read has the
+//! length of its shape.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Files against values stated here, and hostile files against panics.
+//! Files against known values, and hostile files against panics.
 
 mod fuzz;
 mod indices;

@@ -1,40 +1,40 @@
-//! Loops over units that lie a small, fixed step apart.
+//! Loops over units that lie a small, fixed step apart in the source.
 //!
-//! Unit size, step and direction are constants here, and every loop runs over arrays: the compiler
-//! turns them into vector loads and shuffles, or at least into code without a check for each unit.
-//! Other steps are moved unit by unit.
+//! Unit size, step and direction are compile-time constants, and every loop runs over arrays. The compiler
+//! turns the loops into vector loads and shuffles, or at least into code without a bounds check per unit.
+//! Other steps are copied unit by unit.
 
-use super::kernel::Rows;
+use super::rows::PieceRows;
 
-/// Whether there is a loop for rows of `count` units of this size and distance, in bytes.
-pub(super) fn has(unit: usize, count: usize, stride: isize) -> bool {
+/// Whether there is a loop for rows of `count` units of `unit` bytes, `stride` bytes apart.
+pub(super) fn supports(unit: usize, count: usize, stride: isize) -> bool {
     let distance = stride.unsigned_abs();
     if count < LONG_ROW {
         return count >= 2 && stride == -unit.cast_signed() && [1, 2, 4, 8].contains(&unit);
     }
     match unit {
-        // Bytes that are taken upwards cost a shuffle each, but for every other one.
+        // Reading bytes upwards takes a shuffle each, except at step 2.
         1 => stride == 2 || (-4..0).contains(&stride),
         2 => stride == -2 || distance == 4,
         4 | 8 => stride == -unit.cast_signed() || [2, 3, 4].map(|s| s * unit).contains(&distance),
-        // Pixels, backwards.
+        // Pixels in reverse order.
         3 | 6 | 12 | 16 => stride == -unit.cast_signed(),
         _ => false,
     }
 }
 
-/// Rows with fewer units than this are not worth the beginning and the end of a vector loop.
+/// Units of a row from which a vector loop outweighs its setup and remainder.
 const LONG_ROW: usize = 16;
 
-/// Moves rows of units for which there is a loop.
-pub(super) fn run(rows: Rows<'_>, unit: usize, stride: isize) {
+/// Moves rows of units that [`supports`] accepts.
+pub(super) fn run(rows: PieceRows<'_>, unit: usize, stride: isize) {
     let count = rows.row.size;
     Units { rows, count }.run(unit, stride);
 }
 
 /// Rows of `count` units.
 struct Units<'a> {
-    rows: Rows<'a>,
+    rows: PieceRows<'a>,
     count: usize,
 }
 
@@ -46,22 +46,17 @@ impl Units<'_> {
             (2, 1, _) if self.count < LONG_ROW => self.short::<2>(),
             (4, 1, _) if self.count < LONG_ROW => self.short::<4>(),
             (8, 1, _) if self.count < LONG_ROW => self.short::<8>(),
-            (1, 1, _) => self.down::<1, 1>(),
-            (1, 2, true) => self.down::<1, 2>(),
-            (1, 3, _) => self.down::<1, 3>(),
-            (1, 4, _) => self.down::<1, 4>(),
-            (1, ..) => {
+            (1, 2, false) => {
                 let length = (self.count - 1) * 2 + 1;
                 self.each(1, 0, length, every_other_byte);
             }
-            (2, 1, _) => self.down::<2, 1>(),
-            (2, _, true) => self.down::<2, 2>(),
-            (2, _, false) => self.up::<2, 2>(),
+            (1, ..) => self.of_unit::<1>(step, down),
+            (2, ..) => self.of_unit::<2>(step, down),
             (3, ..) => self.down::<3, 1>(),
+            (4, ..) => self.of_unit::<4>(step, down),
             (6, ..) => self.down::<6, 1>(),
             (12, ..) => self.down::<12, 1>(),
             (16, ..) => self.down::<16, 1>(),
-            (4, ..) => self.of_unit::<4>(step, down),
             _ => self.of_unit::<8>(step, down),
         }
     }
@@ -88,7 +83,7 @@ impl Units<'_> {
         self.each(N, length - N, length, down::<N, S>);
     }
 
-    /// Rows of less than [`LONG_ROW`] units, backwards.
+    /// Reverses rows of fewer than [`LONG_ROW`] units.
     fn short<const N: usize>(self) {
         let length = self.count * N;
         match self.count {
@@ -100,8 +95,8 @@ impl Units<'_> {
         }
     }
 
-    /// Calls `row` with the source and the destination of each row. The source is `length` bytes,
-    /// from the lowest unit that is taken to the highest; the first unit is `below` bytes in.
+    /// Calls `row` with the source and the destination of each row. The source has `length` bytes, from the
+    /// lowest unit that is read to the highest. The first unit is at byte `below` of it.
     #[inline(always)]
     fn each(self, unit: usize, below: usize, length: usize, row: impl Fn(&[u8], &mut [u8])) {
         let source = self.rows.source;
@@ -116,7 +111,7 @@ impl Units<'_> {
 fn up<const N: usize, const S: usize>(source: &[u8], dest: &mut [u8]) {
     let (units, _) = source.as_chunks::<N>();
     let (dest, _) = dest.as_chunks_mut::<N>();
-    // The last unit has no whole group of S behind it.
+    // No whole group of S units begins at the last unit.
     if let (Some((last, units)), Some((end, dest))) = (units.split_last(), dest.split_last_mut()) {
         let (groups, _) = units.as_chunks::<S>();
         for (to, from) in dest.iter_mut().zip(groups) {
@@ -140,7 +135,7 @@ fn down<const N: usize, const S: usize>(source: &[u8], dest: &mut [u8]) {
     }
 }
 
-/// `C` units of `N` bytes, backwards.
+/// Reverses `C` units of `N` bytes.
 #[inline(always)]
 fn flip<const N: usize, const C: usize>(source: &[u8], dest: &mut [u8]) {
     let (units, _) = source.as_chunks::<N>();
@@ -152,7 +147,7 @@ fn flip<const N: usize, const C: usize>(source: &[u8], dest: &mut [u8]) {
     }
 }
 
-/// `C` to `2 · C` units of `N` bytes, backwards: the first and the last `C`, which may overlap.
+/// Reverses `C` to `2 · C` units of `N` bytes: the first and the last `C`, which may overlap.
 #[inline(always)]
 fn flip_ends<const N: usize, const C: usize>(source: &[u8], dest: &mut [u8]) {
     let (units, _) = source.as_chunks::<N>();

@@ -1,21 +1,21 @@
-//! Loops that lay units a small, fixed step apart: the mirror of `steps`.
+//! Loops that store units a small, fixed step apart: the mirror of `strided_load`.
 //!
-//! A unit and the gap behind it are one word, or one array, of a size that is a constant here. What is
-//! in the gap is kept, or becomes zeros, in the same pass; the compiler turns the loops over words into
+//! A unit and the gap after it form one word or one array of a size that is a compile-time constant. The
+//! same pass keeps the bytes of the gap or sets them to zero. The compiler turns the loops over words into
 //! vector operations.
 
-/// Whether there is a loop for rows of `count` units of this size, `pitch` bytes apart.
-pub(super) fn has(unit: usize, count: usize, pitch: usize) -> bool {
+/// Whether there is a loop for rows of `count` units of `unit` bytes, `pitch` bytes apart.
+pub(super) fn supports(unit: usize, count: usize, pitch: usize) -> bool {
     let small = [2, 3, 4].map(|step| step * unit).contains(&pitch);
     count >= LONG_ROW && [1, 2, 4, 8].contains(&unit) && small
 }
 
-/// Rows with fewer units than this are not worth the beginning and the end of a vector loop.
+/// Units of a row from which a vector loop outweighs its setup and remainder.
 const LONG_ROW: usize = 16;
 
-/// Lays units of `unit` bytes `pitch` bytes apart, the first at the beginning of `dest` and the last at
-/// its end. Bytes between them become zeros if `ZEROS`, and are kept otherwise.
-pub(super) fn lay<const ZEROS: bool>(unit: usize, pitch: usize, units: &[u8], dest: &mut [u8]) {
+/// Stores units of `unit` bytes `pitch` bytes apart, from the beginning of `dest` to its end. `ZEROS` sets
+/// the bytes between them to zero, otherwise they are kept.
+pub(super) fn store<const ZEROS: bool>(unit: usize, pitch: usize, units: &[u8], dest: &mut [u8]) {
     match (unit, pitch / unit) {
         (1, 2) => u8_in_u16::<ZEROS>(units, dest),
         (1, 3) => in_array::<1, 3, ZEROS>(units, dest),
@@ -67,7 +67,7 @@ fn in_array<const N: usize, const PITCH: usize, const ZEROS: bool>(units: &[u8],
     last(units, end);
 }
 
-/// The last unit has no gap behind it.
+/// Stores the last unit, which has no gap after it.
 fn last<const N: usize>(units: &[[u8; N]], end: &mut [u8]) {
     if let (Some(unit), Some(end)) = (units.last(), end.first_chunk_mut()) {
         *end = *unit;

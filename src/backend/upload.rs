@@ -1,14 +1,14 @@
-//! Values of the host, put where a backend works.
+//! Moving host values to a backend's device.
 
 use crate::{
-    Backend, DType, Element, Error, SliceSpec, Tensor, View,
-    backend::{Device, check_elements},
-    shape,
-    tensor::{Owner, Storage},
+    Backend, DType, Element, Error, Indices, SliceSpec, Tensor, View,
+    backend::Device,
+    shape::{check_elements, check_length, elements},
+    tensor::Storage,
 };
 
 impl Backend {
-    /// Puts values on the device, as a tensor that stays there.
+    /// Copies host values to the device, as a tensor that stays there.
     ///
     /// # Errors
     ///
@@ -17,19 +17,18 @@ impl Backend {
         check_elements("values", shape, values.len())?;
         let bytes = T::as_bytes(values);
         let storage = match &self.device {
-            Device::Cpu => {
-                let mut dest = self.spare.take(bytes.len())?;
-                dest.as_mut().copy_from_slice(bytes);
-                Storage::Host(Owner::new(dest))
-            }
+            Device::Cpu => self.host_storage(bytes.len(), |dest| {
+                dest.copy_from_slice(bytes);
+                Ok(())
+            })?,
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Device(gpu.upload(shape, T::DTYPE.size(), bytes)?),
         };
         Ok(Tensor::new(self, T::DTYPE, shape, storage))
     }
 
-    /// Slices values of the host on their way to the device: only what is selected is put there, in one
-    /// move, and the tensor is the result.
+    /// Slices host values on their way to the device: only the selected elements are uploaded, in one
+    /// pass, and become the tensor.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -52,7 +51,7 @@ impl Backend {
         self.upload_view(values, &spec.view(shape)?)
     }
 
-    /// Puts what a view selects of values of the host on the device, in one move.
+    /// Uploads the elements that a view selects from host values, in one pass.
     ///
     /// # Errors
     ///
@@ -62,21 +61,17 @@ impl Backend {
         check_elements("values", view.source(), values.len())?;
         let bytes = T::as_bytes(values);
         let storage = match &self.device {
-            Device::Cpu => {
-                let mut dest = self.spare.take(plan.result_bytes())?;
-                plan.run(bytes, dest.as_mut())?;
-                Storage::Host(Owner::new(dest))
-            }
+            Device::Cpu => self.host_storage(plan.result_bytes(), |dest| plan.run(bytes, dest))?,
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Device(gpu.upload_slice(&plan, bytes)?),
         };
         Ok(Tensor::new(self, T::DTYPE, plan.shape(), storage))
     }
 
-    /// Puts the bytes of a row-major array on the device, in the machine's byte order.
+    /// Makes a tensor from the bytes of a row-major array, in the machine's byte order.
     ///
     /// On the CPU the tensor keeps `bytes` and copies nothing, so that a memory-mapped file is read
-    /// where it is touched.
+    /// only where an operation touches it.
     ///
     /// # Errors
     ///
@@ -87,13 +82,36 @@ impl Backend {
         shape: &[usize],
         bytes: impl AsRef<[u8]> + Send + Sync + 'static,
     ) -> Result<Tensor, Error> {
-        let needed = shape::elements(shape)? * dtype.size();
-        shape::check_length("bytes", shape, "bytes", needed, bytes.as_ref().len())?;
+        let needed = elements(shape)? * dtype.size();
+        check_length("bytes", shape, "bytes", needed, bytes.as_ref().len())?;
         let storage = match &self.device {
-            Device::Cpu => Storage::Host(Owner::callers(bytes)),
+            Device::Cpu => Storage::borrowed(bytes),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Device(gpu.upload(shape, dtype.size(), bytes.as_ref())?),
         };
         Ok(Tensor::new(self, dtype, shape, storage))
+    }
+
+    pub(super) fn upload_indices(
+        &self,
+        indices: Indices<'_>,
+        shape: &[usize],
+    ) -> Result<Tensor, Error> {
+        match indices {
+            Indices::I32(indices) => self.upload(indices, shape),
+            Indices::I64(indices) => self.upload(indices, shape),
+            Indices::U32(indices) => self.upload(indices, shape),
+        }
+    }
+
+    /// Pooled host memory of `len` bytes, as `fill` writes it.
+    pub(crate) fn host_storage(
+        &self,
+        len: usize,
+        fill: impl FnOnce(&mut [u8]) -> Result<(), Error>,
+    ) -> Result<Storage, Error> {
+        let mut bytes = self.host_pool.take(len)?;
+        fill(bytes.as_mut())?;
+        Ok(Storage::pooled(bytes))
     }
 }

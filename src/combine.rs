@@ -1,0 +1,69 @@
+//! How a scatter combines a row of updates with the slice of the destination that its tuple points at.
+
+use crate::DType;
+use std::fmt;
+
+/// What a row of updates does to the slice that its tuple points at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Combine {
+    /// Adds the row to the slice. TensorFlow's `scatter_nd` and `tensor_scatter_nd_add`.
+    #[default]
+    Add,
+    /// Subtracts the row from the slice. TensorFlow's `tensor_scatter_nd_sub`. Not defined for booleans.
+    Sub,
+    /// Multiplies the slice by the row, element by element. ONNX's `ScatterND` with `reduction="mul"`.
+    Mul,
+    /// Keeps the smaller of both, element by element. TensorFlow's `tensor_scatter_nd_min`. Not defined for
+    /// complex numbers.
+    Min,
+    /// Keeps the greater of both, element by element. TensorFlow's `tensor_scatter_nd_max`. Not defined for
+    /// complex numbers.
+    Max,
+    /// Replaces the slice by the row. If several rows have the same slice, the last one wins. TensorFlow's
+    /// `tensor_scatter_nd_update`.
+    Update,
+}
+
+impl Combine {
+    /// All variants.
+    pub const ALL: [Self; 6] = [
+        Self::Add,
+        Self::Sub,
+        Self::Mul,
+        Self::Min,
+        Self::Max,
+        Self::Update,
+    ];
+
+    /// The name, as in TensorFlow's `"tensor_scatter_nd_add"`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Sub => "sub",
+            Self::Mul => "mul",
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::Update => "update",
+        }
+    }
+
+    /// Whether the combination is defined for an element type.
+    pub const fn is_defined_for(self, dtype: DType) -> bool {
+        match self {
+            Self::Add | Self::Mul | Self::Update => true,
+            Self::Sub => !matches!(dtype, DType::Bool),
+            Self::Min | Self::Max => !matches!(dtype, DType::Complex64 | DType::Complex128),
+        }
+    }
+
+    /// Whether it computes with elements rather than moving them.
+    pub(crate) fn computes(self) -> bool {
+        self != Self::Update
+    }
+}
+
+impl fmt::Display for Combine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,118 @@
+//! How one piece is copied, by its size.
+//!
+//! A call of `memcpy` costs as much as copying 100 bytes. Pieces of up to 128 bytes are therefore copied
+//! by code compiled for their size: up to 16 bytes exactly, above that in 16-byte moves, the last of which
+//! overlaps the one before.
+
+/// Copies pieces of one size.
+pub(super) trait CopyKernel: Copy + Sync {
+    /// Bytes of a piece.
+    fn bytes(self) -> usize;
+
+    /// Copies the piece at byte `at` of the source into `dest`, which has the length of a piece.
+    /// `None` if the source has no such piece.
+    fn copy(self, source: &[u8], at: usize, dest: &mut [u8]) -> Option<()>;
+}
+
+/// Pieces of `N` bytes.
+#[derive(Clone, Copy)]
+struct Fixed<const N: usize>;
+
+impl<const N: usize> CopyKernel for Fixed<N> {
+    #[inline(always)]
+    fn bytes(self) -> usize {
+        N
+    }
+
+    #[inline(always)]
+    fn copy(self, source: &[u8], at: usize, dest: &mut [u8]) -> Option<()> {
+        *dest.first_chunk_mut::<N>()? = *source.get(at..)?.first_chunk::<N>()?;
+        Some(())
+    }
+}
+
+/// Pieces of `HEAD + 1` to `HEAD + 16` bytes: the first `HEAD` and the last 16, which overlap.
+#[derive(Clone, Copy)]
+struct Overlapping<const HEAD: usize>(usize);
+
+impl<const HEAD: usize> CopyKernel for Overlapping<HEAD> {
+    #[inline(always)]
+    fn bytes(self) -> usize {
+        self.0
+    }
+
+    #[inline(always)]
+    fn copy(self, source: &[u8], at: usize, dest: &mut [u8]) -> Option<()> {
+        let source = source.get(at..)?.get(..self.0)?;
+        *dest.first_chunk_mut::<HEAD>()? = *source.first_chunk::<HEAD>()?;
+        *dest.last_chunk_mut::<16>()? = *source.last_chunk::<16>()?;
+        Some(())
+    }
+}
+
+/// Pieces of any size.
+#[derive(Clone, Copy)]
+struct Memcpy(usize);
+
+impl CopyKernel for Memcpy {
+    #[inline(always)]
+    fn bytes(self) -> usize {
+        self.0
+    }
+
+    #[inline(always)]
+    fn copy(self, source: &[u8], at: usize, dest: &mut [u8]) -> Option<()> {
+        let source = source.get(at..)?.get(..self.0)?;
+        if (CHUNK + 1..REP_MOVS).contains(&self.0) {
+            for (dest, source) in dest.chunks_mut(CHUNK).zip(source.chunks(CHUNK)) {
+                dest.copy_from_slice(source);
+            }
+        } else {
+            dest.copy_from_slice(source);
+        }
+        Some(())
+    }
+}
+
+/// Pieces of more bytes than this are copied by `memcpy`.
+pub(super) const FIXED_MAX: usize = 128;
+
+/// From this many bytes on, `memcpy` of the C library on x86-64 uses string instructions and reaches the
+/// speed of memory. From 1 KiB up to there, copying in pieces of [`CHUNK`] bytes is half again as fast.
+const REP_MOVS: usize = 2112;
+const CHUNK: usize = 512;
+
+/// Code that is generic over the copy kernel.
+pub(super) trait CopyTask {
+    fn run(self, kernel: impl CopyKernel);
+}
+
+/// Runs a task with the copy kernel for pieces of `bytes` bytes.
+pub(super) fn with_copy_kernel(bytes: usize, task: impl CopyTask) {
+    match bytes {
+        1 => task.run(Fixed::<1>),
+        2 => task.run(Fixed::<2>),
+        3 => task.run(Fixed::<3>),
+        4 => task.run(Fixed::<4>),
+        5 => task.run(Fixed::<5>),
+        6 => task.run(Fixed::<6>),
+        7 => task.run(Fixed::<7>),
+        8 => task.run(Fixed::<8>),
+        9 => task.run(Fixed::<9>),
+        10 => task.run(Fixed::<10>),
+        11 => task.run(Fixed::<11>),
+        12 => task.run(Fixed::<12>),
+        13 => task.run(Fixed::<13>),
+        14 => task.run(Fixed::<14>),
+        15 => task.run(Fixed::<15>),
+        16 => task.run(Fixed::<16>),
+        17..=32 => task.run(Overlapping::<16>(bytes)),
+        33..=48 => task.run(Overlapping::<32>(bytes)),
+        49..=64 => task.run(Overlapping::<48>(bytes)),
+        65..=80 => task.run(Overlapping::<64>(bytes)),
+        81..=96 => task.run(Overlapping::<80>(bytes)),
+        97..=112 => task.run(Overlapping::<96>(bytes)),
+        113..=FIXED_MAX => task.run(Overlapping::<112>(bytes)),
+        _ => task.run(Memcpy(bytes)),
+    }
+}

@@ -1,0 +1,69 @@
+//! Rows of pieces, in blocks: what a kernel moves in one call.
+
+use super::fixed_copy::{CopyKernel, CopyTask};
+use crate::layout::Axis;
+
+/// Rows of pieces, in blocks. Distances are in bytes of the source.
+pub(super) struct PieceRows<'a> {
+    pub(super) source: &'a [u8],
+    /// The first piece of the first row.
+    pub(super) at: usize,
+    /// The pieces of a row.
+    pub(super) row: Axis,
+    /// The distance from row to row.
+    pub(super) pitch: isize,
+    /// Bytes of a block in the destination.
+    pub(super) block_bytes: usize,
+    /// The distance from block to block.
+    pub(super) stride: isize,
+    /// Whole blocks.
+    pub(super) dest: &'a mut [u8],
+}
+
+impl PieceRows<'_> {
+    /// Calls `write` with the byte of the source where each row begins, and the row's destination.
+    #[inline(always)]
+    pub(super) fn each(self, row_bytes: usize, mut write: impl FnMut(usize, &mut [u8])) {
+        let mut first = self.at;
+        let mut rest = self.dest;
+        while !rest.is_empty() {
+            let block;
+            (block, rest) = rest.split_at_mut(self.block_bytes);
+            let mut at = first;
+            for row in block.chunks_exact_mut(row_bytes) {
+                write(at, row);
+                at = at.wrapping_add_signed(self.pitch);
+            }
+            first = first.wrapping_add_signed(self.stride);
+        }
+    }
+}
+
+impl CopyTask for PieceRows<'_> {
+    fn run(self, kernel: impl CopyKernel) {
+        let (source, row) = (self.source, self.row);
+        self.each(row.size * kernel.bytes(), |at, dest| {
+            let mut from = at;
+            for piece in dest.chunks_exact_mut(kernel.bytes()) {
+                kernel
+                    .copy(source, from, piece)
+                    .expect("a plan's pieces lie within its source");
+                from = from.wrapping_add_signed(row.stride);
+            }
+        });
+    }
+}
+
+/// `at + count · stride`. Only the result need lie within the source.
+pub(super) fn along(at: usize, stride: isize, count: usize) -> usize {
+    at.wrapping_add_signed(stride.wrapping_mul(count.cast_signed()))
+}
+
+/// Splits `dest`, which begins at byte `skip` of a sequence of pieces of `size` bytes: the end of the piece
+/// that it begins in, whole pieces, and the beginning of another piece. Each may be empty.
+pub(super) fn split_pieces(size: usize, skip: usize, dest: &mut [u8]) -> [&mut [u8]; 3] {
+    let head = (skip.next_multiple_of(size) - skip).min(dest.len());
+    let (head, rest) = dest.split_at_mut(head);
+    let (whole, tail) = rest.split_at_mut(rest.len() / size * size);
+    [head, whole, tail]
+}

@@ -1,0 +1,103 @@
+//! Keeps the memory of the last large result that was dropped, for the next one.
+//!
+//! The system zeroes each new page and maps it on its first touch, so a large result takes several times
+//! as long in new memory as in memory that was written before. A CPU backend therefore keeps one buffer.
+//! Its old bytes are not zeroed: the next result overwrites all of them.
+
+use crate::{Error, element::zeroed};
+use std::{
+    mem,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// The fewest bytes that are kept. The allocator itself reuses smaller memory.
+const LARGE: usize = 1 << 20;
+
+/// At most one buffer. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HostPool(Arc<Mutex<Vec<u8>>>);
+
+impl HostPool {
+    /// `len` bytes with arbitrary values, or an error if they cannot be allocated.
+    ///
+    /// The kept buffer is used if at least half of it is needed.
+    pub(crate) fn take(&self, len: usize) -> Result<PooledBytes, Error> {
+        let kept = if len < LARGE { None } else { self.kept(len) };
+        let bytes = match kept {
+            Some(bytes) => bytes,
+            None => zeroed(len)?,
+        };
+        let pool = self.clone();
+        Ok(PooledBytes { bytes, pool })
+    }
+
+    fn kept(&self, len: usize) -> Option<Vec<u8>> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = (len..=2 * len).contains(&kept.len());
+        let mut bytes = fits.then(|| mem::take(&mut *kept))?;
+        bytes.truncate(len);
+        Some(bytes)
+    }
+}
+
+/// Bytes that return to their pool when they are dropped.
+#[derive(Debug)]
+pub(crate) struct PooledBytes {
+    bytes: Vec<u8>,
+    pool: HostPool,
+}
+
+impl AsRef<[u8]> for PooledBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl AsMut<[u8]> for PooledBytes {
+    fn as_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+impl Drop for PooledBytes {
+    fn drop(&mut self) {
+        if self.bytes.len() >= LARGE {
+            let mut kept = self.pool.0.lock().unwrap_or_else(PoisonError::into_inner);
+            *kept = mem::take(&mut self.bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HostPool, LARGE};
+
+    fn take(pool: &HostPool, len: usize) -> *const u8 {
+        let bytes = pool.take(len).unwrap();
+        assert_eq!(bytes.as_ref().len(), len);
+        bytes.as_ref().as_ptr()
+    }
+
+    #[test]
+    fn large_results_of_about_a_size_share_memory() {
+        let pool = HostPool::default();
+        let first = take(&pool, 2 * LARGE);
+        assert_eq!(first, take(&pool, 2 * LARGE));
+        assert_eq!(first, take(&pool, LARGE));
+        assert_eq!(pool.0.lock().unwrap().len(), LARGE);
+    }
+
+    #[test]
+    fn the_kept_buffer_serves_no_small_result_and_no_larger_one() {
+        let pool = HostPool::default();
+        take(&pool, 4 * LARGE);
+        take(&pool, LARGE - 1);
+        assert_eq!(pool.0.lock().unwrap().len(), 4 * LARGE);
+        // More than half of the buffer would lie idle.
+        let small = pool.take(2 * LARGE - 1).unwrap();
+        assert_eq!(pool.0.lock().unwrap().len(), 4 * LARGE);
+        take(&pool, 5 * LARGE);
+        drop(small);
+        assert_eq!(pool.0.lock().unwrap().len(), 2 * LARGE - 1);
+    }
+}

@@ -1,0 +1,52 @@
+//! Reports of out-of-range index tuples, known at once or read back from a GPU later.
+
+use crate::{Error, Report};
+#[cfg(feature = "gpu")]
+use crate::{
+    OutOfRange,
+    gpu::{DeviceBytes, PendingReport},
+};
+#[cfg(feature = "gpu")]
+use std::sync::Arc;
+
+#[derive(Clone, Debug)]
+pub(super) enum LazyReport {
+    Known(Report),
+    /// The second field keeps the index tensor from being changed in place before the report has read it.
+    #[cfg(feature = "gpu")]
+    Pending(
+        Arc<PendingReport>,
+        #[expect(dead_code, reason = "held, not read")] Option<DeviceBytes>,
+    ),
+}
+
+impl LazyReport {
+    /// Waits for the report only if the policy makes an out-of-range tuple an error.
+    #[cfg(feature = "gpu")]
+    pub(super) fn new(
+        pending: PendingReport,
+        indices: Option<DeviceBytes>,
+        policy: OutOfRange,
+    ) -> Result<Self, Error> {
+        match policy {
+            OutOfRange::Error => Ok(Self::Known(pending.wait()?)),
+            OutOfRange::Zero | OutOfRange::Clamp => Ok(Self::Pending(Arc::new(pending), indices)),
+        }
+    }
+
+    pub(super) fn get(&self) -> Result<Report, Error> {
+        match self {
+            Self::Known(report) => Ok(report.clone()),
+            #[cfg(feature = "gpu")]
+            Self::Pending(pending, _) => pending.wait(),
+        }
+    }
+
+    #[cfg(feature = "gpu")]
+    pub(super) async fn get_async(&self) -> Result<Report, Error> {
+        match self {
+            Self::Known(report) => Ok(report.clone()),
+            Self::Pending(pending, _) => pending.ready().await,
+        }
+    }
+}

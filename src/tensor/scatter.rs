@@ -1,0 +1,154 @@
+//! Scatters into tensors.
+
+use super::{Storage, Tensor, indices::run_with, report::LazyReport};
+#[cfg(feature = "gpu")]
+use crate::backend::Device;
+use crate::{Error, Plan, Report, Scatter};
+
+impl Tensor {
+    /// Scatters `updates` into this tensor, in place, at the positions in `indices`: see
+    /// [`Plan::tensor_scatter_nd`].
+    ///
+    /// Only this tensor changes: memory shared with another tensor, such as a clone, is copied first.
+    /// On a GPU the work is submitted, not waited for, unless the policy is
+    /// [`OutOfRange::Error`](crate::OutOfRange::Error).
+    ///
+    /// ```
+    /// use wgslice::{Backend, Combine, Scatter};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let mut table = backend.upload(&[0.5f32; 8], &[4, 2])?;
+    /// let rows = backend.upload(&[2u32, 0], &[2, 1])?;
+    /// let updates = backend.upload(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
+    /// table.scatter(&rows, &updates, Scatter::default())?;
+    /// assert_eq!(table.to_array::<f32>()?.data, [3.5, 4.5, 0.5, 0.5, 1.5, 2.5, 0.5, 0.5]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ScatterError`](crate::ScatterError); [`Error::IndexDType`], [`Error::OtherDType`] or
+    /// [`Error::OtherDevice`] for an argument that does not match this tensor; or an error of the device,
+    /// such as [`Error::DTypeOnDevice`] for element types that it cannot combine. An error leaves the
+    /// tensor unchanged.
+    pub fn scatter(
+        &mut self,
+        indices: &Self,
+        updates: &Self,
+        options: Scatter,
+    ) -> Result<ScatterReport, Error> {
+        self.check_goes_with("updates", updates)?;
+        let plan = Plan::tensor_scatter_nd(
+            self.shape(),
+            indices.shape(),
+            updates.shape(),
+            options,
+            self.dtype(),
+        )?;
+        self.run_scatter(&plan, indices, updates)
+    }
+
+    /// [`Tensor::scatter`] into a copy. This tensor does not change.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::scatter`].
+    pub fn scattered(
+        &self,
+        indices: &Self,
+        updates: &Self,
+        options: Scatter,
+    ) -> Result<(Self, ScatterReport), Error> {
+        // A clone shares the memory, which is therefore copied.
+        let mut scattered = self.clone();
+        let report = scattered.scatter(indices, updates, options)?;
+        Ok((scattered, report))
+    }
+
+    /// Scatters this tensor, as `updates`, into zeros of `shape`, at the positions in `indices`: see
+    /// [`Plan::scatter_nd`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::scatter`].
+    pub fn scatter_nd(
+        &self,
+        indices: &Self,
+        shape: &[usize],
+        options: Scatter,
+    ) -> Result<(Self, ScatterReport), Error> {
+        let plan = Plan::scatter_nd(indices.shape(), self.shape(), shape, options, self.dtype())?;
+        let storage = match &self.backend.device {
+            #[cfg(feature = "gpu")]
+            Device::Gpu(gpu) => Storage::Device(gpu.allocate(shape, plan.element)?),
+            _ => Storage::pooled(self.backend.host_pool.take(plan.result_bytes())?),
+        };
+        let mut sums = self.result(&plan, storage);
+        let report = sums.run_scatter(&plan, indices, self)?;
+        Ok((sums, report))
+    }
+
+    fn run_scatter(
+        &mut self,
+        plan: &Plan,
+        indices: &Self,
+        updates: &Self,
+    ) -> Result<ScatterReport, Error> {
+        let index = self.index_type(indices)?;
+        match (
+            &self.backend.device,
+            &mut self.storage,
+            &indices.storage,
+            &updates.storage,
+        ) {
+            #[cfg(feature = "gpu")]
+            (
+                Device::Gpu(gpu),
+                Storage::Device(dest),
+                Storage::Device(tuples),
+                Storage::Device(updates),
+            ) => {
+                let in_place = dest.is_unshared();
+                let tuples = (tuples, index);
+                let (changed, pending) = gpu.scatter(plan, updates, tuples, dest, in_place)?;
+                let report = LazyReport::new(pending, None, plan.policy().out_of_range)?;
+                *dest = changed;
+                Ok(ScatterReport(report))
+            }
+            _ => {
+                let (tuples, updates) = (indices.bytes()?, updates.bytes()?);
+                let dest = self.host_bytes_mut()?;
+                let report = run_with(plan, &updates, (index, &*tuples), dest)?;
+                Ok(ScatterReport(LazyReport::Known(report)))
+            }
+        }
+    }
+}
+
+/// The report of a scatter: which index tuples were out of range.
+///
+/// On a GPU it keeps the index tensor alive, to read the first of those tuples.
+#[derive(Debug)]
+pub struct ScatterReport(LazyReport);
+
+impl ScatterReport {
+    /// How many tuples were out of range, and the first of them. Waits for the device if it has not
+    /// finished.
+    ///
+    /// # Errors
+    ///
+    /// An error of the device.
+    pub fn report(&self) -> Result<Report, Error> {
+        self.0.get()
+    }
+
+    /// [`ScatterReport::report`] without blocking: for programs that run in a browser, or on an executor.
+    ///
+    /// # Errors
+    ///
+    /// As [`ScatterReport::report`].
+    #[cfg(feature = "gpu")]
+    pub async fn report_async(&self) -> Result<Report, Error> {
+        self.0.get_async().await
+    }
+}

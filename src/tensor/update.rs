@@ -1,0 +1,108 @@
+//! Updates of slices in place, and gradients of slices, on tensors.
+
+use super::{Storage, Tensor};
+#[cfg(feature = "gpu")]
+use crate::backend::Device;
+use crate::{Error, Plan, SliceSpec};
+
+impl Tensor {
+    /// Writes `value` into a slice of this tensor, in place, as TensorFlow's
+    /// `variable[spec].assign(value)`: see [`Plan::strided_slice_update`].
+    ///
+    /// Only this tensor changes: memory shared with another tensor, such as a clone, is copied first.
+    /// On a GPU the work is submitted, not waited for.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let mut cache = backend.upload(&[0.0f32; 6], &[3, 2])?;
+    /// cache.update(&slice![1], &backend.upload(&[1.0f32, 2.0], &[2])?)?;
+    /// assert_eq!(cache.to_array::<f32>()?.data, [0.0, 0.0, 1.0, 2.0, 0.0, 0.0]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::strided_slice_update`]; [`Error::OtherDType`] or [`Error::OtherDevice`] for a value
+    /// that does not match this tensor; or an error of the device. An error leaves the tensor unchanged.
+    pub fn update(&mut self, spec: &SliceSpec, value: &Self) -> Result<(), Error> {
+        self.check_goes_with("value", value)?;
+        let plan = Plan::strided_slice_update(self.shape(), spec, value.shape(), self.dtype())?;
+        if plan.rows.count == 0 {
+            return Ok(());
+        }
+        match (&self.backend.device, &mut self.storage, &value.storage) {
+            #[cfg(feature = "gpu")]
+            (Device::Gpu(gpu), Storage::Device(dest), Storage::Device(value)) => {
+                let in_place = dest.is_unshared();
+                *dest = gpu.update(&plan, value, dest, in_place)?;
+            }
+            _ => {
+                let value = value.bytes()?;
+                let dest = self.host_bytes_mut()?;
+                plan.run(&value, dest)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// [`Tensor::update`] of a copy. This tensor does not change.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::update`].
+    pub fn updated(&self, spec: &SliceSpec, value: &Self) -> Result<Self, Error> {
+        // A clone shares the memory, which is therefore copied.
+        let mut updated = self.clone();
+        updated.update(spec, value)?;
+        Ok(updated)
+    }
+
+    /// The gradient of the slice `spec` of a tensor of this shape, with this tensor as `dy`: see
+    /// [`Plan::strided_slice_grad`]. On a GPU the work is submitted, not waited for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::strided_slice_grad`], or an error of the device.
+    pub fn strided_slice_grad(&self, shape: &[usize], spec: &SliceSpec) -> Result<Self, Error> {
+        let plan = Plan::strided_slice_grad(shape, spec, self.shape(), self.dtype())?;
+        self.moved(&plan)
+    }
+
+    /// Checks that an argument has the device and the element type of this tensor.
+    pub(super) fn check_goes_with(
+        &self,
+        argument: &'static str,
+        other: &Self,
+    ) -> Result<(), Error> {
+        self.check_same_device(argument, other)?;
+        let (found, needed) = (other.dtype(), self.dtype());
+        if found != needed {
+            return Err(Error::OtherDType {
+                argument,
+                found,
+                needed,
+            });
+        }
+        Ok(())
+    }
+
+    /// The bytes of a tensor on the CPU. They are copied first if another tensor shares them.
+    pub(super) fn host_bytes_mut(&mut self) -> Result<&mut [u8], Error> {
+        let backend = &self.backend;
+        if let Storage::Host(storage) = &mut self.storage
+            && storage.bytes_mut().is_none()
+        {
+            let bytes = storage.bytes();
+            let mut copy = backend.host_pool.take(bytes.len())?;
+            copy.as_mut().copy_from_slice(bytes);
+            self.storage = Storage::pooled(copy);
+        }
+        match &mut self.storage {
+            Storage::Host(storage) => Ok(storage.bytes_mut().unwrap_or_default()),
+            #[cfg(feature = "gpu")]
+            Storage::Device(_) => Ok(&mut []),
+        }
+    }
+}
