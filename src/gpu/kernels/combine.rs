@@ -1,14 +1,6 @@
 //! Rows of 4-byte to 16-byte units are combined with slices, unit by unit: `shaders/combine.wgsl`.
 
-use super::{Kernel, Launch};
-use crate::gpu::{
-    caps::Kind,
-    grid::Grid,
-    job::Job,
-    maps::{Op, RowMap},
-    program::{Form, Prelude, Source},
-    rule::Rule,
-};
+use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Rule, Source};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {

@@ -1,12 +1,6 @@
 //! Rows of few 4-byte integers are combined by atomics, in any order: `shaders/combine_atomic.wgsl`.
 
-use super::{Kernel, Launch};
-use crate::gpu::{
-    caps::Kind,
-    job::Job,
-    maps::{Op, RowMap},
-    program::{Form, Prelude, Source},
-};
+use super::{Form, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Source};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {

@@ -1,13 +1,6 @@
 //! Rows of elements of 1 or 2 bytes are combined with slices, word by word: `shaders/combine_subword.wgsl`.
 
-use super::{Kernel, Launch, subword_store};
-use crate::gpu::{
-    caps::Kind,
-    job::Job,
-    maps::{Op, RowMap},
-    program::{Form, Prelude, Source},
-    rule::Rule,
-};
+use super::{Form, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Rule, Source, subword_store};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {

@@ -22,15 +22,17 @@ mod subword_gradient;
 mod subword_store;
 mod unaligned;
 
+// What the files of the kernels use too.
 use super::{
-    caps::{Kind, Span},
+    caps::{Kind, Span, VECTOR},
     grid::Grid,
     job::{Job, Vectors},
-    maps::{Op, Units},
-    params::{Flags, Params, wrap},
+    maps::{Op, RowMap, Units},
+    params::{Flags, MAX_PAIR_AXES, Params, wrap},
     program::{Form, Prelude, Program, Source},
+    rule::Rule,
 };
-use crate::Error;
+use crate::{Error, layout::Axis, plan::Rows};
 
 /// All kernels, the most specific first.
 #[rustfmt::skip]

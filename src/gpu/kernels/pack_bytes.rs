@@ -1,16 +1,7 @@
 //! Four rows of 1 to 4 bytes fill whole words of the result: `shaders/pack_bytes.wgsl`.
 
-use super::{Kernel, Launch};
-use crate::{
-    gpu::{
-        caps::Kind,
-        grid::Grid,
-        job::{Job, Vectors},
-        maps::{Op, RowMap, Units},
-        program::{Form, Prelude, Source},
-    },
-    layout::Axis,
-    plan::Rows,
+use super::{
+    Axis, Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Rows, Source, Units, Vectors,
 };
 
 pub(super) const KERNEL: Kernel = Kernel {

@@ -1,16 +1,6 @@
 //! Short rows of 4-byte units fill whole vectors of the result: `shaders/pack_words.wgsl`.
 
-use super::{Kernel, Launch};
-use crate::{
-    gpu::{
-        caps::{Kind, VECTOR},
-        grid::Grid,
-        job::Job,
-        maps::Op,
-        program::{Form, Prelude, Source},
-    },
-    plan::Rows,
-};
+use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Rows, Source, VECTOR};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {

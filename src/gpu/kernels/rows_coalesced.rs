@@ -1,13 +1,6 @@
 //! Rows of 4-byte to 16-byte units, four loads of an invocation in flight: `shaders/rows_coalesced.wgsl`.
 
-use super::{Kernel, Launch};
-use crate::gpu::{
-    caps::Kind,
-    grid::Grid,
-    job::Job,
-    maps::Op,
-    program::{Form, Prelude, Source},
-};
+use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Source};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {

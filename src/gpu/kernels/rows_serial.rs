@@ -1,18 +1,8 @@
 //! Rows of 4-byte to 16-byte units, each segment walked by one invocation: `shaders/rows_serial.wgsl`.
 
 use super::{
-    Kernel, Launch,
+    Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Rows, Source, VECTOR, Vectors,
     pack_words::{MAX_RUN, PARTS},
-};
-use crate::{
-    gpu::{
-        caps::{Kind, VECTOR},
-        grid::Grid,
-        job::{Job, Vectors},
-        maps::Op,
-        program::{Form, Prelude, Source},
-    },
-    plan::Rows,
 };
 
 pub(super) const KERNEL: Kernel = Kernel {

@@ -1,16 +1,6 @@
 //! Finds the slice of each row, and the rows of each slice: `shaders/scatter_resolve.wgsl`.
 
-use super::{Kernel, Launch};
-use crate::{
-    gpu::{
-        caps::Kind,
-        grid::Grid,
-        job::Job,
-        maps::{Op, RowMap},
-        program::{Form, Prelude, Source},
-    },
-    plan::Rows,
-};
+use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Rows, Source};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {

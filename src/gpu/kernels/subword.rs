@@ -1,13 +1,6 @@
 //! Units of 1 or 2 bytes, one word of the result after the other: `shaders/subword.wgsl`.
 
-use super::{Kernel, Launch};
-use crate::gpu::{
-    caps::Kind,
-    grid::Grid,
-    job::Job,
-    maps::{Op, RowMap},
-    program::{Form, Prelude, Source},
-};
+use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Source};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {

@@ -1,13 +1,6 @@
 //! Gradients in units of 1 or 2 bytes, word by word: `shaders/subword_gradient.wgsl`.
 
-use super::{Kernel, Launch};
-use crate::gpu::{
-    caps::Kind,
-    grid::Grid,
-    job::Job,
-    maps::{Op, RowMap},
-    program::{Form, Prelude, Source},
-};
+use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Source};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {

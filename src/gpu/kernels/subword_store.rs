@@ -1,17 +1,8 @@
 //! Rows of units of 1 or 2 bytes go to places of their own, word by word: `shaders/subword_store.wgsl`.
 
-use super::{Kernel, Launch};
-use crate::{
-    gpu::{
-        caps::Kind,
-        grid::Grid,
-        job::{Job, Vectors},
-        maps::{Op, RowMap, Units},
-        params::MAX_PAIR_AXES,
-        program::{Form, Prelude, Source},
-    },
-    layout::Axis,
-    plan::Rows,
+use super::{
+    Axis, Form, Grid, Job, Kernel, Kind, Launch, MAX_PAIR_AXES, Op, Prelude, RowMap, Rows, Source,
+    Units, Vectors,
 };
 
 pub(super) const KERNEL: Kernel = Kernel {

@@ -1,16 +1,6 @@
 //! Contiguous rows of 1-byte or 2-byte units that begin at any byte, by vectors: `shaders/unaligned.wgsl`.
 
-use super::{Kernel, Launch};
-use crate::{
-    gpu::{
-        caps::{Kind, Span, VECTOR},
-        grid::Grid,
-        job::Job,
-        maps::Op,
-        program::{Form, Prelude, Source},
-    },
-    plan::Rows,
-};
+use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Rows, Source, Span, VECTOR};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
