@@ -1,4 +1,4 @@
-// Units of 16 bytes that hold elements of `flip_bytes` bytes in reverse order.
+// Units of 16 bytes that hold elements of `element_bytes` bytes in reverse order.
 
 alias Unit = vec4<u32>;
 alias Part = Unit;
@@ -22,7 +22,7 @@ fn fetch_four(at: vec4<u32>) -> Units {
 }
 
 fn flipped(loaded: Units) -> Units {
-    let element = flip_bytes();
+    let element = element_bytes();
     var units = Units(loaded.a.wzyx, loaded.b.wzyx, loaded.c.wzyx, loaded.d.wzyx);
     if element == 8u {
         units = Units(loaded.a.zwxy, loaded.b.zwxy, loaded.c.zwxy, loaded.d.zwxy);

@@ -19,7 +19,8 @@ struct Params {
     grid: u32,
     // What the dispatch is, as far as all of its invocations agree: see the functions that read it.
     flags: u32,
-    // Units of the source that are bound. Only a gather may point beyond them.
+    // Units of the source that are bound. Only a gather may point beyond them. In `row_words.wgsl` a number of
+    // words.
     window: u32,
     // What to add to a row's base, and the first unit of the result, within the bindings; its first
     // word in `pack_bytes.wgsl`.
@@ -104,8 +105,8 @@ fn any_repeats() -> bool {
     return (params.flags & 0x3ff00u) != 0u;
 }
 
-// Bytes of the elements that units hold in reverse order.
-fn flip_bytes() -> u32 {
+// Bytes of the elements that units hold in reverse order, or of units that are smaller than words.
+fn element_bytes() -> u32 {
     return (params.flags >> 24u) & 15u;
 }
 

@@ -35,6 +35,25 @@ fn dest_step() -> u32 {
     return 1u;
 }
 
+// All units of a row have a source.
+fn spacing() -> u32 {
+    return 1u;
+}
+
+fn first_unit() -> u32 {
+    return 0u;
+}
+
+fn source_units() -> u32 {
+    return params.units;
+}
+
+fn row_units() -> u32 {
+    return params.units;
+}
+
+const ZEROS: bool = false;
+
 // Where a row of updates begins, and its slice, relative to the bases.
 fn row_start(row: u32) -> Start {
     let slice = rows[select(row, (row >> 2u) * 8u + (row & 3u), CHAINS)];

@@ -1,44 +1,51 @@
 // strided_slice_grad: a row of the result has a source if its number is one that the odometer shows,
-// and a unit of it if its distance from the row's first one is a multiple of the step.
+// and a unit of it if its distance from the row's first one is a multiple of the spacing.
 
 struct Map {
     // A dimension's size, and its strides in units of the source and in rows of the result. The last
-    // words are: the distance between neighbours of a row in the result, the place in its row of the
-    // first unit that has a source, how many have, and the number of the first row that has.
+    // words are the functions below, and the number of the first row that has a source.
     axes: array<vec4<u32>, 5>,
 }
 
-fn source_row(row: u32) -> Row {
+// The distance of units that have a source from each other in the result.
+fn spacing() -> u32 {
+    return params.map.axes[0].w;
+}
+
+// The first of them in its row, and how many a row has.
+fn first_unit() -> u32 {
+    return params.map.axes[1].w;
+}
+
+fn source_units() -> u32 {
+    return params.map.axes[2].w;
+}
+
+// Units of a row, and that those without a source become zeros.
+fn row_units() -> u32 {
+    return params.map.axes[4].w;
+}
+
+const ZEROS: bool = true;
+
+// Rows lie one behind the other in the result.
+fn row_start(row: u32) -> Start {
     let first_row = params.map.axes[3].w;
-    var at = Row(0u, FOUND);
-    if row < first_row || params.map.axes[2].w == 0u {
+    var at = Start(0u, row * row_units(), FOUND);
+    if row < first_row || source_units() == 0u {
         at.state = MISSING;
     }
     // What is nearer than a neighbour along a dimension is counted along those inside of it.
     var rest = row - first_row;
     for (var d = 0u; d < dims(); d++) {
-        at = turn(d, &rest, at);
+        let dimension = params.map.axes[d];
+        let digit = rest / dimension.z;
+        rest -= digit * dimension.z;
+        at.from_part += digit * dimension.y;
+        at.state = select(at.state, MISSING, digit >= dimension.x);
     }
-    if rest != 0u {
-        at.state = MISSING;
-    }
+    at.state = select(at.state, MISSING, rest != 0u);
     return at;
-}
-
-fn turn(d: u32, rest: ptr<function, u32>, at: Row) -> Row {
-    let dimension = params.map.axes[d];
-    let digit = *rest / dimension.z;
-    *rest -= digit * dimension.z;
-    return Row(
-        at.base + digit * dimension.y,
-        select(at.state, MISSING, digit >= dimension.x),
-    );
-}
-
-// Rows lie one behind the other in the result.
-fn row_start(row: u32) -> Start {
-    let at = source_row(row);
-    return Start(at.base, row * params.run, at.state);
 }
 
 fn dest_step() -> u32 {
@@ -47,21 +54,14 @@ fn dest_step() -> u32 {
 
 // Where unit `j` of a row lies in the source, if it has one.
 fn unit_at(start: Start, j: u32) -> Row {
-    let at = source_unit(Row(start.from_part, start.state), j);
-    return Row(params.source_base + at.base, at.state);
-}
-
-// Where unit `j` of a row has its source, and whether it has one.
-fn source_unit(begin: Row, j: u32) -> Row {
-    let step = params.map.axes[0].w;
     // Huge before the first.
-    let distance = j - params.map.axes[1].w;
+    let distance = j - first_unit();
     var i = distance;
-    if step != 1u {
-        i = distance / step;
+    if spacing() != 1u {
+        i = distance / spacing();
     }
-    let found = begin.state == FOUND && i < params.map.axes[2].w && i * step == distance;
-    return Row(begin.base + i * params.step, select(MISSING, FOUND, found));
+    let found = start.state == FOUND && i < source_units() && i * spacing() == distance;
+    return Row(params.source_base + start.from_part + i * params.step, select(MISSING, FOUND, found));
 }
 
 // All that is read is bound, and what has no source is not amiss.

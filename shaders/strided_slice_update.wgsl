@@ -10,6 +10,26 @@ fn dest_step() -> u32 {
     return params.map.axes[0].w;
 }
 
+// The same; the first unit of a row that has a source, and how many have; the units of a row, with those between, which
+// keep their values.
+fn spacing() -> u32 {
+    return dest_step();
+}
+
+fn first_unit() -> u32 {
+    return 0u;
+}
+
+fn source_units() -> u32 {
+    return params.units;
+}
+
+fn row_units() -> u32 {
+    return (params.units - 1u) * spacing() + 1u;
+}
+
+const ZEROS: bool = false;
+
 // Where a row begins on both sides, relative to the bases.
 fn row_start(row: u32) -> Start {
     var at = Start(0u, 0u, FOUND);

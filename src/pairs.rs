@@ -33,6 +33,13 @@ pub(crate) struct PairAxis {
 }
 
 impl PairAxis {
+    /// A single unit.
+    pub(crate) const ONE: Self = Self {
+        size: 1,
+        from: 1,
+        to: 1,
+    };
+
     /// The dimension in the source.
     pub(crate) fn source(&self) -> Axis {
         let &Self { size, from, .. } = self;
@@ -152,14 +159,9 @@ impl Pairs {
 
     /// The innermost dimension, and those outside of it.
     pub(crate) fn run(&self) -> (PairAxis, &[PairAxis]) {
-        let single = PairAxis {
-            size: 1,
-            from: 1,
-            to: 1,
-        };
         match self.axes.split_last() {
             Some((&run, outer)) => (run, outer),
-            None => (single, &[]),
+            None => (PairAxis::ONE, &[]),
         }
     }
 

@@ -63,6 +63,36 @@ fn patterns() {
     }
 }
 
+/// Rows of every length, with values at every byte of a word, several of which may share a word.
+#[test]
+fn short_rows() {
+    for length in 1..=40 {
+        for spec in [
+            ":, 1:-1",
+            "::2, 2:",
+            ":, :-1",
+            ":, 1:-1:2",
+            ":, -2::-1",
+            "1:, ::3",
+        ] {
+            check(&[3, length + 2], spec);
+        }
+    }
+}
+
+/// Units far apart, whose words lie far from each other too, and rows that take several rounds on a GPU.
+#[test]
+fn wide_rows() {
+    for step in [5, 13, 17, 63, 64, 65, 129, 2500] {
+        check(&[4, 5001], &format!("1::2, 3::{step}"));
+        check(&[4, 5001], &format!(":, 4990::-{step}"));
+    }
+    check(&[40_000], "7::20001");
+    check(&[70, 4001], "1:, 1:4000");
+    check(&[70, 4001], "1:, 1::2");
+    check(&[70, 4001], "1:, 1:4000:3");
+}
+
 /// More dimensions than the params of a shader hold, and than TensorFlow accepts.
 #[test]
 fn many_dimensions() {

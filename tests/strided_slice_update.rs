@@ -67,6 +67,41 @@ fn patterns() {
     }
 }
 
+/// Rows of every length that begin and end at every byte of a word, several of which may share a word.
+#[test]
+fn short_rows() {
+    for length in 1..=40 {
+        for (first, spec) in [
+            (1, ":, 1:-1"),
+            (2, "::2, 2:"),
+            (0, ":, :-1:-1"),
+            (1, ":, 1:-1:2"),
+        ] {
+            let shape = [3, length + first + 1];
+            let parsed: SliceSpec = spec.parse().unwrap();
+            let value = parsed.view(&shape).unwrap().shape().to_vec();
+            check(&shape, spec, &value);
+        }
+        check(&[3, length + 2], ":, -2:0:-1", &[3, length]);
+        check(&[3, 3 * length + 1], ":, 1::3", &[length]);
+        check(&[2, length + 1], ":, 1:", &[2, 1]);
+    }
+}
+
+/// Units far apart, whose words lie far from each other too, and rows that take several rounds on a GPU.
+#[test]
+fn wide_rows() {
+    for step in [5, 13, 17, 63, 64, 65, 129, 2500] {
+        let spec = format!("1::2, 3::{step}");
+        let parsed: SliceSpec = spec.parse().unwrap();
+        let value = parsed.view(&[4, 5001]).unwrap().shape().to_vec();
+        check(&[4, 5001], &spec, &value);
+    }
+    check(&[70, 4001], "1:, 1:4000", &[69, 3999]);
+    check(&[70, 4001], "1:, 1::2", &[69, 2000]);
+    check(&[70, 4001], "1:, 1:4000:3", &[69, 1333]);
+}
+
 /// More dimensions than the params of a shader hold, and than TensorFlow accepts.
 #[test]
 fn many_dimensions() {

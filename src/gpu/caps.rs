@@ -72,6 +72,19 @@ pub(crate) struct Span {
 }
 
 impl Reach {
+    #[cfg(test)]
+    pub(super) fn of_tests(kind: Kind, workgroup: u32) -> Self {
+        Self {
+            binding: 1 << 30,
+            alignment: 256,
+            groups: 65_535,
+            dispatch: 1 << 30,
+            units: 1 << 31,
+            kind,
+            workgroup,
+        }
+    }
+
     /// The binding of bytes `from..to` of an argument, and how far behind its beginning `from` lies.
     pub(super) fn span(&self, parts: Parts, from: u64, to: u64) -> Option<(Span, u64)> {
         let part = from / parts.bytes;

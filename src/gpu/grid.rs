@@ -53,7 +53,7 @@ const IN_FLIGHT: usize = 4;
 const COALESCED: usize = 64;
 
 /// Lanes of a tile, at most.
-const MOST_LANES: usize = 64;
+pub(super) const MOST_LANES: usize = 64;
 
 /// A dispatch: its tiles and its workgroups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,8 +112,14 @@ impl Grid {
         Some((grid, IN_FLIGHT / each))
     }
 
-    /// The grid for so many tiles, of which an invocation has units of `each`.
-    fn new(reach: &Reach, each: usize, lanes: usize, segment: usize, tiles: usize) -> Option<Self> {
+    /// The grid for this many tiles, of which an invocation has units of `each`.
+    pub(super) fn new(
+        reach: &Reach,
+        each: usize,
+        lanes: usize,
+        segment: usize,
+        tiles: usize,
+    ) -> Option<Self> {
         let workgroup = reach.workgroup as usize;
         let groups = tiles.div_ceil(workgroup / lanes * each);
         let (width, height) = fold(groups, reach.groups)?;
@@ -194,7 +200,7 @@ mod tests {
             (Kind::Hardware, 64),
             (Kind::Software, 64),
         ] {
-            let reach = reach(kind, workgroup);
+            let reach = Reach::of_tests(kind, workgroup);
             for unit in [4, 8, 16] {
                 for (count, run) in [
                     (1, 1),
@@ -239,25 +245,13 @@ mod tests {
                         step: 1,
                     };
                     let head = 3 % (4 / unit);
-                    let grid = Grid::word_by_word(&rows, head, &reach(kind, 64)).unwrap();
+                    let grid = Grid::word_by_word(&rows, head, &Reach::of_tests(kind, 64)).unwrap();
                     let invocations = grid.width as usize * grid.height as usize * 64;
                     let (tiles, segment) = (grid.tiles as usize, grid.segment as usize);
                     assert!(invocations >= tiles << grid.lanes_log2);
                     assert!(tiles * segment * 4 >= (head + count * run) * unit);
                 }
             }
-        }
-    }
-
-    fn reach(kind: Kind, workgroup: u32) -> Reach {
-        Reach {
-            binding: 1 << 30,
-            alignment: 256,
-            groups: 65_535,
-            dispatch: 1 << 30,
-            units: 1 << 31,
-            kind,
-            workgroup,
         }
     }
 }

@@ -57,8 +57,8 @@ pub(crate) struct Flags {
     /// `checks`: a scatter only looks for rows out of range. `strict`: it changes nothing if it has found one.
     pub(crate) checks: bool,
     pub(crate) strict: bool,
-    /// Bytes of the elements that units hold in reverse order, if they do: 1, 2, 4 or 8.
-    pub(crate) flip: usize,
+    /// Bytes of the elements that units hold in reverse order, if they do; or of a unit of `row_words.wgsl`.
+    pub(crate) element: usize,
     /// How atomics combine numbers: 0 to 4.
     pub(crate) combine: u32,
 }
@@ -77,7 +77,7 @@ impl Flags {
             | bit(self.even, 21)
             | bit(self.checks, 22)
             | bit(self.strict, 23)
-            | four(self.flip, 24)
+            | four(self.element, 24)
             | self.combine << 28
     }
 }
@@ -130,7 +130,11 @@ pub(crate) struct PairsMap {
 
 /// The map of pairs, with strides of the destination in `to_unit` units of it. None where it has too
 /// many dimensions, or strides beyond 32 bits.
-pub(crate) fn pairs_map(axes: &[PairAxis], to_unit: usize, words: [usize; 4]) -> Option<MapWords> {
+pub(crate) fn pairs_map(
+    axes: &[PairAxis],
+    to_unit: usize,
+    words: [usize; MAX_PAIR_AXES],
+) -> Option<MapWords> {
     if axes.len() > MAX_PAIR_AXES {
         return None;
     }

@@ -1,6 +1,6 @@
 //! Rows of elements of 1 or 2 bytes are combined with slices, word by word: `shaders/combine_subword.wgsl`.
 
-use super::{Form, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Rule, Source, subword_store};
+use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Rows, Rule, Source};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
@@ -16,10 +16,23 @@ pub(super) const KERNEL: Kernel = Kernel {
 };
 
 fn launch(job: &Job<'_>) -> Option<Launch> {
-    match &job.map {
-        RowMap::Scatter(map) => subword_store::words(job, &job.rows, form(job.rows.unit, map.rule)),
-        _ => None,
-    }
+    let RowMap::Scatter(map) = &job.map else {
+        return None;
+    };
+    // Wherever in a word a slice begins, it lies in at most this many.
+    let words = Rows {
+        unit: 4,
+        run: (job.rows.run - 1).div_ceil(4 / job.rows.unit) + 1,
+        ..job.rows
+    };
+    let grid = Grid::one_by_one(&words, job.reach)?;
+    let form = form(job.rows.unit, map.rule);
+    Some(Launch {
+        run: words.run,
+        units: job.rows.run,
+        tile_unit: 4,
+        ..Launch::of(job, &job.units(), form, grid)
+    })
 }
 
 fn form(unit: usize, rule: Rule) -> Form {

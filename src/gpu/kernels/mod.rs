@@ -13,38 +13,38 @@ mod combine_atomic;
 mod combine_subword;
 mod pack_bytes;
 mod pack_words;
+mod row_words;
 mod rows_coalesced;
 mod rows_serial;
 mod scatter_resolve;
 mod scatter_sort;
 mod subword;
-mod subword_gradient;
-mod subword_store;
 mod unaligned;
 
 // What the files of the kernels use too.
+pub(crate) use row_words::reaches;
+
 use super::{
-    caps::{Kind, Span, VECTOR},
-    grid::Grid,
+    caps::{Kind, Reach, Span, VECTOR},
+    grid::{Grid, MOST_LANES},
     job::{Job, Vectors},
     maps::{Op, RowMap, Units},
     params::{Flags, MAX_PAIR_AXES, Params, wrap},
     program::{Form, Prelude, Program, Source},
     rule::Rule,
 };
-use crate::{Error, layout::Axis, plan::Rows};
+use crate::{Error, layout::Axis, pairs::PairAxis, plan::Rows};
 
 /// All kernels, the most specific first.
 #[rustfmt::skip]
-pub(crate) static KERNELS: [Kernel; 13] = [
+pub(crate) static KERNELS: [Kernel; 12] = [
     // kernel                   what it writes                               units           adapters
     scatter_resolve::KERNEL, // the slice of each row, the rows of a slice   –               all
     scatter_sort::KERNEL,    // the rows of each slice in ascending order    –               all
     combine_atomic::KERNEL,  // scatters that combine in any order           4 bytes         all
     combine_subword::KERNEL, // scatters that combine                        1, 2 bytes      all
     combine::KERNEL,         // scatters that combine                        4 to 16 bytes   all
-    subword_store::KERNEL,   // updates, scatters                            1, 2 bytes      all
-    subword_gradient::KERNEL,// gradients                                    1, 2 bytes      all
+    row_words::KERNEL,       // updates, scatters; gradients                 1, 2; 4 bytes   all
     pack_bytes::KERNEL,      // slices and gathers, rows of 1 to 4 bytes     1, 2 bytes      all
     pack_words::KERNEL,      // slices and gathers, rows of 4 to 32 bytes    4 bytes         software
     unaligned::KERNEL,       // slices and gathers, contiguous rows          1, 2 bytes      all
@@ -77,8 +77,10 @@ pub(crate) struct Launch {
     pub(crate) units: usize,
     pub(crate) source_base: i64,
     pub(crate) dest_base: i64,
-    /// Bytes of the elements whose order is reversed within a vector, or 0.
-    pub(crate) reversed: usize,
+    /// Bytes of the elements whose order is reversed within a vector, or of a unit of `row_words.wgsl`; otherwise 0.
+    pub(crate) element: usize,
+    /// Words from one of the four that an invocation of `row_words.wgsl` writes together to the next.
+    pub(crate) quarter: Option<usize>,
     /// How the row map counts.
     pub(crate) counts: Units,
     /// Bytes of what a tile is counted in.
@@ -97,7 +99,8 @@ impl Launch {
             units: vectors.rows.units(),
             source_base: vectors.source_base,
             dest_base: vectors.dest_base,
-            reversed: vectors.reversed,
+            element: vectors.reversed,
+            quarter: None,
             counts: Units {
                 factor: vectors.factor,
                 split_run: None,
@@ -176,11 +179,13 @@ pub(crate) fn dispatch(job: &Job<'_>) -> Result<Option<Dispatch>, Error> {
             segment: launch.grid.segment,
             grid: launch.grid.word(),
             flags: Flags {
-                flip: launch.reversed,
+                element: launch.element,
                 ..map.flags
             }
             .word(),
-            window: map.window,
+            window: launch
+                .quarter
+                .map_or(map.window, |words| wrap(words as i64)),
             source_base: wrap(launch.source_base),
             dest_base: wrap(launch.dest_base),
             first: map.first,

@@ -23,7 +23,7 @@ impl Gradient {
         let Self {
             row, run, first, ..
         } = *self;
-        let words = [run.to, first % row, run.size, first / row];
+        let words = [run.to, first % row, run.size, first / row, row];
         let flags = Flags {
             dims: self.axes.len(),
             ..Flags::default()

@@ -26,7 +26,7 @@ impl Update {
             ..Flags::default()
         };
         Some(Lowered::of(
-            params::pairs_map(&axes, 1, [step, 0, 0, 0])?,
+            params::pairs_map(&axes, 1, [step, 0, 0, 0, 0])?,
             flags,
         ))
     }

@@ -220,6 +220,10 @@ impl Cutter<'_> {
         };
         let scratch_spans = [whole(scratch.head), whole(scratch.rows)];
         let [source, dest] = self.bound(block)?;
+        let moves_bytes = self.rows.unit < 4 && !self.chains;
+        if moves_bytes && !kernels::reaches(&[dest.span]) {
+            return Err(Cut::Slices);
+        }
         let map = Scatter {
             pitch: self.rows.run,
             first: 0,

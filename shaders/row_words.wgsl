@@ -1,0 +1,149 @@
+// Writes rows of units of 1, 2 or 4 bytes, word by word. The map says how a row is made of units that have a source and
+// of others, and whether these become zeros (`ZEROS`) or keep their values.
+//
+// A tile is a segment of the words that one row lies in. Neighbouring invocations take neighbouring words, and each
+// has the loads of four on their way together. These lie so far apart (`quarter`) that units begin at the same bytes of
+// all four, and whole words apart in the source.
+//
+// Words may be shared by rows: of a word that does not lie within one row, an invocation clears and sets its own bits,
+// each at once, and so never touches what another writes. What lies between the first and the last unit of a row is
+// touched by no other row.
+//
+// All addresses are bytes and less than 2^31.
+
+@group(0) @binding(0) var<storage, read> source: array<u32>;
+@group(0) @binding(1) var<storage, read_write> dest: array<atomic<u32>>;
+
+const ALL: u32 = 0xffffffffu;
+
+// Words of the source, clamped to those that the row reads: of others no bits are used.
+fn fetch_words(at: vec4<i32>, low: i32, high: i32) -> vec4<u32> {
+    let near = clamp(at, vec4(low), vec4(high));
+    return vec4(source[near.x], source[near.y], source[near.z], source[near.w]);
+}
+
+// Ones in the bytes of a word from `first` on. In two steps, since a word cannot be shifted by all of its bits.
+fn bytes_from(first: vec4<i32>) -> vec4<u32> {
+    let half = vec4<u32>(clamp(first, vec4(0), vec4(4)) * 4);
+    return (vec4(ALL) << half) << half;
+}
+
+// Of four words that begin at `places`, the bytes whose places are at least 0 and less than `end`.
+fn bytes_within(places: vec4<i32>, end: i32) -> vec4<u32> {
+    if places.x >= 0 && places.w + 4 <= end {
+        return vec4(ALL);
+    }
+    return bytes_from(-places) & ~bytes_from(end - places);
+}
+
+// Writes the bits `owned` of a word.
+fn put(to: u32, value: u32, owned: u32) {
+    if owned == ALL {
+        atomicStore(&dest[to], value);
+    } else if owned != 0u {
+        atomicAnd(&dest[to], ~owned);
+        atomicOr(&dest[to], value);
+    }
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let id = invocation(group, local);
+    let tile = id >> lanes_log2();
+    if tile >= params.tiles {
+        return;
+    }
+    let at = segment(tile);
+    let start = row_start(at.row);
+    if start.state != FOUND && !ZEROS {
+        return;
+    }
+    let lanes = 1u << lanes_log2();
+    let unit = element_bytes();
+    let begin = (params.dest_base + start.to) * unit;
+    let origin = (params.source_base + start.from_part) * unit;
+    // Of the row: the place of its first unit that has a source, the distance between units on both sides, and the bytes
+    // from the first to behind the last.
+    let first = i32(first_unit() * unit);
+    let step = i32(spacing() * unit);
+    let from_step = i32(params.step * unit);
+    let extent = i32(source_units() - 1u) * step + i32(unit);
+    let together = spacing() == 1u && params.step == 1u;
+    // The words of the source that it reads.
+    let last = i32(origin) + i32(source_units() - 1u) * from_step;
+    let low = min(i32(origin), last) >> 2u;
+    let high = (max(i32(origin), last) + i32(unit) - 1) >> 2u;
+
+    // Places are counted from the row's beginning.
+    let head = i32(begin & 3u);
+    let end = min(i32(row_units() * unit), i32(at.end * 4u) - head);
+    // From one of the four words to the next: words, and words of the source.
+    let quarter = params.window;
+    let quarters = vec4(0, 1, 2, 3) * i32(quarter);
+    let from_words = i32(quarter * 4u / u32(step)) * from_step / 4;
+    let from_quarters = vec4(0, 1, 2, 3) * from_words;
+
+    for (var w = at.first + (id & (lanes - 1u)); w < min(at.first + quarter, at.end); w += lanes) {
+        // The first unit that begins in the word or behind its beginning: rounded up, on both sides of 0.
+        let place = i32(w * 4u) - head - first;
+        let steps = i32(u32(select(place + step - 1, -place, place < 0)) / u32(step));
+        let number = select(steps, -steps, place < 0);
+        let byte = number * step - place;
+        var address = i32(origin) + number * from_step;
+
+        for (var word = w; word < at.end; word += 4u * quarter) {
+            let places = i32(word * 4u) - head + quarters * 4;
+            var value = vec4(0u);
+            // Bits between the first and the last unit, and those of units in all of the four words.
+            var within = vec4(0u);
+            var units = ALL;
+            if start.state == FOUND {
+                within = bytes_within(places - first, extent);
+            }
+            if any(within != vec4(0u)) {
+                if together {
+                    let from_byte = i32(origin) + places.x - first;
+                    let at = (from_byte >> 2u) + quarters;
+                    let bits = u32(from_byte & 3) * 8u;
+                    // In two steps, since a word cannot be shifted by all of its bits.
+                    let behind = (fetch_words(at + 1, low, high) << vec4(1u)) << vec4(31u - bits);
+                    value = (fetch_words(at, low, high) >> vec4(bits)) | behind;
+                } else {
+                    units = 0u;
+                    // Each round takes one unit of each word.
+                    for (var n = 0; byte + n * step < 4; n++) {
+                        let from_byte = address + n * from_step;
+                        let fetched = fetch_words((from_byte >> 2u) + from_quarters, low, high);
+                        let bits = ALL >> (32u - 8u * unit);
+                        let shift = u32(byte + n * step) * 8u;
+                        value |= ((fetched >> vec4(u32(from_byte & 3) * 8u)) & vec4(bits)) << vec4(shift);
+                        units |= bits << shift;
+                    }
+                }
+                value &= within;
+            }
+            address += 4 * 4 * from_words;
+            let to = (begin >> 2u) + word + vec4<u32>(quarters);
+            if places.x >= 0 && places.w + 4 <= end {
+                if !ZEROS && !together {
+                    value |= vec4(~units) & vec4(
+                        atomicLoad(&dest[to.x]),
+                        atomicLoad(&dest[to.y]),
+                        atomicLoad(&dest[to.z]),
+                        atomicLoad(&dest[to.w]),
+                    );
+                }
+                atomicStore(&dest[to.x], value.x);
+                atomicStore(&dest[to.y], value.y);
+                atomicStore(&dest[to.z], value.z);
+                atomicStore(&dest[to.w], value.w);
+            } else {
+                let owned = bytes_within(places, end) & select(within & vec4(units), vec4(ALL), ZEROS);
+                put(to.x, value.x, owned.x);
+                put(to.y, value.y, owned.y);
+                put(to.z, value.z, owned.z);
+                put(to.w, value.w, owned.w);
+            }
+        }
+    }
+}
