@@ -13,7 +13,7 @@ alias Tuples = array<vec4<u32>, 4>;
 // Four rows, from a multiple of four on.
 fn four(row: u32) -> Four {
     let words = DIMS * INDEX_WORDS;
-    let at = (axis(0u).size + row * words) >> 2u;
+    let at = (axis(0u).size >> 2u) + (row >> 2u) * words;
     var tuples: Tuples;
     tuples[0] = indices[at];
     if words > 1u { tuples[1] = indices[at + 1u]; }

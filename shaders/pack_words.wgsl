@@ -1,6 +1,6 @@
-// Packs short rows of 4-byte parts into 16-byte units, on software adapters, where each invocation, loop and store has a
-// cost of its own. An invocation builds one or two units of four parts, which may be of several rows, without loops or
-// branches. The whole source is bound.
+// Packs short rows of 4-byte parts into 16-byte units: of a gather of single parts everywhere, and of other rows on software
+// adapters, where each invocation, loop and store has a cost of its own. An invocation builds one or two units of four
+// parts, which may be of several rows, without loops or branches. The whole source is bound.
 //
 // All rows are looked up before anything is fetched, and nothing comes between the fetches: as many
 // cache misses as the processor keeps in flight then overlap.
@@ -70,19 +70,21 @@ fn fetch_four(parts: Parts) -> vec4<Part> {
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let tile = invocation(group, local);
-    if tile >= params.tiles {
+    // Neighbouring invocations build neighbouring units, and then others as many further on, so that their accesses
+    // coalesce.
+    let units = params.units / PARTS;
+    let first = workgroup(group) * (WORKGROUP * UNITS) + local;
+    if first >= units {
         return;
     }
     if UNITS == 1u {
-        let parts = four_parts(tile * PARTS);
-        dest[params.dest_base + tile] = fetch_four(parts);
+        let parts = four_parts(first * PARTS);
+        dest[params.dest_base + first] = fetch_four(parts);
         four_missing(parts.rows, parts.gone);
         return;
     }
-    // The last invocation may have one unit, which it then builds twice.
-    let first = tile * 2u;
-    let second = min(first + 1u, params.units / PARTS - 1u);
+    // Where there is no second unit, the first is built twice.
+    let second = select(first, first + WORKGROUP, first + WORKGROUP < units);
     let low = four_parts(first * PARTS);
     let high = four_parts(second * PARTS);
     let first_unit = fetch_four(low);

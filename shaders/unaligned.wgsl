@@ -21,17 +21,7 @@ fn source_vector(at: u32) -> vec4<u32> {
 // The 16 bytes from any address on, which may lie up to 15 bytes before the first.
 fn load_unaligned(address: u32) -> vec4<u32> {
     let at = u32(i32(address) >> 4u);
-    let low = source_vector(at);
-    let high = source_vector(at + 1u);
-    let two = (address & 8u) != 0u;
-    let a = select(low, vec4(low.zw, high.xy), two);
-    let b = select(high.xy, high.zw, two);
-    let one = (address & 4u) != 0u;
-    let words = select(a, vec4(a.yzw, b.x), one);
-    let above = vec4(words.yzw, select(b.x, b.y, one));
-    // In two steps, since a word cannot be shifted by all of its bits.
-    let bits = vec4((address & 3u) * 8u);
-    return (words >> bits) | ((above << vec4(1u)) << (31u - bits));
+    return shifted(source_vector(at), source_vector(at + 1u), address);
 }
 
 // Ones in the first `count` bytes of a vector.
@@ -54,20 +44,26 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let head = begin % VECTOR_BYTES;
     let to = begin / VECTOR_BYTES + vector;
 
-    // The place in the vector, and which byte of the result belongs there.
-    var place = select(0u, head, vector == 0u);
-    var byte = vector * VECTOR_BYTES + place - head;
+    // Which byte of the result comes first. In the first vector it may lie before the first, and is a large number.
+    var byte = vector * VECTOR_BYTES - head;
 
     // In rows of more than a few vectors, nearly every vector lies within one row.
-    let only_row = byte / row_bytes;
-    let from_byte = byte - only_row * row_bytes;
+    let last = max(bytes, VECTOR_BYTES) - VECTOR_BYTES;
+    let only_byte = min(byte, last);
+    let only_row = only_byte / row_bytes;
+    let from_byte = only_byte - only_row * row_bytes;
     let only_start = source_row(only_row);
-    let whole = place == 0u && from_byte + VECTOR_BYTES <= row_bytes && byte + VECTOR_BYTES <= bytes;
-    if whole && only_start.state == FOUND {
-        dest[to] = load_unaligned((params.source_base + only_start.base) * UNIT_BYTES + from_byte);
+    let room = i32(row_bytes) - i32(VECTOR_BYTES);
+    if byte <= last && i32(from_byte) <= room && only_start.state == FOUND {
+        let address = (params.source_base + only_start.base) * UNIT_BYTES + from_byte;
+        // The vectors of the first byte and of the last.
+        dest[to] = shifted(source[address >> 4u], source[(address + 15u) >> 4u], address);
         return;
     }
 
+    // The place in the vector.
+    var place = select(0u, head, vector == 0u);
+    byte += place;
     var result = vec4(0u);
     var written = vec4(0u);
     while place < VECTOR_BYTES && byte < bytes {

@@ -61,6 +61,29 @@ fn unaligned_rows() {
     }
 }
 
+/// Rows of a few bytes, of which an invocation takes 8 or 16 at once: all of them, and each number that is left to
+/// the last one, with rows missing at every place.
+#[test]
+fn short_rows() {
+    for (start, run) in (1..=7).enumerate() {
+        for rows in [4, 8, 12, 16, 20, 24, 28, 32, 60, 2052, 4100] {
+            let index = |i: usize| ((i + start) * 5 % 11) as i64 - 1;
+            let indices: Vec<i64> = (0..rows).map(index).collect();
+            check_gather(&[9, run], &indices, &[rows, 1], 0);
+            if rows < 64 {
+                check_gather(&[9, run], &indices[..rows - 1], &[rows - 1, 1], 0);
+                check_gather(&[2, 5, run], &indices, &[rows / 2, 2], 0);
+                let inside: Vec<i64> = (0..rows).map(|i| (i * 7 % 9) as i64).collect();
+                check_gather(&[9, run], &inside, &[rows, 1], 0);
+            }
+        }
+    }
+    // Where there is nothing to point at, and where only the last row ends with a word of params.
+    check_gather(&[0, 5], &[0; 16], &[16, 1], 0);
+    check_gather(&[1, 7], &[0; 16], &[16, 1], 0);
+    check_gather(&[3, 1], &[2; 16], &[16, 1], 0);
+}
+
 #[test]
 fn batches() {
     check_gather(&[2, 3, 4], &[0, 2], &[2, 1], 1);

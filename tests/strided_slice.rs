@@ -66,6 +66,35 @@ fn unaligned_rows() {
     check(&[1031, 1050], "1:, 3:1040");
 }
 
+/// Short rows that lie so close to one another that an invocation loads all of its rows together, and others that
+/// nearly do: at every place in a vector, in both directions.
+#[test]
+fn rows_close_to_one_another() {
+    for width in [16, 32, 112, 8, 20] {
+        for skipped in 0..5 {
+            for step in 1..=4 {
+                let end = skipped + width * step;
+                check(&[3, end], &format!(":, {skipped}::{step}"));
+                check(&[3, end], &format!("::2, :{skipped}:-{step}"));
+            }
+            for pixel in [3, 4] {
+                check(&[3, width + skipped, pixel], &format!(":, {skipped}:, :3"));
+                check(&[3, width + skipped, pixel], &format!("1:, {skipped}:, 2"));
+                let backwards = match skipped {
+                    0 => String::new(),
+                    _ => (skipped - 1).to_string(),
+                };
+                check(
+                    &[2, width + skipped, pixel],
+                    &format!(":, :{backwards}:-1, :3"),
+                );
+            }
+        }
+    }
+    check(&[2, 5, 256, 3], "::-1, 1:, 16:240:-1, :");
+    check(&[2, 5, 256, 3], "::-1, 1:, 239:15:-1, :");
+}
+
 #[test]
 fn rank_8_that_cannot_be_merged() {
     check(&[3; 8], "::2, ::2, ::2, ::2, ::2, ::2, ::2, ::2");

@@ -42,6 +42,24 @@ impl Job<'_> {
         }
     }
 
+    /// Source and result bound as whole vectors, if they can be.
+    pub(crate) fn whole_spans(&self) -> Option<[Span; 2]> {
+        let vector = VECTOR as u64;
+        // Addresses are 32 bits with a sign, and go a vector beyond either end.
+        let most = self
+            .reach
+            .binding
+            .min(self.reach.units.saturating_sub(vector));
+        let spans = [self.source.span, self.dest.span].map(|span| Span {
+            bytes: span.bytes.next_multiple_of(vector),
+            ..span
+        });
+        let fits = self.whole_vectors
+            && self.reach.alignment.is_multiple_of(vector)
+            && spans.iter().all(|span| span.bytes <= most);
+        fits.then_some(spans)
+    }
+
     /// The rows in the widest vectors that their bounds allow.
     pub(crate) fn vectors(&self) -> Vectors {
         let rows = &self.rows;

@@ -62,6 +62,12 @@ fn gathers(gpu: &Gpu) {
             let (array, report) = gathered.unwrap();
             (array, report.bad)
         });
+        same(gpu, "gather of rows of bytes", |backend| {
+            let data = bytes(40 * usize::from(width));
+            let gathered =
+                backend.gather_nd(&data, &shape, &tuples[..], &[8, 1], GatherNd::default());
+            gathered.unwrap().0
+        });
         same(gpu, "gather of bytes", |backend| {
             let options = Gather {
                 axis: Some(1),

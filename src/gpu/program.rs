@@ -108,39 +108,54 @@ pub(crate) struct Program {
 pub(crate) struct Form {
     pub(crate) prelude: Prelude,
     /// Override constants; those without a name are not used.
-    constants: [(&'static str, usize); 3],
-    /// Whether it looks up four rows at once, and there is a multiple of four.
-    pub(crate) looks_up_four: bool,
+    constants: [(&'static str, isize); 4],
+    pub(crate) reads: Reads,
 }
 
 impl Form {
     pub(crate) fn of(prelude: Prelude) -> Self {
         Self {
             prelude,
-            constants: [("", 0); 3],
-            looks_up_four: false,
+            constants: [("", 0); 4],
+            reads: Reads::Words,
         }
     }
 
-    /// The same with these constants, three at most.
-    pub(crate) fn with(mut self, constants: &[(&'static str, usize)]) -> Self {
-        for (place, &constant) in self.constants.iter_mut().zip(constants) {
-            *place = constant;
+    /// The same with these constants beside those that it has: four at most.
+    pub(crate) fn with<T: Copy + TryInto<isize>>(
+        mut self,
+        constants: &[(&'static str, T)],
+    ) -> Self {
+        let free = self
+            .constants
+            .iter_mut()
+            .filter(|(name, _)| name.is_empty());
+        for (place, &(name, value)) in free.zip(constants) {
+            *place = (name, value.try_into().unwrap_or_default());
         }
         self
     }
 
-    pub(crate) fn looking_up_four(self) -> Self {
-        Self {
-            looks_up_four: true,
-            ..self
-        }
+    /// The same, reading index tuples so.
+    pub(crate) fn reading(self, reads: Reads) -> Self {
+        Self { reads, ..self }
     }
 
-    fn constants(&self) -> impl Iterator<Item = (&'static str, usize)> {
+    fn constants(&self) -> impl Iterator<Item = (&'static str, isize)> {
         let named = self.constants.into_iter();
         named.filter(|(name, _)| !name.is_empty())
     }
+}
+
+/// How a kernel reads index tuples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Reads {
+    /// One by one, word by word.
+    Words,
+    /// By fours: as vectors where they can be, otherwise word by word.
+    Either,
+    /// By fours as vectors.
+    Vectors,
 }
 
 /// What a kernel calls a unit, and how it fetches one: pasted before it.
@@ -150,6 +165,8 @@ pub(crate) enum Prelude {
     None,
     /// Vectors of 4, 8 or 16 bytes.
     Vector(usize),
+    /// A file says.
+    File(Source),
     /// Vectors of 16 bytes that hold elements in reverse order.
     Reversed,
     /// Vectors of 16 bytes that are put together of four words.
@@ -178,6 +195,7 @@ impl Prelude {
         };
         match self {
             Self::None => String::new(),
+            Self::File(source) => source.text.to_owned(),
             Self::Reversed => LOAD_REVERSED.to_owned(),
             Self::Gathered => GATHERED.to_owned(),
             Self::Vector(bytes) => format!("alias Unit = {};\n{VECTORS}", ty(bytes)),
@@ -254,8 +272,8 @@ impl Program {
         let mut constants: Vec<_> = self.form.constants().collect();
         if self.op.reports() {
             constants.extend([
-                ("DIMS", self.lookup.unrolled),
-                ("INDEX_WORDS", self.lookup.words as usize),
+                ("DIMS", self.lookup.unrolled.cast_signed()),
+                ("INDEX_WORDS", self.lookup.words as isize),
                 ("PLAIN", self.lookup.plain.into()),
             ]);
         }
@@ -272,6 +290,7 @@ impl fmt::Display for Program {
         write!(f, "wgslice {}: {}", self.op.name(), self.source.name)?;
         let unit = match self.form.prelude {
             Prelude::None | Prelude::Numbers { .. } => None,
+            Prelude::File(source) => Some(source.name.to_owned()),
             Prelude::Vector(bytes) | Prelude::Words(bytes) => Some(format!("{bytes}-byte units")),
             Prelude::Reversed => Some("reversed 16-byte units".to_owned()),
             Prelude::Gathered => Some("16-byte units gathered from 4".to_owned()),

@@ -13,7 +13,7 @@ use super::{
         Flags, INDEXED_PAIRS, IndexedMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params,
         StridedSliceMap,
     },
-    program::{BUFFERS_GROUP, Form, PARAMS_GROUP, ParamsSpace, Program, REPORT_GROUP},
+    program::{BUFFERS_GROUP, Form, PARAMS_GROUP, ParamsSpace, Program, REPORT_GROUP, Reads},
 };
 use crate::{
     Negative, OutOfRange,
@@ -70,9 +70,15 @@ fn lookups(op: Op, form: &Form) -> HashSet<Lookup> {
             0 if op != Op::Gather => loops,
             _ => plain,
         };
-        [loops, plain, plain.vectors(form.looks_up_four)]
+        match form.reads {
+            Reads::Words => vec![loops, plain],
+            Reads::Either => vec![loops, plain, plain.vectors(true)],
+            Reads::Vectors => vec![plain.vectors(true)],
+        }
     };
-    all.flat_map(of).collect()
+    let all = all.flat_map(of);
+    all.filter(|lookup| lookup.vectors || form.reads != Reads::Vectors)
+        .collect()
 }
 
 /// Every text of every kind of device, with a program that it is of.

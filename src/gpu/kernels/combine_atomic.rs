@@ -1,6 +1,6 @@
 //! Rows of few 4-byte integers are combined by atomics, in any order: `shaders/combine_atomic.wgsl`.
 
-use super::{Form, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Source};
+use super::{Form, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Source};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
@@ -25,7 +25,7 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
 }
 
 fn form(signed: bool) -> Form {
-    Form::of(Prelude::Numbers { signed }).looking_up_four()
+    Form::of(Prelude::Numbers { signed }).reading(Reads::Either)
 }
 
 fn forms(op: Op, _: Kind) -> Vec<Form> {

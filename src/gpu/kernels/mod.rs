@@ -12,6 +12,7 @@ mod combine;
 mod combine_atomic;
 mod combine_subword;
 mod pack_bytes;
+mod pack_rows;
 mod pack_words;
 mod row_words;
 mod rows_coalesced;
@@ -30,14 +31,14 @@ use super::{
     job::{Job, Vectors},
     maps::{Op, RowMap, Units},
     params::{Flags, MAX_PAIR_AXES, Params, wrap},
-    program::{Form, Prelude, Program, Source},
+    program::{Form, Prelude, Program, Reads, Source},
     rule::Rule,
 };
 use crate::{Error, layout::Axis, pairs::PairAxis, plan::Rows};
 
 /// All kernels, the most specific first.
 #[rustfmt::skip]
-pub(crate) static KERNELS: [Kernel; 12] = [
+pub(crate) static KERNELS: [Kernel; 13] = [
     // kernel                   what it writes                               units           adapters
     scatter_resolve::KERNEL, // the slice of each row, the rows of a slice   –               all
     scatter_sort::KERNEL,    // the rows of each slice in ascending order    –               all
@@ -45,8 +46,9 @@ pub(crate) static KERNELS: [Kernel; 12] = [
     combine_subword::KERNEL, // scatters that combine                        1, 2 bytes      all
     combine::KERNEL,         // scatters that combine                        4 to 16 bytes   all
     row_words::KERNEL,       // updates, scatters; gradients                 1, 2; 4 bytes   all
+    pack_rows::KERNEL,       // gathers; slices of rows close to each other  1 to 7; 3 bytes all
     pack_bytes::KERNEL,      // slices and gathers, rows of 1 to 4 bytes     1, 2 bytes      all
-    pack_words::KERNEL,      // slices and gathers, rows of 4 to 32 bytes    4 bytes         software
+    pack_words::KERNEL,      // slices and gathers, rows of 4 to 32 bytes    4 bytes         software, hardware: 4 bytes
     unaligned::KERNEL,       // slices and gathers, contiguous rows          1, 2 bytes      all
     subword::KERNEL,         // slices and gathers                           1, 2 bytes      all
     rows_coalesced::KERNEL,  // all that is moved                            4 to 16 bytes   hardware
@@ -104,7 +106,8 @@ impl Launch {
             counts: Units {
                 factor: vectors.factor,
                 split_run: None,
-                four_rows: form.looks_up_four,
+                four_rows: form.reads != Reads::Words,
+                reads_vectors: form.reads != Reads::Words,
             },
             tile_unit: vectors.rows.unit,
         }

@@ -18,7 +18,7 @@ pub(super) const KERNEL: Kernel = Kernel {
 const ROWS: usize = 4;
 
 /// The rows as they are packed, and the run where its units are rows of their own.
-fn rows(job: &Job<'_>) -> Option<(Vectors, Option<Axis>)> {
+pub(super) fn rows(job: &Job<'_>) -> Option<(Vectors, Option<Axis>)> {
     let vectors = job.vectors();
     if !job.map.is_dense() || vectors.rows.unit >= 4 {
         return None;
@@ -69,6 +69,7 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
     Some(Launch {
         counts: Units {
             split_run,
+            four_rows: true,
             ..launch.counts
         },
         // Counted in words.
@@ -79,9 +80,7 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
 }
 
 fn form(row: usize, unit: usize) -> Form {
-    Form::of(Prelude::None)
-        .looking_up_four()
-        .with(&[("ROW_BYTES", row), ("UNIT_BYTES", unit)])
+    Form::of(Prelude::None).with(&[("ROW_BYTES", row), ("UNIT_BYTES", unit)])
 }
 
 fn forms(op: Op, _: Kind) -> Vec<Form> {

@@ -1,6 +1,8 @@
 //! Short rows of 4-byte units fill whole vectors of the result: `shaders/pack_words.wgsl`.
 
-use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Rows, Source, VECTOR};
+use super::{
+    Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Rows, Source, VECTOR,
+};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
@@ -18,9 +20,15 @@ pub(super) const MAX_RUN: usize = 8;
 /// Units of a vector.
 pub(super) const PARTS: usize = 4;
 
+/// Hardware takes single units of listed rows; software adapters, where each invocation, loop and store has a cost of
+/// its own, all short rows.
 fn accepts(job: &Job<'_>) -> bool {
     let vectors = job.vectors();
-    job.reach.kind == Kind::Software
+    let is_listed = match &job.map {
+        RowMap::Gather(map) => vectors.rows.run == 1 && map.is_listed(),
+        _ => false,
+    };
+    (job.reach.kind == Kind::Software || is_listed)
         && job.map.is_dense()
         && vectors.rows.unit == 4
         && vectors.rows.run <= MAX_RUN
@@ -28,19 +36,19 @@ fn accepts(job: &Job<'_>) -> bool {
         && vectors.dest_base % PARTS as i64 == 0
 }
 
-/// Vectors that an invocation builds: in a gather two, so that eight cache misses overlap.
-fn vectors_each(op: Op) -> usize {
-    match op {
-        Op::Gather => 2,
+/// Vectors that an invocation builds: in a gather on a software adapter two, so that eight cache misses overlap.
+fn vectors_each(op: Op, kind: Kind) -> usize {
+    match (op, kind) {
+        (Op::Gather, Kind::Software) => 2,
         _ => 1,
     }
 }
 
 fn launch(job: &Job<'_>) -> Option<Launch> {
-    let (vectors, op) = (job.vectors(), job.map.op());
+    let (vectors, op, kind) = (job.vectors(), job.map.op(), job.reach.kind);
     let packed = Rows {
         unit: VECTOR,
-        count: (vectors.rows.units() / PARTS).div_ceil(vectors_each(op)),
+        count: (vectors.rows.units() / PARTS).div_ceil(vectors_each(op, kind)),
         run: 1,
         step: 1,
     };
@@ -48,14 +56,15 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
     Some(Launch {
         dest_base: vectors.dest_base / PARTS as i64,
         tile_unit: VECTOR,
-        ..Launch::of(job, &vectors, form(op, vectors.rows.run), grid)
+        ..Launch::of(job, &vectors, form(op, vectors.rows.run, kind), grid)
     })
 }
 
-fn form(op: Op, run: usize) -> Form {
-    let form = Form::of(Prelude::Gathered).with(&[("RUN", run), ("UNITS", vectors_each(op))]);
+fn form(op: Op, run: usize, kind: Kind) -> Form {
+    let form = Form::of(Prelude::Gathered).with(&[("RUN", run), ("UNITS", vectors_each(op, kind))]);
     match run {
-        1 => form.looking_up_four(),
+        1 if kind == Kind::Software => form.reading(Reads::Either),
+        1 => form.reading(Reads::Vectors),
         _ => form,
     }
 }
@@ -63,8 +72,9 @@ fn form(op: Op, run: usize) -> Form {
 fn forms(op: Op, kind: Kind) -> Vec<Form> {
     match (op, kind) {
         (Op::StridedSlice | Op::Gather, Kind::Software) => {
-            (1..=MAX_RUN).map(|run| form(op, run)).collect()
+            (1..=MAX_RUN).map(|run| form(op, run, kind)).collect()
         }
+        (Op::Gather, Kind::Hardware) => vec![form(op, 1, kind)],
         _ => Vec::new(),
     }
 }

@@ -1,6 +1,6 @@
 //! Finds the slice of each row, and the rows of each slice: `shaders/scatter_resolve.wgsl`.
 
-use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Rows, Source};
+use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Rows, Source};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
@@ -37,7 +37,7 @@ pub(super) fn four_rows(job: &Job<'_>, form: Form) -> Option<Launch> {
 fn form(chains: bool, kind: Kind) -> Form {
     let looks = usize::from(kind == Kind::Software);
     Form::of(Prelude::None)
-        .looking_up_four()
+        .reading(Reads::Either)
         .with(&[("CHAINS", chains.into()), ("LOOKS", looks)])
 }
 

@@ -1,11 +1,14 @@
 //! Contiguous rows of 1-byte or 2-byte units that begin at any byte, by vectors: `shaders/unaligned.wgsl`.
 
-use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Rows, Source, Span, VECTOR};
+use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Rows, Source, VECTOR};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
         name: "unaligned",
-        text: include_str!("../../../shaders/unaligned.wgsl"),
+        text: concat!(
+            include_str!("../../../shaders/shifted.wgsl"),
+            include_str!("../../../shaders/unaligned.wgsl")
+        ),
     },
     accepts,
     launch,
@@ -13,27 +16,8 @@ pub(super) const KERNEL: Kernel = Kernel {
 };
 
 fn accepts(job: &Job<'_>) -> bool {
-    let vectors = job.vectors();
-    let vector = VECTOR as u64;
-    // Addresses are 32 bits with a sign, and go a vector beyond either end.
-    let most = job
-        .reach
-        .binding
-        .min(job.reach.units.saturating_sub(vector));
-    job.map.is_dense()
-        && vectors.rows.unit < 4
-        && job.rows.step == 1
-        && job.whole_vectors
-        && job.reach.alignment.is_multiple_of(vector)
-        && spans(job).iter().all(|span| span.bytes <= most)
-}
-
-/// Source and result, bound as whole vectors.
-fn spans(job: &Job<'_>) -> [Span; 2] {
-    [job.source.span, job.dest.span].map(|span| Span {
-        bytes: span.bytes.next_multiple_of(VECTOR as u64),
-        ..span
-    })
+    let is_subword = job.vectors().rows.unit < 4;
+    job.map.is_dense() && is_subword && job.rows.step == 1 && job.whole_spans().is_some()
 }
 
 fn launch(job: &Job<'_>) -> Option<Launch> {
@@ -46,7 +30,7 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
     };
     let grid = Grid::one_by_one(&packed, job.reach)?;
     Some(Launch {
-        spans: spans(job),
+        spans: job.whole_spans()?,
         tile_unit: VECTOR,
         ..Launch::of(job, &units, form(job.rows.unit), grid)
     })

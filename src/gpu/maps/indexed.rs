@@ -119,6 +119,20 @@ impl Gather {
         }
     }
 
+    fn lookup(&self) -> Lookup {
+        let lookup = Lookup::of(self.index);
+        match params::is_plain(&self.coordinates, self.first, self.count, self.policy) {
+            false => lookup,
+            true => lookup.plain(self.coordinates.len(), self.is_alone()),
+        }
+    }
+
+    /// Whether the tuples of each four rows are whole vectors, and looked up without loops.
+    pub(crate) fn is_listed(&self) -> bool {
+        let fours = self.is_alone() && self.index_base.is_multiple_of(4);
+        fours && self.lookup().unrolled > 0
+    }
+
     pub(super) fn lowered(&self, units: &Units) -> Result<Lowered, Error> {
         let coordinates = scaled(self.coordinates.iter().copied(), units.factor);
         let axis = |&Dimension { size, stride, .. }: &Dimension| Axis { size, stride };
@@ -135,12 +149,9 @@ impl Gather {
             policy: self.policy,
             ..Flags::default()
         };
-        let lookup = Lookup::of(self.index);
-        let fours = alone && self.index_base.is_multiple_of(4) && units.four_rows;
-        let lookup = match params::is_plain(&coordinates, self.first, self.count, self.policy) {
-            false => lookup,
-            true => lookup.plain(coordinates.len(), alone).vectors(fours),
-        };
+        let lookup = self
+            .lookup()
+            .vectors(units.reads_vectors && self.is_listed());
         let words = params::indexed_map(&coordinates, &walk, self.index_base, self.first)?;
         Ok(Lowered {
             lookup,

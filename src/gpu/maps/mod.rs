@@ -36,6 +36,8 @@ pub(crate) struct Units {
     pub(crate) split_run: Option<Axis>,
     /// Whether four rows are looked up at once, and there is a multiple of four.
     pub(crate) four_rows: bool,
+    /// Whether index tuples may be read as vectors.
+    pub(crate) reads_vectors: bool,
 }
 
 /// Where the rows of a job begin.

@@ -1,0 +1,89 @@
+// Loads rows that lie anywhere.
+
+@group(0) @binding(0) var<storage, read> source: array<u32>;
+
+// Loads the words that a row lies in, and shifts its bytes to their low ends.
+fn load_row(n: u32, at: Row, rows: ptr<function, Rows>) {
+    let address = select(0u, (params.source_base + at.base) * UNIT_BYTES, at.state == FOUND);
+    let word = address >> 2u;
+    let shift = address << 3u;
+    // A row may begin with the last unit of a word. Where it does not, its last word may be one word earlier, and the
+    // next one outside of the binding: nothing of it is used.
+    let words = (ROW_BYTES + 7u - UNIT_BYTES) >> 2u;
+    var last = word + words - 1u;
+    if words > (ROW_BYTES + 3u) >> 2u { last = min(last, arrayLength(&source) - 1u); }
+    let a = source[word];
+    var b = 0u;
+    var c = 0u;
+    if words == 2u { b = source[last]; }
+    if words == 3u {
+        b = source[word + 1u];
+        c = source[last];
+    }
+    (*rows)[2u * n] = funnel(a, b, shift) & first_bytes(ROW_BYTES);
+    if ROW_BYTES > 4u { (*rows)[2u * n + 1u] = funnel(b, c, shift) & first_bytes(ROW_BYTES - 4u); }
+}
+
+// Two words shifted down by the remainder of 32. In two steps, since a word cannot be shifted by all of its bits.
+fn funnel(low: u32, high: u32, bits: u32) -> u32 {
+    return (low >> bits) | ((high << 1u) << ~bits);
+}
+
+// Ones in that many bytes of a word, or in all of them.
+fn first_bytes(count: u32) -> u32 {
+    return 0xffffffffu >> (32u - 8u * min(count, 4u));
+}
+
+fn load_four(n: u32, at: Four, rows: ptr<function, Rows>) {
+    load_row(n, at.a, rows);
+    load_row(n + 1u, at.b, rows);
+    load_row(n + 2u, at.c, rows);
+    load_row(n + 3u, at.d, rows);
+}
+
+fn any_gone(at: Four) -> bool {
+    return any(vec4(at.a.state, at.b.state, at.c.state, at.d.state) == vec4(MISSING));
+}
+
+// Makes zeros of the rows that have no source, and reports those that are there at all.
+fn clear_four(n: u32, first: u32, at: Four, rows: ptr<function, Rows>) {
+    let gone = vec4(at.a.state, at.b.state, at.c.state, at.d.state) == vec4(MISSING);
+    clear(n, gone.x, rows);
+    clear(n + 1u, gone.y, rows);
+    clear(n + 2u, gone.z, rows);
+    clear(n + 3u, gone.w, rows);
+    four_missing(first + n + vec4(0u, 1u, 2u, 3u), gone & vec4(first + n < params.units));
+}
+
+fn clear(n: u32, gone: bool, rows: ptr<function, Rows>) {
+    (*rows)[2u * n] = select((*rows)[2u * n], 0u, gone);
+    (*rows)[2u * n + 1u] = select((*rows)[2u * n + 1u], 0u, gone);
+}
+
+fn load_rows(first: u32, rows: ptr<function, Rows>) {
+    // The last invocation looks the last four rows up where it has fewer.
+    let last = params.units - 4u;
+    let a = four(first);
+    var b = a;
+    if ROWS > 4u { b = four(min(first + 4u, last)); }
+    var c = a;
+    var d = a;
+    if ROWS > 8u {
+        c = four(min(first + 8u, last));
+        d = four(min(first + 12u, last));
+    }
+    load_four(0u, a, rows);
+    if ROWS > 4u { load_four(4u, b, rows); }
+    if ROWS > 8u {
+        load_four(8u, c, rows);
+        load_four(12u, d, rows);
+    }
+    if any_gone(a) | any_gone(b) | any_gone(c) | any_gone(d) {
+        clear_four(0u, first, a, rows);
+        if ROWS > 4u { clear_four(4u, first, b, rows); }
+        if ROWS > 8u {
+            clear_four(8u, first, c, rows);
+            clear_four(12u, first, d, rows);
+        }
+    }
+}

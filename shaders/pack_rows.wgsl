@@ -1,0 +1,94 @@
+// Packs rows of a few bytes into vectors of 16: an invocation takes as many rows as fill whole vectors, so that all of its
+// stores are as wide as can be. `load_rows.wgsl` loads rows that lie anywhere, `load_near.wgsl` rows that lie close to
+// one another. All loads are on their way before anything depends on one.
+//
+// There are a multiple of four rows, and the result begins at a vector. The whole source is bound.
+
+const PARTS: u32 = 1u;
+
+// Bytes of a row, and of the units that the source is counted in.
+override ROW_BYTES: u32;
+override UNIT_BYTES: u32;
+
+// Rows of an invocation: 4, 8 or 16.
+override ROWS: u32;
+
+@group(0) @binding(1) var<storage, read_write> dest: array<vec4<u32>>;
+
+// Words of the result: of at most 16 rows of 7 bytes.
+alias Packed = array<u32, 28>;
+
+// Two words of each row, with zeros behind its last byte.
+alias Rows = array<u32, 32>;
+
+// Puts the bytes of a word, or fewer with zeros above, at a byte of the result. All numbers are constants of the
+// pipeline, so that the words are registers.
+fn put(word: u32, bytes: u32, at: u32, packed: ptr<function, Packed>) {
+    let to = at >> 2u;
+    let shift = (at & 3u) * 8u;
+    (*packed)[to] |= word << shift;
+    if (at & 3u) + bytes > 4u {
+        (*packed)[to + 1u] |= word >> (32u - shift);
+    }
+}
+
+fn put_row(row: u32, rows: ptr<function, Rows>, packed: ptr<function, Packed>) {
+    let at = row * ROW_BYTES;
+    put((*rows)[2u * row], min(ROW_BYTES, 4u), at, packed);
+    if ROW_BYTES > 4u { put((*rows)[2u * row + 1u], ROW_BYTES - 4u, at + 4u, packed); }
+}
+
+fn put_four(first: u32, rows: ptr<function, Rows>, packed: ptr<function, Packed>) {
+    put_row(first, rows, packed);
+    put_row(first + 1u, rows, packed);
+    put_row(first + 2u, rows, packed);
+    put_row(first + 3u, rows, packed);
+}
+
+// Stores a vector, or those of its words that are left.
+fn store(n: u32, to: u32, words: u32, packed: ptr<function, Packed>) {
+    let first = 4u * n;
+    if ROWS * ROW_BYTES < first * 4u + 16u {
+        return;
+    }
+    let vector = vec4(
+        (*packed)[first],
+        (*packed)[first + 1u],
+        (*packed)[first + 2u],
+        (*packed)[first + 3u],
+    );
+    if words >= first + 4u {
+        dest[to + n] = vector;
+        return;
+    }
+    if words > first { dest[to + n].x = vector.x; }
+    if words > first + 1u { dest[to + n].y = vector.y; }
+    if words > first + 2u { dest[to + n].z = vector.z; }
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let tile = invocation(group, local);
+    if tile >= params.tiles {
+        return;
+    }
+    let first = tile * ROWS;
+    var rows: Rows;
+    load_rows(first, &rows);
+    var packed: Packed;
+    put_four(0u, &rows, &packed);
+    if ROWS > 4u { put_four(4u, &rows, &packed); }
+    if ROWS > 8u {
+        put_four(8u, &rows, &packed);
+        put_four(12u, &rows, &packed);
+    }
+    let words = (min(ROWS, params.units - first) * ROW_BYTES) >> 2u;
+    let to = params.dest_base + tile * (ROWS * ROW_BYTES / 16u);
+    store(0u, to, words, &packed);
+    store(1u, to, words, &packed);
+    store(2u, to, words, &packed);
+    store(3u, to, words, &packed);
+    store(4u, to, words, &packed);
+    store(5u, to, words, &packed);
+    store(6u, to, words, &packed);
+}

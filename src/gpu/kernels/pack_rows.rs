@@ -1,0 +1,200 @@
+//! Rows of at most 7 bytes fill whole vectors of the result: `shaders/pack_rows.wgsl`.
+//!
+//! An invocation takes as many rows as fill whole vectors: 16 of an odd number of bytes, 8 of an even one.
+//!
+//! | rows | loaded | by |
+//! |---|---|---|
+//! | of a gather, anywhere | the words that each lies in | `load_rows.wgsl` |
+//! | of a slice, close to one another: see [`STRIDES`] | the vectors that all rows of an invocation lie in | `load_near.wgsl` |
+
+use super::{
+    Axis, Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Rows, Source, Units,
+    VECTOR, Vectors, pack_bytes,
+};
+
+pub(super) const KERNEL: Kernel = Kernel {
+    source: Source {
+        name: "packed rows",
+        text: include_str!("../../../shaders/pack_rows.wgsl"),
+    },
+    accepts: |job| packed(job).is_some(),
+    launch,
+    forms,
+};
+
+const ANYWHERE: Source = Source {
+    name: "anywhere",
+    text: include_str!("../../../shaders/load_rows.wgsl"),
+};
+
+const NEAR: Source = Source {
+    name: "near",
+    text: concat!(
+        include_str!("../../../shaders/shifted.wgsl"),
+        include_str!("../../../shaders/load_near.wgsl")
+    ),
+};
+
+/// Bytes of the longest row that lies anywhere: 16 rows of them fit 64 registers with what is loaded for them. Rows of 4
+/// bytes are words, unless a tensor begins between two of them.
+const MOST_BYTES: usize = 7;
+
+/// Bytes of a row and of the units that its source is counted in, and bytes from one row to the next: every second to
+/// fourth element of 1 or 2 bytes, or all backwards; pixels of three bytes backwards, or of four without their last. A
+/// pipeline each.
+const STRIDES: [(usize, usize, &[isize]); 3] = [
+    (1, 1, &[2, 3, 4, -1]),
+    (2, 2, &[4, 6, 8, -2]),
+    (3, 1, &[4, -3]),
+];
+
+/// Rows of an invocation.
+fn rows_at_once(bytes: usize) -> usize {
+    match bytes % 2 {
+        0 => 8,
+        _ => 16,
+    }
+}
+
+/// Rows as they are packed.
+struct Packed {
+    vectors: Vectors,
+    split_run: Option<Axis>,
+    /// Bytes from one row to the next, where they lie close to one another.
+    stride: Option<isize>,
+}
+
+fn packed(job: &Job<'_>) -> Option<Packed> {
+    job.whole_spans()?;
+    let packed = match &job.map {
+        RowMap::Gather(map) if map.binds_all && map.is_listed() && map.bound > 0 => anywhere(job)?,
+        RowMap::Slice(map) => near(job, map.axes.last().copied())?,
+        _ => return None,
+    };
+    let Rows { unit, .. } = packed.vectors.rows;
+    let is_aligned = (packed.vectors.dest_base * unit as i64) % VECTOR as i64 == 0;
+    is_aligned.then_some(packed)
+}
+
+fn anywhere(job: &Job<'_>) -> Option<Packed> {
+    let vectors = job.vectors();
+    let Rows {
+        unit, run, count, ..
+    } = vectors.rows;
+    let row = unit * run;
+    // Of one element, the step is of no account.
+    let contiguous = job.rows.step == 1 || job.rows.run == 1;
+    // Rows in other units are of tensors that begin at an odd place.
+    let usual = unit == 2 - row % 2;
+    let short = row <= MOST_BYTES && row != 4;
+    (short && usual && contiguous && count.is_multiple_of(4)).then_some(Packed {
+        vectors,
+        split_run: None,
+        stride: None,
+    })
+}
+
+fn near(job: &Job<'_>, inner: Option<Axis>) -> Option<Packed> {
+    let (vectors, split_run) = pack_bytes::rows(job)?;
+    let Rows { unit, run, .. } = vectors.rows;
+    let inner = split_run.or(inner)?;
+    let stride = inner.stride / vectors.factor.cast_signed();
+    let stride = stride.checked_mul(unit.cast_signed())?;
+    let row = unit * run;
+    let known = STRIDES
+        .iter()
+        .any(|&(bytes, of, strides)| (bytes, of) == (row, unit) && strides.contains(&stride));
+    (known && inner.size.is_multiple_of(rows_at_once(row))).then_some(Packed {
+        vectors,
+        split_run,
+        stride: Some(stride),
+    })
+}
+
+fn launch(job: &Job<'_>) -> Option<Launch> {
+    let Packed {
+        vectors,
+        split_run,
+        stride,
+    } = packed(job)?;
+    let Rows {
+        unit, run, count, ..
+    } = vectors.rows;
+    let row = unit * run;
+    let grid = Rows {
+        unit: VECTOR,
+        count: count.div_ceil(rows_at_once(row)),
+        run: 1,
+        step: 1,
+    };
+    let grid = Grid::one_by_one(&grid, job.reach)?;
+    let launch = Launch::of(job, &vectors, form(row, unit, stride), grid);
+    Some(Launch {
+        spans: job.whole_spans()?,
+        units: count,
+        dest_base: vectors.dest_base * unit as i64 / VECTOR as i64,
+        tile_unit: rows_at_once(row) * row,
+        counts: Units {
+            split_run,
+            ..launch.counts
+        },
+        ..launch
+    })
+}
+
+fn form(row: usize, unit: usize, stride: Option<isize>) -> Form {
+    let rows = rows_at_once(row);
+    let constants = [("ROW_BYTES", row), ("UNIT_BYTES", unit), ("ROWS", rows)];
+    match stride {
+        None => Form::of(Prelude::File(ANYWHERE))
+            .with(&constants)
+            .reading(Reads::Vectors),
+        Some(stride) => Form::of(Prelude::File(NEAR))
+            .with(&constants)
+            .with(&[("STRIDE", stride)]),
+    }
+}
+
+fn forms(op: Op, _: Kind) -> Vec<Form> {
+    match op {
+        Op::Gather => {
+            let rows = (1..=MOST_BYTES).filter(|&row| row != 4);
+            rows.map(|row| form(row, 2 - row % 2, None)).collect()
+        }
+        Op::StridedSlice => {
+            let of = |&(row, unit, strides): &(usize, usize, &'static [isize])| {
+                strides
+                    .iter()
+                    .map(move |&stride| form(row, unit, Some(stride)))
+            };
+            STRIDES.iter().flat_map(of).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_invocation_fills_whole_vectors_with_whole_groups_of_four_rows() {
+        let rows = (1..=MOST_BYTES).chain(STRIDES.iter().map(|&(row, ..)| row));
+        for row in rows.filter(|&row| row != 4) {
+            assert_eq!(rows_at_once(row) * row % VECTOR, 0, "{row}");
+            assert_eq!(rows_at_once(row) % 4, 0, "{row}");
+        }
+    }
+
+    /// `load_near.wgsl` has four vectors for the rows of an invocation, and puts them together of whole bytes.
+    #[test]
+    fn rows_close_to_one_another_lie_in_four_vectors() {
+        for (row, unit, strides) in STRIDES {
+            for stride in strides.iter().map(|stride| stride.unsigned_abs()) {
+                let bytes = (rows_at_once(row) - 1) * stride + row;
+                assert!(bytes <= 4 * VECTOR, "{row} bytes, {stride} apart");
+                assert!(stride.is_multiple_of(unit) && row <= 4, "{row} bytes");
+            }
+        }
+    }
+}
