@@ -24,7 +24,7 @@ use super::{
 /// let columns = gather(&table, &[2, 3], &[2, 0], &[2], 1, 0, Indexing::default())?;
 /// assert_eq!((columns.shape, columns.values.concat()), (vec![2, 2], "cafd".into()));
 ///
-/// // Another column of each row. -1 is out of range. each row, and -1 is none of them.
+/// // Another column of each row. -1 is out of range.
 /// let picked = gather(&table, &[2, 3], &[2, -1], &[2], 1, 1, Indexing::default())?;
 /// assert_eq!((picked.shape, picked.values), (vec![2], vec!["c", ""]));
 /// assert_eq!(picked.bad_rows, [1]);

@@ -28,7 +28,7 @@ pub struct Gathered<T> {
 /// ```
 /// use wgslice::reference::{Indexing, gather_nd};
 ///
-/// // One element of each row. -1 is out of range. row, and -1 is none of them.
+/// // One element of each row. -1 is out of range.
 /// let params = ["a", "b", "c", "d"].map(String::from);
 /// let tensorflow = Indexing::default();
 /// let picked = gather_nd(&params, &[2, 2], &[1, -1], &[2, 1], 1, tensorflow)?;
