@@ -131,7 +131,7 @@ impl Map {
         })
     }
 
-    /// Applies the passes of [`Layout`](crate::layout::Layout). The remaining walk numbers the rows.
+    /// Applies the passes of [`Pairs`](crate::pairs::Pairs). The remaining walk numbers the rows.
     fn reduce(&mut self, element: usize) -> Rows {
         self.walk.retain(|dimension| dimension.size != 1);
         self.merge();
