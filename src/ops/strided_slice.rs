@@ -70,6 +70,16 @@ impl Map {
         Odometer::at(&self.axes, self.offset, 0).take(rows.count)
     }
 
+    /// The same rows in units of `1 / factor` of the size.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn split_units(&mut self, rows: &mut Rows, factor: usize) {
+        self.axes.extend(rows.split_units(factor));
+        self.offset *= factor;
+        for axis in &mut self.axes {
+            axis.stride *= factor.cast_signed();
+        }
+    }
+
     /// The two halves of the result, cut near the middle of its outermost dimension. `None` for a single unit.
     pub(crate) fn halves(&self, rows: &Rows) -> Option<[(Rows, Self); 2]> {
         Some(self.split(rows, middle(self.outermost(rows))?))
