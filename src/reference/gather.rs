@@ -173,7 +173,7 @@ fn resolve_batch(
     Ok(batch)
 }
 
-/// One of `count` numbers; negative counts from the end.
+/// A number below `count`. A negative `number` counts from the end.
 fn resolve(number: i64, count: usize) -> Option<usize> {
     let wrap = Indexing {
         wrap: true,

@@ -103,7 +103,7 @@ pub fn gather_nd<T: Clone + Default>(
             ),
         );
     }
-    // Also for rows without indices, each of which would copy all of the empty params.
+    // Rows without indices are refused too, each of which would copy all of the empty params.
     if params.is_empty() && !lead.contains(&0) {
         let shape = show(params_shape);
         return fail(
