@@ -29,7 +29,7 @@ pub(crate) fn choice(work: &Workload, report: &Report) -> Option<Choice> {
     use super::{devices::Kind, measured::Quantity};
     use wgslice::Place;
 
-    // The CPU's rates of the best adapter's costs. All costs were measured with the same CPU.
+    // The CPU's rates are those in the costs of the best adapter. All costs were measured with the same CPU.
     let costs = report.devices.iter().find_map(|device| device.costs)?;
     let predict = |device: &super::devices::Described| {
         let of = device.costs.unwrap_or(costs);
