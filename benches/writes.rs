@@ -35,7 +35,7 @@ enum What {
 
 use What::{Fill, Grad, Scatter as Rows, Update};
 
-/// 64 MiB of each, and a table of 200 000 rows of 64.
+/// The shapes of 64 MiB of f32 and of u8, of a table, and of scalars.
 const F32: &[usize] = &[4096, 4096];
 const U8: &[usize] = &[4096, 16384];
 const TABLE: &[usize] = &[200_000, 64];

@@ -2,12 +2,6 @@
 //!
 //! An operation that the device cannot do is an error. The CPU does it instead only for a backend made by
 //! [`Backend::with_fallback`], which then says why.
-//!
-//! | file | content |
-//! |---|---|
-//! | `slice`, `update` | slices of host values; updates and gradients of slices |
-//! | `gather`, `scatter` | gathers and scatters of host values |
-//! | `upload` | making tensors from host values |
 
 mod gather;
 mod scatter;

@@ -36,7 +36,7 @@ mod sealed {
 /// A zeroed vector, or an error if it cannot be allocated.
 ///
 /// The system's new pages are already zero, so a large vector takes no writes. A small one is allocated and
-/// then zeroed: glibc's `malloc` reuses small memory faster than `calloc` does.
+/// then zeroed: glibc caches small memory for `malloc`, but not for `calloc`.
 pub(crate) fn zeroed<T: bytemuck::Zeroable + Copy>(len: usize) -> Result<Vec<T>, Error> {
     /// Bytes of a small vector, at most.
     const SMALL: usize = 1 << 10;

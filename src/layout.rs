@@ -1,14 +1,5 @@
-//! The passes that reduce a view to few axes and large units.
-//!
-//! | pass | effect | example |
-//! |---|---|---|
-//! | squeeze | drops dimensions of size 1 | `[8,1,4]` → `[8,4]` |
-//! | merge | joins two dimensions that one stride can walk | `[8,4]` with strides `[4,1]` → `[32]` |
-//! | widen | turns aligned contiguous elements into fewer, larger units | 32 bytes of u8 → 2 units of 16 |
-//!
-//! Each keeps the elements and their order. A typical slice of rank 4 or 5 has one or two axes afterwards.
+//! Axes: sizes with strides.
 
-use crate::{shape::common_power_of_two, view::View};
 use std::ops::Range;
 
 /// Bytes of the largest unit.
@@ -46,70 +37,4 @@ pub(crate) fn span(offset: usize, axes: impl Iterator<Item = Axis>) -> Range<usi
         high = high.wrapping_add_signed(reach.max(0));
     }
     low..high + 1
-}
-
-/// A view in units of a power of two of bytes, reduced to as few axes as possible.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Layout {
-    /// Bytes of a unit: 1, 2, 4, 8 or 16.
-    pub(crate) unit: usize,
-    /// The first unit.
-    pub(crate) offset: usize,
-    /// Outermost first. Empty for a single unit.
-    pub(crate) axes: Vec<Axis>,
-}
-
-impl Layout {
-    /// The layout of a view that is not empty, after all passes.
-    pub(crate) fn of(view: &View, element: usize) -> Self {
-        let mut layout = Self {
-            unit: element,
-            offset: view.offset,
-            axes: axes(&view.shape, &view.strides).collect(),
-        };
-        layout.squeeze();
-        layout.merge();
-        layout.widen();
-        // A run that became a single unit is dropped too.
-        layout.squeeze();
-        layout
-    }
-
-    fn squeeze(&mut self) {
-        self.axes.retain(|axis| axis.size != 1);
-    }
-
-    fn merge(&mut self) {
-        self.axes.dedup_by(|inner, outer| {
-            // The span of an existing axis lies within the source, so it cannot overflow.
-            let joins = outer.stride == inner.stride * inner.size.cast_signed();
-            if joins {
-                outer.size *= inner.size;
-                outer.stride = inner.stride;
-            }
-            joins
-        });
-    }
-
-    fn widen(&mut self) {
-        let Some((run, outer)) = self.axes.split_last_mut() else {
-            return;
-        };
-        if run.stride != 1 {
-            return;
-        }
-        let factor = common_power_of_two(
-            MAX_UNIT / self.unit,
-            outer
-                .iter()
-                .map(|axis| axis.stride.unsigned_abs())
-                .chain([run.size, self.offset]),
-        );
-        run.size /= factor;
-        self.offset /= factor;
-        for axis in outer {
-            axis.stride /= factor.cast_signed();
-        }
-        self.unit *= factor;
-    }
 }

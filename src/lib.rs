@@ -7,6 +7,19 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+// | path | content |
+// |---|---|
+// | `backend`, `tensor` | calls on host values and on tensors, by operation; `host_pool` their memory on the host |
+// | `spec`, `ndarray` | the notations for slices, and their common form |
+// | `view`, `layout` | offset, shape and strides of a selection; axes |
+// | `pairs` | source and destination units of a copy, and the passes that reduce them to few axes and large units |
+// | `plan`, `ops` | an operation on known shapes, independent of a device; `report` its out-of-range indices |
+// | `cpu`, `gpu` | the two executors |
+// | `stream`, `cost` | slices in pieces; the choice of a device for host data |
+// | `dtype`, `element`, `combine`, `shape` | element types, their arithmetic in scatters, shapes |
+// | `error`, `explain`, `text` | errors, and descriptions of plans |
+// | `reference`, `guide` | the naive reference; documentation for users of other APIs |
+
 mod backend;
 mod combine;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]

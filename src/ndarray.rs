@@ -175,6 +175,8 @@ impl Backend {
         E: Dimension,
         for<'a> Indices<'a>: From<&'a [I]>,
     {
+        let integers = row_major(indices)?;
+        let indices = (Indices::from(&*integers), indices.shape());
         self.gather_ndarray_by(params, indices, |params, indices| {
             params.gather_nd(indices, options, T::DTYPE)
         })
@@ -209,29 +211,22 @@ impl Backend {
         E: Dimension,
         for<'a> Indices<'a>: From<&'a [I]>,
     {
+        let integers = row_major(indices)?;
+        let indices = (Indices::from(&*integers), indices.shape());
         self.gather_ndarray_by(params, indices, |params, indices| {
             params.gather(indices, options, T::DTYPE)
         })
     }
 
     /// Gathers by the plan that `plan` makes of the view of `params`.
-    fn gather_ndarray_by<T, I, D, E>(
+    fn gather_ndarray_by<T: Element, D: Dimension>(
         &self,
         params: &ArrayRef<T, D>,
-        indices: &ArrayRef<I, E>,
+        indices: (Indices<'_>, &[usize]),
         plan: impl FnOnce(&View, &[usize]) -> Result<Plan, Error>,
-    ) -> Result<(ArrayD<T>, Report), Error>
-    where
-        T: Element,
-        I: Element,
-        D: Dimension,
-        E: Dimension,
-        for<'a> Indices<'a>: From<&'a [I]>,
-    {
+    ) -> Result<(ArrayD<T>, Report), Error> {
         let (memory, view) = memory(params)?;
-        let plan = plan(&view, indices.shape())?;
-        let integers = row_major(indices)?;
-        let indices = (Indices::from(&*integers), indices.shape());
+        let plan = plan(&view, indices.1)?;
         let (array, report) = self.gather_by(&plan, (&memory, view.source()), indices)?;
         Ok((array.try_into()?, report))
     }

@@ -1,14 +1,16 @@
 //! Pairs of source and destination units, numbered by one odometer with two strides per dimension.
 //!
-//! A write into a selection of an array has a view of each side. Four passes make the two cheap to walk
-//! together:
+//! A copy has a view of each side: a slice reads one and writes a row-major result, an update writes one. Four passes
+//! reduce the two to few axes and large units. Each keeps the pairs, and all but the first keep their order.
 //!
-//! | pass | effect |
-//! |---|---|
-//! | turn | walks every dimension towards ascending destinations: each position is written once, in any order |
-//! | squeeze | drops dimensions of size 1 |
-//! | merge | joins two dimensions that one stride can walk on both sides |
-//! | widen | turns aligned elements that are contiguous on both sides into fewer, larger units |
+//! | pass | effect | example |
+//! |---|---|---|
+//! | turn | walks every dimension towards ascending destinations | |
+//! | squeeze | drops dimensions of size 1 | `[8,1,4]` → `[8,4]` |
+//! | merge | joins two dimensions that one stride can walk on both sides | `[8,4]` with strides `[4,1]` → `[32]` |
+//! | widen | turns elements that are aligned and contiguous on both sides into fewer, larger units | 32 bytes of u8 → 2 units of 16 |
+//!
+//! A typical slice of rank 4 or 5 has one or two axes afterwards.
 //!
 //! A slice nests: the positions of a dimension lie between two neighbours of the dimension outside of it. So
 //! pairs are in ascending order of destinations, and the halves of pairs write to two disjoint parts of the
@@ -74,11 +76,31 @@ impl Pairs {
         for (&size, (&from, &to)) in dest.shape.iter().zip(strides) {
             pairs.push(size, from, to);
         }
-        pairs.merge();
-        pairs.widen(whole);
+        pairs.reduced(whole)
+    }
+
+    /// Pairs the elements of a view, which is not empty, with those of a row-major array.
+    pub(crate) fn of_view(view: &View, element: usize) -> Self {
+        let mut pairs = Self {
+            unit: element,
+            from: view.offset,
+            to: 0,
+            axes: Vec::with_capacity(view.shape.len()),
+        };
+        let mut elements: usize = view.shape.iter().product();
+        for (&size, &from) in view.shape.iter().zip(&view.strides) {
+            elements /= size;
+            pairs.push(size, from, elements.cast_signed());
+        }
+        pairs.reduced(0)
+    }
+
+    fn reduced(mut self, whole: usize) -> Self {
+        self.merge();
+        self.widen(whole);
         // A run that became a single unit is dropped too.
-        pairs.axes.retain(|axis| axis.size != 1);
-        pairs
+        self.axes.retain(|axis| axis.size != 1);
+        self
     }
 
     /// Appends a dimension, turned towards ascending destinations, unless its size is 1.

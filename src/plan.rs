@@ -68,6 +68,20 @@ impl Rows {
         }
     }
 
+    /// Splits units into `factor` smaller ones. If the units of a row are apart, each becomes a row, and the former
+    /// run is returned as an axis outside of it.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn split_units(&mut self, factor: usize) -> Option<Axis> {
+        let apart = (self.step != 1).then(|| self.run_axis());
+        if let Some(apart) = apart {
+            self.count *= apart.size;
+            (self.run, self.step) = (1, 1);
+        }
+        self.unit /= factor;
+        self.run *= factor;
+        apart
+    }
+
     /// Units moved.
     pub(crate) fn units(&self) -> usize {
         self.count * self.run
@@ -144,19 +158,7 @@ impl Plan {
     /// `bytes` bytes of zeros.
     #[cfg(feature = "gpu")]
     pub(crate) fn zeros(bytes: usize) -> Self {
-        let unit = crate::shape::common_power_of_two(4, [bytes]);
-        Self {
-            shape: vec![bytes],
-            element: 1,
-            source: vec![0],
-            rows: Rows {
-                unit,
-                count: 1,
-                run: bytes / unit,
-                step: 1,
-            },
-            map: Map::StridedSliceGrad(strided_slice_grad::Map { pairs: None }),
-        }
+        Self::of_grad(&[bytes], 1, &[0], None)
     }
 
     /// The shape of the result, or of the array that a plan changes in place.
@@ -208,32 +210,19 @@ impl Plan {
             return (rows, Cow::Borrowed(&self.map));
         }
         let mut map = self.map.clone();
-        let stride = factor.cast_signed();
-        rows.unit /= factor;
         match &mut map {
-            Map::StridedSliceUpdate(strided_slice_update::Map { pairs: Some(pairs) }) => {
-                *pairs = pairs.narrowed(factor);
-                return (Rows::of_pairs(pairs), Cow::Owned(map));
+            Map::StridedSliceUpdate(strided_slice_update::Map { pairs }) => {
+                *pairs = pairs.as_ref().map(|pairs| pairs.narrowed(factor));
+                rows = pairs.as_ref().map_or(rows, Rows::of_pairs);
             }
-            Map::StridedSliceUpdate(strided_slice_update::Map { pairs: None }) => {}
             Map::StridedSliceGrad(map) => {
                 map.pairs = map.pairs.as_ref().map(|pairs| pairs.narrowed(factor));
-                rows.run *= factor;
+                rows.split_units(factor);
             }
-            Map::StridedSlice(map) => {
-                if rows.step != 1 {
-                    // Each former unit becomes a run, and the former run an axis.
-                    map.axes.push(rows.run_axis());
-                    rows.count *= rows.run;
-                    (rows.run, rows.step) = (1, 1);
-                }
-                map.offset *= factor;
-                map.axes.iter_mut().for_each(|axis| axis.stride *= stride);
-                rows.run *= factor;
-            }
+            Map::StridedSlice(map) => map.split_units(&mut rows, factor),
             Map::Indexed(map) => map.split_units(&mut rows, factor),
             // The strides of a scatter count slices.
-            Map::ScatterNd(_) => rows.run *= factor,
+            Map::ScatterNd(_) => drop(rows.split_units(factor)),
         }
         (rows, Cow::Owned(map))
     }

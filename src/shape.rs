@@ -2,7 +2,7 @@
 
 use crate::Error;
 
-/// The largest element count of a shape: `isize` can still address as many 16-byte elements.
+/// The largest element count of a shape: the bytes of as many 16-byte elements fit `isize`.
 const MAX_ELEMENTS: usize = isize::MAX.cast_unsigned() / 16;
 
 /// The number of elements of `shape`.

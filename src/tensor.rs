@@ -1,12 +1,4 @@
 //! [`Array`], values in host memory, and [`Tensor`], values on a backend's device.
-//!
-//! | file | content |
-//! |---|---|
-//! | `view` | selections of a tensor that are not copied yet |
-//! | `gather`, `scatter` | gathers from and scatters into tensors |
-//! | `update` | updates and gradients of slices |
-//! | `indices` | index tensors |
-//! | `report` | reports of out-of-range tuples |
 
 mod gather;
 mod indices;

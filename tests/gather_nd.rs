@@ -50,7 +50,7 @@ fn unaligned_rows() {
     }
     let indices: Vec<i64> = (0..1031).map(index).collect();
     check_gather(&[9, 1031], &indices, &[1031, 1], 0);
-    // Views of everything, and with step 2.
+    // Params that are views, with steps 2, -2 and -1.
     let indices: Vec<i64> = (0..32).map(index).collect();
     let how = How::GatherNd(GatherNd::default());
     for spec in ["1:, 3::2", "1:, :2:-2", "1:, ::-1"] {

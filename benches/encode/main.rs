@@ -17,7 +17,7 @@ use wgslice::{
     slice,
 };
 
-/// Operations in a figure.
+/// Operations per figure.
 const OPERATIONS: usize = 1000;
 
 fn record(c: &mut Criterion) {

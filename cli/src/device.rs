@@ -9,9 +9,9 @@ use crate::{
 };
 use wgslice::{Backend, Error, Plan};
 
-/// The device that the options select. `unsaid` is the default without `--device`.
-pub(crate) fn choice(global: &Global, unsaid: DeviceChoice) -> Result<DeviceChoice, Failure> {
-    match (global.device.unwrap_or(unsaid), named(global)) {
+/// The device that the options select. `default` is the default without `--device`.
+pub(crate) fn choice(global: &Global, default: DeviceChoice) -> Result<DeviceChoice, Failure> {
+    match (global.device.unwrap_or(default), named(global)) {
         (DeviceChoice::Auto, Some(_)) => Ok(DeviceChoice::Gpu),
         (DeviceChoice::Cpu, Some(option)) => Err(Failure::usage(format_args!(
             "{option} chooses among GPUs, but --device cpu asks for the CPU: drop one of them"

@@ -31,7 +31,7 @@ impl<const N: usize> CopyKernel for Fixed<N> {
     }
 }
 
-/// Pieces of `HEAD + 1` to `HEAD + 16` bytes: the first `HEAD` and the last 16, which overlap.
+/// Pieces of `HEAD + 1` to `HEAD + 16` bytes: the first `HEAD` and the last 16, which may overlap.
 #[derive(Clone, Copy)]
 struct Overlapping<const HEAD: usize>(usize);
 

@@ -231,7 +231,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         for (group, &place) in dest.chunks_exact_mut(self.group).zip(places) {
             match place {
                 NOWHERE => group.fill(0),
-                _ => slice.beginning_at(place).whole(self.source, group),
+                _ => slice.beginning_at(place).part(self.source, 0, group),
             }
         }
     }

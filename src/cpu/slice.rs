@@ -139,11 +139,6 @@ impl<'a> LoopNest<'a> {
         Self { offset, ..*self }
     }
 
-    /// Writes all of the result.
-    pub(super) fn whole(&self, source: &[u8], dest: &mut [u8]) {
-        self.part(source, 0, dest);
-    }
-
     /// Writes the bytes of the result from `first` on.
     pub(super) fn part(&self, source: &[u8], first: usize, dest: &mut [u8]) {
         if let Some(tiles) = &self.tiles {

@@ -79,7 +79,7 @@ impl<'a> Tiles<'a> {
                 self.part(source, at, first, dest);
             });
         }
-        // Whole tiles wide, and long enough to make a part.
+        // A band is whole tiles wide, and long enough to make a part.
         let lanes = (part / lane).max(1).next_multiple_of(self.columns());
         let length = (part / lanes).next_multiple_of(LINE);
         let length = (length / self.piece).max(1) * self.piece;

@@ -8,7 +8,8 @@ use std::fmt;
 pub struct BadRow {
     /// Its number among all tuples in row-major order. For `gather` each index is a tuple.
     pub row: usize,
-    /// Its coordinates in the index tensor, without the dimension of the tuples themselves.
+    /// Its coordinates in the index tensor; for `gather_nd` and scatters without the last dimension, which
+    /// holds the tuple.
     pub position: Vec<usize>,
     /// The tuple itself.
     pub index: Vec<i64>,

@@ -1,5 +1,5 @@
-//! For those who know another API: what its calls are here, and every example of its documentation,
-//! run.
+//! For users of other APIs: the equivalent of each call here, and every example of their documentation, run as
+//! a test.
 //!
 //! | coming from | page |
 //! |---|---|
@@ -12,8 +12,8 @@
 //! | PyTorch: `select`, `narrow`, `flip`, `index_select`, `gather`, `scatter_` | [`pytorch`] |
 //! | ndarray: `s![]`, `slice`, `select` | [`ndarray`](ndarray/index.html), with the feature of this name |
 //!
-//! [`tour`] shows the ways to call the crate, and [`views`] how slices, transposes and broadcasts compose before
-//! anything is moved.
+//! [`tour`] shows the ways to call the crate, and [`views`] how slices, transposes and broadcasts compose
+//! before anything is copied.
 //!
 //! The examples of the other pages run on `Backend::cpu()`. On `Backend::auto()`, or any other backend, they give the
 //! same bits.

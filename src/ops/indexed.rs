@@ -131,7 +131,7 @@ impl Map {
         })
     }
 
-    /// Applies the passes of [`Layout`](crate::layout::Layout). The remaining walk numbers the rows.
+    /// Applies the passes of [`Pairs`](crate::pairs::Pairs). The remaining walk numbers the rows.
     fn reduce(&mut self, element: usize) -> Rows {
         self.walk.retain(|dimension| dimension.size != 1);
         self.merge();
@@ -191,18 +191,14 @@ impl Map {
     /// The same rows in units of `1 / factor` of the size.
     #[cfg(feature = "gpu")]
     pub(crate) fn split_units(&mut self, rows: &mut Rows, factor: usize) {
-        if rows.step != 1 {
-            // Each former unit becomes a run, and the former run a dimension.
-            self.walk.push(Dimension {
-                size: rows.run,
-                stride: rows.step,
+        let apart = rows.split_units(factor);
+        self.walk
+            .extend(apart.map(|Axis { size, stride }| Dimension {
+                size,
+                stride,
                 repeats: true,
-            });
-            rows.count *= rows.run;
-            (rows.run, rows.step) = (1, 1);
-        }
+            }));
         self.offset *= factor;
         self.scale(|stride| stride * factor.cast_signed());
-        rows.run *= factor;
     }
 }

@@ -50,14 +50,6 @@ impl SliceSpec {
 impl View {
     /// The block of `size` from position `begin` of this view, as in [`SliceSpec::block`].
     ///
-    /// ```
-    /// use wgslice::View;
-    ///
-    /// let block = View::of(&[4, 6])?.slice(&[1, 2], &[2, -1])?;
-    /// assert_eq!((block.offset(), block.shape()), (8, &[2, 4][..]));
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    ///
     /// # Errors
     ///
     /// As [`SliceSpec::block`].

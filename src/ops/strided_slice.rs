@@ -4,7 +4,8 @@
 
 use crate::{
     DType, Error, Plan, SliceSpec, View,
-    layout::{Axis, Layout, middle, span},
+    layout::{Axis, middle, span},
+    pairs::{PairAxis, Pairs},
     plan::{self, Rows},
 };
 use std::ops::Range;
@@ -33,16 +34,8 @@ impl Plan {
         let (rows, map) = if view.elements() == 0 {
             (Rows::NONE, Map::default())
         } else {
-            let mut layout = Layout::of(&view, element);
-            let run = layout.axes.pop().unwrap_or(Axis { size: 1, stride: 1 });
-            let rows = Rows {
-                unit: layout.unit,
-                count: layout.axes.iter().map(|axis| axis.size).product(),
-                run: run.size,
-                step: run.stride,
-            };
-            let (offset, axes) = (layout.offset, layout.axes);
-            (rows, Map { offset, axes })
+            let pairs = Pairs::of_view(&view, element);
+            (Rows::of_pairs(&pairs), Map::of_source(&pairs))
         };
         Self {
             shape: view.shape,
@@ -62,10 +55,29 @@ impl View {
 }
 
 impl Map {
+    /// The odometer over the rows of the source of pairs.
+    pub(crate) fn of_source(pairs: &Pairs) -> Self {
+        let (_, outer) = pairs.run();
+        Self {
+            offset: pairs.from,
+            axes: outer.iter().map(PairAxis::source).collect(),
+        }
+    }
+
     /// The source unit where each row begins, in order.
     #[cfg(feature = "gpu")]
     pub(crate) fn rows(&self, rows: &Rows) -> impl Iterator<Item = usize> {
         Odometer::at(&self.axes, self.offset, 0).take(rows.count)
+    }
+
+    /// The same rows in units of `1 / factor` of the size.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn split_units(&mut self, rows: &mut Rows, factor: usize) {
+        self.axes.extend(rows.split_units(factor));
+        self.offset *= factor;
+        for axis in &mut self.axes {
+            axis.stride *= factor.cast_signed();
+        }
     }
 
     /// The two halves of the result, cut near the middle of its outermost dimension. `None` for a single unit.

@@ -50,27 +50,38 @@ impl Plan {
             true => None,
             false => Some(Pairs::of(&View::of(dy)?, &dest, element, elements)),
         };
+        Ok(Self::of_grad(shape, element, dy, pairs))
+    }
+
+    /// An array with the units of `pairs` and zeros everywhere else.
+    pub(crate) fn of_grad(
+        shape: &[usize],
+        element: usize,
+        dy: &[usize],
+        pairs: Option<Pairs>,
+    ) -> Self {
+        let bytes = shape.iter().product::<usize>() * element;
         let unit = match &pairs {
             Some(pairs) => pairs.unit,
             // Whole words: a device binds one word of a source that is not read, and the source may have no more.
-            None => shape::common_power_of_two(4, [elements * element]),
+            None => shape::common_power_of_two(4, [bytes]),
         };
-        let rows = match elements {
+        let rows = match bytes {
             0 => Rows::NONE,
             _ => Rows {
                 unit,
                 count: 1,
-                run: elements * element / unit,
+                run: bytes / unit,
                 step: 1,
             },
         };
-        Ok(Self {
+        Self {
             shape: shape.to_vec(),
             element,
             source: dy.to_vec(),
             rows,
             map: plan::Map::StridedSliceGrad(Map { pairs }),
-        })
+        }
     }
 }
 

@@ -4,14 +4,14 @@
 //! are written. The semantics are those of TensorFlow 2.21's `tensor_strided_slice_update` and
 //! `variable[spec].assign(value)`, for any rank.
 
+#[cfg(feature = "gpu")]
+use crate::ops::strided_slice;
 use crate::{
     DType, Error, Plan, SliceSpec, View, ViewError,
     pairs::Pairs,
     plan::{self, Rows},
     shape,
 };
-#[cfg(feature = "gpu")]
-use crate::{ops::strided_slice, pairs::PairAxis};
 
 impl Plan {
     /// Plans writing a value of shape `value` into the slice `spec` of an array of this shape.
@@ -80,12 +80,7 @@ impl Map {
             }
             filled *= axis.size;
         }
-        let (_, outer) = pairs.run();
-        let axes = outer.iter();
-        let map = strided_slice::Map {
-            offset: pairs.from,
-            axes: axes.map(PairAxis::source).collect(),
-        };
+        let map = strided_slice::Map::of_source(pairs);
         Some((Rows::of_pairs(pairs), map, pairs.to))
     }
 }

@@ -1,11 +1,11 @@
-//! `broadcast_to`: axes of size 1 repeated, by NumPy's rules.
+//! `broadcast_to`: repeats axes of size 1, by NumPy's rules.
 
 use super::{ReferenceError, at, check_length, coordinates, fail, room, show};
 
 /// The values of an array of `shape`, broadcast to `new_shape`.
 ///
-/// The axes are aligned from the last; each is as large as the new one, or 1 and repeated. Axes that
-/// the array lacks in front are repeated as well. It may not have more than the new shape.
+/// The axes are aligned from the last. Each has the size of the new axis, or size 1 and is repeated. Missing
+/// leading axes are repeated as well. The array may not have more axes than the new shape.
 ///
 /// ```
 /// use wgslice::reference::broadcast_to;

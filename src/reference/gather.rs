@@ -1,4 +1,4 @@
-//! `gather`: positions along one axis, by index; and `batch_gather`, where every batch has its own.
+//! `gather`: positions along one axis by index; and `batch_gather`, with separate indices for every batch.
 
 use super::{
     Gathered, Indexing, ReferenceError, at, check_length, coordinates, fail,
@@ -6,18 +6,16 @@ use super::{
     room,
 };
 
-/// The slices of `params` at the positions along `axis` that `indices` names, for arrays of any rank
-/// in row-major order.
+/// The slices of `params` at the positions in `indices` along `axis`, for arrays of any rank in row-major
+/// order.
 ///
-/// The result has the shape of `params` with `axis` replaced by the axes of `indices`. The first
-/// `batch_dims` axes are shared: each index looks only at its own batch of `params`. A negative `axis`
-/// counts from the end of the axes of `params`, a negative `batch_dims` from the end of those of
-/// `indices`. What becomes of an index that lies outside is up to `indexing`; by default a negative
-/// one does.
+/// The result has the shape of `params` with `axis` replaced by the axes of `indices`. The first `batch_dims`
+/// axes are shared: each index refers to its own batch of `params`. A negative `axis` counts from the end of
+/// the axes of `params`, a negative `batch_dims` from the end of those of `indices`. `indexing` decides which
+/// indices are bad; by default negative ones are.
 ///
-/// [`Gathered::bad_rows`] numbers the elements of `indices`. The result is `T::default()` wherever it
-/// would come from one of those. Where the result has no elements, the indices are not looked at and
-/// none is bad; TensorFlow does the same.
+/// [`Gathered::bad_rows`] numbers the elements of `indices`. Their slices in the result are `T::default()`. If
+/// the result has no elements, no index is read, so none is bad; TensorFlow does the same.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, gather};
@@ -26,7 +24,7 @@ use super::{
 /// let columns = gather(&table, &[2, 3], &[2, 0], &[2], 1, 0, Indexing::default())?;
 /// assert_eq!((columns.shape, columns.values.concat()), (vec![2, 2], "cafd".into()));
 ///
-/// // Another column of each row, and -1 is none of them.
+/// // Another column of each row. -1 is out of range.
 /// let picked = gather(&table, &[2, 3], &[2, -1], &[2], 1, 1, Indexing::default())?;
 /// assert_eq!((picked.shape, picked.values), (vec![2], vec!["c", ""]));
 /// assert_eq!(picked.bad_rows, [1]);
@@ -78,11 +76,11 @@ pub fn gather<T: Clone + Default>(
     })
 }
 
-/// [`gather`] along the last axis of `indices`, with all axes before it as batch dimensions: every
-/// batch of `params` is looked up by indices of its own.
+/// [`gather`] along the last axis of `indices`, with all axes before it as batch dimensions: every batch of
+/// `params` has its own indices.
 ///
-/// TensorFlow 1's function of this name reads another batch where an index lies outside of its own;
-/// here such an index is bad.
+/// TensorFlow 1's function of this name reads from another batch if an index is outside its own. Here such an
+/// index is bad.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, batch_gather};
@@ -125,7 +123,7 @@ fn resolve_axis(axis: i64, rank: usize) -> Result<usize, ReferenceError> {
         return fail("params_rank", "params must be at least 1 dimensional");
     }
     let Some(position) = resolve(axis, rank) else {
-        // The rank at which there would be such an axis.
+        // The smallest rank with such an axis.
         let least = match axis {
             ..0 => i128::from(axis).abs(),
             _ => i128::from(axis) + 1,
@@ -144,7 +142,8 @@ fn resolve_batch(
     indices_rank: usize,
     axis: usize,
 ) -> Result<usize, ReferenceError> {
-    // All axes of indices may be batch dimensions, so there is one more number than axes.
+    // All axes of indices may be batch dimensions, so `batch_dims` has one more valid value than there are
+    // axes.
     let batch = match batch_dims {
         ..0 => resolve(batch_dims, indices_rank),
         _ => resolve(batch_dims, indices_rank + 1),
@@ -174,7 +173,7 @@ fn resolve_batch(
     Ok(batch)
 }
 
-/// One of `count` numbers; negative counts from the end.
+/// A number below `count`. A negative `number` counts from the end.
 fn resolve(number: i64, count: usize) -> Option<usize> {
     let wrap = Indexing {
         wrap: true,

@@ -1,36 +1,34 @@
-//! `gather_nd`: every row of indices names a slice of params.
+//! `gather_nd`: every row of indices selects a slice of params.
 //!
-//! Rows that point outside do not end the operation here. Their slices are filled with the element
-//! type's default and the rows are listed, so that a caller can follow either policy: fail when the
-//! list is not empty, or keep the fill.
+//! Rows that point outside do not end the operation. Their slices are filled with the default of the element
+//! type, and the rows are listed, so that a caller can follow either policy: fail if the list is not empty, or
+//! keep the fill.
 
 use super::{Indexing, ReferenceError, at, check_length, coordinates, fail, room, show};
 
-/// What [`gather_nd`], [`gather`](super::gather()) or [`batch_gather`](super::batch_gather()) found.
+/// The result of [`gather_nd`], [`gather`](super::gather()) or [`batch_gather`](super::batch_gather()).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gathered<T> {
-    /// The shape of `values`; of `gather_nd`,
-    /// `indices.shape[..-1] + params.shape[batch_dims + depth..]`.
+    /// The shape of `values`; for `gather_nd`, `indices.shape[..-1] + params.shape[batch_dims + depth..]`.
     pub shape: Vec<usize>,
-    /// The elements, row-major; of `gather_nd`, one slice for each row of indices.
+    /// The elements, row-major; for `gather_nd`, one slice for each row of indices.
     pub values: Vec<T>,
-    /// The rows that point outside of params, ascending; rows are numbered row-major through
-    /// `indices.shape[..-1]`, batch dimensions included. Their slices are `T::default()` throughout.
-    /// In the other two a row is a single index, and they are numbered through `indices.shape`.
+    /// The rows that point outside of params, ascending. Rows are numbered row-major through
+    /// `indices.shape[..-1]`, batch dimensions included. Their slices are `T::default()`. In the other two
+    /// operations a row is a single index, numbered through `indices.shape`.
     pub bad_rows: Vec<usize>,
 }
 
-/// The slices of `params` that the rows of `indices` name, for arrays of any rank in row-major
-/// order.
+/// The slices of `params` that the rows of `indices` select, for arrays of any rank in row-major order.
 ///
-/// The last dimension of `indices` is the depth: how many leading dimensions of `params` a row
-/// indexes, after the first `batch_dims`, which both arrays share. What becomes of an index that lies
-/// outside is up to `indexing`; by default a negative one does.
+/// The last dimension of `indices` is the depth: the number of leading dimensions of `params` that a row
+/// indexes, after the first `batch_dims`, which both arrays share. `indexing` decides which indices are bad; by
+/// default negative ones are.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, gather_nd};
 ///
-/// // One element of each row, and -1 is none of them.
+/// // One element of each row. -1 is out of range.
 /// let params = ["a", "b", "c", "d"].map(String::from);
 /// let tensorflow = Indexing::default();
 /// let picked = gather_nd(&params, &[2, 2], &[1, -1], &[2, 1], 1, tensorflow)?;
@@ -105,7 +103,7 @@ pub fn gather_nd<T: Clone + Default>(
             ),
         );
     }
-    // Even a row without indices, which would copy all of nothing.
+    // Rows without indices are refused too, each of which would copy all of the empty params.
     if params.is_empty() && !lead.contains(&0) {
         let shape = show(params_shape);
         return fail(
@@ -143,7 +141,7 @@ pub fn gather_nd<T: Clone + Default>(
     })
 }
 
-/// Both arrays have more than `batch_dims` dimensions and agree in the first `batch_dims`.
+/// Checks that both arrays have more than `batch_dims` dimensions and agree in the first `batch_dims`.
 pub(super) fn check_batch(
     params_shape: &[usize],
     indices_shape: &[usize],
@@ -166,7 +164,7 @@ pub(super) fn check_batch(
     check_batch_shape(params_shape, indices_shape, batch_dims)
 }
 
-/// Both arrays, which have that many dimensions, agree in the first `batch_dims`.
+/// Checks that both arrays agree in the first `batch_dims` dimensions, which both have.
 pub(super) fn check_batch_shape(
     params_shape: &[usize],
     indices_shape: &[usize],

@@ -1,11 +1,11 @@
-//! What an index means that does not lie inside its dimension.
+//! The meaning of an index outside its dimension.
 
 use super::at;
 
-/// How the indices of gathers and scatters are read.
+/// The policies for the indices of gathers and scatters.
 ///
-/// By default as TensorFlow reads them: whatever lies outside of the dimension is bad, and so is
-/// every negative index. The result then says which rows are bad.
+/// The default is TensorFlow's: an index outside its dimension is bad, and so is every negative index. The
+/// result lists the bad rows.
 ///
 /// | index into 5 | default | `wrap` | `clamp` | both |
 /// |---|---|---|---|---|
@@ -15,16 +15,15 @@ use super::at;
 /// | 5 | bad | bad | 4 | 4 |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Indexing {
-    /// A negative index counts from the end, as in NumPy and ONNX: the size of the dimension is
-    /// added to it, once.
+    /// A negative index counts from the end, as in NumPy and ONNX: the size of the dimension is added once.
     pub wrap: bool,
-    /// What still lies outside after that is moved to the nearest end. A dimension of size 0 has
-    /// none, and its indices stay bad.
+    /// An index that is still outside moves to the nearest end. A dimension of size 0 has none, and its indices
+    /// stay bad.
     pub clamp: bool,
 }
 
 impl Indexing {
-    /// The position in a dimension of `size` that `index` means, unless it is bad.
+    /// The position of `index` in a dimension of `size`, unless it is bad.
     pub(super) fn resolve(self, index: i64, size: usize) -> Option<usize> {
         // Wide enough for the sum of any index and any size.
         let (mut index, size) = (i128::from(index), size as i128);
@@ -38,7 +37,7 @@ impl Indexing {
         inside.then(|| usize::try_from(index).expect("a position is less than its size"))
     }
 
-    /// The coordinates in `dims` that the row of indices at `row` means, unless one of them is bad.
+    /// The coordinates in `dims` of the row of indices at `row`, unless one of them is bad.
     pub(super) fn resolve_row(
         self,
         indices: &[i64],

@@ -1,15 +1,14 @@
 //! The operations, written the slow and obvious way.
 //!
-//! This module is the definition that the fast paths are held to. It visits one element of the
-//! result at a time, works out that element's coordinates, and looks the value up by coordinates:
-//! no memory strides, no merging of axes, and no code in common with the rest of the crate, so that
-//! a mistake in one cannot hide in the other.
+//! This module defines the correct results of the fast paths. It computes the coordinates of one element of the
+//! result at a time and looks the value up by coordinates: without memory strides, merged axes or code of the
+//! rest of the crate, so that no mistake is shared.
 //!
-//! The semantics are TensorFlow 2.21's, as measured on its CPU kernels and replayed from vectors
-//! that TensorFlow produced. Where TensorFlow only has a technical limit (rank 8 for slices, index
-//! depth 7 for gathers and scatters), the result is computed as if there were none.
+//! The semantics are those of TensorFlow 2.21's CPU kernels, checked against vectors that TensorFlow produced.
+//! Where TensorFlow only has a technical limit (rank 8 for slices, index depth 7 for gathers and scatters), the
+//! result is computed without it.
 //!
-//! It is also the way to slice and gather elements that are not plain bytes:
+//! It also slices and gathers elements that are not plain bytes:
 //!
 //! ```
 //! use wgslice::reference::{Spec, strided_slice};
@@ -46,10 +45,10 @@ pub use transpose::transpose;
 
 use std::{error, fmt, iter};
 
-/// Why an operation has no result.
+/// The error of an operation.
 ///
-/// `kind` is a stable tag, the same that the vector files use as `error_kind`; `message` is
-/// TensorFlow's text where it has a fixed one.
+/// `kind` is a stable tag, the `error_kind` of vector files. `message` is TensorFlow's text where it has a
+/// fixed one.
 ///
 /// | kind | rule broken |
 /// |---|---|
@@ -80,7 +79,7 @@ use std::{error, fmt, iter};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReferenceError {
-    /// Stable tag of the rule that was broken.
+    /// The tag of the broken rule.
     pub kind: &'static str,
     /// The rule and the offending values.
     pub message: String,
@@ -107,9 +106,9 @@ fn show(shape: &[usize]) -> String {
     format!("[{}]", sizes.join(","))
 }
 
-/// The product of a shape, or `None` where no `usize` holds it.
+/// The product of a shape, or `None` if no `usize` holds it.
 fn element_count(shape: &[usize]) -> Option<usize> {
-    // A zero decides the product, however large the sizes around it.
+    // A zero makes the product 0, for any other sizes.
     if shape.contains(&0) {
         return Some(0);
     }
@@ -120,7 +119,7 @@ fn element_count(shape: &[usize]) -> Option<usize> {
 
 /// An empty vector with room for the values of a result.
 ///
-/// A few shape numbers can ask for any amount of memory.
+/// A short shape can request any amount of memory.
 fn room<T>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
     let mut values = Vec::new();
     if element_count(shape).is_none_or(|count| values.try_reserve_exact(count).is_err()) {
@@ -172,7 +171,7 @@ fn at<'a, T>(values: &'a [T], shape: &[usize], coordinates: &[usize]) -> &'a T {
     &values[place(shape, coordinates)]
 }
 
-/// The place of `coordinates` in a row-major array.
+/// The position of `coordinates` in a row-major array.
 fn at_mut<'a, T>(values: &'a mut [T], shape: &[usize], coordinates: &[usize]) -> &'a mut T {
     &mut values[place(shape, coordinates)]
 }

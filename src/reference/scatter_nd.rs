@@ -1,28 +1,27 @@
-//! `scatter_nd` and `tensor_scatter_nd`: every row of indices names the place of a slice of updates.
+//! `scatter_nd` and `tensor_scatter_nd`: every row of indices is the position of a slice of updates.
 //!
-//! Rows that point outside do not end the operation here. Their updates are dropped and the rows are
-//! listed, so that a caller can follow either policy: fail when the list is not empty, or drop them.
+//! Rows that point outside do not end the operation. Their updates are dropped and the rows are listed, so that
+//! a caller can follow either policy: fail if the list is not empty, or drop them.
 
 use super::{Indexing, ReferenceError, at, at_mut, check_length, coordinates, element_count};
 use super::{fail, show, zeros};
 
-/// What [`scatter_nd`] or [`tensor_scatter_nd`] made.
+/// The result of [`scatter_nd`] or [`tensor_scatter_nd`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scattered<T> {
     /// The elements after all updates, row-major.
     pub values: Vec<T>,
-    /// The rows that point outside, ascending; rows are numbered row-major through
-    /// `indices.shape[..-1]`. Their updates are in no element.
+    /// The rows that point outside, ascending. Rows are numbered row-major through `indices.shape[..-1]`. Their
+    /// updates are dropped.
     pub bad_rows: Vec<usize>,
 }
 
-/// An array of `shape` that is `T::default()` throughout, into which the slices of `updates` have
-/// been combined at the places that the rows of `indices` name.
+/// An array of `shape`, initially `T::default()`, with the slices of `updates` combined into it at the
+/// positions in `indices`.
 ///
-/// The last dimension of `indices` is the depth: how many leading dimensions a row indexes. The
-/// shape of `updates` is `indices.shape[..-1] + shape[depth..]`. Rows take effect one after the other,
-/// each by `combine(element, update)` on every element of its slice. TensorFlow's operation adds, and
-/// integers wrap.
+/// The last dimension of `indices` is the depth: the number of leading dimensions that a row indexes. The shape
+/// of `updates` is `indices.shape[..-1] + shape[depth..]`. Rows take effect one after the other, each by
+/// `combine(element, update)` on every element of its slice. TensorFlow's operation adds, and integers wrap.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, scatter_nd};
@@ -51,7 +50,7 @@ pub fn scatter_nd<T: Clone + Default>(
         (indices.len(), indices_shape),
         (updates.len(), updates_shape),
     )?;
-    // TensorFlow counts the numbers in the shape first, and the elements of the output last.
+    // TensorFlow checks the length of the shape first, and the elements of the output last.
     let counts = (indices.len(), updates.len());
     check_counts(counts, shape.len())?;
     check_shapes(indices_shape, depth, updates_shape, shape)?;
@@ -65,11 +64,10 @@ pub fn scatter_nd<T: Clone + Default>(
     Ok(rows.apply(zeros(shape)?, shape, indexing, combine))
 }
 
-/// A copy of `tensor` into which the slices of `updates` have been combined at the places that the
-/// rows of `indices` name.
+/// A copy of `tensor` with the slices of `updates` combined into it at the positions in `indices`.
 ///
-/// Apart from where it starts, it is [`scatter_nd`]. A `combine` that replaces lets the last of
-/// several rows for one place win, as TensorFlow's `tensor_scatter_nd_update` does on the CPU.
+/// It is [`scatter_nd`] with other initial values. With a `combine` that replaces, the last of several rows for
+/// one position wins, as in TensorFlow's `tensor_scatter_nd_update` on the CPU.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, tensor_scatter_nd};
@@ -117,7 +115,7 @@ pub fn tensor_scatter_nd<T: Clone>(
     Ok(rows.apply(tensor.to_vec(), shape, indexing, combine))
 }
 
-/// Both arrays fill their shapes and have at least one dimension; what the depth of indices is.
+/// Checks that both arrays fill their shapes and have at least one dimension. Returns the depth of indices.
 fn check_ranks(
     (indices, indices_shape): (usize, &[usize]),
     (updates, updates_shape): (usize, &[usize]),
@@ -134,8 +132,8 @@ fn check_ranks(
     Ok(depth)
 }
 
-/// Indices and updates are both empty, or neither they nor the output are. So a row without indices
-/// updates nothing, not even everything.
+/// Checks that indices and updates are both empty, or neither they nor the output are. So a row without indices
+/// updates nothing.
 fn check_counts((indices, updates): (usize, usize), output: usize) -> Result<(), ReferenceError> {
     if (indices == 0 && updates == 0) || (indices > 0 && updates > 0 && output > 0) {
         return Ok(());
@@ -146,8 +144,8 @@ fn check_counts((indices, updates): (usize, usize), output: usize) -> Result<(),
     )
 }
 
-/// The shape of updates is `indices.shape[..-1] + shape[depth..]`. TensorFlow takes no single row
-/// without an axis to number it, though `gather_nd` does.
+/// Checks that the shape of updates is `indices.shape[..-1] + shape[depth..]`. TensorFlow refuses a single row
+/// without an axis that numbers it, although `gather_nd` accepts one.
 fn check_shapes(
     indices_shape: &[usize],
     depth: usize,
@@ -181,7 +179,7 @@ fn check_shapes(
     Ok(())
 }
 
-/// Rows of indices and the slices of updates that belong to them, as checked above.
+/// Rows of indices and their slices of updates, checked above.
 struct Rows<'a, T> {
     indices: &'a [i64],
     indices_shape: &'a [usize],
@@ -198,7 +196,7 @@ impl<T> Rows<'_, T> {
         mut combine: impl FnMut(&mut T, &T),
     ) -> Scattered<T> {
         let mut bad_rows = Vec::new();
-        // Rows without indices and slices without elements may be more than can be counted to.
+        // The number of rows without indices or slices without elements may be astronomically large.
         if self.updates.is_empty() {
             return Scattered { values, bad_rows };
         }

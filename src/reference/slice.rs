@@ -1,12 +1,12 @@
-//! `slice`: a block given by where it begins and how large it is.
+//! `slice`: a block given by its first position and its size.
 
 use super::{ReferenceError, at, check_length, coordinates, fail};
 
-/// The shape and the values of the block of `input` that begins at `begin` and has `size`, for an
-/// `input` of any rank in row-major order.
+/// The shape and the values of the block of `size` from position `begin` of `input`, of any rank in row-major
+/// order.
 ///
-/// There is one entry for each dimension. A size of -1 reaches to the end of the dimension. Unlike
-/// in `strided_slice` nothing else counts from the end, and nothing is cut to fit.
+/// `begin` and `size` have one entry for each dimension. A size of -1 reaches to the end of the dimension.
+/// Unlike in `strided_slice` nothing else counts from the end, and nothing is clamped.
 ///
 /// ```
 /// use wgslice::reference::slice;
@@ -57,7 +57,7 @@ pub fn slice<T: Clone>(
     Ok((result, values))
 }
 
-/// How many positions of dimension `dim`, which has `count` of them, are taken.
+/// The number of selected positions of dimension `dim` of size `count`.
 fn select(dim: usize, count: usize, begin: i64, size: i64) -> Result<usize, ReferenceError> {
     // Wide enough that no sum or difference of two of these overflows.
     let (count, begin, size) = (count as i128, i128::from(begin), i128::from(size));

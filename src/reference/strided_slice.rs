@@ -1,26 +1,23 @@
-//! `strided_slice`: which elements a spec selects, and the shape they come back in.
+//! `strided_slice`: the elements that a spec selects, and their shape.
 //!
-//! Three steps, each a function: [`assign`] lays the specs along the input's dimensions, [`select`]
-//! turns one dimension's spec into a range of positions, and [`Selection::sources`] lists the elements
-//! by their coordinates. The first broken rule is the one reported, in this order: vectors, ellipses, dimensions that
-//! run out, and then per input dimension the stride, the shrink stride and the shrink index.
+//! Three steps, each a function: [`assign`] assigns the specs to the dimensions of the input, [`select`] turns
+//! the spec of one dimension into a range of positions, and [`Selection::sources`] lists the elements by their
+//! coordinates. The first broken rule is reported, in this order: vectors, ellipses, too many specs, and then
+//! for each input dimension the stride, the shrink stride and the shrink index.
 
 use super::{ReferenceError, at, check_length, coordinates, fail};
 
-/// A slice specification: three vectors of one length, and five masks whose bit `i` speaks about
-/// entry `i`.
+/// A slice specification: three vectors of one length, and five masks whose bit `i` applies to entry `i`.
 ///
-/// An entry is read as the first of these that applies: an ellipsis (all the dimensions that the
-/// other entries leave over), a new axis of size 1, an index whose axis is dropped (shrink), or a
-/// range. Dimensions left over at the end are taken whole.
+/// An entry is the first of these that applies: an ellipsis (all dimensions without other entries), a new axis
+/// of size 1, an index whose axis is dropped (shrink), or a range. Remaining dimensions at the end are whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spec<'a> {
-    /// First position of each range; the index where the axis is shrunk. Negative counts from the
-    /// end.
+    /// First position of each range, or the index of a dropped axis. Negative counts from the end.
     pub begin: &'a [i64],
     /// End of each range, exclusive. Negative counts from the end.
     pub end: &'a [i64],
-    /// Step of each range; not 0 where the entry is a range or an index.
+    /// Step of each range. Not 0 for a range or an index.
     pub strides: &'a [i64],
     /// Bits of ranges that start at the first element in the direction of the stride.
     pub begin_mask: i32,
@@ -79,14 +76,14 @@ pub fn strided_slice<T: Clone>(
 
 /// The elements that a spec selects from an array.
 pub(super) struct Selection {
-    /// The shape that they come back in.
+    /// The shape of the result.
     pub(super) shape: Vec<usize>,
     axes: Vec<Axis>,
     ranges: Vec<Range>,
 }
 
 impl Selection {
-    /// What `spec` selects from an array of `shape`.
+    /// The elements that `spec` selects from an array of `shape`.
     pub(super) fn new(shape: &[usize], spec: &Spec<'_>) -> Result<Self, ReferenceError> {
         let (items, axes) = assign(spec, shape.len())?;
         let mut ranges = Vec::with_capacity(shape.len());
@@ -109,12 +106,12 @@ impl Selection {
 
     /// The coordinates in the array of every selected element, in the order of the result.
     pub(super) fn sources(&self) -> impl Iterator<Item = Vec<usize>> {
-        // Only an empty array can have sizes larger than memory: list no positions of those.
+        // Only an empty array can have sizes larger than memory, and it has no positions to list.
         let empty = self.shape.contains(&0);
         let listed = self.ranges.iter().filter(|_| !empty);
         let positions: Vec<Vec<usize>> = listed.map(Range::positions).collect();
         coordinates(&self.shape).map(move |element| {
-            // A shrunk dimension has one position and no axis in the result to choose another.
+            // A shrunk dimension has a single position and no axis in the result.
             let mut source: Vec<usize> = positions.iter().map(|list| list[0]).collect();
             for (axis, &c) in self.axes.iter().zip(&element) {
                 if let Axis::Of(dim) = axis {
@@ -126,7 +123,7 @@ impl Selection {
     }
 }
 
-/// What the specs ask of one input dimension. A masked bound is `None`, as in Python's `slice`.
+/// The spec of one input dimension. A masked bound is `None`, as in Python's `slice`.
 enum Item {
     Range {
         begin: Option<i64>,
@@ -145,13 +142,13 @@ const WHOLE: Item = Item::Range {
     stride: 1,
 };
 
-/// Where an axis of the result comes from.
+/// The origin of an axis of the result.
 enum Axis {
     New,
     Of(usize),
 }
 
-/// Lays the specs along `rank` dimensions: an item per dimension, and the axes of the result.
+/// Assigns the specs to `rank` dimensions: an item per dimension, and the axes of the result.
 fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), ReferenceError> {
     let Spec {
         begin,
@@ -181,7 +178,7 @@ fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), Refere
     let mut axes = Vec::new();
     for i in 0..count {
         if bit(spec.ellipsis_mask, i) {
-            // The entries behind the ellipsis need this many dimensions; it takes all before them.
+            // The entries after the ellipsis need this many dimensions. The ellipsis takes all before them.
             let behind = (i + 1..count)
                 .filter(|&j| !bit(spec.new_axis_mask, j))
                 .count();
@@ -214,7 +211,7 @@ fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), Refere
             );
         }
     }
-    // Without an ellipsis, one at the end is implied. With one, no dimension is left here.
+    // Without an ellipsis, one at the end is implied. With one, no dimension remains here.
     for dim in items.len()..rank {
         items.push(WHOLE);
         axes.push(Axis::Of(dim));
@@ -222,7 +219,7 @@ fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), Refere
     Ok((items, axes))
 }
 
-/// The positions of dimension `dim`, which has `size` of them, that an item selects.
+/// The positions of dimension `dim` of size `size` that an item selects.
 fn select(item: &Item, dim: usize, size: usize) -> Result<Range, ReferenceError> {
     // Wide enough that no sum or difference of an i64 and a size overflows.
     let size = size as i128;
@@ -269,7 +266,7 @@ fn select(item: &Item, dim: usize, size: usize) -> Result<Range, ReferenceError>
     }
 }
 
-/// Python's `range(begin, end, step)`, already confined to a dimension.
+/// Python's `range(begin, end, step)`, already clamped to a dimension.
 struct Range {
     begin: i128,
     end: i128,

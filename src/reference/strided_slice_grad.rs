@@ -1,15 +1,14 @@
-//! `strided_slice_grad`: the values of a slice, put back where they came from.
+//! `strided_slice_grad`: the values of a slice at the positions that they came from.
 
 use super::{
     ReferenceError, Spec, at_mut, check_length, fail, show, strided_slice::Selection, zeros,
 };
 use std::iter;
 
-/// An array of `shape` that holds the values of `dy` where a slice of it takes its values from, and
-/// `T::default()` everywhere else.
+/// An array of `shape` with the values of `dy` at the positions of a slice, and `T::default()` everywhere else.
 ///
-/// `dy` has the shape of the slice, to the axis: nothing is broadcast. No two elements of a slice come
-/// from one place, so the order plays no part.
+/// `dy` must have exactly the shape of the slice: nothing is broadcast. A slice selects each position once, so
+/// the order does not matter.
 ///
 /// ```
 /// use wgslice::reference::{Spec, strided_slice_grad};

@@ -1,4 +1,4 @@
-//! `strided_slice_update`: a slice assigned to.
+//! `strided_slice_update`: assigns to a slice.
 
 use super::{
     ReferenceError, Spec, at_mut,
@@ -8,12 +8,10 @@ use super::{
 };
 use std::iter;
 
-/// A copy of `input` in which the elements that a slice takes have been replaced by those of
-/// `value`: `input[spec] = value`.
+/// A copy of `input` with the elements of a slice replaced by those of `value`: `input[spec] = value`.
 ///
-/// `value` is broadcast to the shape of the slice, after axes of size 1 have been dropped from its
-/// front as far as it has more axes than the slice. Where the slice is empty, a value of any shape is
-/// accepted, as TensorFlow does.
+/// `value` is broadcast to the shape of the slice. If it has more axes, leading axes of size 1 are dropped
+/// first. An empty slice accepts a value of any shape, as in TensorFlow.
 ///
 /// ```
 /// use wgslice::reference::{Spec, strided_slice_update};

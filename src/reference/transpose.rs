@@ -1,8 +1,8 @@
-//! `transpose`: axes in another order.
+//! `transpose`: reorders axes.
 
 use super::{ReferenceError, at, check_length, coordinates, fail, show};
 
-/// The shape and the values of an array whose axis `i` is axis `perm[i]` of the one of `shape`.
+/// The shape and the values of an array whose axis `i` is axis `perm[i]` of the input.
 ///
 /// ```
 /// use wgslice::reference::transpose;

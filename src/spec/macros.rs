@@ -74,57 +74,38 @@ impl From<RangeFull> for SliceItem {
     }
 }
 
-/// A bound as `i64`. A `usize` above `i64::MAX` is beyond every dimension, and so is `i64::MAX`, so saturating changes
-/// no result.
-trait Bound {
-    fn bound(self) -> i64;
-}
-
-impl Bound for i32 {
-    fn bound(self) -> i64 {
-        self.into()
-    }
-}
-
-impl Bound for i64 {
-    fn bound(self) -> i64 {
-        self
-    }
-}
-
-impl Bound for usize {
-    fn bound(self) -> i64 {
-        i64::try_from(self).unwrap_or(i64::MAX)
-    }
+/// `usize::MAX` and `i64::MAX` are both beyond every dimension, so saturating changes no result.
+fn saturated(bound: usize) -> i64 {
+    i64::try_from(bound).unwrap_or(i64::MAX)
 }
 
 macro_rules! bounds {
-    ($($bound:ty),*) => {$(
+    ($($bound:ty: $wide:path),*) => {$(
         impl From<$bound> for SliceItem {
             fn from(index: $bound) -> Self {
-                Self::Index { index: index.bound(), stride: 1 }
+                Self::Index { index: $wide(index), stride: 1 }
             }
         }
 
         impl From<Range<$bound>> for SliceItem {
             fn from(range: Range<$bound>) -> Self {
-                let (begin, end) = (Some(range.start.bound()), Some(range.end.bound()));
+                let (begin, end) = (Some($wide(range.start)), Some($wide(range.end)));
                 Self::Range { begin, end, stride: 1 }
             }
         }
 
         impl From<RangeFrom<$bound>> for SliceItem {
             fn from(range: RangeFrom<$bound>) -> Self {
-                Self::Range { begin: Some(range.start.bound()), end: None, stride: 1 }
+                Self::Range { begin: Some($wide(range.start)), end: None, stride: 1 }
             }
         }
 
         impl From<RangeTo<$bound>> for SliceItem {
             fn from(range: RangeTo<$bound>) -> Self {
-                Self::Range { begin: None, end: Some(range.end.bound()), stride: 1 }
+                Self::Range { begin: None, end: Some($wide(range.end)), stride: 1 }
             }
         }
     )*};
 }
 
-bounds!(i32, i64, usize);
+bounds!(i32: i64::from, i64: i64::from, usize: saturated);

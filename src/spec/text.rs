@@ -17,11 +17,7 @@ impl FromStr for SliceSpec {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let chars: Vec<char> = text.chars().collect();
-        let mut parser = Parser {
-            chars: &chars,
-            at: 0,
-        };
+        let mut parser = Parser { text, rest: text };
         parser.spec().map_err(|(position, problem)| {
             ParseError {
                 text: text.to_owned(),
@@ -33,17 +29,17 @@ impl FromStr for SliceSpec {
     }
 }
 
-/// A position and what is wrong there.
+/// A position in characters, and the message.
 type Problem = (usize, String);
 
 struct Parser<'a> {
-    chars: &'a [char],
-    at: usize,
+    text: &'a str,
+    rest: &'a str,
 }
 
 impl Parser<'_> {
     fn spec(&mut self) -> Result<SliceSpec, Problem> {
-        let bracket = self.take("[").then(|| self.at - 1);
+        let bracket = self.take("[").then(|| self.at() - 1);
         let closed = |parser: &mut Self| match bracket {
             Some(_) => parser.take("]"),
             None => parser.peek().is_none(),
@@ -85,19 +81,16 @@ impl Parser<'_> {
                 return Ok(SliceItem::NewAxis);
             }
         }
-        let start = self.at;
         let first = self.bound()?;
         if !self.take(":") {
             return match first {
                 Bound::Integer(index) => Ok(SliceItem::Index { index, stride: 1 }),
                 Bound::None => Ok(SliceItem::NewAxis),
                 Bound::Absent => {
-                    self.skip_spaces();
-                    let what = format!(
-                        "expected an index, a range, `...` or `None`, found {}",
-                        self.found()
-                    );
-                    Err((self.at.max(start), what))
+                    let found = self.found();
+                    Err(self.problem(&format!(
+                        "expected an index, a range, `...` or `None`, found {found}"
+                    )))
                 }
             };
         }
@@ -114,79 +107,63 @@ impl Parser<'_> {
         if self.word("None") {
             return Ok(Bound::None);
         }
-        self.skip_spaces();
-        let start = self.at;
-        let mut digits = String::new();
-        if let Some(sign @ ('-' | '+')) = self.peek() {
-            digits.push(sign);
-            self.at += 1;
+        self.peek();
+        let start = self.at();
+        let sign = usize::from(self.rest.starts_with(['-', '+']));
+        let digits = self.rest[sign..].find(|c: char| !(c.is_ascii_digit() || c == '_'));
+        let length = digits.map_or(self.rest.len(), |digits| sign + digits);
+        let (number, rest) = self.rest.split_at(length);
+        // Python's rule: an underscore is between two digits.
+        let is_digit = |at: usize| number.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
+        let between = |at: usize| at > 0 && is_digit(at - 1) && is_digit(at + 1);
+        if let Some((at, _)) = number.match_indices('_').find(|&(at, _)| !between(at)) {
+            let what = "an underscore must stand between two digits";
+            return Err((start + at, what.into()));
         }
-        while let Some(c) = self
-            .chars
-            .get(self.at)
-            .filter(|c| c.is_ascii_digit() || **c == '_')
-        {
-            // Python's rule: an underscore stands between two digits.
-            let between = |at: usize| self.chars.get(at).is_some_and(char::is_ascii_digit);
-            if *c != '_' {
-                digits.push(*c);
-            } else if self.at == 0 || !between(self.at - 1) || !between(self.at + 1) {
-                return Err(self.problem("an underscore must stand between two digits"));
-            }
-            self.at += 1;
-        }
-        if self.at == start {
+        self.rest = rest;
+        if number.is_empty() {
             return Ok(Bound::Absent);
         }
-        if digits.len() == 1 && !digits.starts_with(|c: char| c.is_ascii_digit()) {
+        if number.len() == sign {
             return Err((start, "a sign without a number".into()));
         }
-        if let Some('.' | 'e' | 'E') = self.chars.get(self.at) {
+        if rest.starts_with(['.', 'e', 'E']) {
             return Err((start, "an index must be an integer".into()));
         }
-        match digits.parse() {
+        match number.replace('_', "").parse() {
             Ok(integer) => Ok(Bound::Integer(integer)),
             Err(_) => Err((start, "this number does not fit 64 bits".into())),
         }
     }
 
-    fn skip_spaces(&mut self) {
-        while self.chars.get(self.at).is_some_and(|c| c.is_whitespace()) {
-            self.at += 1;
-        }
+    /// The position in characters.
+    fn at(&self) -> usize {
+        let before = self.text.len() - self.rest.len();
+        self.text[..before].chars().count()
     }
 
+    /// The next character that is not a space.
     fn peek(&mut self) -> Option<char> {
-        self.skip_spaces();
-        self.chars.get(self.at).copied()
+        self.rest = self.rest.trim_start();
+        self.rest.chars().next()
     }
 
     fn take(&mut self, token: &str) -> bool {
-        self.skip_spaces();
-        let end = self.at + token.chars().count();
-        let matches = self
-            .chars
-            .get(self.at..end)
-            .is_some_and(|found| found.iter().copied().eq(token.chars()));
-        if matches {
-            self.at = end;
-        }
-        matches
+        self.peek();
+        let rest = self.rest.strip_prefix(token);
+        self.rest = rest.unwrap_or(self.rest);
+        rest.is_some()
     }
 
     /// Takes `name` if it is not the beginning of a longer word.
     fn word(&mut self, name: &str) -> bool {
-        let start = self.at;
-        if self.take(name)
-            && !self
-                .chars
-                .get(self.at)
-                .is_some_and(|c| c.is_alphanumeric() || *c == '_')
-        {
-            return true;
+        let before = self.rest;
+        let is_longer = |rest: &str| rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        let taken = self.take(name) && !is_longer(self.rest);
+        if !taken {
+            self.rest = before;
         }
-        self.at = start;
-        false
+        taken
     }
 
     fn found(&mut self) -> String {
@@ -197,7 +174,7 @@ impl Parser<'_> {
     }
 
     fn problem(&self, what: &str) -> Problem {
-        (self.at, what.to_owned())
+        (self.at(), what.to_owned())
     }
 }
 

@@ -246,7 +246,7 @@ fn run_with(
     Ok((written, pending))
 }
 
-/// A buffer of whole words, and at least one.
+/// A buffer of whole words, at least one word long.
 fn buffer(gpu: &Gpu, mut contents: Vec<u8>) -> wgpu::Buffer {
     contents.resize(contents.len().max(1).next_multiple_of(4), UNWRITTEN);
     gpu.device()

@@ -29,7 +29,7 @@ pub(crate) struct Adapter {
     pub(crate) costs: Costs,
     pub(crate) stamps: Option<Stamps>,
     /// The last uncaptured error of the device.
-    complaint: Arc<Mutex<Option<String>>>,
+    last_error: Arc<Mutex<Option<String>>>,
 }
 
 /// Seconds until the first result of a tiny slice, in a new process.
@@ -105,10 +105,10 @@ impl Adapter {
             pollster::block_on(opening).map_err(|error| Problem::Device(error.to_string()))?;
         let opened = begin.elapsed().as_secs_f64();
 
-        let complaint = Arc::new(Mutex::new(None));
-        let told = Arc::clone(&complaint);
+        let last_error = Arc::new(Mutex::new(None));
+        let handler_error = Arc::clone(&last_error);
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-            *told.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+            *handler_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
         }));
         let begin = Instant::now();
         let gpu = Gpu::new(&device, &queue);
@@ -130,7 +130,7 @@ impl Adapter {
             costs,
             device,
             queue,
-            complaint,
+            last_error,
         })
     }
 
@@ -138,9 +138,9 @@ impl Adapter {
     pub(crate) fn wait(&self) -> Result<(), Problem> {
         let polled = self.device.poll(wgpu::PollType::wait_indefinitely());
         polled.map_err(|error| Problem::Device(error.to_string()))?;
-        let complaint = self.complaint.lock();
-        match complaint.unwrap_or_else(PoisonError::into_inner).take() {
-            Some(complaint) => Err(Problem::Device(complaint)),
+        let last_error = self.last_error.lock();
+        match last_error.unwrap_or_else(PoisonError::into_inner).take() {
+            Some(last_error) => Err(Problem::Device(last_error)),
             None => Ok(()),
         }
     }

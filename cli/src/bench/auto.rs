@@ -9,7 +9,7 @@ pub(crate) struct Choice {
     pub(crate) workload: String,
     #[serde(skip)]
     pub(crate) label: String,
-    pub(crate) devices: Vec<Foreseen>,
+    pub(crate) devices: Vec<Prediction>,
     pub(crate) chosen: String,
     /// The time on the chosen device, divided by the time on the fastest.
     pub(crate) times_the_fastest: f64,
@@ -17,7 +17,7 @@ pub(crate) struct Choice {
 
 /// The time of a workload on a device, from host memory to host memory, in seconds.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Foreseen {
+pub(crate) struct Prediction {
     pub(crate) peer: String,
     pub(crate) estimate: f64,
     pub(crate) measured: f64,
@@ -29,14 +29,14 @@ pub(crate) fn choice(work: &Workload, report: &Report) -> Option<Choice> {
     use super::{devices::Kind, measured::Quantity};
     use wgslice::Place;
 
-    // The CPU's rates of the best adapter's costs. All costs were measured with the same CPU.
+    // The CPU's rates are those in the costs of the best adapter. All costs were measured with the same CPU.
     let costs = report.devices.iter().find_map(|device| device.costs)?;
-    let foresee = |device: &super::devices::Described| {
+    let predict = |device: &super::devices::Described| {
         let of = device.costs.unwrap_or(costs);
         let estimate = of.estimate(&work.plan, Place::Host, Place::Host);
         let mut results = report.of(device);
         let measured = results.find(|measured| measured.workload == work.id)?;
-        Some(Foreseen {
+        Some(Prediction {
             peer: device.peer.clone(),
             estimate: match device.kind {
                 Kind::Cpu => estimate.cpu,
@@ -45,7 +45,7 @@ pub(crate) fn choice(work: &Workload, report: &Report) -> Option<Choice> {
             measured: measured.median(Quantity::HostToHost)?,
         })
     };
-    let devices: Vec<Foreseen> = report.devices.iter().filter_map(foresee).collect();
+    let devices: Vec<Prediction> = report.devices.iter().filter_map(predict).collect();
     choose(work, devices)
 }
 
@@ -55,11 +55,11 @@ pub(crate) fn choice(_: &Workload, _: &Report) -> Option<Choice> {
 }
 
 #[cfg(any(feature = "gpu", test))]
-fn choose(work: &Workload, devices: Vec<Foreseen>) -> Option<Choice> {
+fn choose(work: &Workload, devices: Vec<Prediction>) -> Option<Choice> {
     if devices.len() < 2 {
         return None;
     }
-    let least = |of: fn(&Foreseen) -> f64| {
+    let least = |of: fn(&Prediction) -> f64| {
         let devices = devices.iter();
         devices.min_by(|one, other| of(one).total_cmp(&of(other)))
     };
@@ -104,13 +104,13 @@ mod tests {
     #[test]
     fn a_choice_is_judged_by_what_was_measured() {
         let work = &built_in().expect("the set")[0];
-        let device = |peer: &str, estimate, measured| Foreseen {
+        let device = |peer: &str, estimate, measured| Prediction {
             peer: peer.into(),
             estimate,
             measured,
         };
         let cpu = device("cpu", 1.0, 3.0);
-        let choose = |other: Foreseen| choose(work, vec![cpu.clone(), other]).expect("a choice");
+        let choose = |other: Prediction| choose(work, vec![cpu.clone(), other]).expect("a choice");
         let wrong = choose(device("gpu", 2.0, 1.5));
         assert_eq!((&*wrong.chosen, wrong.times_the_fastest), ("cpu", 2.0));
         let right = choose(device("gpu", 0.5, 1.5));

@@ -103,8 +103,8 @@ impl Bench {
     pub(crate) fn sweep_to(&self) -> usize {
         const MOST: ByteSize = ByteSize::mib(256);
         let chosen = self.workloads.is_some() || !self.only.is_empty();
-        let unsaid = if chosen { ByteSize(0) } else { MOST };
-        let ByteSize(bytes) = self.sweep_to.unwrap_or(unsaid);
+        let default = if chosen { ByteSize(0) } else { MOST };
+        let ByteSize(bytes) = self.sweep_to.unwrap_or(default);
         usize::try_from(bytes).unwrap_or(usize::MAX)
     }
 }

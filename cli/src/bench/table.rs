@@ -40,7 +40,7 @@ fn auto(report: &Report) {
     if report.choices.is_empty() {
         return;
     }
-    print::line("From the host to the host: as the costs foresee it, and as measured");
+    print::line("From host to host: as estimated by the costs, and as measured");
     for choice in &report.choices {
         print::line(format_args!(
             "  {:<23.23} {} is chosen, {:.2} times the fastest",

@@ -100,13 +100,12 @@ impl AsRef<[u8]> for Window<'_> {
 
 fn map(file: &File, offset: u64, len: usize) -> io::Result<Mmap> {
     check_range(file, offset, len)?;
-    // SAFETY: `Mmap` hands out `&[u8]`, so the mapped bytes must stay there and must not change
-    // while the slice lives. They are there now: the range was just checked against the file's
-    // length. This command never writes to or shortens an existing file, it only renames a new one
-    // over it. No portable way exists to hold other programs off, so that part is asked of the user
-    // in the documentation of `of_file`. The bytes are only copied as plain numbers of any bit
-    // pattern, so a change by another program shows as changed numbers. A copy would avoid the map,
-    // at the price of reading a whole large file to take a small slice of it.
+    // SAFETY: `Mmap` hands out `&[u8]`, so the mapped bytes must exist and must not change while the slice
+    // lives. They exist now: the range was just checked against the file's length. This command never writes to
+    // or shortens an existing file, it only renames a new one over it. No portable way exists to keep other
+    // programs from doing so; the documentation of `of_file` asks the user to. The bytes are only copied as
+    // plain numbers of any bit pattern, so a change by another program shows as changed numbers. A copy would
+    // avoid the map, at the price of reading a whole large file to take a small slice of it.
     unsafe { MmapOptions::new().offset(offset).len(len).map(file) }
 }
 

@@ -1,8 +1,8 @@
 //! The text of an `.npy` header: a Python dict that names the element type, the layout and the shape.
 //!
-//! Not read by a crate for Python literals: the known ones take exponential time in the depth of brackets, and
-//! panic on some numbers. The header of a plain array nests no deeper than one tuple, so one pass without
-//! recursion reads it, and anything else is refused.
+//! The header is not read by a crate for Python literals: the known ones take exponential time in the depth of
+//! brackets, and panic on some numbers. The header of a plain array nests no deeper than one tuple, so one pass
+//! without recursion reads it, and anything else is refused.
 
 use wgslice::DType;
 
