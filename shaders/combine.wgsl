@@ -23,9 +23,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let to = params.dest_base + start.to;
     for (var j = at.first + lane; j < at.end; j += lanes) {
         var result = words(dest[to + j]);
-        for (var link = at.row + 1u; link != 0u; link = next(link)) {
-            let origin = params.source_base + (link - 1u) * stride() + j;
-            result = combined(result, words(source[origin]));
+        // The next link is on its way while a row is combined.
+        for (var link = at.row + 1u; link != 0u;) {
+            let update = source[params.source_base + (link - 1u) * stride() + j];
+            link = next(link);
+            result = combined(result, words(update));
         }
         dest[to + j] = unit(result);
     }

@@ -118,9 +118,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let written = keep << shift;
         // Halves are rounded by what they are: bits beside the slice, which nobody need have written, stay out.
         var result = atomicLoad(&dest[first_word + w]) & written;
-        for (var link = at.row + 1u; link != 0u; link = next(link)) {
-            let origin = params.source_base + (link - 1u) * stride() + j;
-            result = combined(result, (load(origin * UNIT_BYTES) & keep) << shift);
+        // The next link is on its way while a row is combined.
+        for (var link = at.row + 1u; link != 0u;) {
+            let update = load((params.source_base + (link - 1u) * stride() + j) * UNIT_BYTES);
+            link = next(link);
+            result = combined(result, (update & keep) << shift);
         }
         if written == 0xffffffffu {
             atomicStore(&dest[first_word + w], result);

@@ -73,7 +73,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     // Neighbouring invocations build neighbouring units, and then others as many further on, so that their accesses
     // coalesce.
     let units = params.units / PARTS;
-    let first = workgroup(group) * (WORKGROUP * UNITS) + local;
+    let first = group_number(group) * (WORKGROUP * UNITS) + local;
     if first >= units {
         return;
     }

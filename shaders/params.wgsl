@@ -131,12 +131,12 @@ const CHECKS: u32 = 0x400000u;
 const STRICT: u32 = 0x800000u;
 
 // The workgroup's number in the whole grid, and the invocation's.
-fn workgroup(group: vec3<u32>) -> u32 {
+fn group_number(group: vec3<u32>) -> u32 {
     return group.y * (params.grid & 0xffffu) + group.x;
 }
 
 fn invocation(group: vec3<u32>, local: u32) -> u32 {
-    return workgroup(group) * WORKGROUP + local;
+    return group_number(group) * WORKGROUP + local;
 }
 
 // The segment of a row that a tile is, where rows are cut into segments.

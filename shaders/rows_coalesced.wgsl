@@ -16,7 +16,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let lanes = 1u << lanes_log2();
     let lane = local & (lanes - 1u);
     let side = WORKGROUP >> lanes_log2();
-    let tile = workgroup(group) * side * ROWS + (local >> lanes_log2());
+    let tile = group_number(group) * side * ROWS + (local >> lanes_log2());
 
     // The tiles of the four units. The last workgroup may hold tiles behind the last one: they look up the
     // rows of the last, which are bound, and write nothing.

@@ -1,10 +1,7 @@
 // scatter_nd, last step: a row goes to its slice, or with all other rows of the slice. Of those, the one
 // that `head` names does the work; there rows are numbered from `first` on.
 
-// Whether rows are chained.
-override CHAINS: bool;
-
-// The first word is the units of a slice, which are as many in an update.
+// The first word is the units of a slice, which are as many in an update; the second where the links are in `rows`.
 struct Map {
     axes: array<vec4<u32>, 5>,
 }
@@ -16,19 +13,17 @@ fn stride() -> u32 {
 // A slice that is not bound.
 const NONE: u32 = 0xffffffffu;
 
-// In `head`: the rows of the slice are sorted.
-const SORTED: u32 = 0x80000000u;
+// In `head`: the row that it names is the first of its list.
+const FIRST: u32 = 0x80000000u;
 
 @group(0) @binding(2) var<storage, read> head: array<u32>;
 
-// Of each four rows the slices; and behind them, where rows are chained, the next row of each slice plus
-// one, or 0.
+// Of each row the slice; and behind those, where rows are chained, the next row of its slice plus one, or 0.
 @group(0) @binding(3) var<storage, read> rows: array<u32>;
 
 // The row behind one of a chain, both plus one.
 fn next(link: u32) -> u32 {
-    let row = link - 1u;
-    return rows[(row >> 2u) * 8u + 4u + (row & 3u)];
+    return rows[params.map.axes[0].y + link - 1u];
 }
 
 fn dest_step() -> u32 {
@@ -56,10 +51,10 @@ const ZEROS: bool = false;
 
 // Where a row of updates begins, and its slice, relative to the bases.
 fn row_start(row: u32) -> Start {
-    let slice = rows[select(row, (row >> 2u) * 8u + (row & 3u), CHAINS)];
+    let slice = rows[row];
     var found = slice != NONE;
     if found {
-        found = (head[slice + 1u] & ~SORTED) == params.first + row + 1u;
+        found = (head[slice + 1u] & ~FIRST) == params.first + row + 1u;
     }
     if flag(STRICT) && head[0] != 0u {
         found = false;

@@ -5,7 +5,7 @@
 // `dest_base` on, and what is less was left by an earlier block.
 //
 // `indexed.wgsl` says which slice a tuple points at: here a row begins where the number of its slice says.
-// A tile is four rows, whose numbers are kept together.
+// A tile is four rows.
 
 const PARTS: u32 = 1u;
 
@@ -16,16 +16,16 @@ override CHAINS: bool;
 // loads together.
 override LOOKS: bool;
 
-// In `head`: the rows of the slice are sorted.
-const SORTED: u32 = 0x80000000u;
+// In `head`: the row that it names is the first of its list.
+const FIRST: u32 = 0x80000000u;
 
 // In place of a slice that is not bound.
 const NONE: u32 = 0xffffffffu;
 
 // The first word counts bad rows, where they forbid everything.
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
-// The slices of four rows; and behind them, where rows are chained, the next row of each slice plus one,
-// or 0.
+// The slices of all rows; and behind them, where rows are chained, the next row of each slice plus one, or 0;
+// and how many slices the next steps have noted.
 @group(0) @binding(1) var<storage, read_write> rows: array<vec4<u32>>;
 
 // What `head` holds of a slice, if that is looked at first.
@@ -44,7 +44,7 @@ fn link_row(slice: u32, row: u32, last: u32) -> u32 {
     // Where the last row wins, a later one may be there already. Lists take every row; `last` is never NONE.
     if slice != NONE && select(last <= number, last != NONE, CHAINS) {
         if CHAINS {
-            before = atomicExchange(&head[slice + 1u], number + 1u) & ~SORTED;
+            before = atomicExchange(&head[slice + 1u], number + 1u) & ~FIRST;
         } else {
             atomicMax(&head[slice + 1u], number + 1u);
         }
@@ -82,10 +82,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         link_row(slices.z, row + 2u, last.z),
         link_row(slices.w, row + 3u, last.w),
     );
+    rows[tile] = slices;
     if CHAINS {
-        rows[tile * 2u] = slices;
-        rows[tile * 2u + 1u] = next;
-    } else {
-        rows[tile] = slices;
+        rows[params.tiles + tile] = next;
+        if tile == 0u {
+            rows[2u * params.tiles] = vec4(0u);
+        }
     }
 }

@@ -185,38 +185,148 @@ fn floats_are_added_in_order() {
     }
 }
 
+/// Adds as many rows of two numbers as there are indices to as many slices, and compares bits with adding row by row.
+fn check_sums(backend: &Backend, slices: usize, indices: &[i32], name: &str) {
+    let rows = indices.len();
+    let (input, updates) = (floats(2 * slices, 5), floats(2 * rows, 6));
+    let mut expected = input.clone();
+    for (&slice, row) in indices.iter().zip(updates.chunks(2)) {
+        let Ok(slice) = usize::try_from(slice) else {
+            continue;
+        };
+        expected[2 * slice] += row[0];
+        expected[2 * slice + 1] += row[1];
+    }
+    let (sums, _) = backend
+        .tensor_scatter_nd(
+            &input,
+            &[slices, 2],
+            indices,
+            &[rows, 1],
+            &updates,
+            &[rows, 2],
+            ADD,
+        )
+        .unwrap();
+    let bits = |values: Vec<f32>| values.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+    assert_eq!(bits(sums.data), bits(expected), "{name}");
+}
+
 /// The same with more rows for each slice than a software adapter combines at once, because its loops are
 /// limited. One that is treated as a GPU is left out: its loops are assumed to be unlimited.
 #[test]
 fn many_floats_are_added_in_order() {
-    const ROWS: usize = 30_000;
-    let (input, updates) = (floats(6, 5), floats(2 * ROWS, 6));
     for slices in [3, 1] {
-        let indices: Vec<i32> = (0..30_000).map(|i| i % 9973 * 7 % slices).collect();
-        let mut expected = input.clone();
-        for (&slice, row) in indices.iter().zip(updates.chunks(2)) {
-            let at = usize::try_from(slice).unwrap() * 2;
-            expected[at] += row[0];
-            expected[at + 1] += row[1];
+        let indices: Vec<i32> = (0..40_000).map(|i| i % 9973 * 7 % slices).collect();
+        for device in devices().iter().filter(|device| !device.is_tiny()) {
+            check_sums(&device.backend, 3, &indices, &device.name);
         }
-        let expected: Vec<_> = expected.into_iter().map(f32::to_bits).collect();
-        let all = devices().iter();
-        for device in all.filter(|device| device.backend.is_cpu() || device.name.contains("Full")) {
-            let (sums, _) = device
-                .backend
-                .tensor_scatter_nd(
-                    &input,
-                    &[3, 2],
-                    &indices[..],
-                    &[ROWS, 1],
-                    &updates,
-                    &[ROWS, 2],
-                    ADD,
-                )
-                .unwrap();
-            let bits: Vec<_> = sums.data.into_iter().map(f32::to_bits).collect();
-            assert_eq!(bits, expected, "{}", device.name);
+    }
+}
+
+/// Indices of whose slices some have more rows than one invocation sorts, in every order; -1 is dropped.
+fn long_lists() -> Vec<(&'static str, usize, Vec<i32>)> {
+    let ascending = |rows: i32, list: i32| (0..rows).map(|i| i / list).collect::<Vec<_>>();
+    let mut descending = ascending(1500, 500);
+    descending.reverse();
+    // As long as an invocation sorts, and one more.
+    let edges = [16, 17, 64, 65, 256, 257].into_iter().enumerate();
+    let edges = edges.flat_map(|(slice, rows)| vec![i32::try_from(slice).unwrap(); rows]);
+    vec![
+        ("all to one", 2, vec![1; 1400]),
+        ("two in turn", 2, (0..1500).map(|i| i % 2).collect()),
+        ("descending", 3, descending),
+        ("at the edges", 6, edges.collect()),
+        (
+            "at the edges, mixed",
+            9,
+            (0..9 * 256).map(|i| i * 1237 % 2311 % 9).collect(),
+        ),
+        (
+            "middle ones",
+            60,
+            (0..3000).map(|i| i * i % 3001 % 60).collect(),
+        ),
+        (
+            "a few among many",
+            2100,
+            (0..2100)
+                .map(|i| if i % 3 == 0 { i / 3 % 2 * 2099 } else { i })
+                .collect(),
+        ),
+        ("all of them", 20, ascending(6000, 300)),
+        (
+            "all of them, mixed",
+            20,
+            (0..6000).map(|i| i * i % 6007 % 20).collect(),
+        ),
+        (
+            "some dropped",
+            2,
+            (0..1500).map(|i| i * i % 11 % 3 - 1).collect(),
+        ),
+        ("the first and the last", 3, {
+            let mut indices = vec![1; 4100];
+            indices[0] = 2;
+            indices[4099] = 2;
+            indices
+        }),
+    ]
+}
+
+#[test]
+fn long_lists_are_added_in_order() {
+    for (name, slices, indices) in long_lists() {
+        for device in devices().iter().filter(|device| !device.is_tiny()) {
+            check_sums(
+                &device.backend,
+                slices,
+                &indices,
+                &format!("{}: {name}", device.name),
+            );
         }
+    }
+}
+
+/// The same where they are cut into several blocks, of rows and of slices, one after the other.
+#[cfg(feature = "gpu")]
+#[test]
+fn long_lists_of_several_blocks_are_added_in_order() {
+    for (hardware, bytes) in [(true, 4096), (true, 8192), (false, 1024), (false, 4096)] {
+        let gpu = strict_with(|limits| limits.max_storage_buffer_binding_size = bytes);
+        let gpu = if hardware { gpu.as_hardware() } else { gpu };
+        let backend = Backend::from(gpu);
+        for (name, slices, indices) in long_lists() {
+            let name = format!("{name}, {bytes} bytes, hardware: {hardware}");
+            check_sums(&backend, slices, &indices, &name);
+        }
+    }
+}
+
+/// A strict device with these limits.
+#[cfg(feature = "gpu")]
+fn strict_with(limits: impl FnOnce(&mut wgpu::Limits)) -> wgslice::Gpu {
+    let adapter = strict_gpu::StrictGpu::new(strict_gpu::Options {
+        // A GPU's loops have no end.
+        most_rounds: 1 << 21,
+        ..strict_gpu::Options::default()
+    })
+    .adapter();
+    let mut lowered = wgpu::Limits::default();
+    lowered.max_compute_invocations_per_workgroup = 64;
+    limits(&mut lowered);
+    crate::harness::gpu::request_device(&adapter, wgpu::Features::empty(), lowered).unwrap()
+}
+
+/// The longest lists that an interpreter walks in a few seconds, on a GPU's way.
+#[cfg(feature = "gpu")]
+#[test]
+fn the_longest_lists_are_added_in_order() {
+    let backend = Backend::from(strict_with(|_| {}).as_hardware());
+    // The last are more lists than all workgroups sort at once.
+    for (rows, slices) in [(100_000, 1), (100_000, 2), (40_000, 2300)] {
+        let indices: Vec<i32> = (0..rows).map(|i| i % slices).collect();
+        check_sums(&backend, 2300, &indices, &format!("{slices} slices"));
     }
 }
 

@@ -67,6 +67,16 @@ fn added_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
     )
 }
 
+/// More rows for each slice than are sorted together, of numbers whose sum depends on the order.
+fn many_added_in_order(backend: &Backend) -> Result<Vec<u8>, Error> {
+    let number = |n: u16| f32::from(n.wrapping_mul(7919) % 4099) * 2.0f32.powi(i32::from(n % 24));
+    scattered(
+        backend,
+        Combine::Add,
+        &(0..2900).map(number).collect::<Vec<f32>>(),
+    )
+}
+
 /// A bug: lines of shaders with their replacements, and the fault to be found.
 struct Bug {
     name: &'static str,
@@ -83,7 +93,7 @@ const BEHIND_THE_LAST: &[(&str, &str)] = &[
     (" & (tiles < vec4(params.tiles))", ""),
 ];
 
-const BUGS: [Bug; 9] = [
+const BUGS: [Bug; 11] = [
     Bug {
         name: "what lies behind the last tile is written",
         work: reversed,
@@ -168,6 +178,29 @@ const BUGS: [Bug; 9] = [
         },
     },
     Bug {
+        name: "a list is sorted before it is there",
+        work: added_in_order,
+        hardware: true,
+        edits: &[(
+            "        workgroupBarrier();\n        if there && lengths",
+            "        if there && lengths",
+        )],
+        wrong: Wrong::Race {
+            access: Access::Read,
+            with: Access::Write,
+            at: 0,
+        },
+    },
+    Bug {
+        name: "nobody says how many lists are long",
+        work: many_added_in_order,
+        hardware: true,
+        edits: &[("rows[2u * params.tiles] = vec4(0u);", "")],
+        wrong: Wrong::Unwritten {
+            what: Depends::Condition,
+        },
+    },
+    Bug {
         name: "every row combines all of its slice",
         work: added_in_order,
         hardware: true,
@@ -242,6 +275,62 @@ fn every_bug_is_found() {
             faults.iter().any(|fault| is_kind(&bug.wrong, fault)),
             "{name}: {result:?}, found {faults:#?}"
         );
+    }
+}
+
+/// Mistakes in the order of long lists that break no rule of WGSL give other sums.
+#[test]
+fn rows_in_another_order_give_other_sums() {
+    let expected = many_added_in_order(&Backend::cpu()).unwrap();
+    let sums = |edits: &'static [_]| {
+        let rewrite = Rewrite::new(move |text| edited(text, edits));
+        let options = Options {
+            rewrite: Some(rewrite),
+            panics: false,
+            ..Options::default()
+        };
+        many_added_in_order(&strict(true, options).0).unwrap()
+    };
+    assert_eq!(sums(&[]), expected);
+    // Two workgroups take turns, as 512 do where there are more lists than that.
+    let two = &[
+        (
+            "list = group_number(group);",
+            "list = select(lists, group_number(group), group_number(group) < 2u);",
+        ),
+        ("list += params.tiles", "list += 2u"),
+    ];
+    assert_eq!(sums(two), expected);
+    let mistakes: [&[(&str, &str)]; 11] = [
+        // Long lists: the last rows, the rows between, the first row.
+        &[(
+            "& (at < vec4(params.units))",
+            "& (at < vec4(params.units - 1u))",
+        )],
+        &[("params.units + STRETCH - 1u", "params.units")],
+        &[(
+            "select(behind, first + next + 1u,",
+            "select(0u, first + next + 1u,",
+        )],
+        &[("0xfffffffeu << (place", "0xffffffffu << (place")],
+        &[("while bits == 0u && word + 1u < WORDS", "while false")],
+        &[(
+            "vec4(0u, 1u, 2u, 3u);\n    let bound",
+            "vec4(0u, 1u, 3u, 2u);\n    let bound",
+        )],
+        &[(
+            "(params.first + behind) | FIRST",
+            "(params.first + behind + 5u) | FIRST",
+        )],
+        // Lists are noted: by the first step, by the second, and all.
+        &[("if length > MOST {", "if false {")],
+        &[("if !list.ascends {", "if false {")],
+        &[("axes[0].z + list]", "axes[0].z]")],
+        // Nothing of the rest is lost when a list is given up.
+        &[("set_next(last, rest);", "")],
+    ];
+    for edits in mistakes {
+        assert_ne!(sums(edits), expected, "{edits:?}");
     }
 }
 

@@ -1,7 +1,10 @@
 //! What each kernel of a case asks of memory, and what it computes: run by the interpreter, of large dispatches a
 //! sample, and counted.
 
-use crate::{cases::Case, device::Device};
+use crate::{
+    cases::{Case, Work},
+    device::Device,
+};
 use strict_gpu::{Access, BindingCounts, Counting, DispatchCounts};
 use wgslice::Error;
 
@@ -46,9 +49,14 @@ impl Counts {
     /// Of each kernel of a case, in the order in which they are first run. A kernel that runs several times is counted
     /// in its first dispatch.
     pub(crate) fn of(case: &Case, subgroup: u32) -> Result<Vec<Self>, Error> {
+        // Of a scatter all: a step goes by what the one before has left.
+        let most_workgroups = match case.work {
+            Work::Scatter(..) => u64::MAX,
+            _ => WORKGROUPS,
+        };
         let device = Device::new(Some(Counting {
             subgroup,
-            most_workgroups: WORKGROUPS,
+            most_workgroups,
         }));
         let mut encoder = device
             .gpu

@@ -97,6 +97,26 @@ impl Grid {
         Self::new(reach, 1, lanes, segment, tiles)
     }
 
+    /// The same, but of many lanes each has one unit of its tile: it may have to walk a long list for each.
+    pub(crate) fn unit_by_unit(rows: &Rows, reach: &Reach) -> Option<Self> {
+        if reach.kind == Kind::Software {
+            return Self::one_by_one(rows, reach);
+        }
+        let lanes = rows.run.next_power_of_two().min(MOST_LANES);
+        let tiles = rows.count * rows.run.div_ceil(lanes);
+        Self::new(reach, 1, lanes, lanes, tiles)
+    }
+
+    /// The grid for this many tiles, an invocation each.
+    pub(crate) fn invocations(tiles: usize, reach: &Reach) -> Option<Self> {
+        Self::new(reach, 1, 1, 1, tiles)
+    }
+
+    /// The grid for this many tiles, a workgroup each.
+    pub(crate) fn workgroups(tiles: usize, reach: &Reach) -> Option<Self> {
+        Self::new(reach, 1, reach.workgroup as usize, 1, tiles)
+    }
+
     /// The grid where an invocation fetches four units before it stores any, and the rows that they are of: one, or
     /// four where rows are too short for that.
     pub(crate) fn in_flight(rows: &Rows, reach: &Reach) -> Option<(Self, usize)> {
@@ -221,7 +241,8 @@ mod tests {
                     let all: Vec<_> = (0..count * run).map(|n| (n / run, n % run)).collect();
                     let in_flight = Grid::in_flight(&rows, &reach).unwrap();
                     let one_by_one = (Grid::one_by_one(&rows, &reach).unwrap(), 1);
-                    for (grid, rows) in [in_flight, one_by_one] {
+                    let unit_by_unit = (Grid::unit_by_unit(&rows, &reach).unwrap(), 1);
+                    for (grid, rows) in [in_flight, one_by_one, unit_by_unit] {
                         seen.insert(rows);
                         let mut moved = moved(&grid, rows, run);
                         moved.sort_unstable();

@@ -137,11 +137,24 @@ fn scatters(gpu: &Gpu) {
     }
 }
 
+/// Lists of one row, of some tens and of hundreds.
+fn lists(gpu: &Gpu) {
+    let rows: Vec<i32> = (0..400)
+        .map(|n| if n < 30 { n % 2 } else { 2 + n / 399 })
+        .collect();
+    let updates: Vec<f32> = (0..400u16).map(|n| f32::from(n) / 3.0).collect();
+    same(gpu, "lists", |backend| {
+        let options = Scatter::default();
+        let sums = backend.scatter_nd(&rows[..], &[400, 1], &updates, &[400], &[5], options);
+        sums.unwrap().0
+    });
+}
+
 #[test]
 fn every_kernel_runs() {
     for kind in [Kind::Hardware, Kind::Software] {
         let gpu = strict(kind);
-        for run in [slices, gathers, writes, scatters] {
+        for run in [slices, gathers, writes, scatters, lists] {
             run(&gpu);
         }
         let exist =

@@ -13,7 +13,7 @@
 //! | `window` | how a plan is cut into dispatches that the device's limits allow |
 //! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
 //! | `encode`, `explain` | that it is recorded, and said |
-//! | `scatter`, `scratch` | the steps of a scatter, and the memory between them |
+//! | `scatter`, `lists`, `scratch` | the steps of a scatter, and what is kept between them |
 //! | `argument` | which buffers may be passed |
 //! | `groups`, `slots`, `recent` | bind groups, uniform slots and reports, kept so that recording creates nothing on the device |
 //! | `pool` | that new tensors reuse the buffers of dropped ones |
@@ -37,6 +37,7 @@ mod job;
 #[cfg(test)]
 mod kernel_tests;
 mod kernels;
+mod lists;
 mod maps;
 mod params;
 mod pipeline;

@@ -151,12 +151,13 @@ pub(crate) fn pairs_map(
     Some(bytemuck::cast(map))
 }
 
-/// The map of a scatter whose slices lie `run` units apart: its first word. Where rows go is found as for a
-/// gather.
-pub(crate) fn scatter_map(run: usize) -> MapWords {
+/// The first words of the map of a scatter's later steps.
+pub(crate) fn scatter_map(words: [usize; 3]) -> MapWords {
     let mut map = MapWords::default();
-    // Used where several slices are bound together, which then lie within 32 bits.
-    map[0] = u32::try_from(run).unwrap_or(0);
+    for (to, word) in map.iter_mut().zip(words) {
+        // A distance is used where several slices are bound together, which then lie within 32 bits.
+        *to = u32::try_from(word).unwrap_or(0);
+    }
     map
 }
 

@@ -277,9 +277,6 @@ impl Program {
                 ("PLAIN", self.lookup.plain.into()),
             ]);
         }
-        if matches!(self.op, Op::ScatterMove | Op::ScatterCombine) {
-            constants.push(("CHAINS", (self.op == Op::ScatterCombine).into()));
-        }
         let value = |(name, value)| (name, value as f64);
         constants.into_iter().map(value).collect()
     }

@@ -4,7 +4,9 @@
 //! |---|---|---|
 //! | check, where a bad row forbids everything | its tuple is looked at, and a bad one noted | `scatter_resolve.wgsl` |
 //! | resolve | which slice it goes to; the last one of each slice wins, or all are chained | `scatter_resolve.wgsl` |
-//! | sort, where the order counts | the rows of a slice are put in ascending order | `scatter_sort.wgsl` |
+//! | sort, where the order counts | the rows of a slice are put in ascending order, if they are few | `scatter_sort.wgsl` |
+//! | sort more, where a slice can have as many | the same for those of more rows, up to 256 | `scatter_middle_lists.wgsl` |
+//! | link, where a slice can have more | its rows are linked anew, in ascending order | `scatter_long_lists.wgsl` |
 //! | apply | the one row of a slice moves, or combines all, element by element | `scatter_nd.wgsl` |
 //!
 //! So no two invocations write the same bytes, and nothing depends on which comes first. Short rows of
@@ -197,10 +199,10 @@ impl Gpu {
             had(check)?;
         }
         for step in &steps.blocks {
-            if let Some(Before { resolve, sort, .. }) = &step.before {
+            if let Some(Before { resolve, order, .. }) = &step.before {
                 had(resolve)?;
-                if let Some(sort) = sort {
-                    had(sort)?;
+                for dispatch in order {
+                    had(dispatch)?;
                 }
             }
             had(&step.apply)?;
@@ -250,12 +252,12 @@ impl Gpu {
                 encoder.clear_buffer(&head.buffers[0], 4, Some(cleared - 4));
             }
             let mut pass = encoder.begin_compute_pass(&Default::default());
-            if let Some(Before { resolve, sort, .. }) = before {
+            if let Some(Before { resolve, order, .. }) = before {
                 let slot = Some(report(resolve));
                 self.dispatch(&mut pass, resolve, &resolving, slot)?;
-                if let Some(sort) = sort {
-                    let sorting = [Some(head), Some(rows), None, None];
-                    self.dispatch(&mut pass, sort, &sorting, None)?;
+                for dispatch in order {
+                    let ordering = [Some(head), Some(rows), None, None];
+                    self.dispatch(&mut pass, dispatch, &ordering, None)?;
                 }
             }
             let (applying, slot) = if apply.program.op.reports() {

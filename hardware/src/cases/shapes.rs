@@ -171,13 +171,12 @@ fn updates() -> Vec<Case> {
 }
 
 fn scatters() -> Vec<Case> {
-    let scatter = |name: &str, what: &str, combine, dtype, rows, run| {
+    let scatter = |name: &str, what: &str, combine, dtype, rows, run, slices| {
         let options = Scatter {
             combine,
             out_of_range: OutOfRange::Zero,
             ..Scatter::default()
         };
-        let slices = 2 * rows;
         let plan =
             Plan::tensor_scatter_nd(&[slices, run], &[rows, 1], &[rows, run], options, dtype);
         let indices = Indices {
@@ -187,26 +186,37 @@ fn scatters() -> Vec<Case> {
         };
         Case::new(name, what, Work::Scatter(plan.expect("a scatter"), indices))
     };
-    let (update, add) = (Combine::Update, Combine::Add);
+    let (update, add, m) = (Combine::Update, Combine::Add, 1 << 20);
     vec![
-        scatter("su1", "scatter of single f32", update, F32, 1 << 20, 1),
+        scatter("su1", "scatter of single f32", update, F32, m, 1, 2 * m),
         scatter(
             "su64",
             "scatter of rows of 64 f32",
             update,
             F32,
-            1 << 17,
+            m / 8,
             64,
+            m / 4,
         ),
-        scatter("sa1", "scatter-add of single f32", add, F32, 1 << 20, 1),
+        scatter("sa1", "scatter-add of single f32", add, F32, m, 1, 2 * m),
         scatter(
             "sa64",
             "scatter-add of rows of 64 f32",
             add,
             F32,
-            1 << 17,
+            m / 8,
+            64,
+            m / 4,
+        ),
+        scatter(
+            "saf",
+            "scatter-add of single f32 to few slices",
+            add,
+            F32,
+            m,
+            1,
             64,
         ),
-        scatter("sai1", "scatter-add of single i32", add, I32, 1 << 20, 1),
+        scatter("sai1", "scatter-add of single i32", add, I32, m, 1, 2 * m),
     ]
 }

@@ -189,6 +189,10 @@ fn reckoned(kernel: &Kernel<'_>) -> String {
     let Some(times) = kernel.times() else {
         return row(kernel, &vec![NOT_RUN.to_owned(); 6]);
     };
+    // It ends at once, and no memory is there to compare with.
+    if reckon::memory_bytes(&kernel.counts) < 1.0 {
+        return row(kernel, &vec!["–".to_owned(); 6]);
+    }
     let (unit, _) = times.h100_bound();
     let times = [
         times.navi21,

@@ -20,7 +20,7 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
         return None;
     };
     let vectors = job.vectors();
-    let grid = Grid::one_by_one(&vectors.rows, job.reach)?;
+    let grid = Grid::unit_by_unit(&vectors.rows, job.reach)?;
     Some(Launch::of(
         job,
         &vectors,

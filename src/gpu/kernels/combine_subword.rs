@@ -25,7 +25,7 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
         run: (job.rows.run - 1).div_ceil(4 / job.rows.unit) + 1,
         ..job.rows
     };
-    let grid = Grid::one_by_one(&words, job.reach)?;
+    let grid = Grid::unit_by_unit(&words, job.reach)?;
     let form = form(job.rows.unit, map.rule);
     Some(Launch {
         run: words.run,

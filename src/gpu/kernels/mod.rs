@@ -17,6 +17,8 @@ mod pack_words;
 mod row_words;
 mod rows_coalesced;
 mod rows_serial;
+mod scatter_long_lists;
+mod scatter_middle_lists;
 mod scatter_resolve;
 mod scatter_sort;
 mod subword;
@@ -29,7 +31,8 @@ use super::{
     caps::{Kind, Reach, Span, VECTOR},
     grid::{Grid, MOST_LANES},
     job::{Job, Vectors},
-    maps::{Op, RowMap, Units},
+    lists::{FOUR, looked_at},
+    maps::{Op, Order, RowMap, Units},
     params::{Flags, MAX_PAIR_AXES, Params, wrap},
     program::{Form, Prelude, Program, Reads, Source},
     rule::Rule,
@@ -38,10 +41,12 @@ use crate::{Error, layout::Axis, pairs::PairAxis, plan::Rows};
 
 /// All kernels, the most specific first.
 #[rustfmt::skip]
-pub(crate) static KERNELS: [Kernel; 13] = [
+pub(crate) static KERNELS: [Kernel; 15] = [
     // kernel                   what it writes                               units           adapters
     scatter_resolve::KERNEL, // the slice of each row, the rows of a slice   –               all
     scatter_sort::KERNEL,    // the rows of each slice in ascending order    –               all
+    scatter_middle_lists::KERNEL, // up to 256 of them                       –               all
+    scatter_long_lists::KERNEL, // more of them                              –               all
     combine_atomic::KERNEL,  // scatters that combine in any order           4 bytes         all
     combine_subword::KERNEL, // scatters that combine                        1, 2 bytes      all
     combine::KERNEL,         // scatters that combine                        4 to 16 bytes   all

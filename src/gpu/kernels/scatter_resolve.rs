@@ -1,6 +1,6 @@
 //! Finds the slice of each row, and the rows of each slice: `shaders/scatter_resolve.wgsl`.
 
-use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Rows, Source};
+use super::{FOUR, Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Source};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
@@ -12,9 +12,6 @@ pub(super) const KERNEL: Kernel = Kernel {
     forms,
 };
 
-/// Rows that find their slices together.
-pub(crate) const ROWS: usize = 4;
-
 fn launch(job: &Job<'_>) -> Option<Launch> {
     match &job.map {
         RowMap::Resolve(map) => four_rows(job, form(map.chains, job.reach.kind)),
@@ -25,11 +22,7 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
 /// The launch of a kernel that finds the slices of four rows at once.
 pub(super) fn four_rows(job: &Job<'_>, form: Form) -> Option<Launch> {
     let vectors = job.vectors();
-    let fours = Rows {
-        count: job.rows.count.div_ceil(ROWS),
-        ..job.rows
-    };
-    let grid = Grid::one_by_one(&fours, job.reach)?;
+    let grid = Grid::invocations(job.rows.count.div_ceil(FOUR), job.reach)?;
     Some(Launch::of(job, &vectors, form, grid))
 }
 

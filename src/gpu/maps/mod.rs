@@ -19,7 +19,7 @@ mod strided_slice_update;
 
 pub(crate) use indexed::{Gather, Lookup, Resolve};
 pub(crate) use op::Op;
-pub(crate) use scatter_nd::{Atomic, Scatter, Sort};
+pub(crate) use scatter_nd::{Atomic, Order, Scatter, Sort};
 pub(crate) use strided_slice::Slice;
 pub(crate) use strided_slice_grad::Gradient;
 pub(crate) use strided_slice_update::Update;

@@ -2,6 +2,7 @@
 
 use super::{Lowered, Resolve, Units};
 use crate::gpu::{
+    lists::Lists,
     params::{self, Flags},
     rule::Rule,
 };
@@ -11,6 +12,8 @@ use crate::gpu::{
 pub(crate) struct Scatter {
     /// Units from one row, and from one slice, to the next.
     pub(crate) pitch: usize,
+    /// Where the links between rows begin in what is kept of them.
+    pub(crate) links: usize,
     /// The number of the first row.
     pub(crate) first: u32,
     /// Whether nothing is changed if a row is bad.
@@ -23,8 +26,19 @@ pub(crate) struct Scatter {
 /// The rows of each slice in ascending order.
 #[derive(Clone, Debug)]
 pub(crate) struct Sort {
+    pub(crate) step: Order,
+    pub(crate) lists: Lists,
     /// The number of the first row.
     pub(crate) first: u32,
+}
+
+/// Which lists of rows a step puts in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    Short,
+    /// Those that fit workgroup memory.
+    Middle,
+    Long,
 }
 
 /// Rows are combined with their slices as their tuples are read.
@@ -45,7 +59,10 @@ impl Scatter {
         };
         Lowered {
             first: self.first,
-            ..Lowered::of(params::scatter_map(self.pitch / units.factor), flags)
+            ..Lowered::of(
+                params::scatter_map([self.pitch / units.factor, self.links, 0]),
+                flags,
+            )
         }
     }
 }
@@ -54,7 +71,7 @@ impl Sort {
     pub(super) fn lowered(&self) -> Lowered {
         Lowered {
             first: self.first,
-            ..Lowered::of(params::scatter_map(0), Flags::default())
+            ..Lowered::of(params::scatter_map(self.lists.map()), Flags::default())
         }
     }
 }

@@ -15,6 +15,7 @@ mod place;
 mod scatter;
 mod slice;
 mod spread;
+mod steps;
 mod stretch;
 
 use super::{
@@ -77,7 +78,8 @@ pub(crate) fn dispatches(
     Ok(out)
 }
 
-pub(crate) use scatter::{Before, Step, Steps, scatter_steps};
+pub(crate) use scatter::scatter_steps;
+pub(crate) use steps::{Before, Step, Steps};
 
 struct Cutter<'a> {
     reach: &'a Reach,

@@ -4,96 +4,30 @@
 //! what the blocks add up to is what all rows do one after the other. So the device keeps no more about
 //! rows than those of one block.
 
-use super::{Bound, Dispatch, Places, Reach, RowMap, Span, kernels, stretch::Stretch};
+use super::{
+    Bound, Dispatch, Places, Reach, RowMap, Span, kernels,
+    steps::{Before, Block, Step, Steps},
+    stretch::Stretch,
+};
 use crate::{
     Error,
     gpu::{
-        caps::Kind,
         job::Job,
-        maps::{Atomic, Resolve, Scatter, Sort},
+        lists::{FOUR, Lists, most_rows},
+        maps::{Atomic, Order, Resolve, Scatter, Sort},
         params::{self, IndexedMap, wrap},
         rule::Rule,
         scratch::Scratch,
     },
     ops::{
         index::OutOfRange,
-        scatter_nd::{Map, Order},
+        scatter_nd::{self, Map},
     },
     plan::Rows,
 };
 
-/// Rows that find their slices together.
-const FOUR: usize = 4;
-
-/// Rows of a block, at most, where they are combined: one invocation may have to walk them all, `run` times,
-/// which must not be taken for a hang.
-///
-/// Lavapipe seems to leave every loop of an invocation after 65 535 rounds of them all. Sorting
-/// takes one and a half rounds for each row and each doubling of what is sorted: 41 000 for 2048 rows.
-fn most_combined(kind: Kind, sorts: bool, run: usize) -> usize {
-    match kind {
-        Kind::Hardware => 1 << 16,
-        Kind::Software if sorts => (ROUNDS / run).clamp(1, 1 << 11),
-        Kind::Software => (ROUNDS / run).max(1),
-    }
-}
-
-/// Rounds of loops that walk rows, at most, in an invocation of a software adapter.
-const ROUNDS: usize = 1 << 15;
-
 /// Elements of a row, at most, that are combined by atomics, one after the other.
 const MOST_ATOMIC: usize = 4;
-
-/// What is done for a scatter, in this order.
-#[derive(Debug, Default)]
-pub(crate) struct Steps {
-    /// Look at all rows, where a bad one forbids everything.
-    pub(crate) checks: Vec<Dispatch>,
-    pub(crate) blocks: Vec<Step>,
-    pub(crate) scratch: Scratch,
-    /// The block before which `head` was cleared last.
-    cleared: Option<Block>,
-}
-
-impl Steps {
-    /// Numbers the rows of a block so that those of earlier ones need not be cleared: they are less. Where
-    /// others left something in `head`, or numbers would become too large, it begins anew.
-    fn number(&mut self, block: &Block, before: &mut Before, apply: &mut Dispatch) {
-        let continued = self.cleared.filter(|cleared| {
-            let end = block.rows.first + block.rows.len;
-            (cleared.slices, cleared.run) == (block.slices, block.run)
-                && end - cleared.rows.first < i32::MAX as usize
-        });
-        if continued.is_some() {
-            before.cleared = 0;
-        }
-        let cleared = *self.cleared.insert(continued.unwrap_or(*block));
-        let number = wrap((block.rows.first - cleared.rows.first) as i64);
-        before.resolve.params.dest_base = number;
-        apply.params.first = number;
-        if let Some(sort) = &mut before.sort {
-            sort.params.first = number;
-        }
-    }
-}
-
-/// What is done for a block.
-#[derive(Debug)]
-pub(crate) struct Step {
-    /// None where rows need to know nothing of each other.
-    pub(crate) before: Option<Before>,
-    /// The last dispatch, which changes the destination.
-    pub(crate) apply: Dispatch,
-}
-
-/// What is found out about the rows of a block.
-#[derive(Debug)]
-pub(crate) struct Before {
-    /// Bytes of `head` that must be zeros before.
-    pub(crate) cleared: u64,
-    pub(crate) resolve: Dispatch,
-    pub(crate) sort: Option<Dispatch>,
-}
 
 /// The steps of a scatter that is not empty, combined by `rule` unless they only move.
 pub(crate) fn scatter_steps(
@@ -117,7 +51,9 @@ pub(crate) fn scatter_steps(
             && rows.unit == 4
             && rows.run <= MOST_ATOMIC
             && map.options.out_of_range != OutOfRange::Error,
-        sorts: chains && rule.depends_on_order() && map.options.order == Order::Deterministic,
+        sorts: chains
+            && rule.depends_on_order()
+            && map.options.order == scatter_nd::Order::Deterministic,
         rule,
     };
     let mut steps = Steps::default();
@@ -172,12 +108,8 @@ impl Cutter<'_> {
     /// Pushes the steps of a block.
     fn blocks(&self, block: &Block, out: &mut Steps) -> Result<(), Error> {
         let halves = match self.step(block) {
-            Ok((mut step, scratch)) => {
-                out.scratch = out.scratch.max(scratch);
-                if let Some(before) = &mut step.before {
-                    out.number(block, before, &mut step.apply);
-                }
-                out.blocks.push(step);
+            Ok((step, scratch)) => {
+                out.push(block, step, scratch);
                 return Ok(());
             }
             Err(Cut::Rows) => block.halves(|block| &mut block.rows),
@@ -202,10 +134,10 @@ impl Cutter<'_> {
         if self.atomic {
             return self.atomic_step(block, counts);
         }
-        let words = if self.chains { 2 } else { 1 };
+        let lists = Lists::of(self.reach.kind, rows.len);
         let scratch = Scratch {
             head: (slices.len as u64 + 1) * 4,
-            rows: rows.len.next_multiple_of(FOUR) as u64 * words * 4,
+            rows: lists.bytes(self.chains),
         };
         if scratch.rows > self.reach.binding {
             return Err(Cut::Rows);
@@ -226,6 +158,7 @@ impl Cutter<'_> {
         }
         let map = Scatter {
             pitch: self.rows.run,
+            links: lists.links(),
             first: 0,
             strict: self.map.options.out_of_range == OutOfRange::Error,
             combines: self.chains,
@@ -243,28 +176,36 @@ impl Cutter<'_> {
         };
         let apply = self.dispatch(&apply).ok_or(Cut::Rows)?;
         let walked = apply.params.segment.min(apply.params.run) as usize;
-        if self.chains && rows.len > most_combined(self.reach.kind, self.sorts, walked) {
+        if self.chains && rows.len > most_rows(self.reach.kind, self.sorts, walked) {
             return Err(Cut::Rows);
         }
         let resolve = self
             .resolve(rows, slices, false, scratch_spans)
             .ok_or(Cut::Rows)?;
-        let [head, entries] = scratch_spans.map(|span| Bound { span, base: 0 });
-        let sort = match self.sorts {
-            false => None,
-            true => {
+        let bound = scratch_spans.map(|span| Bound { span, base: 0 });
+        let mut order = Vec::new();
+        if self.sorts {
+            for step in [Order::Short, Order::Middle, Order::Long] {
                 let job = self.job(
                     tuples(rows),
-                    RowMap::Sort(Sort { first: 0 }),
-                    [head, entries],
+                    RowMap::Sort(Sort {
+                        step,
+                        lists,
+                        first: 0,
+                    }),
+                    bound,
                 );
-                Some(self.dispatch(&job).ok_or(Cut::Rows)?)
+                let dispatch = self.dispatch(&job).ok_or(Cut::Rows)?;
+                // A step that can find nothing to do has no tiles.
+                if dispatch.params.tiles > 0 {
+                    order.push(dispatch);
+                }
             }
-        };
+        }
         let before = Before {
             cleared: scratch.head,
             resolve: Dispatch { counts, ..resolve },
-            sort,
+            order,
         };
         let apply = Dispatch {
             first_tuple: rows.first,
@@ -410,21 +351,58 @@ fn tuples(rows: Stretch) -> Rows {
     }
 }
 
-/// Some rows as far as they go to some slices, and of those a stretch.
-#[derive(Clone, Copy, Debug)]
-struct Block {
-    rows: Stretch,
-    slices: Stretch,
-    run: Stretch,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        DType, Plan, Scatter,
+        gpu::caps::{Kind, Parts},
+        ops::index::IndexType,
+        plan,
+    };
 
-impl Block {
-    /// Halves of one of its stretches.
-    fn halves(mut self, stretch: impl Fn(&mut Self) -> &mut Stretch) -> Option<[Self; 2]> {
-        let halves = stretch(&mut self).halves()?;
-        Some(halves.map(|half| {
-            *stretch(&mut self) = half;
-            self
-        }))
+    /// The steps of adding `rows` single f32 to as many slices.
+    fn steps(kind: Kind, rows: usize) -> Steps {
+        let reach = Reach {
+            binding: 1 << 30,
+            alignment: 256,
+            groups: 65_535,
+            dispatch: 512 << 20,
+            units: 1 << 31,
+            kind,
+            workgroup: if kind == Kind::Hardware { 256 } else { 64 },
+        };
+        let places = Places {
+            source: Parts::ONE,
+            dest: Parts::ONE,
+            indices: Parts::ONE,
+            index: IndexType::I32,
+            whole: false,
+        };
+        let (options, shape) = (Scatter::default(), [rows]);
+        let plan = Plan::tensor_scatter_nd(&shape, &[rows, 1], &shape, options, DType::F32);
+        let plan = plan.unwrap();
+        let plan::Map::ScatterNd(map) = &plan.map else {
+            panic!("{plan} is no scatter");
+        };
+        let (rule, _) = Rule::of(options.combine, DType::F32).unwrap();
+        scatter_steps(&reach, &plan.rows, map, &places, rule).unwrap()
+    }
+
+    #[test]
+    fn a_million_rows_take_few_dispatches() {
+        let million = steps(Kind::Hardware, 1 << 20);
+        println!(
+            "{} dispatches for 2^20 rows on hardware",
+            million.dispatches()
+        );
+        assert!(million.dispatches() <= 6);
+        println!(
+            "{} on a software adapter",
+            steps(Kind::Software, 1 << 20).dispatches()
+        );
+        // Where no list can be long none is looked for.
+        let few = [16, 17, 256, 257].map(|rows| steps(Kind::Hardware, rows).dispatches());
+        assert_eq!(few, [3, 4, 4, 5]);
     }
 }

@@ -1,0 +1,98 @@
+// scatter_nd, fourth step, where the order counts: the lists that were too long for `scatter_middle_lists.wgsl` are
+// linked anew, in ascending order. For each a workgroup goes once through the slices of all rows: that takes as long for a list
+// of all rows as for a shorter one, in whatever order they are. It goes from the last rows to the first, so that it knows
+// the row behind each when it comes there.
+//
+// There are `tiles` workgroups, which take lists in turn: most of the time there is none.
+
+// Where things are in `rows`: the second word says where the links, the third where the slices of long lists.
+struct Map {
+    axes: array<vec4<u32>, 5>,
+}
+
+// In `head`: the row that it names is the first of its list, whether that is sorted or not yet.
+const FIRST: u32 = 0x80000000u;
+
+// The rows that a workgroup loads together, eight for each invocation.
+const STRETCH: u32 = 8u * WORKGROUP;
+const WORDS: u32 = STRETCH / 32u;
+
+@group(0) @binding(0) var<storage, read_write> head: array<u32>;
+// As in `scatter_sort.wgsl`.
+@group(0) @binding(1) var<storage, read_write> rows: array<u32>;
+
+var<workgroup> noted: u32;
+// A bit for each row of a stretch: whether it goes to the slice.
+var<workgroup> found: array<atomic<u32>, WORDS>;
+// The first link that was found so far, negative so that the least is the largest; or 0.
+var<workgroup> least: atomic<u32>;
+
+fn links() -> u32 {
+    return params.map.axes[0].y;
+}
+
+// Of four rows, `WORKGROUP` apart, those that go to the slice: a bit for each. Not in a loop, whose rounds would each
+// wait for a load of their own.
+fn four_that_go(row: u32, slice: u32) -> u32 {
+    let at = row + WORKGROUP * vec4(0u, 1u, 2u, 3u);
+    let bound = min(at, vec4(params.units - 1u));
+    let slices = vec4(rows[bound.x], rows[bound.y], rows[bound.z], rows[bound.w]);
+    let bits = select(vec4(0u), vec4(1u, 2u, 4u, 8u), (slices == vec4(slice)) & (at < vec4(params.units)));
+    return bits.x | bits.y | bits.z | bits.w;
+}
+
+// The place in the stretch of the next row that goes to the slice, or `STRETCH`.
+fn found_behind(place: u32) -> u32 {
+    var word = place >> 5u;
+    var bits = atomicLoad(&found[word]) & (0xfffffffeu << (place & 31u));
+    while bits == 0u && word + 1u < WORDS {
+        word++;
+        bits = atomicLoad(&found[word]);
+    }
+    return word * 32u + countTrailingZeros(bits);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    if local == 0u {
+        noted = rows[2u * links() + 1u];
+    }
+    let lists = workgroupUniformLoad(&noted);
+    for (var list = group_number(group); list < lists; list += params.tiles) {
+        link_list(rows[params.map.axes[0].z + list], local);
+    }
+}
+
+// Links the rows of a slice.
+fn link_list(slice: u32, local: u32) {
+    var behind = 0u;
+    if local == 0u {
+        atomicStore(&least, 0u);
+    }
+    for (var left = (params.units + STRETCH - 1u) / STRETCH; left > 0u; left--) {
+        let first = (left - 1u) * STRETCH;
+        if local < WORDS {
+            atomicStore(&found[local], 0u);
+        }
+        // Bit i: the i-th row of the invocation goes to the slice.
+        let row = first + local;
+        let mine = four_that_go(row, slice) | (four_that_go(row + 4u * WORKGROUP, slice) << 4u);
+        workgroupBarrier();
+        for (var bits = mine; bits != 0u; bits &= bits - 1u) {
+            let place = firstTrailingBit(bits) * WORKGROUP + local;
+            atomicOr(&found[place >> 5u], 1u << (place & 31u));
+        }
+        workgroupBarrier();
+        for (var bits = mine; bits != 0u; bits &= bits - 1u) {
+            let place = firstTrailingBit(bits) * WORKGROUP + local;
+            let next = found_behind(place);
+            rows[links() + first + place] = select(behind, first + next + 1u, next < STRETCH);
+            atomicMax(&least, 0u - (first + place + 1u));
+        }
+        workgroupBarrier();
+        behind = 0u - atomicLoad(&least);
+    }
+    if local == 0u {
+        head[slice + 1u] = (params.first + behind) | FIRST;
+    }
+}
