@@ -1,8 +1,9 @@
 // strided_slice: the rows are numbered by an odometer over the outer dimensions.
 
 struct Map {
-    // As long as the longest map.
-    @size(80) axes: array<vec4<u32>, 4>,
+    axes: array<vec4<u32>, 4>,
+    // Of a transpose: see `Tiling` in src/gpu/params.rs.
+    tiling: vec4<u32>,
 }
 
 fn source_row(row: u32) -> Row {

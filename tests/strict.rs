@@ -22,6 +22,18 @@ fn reversed(backend: &Backend) -> Result<Vec<u8>, Error> {
     sliced(backend, &[37, 24], "::-1, :")
 }
 
+/// Parts of several tiles in workgroup memory.
+fn transposed(backend: &Backend) -> Result<Vec<u8>, Error> {
+    transposed_of(backend, DType::F32, [40, 70])
+}
+
+fn transposed_of(backend: &Backend, dtype: DType, shape: [usize; 2]) -> Result<Vec<u8>, Error> {
+    let source = to_bytes(&elements(shape[0] * shape[1]), dtype.size());
+    let tensor = backend.adopt(dtype, &shape, source)?;
+    let moved = tensor.view().transpose(&[1, 0])?.to_tensor()?;
+    moved.bytes().map(Cow::into_owned)
+}
+
 fn sliced(backend: &Backend, shape: &[usize], spec: &str) -> Result<Vec<u8>, Error> {
     let source = to_bytes(&elements(shape.iter().product()), 4);
     let tensor = backend.adopt(DType::F32, shape, source)?;
@@ -93,7 +105,7 @@ const BEHIND_THE_LAST: &[(&str, &str)] = &[
     (" & (tiles < vec4(params.tiles))", ""),
 ];
 
-const BUGS: [Bug; 11] = [
+const BUGS: [Bug; 16] = [
     Bug {
         name: "what lies behind the last tile is written",
         work: reversed,
@@ -198,6 +210,56 @@ const BUGS: [Bug; 11] = [
         edits: &[("rows[2u * params.tiles] = vec4(0u);", "")],
         wrong: Wrong::Unwritten {
             what: Depends::Condition,
+        },
+    },
+    Bug {
+        name: "a tile is stored while it is loaded",
+        work: transposed,
+        hardware: true,
+        edits: &[("    workgroupBarrier();\n", "")],
+        wrong: Wrong::Race {
+            access: Access::Read,
+            with: Access::Write,
+            at: 0,
+        },
+    },
+    Bug {
+        name: "more is loaded than a tile has",
+        work: transposed,
+        hardware: true,
+        edits: &[("select(0u, load.at, load.index < end)", "load.at")],
+        wrong: outside(Access::Read),
+    },
+    Bug {
+        name: "more is stored than a tile has",
+        work: transposed,
+        hardware: true,
+        edits: &[(
+            "if one.near < at.near && one.unit < params.run {",
+            "if true {",
+        )],
+        wrong: Wrong::Race {
+            access: Access::Write,
+            with: Access::Write,
+            at: 0,
+        },
+    },
+    Bug {
+        name: "more of small units is stored than a tile has",
+        work: |backend| transposed_of(backend, DType::U8, [64, 70]),
+        hardware: true,
+        edits: &[("if square.near + row < at.near {", "if true {")],
+        wrong: outside(Access::Write),
+    },
+    Bug {
+        name: "two rows write the word that they share",
+        work: |backend| transposed_of(backend, DType::U8, [67, 70]),
+        hardware: true,
+        edits: &[("select(0u, PER_WORD - 1u, is_last)", "PER_WORD - 1u")],
+        wrong: Wrong::Race {
+            access: Access::Write,
+            with: Access::Write,
+            at: 0,
         },
     },
     Bug {

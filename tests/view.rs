@@ -41,6 +41,101 @@ fn transposes_and_broadcasts() {
     check(&[3, 6, 16], &all);
 }
 
+/// Long enough for tiles in workgroup memory: of one tile, of several, of parts of tiles; at any offset, forwards and
+/// backwards.
+#[test]
+fn transposes_in_tiles() {
+    for (rows, near) in [
+        (64, 64),
+        (61, 43),
+        (130, 21),
+        (24, 129),
+        (9, 270),
+        (270, 9),
+        (515, 6),
+        (8, 513),
+        (280, 140),
+    ] {
+        check(&[rows, near], &[transpose(&[1, 0])]);
+        check(
+            &[rows, near],
+            &[slice("::-1, 1:"), transpose(&[1, 0]), slice("::-1, 2:")],
+        );
+        let some = [slice("1:, 1:-1"), transpose(&[1, 0]), slice("..., ::-2")];
+        check(&[rows, near], &some);
+    }
+    // A plane of the result begins at any place in a word.
+    check(&[3, 37, 29], &[transpose(&[0, 2, 1])]);
+    check(&[3, 37, 29], &[transpose(&[2, 0, 1]), slice("::-1, 1:")]);
+    check(&[3, 36, 28], &[transpose(&[2, 0, 1]), slice("::-1, :, 2:")]);
+    check(&[2, 3, 20, 33], &[transpose(&[3, 1, 0, 2])]);
+    check(
+        &[2, 20, 3, 33],
+        &[transpose(&[3, 2, 0, 1]), slice("1:, ::-1, ::-1, ::-1")],
+    );
+    check(
+        &[2, 3, 2, 12, 24],
+        &[
+            slice("::-1, :, ::-1, 1:, ::-1"),
+            transpose(&[1, 4, 2, 0, 3]),
+        ],
+    );
+    check(&[24, 40], &[transpose(&[1, 0]), broadcast(&[3, 40, 24])]);
+}
+
+/// Channels become planes: lines are shorter than what memory moves at once, and close together.
+#[test]
+fn channels_become_planes() {
+    for channels in [2, 3, 4, 5, 7, 16, 17, 33] {
+        check(&[2, 8, 32, channels], &[transpose(&[0, 3, 1, 2])]);
+        check(&[601, channels], &[transpose(&[1, 0]), slice("::-1, 3:")]);
+        let some = [
+            slice("1:, :, ::-1, 1:"),
+            transpose(&[3, 0, 1, 2]),
+            slice("..., ::-1"),
+        ];
+        check(&[3, 5, 41, channels], &some);
+    }
+    check(&[700, 4], &[slice(":, :3"), transpose(&[1, 0])]);
+    // Of a whole tile, backwards.
+    check(&[600, 4], &[slice("::-1"), transpose(&[1, 0])]);
+    check(&[600, 8], &[slice("1:, :"), transpose(&[1, 0])]);
+    check(&[700, 4], &[slice("::-1, 1:3"), transpose(&[1, 0])]);
+    check(&[90, 40], &[slice("::-1, 5:9"), transpose(&[1, 0])]);
+}
+
+/// Those are moved in tiles; where tiles would be nearly empty, or rows are not apart, they are not.
+#[cfg(feature = "gpu")]
+#[test]
+fn tiles_move_what_fills_them() {
+    let explained = |gpu: &wgslice::Gpu, shape: &[usize], axes: &[usize]| {
+        let view = View::of(shape).unwrap().transpose(axes).unwrap();
+        gpu.as_hardware().explain(&view.plan(wgslice::DType::F32))
+    };
+    let devices = crate::harness::devices().iter();
+    for gpu in devices
+        .filter(|device| !device.is_tiny())
+        .filter_map(|device| device.backend.gpu())
+    {
+        for (shape, axes) in [
+            (&[64, 64][..], &[1, 0][..]),
+            (&[4, 600], &[1, 0]),
+            (&[600, 3], &[1, 0]),
+            (&[5, 40, 3, 40], &[0, 3, 2, 1]),
+        ] {
+            let how = explained(gpu, shape, axes);
+            assert!(how.contains("transpose kernel"), "{how}");
+        }
+        for (shape, axes) in [
+            (&[99, 4, 4][..], &[0, 2, 1][..]),
+            (&[16, 16, 16], &[1, 0, 2]),
+        ] {
+            let how = explained(gpu, shape, axes);
+            assert!(how.contains("coalesced rows kernel"), "{how}");
+        }
+    }
+}
+
 /// The errors of a step are those of an array with the shape of the previous step.
 #[test]
 fn steps_that_do_not_fit_are_errors() {

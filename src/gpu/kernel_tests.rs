@@ -137,6 +137,22 @@ fn scatters(gpu: &Gpu) {
     }
 }
 
+fn transposes(gpu: &Gpu) {
+    let words: Vec<u32> = (0..70 * 67).collect();
+    same(gpu, "transpose", |backend| {
+        let words = backend.upload(&words, &[70, 67]).unwrap().view();
+        let bytes = backend.upload(&bytes(70 * 67), &[70, 67]).unwrap().view();
+        let [words, bytes] = [words, bytes].map(|view| {
+            let turned = view.transpose(&[1, 0]).unwrap();
+            turned.to_tensor().unwrap()
+        });
+        (
+            words.to_array::<u32>().unwrap(),
+            bytes.to_array::<u8>().unwrap(),
+        )
+    });
+}
+
 /// Lists of one row, of some tens and of hundreds.
 fn lists(gpu: &Gpu) {
     let rows: Vec<i32> = (0..400)
@@ -154,7 +170,7 @@ fn lists(gpu: &Gpu) {
 fn every_kernel_runs() {
     for kind in [Kind::Hardware, Kind::Software] {
         let gpu = strict(kind);
-        for run in [slices, gathers, writes, scatters, lists] {
+        for run in [slices, transposes, gathers, writes, scatters, lists] {
             run(&gpu);
         }
         let exist =

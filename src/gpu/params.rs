@@ -107,7 +107,45 @@ type Axes = [[u32; 2]; MAX_AXES];
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct StridedSliceMap {
     pub(crate) axes: Axes,
-    pad: [u32; 4],
+    /// [`Tiling::words`].
+    pub(crate) tiling: [u32; 4],
+}
+
+/// How a transpose is cut into tiles; see `transpose.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tiling {
+    /// The dimension along which neighbours lie side by side in the source.
+    pub(crate) near_dim: usize,
+    /// The logarithms of the columns of a line, and of the words of a row.
+    pub(crate) line_log2: u32,
+    pub(crate) words_log2: u32,
+    /// By how many bits the number of a word is shifted to find the place where it lies.
+    pub(crate) swizzle: u32,
+    /// All lines are one stretch of the source.
+    pub(crate) is_stretch: bool,
+    /// Rows begin anywhere in a word of the result.
+    pub(crate) rows_shift: bool,
+    /// Near positions and words of a row that the first tile has room for in front of the first.
+    pub(crate) near_shift: usize,
+    pub(crate) row_shift: usize,
+    /// Tiles along each.
+    pub(crate) near_tiles: u32,
+    pub(crate) row_tiles: u32,
+}
+
+impl Tiling {
+    fn words(&self) -> Option<[u32; 4]> {
+        let bits = u32::try_from(self.near_dim).ok()?
+            | self.line_log2 << 4
+            | self.words_log2 << 8
+            | self.swizzle << 12
+            | u32::from(self.is_stretch) << 16
+            | u32::from(self.rows_shift) << 17;
+        let near_shift = u32::from(u16::try_from(self.near_shift).ok()?);
+        let row_shift = u32::from(u16::try_from(self.row_shift).ok()?);
+        let shifts = near_shift | row_shift << 16;
+        Some([bits, shifts, self.near_tiles, self.row_tiles])
+    }
 }
 
 #[repr(C)]
@@ -174,10 +212,10 @@ pub(crate) fn resolve_map(map: &scatter_nd::Map) -> Result<IndexedMap, Error> {
 }
 
 /// The map of a slice. None where it has too many dimensions, or strides beyond 32 bits.
-pub(crate) fn slice_map(axes: &[Axis]) -> Option<MapWords> {
+pub(crate) fn slice_map(axes: &[Axis], tiling: Tiling) -> Option<MapWords> {
     Some(bytemuck::cast(StridedSliceMap {
         axes: axis_words(axes)?,
-        pad: [0; 4],
+        tiling: tiling.words()?,
     }))
 }
 

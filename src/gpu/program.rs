@@ -17,6 +17,8 @@ use std::{
 const PARAMS: &str = include_str!("../../shaders/params.wgsl");
 const INDEX_WORDS: &str = include_str!("../../shaders/index_words.wgsl");
 const INDEX_VECTORS: &str = include_str!("../../shaders/index_vectors.wgsl");
+const TRANSPOSE_UNITS: &str = include_str!("../../shaders/transpose_units.wgsl");
+const TRANSPOSE_SUBWORD: &str = include_str!("../../shaders/transpose_subword.wgsl");
 const LOAD_REVERSED: &str = include_str!("../../shaders/load_reversed.wgsl");
 
 /// Bind groups: the buffers that are moved between, the report, and the params where they are a buffer.
@@ -173,6 +175,8 @@ pub(crate) enum Prelude {
     Gathered,
     /// Vectors of 4, 8 or 16 bytes that are combined as four words, of which they may not have all.
     Words(usize),
+    /// Tiles of a transpose, in units of this many bytes, of which an invocation loads this many words or larger units.
+    Tile { unit: usize, loads: usize },
     /// Words that are combined by atomics.
     Numbers { signed: bool },
 }
@@ -210,6 +214,19 @@ impl Prelude {
                      fn words(unit: Unit) -> vec4<u32> {{\n    return {words};\n}}\n\
                      fn unit(words: vec4<u32>) -> Unit {{\n    return {back};\n}}\n",
                     ty(bytes)
+                )
+            }
+            Self::Tile { unit, loads } => {
+                let (bytes, file) = match unit {
+                    ..4 => (String::new(), TRANSPOSE_SUBWORD),
+                    _ => (
+                        format!("const UNIT_BYTES: u32 = {unit}u;\n"),
+                        TRANSPOSE_UNITS,
+                    ),
+                };
+                let ty = ty(unit.max(4));
+                format!(
+                    "const PARTS: u32 = 1u;\nalias Unit = {ty};\nconst LOADS: u32 = {loads}u;\n{bytes}{file}"
                 )
             }
             Self::Numbers { signed } => {
@@ -288,6 +305,7 @@ impl fmt::Display for Program {
         let unit = match self.form.prelude {
             Prelude::None | Prelude::Numbers { .. } => None,
             Prelude::File(source) => Some(source.name.to_owned()),
+            Prelude::Tile { unit, .. } => Some(format!("{unit}-byte units")),
             Prelude::Vector(bytes) | Prelude::Words(bytes) => Some(format!("{bytes}-byte units")),
             Prelude::Reversed => Some("reversed 16-byte units".to_owned()),
             Prelude::Gathered => Some("16-byte units gathered from 4".to_owned()),

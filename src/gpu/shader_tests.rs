@@ -28,11 +28,14 @@ use std::{
     mem::{offset_of, size_of},
 };
 
-const SPACES: [ParamsSpace; 3] = [
-    ParamsSpace::Immediate,
-    ParamsSpace::Uniform,
-    ParamsSpace::Storage,
-];
+/// How params may reach the shaders of a device of this kind.
+fn spaces(kind: Kind) -> &'static [ParamsSpace] {
+    use ParamsSpace::{Immediate, Storage, Uniform};
+    match kind {
+        Kind::Hardware => &[Immediate, Uniform],
+        Kind::Software => &[Immediate, Uniform, Storage],
+    }
+}
 
 /// Every program of a device of this kind, by the table of kernels.
 fn programs(kind: Kind) -> HashSet<Program> {
@@ -86,7 +89,7 @@ fn texts() -> HashMap<String, (Program, ParamsSpace)> {
     let mut texts = HashMap::new();
     for kind in [Kind::Hardware, Kind::Software] {
         for program in programs(kind) {
-            for space in SPACES {
+            for &space in spaces(kind) {
                 texts.entry(program.text(space)).or_insert((program, space));
             }
         }
@@ -215,6 +218,25 @@ fn bindings_are_the_hosts() {
     }
 }
 
+/// Workgroup memory is within what every device has, also for the largest workgroups.
+#[test]
+fn workgroup_memory_is_small() {
+    for mut program in programs(Kind::Hardware) {
+        program.workgroup = 256;
+        let text = program.text(ParamsSpace::Immediate);
+        if !text.contains("var<workgroup>") {
+            continue;
+        }
+        let module = naga::front::wgsl::parse_str(&text).unwrap();
+        let mut layouter = naga::proc::Layouter::default();
+        layouter.update(module.to_ctx()).unwrap();
+        let shared = module.global_variables.iter();
+        let shared = shared.filter(|(_, global)| global.space == AddressSpace::WorkGroup);
+        let bytes: u32 = shared.map(|(_, global)| layouter[global.ty].size).sum();
+        assert!(0 < bytes && bytes <= 16 << 10, "{program}: {bytes} bytes");
+    }
+}
+
 /// Offsets of a WGSL struct's members, and its size.
 fn layout(module: &Module, name: &str) -> (Vec<(String, u32)>, u32) {
     let (_, ty) = module
@@ -249,7 +271,7 @@ fn params_lie_where_the_host_writes_them() {
         "source_base" = source_base, "dest_base" = dest_base, "first" = first, "count" = count,
         "map" = map,
     );
-    let strided_slice = host_layout!(StridedSliceMap: "axes" = axes);
+    let strided_slice = host_layout!(StridedSliceMap: "axes" = axes, "tiling" = tiling);
     let indexed = host_layout!(IndexedMap: "axes" = axes);
     let pairs = host_layout!(PairsMap: "axes" = axes);
     for (_, size) in [&indexed, &pairs] {

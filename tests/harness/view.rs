@@ -1,6 +1,6 @@
 //! Copies of views on every device at every element size.
 
-use super::{SIZES, assert_same, devices, elements, kind, to_bytes};
+use super::{SIZES, UNWRITTEN, assert_same, devices, elements, kind, to_bytes};
 use wgslice::{SliceSpec, StridedSlice, View};
 use wgslice_vectors::Step;
 
@@ -56,8 +56,13 @@ pub(crate) fn check_view(shape: &[usize], steps: &[Step]) {
             let moved = selected.to_tensor().unwrap();
             assert_same(&expected, &moved.bytes().unwrap(), dtype.size(), &what);
             if !device.by_tensors {
-                let (got, _) = device.run(&plan, &source, None).unwrap();
-                assert_same(&expected, &got, dtype.size(), &what);
+                // From where bindings begin, and from two other places in a word.
+                for shift in [0, dtype.size(), 7 * dtype.size()] {
+                    let before = vec![UNWRITTEN; expected.len()];
+                    let got = device.run_on(&plan, &source, None, &before, shift);
+                    let what = || format!("{}, {shift} bytes into buffers", what());
+                    assert_same(&expected, &got.unwrap().0, dtype.size(), &what);
+                }
             }
         }
     }

@@ -4,12 +4,13 @@
 use super::{Case, Indices, Work};
 use wgslice::{
     Combine,
-    DType::{self, F16, F32, F64, I32, U8},
-    Gather, GatherNd, OutOfRange, Plan, Scatter, SliceSpec,
+    DType::{self, Complex128, F16, F32, F64, I32, U8},
+    Gather, GatherNd, OutOfRange, Plan, Scatter, SliceSpec, View,
 };
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = slices();
+    cases.extend(transposes());
     cases.extend(gathers());
     cases.extend(updates());
     cases.extend(scatters());
@@ -61,6 +62,34 @@ fn slices() -> Vec<Case> {
             ":, ::-1",
         ),
         slice("rgb0", "u8, one channel of RGB", U8, image, ":, :, :, 0"),
+    ]
+}
+
+/// Of other elements than the benchmark's, and of lengths that are no multiples of anything.
+fn transposes() -> Vec<Case> {
+    let transpose = |name, what, dtype, shape: &[usize]| {
+        let view = View::of(shape).and_then(|view| view.transpose(&[1, 0]));
+        let plan = view.expect("a transpose").plan(dtype);
+        Case::new(name, what, Work::Move(plan))
+    };
+    vec![
+        transpose("tu8", "u8 transpose", U8, &[4096, 4096]),
+        transpose("tu8odd", "u8 transpose of odd lengths", U8, &[4093, 4095]),
+        transpose("tf16", "f16 transpose", F16, &[4096, 4096]),
+        transpose(
+            "tf16odd",
+            "f16 transpose of odd lengths",
+            F16,
+            &[4093, 4095],
+        ),
+        transpose(
+            "tf32odd",
+            "f32 transpose of odd lengths",
+            F32,
+            &[4093, 4095],
+        ),
+        transpose("tf64", "f64 transpose", F64, &[2048, 4096]),
+        transpose("tc128", "complex128 transpose", Complex128, &[2048, 2048]),
     ]
 }
 

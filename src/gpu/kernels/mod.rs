@@ -22,6 +22,7 @@ mod scatter_middle_lists;
 mod scatter_resolve;
 mod scatter_sort;
 mod subword;
+mod transpose;
 mod unaligned;
 
 // What the files of the kernels use too.
@@ -33,7 +34,7 @@ use super::{
     job::{Job, Vectors},
     lists::{FOUR, looked_at},
     maps::{Op, Order, RowMap, Units},
-    params::{Flags, MAX_PAIR_AXES, Params, wrap},
+    params::{Flags, MAX_AXES, MAX_PAIR_AXES, Params, Tiling, wrap},
     program::{Form, Prelude, Program, Reads, Source},
     rule::Rule,
 };
@@ -41,7 +42,7 @@ use crate::{Error, layout::Axis, pairs::PairAxis, plan::Rows};
 
 /// All kernels, the most specific first.
 #[rustfmt::skip]
-pub(crate) static KERNELS: [Kernel; 15] = [
+pub(crate) static KERNELS: [Kernel; 16] = [
     // kernel                   what it writes                               units           adapters
     scatter_resolve::KERNEL, // the slice of each row, the rows of a slice   –               all
     scatter_sort::KERNEL,    // the rows of each slice in ascending order    –               all
@@ -51,6 +52,7 @@ pub(crate) static KERNELS: [Kernel; 15] = [
     combine_subword::KERNEL, // scatters that combine                        1, 2 bytes      all
     combine::KERNEL,         // scatters that combine                        4 to 16 bytes   all
     row_words::KERNEL,       // updates, scatters; gradients                 1, 2; 4 bytes   all
+    transpose::KERNEL,       // slices whose rows lie apart in the source    1 to 16 bytes   hardware
     pack_rows::KERNEL,       // gathers; slices of rows close to each other  1 to 7; 3 bytes all
     pack_bytes::KERNEL,      // slices and gathers, rows of 1 to 4 bytes     1, 2 bytes      all
     pack_words::KERNEL,      // slices and gathers, rows of 4 to 32 bytes    4 bytes         software, hardware: 4 bytes
@@ -111,6 +113,7 @@ impl Launch {
             counts: Units {
                 factor: vectors.factor,
                 split_run: None,
+                tiling: None,
                 four_rows: form.reads != Reads::Words,
                 reads_vectors: form.reads != Reads::Words,
             },

@@ -24,7 +24,7 @@ pub(crate) use strided_slice::Slice;
 pub(crate) use strided_slice_grad::Gradient;
 pub(crate) use strided_slice_update::Update;
 
-use super::params::{Flags, MapWords};
+use super::params::{Flags, MapWords, Tiling};
 use crate::{Error, layout::Axis};
 
 /// How a launch counts the rows and units of its job.
@@ -34,6 +34,8 @@ pub(crate) struct Units {
     pub(crate) factor: usize,
     /// The run as one dimension of the map more, where each unit is a row of its own.
     pub(crate) split_run: Option<Axis>,
+    /// The tiles of a transpose.
+    pub(crate) tiling: Option<Tiling>,
     /// Whether four rows are looked up at once, and there is a multiple of four.
     pub(crate) four_rows: bool,
     /// Whether index tuples may be read as vectors.

@@ -40,6 +40,9 @@ impl Slice {
             even: units.four_rows && inner.is_multiple_of(4),
             ..Flags::default()
         };
-        Some(Lowered::of(params::slice_map(&axes)?, flags))
+        Some(Lowered::of(
+            params::slice_map(&axes, units.tiling.unwrap_or_default())?,
+            flags,
+        ))
     }
 }

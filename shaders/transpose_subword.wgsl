@@ -1,0 +1,224 @@
+// Of units of 1 or 2 bytes: source, result and tile are words.
+
+override UNIT_BYTES: u32;
+override PER_WORD: u32 = 4u / UNIT_BYTES;
+override PER_WORD_LOG2: u32 = 3u - UNIT_BYTES;
+// Lines begin anywhere in a word.
+override LINES_SHIFT: bool;
+
+fn is_stretch() -> bool {
+    return false;
+}
+
+// A word of a line that begins anywhere: it lies in two, of which the second may have nothing of the line.
+fn load_shifted(load: Load, end: u32, column: u32, left: u32) -> u32 {
+    let begins = load.at & (PER_WORD - 1u);
+    let is_inside = load.index < end;
+    let word = select(0u, word_of(load.at) + column, is_inside);
+    let next = select(word, word + 1u, is_inside && left > PER_WORD - begins);
+    return shifted(source[word], source[next], begins * UNIT_BYTES * 8u);
+}
+
+// In two steps, since a word cannot be shifted by all of its bits.
+fn shifted(low: u32, high: u32, bits: u32) -> u32 {
+    return (low >> bits) | ((high << 1u) << (31u - bits));
+}
+
+// A square of units that is stored: words of PER_WORD rows. Where its first word lies in the tile and in the result, and
+// its first near position; or what all invocations add to it.
+struct Square {
+    place: u32,
+    to: u32,
+    near: u32,
+}
+
+fn behind(next_row: u32, squares: u32) -> Square {
+    let elements = squares * WORKGROUP;
+    let column = elements >> words_log2();
+    let word = elements & ((1u << words_log2()) - 1u);
+    return Square(place(line_of(word) + column), column * PER_WORD * next_row + word, column * PER_WORD);
+}
+
+// The number in the tile of the first word of the line that a word of a row begins with.
+fn line_of(word: u32) -> u32 {
+    return (word * PER_WORD) << line_log2();
+}
+
+fn sum(a: Square, b: Square) -> Square {
+    return Square(a.place ^ b.place, a.to + b.to, a.near + b.near);
+}
+
+// PER_WORD neighbouring units of line number `line` of a square.
+fn take(square: Square, line: u32) -> u32 {
+    return tile[square.place ^ place(line << line_log2())];
+}
+
+// Each of `PER_WORD` rows gets a unit of each line.
+fn turn(at: Tile, next_row: u32, full: bool, square: Square) {
+    let a = take(square, 0u);
+    let b = take(square, 1u);
+    if UNIT_BYTES == 2u {
+        let some = vec2((a & 0xffffu) | (b << 16u), (a >> 16u) | (b & 0xffff0000u));
+        if full {
+            dest[square.to] = some.x;
+            dest[square.to + next_row] = some.y;
+        } else {
+            store(at, square, next_row, 0u, some.x);
+            store(at, square, next_row, 1u, some.y);
+        }
+        return;
+    }
+    let c = take(square, 2u);
+    let d = take(square, 3u);
+    let even = (vec2(a, c) & vec2(0x00ff00ffu)) | ((vec2(b, d) & vec2(0x00ff00ffu)) << vec2(8u));
+    let odd = ((vec2(a, c) >> vec2(8u)) & vec2(0x00ff00ffu)) | (vec2(b, d) & vec2(0xff00ff00u));
+    let all = vec4(
+        (even.x & 0xffffu) | (even.y << 16u),
+        (odd.x & 0xffffu) | (odd.y << 16u),
+        (even.x >> 16u) | (even.y & 0xffff0000u),
+        (odd.x >> 16u) | (odd.y & 0xffff0000u),
+    );
+    if full {
+        dest[square.to] = all.x;
+        dest[square.to + next_row] = all.y;
+        dest[square.to + 2u * next_row] = all.z;
+        dest[square.to + 3u * next_row] = all.w;
+    } else {
+        store(at, square, next_row, 0u, all.x);
+        store(at, square, next_row, 1u, all.y);
+        store(at, square, next_row, 2u, all.z);
+        store(at, square, next_row, 3u, all.w);
+    }
+}
+
+fn store(at: Tile, square: Square, next_row: u32, row: u32, word: u32) {
+    if square.near + row < at.near {
+        dest[square.to + row * next_row] = word;
+    }
+}
+
+// Builds a word unit by unit. The first word of a row holds units of the row before it too, if the row begins behind
+// them.
+fn build(at: Tile, lines: Lines, number: u32) {
+    let near = number >> words_log2();
+    let column = number & ((1u << words_log2()) - 1u);
+    if column >= tile_words() || at.first_near + near >= at.near {
+        return;
+    }
+    let row = at.row + (at.first_near + near) * at.next_row;
+    let begin = params.dest_base + row * params.run;
+    let end = begin + params.run;
+    let first = begin / PER_WORD;
+    // The word that a row ends in is the next one's, but for the last.
+    let is_last = (row + 1u) * params.run == params.units;
+    let behind = (end + select(0u, PER_WORD - 1u, is_last)) / PER_WORD;
+    let word_in_row = at.first_word + column;
+    if word_in_row >= behind - first {
+        return;
+    }
+    let place_in_word = begin % PER_WORD;
+    let to = first + word_in_row;
+    var word = 0u;
+    var written = 0u;
+    for (var j = 0u; j < PER_WORD; j++) {
+        let unit = word_in_row * PER_WORD + j - place_in_word;
+        var bits = 0u;
+        var is_unit = true;
+        if unit < params.run {
+            let from_unit = lines.origin + (unit - at.first_unit) * lines.pitch + near;
+            bits = tile[place(from_unit / PER_WORD)] >> ((from_unit % PER_WORD) * UNIT_BYTES * 8u);
+        } else if i32(unit) < 0 && row > 0u {
+            let from_unit = params.source_base + source_row(row - 1u).base + (params.run + unit) * params.step;
+            bits = source[from_unit / PER_WORD] >> ((from_unit % PER_WORD) * UNIT_BYTES * 8u);
+        } else {
+            is_unit = false;
+        }
+        let mask = select(0u, 0xffffffffu >> (32u - 8u * UNIT_BYTES), is_unit);
+        word |= (bits & mask) << (j * UNIT_BYTES * 8u);
+        written |= mask << (j * UNIT_BYTES * 8u);
+    }
+    if written != 0xffffffffu {
+        word |= dest[to] & ~written;
+    }
+    dest[to] = word;
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let at = tile_at(group_number(group));
+    let lines = lines_of(at);
+
+    let end = end_of(lines, local);
+    let one_more = further(lines, 1u);
+    let two_more = further(lines, 2u);
+    let four_more = further(lines, 4u);
+    let load_a = first_load(lines, local);
+    let load_b = plus(load_a, one_more);
+    let load_c = plus(load_a, two_more);
+    let load_d = plus(load_b, two_more);
+    let load_e = plus(load_a, four_more);
+    let load_f = plus(load_b, four_more);
+    let load_g = plus(load_c, four_more);
+    let load_h = plus(load_d, four_more);
+    // All are loaded before the first is used.
+    var low = vec4(0u);
+    var high = vec4(0u);
+    if LINES_SHIFT {
+        let column = first_column(local);
+        let left = lines.end_column - lines.first_column - column * PER_WORD;
+        low = vec4(
+            load_shifted(load_a, end, column, left),
+            load_shifted(load_b, end, column, left),
+            load_shifted(load_c, end, column, left),
+            load_shifted(load_d, end, column, left),
+        );
+        high = vec4(
+            load_shifted(load_e, end, column, left),
+            load_shifted(load_f, end, column, left),
+            load_shifted(load_g, end, column, left),
+            load_shifted(load_h, end, column, left),
+        );
+    } else if lines.full {
+        low = vec4(source[load_a.at], source[load_b.at], source[load_c.at], source[load_d.at]);
+        high = vec4(source[load_e.at], source[load_f.at], source[load_g.at], source[load_h.at]);
+    } else {
+        low = vec4(load(load_a, end), load(load_b, end), load(load_c, end), load(load_d, end));
+        high = vec4(load(load_e, end), load(load_f, end), load(load_g, end), load(load_h, end));
+    }
+    tile[load_a.place] = low.x;
+    tile[load_b.place] = low.y;
+    tile[load_c.place] = low.z;
+    tile[load_d.place] = low.w;
+    tile[load_e.place] = high.x;
+    tile[load_f.place] = high.y;
+    tile[load_g.place] = high.z;
+    tile[load_h.place] = high.w;
+    workgroupBarrier();
+
+    if !at.exists {
+        return;
+    }
+    // Nearly all tiles have whole words of their rows.
+    let first = i32(at.first_unit);
+    let whole = !rows_shift() && first >= 0 && first + i32(PER_WORD << words_log2()) <= i32(params.run);
+    if !whole {
+        for (var n = 0u; n < LOADS; n++) {
+            build(at, lines, local + n * WORKGROUP);
+        }
+        return;
+    }
+    let column = local >> words_log2();
+    let word = local & ((1u << words_log2()) - 1u);
+    let next_row = at.next_row * (params.run / PER_WORD);
+    let near = at.first_near + column * PER_WORD;
+    let row_word = params.dest_base / PER_WORD + at.row * (params.run / PER_WORD) + near * next_row;
+    let a = Square(place(line_of(word) + column), row_word + at.first_word + word, near);
+    let b = sum(a, behind(next_row, 1u));
+    turn(at, next_row, lines.full, a);
+    turn(at, next_row, lines.full, b);
+    if UNIT_BYTES == 2u {
+        let two_behind = behind(next_row, 2u);
+        turn(at, next_row, lines.full, sum(a, two_behind));
+        turn(at, next_row, lines.full, sum(b, two_behind));
+    }
+}

@@ -1,0 +1,161 @@
+// Of units of 4 bytes or more.
+
+const PER_WORD: u32 = 1u;
+const PER_WORD_LOG2: u32 = 0u;
+const LINES_SHIFT: bool = false;
+
+fn is_stretch() -> bool {
+    return (params.map.tiling.x & 0x10000u) != 0u;
+}
+
+// A unit that is stored: in the tile, in the result, near position, unit of its row. What differs between invocations,
+// and what all add to it.
+struct Stored {
+    from_unit: u32,
+    to: u32,
+    near: u32,
+    unit: u32,
+}
+
+fn behind(at: Tile, lines: Lines, stores: u32) -> Stored {
+    let elements = stores * WORKGROUP;
+    let near = elements >> words_log2();
+    let unit = elements & ((1u << words_log2()) - 1u);
+    return Stored(unit * lines.pitch + near, near * at.next_row * params.run + unit, near, unit);
+}
+
+fn sum(a: Stored, b: Stored) -> Stored {
+    return Stored(a.from_unit + b.from_unit, a.to + b.to, a.near + b.near, a.unit + b.unit);
+}
+
+fn store(one: Stored) {
+    dest[one.to] = tile[place(one.from_unit)];
+}
+
+fn store_inside(at: Tile, one: Stored) {
+    if one.near < at.near && one.unit < params.run {
+        store(one);
+    }
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let at = tile_at(group_number(group));
+    let lines = lines_of(at);
+
+    let end = end_of(lines, local);
+    let one_more = further(lines, 1u);
+    let two_more = further(lines, 2u);
+    let four_more = further(lines, 4u);
+    let load_a = first_load(lines, local);
+    let load_b = plus(load_a, one_more);
+    let load_c = plus(load_a, two_more);
+    let load_d = plus(load_b, two_more);
+    let load_e = plus(load_a, four_more);
+    let load_f = plus(load_b, four_more);
+    let load_g = plus(load_c, four_more);
+    let load_h = plus(load_d, four_more);
+    // All are loaded before the first is used.
+    var a = Unit();
+    var b = Unit();
+    var c = Unit();
+    var d = Unit();
+    var e = Unit();
+    var f = Unit();
+    var g = Unit();
+    var h = Unit();
+    if lines.full {
+        a = source[load_a.at];
+        b = source[load_b.at];
+        if LOADS > 2u {
+            c = source[load_c.at];
+            d = source[load_d.at];
+        }
+        if LOADS > 4u {
+            e = source[load_e.at];
+            f = source[load_f.at];
+            g = source[load_g.at];
+            h = source[load_h.at];
+        }
+    } else {
+        a = load(load_a, end);
+        b = load(load_b, end);
+        if LOADS > 2u {
+            c = load(load_c, end);
+            d = load(load_d, end);
+        }
+        if LOADS > 4u {
+            e = load(load_e, end);
+            f = load(load_f, end);
+            g = load(load_g, end);
+            h = load(load_h, end);
+        }
+    }
+    tile[load_a.place] = a;
+    tile[load_b.place] = b;
+    if LOADS > 2u {
+        tile[load_c.place] = c;
+        tile[load_d.place] = d;
+    }
+    if LOADS > 4u {
+        tile[load_e.place] = e;
+        tile[load_f.place] = f;
+        tile[load_g.place] = g;
+        tile[load_h.place] = h;
+    }
+    workgroupBarrier();
+    if !at.exists {
+        return;
+    }
+
+    let near = local >> words_log2();
+    let unit = local & ((1u << words_log2()) - 1u);
+    let row = at.row + (at.first_near + near) * at.next_row;
+    let one_behind = behind(at, lines, 1u);
+    let two_behind = behind(at, lines, 2u);
+    let four_behind = behind(at, lines, 4u);
+    let store_a = Stored(
+        lines.origin + unit * lines.pitch + near,
+        params.dest_base + row * params.run + at.first_word + unit,
+        at.first_near + near,
+        at.first_word + unit,
+    );
+    let store_b = sum(store_a, one_behind);
+    let store_c = sum(store_a, two_behind);
+    let store_d = sum(store_b, two_behind);
+    let store_e = sum(store_a, four_behind);
+    let store_f = sum(store_b, four_behind);
+    let store_g = sum(store_c, four_behind);
+    let store_h = sum(store_d, four_behind);
+    let units = i32(1u << words_log2());
+    let nears = i32(TILE >> words_log2());
+    let whole = i32(at.first_word) >= 0 && i32(at.first_word) + units <= i32(params.run)
+        && i32(at.first_near) >= 0 && i32(at.first_near) + nears <= i32(at.near);
+    if whole {
+        store(store_a);
+        store(store_b);
+        if LOADS > 2u {
+            store(store_c);
+            store(store_d);
+        }
+        if LOADS > 4u {
+            store(store_e);
+            store(store_f);
+            store(store_g);
+            store(store_h);
+        }
+        return;
+    }
+    store_inside(at, store_a);
+    store_inside(at, store_b);
+    if LOADS > 2u {
+        store_inside(at, store_c);
+        store_inside(at, store_d);
+    }
+    if LOADS > 4u {
+        store_inside(at, store_e);
+        store_inside(at, store_f);
+        store_inside(at, store_g);
+        store_inside(at, store_h);
+    }
+}

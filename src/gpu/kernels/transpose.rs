@@ -1,0 +1,352 @@
+//! Slices that transpose, by tiles in workgroup memory: `shaders/transpose.wgsl`.
+//!
+//! Of such a slice neighbouring units of a row lie apart in the source, and those of another dimension, the *near* one,
+//! lie side by side. A tile has *lines*: stretches of the source along the near dimension, one for each of some
+//! neighbouring units of a row.
+//!
+//! | lines | a tile is |
+//! |---|---|
+//! | far apart | as long along the source as along the result, but for dimensions that are shorter |
+//! | so close that all sectors in between are needed | one stretch of the source, and as many units of a row as fit; units of 1 and 2 bytes are not moved in tiles then |
+//!
+//! Tiles begin where cache lines do, of all lines or of all rows at once, if the strides let them.
+
+use super::{
+    Axis, Form, Grid, Job, Kernel, Kind, Launch, MAX_AXES, Op, Prelude, RowMap, Rows, Source,
+    Tiling, Units,
+};
+
+pub(super) const KERNEL: Kernel = Kernel {
+    source: Source {
+        name: "transpose",
+        text: include_str!("../../../shaders/transpose.wgsl"),
+    },
+    accepts: |job| of_job(job).is_some(),
+    launch,
+    forms,
+};
+
+fn of_job(job: &Job<'_>) -> Option<Tiles> {
+    let RowMap::Slice(map) = &job.map else {
+        return None;
+    };
+    let fits = job.reach.kind == Kind::Hardware && map.axes.len() <= MAX_AXES;
+    let (source, dest) = (job.source.base, job.dest.base);
+    fits.then(|| tiles(&job.rows, &map.axes, source, dest, job.reach.workgroup))?
+}
+
+fn launch(job: &Job<'_>) -> Option<Launch> {
+    let tiles = of_job(job)?;
+    let grid = Grid::workgroups(tiles.count, job.reach)?;
+    let form = form(job.rows.unit, tiles.lines_shift);
+    let launch = Launch::of(job, &job.units(), form, grid);
+    Some(Launch {
+        tile_unit: BYTES * job.reach.workgroup as usize,
+        counts: Units {
+            tiling: Some(tiles.tiling),
+            ..launch.counts
+        },
+        ..launch
+    })
+}
+
+fn form(unit: usize, lines_shift: bool) -> Form {
+    let loads = loads(unit);
+    let form = Form::of(Prelude::Tile { unit, loads });
+    match unit {
+        ..4 => form.with(&[("UNIT_BYTES", unit), ("LINES_SHIFT", lines_shift.into())]),
+        _ => form,
+    }
+}
+
+fn forms(op: Op, kind: Kind) -> Vec<Form> {
+    if op != Op::StridedSlice || kind == Kind::Software {
+        return Vec::new();
+    }
+    let words = [4, 8, 16].map(|unit| form(unit, false));
+    let small = [1, 2]
+        .into_iter()
+        .flat_map(|unit| [false, true].map(|shift| form(unit, shift)));
+    words.into_iter().chain(small).collect()
+}
+
+/// Bytes that an invocation moves. With workgroups of 256 a tile has 8 KiB: then 64 KiB, as a compute unit of AMD's has,
+/// hold as many workgroups as its registers do.
+const BYTES: usize = 32;
+
+/// Bytes that memory moves at once.
+const SECTOR: usize = 32;
+
+/// Bytes of a cache line.
+const LINE: usize = 128;
+
+/// Lines lie close together up to this distance, if half of it is needed.
+const CLOSE: usize = 64;
+
+/// Words of workgroup memory that neighbouring invocations access at once, each in a bank of its own.
+const BANKS: usize = 32;
+
+/// The tiles of a dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tiles {
+    tiling: Tiling,
+    /// Lines begin anywhere in a word of the source.
+    lines_shift: bool,
+    count: usize,
+}
+
+/// Elements of the tile that an invocation moves, where units have so many bytes. Elements are words or larger units.
+fn loads(unit: usize) -> usize {
+    BYTES / unit.max(4)
+}
+
+/// The tiles that move these rows best, if any do. The first row begins at `source_base` of the source and at `dest_base`
+/// of the result, and `axes` number the rows.
+fn tiles(
+    rows: &Rows,
+    axes: &[Axis],
+    source_base: i64,
+    dest_base: i64,
+    workgroup: u32,
+) -> Option<Tiles> {
+    let is_near = |axis: &Axis| axis.stride.unsigned_abs() == 1 && axis.size > 1;
+    let near_dim = axes.iter().position(is_near)?;
+    let near = axes[near_dim];
+    let distance = rows.step.unsigned_abs();
+    if distance < 2 || rows.run < 2 * 4_usize.div_ceil(rows.unit) {
+        return None;
+    }
+    let first = match near.stride {
+        1 => source_base,
+        _ => source_base - (near.size as i64 - 1),
+    };
+    let first = usize::try_from(first).ok()? * rows.unit;
+    let dest_first = usize::try_from(dest_base).ok()? * rows.unit;
+    let word = rows.unit.max(4);
+    let per_word = word / rows.unit;
+    let tile = loads(rows.unit) * workgroup as usize;
+
+    // What all lines and all rows begin at multiples of, but for where the first of them does.
+    let outer = axes.iter().enumerate().filter(|&(d, _)| d != near_dim);
+    let strides = outer.map(|(_, axis)| axis.stride.unsigned_abs());
+    let lines_align = strides.clone().fold(distance, |all, stride| all | stride);
+    let lines_align = power_of_two(lines_align * rows.unit).min(LINE);
+    let rows_align = power_of_two(rows.run * rows.unit).min(LINE);
+    let lines_shift = lines_align < word;
+    let rows_shift = rows_align < word;
+    let head = match rows_shift {
+        true => per_word - 1,
+        false => dest_first % word / rows.unit,
+    };
+    // Words of a row, from the one that it begins in.
+    let row_words = (head + rows.run).div_ceil(per_word);
+
+    let span = distance * rows.unit;
+    let is_close =
+        near.size <= distance && (span <= SECTOR || span <= CLOSE && 2 * near.size >= distance);
+    // Small units that lie close together: `packed bytes` takes fewer instructions.
+    if is_close && per_word > 1 {
+        return None;
+    }
+    let (line_log2, words_log2);
+    if is_close {
+        // What a stretch begins before its first unit: nothing, if all begin with sectors. Backwards it is where they
+        // end that is so.
+        let forwards = rows.step > 0 && dest_first.is_multiple_of(rows_align);
+        let mut begins = strides.map(|stride| stride * rows.unit).chain([first]);
+        let aligned = forwards && begins.all(|bytes| bytes.is_multiple_of(SECTOR));
+        let slack = if aligned { 0 } else { SECTOR / rows.unit };
+        words_log2 = (tile.checked_sub(slack)? / distance).checked_ilog2()?;
+        line_log2 = tile.ilog2();
+    } else {
+        // As many bytes of a line as of a row.
+        let square = (tile * rows.unit.min(4) / 4).ilog2() / 2;
+        let near_words = (near.size + per_word - 1).div_ceil(per_word);
+        let longest = near_words.next_power_of_two().ilog2();
+        let most_lines = row_words.next_power_of_two() * per_word;
+        let least = (tile / most_lines.min(tile)).ilog2();
+        // An invocation loads whole lines further on.
+        let most = workgroup.ilog2();
+        line_log2 = square.max(least).min(longest).min(most);
+        words_log2 = (tile >> line_log2).checked_div(per_word)?.checked_ilog2()?;
+    }
+    let line_units = per_word << line_log2;
+    let tile_words = (1_usize << words_log2) - usize::from(rows_shift);
+
+    // Tiles begin with cache lines, unless that makes many more of them.
+    let shifted = |phase: usize, size: usize, least: usize, each: usize| {
+        let plain = (size + least).div_ceil(each);
+        let more = (size + phase).div_ceil(each);
+        if more <= plain + plain / 8 {
+            (phase, more)
+        } else {
+            (least, plain)
+        }
+    };
+    let (near_shift, near_tiles) = match is_close {
+        true => (0, 1),
+        false if lines_shift => (0, near.size.div_ceil(line_units)),
+        false => {
+            let phase = first % lines_align / rows.unit;
+            shifted(phase, near.size, phase % per_word, line_units)
+        }
+    };
+    let (row_shift, row_tiles) = match rows_shift {
+        true => (0, row_words.div_ceil(tile_words.max(1))),
+        false => shifted(dest_first % rows_align / word, row_words, 0, tile_words),
+    };
+    let others = rows.count / near.size;
+    let count = near_tiles.checked_mul(row_tiles)?.checked_mul(others)?;
+
+    // Half of a tile on each side may be missing, but not more.
+    let filled = near.size * rows.run * rows.unit;
+    let all = near_tiles * row_tiles * tile * word;
+    if tile_words == 0 || filled < all / 4 {
+        return None;
+    }
+    Some(Tiles {
+        tiling: Tiling {
+            near_dim,
+            line_log2,
+            words_log2,
+            swizzle: swizzle(is_close, per_word, line_log2, words_log2, word),
+            is_stretch: is_close,
+            rows_shift,
+            near_shift,
+            row_shift,
+            near_tiles: u32::try_from(near_tiles).ok()?,
+            row_tiles: u32::try_from(row_tiles).ok()?,
+        },
+        lines_shift,
+        count,
+    })
+}
+
+/// By how many bits a unit's number is shifted and added to itself without carries, so that invocations that store
+/// neighbouring words of a row read different banks.
+fn swizzle(is_close: bool, per_word: usize, line_log2: u32, words_log2: u32, word: usize) -> u32 {
+    let banks = (BANKS * 4 / word).ilog2();
+    if is_close {
+        return banks;
+    }
+    // Words of a row lie so far apart, and so many of them are read at once.
+    let distance = line_log2 + per_word.ilog2();
+    (distance + words_log2.min(banks))
+        .saturating_sub(banks)
+        .max(1)
+}
+
+/// The largest power of two that divides a number.
+fn power_of_two(number: usize) -> usize {
+    1 << number.trailing_zeros().min(usize::BITS - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tiles of rows in a workgroup of 256, where the dimensions outside of a row have these sizes and strides.
+    fn of(unit: usize, (run, step): (usize, isize), axes: &[(usize, isize)]) -> Option<Tiles> {
+        at((0, 0), unit, (run, step), axes)
+    }
+
+    fn at(
+        (source_base, dest_base): (i64, i64),
+        unit: usize,
+        (run, step): (usize, isize),
+        axes: &[(usize, isize)],
+    ) -> Option<Tiles> {
+        let axes: Vec<_> = axes
+            .iter()
+            .map(|&(size, stride)| Axis { size, stride })
+            .collect();
+        let rows = Rows {
+            unit,
+            count: axes.iter().map(|axis| axis.size).product(),
+            run,
+            step,
+        };
+        tiles(&rows, &axes, source_base, dest_base, 256)
+    }
+
+    #[test]
+    fn tiles_are_as_long_along_the_source_as_along_the_result() {
+        for (unit, columns, words) in [(1, 4, 5), (2, 5, 5), (4, 5, 6), (8, 5, 5), (16, 4, 5)] {
+            let tiles = of(unit, (4096, 4096), &[(4096, 1)]).unwrap();
+            let Tiling {
+                line_log2,
+                words_log2,
+                ..
+            } = tiles.tiling;
+            assert_eq!((line_log2, words_log2), (columns, words), "{unit}");
+            let per_word = 4_usize.div_ceil(unit);
+            assert_eq!(per_word << (columns + words), loads(unit) * 256, "{unit}");
+            let bytes = 256 * BYTES;
+            assert_eq!(tiles.count, 4096 * 4096 * unit / bytes, "{unit}");
+        }
+    }
+
+    #[test]
+    fn tiles_are_longer_where_the_other_dimension_is_short() {
+        let few_lines = of(4, (16, 5000), &[(5000, 1)]).unwrap().tiling;
+        assert_eq!((few_lines.line_log2, few_lines.words_log2), (7, 4));
+        let short_lines = of(4, (5000, 100), &[(10, 1)]).unwrap().tiling;
+        assert_eq!((short_lines.line_log2, short_lines.words_log2), (4, 7));
+    }
+
+    #[test]
+    fn lines_close_together_are_one_stretch() {
+        let of_rgb = |step| of(4, (5000, step), &[(3, 1)]).unwrap().tiling;
+        assert!(of_rgb(3).is_stretch && of_rgb(-3).is_stretch && of_rgb(8).is_stretch);
+        assert_eq!(of_rgb(3).words_log2, 9);
+        assert!(!of_rgb(9).is_stretch);
+        // Four units of 4 bytes fill a tile, if it begins with a sector.
+        let of_rgba = |bases| {
+            at(bases, 4, (5000, 4), &[(4, 1)])
+                .unwrap()
+                .tiling
+                .words_log2
+        };
+        assert_eq!(
+            (of_rgba((0, 0)), of_rgba((1, 0)), of_rgba((0, 1))),
+            (9, 8, 8)
+        );
+        let backwards = of(4, (5000, -4), &[(4, 1)]).unwrap();
+        assert_eq!(backwards.tiling.words_log2, 8);
+    }
+
+    #[test]
+    fn tiles_begin_with_cache_lines() {
+        let tiling = |bases| at(bases, 4, (4096, 4096), &[(4000, 1)]).unwrap().tiling;
+        let shifts = |bases| (tiling(bases).near_shift, tiling(bases).row_shift);
+        assert_eq!(shifts((0, 0)), (0, 0));
+        assert_eq!(shifts((33, 7)), (1, 7));
+        // Of lines backwards the last unit comes first.
+        let backwards = at((3999, 0), 4, (4096, 4096), &[(4000, -1)]).unwrap();
+        assert_eq!(backwards.tiling.near_shift, 0);
+        // Not if that makes many more of them.
+        let small = at((1, 1), 4, (64, 64), &[(9, 64), (32, 1)]).unwrap().tiling;
+        assert_eq!((small.near_shift, small.row_shift), (0, 0));
+    }
+
+    #[test]
+    fn small_units_begin_anywhere_in_a_word() {
+        let tiles = of(1, (4096, 4095), &[(4096, 1)]).unwrap();
+        assert!(tiles.lines_shift && !tiles.tiling.rows_shift);
+        let tiles = of(2, (4095, 4096), &[(4096, 1)]).unwrap();
+        assert!(!tiles.lines_shift && tiles.tiling.rows_shift);
+    }
+
+    #[test]
+    fn what_fills_no_tiles_is_moved_otherwise() {
+        assert_eq!(
+            of(4, (4096, 1), &[(4096, 4096)]),
+            None,
+            "rows are not apart"
+        );
+        assert_eq!(of(4, (4096, 2), &[(40, 8192)]), None, "nothing is near");
+        assert_eq!(of(4, (8, 8), &[(1000, 64), (8, 1)]), None, "small matrices");
+        assert!(of(4, (32, 32), &[(1000, 1024), (32, 1)]).is_some());
+        assert_eq!(of(1, (5000, 3), &[(3, 1)]), None, "packed bytes");
+    }
+}
