@@ -97,6 +97,11 @@ fn store(at: Tile, square: Square, next_row: u32, row: u32, word: u32) {
     }
 }
 
+// A unit of the word that it lies in, in front of others.
+fn unit_of(word: u32, unit: u32) -> u32 {
+    return word >> ((unit & (PER_WORD - 1u)) * UNIT_BYTES * 8u);
+}
+
 // Builds a word unit by unit. The first word of a row holds units of the row before it too, if the row begins behind
 // them.
 fn build(at: Tile, lines: Lines, number: u32) {
@@ -108,28 +113,28 @@ fn build(at: Tile, lines: Lines, number: u32) {
     let row = at.row + (at.first_near + near) * at.next_row;
     let begin = params.dest_base + row * params.run;
     let end = begin + params.run;
-    let first = begin / PER_WORD;
+    let first = begin >> PER_WORD_LOG2;
     // The word that a row ends in is the next one's, but for the last.
     let is_last = (row + 1u) * params.run == params.units;
-    let behind = (end + select(0u, PER_WORD - 1u, is_last)) / PER_WORD;
+    let behind = (end + select(0u, PER_WORD - 1u, is_last)) >> PER_WORD_LOG2;
     let word_in_row = at.first_word + column;
     if word_in_row >= behind - first {
         return;
     }
-    let place_in_word = begin % PER_WORD;
+    let place_in_word = begin & (PER_WORD - 1u);
     let to = first + word_in_row;
     var word = 0u;
     var written = 0u;
     for (var j = 0u; j < PER_WORD; j++) {
-        let unit = word_in_row * PER_WORD + j - place_in_word;
+        let unit = (word_in_row << PER_WORD_LOG2) + j - place_in_word;
         var bits = 0u;
         var is_unit = true;
         if unit < params.run {
             let from_unit = lines.origin + (unit - at.first_unit) * lines.pitch + near;
-            bits = tile[place(from_unit / PER_WORD)] >> ((from_unit % PER_WORD) * UNIT_BYTES * 8u);
+            bits = unit_of(tile[place(from_unit >> PER_WORD_LOG2)], from_unit);
         } else if i32(unit) < 0 && row > 0u {
             let from_unit = params.source_base + source_row(row - 1u).base + (params.run + unit) * params.step;
-            bits = source[from_unit / PER_WORD] >> ((from_unit % PER_WORD) * UNIT_BYTES * 8u);
+            bits = unit_of(source[from_unit >> PER_WORD_LOG2], from_unit);
         } else {
             is_unit = false;
         }
