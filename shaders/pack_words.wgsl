@@ -8,7 +8,7 @@
 // Parts of a row.
 override RUN: u32;
 
-// Units that an invocation builds: 2 in a gather, so that eight cache misses overlap, 1 in a slice.
+// Units that an invocation builds: 2 in a gather on a software adapter, so that eight cache misses overlap; otherwise 1.
 override UNITS: u32;
 
 @group(0) @binding(0) var<storage, read> source: array<Part>;
@@ -70,21 +70,19 @@ fn fetch_four(parts: Parts) -> vec4<Part> {
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    // Neighbouring invocations build neighbouring units, and then others as many further on, so that their accesses
-    // coalesce.
-    let units = params.units / PARTS;
-    let first = group_number(group) * (WORKGROUP * UNITS) + local;
-    if first >= units {
+    let tile = invocation(group, local);
+    if tile >= params.tiles {
         return;
     }
     if UNITS == 1u {
-        let parts = four_parts(first * PARTS);
-        dest[params.dest_base + first] = fetch_four(parts);
+        let parts = four_parts(tile * PARTS);
+        dest[params.dest_base + tile] = fetch_four(parts);
         four_missing(parts.rows, parts.gone);
         return;
     }
-    // Where there is no second unit, the first is built twice.
-    let second = select(first, first + WORKGROUP, first + WORKGROUP < units);
+    // The last invocation may have one unit, which it then builds twice.
+    let first = tile * 2u;
+    let second = min(first + 1u, params.units / PARTS - 1u);
     let low = four_parts(first * PARTS);
     let high = four_parts(second * PARTS);
     let first_unit = fetch_four(low);

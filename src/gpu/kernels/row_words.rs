@@ -1,4 +1,4 @@
-//! Rows of 1-byte, 2-byte or, in gradients, 4-byte units that go to places of their own, or are zeros but for some units:
+//! Rows of 1-byte, 2-byte or, in gradients on hardware, 4-byte units that go to places of their own, or are zeros but for some units:
 //! `shaders/row_words.wgsl`.
 
 use super::{
@@ -14,7 +14,10 @@ pub(super) const KERNEL: Kernel = Kernel {
     accepts: |job| match &job.map {
         RowMap::Update(_) => job.rows.unit < 4,
         RowMap::Scatter(map) => job.rows.unit < 4 && !map.combines,
-        RowMap::Gradient(_) => job.rows.unit <= 4,
+        // On a software adapter the serial walker is faster from 4 bytes on.
+        RowMap::Gradient(_) => {
+            job.rows.unit < 4 || job.rows.unit == 4 && job.reach.kind == Kind::Hardware
+        }
         _ => false,
     },
     launch,
