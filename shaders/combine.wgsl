@@ -9,7 +9,7 @@
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let id = invocation(group, local);
     let tile = id >> lanes_log2();
-    if tile >= params.tiles {
+    if tile >= uniforms.tiles {
         return;
     }
     let lanes = 1u << lanes_log2();
@@ -20,12 +20,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if start.state != FOUND {
         return;
     }
-    let to = params.dest_base + start.to;
+    let to = uniforms.dest_base + start.to;
     for (var j = at.first + lane; j < at.end; j += lanes) {
         var result = words(dest[to + j]);
         // The next link is on its way while a row is combined.
         for (var link = at.row + 1u; link != 0u;) {
-            let update = source[params.source_base + (link - 1u) * stride() + j];
+            let update = source[uniforms.source_base + (link - 1u) * stride() + j];
             link = next(link);
             result = combined(result, words(update));
         }

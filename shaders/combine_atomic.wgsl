@@ -19,9 +19,9 @@ fn combine_row(row: u32, slice: u32, bound: bool) {
         return;
     }
     let combine = atomic_combine();
-    let origin = params.source_base + row * params.step;
-    let to = params.dest_base + slice * params.step;
-    for (var j = 0u; j < params.run; j++) {
+    let origin = uniforms.source_base + row * uniforms.step;
+    let to = uniforms.dest_base + slice * uniforms.step;
+    for (var j = 0u; j < uniforms.run; j++) {
         let update = source[origin + j];
         if combine == ADD {
             atomicAdd(&dest[to + j], update);
@@ -38,18 +38,18 @@ fn combine_row(row: u32, slice: u32, bound: bool) {
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let tile = invocation(group, local);
-    if tile >= params.tiles {
+    if tile >= uniforms.tiles {
         return;
     }
     let row = tile * 4u;
     let found = four(row);
     let numbers = row + vec4(0u, 1u, 2u, 3u);
     let states = vec4(found.a.state, found.b.state, found.c.state, found.d.state);
-    let there = numbers < vec4(params.units);
+    let there = numbers < vec4(uniforms.units);
     four_missing(numbers, there & (states == vec4(MISSING)));
     // The first slice that is bound is where the walk of a gather has a stride.
     let slices = vec4(found.a.base, found.b.base, found.c.base, found.d.base) - axis(0u).stride;
-    let bound = there & (states == vec4(FOUND)) & (slices < vec4(params.window));
+    let bound = there & (states == vec4(FOUND)) & (slices < vec4(uniforms.map.bound));
     combine_row(row, slices.x, bound.x);
     combine_row(row + 1u, slices.y, bound.y);
     combine_row(row + 2u, slices.z, bound.z);

@@ -90,7 +90,7 @@ fn combined(a: u32, b: u32) -> u32 {
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let id = invocation(group, local);
     let tile = id >> lanes_log2();
-    if tile >= params.tiles {
+    if tile >= uniforms.tiles {
         return;
     }
     let lanes = 1u << lanes_log2();
@@ -101,7 +101,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if start.state != FOUND {
         return;
     }
-    let to = params.dest_base + start.to;
+    let to = uniforms.dest_base + start.to;
     // Places are counted from the word that holds the slice's first element.
     let head_place = to % per_word;
     let first_word = to / per_word;
@@ -109,10 +109,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         // The place of the first of the slice's elements in the word, and which it is.
         let place = select(0u, head_place, w == 0u);
         let j = w * per_word + place - head_place;
-        if j >= params.units {
+        if j >= uniforms.units {
             break;
         }
-        let count = min(per_word - place, params.units - j);
+        let count = min(per_word - place, uniforms.units - j);
         let shift = place * UNIT_BYTES * 8u;
         let keep = low_bytes(count * UNIT_BYTES);
         let written = keep << shift;
@@ -120,7 +120,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         var result = atomicLoad(&dest[first_word + w]) & written;
         // The next link is on its way while a row is combined.
         for (var link = at.row + 1u; link != 0u;) {
-            let update = load((params.source_base + (link - 1u) * stride() + j) * UNIT_BYTES);
+            let update = load((uniforms.source_base + (link - 1u) * stride() + j) * UNIT_BYTES);
             link = next(link);
             result = combined(result, (update & keep) << shift);
         }

@@ -12,14 +12,66 @@ override INDEX_WORDS: u32;
 // all of the gathered array, every dimension is shorter than 2^31, and indices neither wrap nor are clamped.
 override PLAIN: bool;
 
-// Pairs of size and stride come two to a vector.
-// 0: the first word of the tuples within their binding, and the stride of the outermost dimension.
-// 1 and on: the coordinates, and behind them the dimensions that are walked, but for the outermost.
-// 9, if it is left: high words, of the first coordinate's size and of the first index into it that this
-// dispatch looks at.
 struct Map {
+    // What the functions below read.
+    flags: u32,
+    // The indices into the first dimension that this dispatch looks at: the others are looked at by another, with
+    // another part of params bound.
+    first: u32,
+    count: u32,
+    // Units of params, or slices of a scatter, that are bound: no index may point beyond them.
+    bound: u32,
+    // Pairs of size and stride come two to a vector.
+    // 0: the first word of the tuples within their binding, and the stride of the outermost dimension; in a scatter the
+    // first slice that is bound.
+    // 1 and on: the coordinates, then the dimensions that are walked, but for the outermost.
+    // 9, if it is left: high words, of the first coordinate's size and of `first`.
     axes: array<vec4<u32>, 5>,
 }
+
+// Dimensions come two to a vector: uniform arrays have a stride of 16 bytes.
+fn axis(d: u32) -> Axis {
+    let pair = uniforms.map.axes[d >> 1u];
+    if (d & 1u) == 0u {
+        return Axis(pair.x, pair.y);
+    }
+    return Axis(pair.z, pair.w);
+}
+
+// Coordinates of an index tuple.
+fn dims() -> u32 {
+    return uniforms.map.flags & 15u;
+}
+
+// Dimensions that are walked beside the tuples. 0 where the tuples are all that numbers the rows.
+fn walked_dims() -> u32 {
+    return (uniforms.map.flags >> 4u) & 15u;
+}
+
+// Whether walked dimension `d` has the same tuples at each of its positions; and whether any has.
+fn repeats(d: u32) -> bool {
+    return ((uniforms.map.flags >> (8u + d)) & 1u) != 0u;
+}
+
+fn any_repeats() -> bool {
+    return (uniforms.map.flags & 0x3ff00u) != 0u;
+}
+
+// How atomics combine numbers.
+fn atomic_combine() -> u32 {
+    return uniforms.map.flags >> 28u;
+}
+
+fn flag(bit: u32) -> bool {
+    return (uniforms.map.flags & bit) != 0u;
+}
+
+// Indices can be negative; negative indices count from the end; those outside move to the nearest end.
+const SIGNED_INDICES: u32 = 0x40000u;
+const WRAPS: u32 = 0x80000u;
+const CLAMPS: u32 = 0x100000u;
+// A scatter only checks its rows: if one is bad, nothing is to be changed by any.
+const CHECKS: u32 = 0x200000u;
 
 const LAST: u32 = 9u;
 
@@ -109,7 +161,7 @@ struct Index {
 // Rows lie one behind the other in the result.
 fn row_start(row: u32) -> Start {
     let at = source_row(row);
-    return Start(at.base, row * params.run, at.state);
+    return Start(at.base, row * uniforms.run, at.state);
 }
 
 fn dest_step() -> u32 {
@@ -118,7 +170,7 @@ fn dest_step() -> u32 {
 
 // Where unit `j` of a row lies in the source.
 fn unit_at(start: Start, j: u32) -> Row {
-    return Row(params.source_base + start.from_part + j * params.step * PARTS, start.state);
+    return Row(uniforms.source_base + start.from_part + j * uniforms.step * PARTS, start.state);
 }
 
 // Index `d` of a tuple.
@@ -168,15 +220,15 @@ fn coordinate(d: u32, at: Index, so_far: Row) -> Row {
     }
     var state = so_far.state;
     if !PLAIN && d == 0u {
-        index_high -= high.y + select(0u, 1u, index < params.first);
-        index -= params.first;
-        state = select(ELSEWHERE, FOUND, (index_high == 0u) & (index < params.count));
+        index_high -= high.y + select(0u, 1u, index < uniforms.map.first);
+        index -= uniforms.map.first;
+        state = select(ELSEWHERE, FOUND, (index_high == 0u) & (index < uniforms.map.count));
     }
     return Row(so_far.base + index * size_and_stride.stride, select(state, MISSING, bad));
 }
 
 fn within(unit: u32) -> bool {
-    return unit < params.window;
+    return unit < uniforms.map.bound;
 }
 
 // Counts the tuple of a row without a source, once for all rows that have it.

@@ -29,7 +29,7 @@ fn near_four(n: u32, window: ptr<function, Window>, rows: ptr<function, Rows>) {
 fn load_rows(first: u32, rows: ptr<function, Rows>) {
     let between = (ROWS - 1u) * u32(abs(STRIDE));
     let lowest = select(0u, between, STRIDE < 0);
-    let address = (params.source_base + source_row(first).base) * UNIT_BYTES - lowest;
+    let address = (uniforms.source_base + source_row(first).base) * UNIT_BYTES - lowest;
     let at = address >> 4u;
     // Vectors that the rows fill, where the first begins with one. Where it does not, they may reach into one more.
     let bytes = between + ROW_BYTES;

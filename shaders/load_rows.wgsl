@@ -4,7 +4,7 @@
 
 // Loads the words that a row lies in, and shifts its bytes to their low ends.
 fn load_row(n: u32, at: Row, rows: ptr<function, Rows>) {
-    let address = select(0u, (params.source_base + at.base) * UNIT_BYTES, at.state == FOUND);
+    let address = select(0u, (uniforms.source_base + at.base) * UNIT_BYTES, at.state == FOUND);
     let word = address >> 2u;
     let shift = address << 3u;
     // A row may begin with the last unit of a word. Where it does not, its last word may be one word earlier, and the
@@ -52,7 +52,7 @@ fn clear_four(n: u32, first: u32, at: Four, rows: ptr<function, Rows>) {
     clear(n + 1u, gone.y, rows);
     clear(n + 2u, gone.z, rows);
     clear(n + 3u, gone.w, rows);
-    four_missing(first + n + vec4(0u, 1u, 2u, 3u), gone & vec4(first + n < params.units));
+    four_missing(first + n + vec4(0u, 1u, 2u, 3u), gone & vec4(first + n < uniforms.units));
 }
 
 fn clear(n: u32, gone: bool, rows: ptr<function, Rows>) {
@@ -62,7 +62,7 @@ fn clear(n: u32, gone: bool, rows: ptr<function, Rows>) {
 
 fn load_rows(first: u32, rows: ptr<function, Rows>) {
     // The last invocation looks the last four rows up where it has fewer.
-    let last = params.units - 4u;
+    let last = uniforms.units - 4u;
     let a = four(first);
     var b = a;
     if ROWS > 4u { b = four(min(first + 4u, last)); }

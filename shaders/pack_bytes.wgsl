@@ -12,7 +12,7 @@ override UNIT_BYTES: u32;
 
 // The bytes of a row, at the low end of a word.
 fn row_bytes(begin: Row) -> u32 {
-    let address = select(0u, (params.source_base + begin.base) * UNIT_BYTES, begin.state == FOUND);
+    let address = select(0u, (uniforms.source_base + begin.base) * UNIT_BYTES, begin.state == FOUND);
     let word = address >> 2u;
     let shift = (address & 3u) << 3u;
     var bytes = source[word] >> shift;
@@ -29,7 +29,7 @@ fn row_bytes(begin: Row) -> u32 {
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let tile = invocation(group, local);
-    if tile >= params.tiles {
+    if tile >= uniforms.tiles {
         return;
     }
     let row = tile * 4u;
@@ -38,7 +38,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let b = row_bytes(rows.b);
     let c = row_bytes(rows.c);
     let d = row_bytes(rows.d);
-    let to = params.dest_base + tile * ROW_BYTES;
+    let to = uniforms.dest_base + tile * ROW_BYTES;
     if ROW_BYTES == 1u {
         dest[to] = a | (b << 8u) | (c << 16u) | (d << 24u);
     } else if ROW_BYTES == 2u {

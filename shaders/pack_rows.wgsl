@@ -69,7 +69,7 @@ fn store(n: u32, to: u32, words: u32, packed: ptr<function, Packed>) {
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let tile = invocation(group, local);
-    if tile >= params.tiles {
+    if tile >= uniforms.tiles {
         return;
     }
     let first = tile * ROWS;
@@ -82,8 +82,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         put_four(8u, &rows, &packed);
         put_four(12u, &rows, &packed);
     }
-    let words = (min(ROWS, params.units - first) * ROW_BYTES) >> 2u;
-    let to = params.dest_base + tile * (ROWS * ROW_BYTES / 16u);
+    let words = (min(ROWS, uniforms.units - first) * ROW_BYTES) >> 2u;
+    let to = uniforms.dest_base + tile * (ROWS * ROW_BYTES / 16u);
     store(0u, to, words, &packed);
     store(1u, to, words, &packed);
     store(2u, to, words, &packed);

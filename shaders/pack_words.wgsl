@@ -50,7 +50,7 @@ fn of_two_rows(first: u32) -> Parts {
     let far = source_row(row + 1u);
     let ends = j >= vec4(RUN);
     return Parts(
-        select(near.base + j * params.step, far.base + (j - RUN) * params.step, ends),
+        select(near.base + j * uniforms.step, far.base + (j - RUN) * uniforms.step, ends),
         select(vec4(near.state), vec4(far.state), ends) == vec4(FOUND),
         vec4(row, row + 1u, 0u, 0u),
         vec4(j.x == 0u && near.state == MISSING, ends.w && far.state == MISSING, false, false),
@@ -58,7 +58,7 @@ fn of_two_rows(first: u32) -> Parts {
 }
 
 fn fetch_four(parts: Parts) -> vec4<Part> {
-    let from_part = select(vec4(0u), params.source_base + parts.from_part, parts.found);
+    let from_part = select(vec4(0u), uniforms.source_base + parts.from_part, parts.found);
     let values = vec4<Part>(
         source[from_part.x],
         source[from_part.y],
@@ -71,23 +71,23 @@ fn fetch_four(parts: Parts) -> vec4<Part> {
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let tile = invocation(group, local);
-    if tile >= params.tiles {
+    if tile >= uniforms.tiles {
         return;
     }
     if UNITS == 1u {
         let parts = four_parts(tile * PARTS);
-        dest[params.dest_base + tile] = fetch_four(parts);
+        dest[uniforms.dest_base + tile] = fetch_four(parts);
         four_missing(parts.rows, parts.gone);
         return;
     }
     // The last invocation may have one unit, which it then builds twice.
     let first = tile * 2u;
-    let second = min(first + 1u, params.units / PARTS - 1u);
+    let second = min(first + 1u, uniforms.units / PARTS - 1u);
     let low = four_parts(first * PARTS);
     let high = four_parts(second * PARTS);
     let first_unit = fetch_four(low);
     let second_unit = fetch_four(high);
-    dest[params.dest_base + first] = first_unit;
-    dest[params.dest_base + second] = second_unit;
+    dest[uniforms.dest_base + first] = first_unit;
+    dest[uniforms.dest_base + second] = second_unit;
     eight_missing(low.rows, low.gone, high.rows, high.gone & vec4(second != first));
 }

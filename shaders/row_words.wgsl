@@ -50,7 +50,7 @@ fn put(to: u32, value: u32, owned: u32) {
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let id = invocation(group, local);
     let tile = id >> lanes_log2();
-    if tile >= params.tiles {
+    if tile >= uniforms.tiles {
         return;
     }
     let at = segment(tile);
@@ -60,15 +60,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let lanes = 1u << lanes_log2();
     let unit = element_bytes();
-    let begin = (params.dest_base + start.to) * unit;
-    let origin = (params.source_base + start.from_part) * unit;
+    let begin = (uniforms.dest_base + start.to) * unit;
+    let origin = (uniforms.source_base + start.from_part) * unit;
     // Of the row: the place of its first unit that has a source, the distance between units on both sides, and the bytes
     // from the first to behind the last.
     let first = i32(first_unit() * unit);
     let step = i32(spacing() * unit);
-    let from_step = i32(params.step * unit);
+    let from_step = i32(uniforms.step * unit);
     let extent = i32(source_units() - 1u) * step + i32(unit);
-    let together = spacing() == 1u && params.step == 1u;
+    let together = spacing() == 1u && uniforms.step == 1u;
     // The words of the source that it reads.
     let last = i32(origin) + i32(source_units() - 1u) * from_step;
     let low = min(i32(origin), last) >> 2u;
@@ -78,7 +78,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let head = i32(begin & 3u);
     let end = min(i32(row_units() * unit), i32(at.end * 4u) - head);
     // From one of the four words to the next: words, and words of the source.
-    let quarter = params.window;
+    let quarter = uniforms.map.quarter;
     let quarters = vec4(0, 1, 2, 3) * i32(quarter);
     let from_words = i32(quarter * 4u / u32(step)) * from_step / 4;
     let from_quarters = vec4(0, 1, 2, 3) * from_words;

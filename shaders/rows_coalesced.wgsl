@@ -22,8 +22,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     // rows of the last, which are bound, and write nothing.
     var tiles = vec4(tile);
     if ROWS == 4u { tiles += side * vec4(0u, 1u, 2u, 3u); }
-    var rows = min(tiles, vec4(params.tiles - 1u));
-    var at = Segment(rows.x, 0u, params.run);
+    var rows = min(tiles, vec4(uniforms.tiles - 1u));
+    var at = Segment(rows.x, 0u, uniforms.run);
     if ROWS == 1u {
         at = segment(rows.x);
         rows = vec4(at.row);
@@ -47,7 +47,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let from_d = unit_at(d, units.w);
     let from_part = vec4(from_a.base, from_b.base, from_c.base, from_d.base);
     let states = vec4(from_a.state, from_b.state, from_c.state, from_d.state);
-    let inside = (units < vec4(at.end)) & (tiles < vec4(params.tiles));
+    let inside = (units < vec4(at.end)) & (tiles < vec4(uniforms.tiles));
     let bound = vec4(within(from_part.x), within(from_part.y), within(from_part.z), within(from_part.w));
     let found = inside & (states == vec4(FOUND)) & bound;
     let zeroed = inside & (states == vec4(MISSING));
@@ -56,7 +56,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let fetched = select(vec4(0u), from_part, found);
     let moved = fetch_four(fetched);
 
-    let to = params.dest_base + vec4(a.to, b.to, c.to, d.to) + units * dest_step();
+    let to = uniforms.dest_base + vec4(a.to, b.to, c.to, d.to) + units * dest_step();
     // Nearly all invocations have four. One branch keeps their loads in flight together: compilers move a
     // load that only one branch uses into that branch, where it waits for the store before it.
     if all(found) {

@@ -9,7 +9,7 @@
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let tile = invocation(group, local);
-    if tile >= params.tiles {
+    if tile >= uniforms.tiles {
         return;
     }
     let at = segment(tile);
@@ -17,7 +17,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if start.state == MISSING && at.first == 0u {
         missing(at.row);
     }
-    let to = params.dest_base + start.to;
+    let to = uniforms.dest_base + start.to;
     for (var j = at.first; j < at.end; j++) {
         let place = unit_at(start, j);
         let found = place.state == FOUND && within(place.base);

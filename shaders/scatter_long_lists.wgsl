@@ -5,9 +5,14 @@
 //
 // There are `tiles` workgroups, which take lists in turn: most of the time there is none.
 
-// Where things are in `rows`: the second word says where the links, the third where the slices of long lists.
 struct Map {
-    axes: array<vec4<u32>, 5>,
+    // Rows of the longest list that one invocation sorts.
+    longest: u32,
+    // Where the links, and the slices of long lists, are in `rows`.
+    links: u32,
+    long: u32,
+    // The number of the first row.
+    @size(84) first_row: u32,
 }
 
 // In `head`: the row that it names is the first of its list, whether that is sorted or not yet.
@@ -28,16 +33,16 @@ var<workgroup> found: array<atomic<u32>, WORDS>;
 var<workgroup> least: atomic<u32>;
 
 fn links() -> u32 {
-    return params.map.axes[0].y;
+    return uniforms.map.links;
 }
 
 // Of four rows, `WORKGROUP` apart, those that go to the slice: a bit for each. Not in a loop, whose rounds would each
 // wait for a load of their own.
 fn four_that_go(row: u32, slice: u32) -> u32 {
     let at = row + WORKGROUP * vec4(0u, 1u, 2u, 3u);
-    let bound = min(at, vec4(params.units - 1u));
+    let bound = min(at, vec4(uniforms.units - 1u));
     let slices = vec4(rows[bound.x], rows[bound.y], rows[bound.z], rows[bound.w]);
-    let bits = select(vec4(0u), vec4(1u, 2u, 4u, 8u), (slices == vec4(slice)) & (at < vec4(params.units)));
+    let bits = select(vec4(0u), vec4(1u, 2u, 4u, 8u), (slices == vec4(slice)) & (at < vec4(uniforms.units)));
     return bits.x | bits.y | bits.z | bits.w;
 }
 
@@ -58,8 +63,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         noted = rows[2u * links() + 1u];
     }
     let lists = workgroupUniformLoad(&noted);
-    for (var list = group_number(group); list < lists; list += params.tiles) {
-        link_list(rows[params.map.axes[0].z + list], local);
+    for (var list = group_number(group); list < lists; list += uniforms.tiles) {
+        link_list(rows[uniforms.map.long + list], local);
     }
 }
 
@@ -69,7 +74,7 @@ fn link_list(slice: u32, local: u32) {
     if local == 0u {
         atomicStore(&least, 0u);
     }
-    for (var left = (params.units + STRETCH - 1u) / STRETCH; left > 0u; left--) {
+    for (var left = (uniforms.units + STRETCH - 1u) / STRETCH; left > 0u; left--) {
         let first = (left - 1u) * STRETCH;
         if local < WORDS {
             atomicStore(&found[local], 0u);
@@ -93,6 +98,6 @@ fn link_list(slice: u32, local: u32) {
         behind = 0u - atomicLoad(&least);
     }
     if local == 0u {
-        head[slice + 1u] = (params.first + behind) | FIRST;
+        head[slice + 1u] = (uniforms.map.first_row + behind) | FIRST;
     }
 }

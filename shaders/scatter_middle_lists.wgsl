@@ -4,9 +4,14 @@
 //
 // There are `tiles` workgroups, which take lists in turn: most of the time there is none.
 
-// Where things are in `rows`: the second word says where the links, the third where the slices of long lists.
 struct Map {
-    axes: array<vec4<u32>, 5>,
+    // Rows of the longest list that one invocation sorts.
+    longest: u32,
+    // Where the links, and the slices of long lists, are in `rows`.
+    links: u32,
+    long: u32,
+    // The number of the first row.
+    @size(84) first_row: u32,
 }
 
 // In `head`: the row that it names is the first of its list, whether that is sorted or not yet.
@@ -28,13 +33,13 @@ var<workgroup> listed: array<u32, LISTS * MOST>;
 var<workgroup> lengths: array<u32, LISTS>;
 
 fn place(link: u32) -> u32 {
-    return params.map.axes[0].y + link - 1u;
+    return uniforms.map.links + link - 1u;
 }
 
 // Puts the links of a slice into `listed`. Returns how many there are, or one more than there is room for.
 fn list_rows(slice: u32, begin: u32) -> u32 {
     var length = 0u;
-    var link = (atomicLoad(&head[slice + 1u]) & ~FIRST) - params.first;
+    var link = (atomicLoad(&head[slice + 1u]) & ~FIRST) - uniforms.map.first_row;
     while link != 0u && length <= MOST {
         if length < MOST {
             listed[begin + length] = link;
@@ -56,19 +61,19 @@ fn link_row(slice: u32, link: u32, begin: u32, length: u32) {
     }
     atomicStore(&rows[place(link)], select(behind, 0u, behind == 0xffffffffu));
     if is_first {
-        atomicStore(&head[slice + 1u], (params.first + link) | FIRST);
+        atomicStore(&head[slice + 1u], (uniforms.map.first_row + link) | FIRST);
     }
 }
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let counts = 2u * params.map.axes[0].y;
+    let counts = 2u * uniforms.map.links;
     if local == 0u {
         noted = atomicLoad(&rows[counts]);
     }
     let lists = workgroupUniformLoad(&noted);
     let own = local / LANES;
-    for (var first = group_number(group) * LISTS; first < lists; first += params.tiles * LISTS) {
+    for (var first = group_number(group) * LISTS; first < lists; first += uniforms.tiles * LISTS) {
         let there = first + own < lists;
         var slice = 0u;
         if there {
@@ -79,7 +84,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             lengths[own] = length;
             if length > MOST {
                 let number = atomicAdd(&rows[counts + 1u], 1u);
-                atomicStore(&rows[params.map.axes[0].z + number], slice);
+                atomicStore(&rows[uniforms.map.long + number], slice);
             }
         }
         workgroupBarrier();

@@ -1,13 +1,21 @@
 // scatter_nd, last step: a row goes to its slice, or with all other rows of the slice. Of those, the one
-// that `head` names does the work; there rows are numbered from `first` on.
+// that `head` names does the work; there rows are numbered from `first_row` on.
 
-// The first word is the units of a slice, which are as many in an update; the second where the links are in `rows`.
 struct Map {
-    axes: array<vec4<u32>, 5>,
+    // Units of a slice, which are as many in an update.
+    pitch: u32,
+    // Where the links are in `rows`.
+    links: u32,
+    // The number of the first row.
+    first_row: u32,
+    // Of `row_words.wgsl`.
+    quarter: u32,
+    // 1 if nothing is changed where a row is bad.
+    @size(80) strict: u32,
 }
 
 fn stride() -> u32 {
-    return params.map.axes[0].x;
+    return uniforms.map.pitch;
 }
 
 // A slice that is not bound.
@@ -23,7 +31,7 @@ const FIRST: u32 = 0x80000000u;
 
 // The row behind one of a chain, both plus one.
 fn next(link: u32) -> u32 {
-    return rows[params.map.axes[0].y + link - 1u];
+    return rows[uniforms.map.links + link - 1u];
 }
 
 fn dest_step() -> u32 {
@@ -40,11 +48,11 @@ fn first_unit() -> u32 {
 }
 
 fn source_units() -> u32 {
-    return params.units;
+    return uniforms.units;
 }
 
 fn row_units() -> u32 {
-    return params.units;
+    return uniforms.units;
 }
 
 const ZEROS: bool = false;
@@ -54,9 +62,9 @@ fn row_start(row: u32) -> Start {
     let slice = rows[row];
     var found = slice != NONE;
     if found {
-        found = (head[slice + 1u] & ~FIRST) == params.first + row + 1u;
+        found = (head[slice + 1u] & ~FIRST) == uniforms.map.first_row + row + 1u;
     }
-    if flag(STRICT) && head[0] != 0u {
+    if uniforms.map.strict != 0u && head[0] != 0u {
         found = false;
     }
     return Start(row * stride(), slice * stride(), select(ELSEWHERE, FOUND, found));
@@ -64,7 +72,7 @@ fn row_start(row: u32) -> Start {
 
 // Where unit `j` of a row lies in the updates.
 fn unit_at(start: Start, j: u32) -> Row {
-    return Row(params.source_base + start.from_part + j, start.state);
+    return Row(uniforms.source_base + start.from_part + j, start.state);
 }
 
 // All that is read is bound, and no row becomes zeros.

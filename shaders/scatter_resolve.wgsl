@@ -39,7 +39,7 @@ fn peek_head(slice: u32) -> u32 {
 
 // Makes a row the head of its slice's list. Returns the row that was its head before plus one, or 0.
 fn link_row(slice: u32, row: u32, last: u32) -> u32 {
-    let number = params.dest_base + row;
+    let number = uniforms.dest_base + row;
     var before = 0u;
     // Where the last row wins, a later one may be there already. Lists take every row; `last` is never NONE.
     if slice != NONE && select(last <= number, last != NONE, CHAINS) {
@@ -49,20 +49,20 @@ fn link_row(slice: u32, row: u32, last: u32) -> u32 {
             atomicMax(&head[slice + 1u], number + 1u);
         }
     }
-    return select(0u, before - params.dest_base, before > params.dest_base);
+    return select(0u, before - uniforms.dest_base, before > uniforms.dest_base);
 }
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let tile = invocation(group, local);
-    if tile >= params.tiles {
+    if tile >= uniforms.tiles {
         return;
     }
     let row = tile * 4u;
     let found = four(row);
     let numbers = row + vec4(0u, 1u, 2u, 3u);
     let states = vec4(found.a.state, found.b.state, found.c.state, found.d.state);
-    let there = numbers < vec4(params.units);
+    let there = numbers < vec4(uniforms.units);
     let bad = there & (states == vec4(MISSING));
     four_missing(numbers, bad);
     if flag(CHECKS) {
@@ -73,7 +73,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     // The first slice that is bound is where the walk of a gather has a stride.
     let bases = vec4(found.a.base, found.b.base, found.c.base, found.d.base) - axis(0u).stride;
-    let bound = there & (states == vec4(FOUND)) & (bases < vec4(params.window));
+    let bound = there & (states == vec4(FOUND)) & (bases < vec4(uniforms.map.bound));
     let slices = select(vec4(NONE), bases, bound);
     let last = vec4(peek_head(slices.x), peek_head(slices.y), peek_head(slices.z), peek_head(slices.w));
     let next = vec4(
@@ -84,9 +84,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     );
     rows[tile] = slices;
     if CHAINS {
-        rows[params.tiles + tile] = next;
+        rows[uniforms.tiles + tile] = next;
         if tile == 0u {
-            rows[2u * params.tiles] = vec4(0u);
+            rows[2u * uniforms.tiles] = vec4(0u);
         }
     }
 }

@@ -9,9 +9,14 @@
 // behind them, and goes from one of those to the next. It may read a link while another tile rewrites it. That is
 // harmless: the row is then not the head of its slice and is skipped. But it makes all links atomics.
 
-// The first word is the rows of a list that an invocation sorts, at most; the second says where the links are in `rows`.
 struct Map {
-    axes: array<vec4<u32>, 5>,
+    // Rows of the longest list that one invocation sorts.
+    longest: u32,
+    // Where the links, and the slices of long lists, are in `rows`.
+    links: u32,
+    long: u32,
+    // The number of the first row.
+    @size(84) first_row: u32,
 }
 
 // In `head`: the row that it names is the first of its list, whether that is sorted or not yet.
@@ -23,11 +28,11 @@ const FIRST: u32 = 0x80000000u;
 @group(0) @binding(1) var<storage, read_write> rows: array<atomic<u32>>;
 
 fn longest() -> u32 {
-    return params.map.axes[0].x;
+    return uniforms.map.longest;
 }
 
 fn links() -> u32 {
-    return params.map.axes[0].y;
+    return uniforms.map.links;
 }
 
 fn next(link: u32) -> u32 {
@@ -75,11 +80,11 @@ fn sorted(first: u32) -> List {
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let tile = invocation(group, local);
-    if tile >= params.tiles {
+    if tile >= uniforms.tiles {
         return;
     }
-    let first = tile * params.segment;
-    let count = min(params.segment, params.units - first);
+    let first = tile * uniforms.segment;
+    let count = min(uniforms.segment, uniforms.units - first);
     // Bit i: row i has a successor.
     var chained = 0u;
     for (var i = 0u; i < count; i++) {
@@ -89,9 +94,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let row = first + firstTrailingBit(chained);
         chained &= chained - 1u;
         let slice = atomicLoad(&rows[row]);
-        if atomicLoad(&head[slice + 1u]) == params.first + row + 1u {
+        if atomicLoad(&head[slice + 1u]) == uniforms.map.first_row + row + 1u {
             let list = sorted(row + 1u);
-            atomicStore(&head[slice + 1u], (params.first + list.first) | FIRST);
+            atomicStore(&head[slice + 1u], (uniforms.map.first_row + list.first) | FIRST);
             if !list.ascends {
                 let counts = 2u * links();
                 atomicStore(&rows[counts + 4u + atomicAdd(&rows[counts], 1u)], slice);

@@ -1,9 +1,25 @@
 // strided_slice: the rows are numbered by an odometer over the outer dimensions.
 
 struct Map {
+    dims: u32,
+    // 1 if the innermost dimension holds a multiple of four rows, so that four of them lie evenly apart.
+    even: u32,
     axes: array<vec4<u32>, 4>,
-    // Of a transpose: see `Tiling` in src/gpu/params.rs.
+    // Of a transpose: see `Tiling` in src/gpu/maps/strided_slice.rs.
     tiling: vec4<u32>,
+}
+
+// Dimensions come two to a vector: uniform arrays have a stride of 16 bytes.
+fn axis(d: u32) -> Axis {
+    let pair = uniforms.map.axes[d >> 1u];
+    if (d & 1u) == 0u {
+        return Axis(pair.x, pair.y);
+    }
+    return Axis(pair.z, pair.w);
+}
+
+fn dims() -> u32 {
+    return uniforms.map.dims;
 }
 
 fn source_row(row: u32) -> Row {
@@ -21,7 +37,7 @@ fn source_row(row: u32) -> Row {
 
 // Rows lie one behind the other in the result.
 fn row_start(row: u32) -> Start {
-    return Start(source_row(row).base, row * params.run, FOUND);
+    return Start(source_row(row).base, row * uniforms.run, FOUND);
 }
 
 fn dest_step() -> u32 {
@@ -30,13 +46,13 @@ fn dest_step() -> u32 {
 
 // Where unit `j` of a row lies in the source.
 fn unit_at(start: Start, j: u32) -> Row {
-    return Row(params.source_base + start.from_part + j * params.step * PARTS, FOUND);
+    return Row(uniforms.source_base + start.from_part + j * uniforms.step * PARTS, FOUND);
 }
 
 // Four rows, from a multiple of four on.
 fn four(row: u32) -> Four {
     let first = source_row(row);
-    if flag(EVEN) {
+    if uniforms.map.even != 0u {
         let stride = axis(max(dims(), 1u) - 1u).stride;
         return Four(
             first,

@@ -1,13 +1,21 @@
 // strided_slice_update: the rows are numbered by an odometer that turns on both sides at once.
 
 struct Map {
-    // A dimension's size, and its strides in units of the source and of the destination. The last word
-    // of the first is the distance between neighbours of a row in the destination.
+    dims: u32,
+    // The distance between neighbours of a row in the destination.
+    spacing: u32,
+    // Of `row_words.wgsl`.
+    quarter: u32,
+    // Each dimension's size, and its strides in units of the source and of the destination.
     axes: array<vec4<u32>, 5>,
 }
 
+fn dims() -> u32 {
+    return uniforms.map.dims;
+}
+
 fn dest_step() -> u32 {
-    return params.map.axes[0].w;
+    return uniforms.map.spacing;
 }
 
 // The same; the first unit of a row that has a source, and how many have; the units of a row, with those between, which
@@ -21,11 +29,11 @@ fn first_unit() -> u32 {
 }
 
 fn source_units() -> u32 {
-    return params.units;
+    return uniforms.units;
 }
 
 fn row_units() -> u32 {
-    return (params.units - 1u) * spacing() + 1u;
+    return (uniforms.units - 1u) * spacing() + 1u;
 }
 
 const ZEROS: bool = false;
@@ -35,7 +43,7 @@ fn row_start(row: u32) -> Start {
     var at = Start(0u, 0u, FOUND);
     var rest = row;
     for (var d = max(dims(), 1u) - 1u; d > 0u; d--) {
-        let size = params.map.axes[d].x;
+        let size = uniforms.map.axes[d].x;
         let outer = rest / size;
         at = along(d, rest - outer * size, at);
         rest = outer;
@@ -45,13 +53,13 @@ fn row_start(row: u32) -> Start {
 }
 
 fn along(d: u32, digit: u32, at: Start) -> Start {
-    let strides = params.map.axes[d].yz;
+    let strides = uniforms.map.axes[d].yz;
     return Start(at.from_part + digit * strides.x, at.to + digit * strides.y, FOUND);
 }
 
 // Where unit `j` of a row lies in the source.
 fn unit_at(start: Start, j: u32) -> Row {
-    return Row(params.source_base + start.from_part + j * params.step, FOUND);
+    return Row(uniforms.source_base + start.from_part + j * uniforms.step, FOUND);
 }
 
 // All that is read is bound, and every row has a source.

@@ -12,16 +12,16 @@ override PER_WORD: u32 = 4u / UNIT_BYTES;
 
 // Words are numbered from the one that holds the first unit; so many units before it are not ours.
 fn head() -> u32 {
-    return params.dest_base % PER_WORD;
+    return uniforms.dest_base % PER_WORD;
 }
 
 fn first_word() -> u32 {
-    return params.dest_base / PER_WORD;
+    return uniforms.dest_base / PER_WORD;
 }
 
 // The number of words.
 fn words() -> u32 {
-    return (head() + params.units + PER_WORD - 1u) / PER_WORD;
+    return (head() + uniforms.units + PER_WORD - 1u) / PER_WORD;
 }
 
 // The row at hand, which ends before unit `end`; 0 until the first one is looked up.
@@ -38,20 +38,20 @@ fn build(w: u32, at: ptr<function, AtHand>) {
     // The place in the word, in units, and the unit that belongs there.
     var place = select(0u, head(), w == 0u);
     var unit = w * PER_WORD + place - head();
-    while place < PER_WORD && unit < params.units {
+    while place < PER_WORD && unit < uniforms.units {
         if unit >= (*at).end {
-            (*at).row = unit / params.run;
-            (*at).end = ((*at).row + 1u) * params.run;
+            (*at).row = unit / uniforms.run;
+            (*at).end = ((*at).row + 1u) * uniforms.run;
             (*at).begin = source_row((*at).row);
         }
-        let j = unit + params.run - (*at).end;
+        let j = unit + uniforms.run - (*at).end;
         // As many units as neighbour each other in the source, the row and the word.
         var count = 1u;
-        if params.step == 1u {
+        if uniforms.step == 1u {
             count = min(PER_WORD - place, (*at).end - unit);
         }
         let shift = place * UNIT_BYTES * 8u;
-        let from_unit = params.source_base + (*at).begin.base + j * params.step;
+        let from_unit = uniforms.source_base + (*at).begin.base + j * uniforms.step;
         if (*at).begin.state == FOUND {
             // A run may cross the end of the window: then it goes unit by unit.
             if count > 1u && !(within(from_unit) && within(from_unit + count - 1u)) {
@@ -84,13 +84,13 @@ fn build(w: u32, at: ptr<function, AtHand>) {
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let id = invocation(group, local);
     let tile = id >> lanes_log2();
-    if tile >= params.tiles {
+    if tile >= uniforms.tiles {
         return;
     }
     let lanes = 1u << lanes_log2();
-    let end = min((tile + 1u) * params.segment, words());
+    let end = min((tile + 1u) * uniforms.segment, words());
     var at = AtHand(0u, 0u, Row(0u, ELSEWHERE));
-    for (var w = tile * params.segment + (id & (lanes - 1u)); w < end; w += lanes) {
+    for (var w = tile * uniforms.segment + (id & (lanes - 1u)); w < end; w += lanes) {
         build(w, &at);
     }
 }

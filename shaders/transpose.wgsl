@@ -70,33 +70,33 @@ struct Load {
 
 // The number of the near dimension.
 fn near_dim() -> u32 {
-    return params.map.tiling.x & 15u;
+    return uniforms.map.tiling.x & 15u;
 }
 
 // A line has 2^line_log2 columns in the tile.
 fn line_log2() -> u32 {
-    return (params.map.tiling.x >> 4u) & 15u;
+    return (uniforms.map.tiling.x >> 4u) & 15u;
 }
 
 // A tile has 2^words_log2 words of a row.
 fn words_log2() -> u32 {
-    return (params.map.tiling.x >> 8u) & 15u;
+    return (uniforms.map.tiling.x >> 8u) & 15u;
 }
 
 // Units of the tile lie in another order than they are numbered in, so that neighbouring invocations access different
 // banks of workgroup memory.
 fn place(unit: u32) -> u32 {
-    return unit ^ (unit >> ((params.map.tiling.x >> 12u) & 15u));
+    return unit ^ (unit >> ((uniforms.map.tiling.x >> 12u) & 15u));
 }
 
 // Rows begin anywhere in a word.
 fn rows_shift() -> bool {
-    return (params.map.tiling.x & 0x20000u) != 0u;
+    return (uniforms.map.tiling.x & 0x20000u) != 0u;
 }
 
 // Units before the first in its word; at most that, where rows begin anywhere.
 fn head() -> u32 {
-    return select(params.dest_base, PER_WORD - 1u, rows_shift()) & (PER_WORD - 1u);
+    return select(uniforms.dest_base, PER_WORD - 1u, rows_shift()) & (PER_WORD - 1u);
 }
 
 // Words of a row that a tile writes. One less than it has lines for, where it begins somewhere in the first.
@@ -142,15 +142,15 @@ fn walked(before: Walk, d: u32) -> Walk {
 }
 
 fn tile_at(number: u32) -> Tile {
-    let last = min(number, params.tiles - 1u);
+    let last = min(number, uniforms.tiles - 1u);
     var behind_near = last;
-    if params.map.tiling.z > 1u { behind_near = last / params.map.tiling.z; }
+    if uniforms.map.tiling.z > 1u { behind_near = last / uniforms.map.tiling.z; }
     var batch = 0u;
-    if behind_near >= params.map.tiling.w { batch = behind_near / params.map.tiling.w; }
+    if behind_near >= uniforms.map.tiling.w { batch = behind_near / uniforms.map.tiling.w; }
 
     var at: Tile;
-    at.exists = number < params.tiles;
-    at.base = params.source_base;
+    at.exists = number < uniforms.tiles;
+    at.base = uniforms.source_base;
     // Not a loop: a compiler would reckon with any number of rounds.
     var walk = Walk(at, batch, 1u);
     if dims() > 2u {
@@ -163,11 +163,11 @@ fn tile_at(number: u32) -> Tile {
     }
     if dims() > 1u { walk = walked(walk, 1u); }
     at = walked(walk, 0u).at;
-    let near_tile = last - behind_near * params.map.tiling.z;
-    let row_tile = behind_near - batch * params.map.tiling.w;
+    let near_tile = last - behind_near * uniforms.map.tiling.z;
+    let row_tile = behind_near - batch * uniforms.map.tiling.w;
     let columns = PER_WORD << line_log2();
-    at.first_near = near_tile * columns - (params.map.tiling.y & 0xffffu);
-    at.first_word = row_tile * tile_words() - (params.map.tiling.y >> 16u);
+    at.first_near = near_tile * columns - (uniforms.map.tiling.y & 0xffffu);
+    at.first_word = row_tile * tile_words() - (uniforms.map.tiling.y >> 16u);
     at.first_unit = at.first_word * PER_WORD - head();
     return at;
 }
@@ -176,13 +176,13 @@ fn lines_of(at: Tile) -> Lines {
     if !is_stretch() {
         let line = i32(at.first_unit);
         let near = i32(at.first_near);
-        let full = line >= 0 && line + i32(TILE >> line_log2()) <= i32(params.run)
+        let full = line >= 0 && line + i32(TILE >> line_log2()) <= i32(uniforms.run)
             && near >= 0 && near + i32(PER_WORD << line_log2()) <= i32(at.near);
         return Lines(
-            at.base + at.first_near + at.first_unit * params.step,
-            params.step,
+            at.base + at.first_near + at.first_unit * uniforms.step,
+            uniforms.step,
             at.first_unit,
-            params.run,
+            uniforms.run,
             at.first_near + PER_WORD - 1u,
             at.near + PER_WORD - 1u,
             0u,
@@ -192,13 +192,13 @@ fn lines_of(at: Tile) -> Lines {
     }
     // It begins at a sector, which is bound as its first unit is.
     let first = max(i32(at.first_unit), 0);
-    let last = min(i32(at.first_unit) + i32(PER_WORD << words_log2()), i32(params.run)) - 1;
-    let step = i32(params.step);
+    let last = min(i32(at.first_unit) + i32(PER_WORD << words_log2()), i32(uniforms.run)) - 1;
+    let step = i32(uniforms.step);
     let low = at.base + u32(select(first, last, step < 0) * step);
     let begin = low & ~(SECTOR / UNIT_BYTES - 1u);
     let units = low - begin + u32((last - first) * abs(step)) + at.near;
-    let origin = at.base + at.first_unit * params.step - begin;
-    return Lines(begin, 0u, 0u, 1u, 0u, units, origin, params.step, units >= TILE * PER_WORD);
+    let origin = at.base + at.first_unit * uniforms.step - begin;
+    return Lines(begin, 0u, 0u, 1u, 0u, units, origin, uniforms.step, units >= TILE * PER_WORD);
 }
 
 // The first column of an invocation, and the end of the index of what it loads: 0 if all its columns are outside.

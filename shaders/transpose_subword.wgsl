@@ -111,11 +111,11 @@ fn build(at: Tile, lines: Lines, number: u32) {
         return;
     }
     let row = at.row + (at.first_near + near) * at.next_row;
-    let begin = params.dest_base + row * params.run;
-    let end = begin + params.run;
+    let begin = uniforms.dest_base + row * uniforms.run;
+    let end = begin + uniforms.run;
     let first = begin >> PER_WORD_LOG2;
     // The word that a row ends in is the next one's, but for the last.
-    let is_last = (row + 1u) * params.run == params.units;
+    let is_last = (row + 1u) * uniforms.run == uniforms.units;
     let behind = (end + select(0u, PER_WORD - 1u, is_last)) >> PER_WORD_LOG2;
     let word_in_row = at.first_word + column;
     if word_in_row >= behind - first {
@@ -129,11 +129,11 @@ fn build(at: Tile, lines: Lines, number: u32) {
         let unit = (word_in_row << PER_WORD_LOG2) + j - place_in_word;
         var bits = 0u;
         var is_unit = true;
-        if unit < params.run {
+        if unit < uniforms.run {
             let from_unit = lines.origin + (unit - at.first_unit) * lines.pitch + near;
             bits = unit_of(tile[place(from_unit >> PER_WORD_LOG2)], from_unit);
         } else if i32(unit) < 0 && row > 0u {
-            let from_unit = params.source_base + source_row(row - 1u).base + (params.run + unit) * params.step;
+            let from_unit = uniforms.source_base + source_row(row - 1u).base + (uniforms.run + unit) * uniforms.step;
             bits = unit_of(source[from_unit >> PER_WORD_LOG2], from_unit);
         } else {
             is_unit = false;
@@ -205,7 +205,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     // Nearly all tiles have whole words of their rows.
     let first = i32(at.first_unit);
-    let whole = !rows_shift() && first >= 0 && first + i32(PER_WORD << words_log2()) <= i32(params.run);
+    let whole = !rows_shift() && first >= 0 && first + i32(PER_WORD << words_log2()) <= i32(uniforms.run);
     if !whole {
         for (var n = 0u; n < LOADS; n++) {
             build(at, lines, local + n * WORKGROUP);
@@ -214,9 +214,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let column = local >> words_log2();
     let word = local & ((1u << words_log2()) - 1u);
-    let next_row = at.next_row * (params.run / PER_WORD);
+    let next_row = at.next_row * (uniforms.run / PER_WORD);
     let near = at.first_near + column * PER_WORD;
-    let row_word = params.dest_base / PER_WORD + at.row * (params.run / PER_WORD) + near * next_row;
+    let row_word = uniforms.dest_base / PER_WORD + at.row * (uniforms.run / PER_WORD) + near * next_row;
     let a = Square(place(line_of(word) + column), row_word + at.first_word + word, near);
     let b = sum(a, behind(next_row, 1u));
     turn(at, next_row, lines.full, a);

@@ -5,7 +5,7 @@ const PER_WORD_LOG2: u32 = 0u;
 const LINES_SHIFT: bool = false;
 
 fn is_stretch() -> bool {
-    return (params.map.tiling.x & 0x10000u) != 0u;
+    return (uniforms.map.tiling.x & 0x10000u) != 0u;
 }
 
 // A unit that is stored: in the tile, in the result, near position, unit of its row. What differs between invocations,
@@ -21,7 +21,7 @@ fn behind(at: Tile, lines: Lines, stores: u32) -> Stored {
     let elements = stores * WORKGROUP;
     let near = elements >> words_log2();
     let unit = elements & ((1u << words_log2()) - 1u);
-    return Stored(unit * lines.pitch + near, near * at.next_row * params.run + unit, near, unit);
+    return Stored(unit * lines.pitch + near, near * at.next_row * uniforms.run + unit, near, unit);
 }
 
 fn sum(a: Stored, b: Stored) -> Stored {
@@ -33,7 +33,7 @@ fn store(one: Stored) {
 }
 
 fn store_inside(at: Tile, one: Stored) {
-    if one.near < at.near && one.unit < params.run {
+    if one.near < at.near && one.unit < uniforms.run {
         store(one);
     }
 }
@@ -116,7 +116,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let four_behind = behind(at, lines, 4u);
     let store_a = Stored(
         lines.origin + unit * lines.pitch + near,
-        params.dest_base + row * params.run + at.first_word + unit,
+        uniforms.dest_base + row * uniforms.run + at.first_word + unit,
         at.first_near + near,
         at.first_word + unit,
     );
@@ -129,7 +129,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let store_h = sum(store_d, four_behind);
     let units = i32(1u << words_log2());
     let nears = i32(TILE >> words_log2());
-    let whole = i32(at.first_word) >= 0 && i32(at.first_word) + units <= i32(params.run)
+    let whole = i32(at.first_word) >= 0 && i32(at.first_word) + units <= i32(uniforms.run)
         && i32(at.first_near) >= 0 && i32(at.first_near) + nears <= i32(at.near);
     if whole {
         store(store_a);

@@ -34,12 +34,12 @@ fn first_bytes(count: u32) -> vec4<u32> {
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let vector = invocation(group, local);
-    if vector >= params.tiles {
+    if vector >= uniforms.tiles {
         return;
     }
-    let row_bytes = params.run * UNIT_BYTES;
-    let bytes = params.units * UNIT_BYTES;
-    let begin = params.dest_base * UNIT_BYTES;
+    let row_bytes = uniforms.run * UNIT_BYTES;
+    let bytes = uniforms.units * UNIT_BYTES;
+    let begin = uniforms.dest_base * UNIT_BYTES;
     // Bytes before the first in its vector.
     let head = begin % VECTOR_BYTES;
     let to = begin / VECTOR_BYTES + vector;
@@ -55,7 +55,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let only_start = source_row(only_row);
     let room = i32(row_bytes) - i32(VECTOR_BYTES);
     if byte <= last && i32(from_byte) <= room && only_start.state == FOUND {
-        let address = (params.source_base + only_start.base) * UNIT_BYTES + from_byte;
+        let address = (uniforms.source_base + only_start.base) * UNIT_BYTES + from_byte;
         // The vectors of the first byte and of the last.
         dest[to] = shifted(source[address >> 4u], source[(address + 15u) >> 4u], address);
         return;
@@ -73,7 +73,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let start = source_row(row);
         let mask = first_bytes(place + count) & ~first_bytes(place);
         if start.state == FOUND {
-            let address = (params.source_base + start.base) * UNIT_BYTES + j;
+            let address = (uniforms.source_base + start.base) * UNIT_BYTES + j;
             result |= load_unaligned(address - place) & mask;
         } else if j == 0u {
             missing(row);

@@ -101,8 +101,8 @@ struct Bug {
 
 /// Removes the guard that keeps `rows_coalesced.wgsl` from accesses beyond the last tile.
 const BEHIND_THE_LAST: &[(&str, &str)] = &[
-    ("min(tiles, vec4(params.tiles - 1u))", "tiles"),
-    (" & (tiles < vec4(params.tiles))", ""),
+    ("min(tiles, vec4(uniforms.tiles - 1u))", "tiles"),
+    (" & (tiles < vec4(uniforms.tiles))", ""),
 ];
 
 const BUGS: [Bug; 16] = [
@@ -117,7 +117,7 @@ const BUGS: [Bug; 16] = [
         name: "a guard is missing",
         work: reversed,
         hardware: false,
-        edits: &[("if tile >= params.tiles {", "if false {")],
+        edits: &[("if tile >= uniforms.tiles {", "if false {")],
         wrong: outside(Access::Write),
     },
     Bug {
@@ -164,8 +164,8 @@ const BUGS: [Bug; 16] = [
         work: reversed,
         hardware: true,
         edits: &[(
-            "params.source_base + start.from_part + j",
-            "params.source_base - 10000u + j",
+            "uniforms.source_base + start.from_part + j",
+            "uniforms.source_base - 10000u + j",
         )],
         wrong: Wrong::Wrapped { index: 0 },
     },
@@ -207,7 +207,7 @@ const BUGS: [Bug; 16] = [
         name: "nobody says how many lists are long",
         work: many_added_in_order,
         hardware: true,
-        edits: &[("rows[2u * params.tiles] = vec4(0u);", "")],
+        edits: &[("rows[2u * uniforms.tiles] = vec4(0u);", "")],
         wrong: Wrong::Unwritten {
             what: Depends::Condition,
         },
@@ -235,7 +235,7 @@ const BUGS: [Bug; 16] = [
         work: transposed,
         hardware: true,
         edits: &[(
-            "if one.near < at.near && one.unit < params.run {",
+            "if one.near < at.near && one.unit < uniforms.run {",
             "if true {",
         )],
         wrong: Wrong::Race {
@@ -266,7 +266,7 @@ const BUGS: [Bug; 16] = [
         name: "every row combines all of its slice",
         work: added_in_order,
         hardware: true,
-        edits: &[("== params.first + row + 1u;", "!= 0u;")],
+        edits: &[("== uniforms.map.first_row + row + 1u;", "!= 0u;")],
         wrong: Wrong::Race {
             access: Access::Read,
             with: Access::Write,
@@ -360,16 +360,16 @@ fn rows_in_another_order_give_other_sums() {
             "list = group_number(group);",
             "list = select(lists, group_number(group), group_number(group) < 2u);",
         ),
-        ("list += params.tiles", "list += 2u"),
+        ("list += uniforms.tiles", "list += 2u"),
     ];
     assert_eq!(sums(two), expected);
     let mistakes: [&[(&str, &str)]; 11] = [
         // Long lists: the last rows, the rows between, the first row.
         &[(
-            "& (at < vec4(params.units))",
-            "& (at < vec4(params.units - 1u))",
+            "& (at < vec4(uniforms.units))",
+            "& (at < vec4(uniforms.units - 1u))",
         )],
-        &[("params.units + STRETCH - 1u", "params.units")],
+        &[("uniforms.units + STRETCH - 1u", "uniforms.units")],
         &[(
             "select(behind, first + next + 1u,",
             "select(0u, first + next + 1u,",
@@ -381,8 +381,8 @@ fn rows_in_another_order_give_other_sums() {
             "vec4(0u, 1u, 3u, 2u);\n    let bound",
         )],
         &[(
-            "(params.first + behind) | FIRST",
-            "(params.first + behind + 5u) | FIRST",
+            "(uniforms.map.first_row + behind) | FIRST",
+            "(uniforms.map.first_row + behind + 5u) | FIRST",
         )],
         // Lists are noted: by the first step, by the second, and all.
         &[("if length > MOST {", "if false {")],

@@ -1,7 +1,7 @@
 //! After a while recording makes no object on the device, whatever is recorded and however params
 //! travel. On wgpu's noop backend, which needs no driver.
 
-use super::{DeviceIndices, Gpu, program::ParamsSpace};
+use super::{DeviceIndices, Gpu, program::UniformSpace};
 use crate::{Backend, DType, Error, GatherNd, Plan, Scatter, slice};
 
 /// A device of the noop backend, which counts as a software adapter.
@@ -34,7 +34,7 @@ fn gpus() -> [Gpu; 3] {
         noop(none, 8),
     ];
     let spaces = gpus.each_ref().map(|gpu| gpu.inner.pipelines.space());
-    use ParamsSpace::{Immediate, Storage, Uniform};
+    use UniformSpace::{Immediate, Storage, Uniform};
     assert_eq!(spaces, [Immediate, Uniform, Storage]);
     gpus
 }
@@ -56,7 +56,7 @@ impl Gpu {
     fn made(&self) -> (usize, Option<(wgpu::Buffer, u32)>, usize) {
         let pipelines = &self.inner.pipelines;
         let (groups, reports) = (&self.inner.groups, &pipelines.reports);
-        (groups.made(), pipelines.params.last(), reports.strips())
+        (groups.made(), pipelines.uniforms.last(), reports.strips())
     }
 
     /// Records slices and gathers between many pairs of buffers, into passes of their own and into

@@ -11,7 +11,7 @@ use super::{
     groups::Key,
     kernels::Dispatch,
     maps::Op,
-    program::{BUFFERS_GROUP, PARAMS_GROUP, ParamsSpace, REPORT_GROUP},
+    program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
     report::PendingReport,
     route::{Route, route},
     slots::Slot,
@@ -366,20 +366,20 @@ impl Gpu {
         let group = self.group(dispatch.program.op, arguments, &dispatch.spans);
         pass.set_bind_group(BUFFERS_GROUP, &group, &[]);
         match inner.pipelines.space() {
-            ParamsSpace::Immediate => {
-                pass.set_immediates(0, bytemuck::bytes_of(&dispatch.params));
+            UniformSpace::Immediate => {
+                pass.set_immediates(0, bytemuck::bytes_of(&dispatch.uniforms));
             }
-            ParamsSpace::Uniform | ParamsSpace::Storage => {
-                let shared = &inner.pipelines.params;
-                let slot = shared.get(&inner.device, &inner.queue, &dispatch.params);
-                pass.set_bind_group(PARAMS_GROUP, slot.group(), &[slot.offset()]);
+            UniformSpace::Uniform | UniformSpace::Storage => {
+                let shared = &inner.pipelines.uniforms;
+                let slot = shared.get(&inner.device, &inner.queue, &dispatch.uniforms);
+                pass.set_bind_group(UNIFORMS_GROUP, slot.group(), &[slot.offset()]);
             }
         }
         if let Some(slot) = report {
             pass.set_bind_group(REPORT_GROUP, slot.group(), &[slot.offset()]);
             pass.on_submitted_work_done(move || drop(slot));
         }
-        pass.dispatch_workgroups(dispatch.params.grid_width(), dispatch.height, 1);
+        pass.dispatch_workgroups(dispatch.uniforms.grid_width(), dispatch.height, 1);
     }
 
     /// The group that binds these stretches of the arguments.

@@ -3,8 +3,8 @@
 use super::{
     Gpu,
     caps::Parts,
-    params::Params,
     route::{Route, route},
+    uniforms::Uniforms,
     window::{self, Places},
 };
 use crate::{Plan, ops::index::IndexType, plan::Map, text::counted};
@@ -68,11 +68,11 @@ impl Gpu {
                         "{}, the first of {} x {} workgroups of the {} kernel, \
                          {} and {} a tile; {} bytes between the steps",
                         counted(steps.blocks.len(), "block", "blocks"),
-                        applied.params.grid_width(),
+                        applied.uniforms.grid_width(),
                         applied.height,
                         applied.program.source.name,
-                        lanes(&applied.params),
-                        units(&applied.params, applied.tile_unit),
+                        lanes(&applied.uniforms),
+                        units(&applied.uniforms, applied.tile_unit),
                         steps.scratch.head + steps.scratch.rows,
                     ) + if map.fresh {
                         "; the result is cleared first"
@@ -86,25 +86,25 @@ impl Gpu {
             Err(error) => error.to_string(),
             Ok(dispatches) => {
                 let first = &dispatches[0];
-                let (kernel, params) = (first.program.source.name, &first.params);
+                let (kernel, uniforms) = (first.program.source.name, &first.uniforms);
                 format!(
                     "{} of the {kernel} kernel, the first {} x {} workgroups, {} and {} a tile",
                     counted(dispatches.len(), "dispatch", "dispatches"),
-                    params.grid_width(),
+                    uniforms.grid_width(),
                     first.height,
-                    lanes(params),
-                    units(params, first.tile_unit),
+                    lanes(uniforms),
+                    units(uniforms, first.tile_unit),
                 )
             }
         }
     }
 }
 
-fn lanes(params: &Params) -> String {
-    counted(params.lanes(), "lane", "lanes")
+fn lanes(uniforms: &Uniforms) -> String {
+    counted(uniforms.lanes(), "lane", "lanes")
 }
 
-fn units(params: &Params, bytes: usize) -> String {
-    let units = counted(params.segment, "unit", "units");
+fn units(uniforms: &Uniforms, bytes: usize) -> String {
+    let units = counted(uniforms.segment, "unit", "units");
     format!("{units} of {}", counted(bytes, "byte", "bytes"))
 }

@@ -7,7 +7,7 @@
 //! | `kernels` | which kernel does it: one ordered table, and a file for each kernel |
 //! | `maps` | where rows begin: a file for each row map |
 //! | `grid` | how rows are dealt out to invocations |
-//! | `params` | what a dispatch reads as immediates or a uniform, word by word |
+//! | `uniforms` | what a dispatch reads as immediates or a uniform buffer, word by word |
 //! | `program`, `rule` | how the text of a pipeline is pasted together, and its constants |
 //! | `pipeline` | that each is compiled once |
 //! | `window` | how a plan is cut into dispatches that the device's limits allow |
@@ -39,7 +39,6 @@ mod kernel_tests;
 mod kernels;
 mod lists;
 mod maps;
-mod params;
 mod pipeline;
 mod pool;
 mod program;
@@ -57,6 +56,7 @@ mod scratch;
 mod shader_tests;
 mod slots;
 mod transfer;
+mod uniforms;
 mod upload;
 mod window;
 
@@ -73,7 +73,7 @@ use caps::Reach;
 use groups::Groups;
 use pipeline::Pipelines;
 use pool::Pool;
-use program::ParamsSpace;
+use program::UniformSpace;
 use scratch::ScatterMemory;
 use std::sync::{Arc, OnceLock};
 
@@ -118,7 +118,7 @@ impl Gpu {
         } else {
             Kind::Hardware
         };
-        let space = ParamsSpace::of(device, kind);
+        let space = UniformSpace::of(device, kind);
         let reach = Reach {
             binding: limits.max_storage_buffer_binding_size,
             alignment: limits.min_storage_buffer_offset_alignment.into(),

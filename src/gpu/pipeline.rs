@@ -9,10 +9,10 @@
 
 use super::{
     maps::Op,
-    params::PARAMS_BYTES,
-    program::{ParamsSpace, Program},
+    program::{Program, UniformSpace},
     scope::scoped,
-    slots::{Reports, SharedParams, Strips},
+    slots::{Reports, SharedUniforms, Strips},
+    uniforms::UNIFORM_BYTES,
 };
 use crate::Error;
 use std::{
@@ -24,19 +24,19 @@ use wgpu::{BufferBindingType, BufferUsages};
 /// The pipelines of a device and the layouts that they share.
 #[derive(Debug)]
 pub(crate) struct Pipelines {
-    space: ParamsSpace,
+    space: UniformSpace,
     cache: Option<wgpu::PipelineCache>,
     made: Mutex<HashMap<Program, wgpu::ComputePipeline>>,
     buffers: [wgpu::BindGroupLayout; Op::ALL.len()],
     /// Why an operation's layouts cannot be had.
     refused: [Option<Error>; Op::ALL.len()],
     pub(super) reports: Reports,
-    pub(super) params: SharedParams,
+    pub(super) uniforms: SharedUniforms,
 }
 
 impl Pipelines {
     /// Of this device.
-    pub(crate) fn new(device: &wgpu::Device, space: ParamsSpace) -> Self {
+    pub(crate) fn new(device: &wgpu::Device, space: UniformSpace) -> Self {
         let storage = |&read_only: &bool| (BufferBindingType::Storage { read_only }, false);
         let mut refused = [const { None }; Op::ALL.len()];
         let mut layout = |label, entries: &[_], needed: &dyn Fn(Op) -> bool| {
@@ -64,16 +64,16 @@ impl Pipelines {
             &Op::reports,
         ));
         let (usage, ty) = match space {
-            ParamsSpace::Storage => (
+            UniformSpace::Storage => (
                 BufferUsages::STORAGE,
                 BufferBindingType::Storage { read_only: true },
             ),
-            ParamsSpace::Immediate | ParamsSpace::Uniform => {
+            UniformSpace::Immediate | UniformSpace::Uniform => {
                 (BufferUsages::UNIFORM, BufferBindingType::Uniform)
             }
         };
-        let params = SharedParams::new(strips("wgslice params", usage, ty, &|_| {
-            space != ParamsSpace::Immediate
+        let uniforms = SharedUniforms::new(strips("wgslice uniforms", usage, ty, &|_| {
+            space != UniformSpace::Immediate
         }));
         Self {
             space,
@@ -82,12 +82,12 @@ impl Pipelines {
             buffers,
             refused,
             reports,
-            params,
+            uniforms,
         }
     }
 
     /// How params reach the shaders.
-    pub(crate) fn space(&self) -> ParamsSpace {
+    pub(crate) fn space(&self) -> UniformSpace {
         self.space
     }
 
@@ -136,15 +136,15 @@ impl Pipelines {
     fn make(&self, device: &wgpu::Device, program: &Program) -> wgpu::ComputePipeline {
         let label = program.to_string();
         let label = Some(label.as_str());
-        let immediate = self.space == ParamsSpace::Immediate;
+        let immediate = self.space == UniformSpace::Immediate;
         let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label,
             bind_group_layouts: &[
                 Some(self.buffers(program.op)),
                 program.op.reports().then_some(&self.reports.strips.layout),
-                (!immediate).then_some(&self.params.strips.layout),
+                (!immediate).then_some(&self.uniforms.strips.layout),
             ],
-            immediate_size: if immediate { PARAMS_BYTES } else { 0 },
+            immediate_size: if immediate { UNIFORM_BYTES } else { 0 },
         });
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label,

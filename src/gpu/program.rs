@@ -1,34 +1,34 @@
 //! A compute pipeline: pieces of WGSL, pasted one behind the other, and constants.
 //!
-//! The pieces are the declaration of `params`, what a unit is, `params.wgsl`, the kernel, its row map, and how that reads
+//! The pieces are the declaration of `uniforms`, what a unit is, `uniforms.wgsl`, the kernel, its row map, and how that reads
 //! indices. `shader_tests` validates every text.
 
 use super::{
     adapter::STORAGE_BUFFERS,
     caps::{Kind, VECTOR},
     maps::{Lookup, Op},
-    params::PARAMS_BYTES,
+    uniforms::UNIFORM_BYTES,
 };
 use std::{
     fmt,
     hash::{Hash, Hasher},
 };
 
-const PARAMS: &str = include_str!("../../shaders/params.wgsl");
+const UNIFORMS: &str = include_str!("../../shaders/uniforms.wgsl");
 const INDEX_WORDS: &str = include_str!("../../shaders/index_words.wgsl");
 const INDEX_VECTORS: &str = include_str!("../../shaders/index_vectors.wgsl");
 const TRANSPOSE_UNITS: &str = include_str!("../../shaders/transpose_units.wgsl");
 const TRANSPOSE_SUBWORD: &str = include_str!("../../shaders/transpose_subword.wgsl");
 const LOAD_REVERSED: &str = include_str!("../../shaders/load_reversed.wgsl");
 
-/// Bind groups: the buffers that are moved between, the report, and the params where they are a buffer.
+/// Bind groups: the buffers that are moved between, the report, and the uniforms where they are a buffer.
 pub(crate) const BUFFERS_GROUP: u32 = 0;
 pub(crate) const REPORT_GROUP: u32 = 1;
-pub(crate) const PARAMS_GROUP: u32 = 2;
+pub(crate) const UNIFORMS_GROUP: u32 = 2;
 
-/// How the params reach a shader.
+/// How the uniforms reach a shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum ParamsSpace {
+pub(crate) enum UniformSpace {
     /// With the dispatch itself. Needs `Features::IMMEDIATES`.
     Immediate,
     /// In a uniform buffer.
@@ -38,12 +38,12 @@ pub(crate) enum ParamsSpace {
     Storage,
 }
 
-impl ParamsSpace {
+impl UniformSpace {
     /// How params reach the shaders of a device.
     pub(super) fn of(device: &wgpu::Device, kind: Kind) -> Self {
         let limits = device.limits();
         let immediates = device.features().contains(wgpu::Features::IMMEDIATES)
-            && limits.max_immediate_size >= PARAMS_BYTES;
+            && limits.max_immediate_size >= UNIFORM_BYTES;
         // One more than the operations bind; reports too are bound at an offset.
         let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS
             && limits.max_dynamic_storage_buffers_per_pipeline_layout >= 2;
@@ -56,12 +56,12 @@ impl ParamsSpace {
 
     fn declaration(self) -> String {
         match self {
-            Self::Immediate => "var<immediate> params: Params;\n".to_owned(),
+            Self::Immediate => "var<immediate> uniforms: Uniforms;\n".to_owned(),
             Self::Uniform => {
-                format!("@group({PARAMS_GROUP}) @binding(0) var<uniform> params: Params;\n")
+                format!("@group({UNIFORMS_GROUP}) @binding(0) var<uniform> uniforms: Uniforms;\n")
             }
             Self::Storage => {
-                format!("@group({PARAMS_GROUP}) @binding(0) var<storage> params: Params;\n")
+                format!("@group({UNIFORMS_GROUP}) @binding(0) var<storage> uniforms: Uniforms;\n")
             }
         }
     }
@@ -258,14 +258,14 @@ alias Unit = vec4<u32>;
 alias Part = u32;
 const PARTS: u32 = 4u;
 fn fetch(at: u32) -> Unit {
-    let step = params.step;
+    let step = uniforms.step;
     return Unit(source[at], source[at + step], source[at + 2u * step], source[at + 3u * step]);
 }
 ";
 
 impl Program {
     /// The shader's text.
-    pub(crate) fn text(&self, space: ParamsSpace) -> String {
+    pub(crate) fn text(&self, space: UniformSpace) -> String {
         let indices = match (self.op.reports(), self.lookup.vectors) {
             (false, _) => "",
             (true, true) => INDEX_VECTORS,
@@ -276,7 +276,7 @@ impl Program {
             &space.declaration(),
             &workgroup,
             &self.form.prelude.text(),
-            PARAMS,
+            UNIFORMS,
             self.source.text,
             self.op.text(),
             indices,

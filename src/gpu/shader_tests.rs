@@ -8,12 +8,12 @@
 use super::{
     caps::Kind,
     kernels::KERNELS,
-    maps::{Lookup, Op},
-    params::{
-        Flags, INDEXED_PAIRS, IndexedMap, MAX_AXES, MAX_PAIR_AXES, PairsMap, Params,
-        StridedSliceMap,
+    maps::{
+        Flags, GradientWords, IndexedWords, Lookup, Op, ScatterWords, SliceWords, SortWords,
+        UpdateWords,
     },
-    program::{BUFFERS_GROUP, Form, PARAMS_GROUP, ParamsSpace, Program, REPORT_GROUP, Reads},
+    program::{BUFFERS_GROUP, Form, Program, REPORT_GROUP, Reads, UNIFORMS_GROUP, UniformSpace},
+    uniforms::Uniforms,
 };
 use crate::{
     Negative, OutOfRange,
@@ -29,8 +29,8 @@ use std::{
 };
 
 /// How params may reach the shaders of a device of this kind.
-fn spaces(kind: Kind) -> &'static [ParamsSpace] {
-    use ParamsSpace::{Immediate, Storage, Uniform};
+fn spaces(kind: Kind) -> &'static [UniformSpace] {
+    use UniformSpace::{Immediate, Storage, Uniform};
     match kind {
         Kind::Hardware => &[Immediate, Uniform],
         Kind::Software => &[Immediate, Uniform, Storage],
@@ -85,7 +85,7 @@ fn lookups(op: Op, form: &Form) -> HashSet<Lookup> {
 }
 
 /// Every text of every kind of device, with a program that it is of.
-fn texts() -> HashMap<String, (Program, ParamsSpace)> {
+fn texts() -> HashMap<String, (Program, UniformSpace)> {
     let mut texts = HashMap::new();
     for kind in [Kind::Hardware, Kind::Software] {
         for program in programs(kind) {
@@ -98,7 +98,7 @@ fn texts() -> HashMap<String, (Program, ParamsSpace)> {
 }
 
 /// Every text with its program and module.
-fn modules() -> impl Iterator<Item = (Program, ParamsSpace, Module)> {
+fn modules() -> impl Iterator<Item = (Program, UniformSpace, Module)> {
     texts().into_iter().map(|(text, (program, space))| {
         let module = naga::front::wgsl::parse_str(&text)
             .unwrap_or_else(|error| panic!("{program}: {}", error.emit_to_string(&text)));
@@ -148,7 +148,7 @@ fn every_program_is_valid() {
     let mut modules = HashMap::new();
     for kind in [Kind::Hardware, Kind::Software] {
         for program in programs(kind) {
-            let text = program.text(ParamsSpace::Immediate);
+            let text = program.text(UniformSpace::Immediate);
             let (module, info) = modules.entry(text).or_insert_with_key(|text| {
                 let module = naga::front::wgsl::parse_str(text)
                     .unwrap_or_else(|error| panic!("{program}: {}", error.emit_to_string(text)));
@@ -163,14 +163,14 @@ fn every_program_is_valid() {
         }
     }
     for (program, space, module) in modules_elsewhere() {
-        assert_ne!(space, ParamsSpace::Immediate);
+        assert_ne!(space, UniformSpace::Immediate);
         validated(&program, &module);
     }
 }
 
 /// Those whose params do not come with the dispatch.
-fn modules_elsewhere() -> impl Iterator<Item = (Program, ParamsSpace, Module)> {
-    modules().filter(|(_, space, _)| *space != ParamsSpace::Immediate)
+fn modules_elsewhere() -> impl Iterator<Item = (Program, UniformSpace, Module)> {
+    modules().filter(|(_, space, _)| *space != UniformSpace::Immediate)
 }
 
 #[test]
@@ -195,10 +195,10 @@ fn bindings_are_the_hosts() {
                     found.push((place.unwrap(), !access.contains(StorageAccess::STORE)));
                 }
                 AddressSpace::Uniform => {
-                    assert_eq!(space, ParamsSpace::Uniform);
-                    assert_eq!(place, Some((PARAMS_GROUP, 0)));
+                    assert_eq!(space, UniformSpace::Uniform);
+                    assert_eq!(place, Some((UNIFORMS_GROUP, 0)));
                 }
-                AddressSpace::Immediate => assert_eq!(space, ParamsSpace::Immediate),
+                AddressSpace::Immediate => assert_eq!(space, UniformSpace::Immediate),
                 AddressSpace::WorkGroup => {}
                 other => panic!("{program}: unexpected {other:?}"),
             }
@@ -210,8 +210,8 @@ fn bindings_are_the_hosts() {
         if program.op.reports() {
             expected.push(((REPORT_GROUP, 0), false));
         }
-        if space == ParamsSpace::Storage {
-            expected.push(((PARAMS_GROUP, 0), true));
+        if space == UniformSpace::Storage {
+            expected.push(((UNIFORMS_GROUP, 0), true));
         }
         found.sort_unstable();
         assert_eq!(found, expected, "{program}");
@@ -223,7 +223,7 @@ fn bindings_are_the_hosts() {
 fn workgroup_memory_is_small() {
     for mut program in programs(Kind::Hardware) {
         program.workgroup = 256;
-        let text = program.text(ParamsSpace::Immediate);
+        let text = program.text(UniformSpace::Immediate);
         if !text.contains("var<workgroup>") {
             continue;
         }
@@ -264,54 +264,36 @@ macro_rules! host_layout {
 }
 
 #[test]
-fn params_lie_where_the_host_writes_them() {
-    let params = host_layout!(Params:
+fn uniforms_lie_where_the_host_writes_them() {
+    let uniforms = host_layout!(Uniforms:
         "run" = run, "step" = step, "units" = units, "tiles" = tiles, "segment" = segment,
-        "grid" = grid, "flags" = flags, "window" = window,
-        "source_base" = source_base, "dest_base" = dest_base, "first" = first, "count" = count,
-        "map" = map,
+        "grid" = grid, "source_base" = source_base, "dest_base" = dest_base, "map" = map,
     );
-    let strided_slice = host_layout!(StridedSliceMap: "axes" = axes, "tiling" = tiling);
-    let indexed = host_layout!(IndexedMap: "axes" = axes);
-    let pairs = host_layout!(PairsMap: "axes" = axes);
-    for (_, size) in [&indexed, &pairs] {
-        assert_eq!(*size as usize, size_of::<StridedSliceMap>());
-    }
     for (program, _, module) in modules() {
-        assert_eq!(layout(&module, "Params"), params, "{program}");
+        assert_eq!(layout(&module, "Uniforms"), uniforms, "{program}");
         let map = match program.op {
-            Op::StridedSlice => &strided_slice,
-            Op::StridedSliceUpdate | Op::StridedSliceGrad => &pairs,
-            // Of the steps of a scatter the first finds its places as a gather does, and of the others'
-            // only the first word is used.
-            Op::Gather
-            | Op::ScatterResolve
-            | Op::ScatterSort
-            | Op::ScatterMove
-            | Op::ScatterCombine
-            | Op::ScatterAtomic => &indexed,
+            Op::StridedSlice => {
+                host_layout!(SliceWords: "dims" = dims, "even" = even, "axes" = axes, "tiling" = tiling)
+            }
+            Op::StridedSliceUpdate => {
+                host_layout!(UpdateWords: "dims" = dims, "spacing" = spacing, "quarter" = quarter, "axes" = axes)
+            }
+            Op::StridedSliceGrad => host_layout!(GradientWords:
+                "dims" = dims, "quarter" = quarter, "row_units" = row_units, "first_row" = first_row,
+                "axes" = axes,
+            ),
+            Op::Gather | Op::ScatterResolve | Op::ScatterAtomic => host_layout!(IndexedWords:
+                "flags" = flags, "first" = first, "count" = count, "bound" = bound, "axes" = axes,
+            ),
+            Op::ScatterSort => host_layout!(SortWords:
+                "longest" = longest, "links" = links, "long" = long, "first_row" = first_row,
+            ),
+            Op::ScatterMove | Op::ScatterCombine => host_layout!(ScatterWords:
+                "pitch" = pitch, "links" = links, "first_row" = first_row, "quarter" = quarter,
+                "strict" = strict,
+            ),
         };
-        assert_eq!(layout(&module, "Map"), *map, "{program}");
-    }
-}
-
-#[test]
-fn a_map_holds_as_many_axes_as_the_host_allows() {
-    for (program, _, module) in modules() {
-        let pairs = module.types.iter().find_map(|(_, ty)| match ty.inner {
-            TypeInner::Array {
-                size: naga::ArraySize::Constant(size),
-                stride: 16,
-                ..
-            } => Some(size.get()),
-            _ => None,
-        });
-        let held = match program.op {
-            Op::StridedSliceUpdate | Op::StridedSliceGrad => 2 * MAX_PAIR_AXES,
-            Op::StridedSlice => MAX_AXES,
-            _ => INDEXED_PAIRS,
-        };
-        assert_eq!(pairs, Some(held as u32 / 2), "{program}");
+        assert_eq!(layout(&module, "Map"), map, "{program}");
     }
 }
 
@@ -329,7 +311,8 @@ fn flags_lie_where_the_shaders_read_them() {
     let of = |flags: Flags| flags.word();
     let wraps = policy(OutOfRange::Zero, Negative::Wrap);
     let clamps = policy(OutOfRange::Clamp, Negative::OutOfRange);
-    let (_, _, module) = modules().next().unwrap();
+    let gather = |(program, ..): &(Program, _, _)| program.op == Op::Gather;
+    let (_, _, module) = modules().find(gather).unwrap();
     for (name, flags) in [
         (
             "SIGNED_INDICES",
@@ -352,18 +335,10 @@ fn flags_lie_where_the_shaders_read_them() {
                 ..none
             },
         ),
-        ("EVEN", Flags { even: true, ..none }),
         (
             "CHECKS",
             Flags {
                 checks: true,
-                ..none
-            },
-        ),
-        (
-            "STRICT",
-            Flags {
-                strict: true,
                 ..none
             },
         ),

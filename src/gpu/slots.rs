@@ -6,13 +6,13 @@
 //!
 //! | | a slot | a strip |
 //! |---|---|---|
-//! | [`SharedParams`] | is written once, and serves every dispatch with the same params | is freed once none of its slots was reused for 2,048 dispatches |
+//! | [`SharedUniforms`] | is written once, and serves every dispatch with the same uniforms | is freed once none of its slots was reused for 2,048 dispatches |
 //! | [`Reports`] | is zero when it is lent | is cleared by one write, and lent anew, when nobody holds a slot of it |
 //!
 //! What holds a report's slot is the report, until it was read, and the commands, until they are done
-//! or dropped. Params are never overwritten, so that nothing need hold them but wgpu.
+//! or dropped. Uniforms are never overwritten, so that nothing need hold them but wgpu.
 
-use super::{params::Params, recent::Recent};
+use super::{recent::Recent, uniforms::Uniforms};
 use std::{
     hash::{BuildHasher, RandomState},
     sync::{Arc, Mutex, PoisonError},
@@ -103,19 +103,19 @@ impl Strips {
 
 /// The params of the last dispatches.
 #[derive(Debug)]
-pub(super) struct SharedParams {
+pub(super) struct SharedUniforms {
     pub(super) strips: Strips,
-    state: Mutex<ToldParams>,
+    state: Mutex<RecentUniforms>,
     hasher: RandomState,
 }
 
 #[derive(Debug, Default)]
-struct ToldParams {
-    recent: Recent<(Params, Slot)>,
+struct RecentUniforms {
+    recent: Recent<(Uniforms, Slot)>,
     last: Option<Slot>,
 }
 
-impl SharedParams {
+impl SharedUniforms {
     pub(super) fn new(strips: Strips) -> Self {
         Self {
             strips,
@@ -124,13 +124,18 @@ impl SharedParams {
         }
     }
 
-    /// A slot that holds `params` when the next commands run.
-    pub(super) fn get(&self, device: &wgpu::Device, queue: &wgpu::Queue, params: &Params) -> Slot {
-        let bytes = bytemuck::bytes_of(params);
+    /// A slot that holds `uniforms` when the next commands run.
+    pub(super) fn get(
+        &self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        uniforms: &Uniforms,
+    ) -> Slot {
+        let bytes = bytemuck::bytes_of(uniforms);
         let number = self.hasher.hash_one(bytes);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((params, slot)) = state.recent.find(number)
-            && bytemuck::bytes_of(params) == bytes
+        if let Some((uniforms, slot)) = state.recent.find(number)
+            && bytemuck::bytes_of(uniforms) == bytes
         {
             return slot.clone();
         }
@@ -141,11 +146,11 @@ impl SharedParams {
         });
         queue.write_buffer(slot.buffer(), slot.offset.into(), bytes);
         state.last = Some(slot.clone());
-        state.recent.keep(number, (*params, slot.clone()));
+        state.recent.keep(number, (*uniforms, slot.clone()));
         slot
     }
 
-    /// Where params were written last.
+    /// Where uniforms were written last.
     #[cfg(test)]
     pub(super) fn last(&self) -> Option<(wgpu::Buffer, u32)> {
         let last = self.state.lock().unwrap().last.clone();

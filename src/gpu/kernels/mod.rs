@@ -33,10 +33,10 @@ use super::{
     grid::{Grid, MOST_LANES},
     job::{Job, Vectors},
     lists::{FOUR, looked_at},
-    maps::{Op, Order, RowMap, Units},
-    params::{Flags, MAX_AXES, MAX_PAIR_AXES, Params, Tiling, wrap},
+    maps::{MAX_AXES, MAX_PAIR_AXES, Op, Order, RowMap, Tiling, Units},
     program::{Form, Prelude, Program, Reads, Source},
     rule::Rule,
+    uniforms::{Uniforms, wrap},
 };
 use crate::{Error, layout::Axis, pairs::PairAxis, plan::Rows};
 
@@ -80,7 +80,7 @@ pub(crate) struct Launch {
     pub(crate) grid: Grid,
     /// Source and result as they are bound.
     pub(crate) spans: [Span; 2],
-    /// Numbers of the uniform, as `params.wgsl` says.
+    /// Numbers of the uniform, as `uniforms.wgsl` says.
     pub(crate) run: usize,
     pub(crate) step: isize,
     pub(crate) units: usize,
@@ -88,8 +88,6 @@ pub(crate) struct Launch {
     pub(crate) dest_base: i64,
     /// Bytes of the elements whose order is reversed within a vector, or of a unit of `row_words.wgsl`; otherwise 0.
     pub(crate) element: usize,
-    /// Words from one of the four that an invocation of `row_words.wgsl` writes together to the next.
-    pub(crate) quarter: Option<usize>,
     /// How the row map counts.
     pub(crate) counts: Units,
     /// Bytes of what a tile is counted in.
@@ -109,11 +107,11 @@ impl Launch {
             source_base: vectors.source_base,
             dest_base: vectors.dest_base,
             element: vectors.reversed,
-            quarter: None,
             counts: Units {
                 factor: vectors.factor,
                 split_run: None,
                 tiling: None,
+                quarter: 0,
                 four_rows: form.reads != Reads::Words,
                 reads_vectors: form.reads != Reads::Words,
             },
@@ -130,13 +128,13 @@ fn prelude(vectors: &Vectors) -> Prelude {
     }
 }
 
-/// One dispatch: its pipeline, its params and its bindings.
+/// One dispatch: its pipeline, its uniforms and its bindings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dispatch {
     pub(crate) program: Program,
-    pub(crate) params: Params,
+    pub(crate) uniforms: Uniforms,
     pub(crate) height: u32,
-    /// Bytes of what `params.segment` counts.
+    /// Bytes of what `uniforms.segment` counts.
     pub(crate) tile_unit: usize,
     /// Source, result and, for a gather, indices; for the steps of a scatter, what each binds.
     pub(crate) spans: [Span; 4],
@@ -182,25 +180,15 @@ pub(crate) fn dispatch(job: &Job<'_>) -> Result<Option<Dispatch>, Error> {
             lookup: map.lookup,
             workgroup: launch.grid.workgroup,
         },
-        params: Params {
+        uniforms: Uniforms {
             run: wrap(launch.run as i64),
             step: wrap(launch.step as i64),
             units: wrap(launch.units as i64),
             tiles: launch.grid.tiles,
             segment: launch.grid.segment,
-            grid: launch.grid.word(),
-            flags: Flags {
-                element: launch.element,
-                ..map.flags
-            }
-            .word(),
-            window: launch
-                .quarter
-                .map_or(map.window, |words| wrap(words as i64)),
+            grid: launch.grid.word() | wrap(launch.element as i64) << 20,
             source_base: wrap(launch.source_base),
             dest_base: wrap(launch.dest_base),
-            first: map.first,
-            count: map.count,
             map: map.words,
         },
         height: launch.grid.height,

@@ -185,10 +185,10 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
         run: words,
         units: deal.rows.run,
         element: job.rows.unit,
-        quarter: Some(quarter),
         tile_unit: 4,
         counts: Units {
             split_run,
+            quarter,
             ..launch.counts
         },
         ..launch

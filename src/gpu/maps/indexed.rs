@@ -3,14 +3,66 @@
 use super::{Lowered, Units, scaled, strides};
 use crate::{
     Error,
-    gpu::params::{self, Flags, IndexedMap, wrap},
+    gpu::uniforms::{too_far, wrap},
     layout::Axis,
     ops::{
         index::{IndexType, Policy},
         indexed::Dimension,
+        scatter_nd,
     },
 };
+use bytemuck::{Pod, Zeroable};
 use std::ops::RangeInclusive;
+
+/// Pairs of words in the map of a gather; see `Map` in `indexed.wgsl`. All but one are for coordinates and for the
+/// dimensions of the walk, of which the outermost needs no size.
+pub(crate) const INDEXED_PAIRS: usize = 10;
+
+/// Pairs of size and stride.
+pub(crate) type IndexedMap = [[u32; 2]; INDEXED_PAIRS];
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(crate) struct Words {
+    /// [`Flags::word`].
+    pub(crate) flags: u32,
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+    pub(crate) bound: u32,
+    pub(crate) axes: IndexedMap,
+}
+
+/// What all invocations of a dispatch agree on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Flags {
+    /// Coordinates of an index tuple.
+    pub(crate) dims: usize,
+    /// Dimensions that a gather walks beside its tuples, and a bit for each that repeats them.
+    pub(crate) walked: usize,
+    pub(crate) repeats: u32,
+    pub(crate) index: IndexType,
+    pub(crate) policy: Policy,
+    /// A scatter only looks for rows out of range.
+    pub(crate) checks: bool,
+    /// How atomics combine numbers: 0 to 4.
+    pub(crate) combine: u32,
+}
+
+impl Flags {
+    pub(crate) fn word(self) -> u32 {
+        let bit = |set, bit: u32| u32::from(set) << bit;
+        // Four bits each: there are at most 9 coordinates and 10 walked dimensions.
+        let four = |value: usize, bit: u32| u32::try_from(value & 15).unwrap_or_default() << bit;
+        four(self.dims, 0)
+            | four(self.walked, 4)
+            | self.repeats << 8
+            | bit(self.index != IndexType::U32, 18)
+            | bit(self.policy.wraps(), 19)
+            | bit(self.policy.clamps(), 20)
+            | bit(self.checks, 21)
+            | self.combine << 28
+    }
+}
 
 /// Rows begin where index tuples point.
 #[derive(Clone, Debug)]
@@ -121,7 +173,7 @@ impl Gather {
 
     fn lookup(&self) -> Lookup {
         let lookup = Lookup::of(self.index);
-        match params::is_plain(&self.coordinates, self.first, self.count, self.policy) {
+        match is_plain(&self.coordinates, self.first, self.count, self.policy) {
             false => lookup,
             true => lookup.plain(self.coordinates.len(), self.is_alone()),
         }
@@ -152,43 +204,162 @@ impl Gather {
         let lookup = self
             .lookup()
             .vectors(units.reads_vectors && self.is_listed());
-        let words = params::indexed_map(&coordinates, &walk, self.index_base, self.first)?;
-        Ok(Lowered {
-            lookup,
-            window: wrap(self.bound.cast_signed() / units.factor as i64),
+        let words = Words {
+            flags: flags.word(),
             first: wrap(self.first.cast_signed()),
             count: self.count,
-            ..Lowered::of(words, flags)
+            bound: wrap(self.bound.cast_signed() / units.factor as i64),
+            axes: indexed_map(&coordinates, &walk, self.index_base, self.first)?,
+        };
+        Ok(Lowered {
+            lookup,
+            ..Lowered::of(words)
         })
     }
 }
 
 impl Resolve {
     pub(super) fn lowered(&self) -> Lowered {
+        self.combined(0)
+    }
+
+    /// The same for atomics that combine numbers so.
+    pub(super) fn combined(&self, combine: u32) -> Lowered {
         let (first, slices) = self.slices;
-        let mut map = self.map;
-        map.axes[0] = [self.index_base, wrap(first as i64)];
+        let mut axes = self.map;
+        axes[0] = [self.index_base, wrap(first as i64)];
         let lookup = Lookup::of(self.index);
         let plain = lookup.plain(self.depth, true);
-        // Pipelines without loops are worth it where all is plain.
-        let unrolled = self.is_plain && plain.unrolled > 0;
+        let flags = Flags {
+            dims: self.depth,
+            index: self.index,
+            policy: self.policy,
+            checks: self.checks,
+            combine,
+            ..Flags::default()
+        };
         Lowered {
-            lookup: if unrolled {
-                plain.vectors(self.whole_fours)
-            } else {
-                lookup
+            // Pipelines without loops are worth it where all is plain.
+            lookup: match self.is_plain && plain.unrolled > 0 {
+                true => plain.vectors(self.whole_fours),
+                false => lookup,
             },
-            window: wrap(slices as i64),
-            ..Lowered::of(
-                bytemuck::cast(map),
-                Flags {
-                    dims: self.depth,
-                    index: self.index,
-                    policy: self.policy,
-                    checks: self.checks,
-                    ..Flags::default()
-                },
-            )
+            ..Lowered::of(Words {
+                flags: flags.word(),
+                first: 0,
+                count: u32::MAX,
+                bound: wrap(slices as i64),
+                axes,
+            })
         }
+    }
+}
+
+/// The map by which the slices of a scatter are found. Its first pair is left open: where the tuples begin,
+/// and the first slice that is bound.
+pub(crate) fn resolve_map(map: &scatter_nd::Map) -> Result<IndexedMap, Error> {
+    // Neither the number of a slice nor one behind the last may be what stands for none.
+    let most = u32::MAX as usize - 1;
+    let sizes = map.axes.iter().map(|axis| axis.size).chain([map.slices]);
+    match sizes.max().filter(|&size| size > most) {
+        Some(size) => Err(too_far(size as u64)),
+        None => indexed_map(&map.axes, &[], 0, 0),
+    }
+}
+
+/// The map of a gather with these coordinates and walked dimensions, whose tuples begin at word
+/// `index_base` of their binding, and that looks at indices into the first dimension from `first` on.
+///
+/// That dimension may be longer than 32 bits tell, and what is counted along it farther apart: a
+/// dispatch looks only at so many indices that offsets between them do not wrap. The last pair, if
+/// nothing else needs it, holds the high words of its size and of `first`.
+fn indexed_map(
+    coordinates: &[Axis],
+    walk: &[Axis],
+    index_base: u32,
+    first: u64,
+) -> Result<IndexedMap, Error> {
+    let mut axes = [[0; 2]; INDEXED_PAIRS];
+    let (pairs, inner) = (&mut axes[1..], walk.get(1..).unwrap_or_default());
+    let used = coordinates.len() + inner.len();
+    if used > pairs.len() {
+        let what = match inner.len() {
+            0 => "the index depth",
+            _ => "the index depth, with the dimensions that are walked beside the tuples,",
+        };
+        return Err(Error::DeviceLimit {
+            what,
+            limit: "room for dimensions in a shader",
+            needed: used as u64,
+            allowed: pairs.len() as u64,
+        });
+    }
+    let dimensions = coordinates.iter().chain(inner).enumerate();
+    for (words, (number, axis)) in pairs.iter_mut().zip(dimensions) {
+        let [size, high] = halves(axis.size as u64);
+        if high > 0 && number > 0 {
+            return Err(too_far(axis.size as u64));
+        }
+        *words = [size, low(axis.stride)];
+    }
+    let outer = coordinates.first().map_or(0, |outer| outer.size as u64);
+    let high = [halves(outer)[1], halves(first)[1]];
+    match pairs.get_mut(used..).and_then(<[_]>::last_mut) {
+        Some(last) => *last = high,
+        None if high == [0; 2] => {}
+        None => return Err(too_far(outer)),
+    }
+    axes[0] = [index_base, walk.first().map_or(0, |axis| low(axis.stride))];
+    Ok(axes)
+}
+
+/// Whether a dispatch that looks at `count` indices into the first dimension from `first` on looks at all of
+/// them, all dimensions are shorter than 2^31, and indices outside have no source: `PLAIN` in `indexed.wgsl`.
+pub(crate) fn is_plain(coordinates: &[Axis], first: u64, count: u32, policy: Policy) -> bool {
+    let outer = coordinates.first().map_or(0, |outer| outer.size as u64);
+    let short = |axis: &Axis| i32::try_from(axis.size).is_ok();
+    let all = first == 0 && outer <= count.into() && coordinates.iter().all(short);
+    all && !policy.wraps() && !policy.clamps()
+}
+
+/// A stride modulo 2^32.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the shaders compute modulo 2^32"
+)]
+fn low(stride: isize) -> u32 {
+    stride as u32
+}
+
+/// The low and the high word.
+#[expect(clippy::cast_possible_truncation, reason = "the two halves of it")]
+fn halves(value: u64) -> [u32; 2] {
+    [value as u32, (value >> 32) as u32]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Axis, Policy, is_plain};
+
+    #[test]
+    fn plain_dispatches_look_at_all_of_short_dimensions() {
+        let of = |sizes: &[usize], first, count| {
+            let axes: Vec<_> = sizes.iter().map(|&size| Axis { size, stride: 1 }).collect();
+            is_plain(&axes, first, count, Policy::default())
+        };
+        let most = 0x7fff_ffff;
+        assert!(of(&[], 0, u32::MAX));
+        assert!(of(&[most, most], 0, 0x7fff_ffff));
+        assert!(of(&[0, 3], 0, u32::MAX));
+        let wraps = Policy {
+            negative: crate::Negative::Wrap,
+            ..Policy::default()
+        };
+        assert!(!is_plain(&[], 0, u32::MAX, wraps), "negative indices");
+        assert!(!of(&[most, most], 0, 0x7fff_fffe), "a part of the indices");
+        assert!(!of(&[4, 3], 1, u32::MAX), "a later part");
+        assert!(!of(&[most + 1], 0, u32::MAX), "a long dimension");
+        assert!(!of(&[3, most + 1], 0, u32::MAX), "a long inner dimension");
     }
 }

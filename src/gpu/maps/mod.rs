@@ -17,15 +17,25 @@ mod strided_slice;
 mod strided_slice_grad;
 mod strided_slice_update;
 
-pub(crate) use indexed::{Gather, Lookup, Resolve};
+#[cfg(test)]
+pub(crate) use indexed::{Flags, Words as IndexedWords};
+pub(crate) use indexed::{Gather, IndexedMap, Lookup, Resolve, is_plain, resolve_map};
 pub(crate) use op::Op;
 pub(crate) use scatter_nd::{Atomic, Order, Scatter, Sort};
-pub(crate) use strided_slice::Slice;
+#[cfg(test)]
+pub(crate) use scatter_nd::{ScatterWords, SortWords};
+#[cfg(test)]
+pub(crate) use strided_slice::Words as SliceWords;
+pub(crate) use strided_slice::{MAX_AXES, Slice, Tiling};
 pub(crate) use strided_slice_grad::Gradient;
-pub(crate) use strided_slice_update::Update;
+#[cfg(test)]
+pub(crate) use strided_slice_grad::Words as GradientWords;
+#[cfg(test)]
+pub(crate) use strided_slice_update::Words as UpdateWords;
+pub(crate) use strided_slice_update::{MAX_PAIR_AXES, Update};
 
-use super::params::{Flags, MapWords, Tiling};
 use crate::{Error, layout::Axis};
+use bytemuck::Pod;
 
 /// How a launch counts the rows and units of its job.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +46,8 @@ pub(crate) struct Units {
     pub(crate) split_run: Option<Axis>,
     /// The tiles of a transpose.
     pub(crate) tiling: Option<Tiling>,
+    /// Words from one of the four that an invocation of `row_words.wgsl` writes together to the next.
+    pub(crate) quarter: usize,
     /// Whether four rows are looked up at once, and there is a multiple of four.
     pub(crate) four_rows: bool,
     /// Whether index tuples may be read as vectors.
@@ -55,26 +67,21 @@ pub(crate) enum RowMap {
     Atomic(Atomic),
 }
 
-/// A row map as the shaders read it.
+/// A row map as the shaders read it: the words of its own `Map`.
+pub(crate) type MapWords = [u32; 24];
+
+/// A row map as the shaders read it, and how they read index tuples.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lowered {
     pub(crate) words: MapWords,
-    pub(crate) flags: Flags,
     pub(crate) lookup: Lookup,
-    pub(crate) window: u32,
-    pub(crate) first: u32,
-    pub(crate) count: u32,
 }
 
 impl Lowered {
-    fn of(words: MapWords, flags: Flags) -> Self {
+    fn of(map: impl Pod) -> Self {
         Self {
-            words,
-            flags,
+            words: bytemuck::cast(map),
             lookup: Lookup::default(),
-            window: u32::MAX,
-            first: 0,
-            count: u32::MAX,
         }
     }
 }
@@ -99,11 +106,11 @@ impl RowMap {
         Ok(match self {
             Self::Slice(map) => map.lowered(units),
             Self::Update(map) => map.lowered(units),
-            Self::Gradient(map) => map.lowered(),
+            Self::Gradient(map) => map.lowered(units),
             Self::Gather(map) => return map.lowered(units).map(Some),
             Self::Resolve(map) => Some(map.lowered()),
-            Self::Sort(map) => Some(map.lowered()),
-            Self::Scatter(map) => Some(map.lowered(units)),
+            Self::Sort(map) => map.lowered(),
+            Self::Scatter(map) => map.lowered(units),
             Self::Atomic(map) => Some(map.lowered()),
         })
     }

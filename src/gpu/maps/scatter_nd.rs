@@ -1,11 +1,29 @@
 //! The row maps of a scatter's later steps: `shaders/scatter_nd.wgsl`, `scatter_sort.wgsl` and `combine_atomic.wgsl`.
 
 use super::{Lowered, Resolve, Units};
-use crate::gpu::{
-    lists::Lists,
-    params::{self, Flags},
-    rule::Rule,
-};
+use crate::gpu::{lists::Lists, rule::Rule};
+use bytemuck::{Pod, Zeroable};
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(crate) struct ScatterWords {
+    pub(crate) pitch: u32,
+    pub(crate) links: u32,
+    pub(crate) first_row: u32,
+    pub(crate) quarter: u32,
+    pub(crate) strict: u32,
+    pad: [u32; 19],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(crate) struct SortWords {
+    pub(crate) longest: u32,
+    pub(crate) links: u32,
+    pub(crate) long: u32,
+    pub(crate) first_row: u32,
+    pad: [u32; 20],
+}
 
 /// Rows of updates go to slices, which are as long and lie as far apart.
 #[derive(Clone, Debug)]
@@ -52,34 +70,34 @@ pub(crate) struct Atomic {
 }
 
 impl Scatter {
-    pub(super) fn lowered(&self, units: &Units) -> Lowered {
-        let flags = Flags {
-            strict: self.strict,
-            ..Flags::default()
-        };
-        Lowered {
-            first: self.first,
-            ..Lowered::of(
-                params::scatter_map([self.pitch / units.factor, self.links, 0]),
-                flags,
-            )
-        }
+    pub(super) fn lowered(&self, units: &Units) -> Option<Lowered> {
+        Some(Lowered::of(ScatterWords {
+            // Used where several slices are bound together, which then lie within 32 bits.
+            pitch: u32::try_from(self.pitch / units.factor).unwrap_or_default(),
+            links: u32::try_from(self.links).ok()?,
+            first_row: self.first,
+            quarter: u32::try_from(units.quarter).ok()?,
+            strict: self.strict.into(),
+            pad: [0; 19],
+        }))
     }
 }
 
 impl Sort {
-    pub(super) fn lowered(&self) -> Lowered {
-        Lowered {
-            first: self.first,
-            ..Lowered::of(params::scatter_map(self.lists.map()), Flags::default())
-        }
+    pub(super) fn lowered(&self) -> Option<Lowered> {
+        let [longest, links, long] = self.lists.map().map(u32::try_from);
+        Some(Lowered::of(SortWords {
+            longest: longest.ok()?,
+            links: links.ok()?,
+            long: long.ok()?,
+            first_row: self.first,
+            pad: [0; 20],
+        }))
     }
 }
 
 impl Atomic {
     pub(super) fn lowered(&self) -> Lowered {
-        let mut lowered = self.resolve.lowered();
-        lowered.flags.combine = self.rule.combine_number();
-        lowered
+        self.resolve.combined(self.rule.combine_number())
     }
 }

@@ -1,11 +1,60 @@
 //! The row map of a slice: `shaders/strided_slice.wgsl`.
 
 use super::{Lowered, Units, scaled};
-use crate::{
-    gpu::params::{self, Flags, MAX_AXES},
-    layout::Axis,
-    plan::Rows,
-};
+use crate::{layout::Axis, plan::Rows};
+use bytemuck::{Pod, Zeroable};
+
+/// Dimensions that the map of a slice can hold. With the run that makes nine; a slice of rank 8 always fits.
+pub(crate) const MAX_AXES: usize = 8;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(crate) struct Words {
+    pub(crate) dims: u32,
+    pub(crate) even: u32,
+    pad: [u32; 2],
+    /// Pairs of size and stride.
+    pub(crate) axes: [[u32; 2]; MAX_AXES],
+    /// [`Tiling::words`].
+    pub(crate) tiling: [u32; 4],
+}
+
+/// How a transpose is cut into tiles; see `transpose.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tiling {
+    /// The dimension along which neighbours lie side by side in the source.
+    pub(crate) near_dim: usize,
+    /// The logarithms of the columns of a line, and of the words of a row.
+    pub(crate) line_log2: u32,
+    pub(crate) words_log2: u32,
+    /// By how many bits the number of a word is shifted to find the place where it lies.
+    pub(crate) swizzle: u32,
+    /// All lines are one stretch of the source.
+    pub(crate) is_stretch: bool,
+    /// Rows begin anywhere in a word of the result.
+    pub(crate) rows_shift: bool,
+    /// Near positions and words of a row that the first tile has room for in front of the first.
+    pub(crate) near_shift: usize,
+    pub(crate) row_shift: usize,
+    /// Tiles along each.
+    pub(crate) near_tiles: u32,
+    pub(crate) row_tiles: u32,
+}
+
+impl Tiling {
+    fn words(&self) -> Option<[u32; 4]> {
+        let bits = u32::try_from(self.near_dim).ok()?
+            | self.line_log2 << 4
+            | self.words_log2 << 8
+            | self.swizzle << 12
+            | u32::from(self.is_stretch) << 16
+            | u32::from(self.rows_shift) << 17;
+        let near_shift = u32::from(u16::try_from(self.near_shift).ok()?);
+        let row_shift = u32::from(u16::try_from(self.row_shift).ok()?);
+        let shifts = near_shift | row_shift << 16;
+        Some([bits, shifts, self.near_tiles, self.row_tiles])
+    }
+}
 
 /// An odometer in the source.
 #[derive(Clone, Debug)]
@@ -35,14 +84,23 @@ impl Slice {
             units.factor,
         );
         let inner = axes.last().map_or(1, |axis| axis.size);
-        let flags = Flags {
-            dims: axes.len(),
-            even: units.four_rows && inner.is_multiple_of(4),
-            ..Flags::default()
+        if axes.len() > MAX_AXES {
+            return None;
+        }
+        let even = units.four_rows && inner.is_multiple_of(4);
+        let mut words = Words {
+            dims: u32::try_from(axes.len()).ok()?,
+            even: even.into(),
+            pad: [0; 2],
+            axes: Default::default(),
+            tiling: units.tiling.unwrap_or_default().words()?,
         };
-        Some(Lowered::of(
-            params::slice_map(&axes, units.tiling.unwrap_or_default())?,
-            flags,
-        ))
+        for (words, axis) in words.axes.iter_mut().zip(&axes) {
+            let size = i32::try_from(axis.size).ok()?;
+            // A negative stride wraps.
+            let stride = i32::try_from(axis.stride).ok()?;
+            *words = [size, stride].map(i32::cast_unsigned);
+        }
+        Some(Lowered::of(words))
     }
 }

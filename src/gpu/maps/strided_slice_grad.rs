@@ -1,10 +1,23 @@
 //! The row map of a gradient: `shaders/strided_slice_grad.wgsl`.
 
-use super::Lowered;
-use crate::{
-    gpu::params::{self, Flags},
-    pairs::PairAxis,
+use super::{
+    Lowered, Units,
+    strided_slice_update::{MAX_PAIR_AXES, pair_words},
 };
+use crate::pairs::PairAxis;
+use bytemuck::{Pod, Zeroable};
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(crate) struct Words {
+    pub(crate) dims: u32,
+    pub(crate) quarter: u32,
+    pub(crate) row_units: u32,
+    pub(crate) first_row: u32,
+    /// Size, stride in the source, stride in rows of the result; and in the fourth words of the first three: the distance
+    /// between units of a row that have a source, the first of them, and how many there are.
+    pub(crate) axes: [[u32; 4]; MAX_PAIR_AXES],
+}
 
 /// Rows of the result, some of whose units have a source.
 #[derive(Clone, Debug)]
@@ -19,18 +32,20 @@ pub(crate) struct Gradient {
 }
 
 impl Gradient {
-    pub(super) fn lowered(&self) -> Option<Lowered> {
+    pub(super) fn lowered(&self, units: &Units) -> Option<Lowered> {
         let Self {
             row, run, first, ..
         } = *self;
-        let words = [run.to, first % row, run.size, first / row, row];
-        let flags = Flags {
-            dims: self.axes.len(),
-            ..Flags::default()
-        };
-        Some(Lowered::of(
-            params::pairs_map(&self.axes, row, words)?,
-            flags,
-        ))
+        let mut axes = pair_words(&self.axes, row)?;
+        for (axis, word) in axes.iter_mut().zip([run.to, first % row, run.size]) {
+            axis[3] = u32::try_from(word).ok()?;
+        }
+        Some(Lowered::of(Words {
+            dims: u32::try_from(self.axes.len()).ok()?,
+            quarter: u32::try_from(units.quarter).ok()?,
+            row_units: u32::try_from(row).ok()?,
+            first_row: u32::try_from(first / row).ok()?,
+            axes,
+        }))
     }
 }

@@ -1,10 +1,22 @@
 //! The row map of an update: `shaders/strided_slice_update.wgsl`.
 
 use super::{Lowered, Units};
-use crate::{
-    gpu::params::{self, Flags},
-    pairs::PairAxis,
-};
+use crate::pairs::PairAxis;
+use bytemuck::{Pod, Zeroable};
+
+/// Dimensions outside of the run that a map of pairs can hold. One of more is cut along the outermost.
+pub(crate) const MAX_PAIR_AXES: usize = 5;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(crate) struct Words {
+    pub(crate) dims: u32,
+    pub(crate) spacing: u32,
+    pub(crate) quarter: u32,
+    pad: u32,
+    /// Size, stride in the source, stride in the destination.
+    pub(crate) axes: [[u32; 4]; MAX_PAIR_AXES],
+}
 
 /// An odometer that turns on both sides at once.
 #[derive(Clone, Debug)]
@@ -16,18 +28,34 @@ pub(crate) struct Update {
 impl Update {
     pub(super) fn lowered(&self, units: &Units) -> Option<Lowered> {
         let mut axes = self.axes.clone();
-        let mut step = self.run.to;
+        let mut spacing = self.run.to;
         if units.split_run.is_some() {
             axes.push(self.run);
-            step = 1;
+            spacing = 1;
         }
-        let flags = Flags {
-            dims: axes.len(),
-            ..Flags::default()
-        };
-        Some(Lowered::of(
-            params::pairs_map(&axes, 1, [step, 0, 0, 0, 0])?,
-            flags,
-        ))
+        Some(Lowered::of(Words {
+            dims: u32::try_from(axes.len()).ok()?,
+            spacing: u32::try_from(spacing).ok()?,
+            quarter: u32::try_from(units.quarter).ok()?,
+            pad: 0,
+            axes: pair_words(&axes, 1)?,
+        }))
     }
+}
+
+/// Dimensions with strides of the destination in `to_unit` units of it. None if there are too many, or strides beyond
+/// 32 bits.
+pub(super) fn pair_words(axes: &[PairAxis], to_unit: usize) -> Option<[[u32; 4]; MAX_PAIR_AXES]> {
+    if axes.len() > MAX_PAIR_AXES {
+        return None;
+    }
+    let mut all = [[0; 4]; MAX_PAIR_AXES];
+    for (words, axis) in all.iter_mut().zip(axes) {
+        let size = i32::try_from(axis.size).ok()?;
+        // A negative stride wraps.
+        let from = i32::try_from(axis.from).ok()?;
+        let to = i32::try_from(axis.to / to_unit).ok()?;
+        *words = [size, from, to, 0].map(i32::cast_unsigned);
+    }
+    Some(all)
 }

@@ -10,7 +10,7 @@ use crate::{
     gpu::{
         job::Job,
         maps::Gather,
-        params::{self, wrap},
+        uniforms::{too_far, wrap},
     },
     layout::Axis,
     ops::indexed::{Dimension, Map},
@@ -131,7 +131,7 @@ impl Cutter<'_> {
         }
         let most = self.reach.units;
         if spread.indexed > most {
-            return Err(params::too_far(spread.indexed));
+            return Err(too_far(spread.indexed));
         }
         if spread.units() > most {
             return Ok(None);
@@ -145,7 +145,7 @@ impl Cutter<'_> {
         };
         let size = outer.size as u64;
         if slab == 0 && size > MOST_REPEATED {
-            return Err(params::too_far(size));
+            return Err(too_far(size));
         }
         // Where the outermost dimension makes most of what is looked at, its halves look at half of the
         // windows each.

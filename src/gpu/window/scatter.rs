@@ -14,10 +14,10 @@ use crate::{
     gpu::{
         job::Job,
         lists::{FOUR, Lists, most_rows},
-        maps::{Atomic, Order, Resolve, Scatter, Sort},
-        params::{self, IndexedMap, wrap},
+        maps::{Atomic, IndexedMap, Order, Resolve, Scatter, Sort, is_plain, resolve_map},
         rule::Rule,
         scratch::Scratch,
+        uniforms::wrap,
     },
     ops::{
         index::OutOfRange,
@@ -44,7 +44,7 @@ pub(crate) fn scatter_steps(
         places,
         tuple: map.axes.len() as u64 * places.index.bytes() as u64,
         map,
-        axes: params::resolve_map(map)?,
+        axes: resolve_map(map)?,
         chains,
         atomic: chains
             && rule.is_atomic()
@@ -96,7 +96,7 @@ impl Cutter<'_> {
     fn checks(&self, rows: Stretch, out: &mut Vec<Dispatch>) -> Result<(), Error> {
         // They need not be bound to check.
         let slices = Stretch { first: 0, len: 0 };
-        if let Some(dispatch) = self.resolve(rows, slices, true, Default::default()) {
+        if let Some(dispatch) = self.resolve(rows, slices, None, Default::default()) {
             out.push(dispatch);
             return Ok(());
         }
@@ -107,7 +107,7 @@ impl Cutter<'_> {
 
     /// Pushes the steps of a block.
     fn blocks(&self, block: &Block, out: &mut Steps) -> Result<(), Error> {
-        let halves = match self.step(block) {
+        let halves = match self.step(block, out.number(block)) {
             Ok((step, scratch)) => {
                 out.push(block, step, scratch);
                 return Ok(());
@@ -121,7 +121,8 @@ impl Cutter<'_> {
         self.blocks(&tail, out)
     }
 
-    fn step(&self, block: &Block) -> Result<(Step, Scratch), Cut> {
+    /// The step of a block whose first row has this number.
+    fn step(&self, block: &Block, first: u32) -> Result<(Step, Scratch), Cut> {
         let Block { rows, slices, run } = *block;
         let counts = slices.first == 0
             && run.first == 0
@@ -159,7 +160,7 @@ impl Cutter<'_> {
         let map = Scatter {
             pitch: self.rows.run,
             links: lists.links(),
-            first: 0,
+            first,
             strict: self.map.options.out_of_range == OutOfRange::Error,
             combines: self.chains,
             rule: self.rule,
@@ -175,12 +176,12 @@ impl Cutter<'_> {
             ..self.job(updates, RowMap::Scatter(map), [source, dest])
         };
         let apply = self.dispatch(&apply).ok_or(Cut::Rows)?;
-        let walked = apply.params.segment.min(apply.params.run) as usize;
+        let walked = apply.uniforms.segment.min(apply.uniforms.run) as usize;
         if self.chains && rows.len > most_rows(self.reach.kind, self.sorts, walked) {
             return Err(Cut::Rows);
         }
         let resolve = self
-            .resolve(rows, slices, false, scratch_spans)
+            .resolve(rows, slices, Some(first), scratch_spans)
             .ok_or(Cut::Rows)?;
         let bound = scratch_spans.map(|span| Bound { span, base: 0 });
         let mut order = Vec::new();
@@ -188,16 +189,12 @@ impl Cutter<'_> {
             for step in [Order::Short, Order::Middle, Order::Long] {
                 let job = self.job(
                     tuples(rows),
-                    RowMap::Sort(Sort {
-                        step,
-                        lists,
-                        first: 0,
-                    }),
+                    RowMap::Sort(Sort { step, lists, first }),
                     bound,
                 );
                 let dispatch = self.dispatch(&job).ok_or(Cut::Rows)?;
                 // A step that can find nothing to do has no tiles.
-                if dispatch.params.tiles > 0 {
+                if dispatch.uniforms.tiles > 0 {
                     order.push(dispatch);
                 }
             }
@@ -244,16 +241,18 @@ impl Cutter<'_> {
         Ok((step, Scratch::default()))
     }
 
-    /// The dispatch that finds where rows go, if their tuples fit in a binding.
+    /// The dispatch that finds where rows go, if their tuples fit in a binding. The first row has this number; without
+    /// one, rows are only checked.
     fn resolve(
         &self,
         rows: Stretch,
         slices: Stretch,
-        checks: bool,
+        first: Option<u32>,
         scratch: [Span; 2],
     ) -> Option<Dispatch> {
-        let (map, indices) = self.tuples(rows, slices, checks)?;
-        let bound = scratch.map(|span| Bound { span, base: 0 });
+        let (map, indices) = self.tuples(rows, slices, first.is_none())?;
+        let base = first.unwrap_or_default().into();
+        let bound = scratch.map(|span| Bound { span, base });
         let job = Job {
             others: [indices, Span::default()],
             ..self.job(tuples(rows), RowMap::Resolve(map), bound)
@@ -280,7 +279,7 @@ impl Cutter<'_> {
             map: self.axes,
             depth: self.map.axes.len(),
             policy,
-            is_plain: params::is_plain(&self.map.axes, 0, u32::MAX, policy),
+            is_plain: is_plain(&self.map.axes, 0, u32::MAX, policy),
             index: self.places.index,
             index_base: wrap(index_base.cast_signed()),
             whole_fours: rows.len.is_multiple_of(FOUR) && index_base.is_multiple_of(4),

@@ -1,7 +1,7 @@
 //! What is done for a scatter, step by step.
 
 use super::{Dispatch, stretch::Stretch};
-use crate::gpu::{params::wrap, scratch::Scratch};
+use crate::gpu::{scratch::Scratch, uniforms::wrap};
 
 /// What is done for a scatter, in this order.
 #[derive(Debug, Default)]
@@ -15,33 +15,34 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
+    /// The block since which `head` need not be cleared: its rows and those of later blocks have greater numbers than
+    /// earlier ones.
+    fn cleared(&self, block: &Block) -> Option<Block> {
+        self.cleared.filter(|cleared| {
+            let end = block.rows.first + block.rows.len;
+            (cleared.slices, cleared.run) == (block.slices, block.run)
+                && end - cleared.rows.first < i32::MAX as usize
+        })
+    }
+
+    /// The number of a block's first row. Where other blocks have used `head`, or numbers would become too large,
+    /// numbers begin anew.
+    pub(super) fn number(&self, block: &Block) -> u32 {
+        let cleared = self.cleared(block).unwrap_or(*block);
+        wrap((block.rows.first - cleared.rows.first) as i64)
+    }
+
     /// Takes the next step.
     pub(super) fn push(&mut self, block: &Block, mut step: Step, scratch: Scratch) {
         self.scratch = self.scratch.max(scratch);
         if let Some(before) = &mut step.before {
-            self.number(block, before, &mut step.apply);
+            let cleared = self.cleared(block);
+            if cleared.is_some() {
+                before.cleared = 0;
+            }
+            self.cleared = Some(cleared.unwrap_or(*block));
         }
         self.blocks.push(step);
-    }
-
-    /// Numbers the rows of a block so that those of earlier ones need not be cleared: they are less. Where
-    /// others left something in `head`, or numbers would become too large, it begins anew.
-    fn number(&mut self, block: &Block, before: &mut Before, apply: &mut Dispatch) {
-        let continued = self.cleared.filter(|cleared| {
-            let end = block.rows.first + block.rows.len;
-            (cleared.slices, cleared.run) == (block.slices, block.run)
-                && end - cleared.rows.first < i32::MAX as usize
-        });
-        if continued.is_some() {
-            before.cleared = 0;
-        }
-        let cleared = *self.cleared.insert(continued.unwrap_or(*block));
-        let number = wrap((block.rows.first - cleared.rows.first) as i64);
-        before.resolve.params.dest_base = number;
-        apply.params.first = number;
-        for order in &mut before.order {
-            order.params.first = number;
-        }
     }
 
     /// Dispatches of all steps.

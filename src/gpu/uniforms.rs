@@ -1,0 +1,58 @@
+//! The numbers that a dispatch reads: the host's side of `shaders/uniforms.wgsl`. Each row map has its own part, in `maps`.
+//!
+//! A test compares every size and offset here with the shaders'.
+
+use super::maps::MapWords;
+use crate::Error;
+use bytemuck::{Pod, Zeroable};
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(crate) struct Uniforms {
+    pub(crate) run: u32,
+    pub(crate) step: u32,
+    pub(crate) units: u32,
+    pub(crate) tiles: u32,
+    pub(crate) segment: u32,
+    /// Workgroups along x, from bit 16 on the logarithm of the lanes of a tile, and from bit 20 on the bytes of an element.
+    pub(crate) grid: u32,
+    pub(crate) source_base: u32,
+    pub(crate) dest_base: u32,
+    pub(crate) map: MapWords,
+}
+
+impl Uniforms {
+    pub(crate) fn grid_width(&self) -> u32 {
+        self.grid & 0xffff
+    }
+
+    /// Lanes of a tile.
+    pub(crate) fn lanes(&self) -> u32 {
+        1 << (self.grid >> 16 & 15)
+    }
+}
+
+/// The size of the uniforms, which is also the room for immediates that a device must have.
+pub(crate) const UNIFORM_BYTES: u32 = 128;
+const _: () = assert!(size_of::<Uniforms>() == UNIFORM_BYTES as usize);
+
+/// The error for offsets that 32 bits do not reach.
+pub(crate) fn too_far(units: u64) -> Error {
+    Error::DeviceLimit {
+        what: "an offset within the tensor",
+        limit: "32-bit shader arithmetic",
+        needed: units,
+        allowed: u64::from(i32::MAX.cast_unsigned()),
+    }
+}
+
+/// A value as the shaders hold it: negative ones wrap, and so do offsets that are only a step on the way to one within
+/// the binding.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the shaders compute modulo 2^32"
+)]
+pub(crate) fn wrap(value: i64) -> u32 {
+    value as u32
+}
