@@ -1,5 +1,5 @@
 // Combines units, which hold one element or several of one or two words. `Unit`, and how it becomes four
-// words and these become one, come with the declaration of `params`.
+// words and these become one, come with the declaration of `uniforms`.
 
 // How elements are combined.
 override COMBINE: u32;

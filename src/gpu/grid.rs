@@ -68,7 +68,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// `grid` of the params.
+    /// `grid` of the uniforms, without the bytes of an element.
     pub(crate) fn word(&self) -> u32 {
         self.width | self.lanes_log2 << 16
     }
