@@ -5,6 +5,79 @@
 @group(0) @binding(0) var<storage, read> source: array<Unit>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
 
+// Units hold one element or several of one or two words. `Unit`, and how it becomes four words and these become one,
+// come with the declaration of `uniforms`.
+
+// How elements are combined.
+override COMBINE: u32;
+const ADD: u32 = 0u;
+const SUB: u32 = 1u;
+const MUL: u32 = 2u;
+const MIN: u32 = 3u;
+
+// What they are; integers wrap. Those of two words are only added and subtracted.
+override NUMBERS: u32;
+const SIGNED: u32 = 1u;
+const FLOATS: u32 = 2u;
+const PAIRS: u32 = 3u;
+
+// Unsigned integers that are less where numbers are. Both zeros are one; a NaN has none.
+fn ranks(numbers: vec4<u32>) -> vec4<u32> {
+    if NUMBERS == SIGNED {
+        return numbers ^ vec4(0x80000000u);
+    }
+    if NUMBERS == FLOATS {
+        let magnitudes = numbers & vec4(0x7fffffffu);
+        return select(0x80000000u + magnitudes, 0x80000000u - magnitudes, magnitudes != numbers);
+    }
+    return numbers;
+}
+
+fn are_nans(numbers: vec4<u32>) -> vec4<bool> {
+    return ((numbers & vec4(0x7fffffffu)) > vec4(0x7f800000u)) & vec4(NUMBERS == FLOATS);
+}
+
+// An update that compares with nothing leaves what is there. By integers, so that no device takes
+// subnormal numbers for zeros, or forgets about NaNs.
+fn extremes(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
+    let less = ranks(b) < ranks(a);
+    let replaces = select(ranks(b) > ranks(a), less, COMBINE == MIN);
+    return select(a, b, replaces & !are_nans(a) & !are_nans(b));
+}
+
+fn arithmetic(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
+    if COMBINE == ADD {
+        return a + b;
+    }
+    if COMBINE == SUB {
+        return a - b;
+    }
+    return a * b;
+}
+
+fn combined(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
+    if COMBINE >= MIN {
+        return extremes(a, b);
+    }
+    if NUMBERS == FLOATS {
+        return bitcast<vec4<u32>>(arithmetic(bitcast<vec4<f32>>(a), bitcast<vec4<f32>>(b)));
+    }
+    var result = a * b;
+    var carried = vec2(false);
+    if COMBINE == ADD {
+        result = a + b;
+        carried = result.xz < a.xz;
+    } else if COMBINE == SUB {
+        result = a - b;
+        carried = a.xz < b.xz;
+    }
+    if NUMBERS == PAIRS {
+        let carries = select(vec2(0u), select(vec2(0xffffffffu), vec2(1u), COMBINE == ADD), carried);
+        result += vec4(0u, carries.x, 0u, carries.y);
+    }
+    return result;
+}
+
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let id = invocation(group, local);

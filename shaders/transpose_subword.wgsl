@@ -16,11 +16,11 @@ fn load_shifted(load: Load, end: u32, column: u32, left: u32) -> u32 {
     let is_inside = load.index < end;
     let word = select(0u, word_of(load.at) + column, is_inside);
     let next = select(word, word + 1u, is_inside && left > PER_WORD - begins);
-    return shifted(source[word], source[next], begins * UNIT_BYTES * 8u);
+    return funnel(source[word], source[next], begins * UNIT_BYTES * 8u);
 }
 
 // In two steps, since a word cannot be shifted by all of its bits.
-fn shifted(low: u32, high: u32, bits: u32) -> u32 {
+fn funnel(low: u32, high: u32, bits: u32) -> u32 {
     return (low >> bits) | ((high << 1u) << (31u - bits));
 }
 

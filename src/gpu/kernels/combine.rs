@@ -5,10 +5,7 @@ use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Rule, So
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
         name: "combine",
-        text: concat!(
-            include_str!("../../../shaders/combine_words.wgsl"),
-            include_str!("../../../shaders/combine.wgsl")
-        ),
+        text: include_str!("../../../shaders/combine.wgsl"),
     },
     accepts: |job| matches!(&job.map, RowMap::Scatter(map) if map.combines && job.rows.unit >= 4),
     launch,

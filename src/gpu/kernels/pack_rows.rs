@@ -29,10 +29,7 @@ const ANYWHERE: Source = Source {
 
 const NEAR: Source = Source {
     name: "near",
-    text: concat!(
-        include_str!("../../../shaders/shifted.wgsl"),
-        include_str!("../../../shaders/load_near.wgsl")
-    ),
+    text: include_str!("../../../shaders/load_near.wgsl"),
 };
 
 /// Bytes of the longest row that lies anywhere: 16 rows of them fit 64 registers with what is loaded for them. Rows of 4

@@ -5,10 +5,7 @@ use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Rows, Source, VE
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
         name: "unaligned",
-        text: concat!(
-            include_str!("../../../shaders/shifted.wgsl"),
-            include_str!("../../../shaders/unaligned.wgsl")
-        ),
+        text: include_str!("../../../shaders/unaligned.wgsl"),
     },
     accepts,
     launch,
