@@ -72,6 +72,8 @@ const WRAPS: u32 = 0x80000u;
 const CLAMPS: u32 = 0x100000u;
 // A scatter only checks its rows: if one is bad, nothing is to be changed by any.
 const CHECKS: u32 = 0x200000u;
+// A scatter links all rows of a slice, rather than keep the last one.
+const CHAINS: u32 = 0x400000u;
 
 const LAST: u32 = 9u;
 

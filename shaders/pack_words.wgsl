@@ -5,7 +5,7 @@
 // All rows are looked up before anything is fetched, and nothing comes between the fetches: as many
 // cache misses as the processor keeps in flight then overlap.
 
-// Parts of a row.
+// Parts of a row; 0 if only the uniform says.
 override RUN: u32;
 
 // Units that an invocation builds: 2 in a gather on a software adapter, so that eight cache misses overlap; otherwise 1.
@@ -27,7 +27,7 @@ struct Parts {
 fn four_parts(first: u32) -> Parts {
     var parts: Parts;
     if RUN == 1u { parts = of_four_rows(first); }
-    if RUN > 1u { parts = of_two_rows(first); }
+    if RUN != 1u { parts = of_two_rows(first); }
     return parts;
 }
 
@@ -44,13 +44,14 @@ fn of_four_rows(first: u32) -> Parts {
 
 // They lie in two rows at most: an even number of parts begins where a row of two does.
 fn of_two_rows(first: u32) -> Parts {
-    let row = first / RUN;
-    let j = first - row * RUN + vec4(0u, 1u, 2u, 3u);
+    let run = select(RUN, uniforms.run, RUN == 0u);
+    let row = first / run;
+    let j = first - row * run + vec4(0u, 1u, 2u, 3u);
     let near = source_row(row);
     let far = source_row(row + 1u);
-    let ends = j >= vec4(RUN);
+    let ends = j >= vec4(run);
     return Parts(
-        select(near.base + j * uniforms.step, far.base + (j - RUN) * uniforms.step, ends),
+        select(near.base + j * uniforms.step, far.base + (j - run) * uniforms.step, ends),
         select(vec4(near.state), vec4(far.state), ends) == vec4(FOUND),
         vec4(row, row + 1u, 0u, 0u),
         vec4(j.x == 0u && near.state == MISSING, ends.w && far.state == MISSING, false, false),

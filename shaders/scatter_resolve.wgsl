@@ -9,9 +9,6 @@
 
 const PARTS: u32 = 1u;
 
-// Whether rows are chained, rather than the last one kept.
-override CHAINS: bool;
-
 // Whether `head` is read before the atomic: on a software adapter atomics wait for memory one after the other, and
 // loads together.
 override LOOKS: bool;
@@ -42,8 +39,8 @@ fn link_row(slice: u32, row: u32, last: u32) -> u32 {
     let number = uniforms.dest_base + row;
     var before = 0u;
     // Where the last row wins, a later one may be there already. Lists take every row; `last` is never NONE.
-    if slice != NONE && select(last <= number, last != NONE, CHAINS) {
-        if CHAINS {
+    if slice != NONE && select(last <= number, last != NONE, flag(CHAINS)) {
+        if flag(CHAINS) {
             before = atomicExchange(&head[slice + 1u], number + 1u) & ~FIRST;
         } else {
             atomicMax(&head[slice + 1u], number + 1u);
@@ -83,7 +80,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         link_row(slices.w, row + 3u, last.w),
     );
     rows[tile] = slices;
-    if CHAINS {
+    if flag(CHAINS) {
         rows[uniforms.tiles + tile] = next;
         if tile == 0u {
             rows[2u * uniforms.tiles] = vec4(0u);

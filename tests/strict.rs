@@ -387,7 +387,7 @@ fn rows_in_another_order_give_other_sums() {
         // Lists are noted: by the first step, by the second, and all.
         &[("if length > MOST {", "if false {")],
         &[("if !list.ascends {", "if false {")],
-        &[("axes[0].z + list]", "axes[0].z]")],
+        &[("uniforms.map.long + list]", "uniforms.map.long]")],
         // Nothing of the rest is lost when a list is given up.
         &[("set_next(last, rest);", "")],
     ];

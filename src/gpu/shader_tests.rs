@@ -336,6 +336,13 @@ fn flags_lie_where_the_shaders_read_them() {
             },
         ),
         (
+            "CHAINS",
+            Flags {
+                chains: true,
+                ..none
+            },
+        ),
+        (
             "CHECKS",
             Flags {
                 checks: true,

@@ -14,7 +14,7 @@ pub(super) const KERNEL: Kernel = Kernel {
 
 fn launch(job: &Job<'_>) -> Option<Launch> {
     match &job.map {
-        RowMap::Resolve(map) => four_rows(job, form(map.chains, job.reach.kind)),
+        RowMap::Resolve(_) => four_rows(job, form(job.reach.kind)),
         _ => None,
     }
 }
@@ -27,16 +27,16 @@ pub(super) fn four_rows(job: &Job<'_>, form: Form) -> Option<Launch> {
 }
 
 /// Software adapters read `head` before the atomic that changes it.
-fn form(chains: bool, kind: Kind) -> Form {
+fn form(kind: Kind) -> Form {
     let looks = usize::from(kind == Kind::Software);
     Form::of(Prelude::None)
         .reading(Reads::Either)
-        .with(&[("CHAINS", chains.into()), ("LOOKS", looks)])
+        .with(&[("LOOKS", looks)])
 }
 
 fn forms(op: Op, kind: Kind) -> Vec<Form> {
     match op {
-        Op::ScatterResolve => [false, true].map(|chains| form(chains, kind)).to_vec(),
+        Op::ScatterResolve => vec![form(kind)],
         _ => Vec::new(),
     }
 }

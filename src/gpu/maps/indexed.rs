@@ -44,6 +44,8 @@ pub(crate) struct Flags {
     pub(crate) policy: Policy,
     /// A scatter only looks for rows out of range.
     pub(crate) checks: bool,
+    /// A scatter links all rows of a slice.
+    pub(crate) chains: bool,
     /// How atomics combine numbers: 0 to 4.
     pub(crate) combine: u32,
 }
@@ -60,6 +62,7 @@ impl Flags {
             | bit(self.policy.wraps(), 19)
             | bit(self.policy.clamps(), 20)
             | bit(self.checks, 21)
+            | bit(self.chains, 22)
             | self.combine << 28
     }
 }
@@ -235,6 +238,7 @@ impl Resolve {
             index: self.index,
             policy: self.policy,
             checks: self.checks,
+            chains: self.chains,
             combine,
             ..Flags::default()
         };
