@@ -66,7 +66,7 @@ fn unaligned_rows() {
 #[test]
 fn short_rows() {
     for (start, run) in (1..=7).enumerate() {
-        for rows in [4, 8, 12, 16, 20, 24, 28, 32, 60, 2052, 4100] {
+        for rows in [4, 12, 20, 28, 2052] {
             let index = |i: usize| ((i + start) * 5 % 11) as i64 - 1;
             let indices: Vec<i64> = (0..rows).map(index).collect();
             check_gather(&[9, run], &indices, &[rows, 1], 0);

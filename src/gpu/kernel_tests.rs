@@ -40,7 +40,7 @@ fn slices(gpu: &Gpu) {
         });
     }
     for text in ["1:, 1:", "::2, ::2", ":, 1:4", "::-1, ::-1", ":, 5::-1"] {
-        for (height, width) in [(40, 12), (39, 11)] {
+        for (height, width) in [(40, 12), (39, 11), (8, 64)] {
             let data = bytes(height * width);
             same(gpu, text, |backend| {
                 backend

@@ -1,7 +1,8 @@
 //! Four rows of 1 to 4 bytes fill whole words of the result: `shaders/pack_bytes.wgsl`.
 
 use super::{
-    Axis, Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Rows, Source, Units, Vectors,
+    Axis, Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Rows, Source, Units,
+    Vectors,
 };
 
 pub(super) const KERNEL: Kernel = Kernel {
@@ -65,7 +66,7 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
         step: 1,
     };
     let grid = Grid::one_by_one(&packed, job.reach)?;
-    let launch = Launch::of(job, &vectors, form(row, unit), grid);
+    let launch = Launch::of(job, &vectors, form(row, unit, job.reach.kind), grid);
     Some(Launch {
         counts: Units {
             split_run,
@@ -79,15 +80,22 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
     })
 }
 
-fn form(row: usize, unit: usize) -> Form {
-    Form::of(Prelude::None).with(&[("ROW_BYTES", row), ("UNIT_BYTES", unit)])
+/// On hardware listed rows are packed by `pack_rows`.
+fn form(row: usize, unit: usize, kind: Kind) -> Form {
+    let reads = match kind {
+        Kind::Hardware => Reads::Words,
+        Kind::Software => Reads::Either,
+    };
+    Form::of(Prelude::None)
+        .reading(reads)
+        .with(&[("ROW_BYTES", row), ("UNIT_BYTES", unit)])
 }
 
-fn forms(op: Op, _: Kind) -> Vec<Form> {
+fn forms(op: Op, kind: Kind) -> Vec<Form> {
     match op {
         Op::StridedSlice | Op::Gather => {
             let rows = [(1, 1), (2, 1), (3, 1), (4, 1), (2, 2), (4, 2)];
-            rows.map(|(row, unit)| form(row, unit)).to_vec()
+            rows.map(|(row, unit)| form(row, unit, kind)).to_vec()
         }
         _ => Vec::new(),
     }

@@ -64,7 +64,11 @@ struct Packed {
 fn packed(job: &Job<'_>) -> Option<Packed> {
     job.whole_spans()?;
     let packed = match &job.map {
-        RowMap::Gather(map) if map.binds_all && map.is_listed() && map.bound > 0 => anywhere(job)?,
+        // Software adapters take longer to compile this than is saved.
+        RowMap::Gather(map) if job.reach.kind == Kind::Hardware => {
+            let is_whole = map.binds_all && map.bound > 0;
+            (is_whole && map.is_listed()).then(|| anywhere(job))??
+        }
         RowMap::Slice(map) => near(job, map.axes.last().copied())?,
         _ => return None,
     };
@@ -152,9 +156,9 @@ fn form(row: usize, unit: usize, stride: Option<isize>) -> Form {
     }
 }
 
-fn forms(op: Op, _: Kind) -> Vec<Form> {
+fn forms(op: Op, kind: Kind) -> Vec<Form> {
     match op {
-        Op::Gather => {
+        Op::Gather if kind == Kind::Hardware => {
             let rows = (1..=MOST_BYTES).filter(|&row| row != 4);
             rows.map(|row| form(row, 2 - row % 2, None)).collect()
         }
