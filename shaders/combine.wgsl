@@ -1,27 +1,28 @@
-// Combines rows with slices of the destination: all rows of a slice, one after the other, unit by unit.
+// Combines rows with slices of the destination: all rows of a slice in turn, unit by unit.
 //
-// A tile is a segment of one row. Its lanes take neighbouring units.
+// A tile is a segment of a row. Its lanes take neighbouring units.
 
 @group(0) @binding(0) var<storage, read> source: array<Unit>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
 
-// Units hold one element or several of one or two words. `Unit`, and how it becomes four words and these become one,
-// come with the declaration of `uniforms`.
+// A unit holds one or several elements of one or two words. The host generates `Unit`, and `words` and `unit`, which
+// convert it to four words and back.
 
-// How elements are combined.
+// How elements are combined; the value after MIN stands for the maximum.
 override COMBINE: u32;
 const ADD: u32 = 0u;
 const SUB: u32 = 1u;
 const MUL: u32 = 2u;
 const MIN: u32 = 3u;
 
-// What they are; integers wrap. Those of two words are only added and subtracted.
+// The type of elements; 0 stands for unsigned integers. Integers wrap. Integers of two words (PAIRS) are only added and
+// subtracted.
 override NUMBERS: u32;
 const SIGNED: u32 = 1u;
 const FLOATS: u32 = 2u;
 const PAIRS: u32 = 3u;
 
-// Unsigned integers that are less where numbers are. Both zeros are one; a NaN has none.
+// Unsigned integers in the order of the numbers. Both zeros have the same one; those of NaNs mean nothing.
 fn ranks(numbers: vec4<u32>) -> vec4<u32> {
     if NUMBERS == SIGNED {
         return numbers ^ vec4(0x80000000u);
@@ -37,8 +38,8 @@ fn are_nans(numbers: vec4<u32>) -> vec4<bool> {
     return ((numbers & vec4(0x7fffffffu)) > vec4(0x7f800000u)) & vec4(NUMBERS == FLOATS);
 }
 
-// An update that compares with nothing leaves what is there. By integers, so that no device takes
-// subnormal numbers for zeros, or forgets about NaNs.
+// The minimum or maximum. If either number is a NaN, the destination keeps its value. Integers are compared, so that no
+// device takes subnormal numbers for zeros or ignores NaNs.
 fn extremes(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     let less = ranks(b) < ranks(a);
     let replaces = select(ranks(b) > ranks(a), less, COMBINE == MIN);
@@ -96,7 +97,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let to = uniforms.dest_base + start.to;
     for (var j = at.first + lane; j < at.end; j += lanes) {
         var result = words(dest[to + j]);
-        // The next link is on its way while a row is combined.
+        // The next link is loaded while a row is combined.
         for (var link = at.row + 1u; link != 0u;) {
             let update = source[uniforms.source_base + (link - 1u) * stride() + j];
             link = next(link);

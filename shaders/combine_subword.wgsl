@@ -1,11 +1,11 @@
-// Combines rows of elements of 1 or 2 bytes with slices of the destination. Slices may share words: an
-// invocation that has but a part of a word clears and sets its own bits of it, each at once.
+// Combines rows of 1-byte or 2-byte elements with slices of the destination. Slices may share words: an invocation that
+// has only part of a word clears and then sets its own bits, with one atomic each.
 //
-// A tile is a stretch of the words that one slice lies in, `run` of them at most.
+// A tile is a segment of the words that one slice lies in. A slice lies in at most `run` words.
 
 override UNIT_BYTES: u32;
 
-// How elements are combined: numbers are added, booleans or-ed or and-ed.
+// How elements are combined: numbers are added, booleans are combined by OR or AND.
 override RULE: u32;
 const INTEGERS: u32 = 0u;
 const OR: u32 = 1u;
@@ -22,7 +22,7 @@ fn f32_of_f16(half: u32) -> f32 {
     let rest = half & 0x7fffu;
     var bits = (rest << 13u) + (112u << 23u);
     if rest < 0x0400u {
-        // A subnormal half counts steps of 2^-24.
+        // A subnormal f16 is a multiple of 2^-24.
         bits = bitcast<u32>(f32(rest) * 5.9604644775390625e-8);
     } else if rest >= 0x7c00u {
         bits = (rest << 13u) | 0x7f800000u;
@@ -30,7 +30,7 @@ fn f32_of_f16(half: u32) -> f32 {
     return bitcast<f32>(sign | bits);
 }
 
-// `bits` without the lowest `count`, to the nearest and of two to the even one; `count` is 1 to 24.
+// `bits >> count`, rounded to nearest, ties to even. `count` is 1 to 24.
 fn rounded(bits: u32, count: u32) -> u32 {
     return (bits + (1u << (count - 1u)) - 1u + ((bits >> count) & 1u)) >> count;
 }
@@ -41,7 +41,7 @@ fn f16_of_f32(single: f32) -> u32 {
     let rest = bits & 0x7fffffffu;
     var half = 0x7e00u;
     if rest < 0x38800000u {
-        // Steps of 2^-24, as a subnormal half counts them.
+        // The f16 is subnormal: a multiple of 2^-24.
         let shift = 126u - (rest >> 23u);
         half = 0u;
         if shift <= 24u {
@@ -67,7 +67,7 @@ fn add_bf16(a: u32, b: u32) -> u32 {
     return rounded(bits, 16u);
 }
 
-// The elements of two words, each to each.
+// Combines each element of a word with that of another.
 fn combined(a: u32, b: u32) -> u32 {
     if RULE == OR {
         return a | b;
@@ -81,7 +81,7 @@ fn combined(a: u32, b: u32) -> u32 {
     if RULE == BF16 {
         return add_bf16(a & 0xffffu, b & 0xffffu) | (add_bf16(a >> 16u, b >> 16u) << 16u);
     }
-    // No carry leaves an element whose highest bit is added apart.
+    // The highest bit of each element is added separately, so that no carry leaves the element.
     let highest = select(0x80008000u, 0x80808080u, UNIT_BYTES == 1u);
     return ((a & ~highest) + (b & ~highest)) ^ ((a ^ b) & highest);
 }
@@ -102,11 +102,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
     let to = uniforms.dest_base + start.to;
-    // Places are counted from the word that holds the slice's first element.
+    // Words are counted from the one that holds the slice's first element.
     let head_place = to % per_word;
     let first_word = to / per_word;
     for (var w = at.first + (id & (lanes - 1u)); w < at.end; w += lanes) {
-        // The place of the first of the slice's elements in the word, and which it is.
+        // The place in the word of the first element that is of the slice, and that element's number in the slice.
         let place = select(0u, head_place, w == 0u);
         let j = w * per_word + place - head_place;
         if j >= uniforms.units {
@@ -116,9 +116,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let shift = place * UNIT_BYTES * 8u;
         let keep = low_bytes(count * UNIT_BYTES);
         let written = keep << shift;
-        // Halves are rounded by what they are: bits beside the slice, which nobody need have written, stay out.
+        // Rounding f16 and bf16 sums branches on their bits, so bits outside the slice, which may be unwritten, are
+        // masked.
         var result = atomicLoad(&dest[first_word + w]) & written;
-        // The next link is on its way while a row is combined.
+        // The next link is loaded while a row is combined.
         for (var link = at.row + 1u; link != 0u;) {
             let update = load((uniforms.source_base + (link - 1u) * stride() + j) * UNIT_BYTES);
             link = next(link);

@@ -1,13 +1,13 @@
-// Indices that are read one by one.
+// Reads index tuples word by word.
 
 @group(0) @binding(2) var<storage, read> indices: array<u32>;
 
-// Movers that look four rows up at once also ask for rows behind the last, and make nothing of them.
+// Clamped: kernels that look up four rows at once also look up rows after the last, and ignore them.
 fn word(at: u32) -> u32 {
     return indices[min(at, arrayLength(&indices) - 1u)];
 }
 
-// Four rows, one behind the other.
+// Looks up four consecutive rows.
 fn four(row: u32) -> Four {
     return Four(source_row(row), source_row(row + 1u), source_row(row + 2u), source_row(row + 3u));
 }

@@ -1,35 +1,35 @@
-// gather_nd and gather: an odometer walks the rows, and each begins where its index tuple points, or has
-// no source if a coordinate is not within its dimension. src/ops/indexed.rs says how.
+// gather_nd and gather: an odometer walks the rows. Each begins where its index tuple points, or has no source if a
+// coordinate is outside its dimension. See src/ops/indexed.rs.
 
-// Coordinates of a tuple, 1 or 2, where the tuples are all that numbers the rows. There are no loops then, so that
-// the indices of several rows are read together. Otherwise 0.
+// Coordinates of a tuple, 1 or 2, if the tuples alone number the rows: without loops, the indices of several rows are
+// read together. Otherwise 0.
 override DIMS: u32;
 
 // Words of an index: 1 for i32 and u32, 2 for i64.
 override INDEX_WORDS: u32;
 
-// Whether a single unsigned comparison of 32 bits tells if an index is in bounds. That holds if this dispatch binds
-// all of the gathered array, every dimension is shorter than 2^31, and indices neither wrap nor are clamped.
+// Whether one unsigned 32-bit comparison tells if an index is in bounds. That holds if this dispatch looks at all
+// indices into the first dimension, every dimension is shorter than 2^31, and indices neither wrap nor are clamped.
 override PLAIN: bool;
 
 struct Map {
-    // What the functions below read.
+    // The bits that the functions and constants below name.
     flags: u32,
-    // The indices into the first dimension that this dispatch looks at: the others are looked at by another, with
-    // another part of params bound.
+    // The indices into the first dimension that this dispatch looks at. Other dispatches look at the others, with other
+    // parts of params bound.
     first: u32,
     count: u32,
-    // Units of params, or slices of a scatter, that are bound: no index may point beyond them.
+    // Bound units of params, or bound slices of a scatter: no access goes beyond them.
     bound: u32,
-    // Pairs of size and stride come two to a vector.
-    // 0: the first word of the tuples within their binding, and the stride of the outermost dimension; in a scatter the
-    // first slice that is bound.
-    // 1 and on: the coordinates, then the dimensions that are walked, but for the outermost.
-    // 9, if it is left: high words, of the first coordinate's size and of `first`.
+    // Pairs of size and stride, two to a vector.
+    // 0: the first word of the tuples in their binding, and the stride of the outermost walked dimension. In a scatter
+    // the stride is the first bound slice.
+    // From 1: the coordinates, then the walked dimensions except the outermost.
+    // 9, if no dimension needs it: the high words of the first coordinate's size and of `first`.
     axes: array<vec4<u32>, 5>,
 }
 
-// Dimensions come two to a vector: uniform arrays have a stride of 16 bytes.
+// Two dimensions to a vector: uniform arrays have a stride of 16 bytes.
 fn axis(d: u32) -> Axis {
     let pair = uniforms.map.axes[d >> 1u];
     if (d & 1u) == 0u {
@@ -43,12 +43,12 @@ fn dims() -> u32 {
     return uniforms.map.flags & 15u;
 }
 
-// Dimensions that are walked beside the tuples. 0 where the tuples are all that numbers the rows.
+// Dimensions that are walked beside the tuples. 0 if the tuples alone number the rows.
 fn walked_dims() -> u32 {
     return (uniforms.map.flags >> 4u) & 15u;
 }
 
-// Whether walked dimension `d` has the same tuples at each of its positions; and whether any has.
+// Whether walked dimension `d` has the same tuples at all of its positions.
 fn repeats(d: u32) -> bool {
     return ((uniforms.map.flags >> (8u + d)) & 1u) != 0u;
 }
@@ -66,33 +66,33 @@ fn flag(bit: u32) -> bool {
     return (uniforms.map.flags & bit) != 0u;
 }
 
-// Indices can be negative; negative indices count from the end; those outside move to the nearest end.
+// Indices are signed; negative indices count from the end; indices outside move to the nearest end.
 const SIGNED_INDICES: u32 = 0x40000u;
 const WRAPS: u32 = 0x80000u;
 const CLAMPS: u32 = 0x100000u;
-// A scatter only checks its rows: if one is bad, nothing is to be changed by any.
+// The dispatch only checks the rows of a scatter: one bad row forbids all changes.
 const CHECKS: u32 = 0x200000u;
 // A scatter links all rows of a slice, rather than keep the last one.
 const CHAINS: u32 = 0x400000u;
 
 const LAST: u32 = 9u;
 
-// `first` is the complement of the tuple's number, so that a report begins as zeros and the first
-// tuple is the largest.
+// `first` is the complement of the tuple's number: a report starts as zeros, and the first tuple has the largest
+// complement.
 struct Report {
     count: atomic<u32>,
     first: atomic<u32>,
 }
 
-// `word`, which reads a word of the tuples, and `four`, which looks up four rows, come with the
-// declaration of `indices`.
+// `word`, which reads a word of the tuples, and `four`, which looks up four rows, come with the declaration of
+// `indices`.
 @group(1) @binding(0) var<storage, read_write> report: Report;
 
-// A row on the odometer.
+// The state of the odometer at a row.
 struct Walk {
-    // What is left of the row's number for the dimensions further out.
+    // The rest of the row's number, for the outer dimensions.
     rest: u32,
-    // What the dimensions have added up to, and the stride of the next one's tuples.
+    // The sums over the dimensions so far, and the next dimension's stride in tuples.
     base: u32,
     tuple: u32,
     tuple_stride: u32,
@@ -119,7 +119,7 @@ fn walk(row: u32) -> Walk {
     return at;
 }
 
-// Takes a dimension's digit off the number of a row.
+// Takes dimension `d`'s digit off the rest of the row's number.
 fn turn(d: u32, at: ptr<function, Walk>) {
     let dimension = axis(dims() + d);
     let outer = (*at).rest / dimension.size;
@@ -128,7 +128,7 @@ fn turn(d: u32, at: ptr<function, Walk>) {
     advance(d, digit, dimension, at);
 }
 
-// Adds what a digit stands for.
+// Adds a digit of dimension `d` to the sums.
 fn advance(d: u32, digit: u32, dimension: Axis, at: ptr<function, Walk>) {
     (*at).base += digit * dimension.stride;
     if repeats(d) {
@@ -154,13 +154,13 @@ fn source_row(row: u32) -> Row {
     return at;
 }
 
-// An index: two words of each number, where a negative one is large.
+// The two words of a 64-bit index. A negative one is large as an unsigned number.
 struct Index {
     low: u32,
     high: u32,
 }
 
-// Rows lie one behind the other in the result.
+// Rows are consecutive in the result.
 fn row_start(row: u32) -> Start {
     let at = source_row(row);
     return Start(at.base, row * uniforms.run, at.state);
@@ -205,7 +205,7 @@ fn coordinate(d: u32, at: Index, so_far: Row) -> Row {
         index += size * negative;
         index_high += (high.x + u32(index < size)) * negative;
     }
-    // Where all is plain, a negative index is larger than any size, taken as unsigned.
+    // In plain dispatches a negative index, taken as unsigned, is larger than any size.
     var bad = index >= size;
     if !PLAIN {
         bad = (index_high > high.x) | ((index_high == high.x) & bad);
@@ -217,7 +217,7 @@ fn coordinate(d: u32, at: Index, so_far: Row) -> Row {
         let end_high = high.x - u32(size == 0u);
         index = select(index, select(size - 1u, 0u, negative), bad);
         index_high = select(index_high, select(end_high, 0u, negative), bad);
-        // A dimension of size 0 has no end to move to.
+        // A dimension of size 0 has no position to clamp to.
         bad = (size | high.x) == 0u;
     }
     var state = so_far.state;
@@ -233,7 +233,7 @@ fn within(unit: u32) -> bool {
     return unit < uniforms.map.bound;
 }
 
-// Counts the tuple of a row without a source, once for all rows that have it.
+// Counts the tuple of a row without a source, once for all rows with that tuple.
 fn missing(row: u32) {
     let at = walk(row);
     if !at.again {
@@ -242,7 +242,7 @@ fn missing(row: u32) {
     }
 }
 
-// Of rows that are gone, the tuples that count: how many, and the complement of the first one's number.
+// The tuples to count of four rows: their number, and the complement of the first one's number.
 struct Counted {
     count: u32,
     first: u32,
@@ -269,14 +269,14 @@ fn count(tuples: Counted) {
     }
 }
 
-// The same as `missing` for the rows that are gone, of four.
+// The same as `missing` for those of four rows that have no source.
 fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
     if any(gone) {
         count(counted(rows, gone));
     }
 }
 
-// And of eight: a software adapter pays for atomics also where no row is gone.
+// The same for eight rows. One branch: a software adapter pays for the atomics even if no row is missing.
 fn eight_missing(rows: vec4<u32>, gone: vec4<bool>, more: vec4<u32>, more_gone: vec4<bool>) {
     if any(gone | more_gone) {
         let a = counted(rows, gone);

@@ -1,12 +1,12 @@
-// Loads rows that lie close to one another, in either direction: whole vectors of the source, from which the rows are
-// taken. ROWS divides the dimension that numbers them.
+// Loads rows that lie close together, in either direction: loads whole vectors of the source and takes the rows from
+// them. ROWS divides the innermost dimension, so that the rows of an invocation are evenly spaced.
 
-// Bytes from one row to the next. The rows of an invocation lie in 64 bytes, and have at most 4 each.
+// Bytes from one row to the next. The rows of an invocation lie within 64 bytes and have at most 4 bytes each.
 override STRIDE: i32;
 
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
 
-// The bytes from the lowest row on.
+// The words from the beginning of the lowest row on.
 alias Window = array<u32, 16>;
 
 fn near_row(n: u32, window: ptr<function, Window>, rows: ptr<function, Rows>) {
@@ -31,7 +31,7 @@ fn load_rows(first: u32, rows: ptr<function, Rows>) {
     let lowest = select(0u, between, STRIDE < 0);
     let address = (uniforms.source_base + source_row(first).base) * UNIT_BYTES - lowest;
     let at = address >> 4u;
-    // Vectors that the rows fill, where the first begins with one. Where it does not, they may reach into one more.
+    // Vectors that the rows lie in if the lowest row begins a vector; otherwise they may lie in one more.
     let bytes = between + ROW_BYTES;
     let vectors = (bytes + 15u) >> 4u;
     let last = (address + bytes - 1u) >> 4u;

@@ -1,4 +1,4 @@
-// Units of 16 bytes that hold elements of `element_bytes` bytes in reverse order.
+// Reads 16-byte units and reverses the order of their elements of `element_bytes` bytes.
 
 alias Unit = vec4<u32>;
 alias Part = Unit;
@@ -15,8 +15,8 @@ fn fetch(at: u32) -> Unit {
     return flipped(Units(source[at], Unit(), Unit(), Unit())).a;
 }
 
-// All four are loaded before the first is used, and flipped together: a branch for each would have the compiler
-// move its load there, behind the one before.
+// All four are loaded before the first is used, and flipped together: with a branch for each, the compiler would move
+// its load into the branch, after the one before.
 fn fetch_four(at: vec4<u32>) -> Units {
     return flipped(Units(source[at.x], source[at.y], source[at.z], source[at.w]));
 }
@@ -36,11 +36,12 @@ fn flipped(loaded: Units) -> Units {
     return units;
 }
 
-// The halves of each word, and the bytes of each half, in reverse order.
+// Swaps the halves of each word.
 fn halves(words: Unit) -> Unit {
     return (words << vec4(16u)) | (words >> vec4(16u));
 }
 
+// Swaps the bytes of each half.
 fn bytes(words: Unit) -> Unit {
     let low = vec4(0x00ff00ffu);
     return ((words & low) << vec4(8u)) | ((words >> vec4(8u)) & low);

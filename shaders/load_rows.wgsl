@@ -2,13 +2,13 @@
 
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 
-// Loads the words that a row lies in, and shifts its bytes to their low ends.
+// Loads the words that a row lies in, and shifts its bytes to their low end.
 fn load_row(n: u32, at: Row, rows: ptr<function, Rows>) {
     let address = select(0u, (uniforms.source_base + at.base) * UNIT_BYTES, at.state == FOUND);
     let word = address >> 2u;
     let shift = address << 3u;
-    // A row may begin with the last unit of a word. Where it does not, its last word may be one word earlier, and the
-    // next one outside of the binding: nothing of it is used.
+    // Enough words for a row that begins at the last unit of a word. Other rows may end one word earlier, and the next
+    // word may be outside the binding: the index is clamped, and no bit of that word is used.
     let words = (ROW_BYTES + 7u - UNIT_BYTES) >> 2u;
     var last = word + words - 1u;
     if words > (ROW_BYTES + 3u) >> 2u { last = min(last, arrayLength(&source) - 1u); }
@@ -24,12 +24,12 @@ fn load_row(n: u32, at: Row, rows: ptr<function, Rows>) {
     if ROW_BYTES > 4u { (*rows)[2u * n + 1u] = funnel(b, c, shift) & first_bytes(ROW_BYTES - 4u); }
 }
 
-// Two words shifted down by the remainder of 32. In two steps, since a word cannot be shifted by all of its bits.
+// The low word of two, shifted right by `bits` modulo 32. Two steps, because one shift by 32 would be a shift by 0.
 fn funnel(low: u32, high: u32, bits: u32) -> u32 {
     return (low >> bits) | ((high << 1u) << ~bits);
 }
 
-// Ones in that many bytes of a word, or in all of them.
+// Ones in the low `count` bytes of a word; in all of them from 4 on.
 fn first_bytes(count: u32) -> u32 {
     return 0xffffffffu >> (32u - 8u * min(count, 4u));
 }
@@ -45,7 +45,7 @@ fn any_gone(at: Four) -> bool {
     return any(vec4(at.a.state, at.b.state, at.c.state, at.d.state) == vec4(MISSING));
 }
 
-// Makes zeros of the rows that have no source, and reports those that are there at all.
+// Zeros the rows that have no source, and reports those that are not after the last row.
 fn clear_four(n: u32, first: u32, at: Four, rows: ptr<function, Rows>) {
     let gone = vec4(at.a.state, at.b.state, at.c.state, at.d.state) == vec4(MISSING);
     clear(n, gone.x, rows);
@@ -61,7 +61,7 @@ fn clear(n: u32, gone: bool, rows: ptr<function, Rows>) {
 }
 
 fn load_rows(first: u32, rows: ptr<function, Rows>) {
-    // The last invocation looks the last four rows up where it has fewer.
+    // If the last invocation has fewer rows than ROWS, it looks up the last four again in place of those after the end.
     let last = uniforms.units - 4u;
     let a = four(first);
     var b = a;

@@ -1,9 +1,9 @@
-// Moves rows of 1 to 4 bytes: an invocation builds the whole words that four rows fill, without a loop. The
-// whole source is bound.
+// Moves rows of 1 to 4 bytes: an invocation builds the words that four rows fill, without a loop. The whole source is
+// bound.
 
 const PARTS: u32 = 1u;
 
-// Bytes of a row, and of the units that the source is counted in.
+// Bytes of a row, and of a unit of the source.
 override ROW_BYTES: u32;
 override UNIT_BYTES: u32;
 
@@ -16,7 +16,7 @@ fn row_bytes(begin: Row) -> u32 {
     let word = address >> 2u;
     let shift = (address & 3u) << 3u;
     var bytes = source[word] >> shift;
-    // A unit lies in one word, a row of several may end in the next.
+    // A unit lies in one word; a row of several may end in the next.
     if ROW_BYTES > UNIT_BYTES {
         if shift + 8u * ROW_BYTES > 32u {
             bytes |= source[word + 1u] << (32u - shift);

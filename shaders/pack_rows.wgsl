@@ -1,28 +1,28 @@
-// Packs rows of a few bytes into vectors of 16: an invocation takes as many rows as fill whole vectors, so that all of its
-// stores are as wide as can be. `load_rows.wgsl` loads rows that lie anywhere, `load_near.wgsl` rows that lie close to
-// one another. All loads are on their way before anything depends on one.
+// Packs rows of a few bytes into 16-byte vectors: an invocation takes the rows that fill whole vectors, so that all of
+// its stores are as wide as possible. `load_rows.wgsl` loads rows that lie anywhere, `load_near.wgsl` rows that lie
+// close together. All loads are issued before the first is used.
 //
-// There are a multiple of four rows, and the result begins at a vector. The whole source is bound.
+// The number of rows is a multiple of four, and the result begins at a vector. The whole source is bound.
 
 const PARTS: u32 = 1u;
 
-// Bytes of a row, and of the units that the source is counted in.
+// Bytes of a row, and of a unit of the source.
 override ROW_BYTES: u32;
 override UNIT_BYTES: u32;
 
-// Rows of an invocation: 4, 8 or 16.
+// Rows of an invocation: 8 or 16.
 override ROWS: u32;
 
 @group(0) @binding(1) var<storage, read_write> dest: array<vec4<u32>>;
 
-// Words of the result: of at most 16 rows of 7 bytes.
+// Words of the result: at most 16 rows of 7 bytes.
 alias Packed = array<u32, 28>;
 
-// Two words of each row, with zeros behind its last byte.
+// Two words for each row, with zeros after its last byte.
 alias Rows = array<u32, 32>;
 
-// Puts the bytes of a word, or fewer with zeros above, at a byte of the result. All numbers are constants of the
-// pipeline, so that the words are registers.
+// Puts the low `bytes` bytes of a word at byte `at` of the result; the others are zeros. `bytes` and `at` are constants
+// of the pipeline, so that the words are registers.
 fn put(word: u32, bytes: u32, at: u32, packed: ptr<function, Packed>) {
     let to = at >> 2u;
     let shift = (at & 3u) * 8u;
@@ -45,7 +45,7 @@ fn put_four(first: u32, rows: ptr<function, Rows>, packed: ptr<function, Packed>
     put_row(first + 3u, rows, packed);
 }
 
-// Stores a vector, or those of its words that are left.
+// Stores a vector, or in the last one only the words that rows fill.
 fn store(n: u32, to: u32, words: u32, packed: ptr<function, Packed>) {
     let first = 4u * n;
     if ROWS * ROW_BYTES < first * 4u + 16u {

@@ -1,21 +1,22 @@
-// Packs short rows of 4-byte parts into 16-byte units: of a gather of single parts everywhere, and of other rows on software
-// adapters, where each invocation, loop and store has a cost of its own. An invocation builds one or two units of four
-// parts, which may be of several rows, without loops or branches. The whole source is bound.
+// Packs short rows of 4-byte parts into 16-byte units: in gathers of single parts on every adapter, and other rows on
+// software adapters, where each invocation, loop and store has a cost of its own. An invocation builds one or two units
+// of four parts, which may span rows, without loops or branches. The whole source is bound.
 //
-// All rows are looked up before anything is fetched, and nothing comes between the fetches: as many
-// cache misses as the processor keeps in flight then overlap.
+// All rows are looked up before the first part is fetched, and nothing comes between the fetches, so that as many cache
+// misses overlap as the processor keeps in flight.
 
 // Parts of a row; 0 if only the uniform says.
 override RUN: u32;
 
-// Units that an invocation builds: 2 in a gather on a software adapter, so that eight cache misses overlap; otherwise 1.
+// Units that an invocation builds: 2 in a gather on a software adapter, so that eight cache misses overlap; otherwise
+// 1.
 override UNITS: u32;
 
 @group(0) @binding(0) var<storage, read> source: array<Part>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
 
-// Four parts of the result: where each lies in the source, and whether it has one; and the rows that
-// begin with one of them and have none.
+// Four parts of the result: where each lies in the source, and whether it has one; and the rows that begin among them,
+// with those that have no source.
 struct Parts {
     from_part: vec4<u32>,
     found: vec4<bool>,
@@ -23,7 +24,7 @@ struct Parts {
     gone: vec4<bool>,
 }
 
-// The parts from `first` on.
+// The four parts from `first` on.
 fn four_parts(first: u32) -> Parts {
     var parts: Parts;
     if RUN == 1u { parts = of_four_rows(first); }
@@ -42,7 +43,7 @@ fn of_four_rows(first: u32) -> Parts {
     );
 }
 
-// They lie in two rows at most: an even number of parts begins where a row of two does.
+// Four parts lie in at most two rows: `first` is a multiple of four, so a row of two begins there.
 fn of_two_rows(first: u32) -> Parts {
     let run = select(RUN, uniforms.run, RUN == 0u);
     let row = first / run;
@@ -81,7 +82,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         four_missing(parts.rows, parts.gone);
         return;
     }
-    // The last invocation may have one unit, which it then builds twice.
+    // If the last invocation has only one unit, it builds that one twice.
     let first = tile * 2u;
     let second = min(first + 1u, uniforms.units / PARTS - 1u);
     let low = four_parts(first * PARTS);

@@ -1,34 +1,35 @@
-// Writes rows of units of 1, 2 or 4 bytes, word by word. The map says how a row is made of units that have a source and
-// of others, and whether these become zeros (`ZEROS`) or keep their values.
+// Writes rows of units of 1, 2 or 4 bytes word by word. The row map says which units of a row have a source, and
+// whether the others become zeros (`ZEROS`) or keep their values.
 //
-// A tile is a segment of the words that one row lies in. Neighbouring invocations take neighbouring words, and each
-// has the loads of four on their way together. These lie so far apart (`quarter`) that units begin at the same bytes of
-// all four, and whole words apart in the source.
+// A tile is a segment of the words that one row lies in. Neighbouring invocations take neighbouring words, and each has
+// the loads of four words in flight. The distance between the four (`quarter`) is such that units begin at the same
+// bytes of all four, and their sources lie whole words apart.
 //
-// Words may be shared by rows: of a word that does not lie within one row, an invocation clears and sets its own bits,
-// each at once, and so never touches what another writes. What lies between the first and the last unit of a row is
-// touched by no other row.
+// Rows may share words. In a word that is not within one row, an invocation clears its own bits and then sets them,
+// with one atomic each, so it never touches bits that another writes. No other row touches the bytes between the first
+// and the last unit of a row.
 //
-// All addresses are bytes and less than 2^31.
+// All addresses are in bytes and less than 2^31.
 
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dest: array<atomic<u32>>;
 
 const ALL: u32 = 0xffffffffu;
 
-// Words of the source, clamped to those that the row reads: of others no bits are used.
+// Words of the source. Indices are clamped to the words that the row reads; no bit of another word is used.
 fn fetch_words(at: vec4<i32>, low: i32, high: i32) -> vec4<u32> {
     let near = clamp(at, vec4(low), vec4(high));
     return vec4(source[near.x], source[near.y], source[near.z], source[near.w]);
 }
 
-// Ones in the bytes of a word from `first` on. In two steps, since a word cannot be shifted by all of its bits.
+// Ones in the bytes of a word from `first` on. Two steps, because shift counts are modulo 32: one shift by 32 would be
+// a shift by 0.
 fn bytes_from(first: vec4<i32>) -> vec4<u32> {
     let half = vec4<u32>(clamp(first, vec4(0), vec4(4)) * 4);
     return (vec4(ALL) << half) << half;
 }
 
-// Of four words that begin at `places`, the bytes whose places are at least 0 and less than `end`.
+// Ones in the bytes of four words whose places are at least 0 and less than `end`. The words begin at `places`.
 fn bytes_within(places: vec4<i32>, end: i32) -> vec4<u32> {
     if places.x >= 0 && places.w + 4 <= end {
         return vec4(ALL);
@@ -62,29 +63,29 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let unit = element_bytes();
     let begin = (uniforms.dest_base + start.to) * unit;
     let origin = (uniforms.source_base + start.from_part) * unit;
-    // Of the row: the place of its first unit that has a source, the distance between units on both sides, and the bytes
-    // from the first to behind the last.
+    // In bytes: the place of the first unit that has a source, the distances between units in the destination and in
+    // the source, and the length from the first unit to the end of the last.
     let first = i32(first_unit() * unit);
     let step = i32(spacing() * unit);
     let from_step = i32(uniforms.step * unit);
     let extent = i32(source_units() - 1u) * step + i32(unit);
     let together = spacing() == 1u && uniforms.step == 1u;
-    // The words of the source that it reads.
+    // The first and the last word of the source that the row reads.
     let last = i32(origin) + i32(source_units() - 1u) * from_step;
     let low = min(i32(origin), last) >> 2u;
     let high = (max(i32(origin), last) + i32(unit) - 1) >> 2u;
 
-    // Places are counted from the row's beginning.
+    // Places are bytes from the beginning of the row.
     let head = i32(begin & 3u);
     let end = min(i32(row_units() * unit), i32(at.end * 4u) - head);
-    // From one of the four words to the next: words, and words of the source.
+    // The distance from one of the four words to the next, in words of the destination and of the source.
     let quarter = uniforms.map.quarter;
     let quarters = vec4(0, 1, 2, 3) * i32(quarter);
     let from_words = i32(quarter * 4u / u32(step)) * from_step / 4;
     let from_quarters = vec4(0, 1, 2, 3) * from_words;
 
     for (var w = at.first + (id & (lanes - 1u)); w < min(at.first + quarter, at.end); w += lanes) {
-        // The first unit that begins in the word or behind its beginning: rounded up, on both sides of 0.
+        // The first unit that begins at or after the beginning of the word: the quotient rounded up, also below 0.
         let place = i32(w * 4u) - head - first;
         let steps = i32(u32(select(place + step - 1, -place, place < 0)) / u32(step));
         let number = select(steps, -steps, place < 0);
@@ -94,7 +95,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         for (var word = w; word < at.end; word += 4u * quarter) {
             let places = i32(word * 4u) - head + quarters * 4;
             var value = vec4(0u);
-            // Bits between the first and the last unit, and those of units in all of the four words.
+            // The bits from the first to the last unit with a source, and those of units, the same in all four words.
             var within = vec4(0u);
             var units = ALL;
             if start.state == FOUND {
@@ -105,7 +106,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                     let from_byte = i32(origin) + places.x - first;
                     let at = (from_byte >> 2u) + quarters;
                     let bits = u32(from_byte & 3) * 8u;
-                    // In two steps, since a word cannot be shifted by all of its bits.
+                    // Two steps, because shift counts are modulo 32: one shift by 32 would be a shift by 0.
                     let behind = (fetch_words(at + 1, low, high) << vec4(1u)) << vec4(31u - bits);
                     value = (fetch_words(at, low, high) >> vec4(bits)) | behind;
                 } else {

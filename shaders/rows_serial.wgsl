@@ -1,7 +1,7 @@
-// Moves rows of units of 4 bytes or more, on a CPU adapter: an invocation walks a segment of a row alone.
+// Moves rows of units of 4 bytes or more, on a CPU adapter: one invocation moves a segment of a row.
 //
-// `Unit`, the `Part` that the source is read in, and `fetch`, which puts PARTS of them together, come
-// from a file of their own or are generated.
+// `Unit`, the `Part` that the source is an array of, and `fetch`, which makes a unit of PARTS of them, come from a file
+// of their own or are generated.
 
 @group(0) @binding(0) var<storage, read> source: array<Part>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
@@ -25,7 +25,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if found {
             unit = fetch(place.base);
         }
-        // One store for both: a software adapter pays for each, also where no lane takes it.
+        // One store for units with and without a source: a software adapter pays for each store, even if no lane takes
+        // it.
         if found || place.state == MISSING {
             dest[to + j * dest_step()] = unit;
         }

@@ -1,24 +1,23 @@
-// scatter_nd, fourth step, where the order counts: the lists that were too long for `scatter_middle_lists.wgsl` are
-// linked anew, in ascending order. For each a workgroup goes once through the slices of all rows: that takes as long for a list
-// of all rows as for a shorter one, in whatever order they are. It goes from the last rows to the first, so that it knows
-// the row behind each when it comes there.
+// scatter_nd, fourth step, if the order counts: relinks lists that were too long for `scatter_middle_lists.wgsl` in
+// ascending order. For each list a workgroup reads the slices of all rows once, which takes the same time for any
+// length and order of the list. It goes from the last rows to the first, so that the successor of each row is known.
 //
-// There are `tiles` workgroups, which take lists in turn: most of the time there is none.
+// The `tiles` workgroups take lists in turn. Most scatters have none.
 
 struct Map {
     // Rows of the longest list that one invocation sorts.
     longest: u32,
-    // Where the links, and the slices of long lists, are in `rows`.
+    // Where the links, and the slices of long lists, begin in `rows`.
     links: u32,
     long: u32,
     // The number of the first row.
     @size(84) first_row: u32,
 }
 
-// In `head`: the row that it names is the first of its list, whether that is sorted or not yet.
+// A flag in `head`: the row that it names is the first of its list, sorted or not.
 const FIRST: u32 = 0x80000000u;
 
-// The rows that a workgroup loads together, eight for each invocation.
+// Rows that a workgroup loads together: eight for each invocation.
 const STRETCH: u32 = 8u * WORKGROUP;
 const WORDS: u32 = STRETCH / 32u;
 
@@ -29,15 +28,15 @@ const WORDS: u32 = STRETCH / 32u;
 var<workgroup> noted: u32;
 // A bit for each row of a stretch: whether it goes to the slice.
 var<workgroup> found: array<atomic<u32>, WORDS>;
-// The first link that was found so far, negative so that the least is the largest; or 0.
+// The smallest link found so far, negated so that `atomicMax` keeps it; or 0.
 var<workgroup> least: atomic<u32>;
 
 fn links() -> u32 {
     return uniforms.map.links;
 }
 
-// Of four rows, `WORKGROUP` apart, those that go to the slice: a bit for each. Not in a loop, whose rounds would each
-// wait for a load of their own.
+// A bit for each of four rows, WORKGROUP apart: whether it goes to the slice. No loop, since each of its rounds would
+// wait for its own load.
 fn four_that_go(row: u32, slice: u32) -> u32 {
     let at = row + WORKGROUP * vec4(0u, 1u, 2u, 3u);
     let bound = min(at, vec4(uniforms.units - 1u));
@@ -46,7 +45,7 @@ fn four_that_go(row: u32, slice: u32) -> u32 {
     return bits.x | bits.y | bits.z | bits.w;
 }
 
-// The place in the stretch of the next row that goes to the slice, or `STRETCH`.
+// The place in the stretch of the next row after `place` that goes to the slice, or STRETCH.
 fn found_behind(place: u32) -> u32 {
     var word = place >> 5u;
     var bits = atomicLoad(&found[word]) & (0xfffffffeu << (place & 31u));

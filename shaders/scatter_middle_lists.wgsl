@@ -1,26 +1,27 @@
-// scatter_nd, third step, where the order counts: the lists that were too long for one invocation in
-// `scatter_sort.wgsl`. One of `LANES` invocations puts the rows of a list into workgroup memory; then each finds the row
-// behind every `LANES`-th among all. A list that has no room there is noted once more, for `scatter_long_lists.wgsl`.
+// scatter_nd, third step, if the order counts: sorts lists that were too long for one invocation in
+// `scatter_sort.wgsl`. One of LANES invocations copies the links of a list to workgroup memory; then each finds the
+// successor of every LANES-th row. If a list does not fit, its slice is noted for `scatter_long_lists.wgsl`.
 //
-// There are `tiles` workgroups, which take lists in turn: most of the time there is none.
+// The `tiles` workgroups take lists in turn. Most scatters have none.
 
 struct Map {
     // Rows of the longest list that one invocation sorts.
     longest: u32,
-    // Where the links, and the slices of long lists, are in `rows`.
+    // Where the links, and the slices noted here, begin in `rows`.
     links: u32,
     long: u32,
     // The number of the first row.
     @size(84) first_row: u32,
 }
 
-// In `head`: the row that it names is the first of its list, whether that is sorted or not yet.
+// A flag in `head`: the row that it names is the first of its list, sorted or not.
 const FIRST: u32 = 0x80000000u;
 
-// So eight lists of a workgroup of 256 take 8 KiB, half of the workgroup memory that every device has.
+// Invocations for each list. In a workgroup of 256, eight lists then take 8 KiB, half of the workgroup memory that
+// every device has.
 const LANES: u32 = 32u;
 const LISTS: u32 = WORKGROUP / LANES;
-// Rows of a list, at most.
+// Rows of the longest list that fits.
 const MOST: u32 = 256u;
 
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
@@ -28,7 +29,7 @@ const MOST: u32 = 256u;
 @group(0) @binding(1) var<storage, read_write> rows: array<atomic<u32>>;
 
 var<workgroup> noted: u32;
-// Of each list the links, and how many there are.
+// The links of each list, and their number.
 var<workgroup> listed: array<u32, LISTS * MOST>;
 var<workgroup> lengths: array<u32, LISTS>;
 
@@ -36,7 +37,7 @@ fn place(link: u32) -> u32 {
     return uniforms.map.links + link - 1u;
 }
 
-// Puts the links of a slice into `listed`. Returns how many there are, or one more than there is room for.
+// Copies the links of a slice's list to `listed`. Returns their number, or MOST + 1 if they do not fit.
 fn list_rows(slice: u32, begin: u32) -> u32 {
     var length = 0u;
     var link = (atomicLoad(&head[slice + 1u]) & ~FIRST) - uniforms.map.first_row;
@@ -50,7 +51,7 @@ fn list_rows(slice: u32, begin: u32) -> u32 {
     return length;
 }
 
-// Links one of `length` rows to the next of them.
+// Links one of `length` rows to its successor.
 fn link_row(slice: u32, link: u32, begin: u32, length: u32) {
     var behind = 0xffffffffu;
     var is_first = true;

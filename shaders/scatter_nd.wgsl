@@ -1,16 +1,16 @@
-// scatter_nd, last step: a row goes to its slice, or with all other rows of the slice. Of those, the one
-// that `head` names does the work; there rows are numbered from `first_row` on.
+// scatter_nd, last step: kernels move a row to its slice, or combine the slice with all rows of its list. They do so
+// for the row that `head` names. In `head`, rows are numbered from `first_row`.
 
 struct Map {
-    // Units of a slice, which are as many in an update.
+    // Units from one row of updates to the next, and from one slice to the next.
     pitch: u32,
-    // Where the links are in `rows`.
+    // Where the links begin in `rows`.
     links: u32,
     // The number of the first row.
     first_row: u32,
-    // Of `row_words.wgsl`.
+    // For `row_words.wgsl`.
     quarter: u32,
-    // 1 if nothing is changed where a row is bad.
+    // 1 if one bad row forbids all changes.
     @size(80) strict: u32,
 }
 
@@ -18,18 +18,18 @@ fn stride() -> u32 {
     return uniforms.map.pitch;
 }
 
-// A slice that is not bound.
+// Stands for a slice that is not bound.
 const NONE: u32 = 0xffffffffu;
 
-// In `head`: the row that it names is the first of its list.
+// A flag in `head`: the row that it names is the first of its list.
 const FIRST: u32 = 0x80000000u;
 
 @group(0) @binding(2) var<storage, read> head: array<u32>;
 
-// Of each row the slice; and behind those, where rows are chained, the next row of its slice plus one, or 0.
+// The slice of each row. If rows are combined, the link of each row follows: the next row of its list plus one, or 0.
 @group(0) @binding(3) var<storage, read> rows: array<u32>;
 
-// The row behind one of a chain, both plus one.
+// The row after another in a list, both plus one.
 fn next(link: u32) -> u32 {
     return rows[uniforms.map.links + link - 1u];
 }
@@ -75,7 +75,7 @@ fn unit_at(start: Start, j: u32) -> Row {
     return Row(uniforms.source_base + start.from_part + j, start.state);
 }
 
-// All that is read is bound, and no row becomes zeros.
+// All units that are read are bound, and no row becomes zeros.
 fn within(unit: u32) -> bool {
     return true;
 }

@@ -1,31 +1,31 @@
-// scatter_nd, first step: which slice each row of updates goes to, and which rows go to each slice.
+// scatter_nd, first step: finds the slice of each row of updates, and the rows of each slice.
 //
-// For every slice that is bound `head` holds the number of a row plus one, or 0: of rows that replace, the
-// last; of rows that are combined, any, from which `next` leads on to the others. Rows are numbered from
-// `dest_base` on, and what is less was left by an earlier block.
+// For every bound slice `head` holds the number of a row plus one, or 0. If rows replace the slice, it is the last row;
+// if they are combined, it is any row, and the links lead to the others. Rows are numbered from `dest_base`; a smaller
+// number was left by an earlier block.
 //
-// `indexed.wgsl` says which slice a tuple points at: here a row begins where the number of its slice says.
-// A tile is four rows.
+// `indexed.wgsl` finds the slice that a tuple points at: here the base of a row is the number of its slice. A tile is
+// four rows.
 
 const PARTS: u32 = 1u;
 
 // Whether `head` is read before the atomic: on a software adapter atomics wait for memory one after the other, and
-// loads together.
+// loads wait together.
 override LOOKS: bool;
 
-// In `head`: the row that it names is the first of its list.
+// A flag in `head`: the row that it names is the first of its list.
 const FIRST: u32 = 0x80000000u;
 
-// In place of a slice that is not bound.
+// Stands for a slice that is not bound.
 const NONE: u32 = 0xffffffffu;
 
-// The first word counts bad rows, where they forbid everything.
+// Word 0 counts bad rows if one of them forbids all changes. The slices follow.
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
-// The slices of all rows; and behind them, where rows are chained, the next row of each slice plus one, or 0;
-// and how many slices the next steps have noted.
+// The slices of all rows. If rows form lists, there follow the link of each row, which is the next row of its list plus
+// one, or 0, and a vector that counts the slices that the next steps note.
 @group(0) @binding(1) var<storage, read_write> rows: array<vec4<u32>>;
 
-// What `head` holds of a slice, if that is looked at first.
+// What `head` holds for a slice; 0 without LOOKS.
 fn peek_head(slice: u32) -> u32 {
     var last = 0u;
     if LOOKS && slice != NONE {
@@ -34,11 +34,11 @@ fn peek_head(slice: u32) -> u32 {
     return last;
 }
 
-// Makes a row the head of its slice's list. Returns the row that was its head before plus one, or 0.
+// Makes a row the head of its slice's list. Returns the previous head plus one, or 0.
 fn link_row(slice: u32, row: u32, last: u32) -> u32 {
     let number = uniforms.dest_base + row;
     var before = 0u;
-    // Where the last row wins, a later one may be there already. Lists take every row; `last` is never NONE.
+    // If the last row wins, a later one may be in `head` already. Lists take every row: `last` is never NONE.
     if slice != NONE && select(last <= number, last != NONE, flag(CHAINS)) {
         if flag(CHAINS) {
             before = atomicExchange(&head[slice + 1u], number + 1u) & ~FIRST;
@@ -68,7 +68,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }
         return;
     }
-    // The first slice that is bound is where the walk of a gather has a stride.
+    // In a scatter the stride of axis 0 is the first bound slice.
     let bases = vec4(found.a.base, found.b.base, found.c.base, found.d.base) - axis(0u).stride;
     let bound = there & (states == vec4(FOUND)) & (bases < vec4(uniforms.map.bound));
     let slices = select(vec4(NONE), bases, bound);

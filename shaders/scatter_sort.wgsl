@@ -1,30 +1,30 @@
-// scatter_nd, second step, where the order counts: the rows of each slice in ascending order. The row that
-// `head` names sorts them: it is the one invocation that touches their list. Then `head` names the first.
+// scatter_nd, second step, if the order counts: sorts the rows of each slice in ascending order. The row that `head`
+// names sorts its list: no other invocation writes to it. `head` then names the first row.
 //
-// Most lists are short. They are sorted by insertion, which takes half the square of their length in rounds, at most.
-// So a list that is longer than `longest` is given up, and its slice noted for `scatter_middle_lists.wgsl`.
+// Most lists are short. They are sorted by insertion, which takes up to n^2 / 2 rounds for n rows. So lists longer than
+// `longest` are left unsorted, and their slices noted for `scatter_middle_lists.wgsl`.
 //
-// A tile is `segment` rows, at most 32. Few slices have several rows, and a CPU adapter, whose lanes run in
-// step, pays for a loop wherever one of them enters it: so a tile first finds the rows that have others
-// behind them, and goes from one of those to the next. It may read a link while another tile rewrites it. That is
-// harmless: the row is then not the head of its slice and is skipped. But it makes all links atomics.
+// A tile is `segment` rows, at most 32. Few slices have several rows, and on a CPU adapter, whose lanes run in step,
+// all lanes pay for a loop that one of them enters. So a tile first finds the rows that have a successor, and looks at
+// those alone. It may read a link while another tile rewrites it. That is harmless: the row is then not the head of its
+// slice and is skipped. But it makes all links atomics.
 
 struct Map {
     // Rows of the longest list that one invocation sorts.
     longest: u32,
-    // Where the links, and the slices of long lists, are in `rows`.
+    // Where the links, and the slices that `scatter_middle_lists.wgsl` notes, begin in `rows`.
     links: u32,
     long: u32,
     // The number of the first row.
     @size(84) first_row: u32,
 }
 
-// In `head`: the row that it names is the first of its list, whether that is sorted or not yet.
+// A flag in `head`: the row that it names is the first of its list, sorted or not.
 const FIRST: u32 = 0x80000000u;
 
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
-// Of each row the slice; of each the next one of its slice plus one, or 0, which is its link; in two words of four, how
-// many slices are noted here, and in `scatter_middle_lists.wgsl`; and those of both.
+// The slice of each row; the link of each row, which is the next row of its slice plus one, or 0; four words, of which
+// the first two count the slices noted here and in `scatter_middle_lists.wgsl`; those slices.
 @group(0) @binding(1) var<storage, read_write> rows: array<atomic<u32>>;
 
 fn longest() -> u32 {
@@ -43,7 +43,7 @@ fn set_next(link: u32, to: u32) {
     atomicStore(&rows[links() + link - 1u], to);
 }
 
-// What became of a list: its first link, and whether it is in ascending order.
+// A list after sorting: its first link, and whether it is in ascending order.
 struct List {
     first: u32,
     ascends: bool,

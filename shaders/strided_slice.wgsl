@@ -1,15 +1,15 @@
-// strided_slice: the rows are numbered by an odometer over the outer dimensions.
+// strided_slice: an odometer over the outer dimensions numbers the rows.
 
 struct Map {
     dims: u32,
-    // 1 if the innermost dimension holds a multiple of four rows, so that four of them lie evenly apart.
+    // 1 if the size of the innermost dimension is a multiple of four: each four rows then lie evenly apart.
     even: u32,
     axes: array<vec4<u32>, 4>,
-    // Of a transpose: see `Tiling` in src/gpu/maps/strided_slice.rs.
+    // For a transpose: see `Tiling` in src/gpu/maps/strided_slice.rs.
     tiling: vec4<u32>,
 }
 
-// Dimensions come two to a vector: uniform arrays have a stride of 16 bytes.
+// Two dimensions to a vector: uniform arrays have a stride of 16 bytes.
 fn axis(d: u32) -> Axis {
     let pair = uniforms.map.axes[d >> 1u];
     if (d & 1u) == 0u {
@@ -35,7 +35,7 @@ fn source_row(row: u32) -> Row {
     return Row(base + rest * axis(0u).stride, FOUND);
 }
 
-// Rows lie one behind the other in the result.
+// Rows are consecutive in the result.
 fn row_start(row: u32) -> Start {
     return Start(source_row(row).base, row * uniforms.run, FOUND);
 }
@@ -49,7 +49,7 @@ fn unit_at(start: Start, j: u32) -> Row {
     return Row(uniforms.source_base + start.from_part + j * uniforms.step * PARTS, FOUND);
 }
 
-// Four rows, from a multiple of four on.
+// Looks up four consecutive rows. The first is a multiple of four.
 fn four(row: u32) -> Four {
     let first = source_row(row);
     if uniforms.map.even != 0u {
@@ -64,7 +64,7 @@ fn four(row: u32) -> Four {
     return Four(first, source_row(row + 1u), source_row(row + 2u), source_row(row + 3u));
 }
 
-// All that is read is bound, and every row has a source.
+// All units that are read are bound, and every row has a source.
 fn within(unit: u32) -> bool {
     return true;
 }

@@ -1,15 +1,15 @@
-// strided_slice_grad: a row of the result has a source if its number is one that the odometer shows,
-// and a unit of it if its distance from the row's first one is a multiple of the spacing.
+// strided_slice_grad: a row of the result has a source if the odometer reaches its number. A unit of it has one if its
+// distance from the first such unit is a multiple of the spacing.
 
 struct Map {
     dims: u32,
-    // Of `row_words.wgsl`.
+    // For `row_words.wgsl`.
     quarter: u32,
     // Units of a row, and the first row that has a source.
     row_units: u32,
     first_row: u32,
-    // Each dimension's size, and its strides in units of the source and in rows of the result. The fourth words are those
-    // of the next three functions.
+    // The size of each dimension, and its strides in units of the source and in rows of the result. The fourth words
+    // hold `spacing`, `first_unit` and `source_units`.
     axes: array<vec4<u32>, 5>,
 }
 
@@ -17,16 +17,17 @@ fn dims() -> u32 {
     return uniforms.map.dims;
 }
 
-// The distance of units that have a source from each other in the result.
+// Units from one unit with a source to the next in a row of the result.
 fn spacing() -> u32 {
     return uniforms.map.axes[0].w;
 }
 
-// The first of them in its row, and how many a row has.
+// The first unit of a row that has a source.
 fn first_unit() -> u32 {
     return uniforms.map.axes[1].w;
 }
 
+// The number of units of a row that have a source.
 fn source_units() -> u32 {
     return uniforms.map.axes[2].w;
 }
@@ -38,14 +39,14 @@ fn row_units() -> u32 {
 // Units without a source become zeros.
 const ZEROS: bool = true;
 
-// Rows lie one behind the other in the result.
+// Rows are consecutive in the result.
 fn row_start(row: u32) -> Start {
     let first_row = uniforms.map.first_row;
     var at = Start(0u, row * row_units(), FOUND);
     if row < first_row || source_units() == 0u {
         at.state = MISSING;
     }
-    // What is nearer than a neighbour along a dimension is counted along those inside of it.
+    // The outermost dimension has the largest stride. The remainder is counted along the inner ones.
     var rest = row - first_row;
     for (var d = 0u; d < dims(); d++) {
         let dimension = uniforms.map.axes[d];
@@ -64,7 +65,7 @@ fn dest_step() -> u32 {
 
 // Where unit `j` of a row lies in the source, if it has one.
 fn unit_at(start: Start, j: u32) -> Row {
-    // Huge before the first.
+    // Wraps to a large number before the first unit with a source.
     let distance = j - first_unit();
     var i = distance;
     if spacing() != 1u {
@@ -74,7 +75,7 @@ fn unit_at(start: Start, j: u32) -> Row {
     return Row(uniforms.source_base + start.from_part + i * uniforms.step, select(MISSING, FOUND, found));
 }
 
-// All that is read is bound, and what has no source is not amiss.
+// All units that are read are bound. A row without a source is no error: it is not counted.
 fn within(unit: u32) -> bool {
     return true;
 }

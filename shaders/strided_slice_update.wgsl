@@ -1,12 +1,12 @@
-// strided_slice_update: the rows are numbered by an odometer that turns on both sides at once.
+// strided_slice_update: one odometer steps through source and destination together, and numbers the rows.
 
 struct Map {
     dims: u32,
-    // The distance between neighbours of a row in the destination.
+    // Units from one unit of a row to the next in the destination.
     spacing: u32,
-    // Of `row_words.wgsl`.
+    // For `row_words.wgsl`.
     quarter: u32,
-    // Each dimension's size, and its strides in units of the source and of the destination.
+    // The size of each dimension, and its strides in units of the source and of the destination.
     axes: array<vec4<u32>, 5>,
 }
 
@@ -18,8 +18,8 @@ fn dest_step() -> u32 {
     return uniforms.map.spacing;
 }
 
-// The same; the first unit of a row that has a source, and how many have; the units of a row, with those between, which
-// keep their values.
+// For `row_words.wgsl`: the distance between units of a row, the first unit and the number of units that have a source,
+// and the length of a row with the units between, which keep their values.
 fn spacing() -> u32 {
     return dest_step();
 }
@@ -38,7 +38,7 @@ fn row_units() -> u32 {
 
 const ZEROS: bool = false;
 
-// Where a row begins on both sides, relative to the bases.
+// Where a row begins in source and destination, relative to the bases.
 fn row_start(row: u32) -> Start {
     var at = Start(0u, 0u, FOUND);
     var rest = row;
@@ -62,7 +62,7 @@ fn unit_at(start: Start, j: u32) -> Row {
     return Row(uniforms.source_base + start.from_part + j * uniforms.step, FOUND);
 }
 
-// All that is read is bound, and every row has a source.
+// All units that are read are bound, and every row has a source.
 fn within(unit: u32) -> bool {
     return true;
 }

@@ -1,7 +1,6 @@
-// Moves units of 1 or 2 bytes, one word of the result after the other. A tile is a stretch of words, which may
-// span rows. An invocation has whole words, so that no two write the
-// same. Bytes of a word that this dispatch has no unit for (before the first, behind the last, or moved by
-// another dispatch) are left as they are.
+// Moves units of 1 or 2 bytes, word by word of the result. A tile is a stretch of words, which may span rows. Each word
+// is written by one invocation. Bytes for which this dispatch has no unit (before the first, after the last, or moved
+// by another dispatch) keep their values.
 
 override UNIT_BYTES: u32;
 
@@ -10,7 +9,7 @@ override UNIT_BYTES: u32;
 
 override PER_WORD: u32 = 4u / UNIT_BYTES;
 
-// Words are numbered from the one that holds the first unit; so many units before it are not ours.
+// Units before the first one in its word. Words are numbered from that word.
 fn head() -> u32 {
     return uniforms.dest_base % PER_WORD;
 }
@@ -24,18 +23,18 @@ fn words() -> u32 {
     return (head() + uniforms.units + PER_WORD - 1u) / PER_WORD;
 }
 
-// The row at hand, which ends before unit `end`; 0 until the first one is looked up.
+// The current row, which ends before unit `end`. `end` is 0 until the first row is looked up.
 struct AtHand {
     row: u32,
     end: u32,
     begin: Row,
 }
 
-// Builds word `w`, whatever rows it holds.
+// Builds word `w`, which may span rows.
 fn build(w: u32, at: ptr<function, AtHand>) {
     var word = 0u;
     var written = 0u;
-    // The place in the word, in units, and the unit that belongs there.
+    // The place in the word, in units, and the unit of the result at that place.
     var place = select(0u, head(), w == 0u);
     var unit = w * PER_WORD + place - head();
     while place < PER_WORD && unit < uniforms.units {
@@ -45,7 +44,7 @@ fn build(w: u32, at: ptr<function, AtHand>) {
             (*at).begin = source_row((*at).row);
         }
         let j = unit + uniforms.run - (*at).end;
-        // As many units as neighbour each other in the source, the row and the word.
+        // The number of units that are adjacent in the source and lie in one row and one word.
         var count = 1u;
         if uniforms.step == 1u {
             count = min(PER_WORD - place, (*at).end - unit);
@@ -53,7 +52,7 @@ fn build(w: u32, at: ptr<function, AtHand>) {
         let shift = place * UNIT_BYTES * 8u;
         let from_unit = uniforms.source_base + (*at).begin.base + j * uniforms.step;
         if (*at).begin.state == FOUND {
-            // A run may cross the end of the window: then it goes unit by unit.
+            // Units that cross the end of the bound part of params are moved one at a time.
             if count > 1u && !(within(from_unit) && within(from_unit + count - 1u)) {
                 count = 1u;
             }

@@ -1,8 +1,8 @@
-// Bytes of words, for movers of units that are smaller than those.
+// Access to the bytes of words, for kernels whose units are smaller than words.
 
 const PARTS: u32 = 1u;
 
-// The four bytes from any byte address on. Bytes beyond the last word are unspecified.
+// The four bytes from any byte address on. Bytes after the last word are unspecified.
 fn load(address: u32) -> u32 {
     let word = address >> 2u;
     let shift = (address & 3u) << 3u;

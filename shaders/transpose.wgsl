@@ -1,15 +1,15 @@
-// Moves rows whose units lie apart in the source, where units of another dimension, the near one, lie side by side
-// there: a transpose. A workgroup moves a tile: lines, which are stretches of the source along the near dimension, one
-// for each of some neighbouring units of a row. It loads them along the source, and stores them along the result;
-// in between they lie in workgroup memory. What is stored, and how, is in another file.
+// A transpose: moves rows whose units lie apart in the source, where the units of another dimension, the near one, are
+// adjacent. A workgroup moves a tile of lines: a line is a stretch of the source along the near dimension, and each
+// belongs to one of several neighbouring units of a row. The workgroup loads lines along the source into workgroup
+// memory and stores them along the result. `transpose_units.wgsl` and `transpose_subword.wgsl` store them.
 //
-// Where units of a row, which are not small ones, lie so close that all sectors between its ends are needed, the lines of a
-// tile are one stretch: is_stretch.
-// Near positions are numbered along the source, whichever way the result has them.
+// If the units of a row, of 4 bytes or more, lie so close together in the source that every sector between them is
+// needed, the lines of a tile are one stretch of the source: `is_stretch`. Near positions are numbered along the
+// source, in whichever direction the result has them.
 //
-// `Unit`, of which source, result and tile are made, LOADS, how many of them an invocation moves, and UNIT_BYTES, the
-// bytes of a unit of the plan, come from the host. Of small units a word, which is a `Unit` then, holds PER_WORD, otherwise
-// it is 1: then what is called a word here is a unit.
+// The host sets `Unit`, the element type of source, result and tile; LOADS, the number of `Unit`s that an invocation
+// moves; and UNIT_BYTES, the bytes of a unit of the plan. Units of 1 or 2 bytes are moved in words of PER_WORD units: a
+// `Unit` is then a word. For larger units PER_WORD is 1, and "word" here means a unit.
 
 @group(0) @binding(0) var<storage, read> source: array<Unit>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
@@ -20,51 +20,49 @@ var<workgroup> tile: array<Unit, TILE>;
 // Bytes that memory moves at once.
 const SECTOR: u32 = 32u;
 
-// A tile, as its workgroup sees it. What comes before the first near position, the first unit of a row or behind the
-// last is negative, which wraps, or too large.
+// A tile. Near positions and units before the first are negative, which wraps; those after the last are too large.
 struct Tile {
-    // Whether there is such a tile.
+    // False for workgroups after the last tile.
     exists: bool,
-    // Where the first near position of a row lies in the source, for unit 0 of the row.
+    // Where near position 0 lies in the source, for unit 0 of its row.
     base: u32,
-    // Positions of the near dimension, and the first one of the tile.
+    // The size of the near dimension, and the first near position of the tile.
     near: u32,
     first_near: u32,
-    // The row of the result that near position 0 is in, and the distance to the next.
+    // The row of the result at near position 0, and the distance to that of the next position.
     row: u32,
     next_row: u32,
-    // The first word of each row that the tile writes, counted from that which the row begins in; or unit, where units
-    // are no smaller.
+    // The first word that the tile writes in each row, counted from the word in which the row begins.
     first_word: u32,
-    // The unit of a row that the first line is of.
+    // The unit of a row that the first line belongs to.
     first_unit: u32,
 }
 
-// What of the source is loaded.
+// The part of the source that a tile loads.
 struct Lines {
-    // Where the first line begins in the source, in units of the plan, and the distance to the next.
+    // Where the first line begins in the source, and the distance to the next, in units of the plan.
     begin: u32,
     step: u32,
-    // Lines are counted from the first, and must be less than the end; columns alike.
+    // The tile's first line and column, and the ends: numbers that are not less than an end are outside.
     first_line: u32,
     end_line: u32,
     first_column: u32,
     end_column: u32,
-    // Where the first line begins in the tile, and the distance to the next line there, in units of the plan.
+    // Where the first line begins in the tile, and the distance to the next, in units of the plan.
     origin: u32,
     pitch: u32,
-    // Whether the tile is full of them.
+    // Whether the lines fill the tile, so that no load is outside.
     full: bool,
 }
 
-// A `Unit` that is loaded. An invocation's first is what differs between invocations, and what the others add to it is
-// the same for all.
+// A load of one `Unit`, or what the later loads of an invocation add to its first: that is the same for all
+// invocations.
 struct Load {
-    // Where it lies in the source; where lines begin anywhere in a word, where its line begins, in units of the plan.
+    // Its index in the source; with LINES_SHIFT, where its line begins, in units of the plan.
     at: u32,
-    // Its line, or its column if all are one stretch: the other is that of the first. It must be less than an end.
+    // Its line, or in a stretch its column. It must be less than `end_of`, which checks the column of a line.
     index: u32,
-    // In the tile.
+    // Its index in the tile.
     place: u32,
 }
 
@@ -73,44 +71,45 @@ fn near_dim() -> u32 {
     return uniforms.map.tiling.x & 15u;
 }
 
-// A line has 2^line_log2 columns in the tile.
+// A line has 2^line_log2 words in the tile.
 fn line_log2() -> u32 {
     return (uniforms.map.tiling.x >> 4u) & 15u;
 }
 
-// A tile has 2^words_log2 words of a row.
+// A tile has lines for 2^words_log2 words of a row.
 fn words_log2() -> u32 {
     return (uniforms.map.tiling.x >> 8u) & 15u;
 }
 
-// Units of the tile lie in another order than they are numbered in, so that neighbouring invocations access different
-// banks of workgroup memory.
+// Where a `Unit` of the tile lies: in another order, so that neighbouring invocations access different banks of
+// workgroup memory.
 fn place(unit: u32) -> u32 {
     return unit ^ (unit >> ((uniforms.map.tiling.x >> 12u) & 15u));
 }
 
-// Rows begin anywhere in a word.
+// Whether rows of the result may begin at any unit of a word.
 fn rows_shift() -> bool {
     return (uniforms.map.tiling.x & 0x20000u) != 0u;
 }
 
-// Units before the first in its word; at most that, where rows begin anywhere.
+// Units before the first unit of a row in its word; at most that, if `rows_shift`.
 fn head() -> u32 {
     return select(uniforms.dest_base, PER_WORD - 1u, rows_shift()) & (PER_WORD - 1u);
 }
 
-// Words of a row that a tile writes. One less than it has lines for, where it begins somewhere in the first.
+// Words of a row that a tile writes. With `rows_shift` the first may begin up to PER_WORD - 1 units after the first
+// line, so the lines hold one word less.
 fn tile_words() -> u32 {
     return (1u << words_log2()) - u32(rows_shift());
 }
 
-// The word that so many units lie in, which wraps if they are negative.
+// The word that unit number `units` lies in. Wraps if negative.
 fn word_of(units: u32) -> u32 {
     return u32(i32(units) >> PER_WORD_LOG2);
 }
 
-// The dimensions that are walked to find a tile: what is left of its number, and rows of the result between positions
-// of the next one.
+// A walk over the dimensions to find a tile: the rest of its number, and the rows of the result between positions of
+// the next dimension.
 struct Walk {
     at: Tile,
     rest: u32,
@@ -124,7 +123,7 @@ fn walked(before: Walk, d: u32) -> Walk {
     if d == near_dim() {
         walk.at.near = dimension.size;
         walk.at.next_row = before.rows;
-        // The last position comes first in the source.
+        // The stride is -1: the last position comes first in the source.
         if dimension.stride != 1u {
             walk.at.base -= dimension.size - 1u;
             walk.at.row += (dimension.size - 1u) * before.rows;
@@ -132,7 +131,7 @@ fn walked(before: Walk, d: u32) -> Walk {
         }
         return walk;
     }
-    // A division takes many instructions, and the outermost dimension needs none.
+    // A division takes many instructions. The outermost dimension needs none.
     walk.rest = 0u;
     if before.rest >= dimension.size { walk.rest = before.rest / dimension.size; }
     let position = before.rest - walk.rest * dimension.size;
@@ -151,7 +150,7 @@ fn tile_at(number: u32) -> Tile {
     var at: Tile;
     at.exists = number < uniforms.tiles;
     at.base = uniforms.source_base;
-    // Not a loop: a compiler would reckon with any number of rounds.
+    // Unrolled: in a loop, a compiler would have to expect any number of rounds.
     var walk = Walk(at, batch, 1u);
     if dims() > 2u {
         if dims() > 7u { walk = walked(walk, 7u); }
@@ -190,7 +189,7 @@ fn lines_of(at: Tile) -> Lines {
             full,
         );
     }
-    // It begins at a sector, which is bound as its first unit is.
+    // The stretch begins at the sector of its lowest unit. Rounding down stays within the binding.
     let first = max(i32(at.first_unit), 0);
     let last = min(i32(at.first_unit) + i32(PER_WORD << words_log2()), i32(uniforms.run)) - 1;
     let step = i32(uniforms.step);
@@ -201,11 +200,12 @@ fn lines_of(at: Tile) -> Lines {
     return Lines(begin, 0u, 0u, 1u, 0u, units, origin, uniforms.step, units >= TILE * PER_WORD);
 }
 
-// The first column of an invocation, and the end of the index of what it loads: 0 if all its columns are outside.
+// The column, in words, of all loads of an invocation.
 fn first_column(local: u32) -> u32 {
     return local & ((1u << line_log2()) - 1u);
 }
 
+// The end for `Load.index`. 0, so that nothing is loaded, if the invocation's column is outside.
 fn end_of(lines: Lines, local: u32) -> u32 {
     if is_stretch() {
         return lines.end_column;
@@ -225,8 +225,8 @@ fn first_load(lines: Lines, local: u32) -> Load {
     );
 }
 
-// What lies `loads` further on: whole lines, unless all are one. The number of its place in the tile is made of bits
-// that none of the first ones has.
+// What load number `loads` adds to the first: whole lines, or in a stretch columns. `elements` and `local` have no bit
+// in common, so `plus` combines their places by XOR.
 fn further(lines: Lines, loads: u32) -> Load {
     let elements = loads * WORKGROUP;
     if is_stretch() {
@@ -241,7 +241,7 @@ fn plus(load: Load, more: Load) -> Load {
     return Load(load.at + more.at, load.index + more.index, load.place ^ more.place);
 }
 
-// The first unit of the source stands for what is outside.
+// Loads the first `Unit` of the source if the index is outside.
 fn load(load: Load, end: u32) -> Unit {
     return source[select(0u, load.at, load.index < end)];
 }

@@ -1,16 +1,17 @@
-// Of units of 1 or 2 bytes: source, result and tile are words.
+// Transposes units of 1 or 2 bytes: source, result and tile are arrays of words.
 
 override UNIT_BYTES: u32;
 override PER_WORD: u32 = 4u / UNIT_BYTES;
 override PER_WORD_LOG2: u32 = 3u - UNIT_BYTES;
-// Lines begin anywhere in a word.
+// Whether lines may begin at any unit of a word.
 override LINES_SHIFT: bool;
 
 fn is_stretch() -> bool {
     return false;
 }
 
-// A word of a line that begins anywhere: it lies in two, of which the second may have nothing of the line.
+// A word of a line that may begin at any unit of a word. It lies in up to two words of the source; the second is read
+// only if it holds units of the line.
 fn load_shifted(load: Load, end: u32, column: u32, left: u32) -> u32 {
     let begins = load.at & (PER_WORD - 1u);
     let is_inside = load.index < end;
@@ -19,13 +20,13 @@ fn load_shifted(load: Load, end: u32, column: u32, left: u32) -> u32 {
     return funnel(source[word], source[next], begins * UNIT_BYTES * 8u);
 }
 
-// In two steps, since a word cannot be shifted by all of its bits.
+// Two steps, because shift counts are modulo 32: one shift by 32 would be a shift by 0.
 fn funnel(low: u32, high: u32, bits: u32) -> u32 {
     return (low >> bits) | ((high << 1u) << (31u - bits));
 }
 
-// A square of units that is stored: words of PER_WORD rows. Where its first word lies in the tile and in the result, and
-// its first near position; or what all invocations add to it.
+// A square of units: one word of each of PER_WORD rows. Where its first word lies in the tile and in the result, and
+// its first near position; or, from `behind`, what a later square of the invocation adds to these.
 struct Square {
     place: u32,
     to: u32,
@@ -39,7 +40,7 @@ fn behind(next_row: u32, squares: u32) -> Square {
     return Square(place(line_of(word) + column), column * PER_WORD * next_row + word, column * PER_WORD);
 }
 
-// The number in the tile of the first word of the line that a word of a row begins with.
+// The number in the tile of the first word of the line that the first unit of `word` belongs to.
 fn line_of(word: u32) -> u32 {
     return (word * PER_WORD) << line_log2();
 }
@@ -48,12 +49,12 @@ fn sum(a: Square, b: Square) -> Square {
     return Square(a.place ^ b.place, a.to + b.to, a.near + b.near);
 }
 
-// PER_WORD neighbouring units of line number `line` of a square.
+// PER_WORD neighbouring units of line `line` of a square.
 fn take(square: Square, line: u32) -> u32 {
     return tile[square.place ^ place(line << line_log2())];
 }
 
-// Each of `PER_WORD` rows gets a unit of each line.
+// Transposes and stores a square: each of PER_WORD rows gets a unit of each line.
 fn turn(at: Tile, next_row: u32, full: bool, square: Square) {
     let a = take(square, 0u);
     let b = take(square, 1u);
@@ -97,13 +98,12 @@ fn store(at: Tile, square: Square, next_row: u32, row: u32, word: u32) {
     }
 }
 
-// A unit of the word that it lies in, in front of others.
+// A unit at the low end of a word, with the units after it above.
 fn unit_of(word: u32, unit: u32) -> u32 {
     return word >> ((unit & (PER_WORD - 1u)) * UNIT_BYTES * 8u);
 }
 
-// Builds a word unit by unit. The first word of a row holds units of the row before it too, if the row begins behind
-// them.
+// Builds a word unit by unit. The first word of a row may also hold the last units of the row before it.
 fn build(at: Tile, lines: Lines, number: u32) {
     let near = number >> words_log2();
     let column = number & ((1u << words_log2()) - 1u);
@@ -114,7 +114,7 @@ fn build(at: Tile, lines: Lines, number: u32) {
     let begin = uniforms.dest_base + row * uniforms.run;
     let end = begin + uniforms.run;
     let first = begin >> PER_WORD_LOG2;
-    // The word that a row ends in is the next one's, but for the last.
+    // The next row writes the word in which a row ends. After the last row there is none.
     let is_last = (row + 1u) * uniforms.run == uniforms.units;
     let behind = (end + select(0u, PER_WORD - 1u, is_last)) >> PER_WORD_LOG2;
     let word_in_row = at.first_word + column;
@@ -165,7 +165,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let load_f = plus(load_b, four_more);
     let load_g = plus(load_c, four_more);
     let load_h = plus(load_d, four_more);
-    // All are loaded before the first is used.
+    // All loads are issued before the first is used.
     var low = vec4(0u);
     var high = vec4(0u);
     if LINES_SHIFT {
@@ -203,7 +203,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if !at.exists {
         return;
     }
-    // Nearly all tiles have whole words of their rows.
+    // Nearly all tiles hold only whole words of their rows.
     let first = i32(at.first_unit);
     let whole = !rows_shift() && first >= 0 && first + i32(PER_WORD << words_log2()) <= i32(uniforms.run);
     if !whole {

@@ -1,4 +1,4 @@
-// Of units of 4 bytes or more.
+// Transposes units of 4 bytes or more.
 
 const PER_WORD: u32 = 1u;
 const PER_WORD_LOG2: u32 = 0u;
@@ -8,8 +8,8 @@ fn is_stretch() -> bool {
     return (uniforms.map.tiling.x & 0x10000u) != 0u;
 }
 
-// A unit that is stored: in the tile, in the result, near position, unit of its row. What differs between invocations,
-// and what all add to it.
+// A store of one unit: its number in the tile, its place in the result, its near position and its number in the row;
+// or, from `behind`, what a later store of the invocation adds to these.
 struct Stored {
     from_unit: u32,
     to: u32,
@@ -55,7 +55,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let load_f = plus(load_b, four_more);
     let load_g = plus(load_c, four_more);
     let load_h = plus(load_d, four_more);
-    // All are loaded before the first is used.
+    // All loads are issued before the first is used.
     var a = Unit();
     var b = Unit();
     var c = Unit();

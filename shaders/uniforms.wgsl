@@ -1,24 +1,26 @@
-// The numbers that a dispatch reads. `Map` comes from the file of the row map, and has 96 bytes. The host declares
-// `uniforms` itself: as immediates where the device has them, otherwise as a uniform buffer, or a storage buffer on
-// software adapters. 128 bytes in all, the size of immediates that can be counted on. The host writes them from
-// `Uniforms` in src/gpu/uniforms.rs; a test holds the layouts against each other.
+// The numbers that a dispatch reads. The file of the row map defines `Map`, which has 96 bytes. The host declares
+// `uniforms`: as immediates if the device has them, otherwise as a uniform buffer, or on software adapters as a storage
+// buffer. All 128 bytes fit the immediates that can be relied on. The host writes them from `Uniforms` in
+// src/gpu/uniforms.rs; a test compares the layouts.
 
 struct Uniforms {
-    // Units of a row, and the distance between neighbours in the source (wraps when negative). The run of
-    // `rows_serial.wgsl` is in vectors, that of `row_words.wgsl` and `combine_subword.wgsl` in words.
+    // Units of a row, and units from one to the next in the source (wraps when negative). `run` is in vectors in
+    // `rows_serial.wgsl`, `rows_coalesced.wgsl` and `combine.wgsl`, in words in `row_words.wgsl` and
+    // `combine_subword.wgsl`.
     run: u32,
     step: u32,
-    // Units of the result that this dispatch writes, or units of a row where rows go to places of their own.
+    // Units that this dispatch writes. In `row_words.wgsl` and `combine_subword.wgsl` units of one row; in
+    // `pack_rows.wgsl`, `combine_atomic.wgsl` and the steps that prepare a scatter, rows.
     units: u32,
-    // Tiles, and units of a tile; words where units are smaller.
+    // Tiles, and units of a tile: words if units are smaller, rows in `scatter_sort.wgsl`.
     tiles: u32,
     segment: u32,
-    // Bits 0 to 15: workgroups along x; dispatches above the limit of one dimension continue along y. 16 to 19:
-    // `lanes_log2`. 20 to 23: `element_bytes`.
+    // Bits 0 to 15: workgroups along x; a dispatch above the limit of one dimension continues along y. Bits 16 to 19:
+    // `lanes_log2`. Bits 20 to 23: `element_bytes`.
     grid: u32,
-    // What to add to a row's base, and the first unit of the result, within the bindings. In words in
-    // `pack_bytes.wgsl`; in vectors in `pack_rows.wgsl` and `pack_words.wgsl`; in `scatter_resolve.wgsl` the number of
-    // the first row.
+    // The unit of the source that row bases are relative to, and the first unit of the result, within the bindings.
+    // `dest_base` is in words in `pack_bytes.wgsl`, in vectors in `pack_rows.wgsl` and `pack_words.wgsl`, and the
+    // number of the first row in `scatter_resolve.wgsl`.
     source_base: u32,
     dest_base: u32,
     map: Map,
@@ -30,27 +32,27 @@ struct Axis {
     stride: u32,
 }
 
-// Where a row begins in the source, relative to `source_base`; or where a unit of it lies in the binding.
+// Where a row begins in the source, relative to `source_base`; from `unit_at`, where a unit lies in the binding.
 struct Row {
     base: u32,
     state: u32,
 }
 
-// Where a row begins on both sides, relative to the bases.
+// Where a row begins in source and destination, relative to the bases.
 struct Start {
     from_part: u32,
     to: u32,
     state: u32,
 }
 
-// A part of a row.
+// The units `first` to `end - 1` of a row.
 struct Segment {
     row: u32,
     first: u32,
     end: u32,
 }
 
-// Four rows, one behind the other.
+// Four consecutive rows.
 struct Four {
     a: Row,
     b: Row,
@@ -58,7 +60,7 @@ struct Four {
     d: Row,
 }
 
-// The row has a source; it has none and becomes zeros; another dispatch writes it.
+// States of a row or unit: it has a source; it has none and becomes zeros; another dispatch writes it.
 const FOUND: u32 = 0u;
 const MISSING: u32 = 1u;
 const ELSEWHERE: u32 = 2u;
@@ -68,21 +70,22 @@ fn lanes_log2() -> u32 {
     return (uniforms.grid >> 16u) & 15u;
 }
 
-// Bytes of the elements that units hold in reverse order, or of units that are smaller than words.
+// Bytes of the elements that `load_reversed.wgsl` reverses, or of a unit in `row_words.wgsl`.
 fn element_bytes() -> u32 {
     return (uniforms.grid >> 20u) & 15u;
 }
 
-// The workgroup's number in the whole grid, and the invocation's.
+// The number of the workgroup in the whole grid.
 fn group_number(group: vec3<u32>) -> u32 {
     return group.y * (uniforms.grid & 0xffffu) + group.x;
 }
 
+// The number of the invocation in the whole grid.
 fn invocation(group: vec3<u32>, local: u32) -> u32 {
     return group_number(group) * WORKGROUP + local;
 }
 
-// The segment of a row that a tile is, where rows are cut into segments.
+// The segment that a tile moves, where rows are cut into segments.
 fn segment(tile: u32) -> Segment {
     let segments = (uniforms.run + uniforms.segment - 1u) / uniforms.segment;
     let row = tile / segments;
@@ -90,7 +93,7 @@ fn segment(tile: u32) -> Segment {
     return Segment(row, first, min(first + uniforms.segment, uniforms.run));
 }
 
-// The 16 bytes that begin `address & 15` bytes behind the beginning of the first of two vectors.
+// The 16 bytes that begin at byte `address & 15` of two consecutive vectors.
 fn shifted(low: vec4<u32>, high: vec4<u32>, address: u32) -> vec4<u32> {
     let two = (address & 8u) != 0u;
     let a = select(low, vec4(low.zw, high.xy), two);
@@ -98,8 +101,7 @@ fn shifted(low: vec4<u32>, high: vec4<u32>, address: u32) -> vec4<u32> {
     let one = (address & 4u) != 0u;
     let words = select(a, vec4(a.yzw, b.x), one);
     let above = vec4(words.yzw, select(b.x, b.y, one));
-    // What counts of the number of bits is its remainder of 32. In two steps, since a word cannot be shifted by all of
-    // its bits.
+    // Shift counts are modulo 32: `~bits` is 31 - `bits`. Two steps, because one shift by 32 would be a shift by 0.
     let bits = vec4(address << 3u);
     return (words >> bits) | ((above << vec4(1u)) << ~bits);
 }

@@ -87,7 +87,7 @@ impl Rule {
         [self.combine_number() as usize, numbers]
     }
 
-    /// `atomic_combine` of `params.wgsl`, and `COMBINE` of `combine.wgsl`.
+    /// `atomic_combine` of `indexed.wgsl`, and `COMBINE` of `combine.wgsl`.
     pub(super) fn combine_number(self) -> u32 {
         match self.combine {
             Combine::Add | Combine::Update => 0,
