@@ -1,14 +1,14 @@
 //! The part of a gather's result that one dispatch writes, or several that see different windows of params.
 
-use super::stretch::Stretch;
+use super::interval::Interval;
 use crate::{layout::middle, ops::indexed::Map, plan::Rows};
 
-/// A part of a gather's result that is contiguous: of each dimension that is walked a stretch, and of
-/// the run. In front of the first stretch of several positions all are single, and behind it whole.
+/// A part of a gather's result that is contiguous: of each dimension that is walked a interval, and of
+/// the run. In front of the first interval of several positions all are single, and behind it whole.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
-    pub(super) walk: Vec<Stretch>,
-    pub(super) run: Stretch,
+    pub(super) walk: Vec<Interval>,
+    pub(super) run: Interval,
 }
 
 /// Where a block begins.
@@ -27,12 +27,12 @@ impl Block {
     pub(super) fn all(map: &Map, rows: &Rows) -> Self {
         let sizes = map.walk.iter().map(|dimension| dimension.size);
         Self {
-            walk: sizes.map(Stretch::all).collect(),
-            run: Stretch::all(rows.run),
+            walk: sizes.map(Interval::all).collect(),
+            run: Interval::all(rows.run),
         }
     }
 
-    /// Halves of the outermost stretch that has more than one element.
+    /// Halves of the outermost interval that has more than one element.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         if let Some(d) = self.outermost() {
             return Some(self.split(d, middle(self.walk[d].len)?));
@@ -46,14 +46,14 @@ impl Block {
 
     /// The outermost dimension of several positions.
     pub(super) fn outermost(&self) -> Option<usize> {
-        self.walk.iter().position(|stretch| stretch.len > 1)
+        self.walk.iter().position(|interval| interval.len > 1)
     }
 
     /// The block in two, cut in front of this position of its outermost dimension.
     pub(super) fn split(&self, d: usize, middle: usize) -> [Self; 2] {
-        self.walk[d].split(middle).map(|stretch| {
+        self.walk[d].split(middle).map(|interval| {
             let mut part = self.clone();
-            part.walk[d] = stretch;
+            part.walk[d] = interval;
             part
         })
     }
@@ -61,7 +61,7 @@ impl Block {
     /// The rows that it is of.
     pub(super) fn rows(&self, rows: &Rows) -> Rows {
         Rows {
-            count: self.walk.iter().map(|stretch| stretch.len).product(),
+            count: self.walk.iter().map(|interval| interval.len).product(),
             run: self.run.len,
             ..*rows
         }
@@ -76,14 +76,14 @@ impl Block {
             place: map.offset as i64 + self.run.first as i64 * rows.step as i64,
             counts: self.run.first == 0,
         };
-        for (dimension, stretch) in map.walk.iter().zip(&self.walk) {
-            row = row * dimension.size + stretch.first;
-            at.place += stretch.first as i64 * dimension.stride as i64;
+        for (dimension, interval) in map.walk.iter().zip(&self.walk) {
+            row = row * dimension.size + interval.first;
+            at.place += interval.first as i64 * dimension.stride as i64;
             if dimension.repeats {
-                at.counts &= stretch.first == 0;
+                at.counts &= interval.first == 0;
             } else {
-                at.tuple = at.tuple * dimension.size + stretch.first;
-                at.tuples *= stretch.len;
+                at.tuple = at.tuple * dimension.size + interval.first;
+                at.tuples *= interval.len;
             }
         }
         at.unit = row as u64 * rows.run as u64 + self.run.first as u64;

@@ -63,15 +63,15 @@ impl Cutter<'_> {
             return Ok(false);
         }
         let index_base = wrap((index_residue / 4).cast_signed());
-        let spread = Spread::of(map, block, self.rows);
-        let Some(windows) = self.params_windows(map, &spread, at.place)? else {
+        let extent = ParamsExtent::of(map, block, self.rows);
+        let Some(windows) = self.params_windows(map, &extent, at.place)? else {
             return Ok(false);
         };
         let walked = map.walk.iter().zip(&block.walk);
-        let walked = walked.filter(|(_, stretch)| stretch.len > 1);
+        let walked = walked.filter(|(_, interval)| interval.len > 1);
         let walk: Vec<_> = walked
-            .map(|(dimension, stretch)| Dimension {
-                size: stretch.len,
+            .map(|(dimension, interval)| Dimension {
+                size: interval.len,
                 ..*dimension
             })
             .collect();
@@ -117,7 +117,7 @@ impl Cutter<'_> {
     fn params_windows(
         &self,
         map: &Map,
-        spread: &Spread,
+        extent: &ParamsExtent,
         place: i64,
     ) -> Result<Option<Vec<Window>>, Error> {
         let outer = map.coordinates.first();
@@ -130,15 +130,15 @@ impl Cutter<'_> {
             return Ok(Some(vec![Window::nothing(span)]));
         }
         let most = self.reach.units;
-        if spread.indexed > most {
-            return Err(params::too_far(spread.indexed));
+        if extent.indexed > most {
+            return Err(params::too_far(extent.indexed));
         }
-        if spread.units() > most {
+        if extent.units() > most {
             return Ok(None);
         }
         let slab = outer.stride.unsigned_abs() as u64;
         // So many more indices as may be looked at together.
-        let more = (most - spread.units()).checked_div(slab);
+        let more = (most - extent.units()).checked_div(slab);
         let slabs = match more {
             Some(more) => more.min(u64::from(u32::MAX) - 1) + 1,
             None => u64::from(u32::MAX),
@@ -149,16 +149,16 @@ impl Cutter<'_> {
         }
         // Where the outermost dimension makes most of what is looked at, its halves look at half of the
         // windows each.
-        let all = spread.units() - 1 + (slabs.min(size) - 1) * slab;
-        let halves = spread.outermost > all / 2;
+        let all = extent.units() - 1 + (slabs.min(size) - 1) * slab;
+        let halves = extent.outermost > all / 2;
         let groups = size.div_ceil(slabs);
         let mut windows = Vec::with_capacity(1);
         for first in (0..size).step_by(usize::try_from(slabs).unwrap_or(usize::MAX)) {
             let count = slabs.min(size - first);
             let skipped = first.cast_signed() * outer.stride as i64;
             let reached = (count - 1).cast_signed() * outer.stride as i64;
-            let from = place + skipped + spread.low + reached.min(0);
-            let to = place + skipped + spread.high + reached.max(0) + 1;
+            let from = place + skipped + extent.low + reached.min(0);
+            let to = place + skipped + extent.high + reached.max(0) + 1;
             let (mut at, end) = (from.cast_unsigned(), to.cast_unsigned());
             while at < end {
                 let window = self.window(at, end)?;
@@ -232,7 +232,7 @@ impl Window {
 
 /// How far apart the units lie that a block may point into with one first index, in units: from
 /// `low` to `high` around the unit that a tuple of zeros points at.
-struct Spread {
+struct ParamsExtent {
     low: i64,
     high: i64,
     /// The part of it that the outermost dimension of several positions makes.
@@ -241,29 +241,29 @@ struct Spread {
     indexed: u64,
 }
 
-impl Spread {
+impl ParamsExtent {
     fn of(map: &Map, block: &Block, rows: &Rows) -> Self {
-        let mut spread = Self {
+        let mut extent = Self {
             low: 0,
             high: 0,
             outermost: 0,
             indexed: 0,
         };
         for axis in map.coordinates.iter().skip(1) {
-            spread.reach(axis.size, axis.stride);
+            extent.reach(axis.size, axis.stride);
         }
-        spread.indexed = spread.units();
+        extent.indexed = extent.units();
         let walked = map.walk.iter().map(|dimension| dimension.stride);
-        let stretches = block.walk.iter().zip(walked);
-        let stretches = stretches.chain([(&block.run, rows.step)]);
-        let mut several = stretches.filter(|(stretch, _)| stretch.len > 1);
-        if let Some((stretch, stride)) = several.next() {
-            spread.outermost = spread.reach(stretch.len, stride);
+        let intervals = block.walk.iter().zip(walked);
+        let intervals = intervals.chain([(&block.run, rows.step)]);
+        let mut several = intervals.filter(|(interval, _)| interval.len > 1);
+        if let Some((interval, stride)) = several.next() {
+            extent.outermost = extent.reach(interval.len, stride);
         }
-        for (stretch, stride) in several {
-            spread.reach(stretch.len, stride);
+        for (interval, stride) in several {
+            extent.reach(interval.len, stride);
         }
-        spread
+        extent
     }
 
     /// Goes as far as the last of `size` positions, in either direction.

@@ -11,12 +11,12 @@
 
 mod block;
 mod gather;
-mod place;
+mod gradient;
+mod interval;
 mod scatter;
 mod slice;
-mod spread;
 mod steps;
-mod stretch;
+mod update;
 
 use super::{
     caps::{Parts, Reach, Span},
@@ -67,10 +67,10 @@ pub(crate) fn dispatches(
         Map::StridedSlice(map) => cutter.slice(map, rows, 0, &mut out)?,
         Map::StridedSliceUpdate(map) => match (map.as_slice(), &map.pairs) {
             (Some((rows, map, first)), _) => cutter.slice(&map, &rows, first as u64, &mut out)?,
-            (None, Some(pairs)) => cutter.place(pairs, &mut out)?,
+            (None, Some(pairs)) => cutter.update(pairs, &mut out)?,
             (None, None) => {}
         },
-        Map::StridedSliceGrad(map) => cutter.spread(map, &mut out)?,
+        Map::StridedSliceGrad(map) => cutter.gradient(map, &mut out)?,
         // It is cut into steps.
         Map::ScatterNd(_) => {}
         Map::Indexed(map) => cutter.gather(map, &block::Block::all(map, rows), &mut out)?,

@@ -1,13 +1,14 @@
-//! A scatter is cut into blocks: some rows, some slices, and a stretch of each.
+//! A scatter is cut into blocks: some rows, some slices, and a interval of each.
 //!
 //! Every block goes through all steps before the next begins, and the rows of a later block come later:
 //! what the blocks add up to is what all rows do one after the other. So the device keeps no more about
 //! rows than those of one block.
 
 use super::{
-    Bound, Dispatch, Places, Reach, RowMap, Span, kernels,
+    Bound, Dispatch, Places, Reach, RowMap, Span,
+    interval::Interval,
+    kernels,
     steps::{Before, Block, Step, Steps},
-    stretch::Stretch,
 };
 use crate::{
     Error,
@@ -58,9 +59,9 @@ pub(crate) fn scatter_steps(
     };
     let mut steps = Steps::default();
     let all = Block {
-        rows: Stretch::all(rows.count),
-        slices: Stretch::all(map.slices),
-        run: Stretch::all(rows.run),
+        rows: Interval::all(rows.count),
+        slices: Interval::all(map.slices),
+        run: Interval::all(rows.run),
     };
     if map.options.out_of_range == OutOfRange::Error {
         cutter.checks(all.rows, &mut steps.checks)?;
@@ -93,9 +94,9 @@ enum Cut {
 
 impl Cutter<'_> {
     /// Pushes the dispatches that look at all rows.
-    fn checks(&self, rows: Stretch, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+    fn checks(&self, rows: Interval, out: &mut Vec<Dispatch>) -> Result<(), Error> {
         // They need not be bound to check.
-        let slices = Stretch { first: 0, len: 0 };
+        let slices = Interval { first: 0, len: 0 };
         if let Some(dispatch) = self.resolve(rows, slices, true, Default::default()) {
             out.push(dispatch);
             return Ok(());
@@ -247,8 +248,8 @@ impl Cutter<'_> {
     /// The dispatch that finds where rows go, if their tuples fit in a binding.
     fn resolve(
         &self,
-        rows: Stretch,
-        slices: Stretch,
+        rows: Interval,
+        slices: Interval,
         checks: bool,
         scratch: [Span; 2],
     ) -> Option<Dispatch> {
@@ -266,7 +267,7 @@ impl Cutter<'_> {
     }
 
     /// How slices are found by the tuples of some rows, and the binding of these, if they fit in one.
-    fn tuples(&self, rows: Stretch, slices: Stretch, checks: bool) -> Option<(Resolve, Span)> {
+    fn tuples(&self, rows: Interval, slices: Interval, checks: bool) -> Option<(Resolve, Span)> {
         let (from, to) = (rows.first as u64, (rows.first + rows.len) as u64);
         let (indices, residue) =
             self.reach
@@ -312,13 +313,13 @@ impl Cutter<'_> {
     /// The bindings of a block's updates and slices, and the place of the first unit in each.
     fn bound(&self, block: &Block) -> Result<[Bound; 2], Cut> {
         let Block { rows, slices, run } = *block;
-        let source = self.stretch(self.places.source, rows, run);
-        let dest = self.stretch(self.places.dest, slices, run);
+        let source = self.interval(self.places.source, rows, run);
+        let dest = self.interval(self.places.dest, slices, run);
         Ok([source.ok_or(Cut::Rows)?, dest.ok_or(Cut::Slices)?])
     }
 
-    /// The binding of a stretch of some slices or updates, and the first unit in it.
-    fn stretch(&self, parts: super::Parts, of: Stretch, run: Stretch) -> Option<Bound> {
+    /// The binding of a interval of some slices or updates, and the first unit in it.
+    fn interval(&self, parts: super::Parts, of: Interval, run: Interval) -> Option<Bound> {
         let whole = self.rows.run as u64;
         let begin = of.first as u64 * whole + run.first as u64;
         let length = (of.len as u64 - 1) * whole + run.len as u64;
@@ -342,7 +343,7 @@ impl Cutter<'_> {
 }
 
 /// Rows as their tuples are looked up.
-fn tuples(rows: Stretch) -> Rows {
+fn tuples(rows: Interval) -> Rows {
     Rows {
         unit: 4,
         count: rows.len,

@@ -1,6 +1,6 @@
 //! What is done for a scatter, step by step.
 
-use super::{Dispatch, stretch::Stretch};
+use super::{Dispatch, interval::Interval};
 use crate::gpu::{params::wrap, scratch::Scratch};
 
 /// What is done for a scatter, in this order.
@@ -76,23 +76,23 @@ pub(crate) struct Before {
     pub(crate) order: Vec<Dispatch>,
 }
 
-/// Some rows as far as they go to some slices, and of those a stretch.
+/// Some rows as far as they go to some slices, and of those a interval.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
-    pub(super) rows: Stretch,
-    pub(super) slices: Stretch,
-    pub(super) run: Stretch,
+    pub(super) rows: Interval,
+    pub(super) slices: Interval,
+    pub(super) run: Interval,
 }
 
 impl Block {
-    /// Halves of one of its stretches.
+    /// Halves of one of its intervals.
     pub(super) fn halves(
         mut self,
-        stretch: impl Fn(&mut Self) -> &mut Stretch,
+        interval: impl Fn(&mut Self) -> &mut Interval,
     ) -> Option<[Self; 2]> {
-        let halves = stretch(&mut self).halves()?;
+        let halves = interval(&mut self).halves()?;
         Some(halves.map(|half| {
-            *stretch(&mut self) = half;
+            *interval(&mut self) = half;
             self
         }))
     }

@@ -2,14 +2,14 @@
 
 use crate::layout::middle;
 
-/// A stretch of a dimension.
+/// A interval of a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stretch {
+pub(super) struct Interval {
     pub(super) first: usize,
     pub(super) len: usize,
 }
 
-impl Stretch {
+impl Interval {
     pub(super) fn all(len: usize) -> Self {
         Self { first: 0, len }
     }

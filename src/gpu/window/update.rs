@@ -10,18 +10,18 @@ use crate::{
 
 impl Cutter<'_> {
     /// Pushes the dispatches that write pairs.
-    pub(super) fn place(&self, pairs: &Pairs, out: &mut Vec<Dispatch>) -> Result<(), Error> {
-        if let Some(dispatch) = self.place_dispatch(pairs)? {
+    pub(super) fn update(&self, pairs: &Pairs, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+        if let Some(dispatch) = self.update_dispatch(pairs)? {
             out.push(dispatch);
             return Ok(());
         }
         let halves = pairs.halves();
         let [head, tail] = halves.ok_or_else(|| self.reach.too_small(pairs.unit))?;
-        self.place(&head, out)?;
-        self.place(&tail, out)
+        self.update(&head, out)?;
+        self.update(&tail, out)
     }
 
-    fn place_dispatch(&self, pairs: &Pairs) -> Result<Option<Dispatch>, Error> {
+    fn update_dispatch(&self, pairs: &Pairs) -> Result<Option<Dispatch>, Error> {
         let dest = self.bound(self.places.dest, pairs.to as u64, pairs.last() as u64 + 1);
         let (Some(source), Some(dest)) = (self.read(pairs), dest) else {
             return Ok(None);

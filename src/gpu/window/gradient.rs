@@ -1,6 +1,6 @@
-//! A gradient is cut by stretches of its result, each with the pairs that it holds.
+//! A gradient is cut by regions of its result, each with the pairs that it holds.
 //!
-//! A stretch is dealt out as rows, equally long and as long as possible, so that every row has its
+//! A region is dealt out as rows, equally long and as long as possible, so that every row has its
 //! sources at the same places or none at all: what lies apart along the outer dimensions of the pairs
 //! is a multiple of them, and what lies apart along the innermost is within one.
 
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Units `begin..end` of the result, and what they hold that is not zero.
-struct Stretch {
+struct Region {
     begin: usize,
     end: usize,
     pairs: Option<Pairs>,
@@ -25,44 +25,44 @@ const ALIGNED: usize = 32;
 
 impl Cutter<'_> {
     /// Pushes the dispatches of a gradient.
-    pub(super) fn spread(&self, map: &Map, out: &mut Vec<Dispatch>) -> Result<(), Error> {
-        let all = Stretch {
+    pub(super) fn gradient(&self, map: &Map, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+        let all = Region {
             begin: 0,
             end: self.rows.units(),
             pairs: map.pairs.clone(),
         };
         let row = all.row();
-        self.spread_stretch(all, row, out)
+        self.gradient_region(all, row, out)
     }
 
-    fn spread_stretch(
+    fn gradient_region(
         &self,
-        stretch: Stretch,
+        region: Region,
         row: usize,
         out: &mut Vec<Dispatch>,
     ) -> Result<(), Error> {
-        if let Some(dispatch) = self.spread_dispatch(&stretch)? {
+        if let Some(dispatch) = self.gradient_dispatch(&region)? {
             out.push(dispatch);
             return Ok(());
         }
-        match stretch.halves(row) {
+        match region.halves(row) {
             Some([head, tail]) => {
-                self.spread_stretch(head, row, out)?;
-                self.spread_stretch(tail, row, out)
+                self.gradient_region(head, row, out)?;
+                self.gradient_region(tail, row, out)
             }
             None => Err(self.reach.too_small(self.rows.unit)),
         }
     }
 
-    fn spread_dispatch(&self, stretch: &Stretch) -> Result<Option<Dispatch>, Error> {
-        let row = stretch.row();
+    fn gradient_dispatch(&self, region: &Region) -> Result<Option<Dispatch>, Error> {
+        let row = region.row();
         let rows = Rows {
             unit: self.rows.unit,
-            count: (stretch.end - stretch.begin) / row,
+            count: (region.end - region.begin) / row,
             run: row,
             step: 1,
         };
-        let (run, axes, source, first) = match &stretch.pairs {
+        let (run, axes, source, first) = match &region.pairs {
             // Nothing is read, but something must be bound.
             None => {
                 let none = PairAxis {
@@ -74,10 +74,10 @@ impl Cutter<'_> {
             }
             Some(pairs) => {
                 let (run, axes) = pairs.run();
-                (run, axes, self.read(pairs), pairs.to - stretch.begin)
+                (run, axes, self.read(pairs), pairs.to - region.begin)
             }
         };
-        let dest = self.result(&rows, stretch.begin as u64);
+        let dest = self.result(&rows, region.begin as u64);
         let (Some(source), Some(dest)) = (source, dest) else {
             return Ok(None);
         };
@@ -96,7 +96,7 @@ impl Cutter<'_> {
     }
 }
 
-impl Stretch {
+impl Region {
     /// The length of its rows.
     fn row(&self) -> usize {
         let outer = self.pairs.as_ref().map_or(&[][..], |pairs| pairs.run().1);
@@ -105,7 +105,7 @@ impl Stretch {
             .fold(self.end - self.begin, |row, axis| gcd(row, axis.to))
     }
 
-    /// Two stretches, of which each has about half of the pairs, or of the zeros where there are no pairs
+    /// Two regions, of which each has about half of the pairs, or of the zeros where there are no pairs
     /// to be halved. `row` is the length of the whole result's rows, which are not cut as long as there
     /// is another dimension to be.
     fn halves(self, row: usize) -> Option<[Self; 2]> {
@@ -129,8 +129,8 @@ impl Stretch {
         };
         let cut = begin < middle && middle < end;
         cut.then(|| {
-            let stretch = |begin, end, pairs| Self { begin, end, pairs };
-            [stretch(begin, middle, head), stretch(middle, end, tail)]
+            let region = |begin, end, pairs| Self { begin, end, pairs };
+            [region(begin, middle, head), region(middle, end, tail)]
         })
     }
 }
@@ -166,30 +166,30 @@ mod tests {
             let spec: SliceSpec = spec.parse().unwrap();
             let dest = spec.view(&[7, 6, 8]).unwrap();
             let source = View::of(dest.shape()).unwrap();
-            let all = Stretch {
+            let all = Region {
                 begin: 0,
                 end: 7 * 6 * 8,
                 pairs: Some(Pairs::of(&source, &dest, 1, 7 * 6 * 8)),
             };
             let unit = all.pairs.as_ref().unwrap().unit;
-            let all = Stretch {
+            let all = Region {
                 end: all.end / unit,
                 ..all
             };
             let row = all.row();
-            let mut stretches = vec![all];
-            while let Some(stretch) = stretches.pop() {
-                let length = stretch.row();
-                assert_eq!((stretch.end - stretch.begin) % length, 0);
-                if let Some(pairs) = &stretch.pairs {
-                    let first = (pairs.to - stretch.begin) % length;
+            let mut regions = vec![all];
+            while let Some(region) = regions.pop() {
+                let length = region.row();
+                assert_eq!((region.end - region.begin) % length, 0);
+                if let Some(pairs) = &region.pairs {
+                    let first = (pairs.to - region.begin) % length;
                     let run = pairs.run().0;
                     assert!(first + (run.size - 1) * run.to < length, "{pairs:?}");
-                    assert!(stretch.begin <= pairs.to && pairs.last() < stretch.end);
+                    assert!(region.begin <= pairs.to && pairs.last() < region.end);
                 }
-                let size = stretch.end - stretch.begin;
-                match stretch.halves(row) {
-                    Some(halves) => stretches.extend(halves),
+                let size = region.end - region.begin;
+                match region.halves(row) {
+                    Some(halves) => regions.extend(halves),
                     None => assert_eq!(size, 1),
                 }
             }
