@@ -1,25 +1,26 @@
-//! The part of a gather's result that one dispatch writes, or several that see different windows of params.
+//! The part of a gather's result that one dispatch writes, or several with different windows of params.
 
 use super::interval::Interval;
 use crate::{layout::middle, ops::indexed::Map, plan::Rows};
 
-/// A part of a gather's result that is contiguous: of each dimension that is walked a interval, and of
-/// the run. In front of the first interval of several positions all are single, and behind it whole.
+/// A contiguous part of a gather's result: an interval of each dimension that numbers rows, and of the run. Intervals
+/// before the first one of several positions are single positions, and those after it are whole dimensions.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub(super) walk: Vec<Interval>,
     pub(super) run: Interval,
 }
 
-/// Where a block begins.
+/// Where a block begins, and which index tuples it reads.
 pub(super) struct Origin {
-    /// The unit of the result.
+    /// The block's first unit of the result.
     pub(super) unit: u64,
+    /// The first index tuple, and their number.
     pub(super) tuple: usize,
     pub(super) tuples: usize,
-    /// Where in params its first row begins, for a tuple of zeros.
+    /// The unit of params at which the first row begins if its tuple is all zeros.
     pub(super) place: i64,
-    /// Whether it has the first rows of its tuples, and those from their beginning.
+    /// Whether this block counts its out-of-range tuples: it contains the beginning of the first row of each tuple.
     pub(super) counts: bool,
 }
 
@@ -32,7 +33,7 @@ impl Block {
         }
     }
 
-    /// Halves of the outermost interval that has more than one element.
+    /// Two halves, cut along the outermost interval of more than one position.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         if let Some(d) = self.outermost() {
             return Some(self.split(d, middle(self.walk[d].len)?));
@@ -44,13 +45,13 @@ impl Block {
         }))
     }
 
-    /// The outermost dimension of several positions.
-    pub(super) fn outermost(&self) -> Option<usize> {
+    /// The outermost dimension of which the block has more than one position.
+    fn outermost(&self) -> Option<usize> {
         self.walk.iter().position(|interval| interval.len > 1)
     }
 
-    /// The block in two, cut in front of this position of its outermost dimension.
-    pub(super) fn split(&self, d: usize, middle: usize) -> [Self; 2] {
+    /// The block in two parts, of which the first has `middle` positions of dimension `d`.
+    fn split(&self, d: usize, middle: usize) -> [Self; 2] {
         self.walk[d].split(middle).map(|interval| {
             let mut part = self.clone();
             part.walk[d] = interval;
@@ -58,7 +59,7 @@ impl Block {
         })
     }
 
-    /// The rows that it is of.
+    /// The rows of the block.
     pub(super) fn rows(&self, rows: &Rows) -> Rows {
         Rows {
             count: self.walk.iter().map(|interval| interval.len).product(),

@@ -1,8 +1,8 @@
-//! A gradient is cut by regions of its result, each with the pairs that it holds.
+//! Cuts gradients into regions of the result, each with the pairs whose destinations it contains.
 //!
-//! A region is dealt out as rows, equally long and as long as possible, so that every row has its
-//! sources at the same places or none at all: what lies apart along the outer dimensions of the pairs
-//! is a multiple of them, and what lies apart along the innermost is within one.
+//! A region is divided into rows of equal length, the longest for which each row has its sources either at the same
+//! positions or nowhere: the destination strides of the outer dimensions are multiples of the row length, and the
+//! innermost dimension lies within one row.
 
 use super::{Cutter, Dispatch, RowMap, kernels};
 use crate::{
@@ -13,14 +13,14 @@ use crate::{
     plan::Rows,
 };
 
-/// Units `begin..end` of the result, and what they hold that is not zero.
+/// Units `begin..end` of the result, and the pairs that write them. All other units are zeros.
 struct Region {
     begin: usize,
     end: usize,
     pairs: Option<Pairs>,
 }
 
-/// Stretches are cut at multiples of so many units where no rows are cut: wide stores fit on both sides.
+/// Except between rows, regions are cut at multiples of this many units, so that wide stores fit on both sides.
 const ALIGNED: usize = 32;
 
 impl Cutter<'_> {
@@ -63,7 +63,7 @@ impl Cutter<'_> {
             step: 1,
         };
         let (run, axes, source, first) = match &region.pairs {
-            // Nothing is read, but something must be bound.
+            // Nothing is read, but wgpu requires a binding.
             None => {
                 let none = PairAxis {
                     size: 0,
@@ -97,7 +97,7 @@ impl Cutter<'_> {
 }
 
 impl Region {
-    /// The length of its rows.
+    /// The row length in units.
     fn row(&self) -> usize {
         let outer = self.pairs.as_ref().map_or(&[][..], |pairs| pairs.run().1);
         outer
@@ -105,9 +105,8 @@ impl Region {
             .fold(self.end - self.begin, |row, axis| gcd(row, axis.to))
     }
 
-    /// Two regions, of which each has about half of the pairs, or of the zeros where there are no pairs
-    /// to be halved. `row` is the length of the whole result's rows, which are not cut as long as there
-    /// is another dimension to be.
+    /// Two regions with about half of the pairs each, or half of the zeros if there are no pairs. `row` is the row length
+    /// of the whole result: rows are cut only when no other dimension is left.
     fn halves(self, row: usize) -> Option<[Self; 2]> {
         let Self { begin, end, pairs } = self;
         let (middle, head, tail) = match pairs {
@@ -135,9 +134,9 @@ impl Region {
     }
 }
 
-/// A multiple of [`ALIGNED`] at `most`, or before, but not before `least`.
+/// `most` rounded down to a multiple of [`ALIGNED`], but at least `least`.
 fn aligned(most: usize, least: usize) -> usize {
-    (most / ALIGNED * ALIGNED).max(least).min(most.max(least))
+    (most / ALIGNED * ALIGNED).max(least)
 }
 
 fn gcd(a: usize, b: usize) -> usize {
@@ -153,9 +152,8 @@ mod tests {
     use super::*;
     use crate::{SliceSpec, View};
 
-    /// However a gradient is cut, rows keep their sources within themselves.
     #[test]
-    fn rows_hold_whole_patterns() {
+    fn the_sources_of_a_row_stay_in_it_however_a_gradient_is_cut() {
         for spec in [
             "1::2, ::-1, 2:7:2",
             ":, 1, ::3",

@@ -1,21 +1,21 @@
-//! What is done for a scatter, step by step.
+//! The dispatches of a scatter, step by step.
 
 use super::{Dispatch, interval::Interval};
 use crate::gpu::{params::wrap, scratch::Scratch};
 
-/// What is done for a scatter, in this order.
+/// The dispatches of a scatter: all checks, then one block after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
-    /// Look at all rows, where a bad one forbids everything.
+    /// Check all rows, under the policy that nothing may change if any row is out of range.
     pub(crate) checks: Vec<Dispatch>,
     pub(crate) blocks: Vec<Step>,
     pub(crate) scratch: Scratch,
-    /// The block before which `head` was cleared last.
+    /// The block before which `head` was last cleared.
     cleared: Option<Block>,
 }
 
 impl Steps {
-    /// Takes the next step.
+    /// Appends the step of `block`.
     pub(super) fn push(&mut self, block: &Block, mut step: Step, scratch: Scratch) {
         self.scratch = self.scratch.max(scratch);
         if let Some(before) = &mut step.before {
@@ -24,8 +24,8 @@ impl Steps {
         self.blocks.push(step);
     }
 
-    /// Numbers the rows of a block so that those of earlier ones need not be cleared: they are less. Where
-    /// others left something in `head`, or numbers would become too large, it begins anew.
+    /// Numbers the rows of a block above those of earlier blocks, so that `head` need not be cleared between blocks. If
+    /// `head` holds numbers of other slices, or numbers would exceed an i32, it is cleared and numbers begin at 0.
     fn number(&mut self, block: &Block, before: &mut Before, apply: &mut Dispatch) {
         let continued = self.cleared.filter(|cleared| {
             let end = block.rows.first + block.rows.len;
@@ -44,7 +44,7 @@ impl Steps {
         }
     }
 
-    /// Dispatches of all steps.
+    /// The number of dispatches.
     #[cfg(test)]
     pub(crate) fn dispatches(&self) -> usize {
         let before = |step: &Step| {
@@ -57,26 +57,26 @@ impl Steps {
     }
 }
 
-/// What is done for a block.
+/// The dispatches of a block.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// None where rows need to know nothing of each other.
+    /// `None` if each row is combined independently of the others.
     pub(crate) before: Option<Before>,
     /// The last dispatch, which changes the destination.
     pub(crate) apply: Dispatch,
 }
 
-/// What is found out about the rows of a block.
+/// The dispatches that resolve the rows of a block.
 #[derive(Debug)]
 pub(crate) struct Before {
-    /// Bytes of `head` that must be zeros before.
+    /// Bytes of `head` to clear first.
     pub(crate) cleared: u64,
     pub(crate) resolve: Dispatch,
-    /// What puts the rows of each slice in order, if that counts.
+    /// The sorts of the rows of each slice, if the order affects results.
     pub(crate) order: Vec<Dispatch>,
 }
 
-/// Some rows as far as they go to some slices, and of those a interval.
+/// The rows of an interval that go to some slices, and an interval of each such row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) rows: Interval,
@@ -85,7 +85,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Halves of one of its intervals.
+    /// The block in two, cut along the chosen interval.
     pub(super) fn halves(
         mut self,
         interval: impl Fn(&mut Self) -> &mut Interval,

@@ -1,4 +1,4 @@
-//! What is written into places is cut in halves: they lie in two parts of the destination.
+//! Cuts updates: each half writes its own part of the destination.
 
 use super::{Bound, Cutter, Dispatch, RowMap, kernels};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Cutter<'_> {
-    /// Pushes the dispatches that write pairs.
+    /// Pushes the dispatches that write `pairs`.
     pub(super) fn update(&self, pairs: &Pairs, out: &mut Vec<Dispatch>) -> Result<(), Error> {
         if let Some(dispatch) = self.update_dispatch(pairs)? {
             out.push(dispatch);
@@ -40,7 +40,7 @@ impl Cutter<'_> {
         kernels::dispatch(&self.job(rows, RowMap::Update(Update { run, axes }), source, dest))
     }
 
-    /// The source's binding and the first unit of pairs in it, if what they read fits in one.
+    /// The source's binding and the position of the first unit of `pairs` in it, if one binding holds all that they read.
     pub(super) fn read(&self, pairs: &Pairs) -> Option<Bound> {
         let read = pairs.read();
         let bound = self.bound(self.places.source, read.start as u64, read.end as u64)?;
