@@ -1,4 +1,5 @@
-//! The device on which cases are recorded: a `strict-gpu` that reports the features and limits of AMD's and NVIDIA's drivers.
+//! The device on which cases are recorded: a `strict-gpu` that reports the features and limits of AMD's and NVIDIA's
+//! drivers.
 
 use crate::cases::Case;
 use strict_gpu::{Counting, Options, PipelineRequest, StrictGpu};

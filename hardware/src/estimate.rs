@@ -1,5 +1,6 @@
-//! Estimates times from counts: for how long a kernel keeps a GPU's units busy, over the time in which memory transfers the
-//! kernel's sectors at full bandwidth. The largest ratio is that of the bottleneck; it is 1 if memory is the bottleneck.
+//! Estimates times from counts: for how long a kernel keeps a GPU's units busy, over the time in which memory transfers
+//! the kernel's sectors at full bandwidth. The largest ratio is that of the bottleneck; it is 1 if memory is the
+//! bottleneck.
 //!
 //! | GPU | memory | instructions |
 //! |---|---|---|
@@ -10,8 +11,8 @@
 //! In addition, on the H100 each of 132 load units takes a line of 128 bytes a clock, and L2 delivers 5.5 TB/s; each
 //! workgroup requests a sector from it once.
 //!
-//! The code is not compiled for NVIDIA, and not quite for the MI300X: estimates from instructions there are accurate to a
-//! factor of 1.5.
+//! The code is not compiled for NVIDIA, and not quite for the MI300X: estimates from instructions there are accurate to
+//! a factor of 1.5.
 
 use crate::{amd::Path, count::Counts};
 
@@ -191,7 +192,8 @@ mod tests {
     #[test]
     fn times_follow_the_formulas_of_the_legend() {
         let times = Times::of(&path(20, 4), &path(30, 4), &copy());
-        // 64 lanes of 32 bytes each at 512 / 2.25 bytes a clock take 9 clocks; 16 instructions take 2 clocks, and 4 take 8.
+        // 64 lanes of 32 bytes each at 512 / 2.25 bytes a clock take 9 clocks; 16 instructions take 2 clocks, and 4
+        // take 8.
         near(times.navi21, (16.0 * 2.0 + 4.0 * 8.0) / 160.0 / 9.0);
         near(times.mi300x, 32.0 / 304.0 / (64.0 * 32.0 / (5300.0 / 2.1)));
         let memory = 32.0 * 32.0 / (3350.0 / 1.7);

@@ -11,13 +11,13 @@
 //! # How it works
 //!
 //! A *case* is an operation on a shape: the benchmark's workloads, further shapes, and the workloads again in kernels
-//! modelled on other projects' (`cases`). The library records each case on a device of `strict-gpu` that reports to be a
-//! GPU (`device`). That device lists the pipelines that were requested, and runs them:
+//! modelled on other projects' (`cases`). The library records each case on a device of `strict-gpu` that reports to be
+//! a GPU (`device`). That device lists the pipelines that were requested, and runs them:
 //!
 //! - **Counted** (`count`): the device's interpreter runs some workgroups of each dispatch, and counts sectors,
 //!   lines and operations.
-//! - **Compiled** (`amd`): Mesa's driver for AMD compiles the pipelines for GPUs that are not present, and prints the code
-//!   and statistics. The instructions of a lane and its bytes in flight are counted in the code.
+//! - **Compiled** (`amd`): Mesa's driver for AMD compiles the pipelines for GPUs that are not present, and prints the
+//!   code and statistics. The instructions of a lane and its bytes in flight are counted in the code.
 //! - **Estimated** (`estimate`): times on some GPUs, by formulas.
 //!
 //! `table` shows all three, `check` checks the library's code, and `vectors` that of the pipelines of the golden vectors.

@@ -1,8 +1,8 @@
 //! Chooses an adapter.
 //!
 //! [`AdapterOptions`] take precedence over wgpu's environment variables `WGPU_BACKEND`, `WGPU_ADAPTER_NAME` and
-//! `WGPU_POWER_PREF`. Of the matching adapters, hardware comes before software, and discrete GPUs before integrated ones
-//! (the reverse for low power). If no adapter matches the name, the error lists all adapters.
+//! `WGPU_POWER_PREF`. Of the matching adapters, hardware comes before software, and discrete GPUs before integrated
+//! ones (the reverse for low power). If no adapter matches the name, the error lists all adapters.
 
 use crate::Error;
 use std::fmt;

@@ -41,8 +41,8 @@ impl<'a> Argument<'a> {
         (&self.buffers[part], offset, self.parts.bytes - within)
     }
 
-    /// Checks that this argument and `dest` are long enough, that their buffers contain the whole of their last words, and
-    /// that they share no buffer.
+    /// Checks that this argument and `dest` are long enough, that their buffers contain the whole of their last words,
+    /// and that they share no buffer.
     pub(super) fn check(&self, dest: &Self) -> Result<(), Error> {
         for argument in [self, dest] {
             let Self { passed, needed, .. } = argument;

@@ -1,5 +1,5 @@
-//! Tests on wgpu's noop backend, which needs no driver, that repeated recording creates no device objects, for every space of
-//! params.
+//! Tests on wgpu's noop backend, which needs no driver, that repeated recording creates no device objects, for every
+//! space of params.
 
 use super::{DeviceIndices, Gpu, program::ParamsSpace};
 use crate::{Backend, DType, Error, GatherNd, Plan, Scatter, slice};
@@ -52,15 +52,16 @@ fn buffers(gpu: &Gpu, count: usize) -> Vec<wgpu::Buffer> {
 }
 
 impl Gpu {
-    /// The objects that recording has created: the number of bind groups, the last slot of params, and the number of strips
-    /// of reports.
+    /// The objects that recording has created: the number of bind groups, the last slot of params, and the number of
+    /// strips of reports.
     fn made(&self) -> (usize, Option<(wgpu::Buffer, u32)>, usize) {
         let pipelines = &self.inner.pipelines;
         let (groups, reports) = (&self.inner.groups, &pipelines.reports);
         (groups.made(), pipelines.params.last(), reports.strips())
     }
 
-    /// Records slices and gathers between many buffers, into new passes and into an open one, and submits or drops them.
+    /// Records slices and gathers between many buffers, into new passes and into an open one, and submits or drops
+    /// them.
     fn round(&self, buffers: &[wgpu::Buffer], submit: bool) {
         let slice = Plan::strided_slice(&[16, 16], &slice![4..12, ..; -1], DType::F32).unwrap();
         let gather = Plan::gather_nd(&[16, 16], &[4, 1], GatherNd::default(), DType::F32).unwrap();

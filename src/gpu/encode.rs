@@ -49,13 +49,13 @@ impl Gpu {
     /// Records a plan without indices. `source` contains the input of a slice, the value of an update, or the `dy` of a
     /// gradient; `dest` receives the result, or is updated.
     ///
-    /// The buffers may be any of this device's with the usage `STORAGE`, at any offset. With `COPY_SRC`
-    /// and `COPY_DST`, and offsets that are multiples of 4, slices of long contiguous rows are recorded as buffer copies.
-    /// Only the bytes of the result are written.
+    /// The buffers may be any of this device's with the usage `STORAGE`, at any offset. With `COPY_SRC` and `COPY_DST`,
+    /// and offsets that are multiples of 4, slices of long contiguous rows are recorded as buffer copies. Only the
+    /// bytes of the result are written.
     ///
     /// `source` and `dest` must be different buffers: wgpu does not allow a buffer to be read and written in the same
-    /// dispatch, even at different offsets. To slice in place, record into a second buffer and copy the result back with
-    /// `copy_buffer_to_buffer`. No further synchronization is needed, since wgpu orders recorded commands.
+    /// dispatch, even at different offsets. To slice in place, record into a second buffer and copy the result back
+    /// with `copy_buffer_to_buffer`. No further synchronization is needed, since wgpu orders recorded commands.
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, output: &wgpu::Buffer)
@@ -87,8 +87,8 @@ impl Gpu {
         self.record(encoder, plan, source, dest)
     }
 
-    /// [`Gpu::encode`] into an open pass: for many small slices, since wgpu takes longer for a pass than for a dispatch. A
-    /// pass cannot contain buffer copies, so every non-empty plan is dispatched.
+    /// [`Gpu::encode`] into an open pass: for many small slices, since wgpu takes longer for a pass than for a
+    /// dispatch. A pass cannot contain buffer copies, so every non-empty plan is dispatched.
     ///
     /// # Errors
     ///
@@ -107,9 +107,9 @@ impl Gpu {
 
     /// Records a gather: reads `params` and `indices`, and writes the result to `dest`.
     ///
-    /// Tuples that are out of range become zeros. The report says later which they were, or is the error that the plan's
-    /// policy makes of them. The buffers must be as for [`Gpu::encode`], and `indices` must begin at a multiple of 4 bytes.
-    /// If `indices` has the usage `COPY_SRC`, the report can name the first invalid tuple.
+    /// Tuples that are out of range become zeros. The report says later which they were, or is the error that the
+    /// plan's policy makes of them. The buffers must be as for [`Gpu::encode`], and `indices` must begin at a multiple
+    /// of 4 bytes. If `indices` has the usage `COPY_SRC`, the report can name the first invalid tuple.
     ///
     /// # Errors
     ///

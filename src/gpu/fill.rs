@@ -1,7 +1,7 @@
 //! Packs slices of host data straight into memory that the device reads.
 //!
-//! This memory may be write-combined, and wgpu does not allow reading it. So long rows are copied to it directly, and all
-//! others through a buffer that stays in the cache.
+//! This memory may be write-combined, and wgpu does not allow reading it. So long rows are copied to it directly, and
+//! all others through a buffer that stays in the cache.
 
 use crate::{
     Error, Plan,

@@ -1,7 +1,8 @@
 //! Distributes the rows of a result to invocations.
 //!
-//! 2^`lanes_log2` neighbouring invocations, the lanes, move a tile together. A software adapter pays for every invocation,
-//! and is fastest if one invocation moves a whole tile. The shaders read lanes and tile lengths from params:
+//! 2^`lanes_log2` neighbouring invocations, the lanes, move a tile together. A software adapter pays for every
+//! invocation, and is fastest if one invocation moves a whole tile. The shaders read lanes and tile lengths from
+//! params:
 //!
 //! | adapter | units | lanes of a tile | units of a tile |
 //! |---|---|---|---|
@@ -15,14 +16,14 @@
 //! # Hardware GPUs
 //!
 //! These numbers are estimates, not measurements. By bandwidth times latency, 15 to 30 KiB must be in flight to each
-//! multiprocessor at all times (4.8 TB/s and 0.7 µs on a device with 132 of them), and an invocation loads nothing while
-//! it computes. So `rows_coalesced.wgsl` loads four units in each invocation before it stores the first, and the grid
-//! decides how many rows they belong to:
+//! multiprocessor at all times (4.8 TB/s and 0.7 µs on a device with 132 of them), and an invocation loads nothing
+//! while it computes. So `rows_coalesced.wgsl` loads four units in each invocation before it stores the first, and the
+//! grid decides how many rows they belong to:
 //!
 //! - Enough neighbouring lanes share a row to load at least [`COALESCED`] bytes of it at once, or all of a shorter row.
 //!   Memory transfers sectors of 32 bytes, and cache lines have 128.
-//! - The four units belong to one row, which is looked up once; if rows are shorter than four times [`COALESCED`] bytes,
-//!   to four rows, so that lanes have equally many bytes in flight for all row lengths.
+//! - The four units belong to one row, which is looked up once; if rows are shorter than four times [`COALESCED`]
+//!   bytes, to four rows, so that lanes have equally many bytes in flight for all row lengths.
 //! - Workgroups have 256 invocations if the device allows: a multiprocessor holds 2,048 invocations but only 16 to 32
 //!   workgroups, and starting a workgroup takes about the same time for any size.
 //!
@@ -31,10 +32,10 @@
 //! The machine code that lavapipe of Mesa 22.3 generates for the shaders shows the costs behind the numbers here:
 //!
 //! - Eight invocations run in lockstep, as the lanes of a vector. Each load and store is a loop over them of about 20
-//!   instructions a lane and a few more for each word, even for contiguous accesses. So accesses should be few and wide:
-//!   a copy ran at 3.8 GB/s by 4-byte words, at 8.2 by vectors of four of them, and at 13.4 by four 8-byte words.
-//! - Both sides of an `if` execute, even if all lanes agree: only pipeline constants remove code. A loop costs its first
-//!   iteration even if no lane enters it.
+//!   instructions a lane and a few more for each word, even for contiguous accesses. So accesses should be few and
+//!   wide: a copy ran at 3.8 GB/s by 4-byte words, at 8.2 by vectors of four of them, and at 13.4 by four 8-byte words.
+//! - Both sides of an `if` execute, even if all lanes agree: only pipeline constants remove code. A loop costs its
+//!   first iteration even if no lane enters it.
 //! - A division is eight scalar divisions.
 //! - Every eight invocations are a function call, and every workgroup is a task.
 //! - Eight lanes that each walk their own row keep eight cache misses in flight; lanes that share a row wait for one
@@ -114,8 +115,8 @@ impl Grid {
         Self::new(reach, 1, reach.workgroup as usize, 1, tiles)
     }
 
-    /// The grid for invocations that load four units before they store any, and the number of rows to which these belong:
-    /// one, or four if rows are too short.
+    /// The grid for invocations that load four units before they store any, and the number of rows to which these
+    /// belong: one, or four if rows are too short.
     pub(crate) fn in_flight(rows: &Rows, reach: &Reach) -> Option<(Self, usize)> {
         let each = match rows.run * rows.unit / COALESCED {
             IN_FLIGHT.. => IN_FLIGHT,
@@ -186,7 +187,8 @@ mod tests {
         }
     }
 
-    /// The row and position of every unit that the invocations of a grid move, `rows` rows each, computed as in the shaders.
+    /// The row and position of every unit that the invocations of a grid move, `rows` rows each, computed as in the
+    /// shaders.
     fn moved(grid: &Grid, rows: usize, run: usize) -> Vec<(usize, usize)> {
         let (tiles, segment) = (grid.tiles as usize, grid.segment as usize);
         let lanes = 1 << grid.lanes_log2;

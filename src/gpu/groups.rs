@@ -1,10 +1,10 @@
 //! A cache of bind groups.
 //!
-//! A bind group keeps its buffers alive, and wgpu neither reports when the caller drops a buffer nor has weak references.
-//! So a group is kept only for buffers that recur: the first use stores only a hash, and the second keeps the group. A
-//! group is dropped after 2,048 to 4,096 dispatches without it, or by [`Gpu::trim`](crate::Gpu::trim). Groups of tensors
-//! are not kept, so that only the pool holds their memory: their operations are submitted one by one, which takes longer
-//! than creating a group.
+//! A bind group keeps its buffers alive, and wgpu neither reports when the caller drops a buffer nor has weak
+//! references. So a group is kept only for buffers that recur: the first use stores only a hash, and the second keeps
+//! the group. A group is dropped after 2,048 to 4,096 dispatches without it, or by [`Gpu::trim`](crate::Gpu::trim).
+//! Groups of tensors are not kept, so that only the pool holds their memory: their operations are submitted one by one,
+//! which takes longer than creating a group.
 
 use super::{caps::Span, maps::Op, recent::Recent};
 use std::{

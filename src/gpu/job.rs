@@ -1,5 +1,5 @@
-//! The work of one dispatch: rows, the map of where each begins, and bindings, in the plan's units. A job does not name a
-//! kernel: the first kernel of the table in `kernels` that accepts a job runs it.
+//! The work of one dispatch: rows, the map of where each begins, and bindings, in the plan's units. A job does not name
+//! a kernel: the first kernel of the table in `kernels` that accepts a job runs it.
 
 use super::{
     caps::{Reach, Span, VECTOR},
@@ -22,8 +22,8 @@ pub(crate) struct Job<'a> {
     pub(crate) whole_vectors: bool,
 }
 
-/// A binding and the position of a unit in it: of the source, the first unit of the first row (for a gather, if its tuple
-/// is all zeros); of the result, the first unit that is written.
+/// A binding and the position of a unit in it: of the source, the first unit of the first row (for a gather, if its
+/// tuple is all zeros); of the result, the first unit that is written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bound {
     pub(crate) span: Span,

@@ -1,5 +1,5 @@
-//! The lists of the rows of each slice that a scatter builds to combine them: how long they may be, how they are sorted,
-//! and where they are stored.
+//! The lists of the rows of each slice that a scatter builds to combine them: how long they may be, how they are
+//! sorted, and where they are stored.
 //!
 //! Invocations link rows in any order. If results depend on the order of rows, a short list is sorted by one
 //! invocation, a longer one that fits in workgroup memory by several, and a workgroup links an even longer one anew. So
@@ -26,8 +26,8 @@ pub(crate) fn looked_at(kind: Kind) -> usize {
     }
 }
 
-/// The most rows of a list that one invocation sorts. Sorting n rows takes up to n²/2 iterations, each of which waits half
-/// a microsecond for a link on a GPU.
+/// The most rows of a list that one invocation sorts. Sorting n rows takes up to n²/2 iterations, each of which waits
+/// half a microsecond for a link on a GPU.
 ///
 /// On a software adapter an invocation may have to sort a list for each row that it examines: 32,768 iterations.
 fn longest_sorted(kind: Kind) -> usize {
@@ -51,8 +51,8 @@ pub(crate) fn most_rows(kind: Kind, sorts: bool, units: usize) -> usize {
     }
 }
 
-/// The lists of a block's rows, stored as words: the slice of each row, then the link of each row to the next row of its
-/// slice, and last the slices whose lists are too long for a step.
+/// The lists of a block's rows, stored as words: the slice of each row, then the link of each row to the next row of
+/// its slice, and last the slices whose lists are too long for a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lists {
     kind: Kind,

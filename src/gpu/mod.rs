@@ -105,8 +105,8 @@ struct Inner {
 const DISPATCH_BYTES: u64 = 512 << 20;
 
 impl Gpu {
-    /// Uses the caller's device. Any limits are accepted, and no feature is required; immediates are used if the device has
-    /// `Features::IMMEDIATES` and at least 128 bytes of them.
+    /// Uses the caller's device. Any limits are accepted, and no feature is required; immediates are used if the device
+    /// has `Features::IMMEDIATES` and at least 128 bytes of them.
     ///
     /// If the device's limits are too low for the shaders, recording fails. Other device errors reach the caller's own
     /// handlers.
@@ -154,8 +154,8 @@ impl Gpu {
         })
     }
 
-    /// The same device with no pipelines yet, which compiles them through `cache`, for the caller to save. Drivers with a
-    /// cache of their own, such as Mesa's and NVIDIA's, do not need it.
+    /// The same device with no pipelines yet, which compiles them through `cache`, for the caller to save. Drivers with
+    /// a cache of their own, such as Mesa's and NVIDIA's, do not need it.
     ///
     /// With a cache of another device, the first use of each pipeline fails with [`Error::Pipeline`].
     ///
@@ -241,7 +241,8 @@ impl Gpu {
         Self::on_adapter(&options.choose().await?).await
     }
 
-    /// Opens a device on this adapter, with the adapter's limits: for an adapter chosen from [`AdapterOptions::adapters`].
+    /// Opens a device on this adapter, with the adapter's limits: for an adapter chosen from
+    /// [`AdapterOptions::adapters`].
     ///
     /// # Errors
     ///
@@ -304,9 +305,9 @@ impl Gpu {
     /// - Buffers of dropped tensors, which new tensors of the same size reuse. Together with live tensors they never
     ///   exceed the most bytes that tensors have held at once, and a buffer is freed when 32 buffers were requested
     ///   without reusing it.
-    /// - Bind groups of caller's buffers that were recorded more than once, which keep these buffers alive. wgpu does not
-    ///   report when a caller drops a buffer, so otherwise a group is freed only after 2,048 to 4,096 dispatches without
-    ///   it.
+    /// - Bind groups of caller's buffers that were recorded more than once, which keep these buffers alive. wgpu does
+    ///   not report when a caller drops a buffer, so otherwise a group is freed only after 2,048 to 4,096 dispatches
+    ///   without it.
     /// - The scratch memory of scatters.
     ///
     /// Compiled pipelines stay, since compiling them again takes longer than most work. There are fewer than 400, and

@@ -159,9 +159,9 @@ impl Pipelines {
                 constants: &program.constants(),
                 zero_initialize_workgroup_memory: false,
             },
-            // Only if the caller passes one: a cache trusts the bytes of a file, which is unsafe, and drivers have their
-            // own. On lavapipe, the first result of a gather that an earlier process had compiled took 24 ms instead of
-            // 80 ms.
+            // Only if the caller passes one: a cache trusts the bytes of a file, which is unsafe, and drivers have
+            // their own. On lavapipe, the first result of a gather that an earlier process had compiled took 24 ms
+            // instead of 80 ms.
             cache: self.cache.as_ref(),
         })
     }

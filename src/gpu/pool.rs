@@ -1,12 +1,12 @@
 //! A pool of the buffers of dropped tensors, for new tensors of the same size.
 //!
 //! New memory is expensive at its first use: wgpu clears it, and on a software adapter the system maps it page by page.
-//! On lavapipe a slice of 113 MB into a new buffer took four times as long as into a buffer that was written before. With
-//! the pool, a loop that creates and drops the same tensors reuses the same buffers.
+//! On lavapipe a slice of 113 MB into a new buffer took four times as long as into a buffer that was written before.
+//! With the pool, a loop that creates and drops the same tensors reuses the same buffers.
 //!
-//! The pool is bounded: tensors and pooled buffers together never exceed the most bytes that tensors alone have held, and
-//! a buffer that the next requests do not reuse is freed. A buffer that was exposed to the caller is not pooled, since
-//! the caller may hold a clone of it. If the device runs out of memory, the pool is emptied.
+//! The pool is bounded: tensors and pooled buffers together never exceed the most bytes that tensors alone have held,
+//! and a buffer that the next requests do not reuse is freed. A buffer that was exposed to the caller is not pooled,
+//! since the caller may hold a clone of it. If the device runs out of memory, the pool is emptied.
 
 use crate::Error;
 use std::{

@@ -66,7 +66,8 @@ impl Ring {
         self.busy.is_empty()
     }
 
-    /// Packs a piece into upload memory by the plan `host`, from the bytes of its span; the plan `device` does the rest.
+    /// Packs a piece into upload memory by the plan `host`, from the bytes of its span; the plan `device` does the
+    /// rest.
     pub(crate) fn pack(&mut self, host: &Plan, device: &Plan, source: &[u8]) -> Result<(), Error> {
         let packed = Self::buffer_bytes(host.result_bytes());
         let result = Self::buffer_bytes(device.result_bytes());

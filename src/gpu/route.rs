@@ -21,8 +21,8 @@ pub(super) enum Route<'a> {
     Dispatches,
 }
 
-/// The commands for a plan without indices on an adapter of this kind, into an encoder. `copyable` tells whether its buffers
-/// allow copies.
+/// The commands for a plan without indices on an adapter of this kind, into an encoder. `copyable` tells whether its
+/// buffers allow copies.
 pub(super) fn route(plan: &Plan, kind: Kind, copyable: bool) -> Route<'_> {
     if plan.rows.count == 0 {
         return Route::Nothing;

@@ -10,8 +10,8 @@
 //! | apply | each slice | writes its last row, or combines its list, element by element | `scatter_nd.wgsl` |
 //!
 //! No two invocations write the same bytes, so results do not depend on scheduling. Short rows of integers are instead
-//! combined in one step by atomics, in any order (`combine_atomic.wgsl`), except under [`OutOfRange::Error`]. The scratch
-//! memory belongs to the [`Gpu`] and serves every recording, since wgpu runs submissions in order.
+//! combined in one step by atomics, in any order (`combine_atomic.wgsl`), except under [`OutOfRange::Error`]. The
+//! scratch memory belongs to the [`Gpu`] and serves every recording, since wgpu runs submissions in order.
 
 use super::{
     DeviceBytes, DeviceIndices, Gpu, Inner,
@@ -35,14 +35,14 @@ impl Gpu {
     /// Records a scatter: reads `updates` and `indices`, and changes `dest` in place, or writes the result of a
     /// `scatter_nd` to it.
     ///
-    /// Rows that are out of range are dropped, and the report says later which they were. Under
-    /// [`OutOfRange::Error`] the device changes nothing if any row is out of range, and the report is the error.
-    /// The buffers must be as for [`Gpu::encode`], and `indices` must begin at a multiple of 4 bytes. If `indices` has the
-    /// usage `COPY_SRC`, the report can name the first invalid tuple. Unless the scatter only replaces elements, `updates`
-    /// and `dest` must begin at multiples of an element.
+    /// Rows that are out of range are dropped, and the report says later which they were. Under [`OutOfRange::Error`]
+    /// the device changes nothing if any row is out of range, and the report is the error. The buffers must be as for
+    /// [`Gpu::encode`], and `indices` must begin at a multiple of 4 bytes. If `indices` has the usage `COPY_SRC`, the
+    /// report can name the first invalid tuple. Unless the scatter only replaces elements, `updates` and `dest` must
+    /// begin at multiples of an element.
     ///
-    /// Floating-point arithmetic: WGSL lets a device flush subnormal `f32` to zero, and guarantees neither infinities nor
-    /// NaNs. Minimum and maximum are exact. The shaders combine:
+    /// Floating-point arithmetic: WGSL lets a device flush subnormal `f32` to zero, and guarantees neither infinities
+    /// nor NaNs. Minimum and maximum are exact. The shaders combine:
     ///
     /// | element type | by |
     /// |---|---|

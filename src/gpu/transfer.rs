@@ -15,8 +15,8 @@ use wgpu::BufferUsages;
 /// Buffers are padded to multiples of this many bytes, so that whole vectors can be bound.
 pub(super) const PADDING: u64 = VECTOR as u64;
 
-/// If a tensor has several buffers, their sizes are multiples of this many bytes, the largest alignment of bindings that a
-/// device may require.
+/// If a tensor has several buffers, their sizes are multiples of this many bytes, the largest alignment of bindings
+/// that a device may require.
 const PART_ALIGNMENT: u64 = 256;
 
 /// The most bytes that are read back at once. Two staging buffers alternate, so staging memory does not grow with the
@@ -58,7 +58,8 @@ impl DeviceBytes {
         }
     }
 
-    /// The locations of `bytes` bytes from `at` on: for each part, its number, the offset in it, and the range of the bytes.
+    /// The locations of `bytes` bytes from `at` on: for each part, its number, the offset in it, and the range of the
+    /// bytes.
     pub(super) fn places(
         &self,
         at: usize,
@@ -98,8 +99,8 @@ pub(super) fn row_bytes(shape: &[usize], element: usize) -> u64 {
     (shape.last().map_or(1, |&size| size.max(1)) * element) as u64
 }
 
-/// Bytes of a part, at most `most`: whole rows if possible, because an index tuple must not lie in two buffers. A longer row
-/// is no index tuple.
+/// Bytes of a part, at most `most`: whole rows if possible, because an index tuple must not lie in two buffers. A
+/// longer row is no index tuple.
 fn part_bytes(most: u64, row_bytes: u64) -> u64 {
     let common = 1 << (row_bytes | PART_ALIGNMENT).trailing_zeros();
     let whole = row_bytes.saturating_mul(PART_ALIGNMENT / common);
@@ -182,8 +183,8 @@ impl Gpu {
         })
     }
 
-    /// Reads all bytes of a tensor, blocking until all earlier submissions are done. One piece is copied to the host while
-    /// the device copies the next.
+    /// Reads all bytes of a tensor, blocking until all earlier submissions are done. One piece is copied to the host
+    /// while the device copies the next.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn download(&self, source: &DeviceBytes, into: &mut [u8]) -> Result<(), Error> {
         pollster::block_on(self.download_with(source, into, |readback| {

@@ -1,8 +1,8 @@
 //! Uploads host bytes to the device.
 //!
-//! Below 4 MiB, bytes are written into the tensor's buffers, which are created mapped. From there on, two staging buffers
-//! alternate: the device copies from one while the host writes the other. wgpu fills all memory that is created mapped
-//! with zeros, and if the host cannot access device memory it allocates as much again.
+//! Below 4 MiB, bytes are written into the tensor's buffers, which are created mapped. From there on, two staging
+//! buffers alternate: the device copies from one while the host writes the other. wgpu fills all memory that is created
+//! mapped with zeros, and if the host cannot access device memory it allocates as much again.
 
 use super::{DeviceBytes, Gpu, failure::device_error, fill::fill, transfer::row_bytes};
 use crate::{Error, Plan};
@@ -76,8 +76,8 @@ mod staged {
     use std::collections::VecDeque;
     use wgpu::{BufferUsages, BufferViewMut, MapMode, SubmissionIndex};
 
-    /// Bytes of a staging buffer: enough to keep the bus busy, and few enough to stay in the CPU's cache until the device
-    /// has copied them.
+    /// Bytes of a staging buffer: enough to keep the bus busy, and few enough to stay in the CPU's cache until the
+    /// device has copied them.
     const STAGING_BYTES: usize = 2 << 20;
 
     /// The number of staging buffers.

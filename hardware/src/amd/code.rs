@@ -1,11 +1,11 @@
 //! Counts the instructions that a lane executes in AMD machine code, as RADV prints it.
 //!
-//! One path through the code is counted, from its beginning to its end: of the paths that store the most bytes, of these
-//! that load the most, the one with the fewest instructions. So the path takes an `if` around a store or a load, but no
-//! branch to code without either, such as the report of an invalid index, and takes the shorter of two ways to move the
-//! same bytes. If a kernel stores outside of loops, stores within loops are considered exceptions (words that contain
-//! several rows), and do not count in this choice; likewise for loads. If nothing is stored, atomic accesses count as
-//! stores. The body of a loop counts once.
+//! One path through the code is counted, from its beginning to its end: of the paths that store the most bytes, of
+//! these that load the most, the one with the fewest instructions. So the path takes an `if` around a store or a load,
+//! but no branch to code without either, such as the report of an invalid index, and takes the shorter of two ways to
+//! move the same bytes. If a kernel stores outside of loops, stores within loops are considered exceptions (words that
+//! contain several rows), and do not count in this choice; likewise for loads. If nothing is stored, atomic accesses
+//! count as stores. The body of a loop counts once.
 //!
 //! The path is that of a lane whose whole wave takes it. So if lanes diverge, the lane executes one side only, although
 //! the code of the other side follows: RADV removes lanes from the mask `exec`, jumps over code for which no lane is

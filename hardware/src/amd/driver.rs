@@ -1,8 +1,8 @@
 //! Opens RADV's device without a GPU, and compiles pipelines as wgpu does.
 //!
 //! wgpu itself cannot open the device: wgpu requires a fence, and a device that runs nothing has none. So this uses
-//! wgpu-hal, the layer below, which generates the SPIR-V, and whose functions are unsafe because they check nothing. All
-//! unsafe code of this package is in this file.
+//! wgpu-hal, the layer below, which generates the SPIR-V, and whose functions are unsafe because they check nothing.
+//! All unsafe code of this package is in this file.
 
 use std::borrow::Cow;
 use strict_gpu::PipelineRequest;

@@ -1,8 +1,8 @@
 //! AMD's compiler without an AMD GPU.
 //!
 //! RADV, Mesa's Vulkan driver for AMD, compiles for the family of GPUs in `RADV_FORCE_FAMILY` without running anything,
-//! and `RADV_DEBUG` makes it print the code. It reads both variables once, when it is loaded, so each family needs its own
-//! process: this program starts itself again ([`compile_here`]), and reads RADV's output.
+//! and `RADV_DEBUG` makes it print the code. It reads both variables once, when it is loaded, so each family needs its
+//! own process: this program starts itself again ([`compile_here`]), and reads RADV's output.
 
 mod code;
 mod driver;

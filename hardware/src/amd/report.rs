@@ -1,5 +1,5 @@
-//! RADV's report on each pipeline, which it writes to standard error (`RADV_DEBUG=shaders,shaderstats`), between lines by
-//! which this program separates pipelines.
+//! RADV's report on each pipeline, which it writes to standard error (`RADV_DEBUG=shaders,shaderstats`), between lines
+//! by which this program separates pipelines.
 
 use super::code::{Counter, Path};
 use std::{collections::BTreeMap, io::BufRead};

@@ -28,7 +28,8 @@ pub(crate) enum Work {
     Peer(Peer, Box<Launch>),
 }
 
-/// Index tuples: coordinate number `i`, counted over all tuples, is a hash of `i` modulo its dimension, as in the benchmark.
+/// Index tuples: coordinate number `i`, counted over all tuples, is a hash of `i` modulo its dimension, as in the
+/// benchmark.
 #[derive(Clone, Debug)]
 pub(crate) struct Indices {
     pub(crate) rows: usize,

@@ -1,13 +1,13 @@
 //! All kernels in one ordered table: the first that accepts a job runs it.
 //!
 //! A kernel is a file here and one of the same name in `shaders/`. It decides which jobs it accepts and how it launches
-//! them: the vectors that it loads and stores, the grid, its constants, and its numbers of the uniform. The job's row map
-//! adds where rows begin. Recording, `explain`, the tests of texts and pipelines and the table in
+//! them: the vectors that it loads and stores, the grid, its constants, and its numbers of the uniform. The job's row
+//! map adds where rows begin. Recording, `explain`, the tests of texts and pipelines and the table in
 //! `benches/results/hardware.md` follow this table.
 //!
 //! Values that are the same for all invocations are numbers of the uniform. Only what the compiler must know is a
-//! constant: types, and how many loads are in flight together. So there are few pipelines; [`Kernel::forms`] lists those
-//! of each kernel.
+//! constant: types, and how many loads are in flight together. So there are few pipelines; [`Kernel::forms`] lists
+//! those of each kernel.
 
 mod combine;
 mod combine_atomic;
@@ -140,8 +140,8 @@ pub(crate) struct Dispatch {
     pub(crate) tile_unit: usize,
     /// Source, result and, for a gather, indices; for a step of a scatter, its bindings in order.
     pub(crate) spans: [Span; 4],
-    /// Whether its report counts: if several dispatches process the same index tuples, one of them counts those that are
-    /// out of range.
+    /// Whether its report counts: if several dispatches process the same index tuples, one of them counts those that
+    /// are out of range.
     pub(crate) counts: bool,
     /// The number of its first index tuple, for a gather or scatter.
     pub(crate) first_tuple: usize,

@@ -35,8 +35,8 @@ const NEAR: Source = Source {
     ),
 };
 
-/// Bytes of the longest row of a gather: 16 rows and the words loaded for them fit 64 registers. Rows of 4 bytes are not
-/// packed here: they are words, unless a tensor begins in the middle of one.
+/// Bytes of the longest row of a gather: 16 rows and the words loaded for them fit 64 registers. Rows of 4 bytes are
+/// not packed here: they are words, unless a tensor begins in the middle of one.
 const MOST_BYTES: usize = 7;
 
 /// Slices whose rows lie close together: bytes of a row, bytes of a unit of the source, and bytes from one row to the

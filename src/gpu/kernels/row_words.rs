@@ -65,8 +65,8 @@ fn words(bytes: usize, begin: usize, strides: impl Iterator<Item = usize>) -> us
 /// The most words between two of the four that an invocation writes at once.
 const MAX_QUARTER: usize = 1 << 12;
 
-/// The grid for rows of up to `words` words each, whose units of `unit` bytes are spaced as in `run`; and the distance in
-/// words between the four words that an invocation writes at once.
+/// The grid for rows of up to `words` words each, whose units of `unit` bytes are spaced as in `run`; and the distance
+/// in words between the four words that an invocation writes at once.
 fn grid(
     rows: usize,
     words: usize,
@@ -287,7 +287,7 @@ mod tests {
                 let is_whole = |words: usize| {
                     let units = words * 4 / (to * unit);
                     let bytes = units * from.unsigned_abs() * unit;
-                    words * 4 % (to * unit) == 0 && bytes.is_multiple_of(4)
+                    (words * 4).is_multiple_of(to * unit) && bytes.is_multiple_of(4)
                 };
                 assert_eq!((1..).find(|&words| is_whole(words)), Some(repeats));
             }

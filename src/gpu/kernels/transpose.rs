@@ -1,8 +1,8 @@
 //! Transposes by tiles in workgroup memory: `shaders/transpose.wgsl`.
 //!
-//! In the source of such a slice, neighbouring units of a row are apart, and units that neighbour along another dimension,
-//! the *near* one, are adjacent. A tile consists of *lines*: contiguous ranges of the source along the near dimension, one
-//! for each of several neighbouring units of a row.
+//! In the source of such a slice, neighbouring units of a row are apart, and units that neighbour along another
+//! dimension, the *near* one, are adjacent. A tile consists of *lines*: contiguous ranges of the source along the near
+//! dimension, one for each of several neighbouring units of a row.
 //!
 //! | distance of lines | tile |
 //! |---|---|
@@ -70,8 +70,8 @@ fn forms(op: Op, kind: Kind) -> Vec<Form> {
     words.into_iter().chain(small).collect()
 }
 
-/// Bytes that an invocation moves. With workgroups of 256 a tile has 8 KiB, so that the 64 KiB of an AMD compute unit hold
-/// as many workgroups as its registers.
+/// Bytes that an invocation moves. With workgroups of 256 a tile has 8 KiB, so that the 64 KiB of an AMD compute unit
+/// hold as many workgroups as its registers.
 const BYTES: usize = 32;
 
 /// Bytes of a sector, the unit of memory transfers.
@@ -100,8 +100,8 @@ fn loads(unit: usize) -> usize {
     BYTES / unit.max(4)
 }
 
-/// The tiles for these rows, if tiles are of use. The first row begins at `source_base` in the source and at `dest_base`
-/// in the result, and `axes` number the rows.
+/// The tiles for these rows, if tiles are of use. The first row begins at `source_base` in the source and at
+/// `dest_base` in the result, and `axes` number the rows.
 fn tiles(
     rows: &Rows,
     axes: &[Axis],
@@ -150,8 +150,8 @@ fn tiles(
     }
     let (line_log2, words_log2);
     if is_close {
-        // Units that a range is extended by at its beginning: none if all ranges begin at sectors. Backwards, ranges end
-        // there instead.
+        // Units that a range is extended by at its beginning: none if all ranges begin at sectors. Backwards, ranges
+        // end there instead.
         let forwards = rows.step > 0 && dest_first.is_multiple_of(rows_align);
         let mut begins = strides.map(|stride| stride * rows.unit).chain([first]);
         let aligned = forwards && begins.all(|bytes| bytes.is_multiple_of(SECTOR));

@@ -147,8 +147,8 @@ impl Cutter<'_> {
         if slab == 0 && size > MOST_REPEATED {
             return Err(params::too_far(size));
         }
-        // If the outermost dimension of the block makes up most of the extent, each half of the block needs only half of
-        // the windows.
+        // If the outermost dimension of the block makes up most of the extent, each half of the block needs only half
+        // of the windows.
         let all = extent.units() - 1 + (slabs.min(size) - 1) * slab;
         let halves = extent.outermost > all / 2;
         let groups = size.div_ceil(slabs);
@@ -189,8 +189,8 @@ impl Cutter<'_> {
         let to = self.bytes(end).min(part_end).min(reached);
         match self.reach.span(parts, self.bytes(at), to) {
             Some((span, residue)) if to > self.bytes(at) => Ok(Window {
-                // The binding begins up to an alignment before `at`. Units there also belong to the window before, so two
-                // dispatches move them, to the same position.
+                // The binding begins up to an alignment before `at`. Units there also belong to the window before, so
+                // two dispatches move them, to the same position.
                 bound_from: at.wrapping_sub(residue / unit),
                 units: (residue + to - self.bytes(at)) / unit,
                 ..Window::nothing(span)
@@ -230,8 +230,8 @@ impl Window {
     }
 }
 
-/// The extent of params, in units, that a block may read for a fixed first index: `low..=high`, relative to the unit that
-/// a tuple of zeros points at.
+/// The extent of params, in units, that a block may read for a fixed first index: `low..=high`, relative to the unit
+/// that a tuple of zeros points at.
 struct ParamsExtent {
     low: i64,
     high: i64,

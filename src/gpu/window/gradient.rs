@@ -105,8 +105,8 @@ impl Region {
             .fold(self.end - self.begin, |row, axis| gcd(row, axis.to))
     }
 
-    /// Two regions with about half of the pairs each, or half of the zeros if there are no pairs. `row` is the row length
-    /// of the whole result: rows are cut only when no other dimension is left.
+    /// Two regions with about half of the pairs each, or half of the zeros if there are no pairs. `row` is the row
+    /// length of the whole result: rows are cut only when no other dimension is left.
     fn halves(self, row: usize) -> Option<[Self; 2]> {
         let Self { begin, end, pairs } = self;
         let (middle, head, tail) = match pairs {

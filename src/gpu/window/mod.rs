@@ -1,9 +1,9 @@
 //! Cuts a plan into dispatches that fit the device's limits.
 //!
 //! A dispatch binds one range of each buffer. Bindings have a largest size and an alignment, a tensor may be split over
-//! several buffers, shaders compute offsets in 32 bits, the number of workgroups is limited, and drivers take a dispatch
-//! of several seconds for a hang. One rule serves all of these limits: work that does not fit is halved along its
-//! outermost dimension until it does.
+//! several buffers, shaders compute offsets in 32 bits, the number of workgroups is limited, and drivers take a
+//! dispatch of several seconds for a hang. One rule serves all of these limits: work that does not fit is halved along
+//! its outermost dimension until it does.
 //!
 //! | file | cuts |
 //! |---|---|
@@ -41,8 +41,8 @@ pub(crate) struct Places {
     pub(crate) dest: Parts,
     pub(crate) indices: Parts,
     pub(crate) index: IndexType,
-    /// Whether the sizes of the source's and the result's buffers are multiples of a vector, so that whole vectors can be
-    /// bound.
+    /// Whether the sizes of the source's and the result's buffers are multiples of a vector, so that whole vectors can
+    /// be bound.
     pub(crate) whole: bool,
 }
 

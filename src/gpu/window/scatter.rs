@@ -1,7 +1,7 @@
 //! Cuts scatters into blocks: some rows, some slices, and an interval of their units.
 //!
-//! Every block finishes all its steps before the next begins, and blocks follow the order of rows, so the result is that
-//! of applying all rows in order. Scratch memory holds the rows of only one block.
+//! Every block finishes all its steps before the next begins, and blocks follow the order of rows, so the result is
+//! that of applying all rows in order. Scratch memory holds the rows of only one block.
 
 use super::{
     Bound, Cutter, Dispatch, Places, Reach, RowMap, Span,

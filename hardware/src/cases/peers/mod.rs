@@ -1,5 +1,5 @@
-//! Kernels modelled on those of ONNX Runtime's WebGPU provider, tfjs and burn: the work of an invocation, how it finds its
-//! element, workgroup sizes and the order of divisions are theirs, but not the text.
+//! Kernels modelled on those of ONNX Runtime's WebGPU provider, tfjs and burn: the work of an invocation, how it finds
+//! its element, workgroup sizes and the order of divisions are theirs, but not the text.
 //!
 //! | | elements an invocation | workgroup | coordinates |
 //! |---|---|---|---|
@@ -65,8 +65,8 @@ pub(crate) struct Launch {
     indices: Option<Indices>,
 }
 
-/// The beginning of all kernels. `ID` is the invocation's number in the dispatch; `x` of the first `head` is the number of
-/// invocations.
+/// The beginning of all kernels. `ID` is the invocation's number in the dispatch; `x` of the first `head` is the number
+/// of invocations.
 const HEAD: &str = "\
 struct Uniforms {
     head: vec4<u32>,
