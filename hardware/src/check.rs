@@ -1,12 +1,12 @@
-//! What must hold of the code that AMD's compiler makes.
+//! Requirements on the code that AMD's compiler generates.
 
 use crate::{
     amd::{Compiled, Family, Report},
     cases,
 };
 
-/// Bytes of loads that each lane must have in flight: all that it loads of the source. One load at a time is not enough
-/// to fill the memory's bandwidth where few waves are there to take turns, as in small tensors.
+/// The least bytes of loads that each lane must have in flight: all its loads from the source. With one load at a time,
+/// few waves, as in small tensors, do not use the memory's full bandwidth.
 const IN_FLIGHT: [(&str, usize); 8] = [
     ("W1", 64),
     ("W2", 64),
@@ -18,7 +18,7 @@ const IN_FLIGHT: [(&str, usize); 8] = [
     ("W10", 64),
 ];
 
-/// Kernels of the library that were not compiled, or whose registers do not suffice.
+/// Kernels of the library that failed to compile or spill registers.
 pub(crate) fn spills(family: Family, report: &Report) -> Vec<String> {
     let peers = cases::peers();
     let of_library = |kernel: &&Compiled| peers.iter().all(|peer| peer.name != kernel.case);
@@ -94,12 +94,12 @@ mod tests {
         let one = "navi21: W6, lanes: 1 registers are spilled, 0 bytes of scratch memory used";
         assert_eq!(found("W6", 1, 0), [one]);
         assert_eq!(found("W6", 0, 4).len(), 1);
-        // Of others' kernels nobody asks for it.
+        // Peers' kernels may spill.
         assert_eq!(found("W1 tfjs", 1, 4), [""; 0]);
     }
 
     #[test]
-    fn what_was_not_compiled_is_a_problem() {
+    fn a_kernel_that_failed_to_compile_is_a_problem() {
         let report = Report {
             failed: vec!["W1: no".into()],
             ..Report::default()

@@ -1,5 +1,5 @@
-//! What each kernel of a case asks of memory, and what it computes: run by the interpreter, of large dispatches a
-//! sample, and counted.
+//! Counts the memory accesses and operations of each kernel of a case, run by the interpreter; large dispatches are
+//! sampled.
 
 use crate::{
     cases::{Case, Work},
@@ -8,48 +8,48 @@ use crate::{
 use strict_gpu::{Access, BindingCounts, Counting, DispatchCounts};
 use wgslice::Error;
 
-/// Workgroups that are run of each dispatch.
+/// Workgroups to run of each dispatch.
 const WORKGROUPS: u64 = 128;
 
-/// The counts of a kernel, for an invocation of it where nothing else is said.
+/// The counts of a kernel, for each invocation unless noted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Counts {
     /// The pipeline's label.
     pub(crate) label: String,
-    /// Of what is moved.
+    /// Accesses to source and result.
     pub(crate) read: Traffic,
     pub(crate) written: Traffic,
-    /// Of indices and of what the steps of a scatter tell each other.
+    /// Accesses to indices and to the scratch memory of a scatter.
     pub(crate) other: Traffic,
     /// Operations of a subgroup on values that differ between its invocations.
     pub(crate) operations: f64,
-    /// Divisions among them.
+    /// The divisions among these operations.
     pub(crate) divisions: f64,
 }
 
-/// Accesses of some buffers, of an invocation.
+/// Accesses of an invocation to some buffers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Traffic {
     pub(crate) accesses: f64,
     /// Bytes of the accesses.
     pub(crate) bytes: f64,
-    /// Bytes that are accessed, each once.
+    /// Different bytes that are accessed.
     pub(crate) useful_bytes: f64,
-    /// Sectors that instructions ask for.
+    /// Sectors that instructions request.
     pub(crate) sectors: f64,
-    /// Sectors that workgroups ask for, each once a workgroup.
+    /// Different sectors that each workgroup requests.
     pub(crate) by_workgroup: f64,
-    /// Sectors that are asked for at all.
+    /// Different sectors that are requested.
     pub(crate) distinct_sectors: f64,
-    /// Lines that instructions ask for.
+    /// Cache lines that instructions request.
     pub(crate) lines: f64,
 }
 
 impl Counts {
-    /// Of each kernel of a case, in the order in which they are first run. A kernel that runs several times is counted
-    /// in its first dispatch.
+    /// The counts of each kernel of a case, in the order of their first dispatches. A kernel that runs several times is
+    /// counted in its first dispatch.
     pub(crate) fn of(case: &Case, subgroup: u32) -> Result<Vec<Self>, Error> {
-        // Of a scatter all: a step goes by what the one before has left.
+        // All workgroups of a scatter are run, because its steps depend on the steps before.
         let most_workgroups = match case.work {
             Work::Scatter(..) => u64::MAX,
             _ => WORKGROUPS,
@@ -85,7 +85,7 @@ impl Counts {
         };
         for binding in &dispatch.bindings {
             let side = match (binding.name.as_str(), binding.access) {
-                // A few bytes, where indices are bad.
+                // Only invalid indices write the report, a few bytes.
                 ("report", _) => continue,
                 ("source", _) => &mut counts.read,
                 ("dest", Access::Write | Access::Atomic) => &mut counts.written,
@@ -96,7 +96,7 @@ impl Counts {
         counts
     }
 
-    /// All together.
+    /// The accesses to all buffers.
     pub(crate) fn traffic(&self) -> [Traffic; 3] {
         [self.read, self.written, self.other]
     }
@@ -117,12 +117,12 @@ impl Traffic {
         }
     }
 
-    /// Distinct sectors among those that instructions ask for. 1 is as good as can be.
+    /// Different sectors over sectors that instructions request. The optimum is 1.
     pub(crate) fn efficiency(&self) -> Option<f64> {
         (self.sectors > 0.0).then(|| self.distinct_sectors / self.sectors)
     }
 
-    /// Bytes of an access.
+    /// The average bytes of an access.
     pub(crate) fn width(&self) -> Option<f64> {
         (self.accesses > 0.0).then(|| self.bytes / self.accesses)
     }

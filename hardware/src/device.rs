@@ -1,11 +1,11 @@
-//! The device on which cases are recorded: one of `strict-gpu`'s that says of itself what AMD's and NVIDIA's drivers
-//! say.
+//! The device on which cases are recorded: a `strict-gpu` that reports the features and limits of AMD's and NVIDIA's
+//! drivers.
 
 use crate::cases::Case;
 use strict_gpu::{Counting, Options, PipelineRequest, StrictGpu};
 use wgslice::{Error, Gpu};
 
-/// A device.
+/// A `strict-gpu`, and the library's view of it.
 #[derive(Debug)]
 pub(crate) struct Device {
     pub(crate) strict: StrictGpu,
@@ -13,10 +13,10 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// With nothing compiled yet.
+    /// A device without pipelines.
     pub(crate) fn new(counting: Option<Counting>) -> Self {
         let mut info = wgpu::AdapterInfo::new(wgpu::DeviceType::DiscreteGpu, wgpu::Backend::Vulkan);
-        info.name = "a GPU that is reckoned with".into();
+        info.name = "counting GPU".into();
         let strict = StrictGpu::new(Options {
             info,
             features: wgpu::Features::IMMEDIATES,
@@ -38,7 +38,7 @@ impl Device {
     }
 }
 
-/// The pipelines of a case. Nothing is run.
+/// The pipelines of a case, without running them.
 pub(crate) fn pipelines(case: &Case) -> Result<Vec<PipelineRequest>, Error> {
     let device = Device::new(None);
     let mut encoder = device

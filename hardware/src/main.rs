@@ -1,36 +1,33 @@
-//! What the shaders ask of GPUs, found out without one.
+//! The demands of the shaders on GPUs, found without one.
 //!
 //! ```text
-//! wgslice-hardware table [FILE [CASE …]]  all cases, or these, on all instruments, as Markdown
-//! wgslice-hardware check [FAMILY …]       whether AMD's compiler keeps what is asked of it; families: all
-//! wgslice-hardware vectors [FAMILY …]     whether it compiles what the golden vectors need without spilling registers
+//! wgslice-hardware table [FILE [CASE …]]  writes all results for all cases, or these, as Markdown
+//! wgslice-hardware check [FAMILY …]       checks registers and loads in flight in code for AMD's GPUs; default: all families
+//! wgslice-hardware vectors [FAMILY …]     checks that the pipelines of the golden vectors spill no registers
 //! ```
 //!
-//! `check` and `vectors` end with 77 where RADV is not installed, and have said so.
+//! `check` and `vectors` print a message and exit with 77 if RADV is not installed.
 //!
 //! # How it works
 //!
-//! A *case* is an operation on a shape: the benchmark's workloads, further shapes, and the workloads once more in
-//! kernels as other projects write theirs (`cases`). Each is recorded by the library itself, on a device of
-//! `strict-gpu` that calls itself a GPU (`device`). It tells which pipelines were asked for, and what they do when
-//! they are run:
+//! A *case* is an operation on a shape: the benchmark's workloads, further shapes, and the workloads again in kernels
+//! modelled on other projects' (`cases`). The library records each case on a device of `strict-gpu` that reports to be
+//! a GPU (`device`). That device lists the pipelines that were requested, and runs them:
 //!
 //! - **Counted** (`count`): the device's interpreter runs some workgroups of each dispatch, and counts sectors,
 //!   lines and operations.
-//! - **Compiled** (`amd`): Mesa's driver for AMD compiles the pipelines for GPUs that are not there, and prints its
-//!   code and what it thinks of it. From the code are counted the instructions of a lane and the bytes that it has
-//!   in flight.
-//! - **Reckoned** (`reckon`): times on some GPUs, by formulas.
+//! - **Compiled** (`amd`): Mesa's driver for AMD compiles the pipelines for GPUs that are not present, and prints the
+//!   code and statistics. The instructions of a lane and its bytes in flight are counted in the code.
+//! - **Estimated** (`estimate`): times on some GPUs, by formulas.
 //!
-//! `table` puts them side by side, `check` demands what the code of the library must keep, and `vectors` finds the
-//! pipelines of the golden vectors.
+//! `table` shows all three, `check` checks the library's code, and `vectors` that of the pipelines of the golden vectors.
 
 mod amd;
 mod cases;
 mod check;
 mod count;
 mod device;
-mod reckon;
+mod estimate;
 mod table;
 mod vectors;
 
@@ -43,7 +40,7 @@ use std::{
 };
 use table::{Kernel, Origin};
 
-/// The exit code for what was not run.
+/// The exit code of a skipped command.
 const SKIPPED: u8 = 77;
 
 fn main() -> ExitCode {
@@ -54,7 +51,7 @@ fn main() -> ExitCode {
         ["table", file, ref names @ ..] => table(file, names),
         ["check", ref names @ ..] => checked(names, "cases"),
         ["vectors", ref names @ ..] => checked(names, "vectors"),
-        // This program starts itself with these, in RADV's environment.
+        // The program starts itself with these arguments, and RADV's environment variables.
         ["compile", "cases"] => compile_cases(),
         ["compile", "vectors"] => vectors::pipelines().and_then(amd::compile_here),
         _ => Err(
@@ -92,7 +89,7 @@ fn named(case: &Case, error: &wgslice::Error) -> String {
     format!("{}: {error}", case.name)
 }
 
-/// Compiles for these families, or all, and says what does not hold.
+/// Compiles for these families, or all, and returns the problems found.
 fn checked(names: &[&str], what: &str) -> Result<(), String> {
     for name in names {
         if FAMILIES.iter().all(|family| family.name != *name) {
@@ -121,7 +118,7 @@ fn checked(names: &[&str], what: &str) -> Result<(), String> {
     }
 }
 
-/// Of all cases, or of those with these names.
+/// Writes the table of all cases, or of those with these names.
 fn table(file: &str, names: &[&str]) -> Result<(), String> {
     let reports = reports()?;
     let named = |case: &Case| names.is_empty() || names.contains(&case.name.as_str());
@@ -140,7 +137,7 @@ fn table(file: &str, names: &[&str]) -> Result<(), String> {
     std::fs::write(file, text).map_err(|error| format!("{file}: {error}"))
 }
 
-/// Of each family; none, where RADV is not installed.
+/// The compiler's report for each family. None if RADV is not installed.
 fn reports() -> Result<Vec<Report>, String> {
     let compile = |family: Family| {
         let report = amd::compile(family, "cases")?;
@@ -158,7 +155,7 @@ fn reports() -> Result<Vec<Report>, String> {
     }
 }
 
-/// The kernels of these cases, with subgroups of either size at the same time.
+/// The kernels of these cases, counted for subgroups of 32 and 64 in parallel.
 fn counted<'a>(cases: &'a [Case], reports: &'a [Report]) -> Result<Vec<Kernel<'a>>, String> {
     let of_size = |subgroup| {
         let each = cases
@@ -176,7 +173,7 @@ fn counted<'a>(cases: &'a [Case], reports: &'a [Report]) -> Result<Vec<Kernel<'a
     Ok(kernels.collect())
 }
 
-/// The version of a package that this program is built with.
+/// The version of a package in `Cargo.lock`.
 fn version(name: &str) -> &'static str {
     const LOCKED: &str = include_str!("../../Cargo.lock");
     let entry = format!("name = \"{name}\"\nversion = \"");
@@ -196,7 +193,7 @@ fn date() -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn versions_are_those_of_the_lock_file() {
+    fn versions_come_from_the_lock_file() {
         for name in ["wgpu", "naga"] {
             assert!(super::version(name).starts_with("30."), "{name}");
         }

@@ -1,5 +1,4 @@
-//! The golden vectors, for the pipelines that they need: each operation, with every width of elements and type of
-//! indices.
+//! The pipelines that the golden vectors need: of each operation, for every element width and index type.
 
 use crate::device::Device;
 use std::collections::HashSet;
@@ -13,7 +12,7 @@ const VECTORS: &str = include_str!("../../tests/vectors/seed1.jsonl");
 ///
 /// # Errors
 ///
-/// Names a line that cannot be read.
+/// Names the line that cannot be read.
 pub(crate) fn pipelines() -> Result<Vec<(String, PipelineRequest)>, String> {
     let device = Device::new(None);
     let backend = Backend::from(device.gpu.clone());
@@ -23,7 +22,7 @@ pub(crate) fn pipelines() -> Result<Vec<(String, PipelineRequest)>, String> {
         let case = case.map_err(|error| error.to_string())?;
         let call = Call::of(&case).map_err(|error| error.to_string())?;
         for variant in variants(&case, &call) {
-            // What comes of it the tests look at.
+            // Tests elsewhere check the outcome.
             let _ = run(&call, &backend, &variant);
             for pipeline in device.strict.take_pipelines() {
                 let constants = pipeline.constants.iter();

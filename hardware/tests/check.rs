@@ -1,9 +1,9 @@
-//! The code that AMD's compiler makes of the library's shaders keeps what it must: nothing is spilled, and
-//! loads are in flight together. For one family; `bash tests/run-hardware` looks at all.
+//! The code that AMD's compiler generates for the library's shaders spills no registers and has loads in flight
+//! together. This checks one family; `bash tests/run-hardware` checks all.
 
 use std::{env, process::Command};
 
-/// The exit code for what was not run.
+/// The exit code of a skipped command.
 const SKIPPED: i32 = 77;
 
 #[test]
@@ -14,7 +14,7 @@ fn amds_compiler_spills_nothing_and_keeps_loads_in_flight() {
         .expect("the program");
     let said = String::from_utf8_lossy(&output.stderr);
     if output.status.code() == Some(SKIPPED) {
-        // Elsewhere than on Debian and Ubuntu the driver may not be there to be installed.
+        // Other systems than Debian and Ubuntu may not provide the driver.
         let required = env::var("WGSLICE_REQUIRE_GPU").as_deref() == Ok("1");
         let installs = Command::new("apt-get").arg("--version").output().is_ok();
         assert!(!(required && installs), "WGSLICE_REQUIRE_GPU=1, but {said}");

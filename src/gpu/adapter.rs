@@ -1,46 +1,44 @@
-//! Which adapter is used, decided in the open.
+//! Chooses an adapter.
 //!
-//! What is asked for in [`AdapterOptions`] comes first; where it is silent, wgpu's environment
-//! variables `WGPU_BACKEND`, `WGPU_ADAPTER_NAME` and `WGPU_POWER_PREF` speak. Of the adapters that
-//! are left, hardware comes before software, and among hardware the discrete before the integrated
-//! (the other way round for low power). A name that matches nothing is an error that lists what
-//! there is.
+//! [`AdapterOptions`] take precedence over wgpu's environment variables `WGPU_BACKEND`, `WGPU_ADAPTER_NAME` and
+//! `WGPU_POWER_PREF`. Of the matching adapters, hardware comes before software, and discrete GPUs before integrated
+//! ones (the reverse for low power). If no adapter matches the name, the error lists all adapters.
 
 use crate::Error;
 use std::fmt;
 use wgpu::{Backend, Backends, DeviceType, PowerPreference};
 
-/// What to do about software adapters (lavapipe, llvmpipe, SwiftShader, WARP).
+/// Whether to use software adapters (lavapipe, llvmpipe, SwiftShader, WARP).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Software {
-    /// Use one where there is no hardware.
+    /// Use one if there is no hardware GPU.
     #[default]
     Allow,
-    /// Use nothing else.
+    /// Use only software adapters.
     Require,
-    /// Never use one.
+    /// Never use a software adapter.
     Refuse,
 }
 
 /// Which adapter to use.
 #[derive(Clone, Debug, Default)]
 pub struct AdapterOptions {
-    /// A part of the adapter's name, in any case. Default: `WGPU_ADAPTER_NAME`, or any.
+    /// A part of the adapter's name, ignoring case. Default: `WGPU_ADAPTER_NAME`, or any name.
     pub name: Option<String>,
-    /// The graphics APIs to look through. Default: `WGPU_BACKEND`, or Vulkan, Metal, Direct3D 12
-    /// and WebGPU, and where those have nothing, OpenGL.
+    /// The graphics APIs to search. Default: `WGPU_BACKEND`, or Vulkan, Metal, Direct3D 12 and WebGPU, or if these have
+    /// no adapter, OpenGL.
     pub backends: Option<Backends>,
-    /// Whether to save power or time. Default: `WGPU_POWER_PREF`, or time.
+    /// Low power or high performance. Default: `WGPU_POWER_PREF`, or high performance.
     pub power: Option<PowerPreference>,
-    /// What to do about software adapters.
+    /// Whether to use software adapters.
     pub software: Software,
 }
 
-/// Storage buffers that the shaders bind, at most, params not counted.
+/// The most storage buffers that the shaders bind, without params.
 pub(super) const STORAGE_BUFFERS: u32 = 4;
 
 impl AdapterOptions {
-    /// Fills what is open from the environment.
+    /// These options, with defaults from the environment.
     fn with_environment(&self) -> Result<Self, Error> {
         let backends = match (self.backends, std::env::var("WGPU_BACKEND")) {
             (Some(backends), _) => Some(backends),
@@ -68,8 +66,7 @@ impl AdapterOptions {
         })
     }
 
-    /// All adapters of the machine that could run the shaders, best first, and whether each fits
-    /// these options.
+    /// All adapters of the machine, best first, and whether each fits these options.
     ///
     /// # Errors
     ///
@@ -78,7 +75,7 @@ impl AdapterOptions {
         let options = self.with_environment()?;
         match options.backends {
             Some(backends) => Ok(options.look_through(backends).await),
-            // OpenGL is rarely all there is, and shows the adapters of the others once more.
+            // OpenGL is rarely the only API, and lists the adapters of the others again.
             None => match options.look_through(Backends::PRIMARY).await {
                 none if none.is_empty() => Ok(options.look_through(Backends::SECONDARY).await),
                 some => Ok(some),
@@ -144,14 +141,14 @@ impl AdapterOptions {
     }
 }
 
-/// An adapter of this machine and whether it fits what was asked for.
+/// An adapter of this machine, and whether it fits the options.
 #[derive(Debug)]
 pub struct Candidate {
     /// The adapter.
     pub adapter: wgpu::Adapter,
-    /// What the driver says of it.
+    /// Its description by the driver.
     pub info: wgpu::AdapterInfo,
-    /// Why it is not used. `None` if it fits.
+    /// Why it does not fit. `None` if it fits.
     pub refused: Option<&'static str>,
 }
 
@@ -181,17 +178,17 @@ impl Candidate {
         }
     }
 
-    /// Whether it fits.
+    /// Whether it fits the options.
     pub fn fits(&self) -> bool {
         self.refused.is_none()
     }
 
-    /// Whether it computes on the CPU.
+    /// Whether it is a software adapter, which runs shaders on the CPU.
     pub fn is_software(&self) -> bool {
         is_software(&self.info)
     }
 
-    /// Smaller is better.
+    /// The sort key of candidates: smaller is better.
     fn rank(&self, power: Option<PowerPreference>) -> (u8, u8) {
         let low_power = power == Some(PowerPreference::LowPower);
         let kind = match self.info.device_type {
@@ -216,7 +213,7 @@ impl fmt::Display for Candidate {
     }
 }
 
-/// Whether an adapter computes on the CPU.
+/// Whether an adapter runs shaders on the CPU.
 pub(crate) fn is_software(info: &wgpu::AdapterInfo) -> bool {
     info.device_type == DeviceType::Cpu
 }
@@ -230,7 +227,7 @@ pub(crate) fn describe(info: &wgpu::AdapterInfo) -> String {
         DeviceType::Other => "unknown kind",
         DeviceType::Cpu => "software",
     };
-    // A browser does not tell.
+    // Browsers do not reveal the name.
     let name = match info.name.as_str() {
         "" => "unnamed adapter",
         name => name,

@@ -1,11 +1,11 @@
-//! What is passed for an argument of a plan, checked before wgpu sees it.
+//! The arguments of a plan, checked before wgpu sees them.
 
 use super::caps::{Parts, VECTOR};
 use crate::Error;
 use std::slice;
 use wgpu::{BufferSlice, BufferUsages};
 
-/// An argument of a plan: its buffers, and where in them it lies.
+/// An argument of a plan: its buffers, and its location in them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Argument<'a> {
     pub(super) name: &'static str,
@@ -14,7 +14,7 @@ pub(super) struct Argument<'a> {
     /// Bytes that were passed, and bytes that the plan needs.
     pub(super) passed: u64,
     pub(super) needed: u64,
-    /// Whether they are the caller's, who may pass them again.
+    /// Whether the buffers are the caller's, who may pass them again.
     pub(super) callers: bool,
 }
 
@@ -33,8 +33,7 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// Where byte `byte` lies: the buffer, the offset in it, and the bytes from there to the end of
-    /// the part.
+    /// The location of byte `byte`: the buffer, the offset in it, and the bytes from there to the end of the part.
     pub(super) fn at(&self, byte: u64) -> (&'a wgpu::Buffer, u64, u64) {
         let within = byte % self.parts.bytes;
         let part = usize::try_from(byte / self.parts.bytes).unwrap_or(usize::MAX);
@@ -42,8 +41,8 @@ impl<'a> Argument<'a> {
         (&self.buffers[part], offset, self.parts.bytes - within)
     }
 
-    /// Checks that the argument is long enough, that the words it lies in are whole, and that it is
-    /// apart from what is written.
+    /// Checks that this argument and `dest` are long enough, that their buffers contain the whole of their last words,
+    /// and that they share no buffer.
     pub(super) fn check(&self, dest: &Self) -> Result<(), Error> {
         for argument in [self, dest] {
             let Self { passed, needed, .. } = argument;
@@ -78,11 +77,20 @@ impl<'a> Argument<'a> {
         Ok(())
     }
 
-    /// Whether its buffers are whole vectors long, so that every vector can be bound.
+    /// Whether the sizes of the buffers are multiples of a vector, so that every vector can be bound.
     pub(super) fn is_whole(&self) -> bool {
         let unit = VECTOR as u64;
         let whole = |buffer: &wgpu::Buffer| buffer.size().is_multiple_of(unit);
         self.buffers.iter().all(whole)
+    }
+
+    /// Checks that index tuples begin with a word.
+    pub(super) fn check_word(&self) -> Result<(), Error> {
+        if self.parts.offset.is_multiple_of(4) {
+            return Ok(());
+        }
+        let problem = "begins in the middle of a word: its offset must be a multiple of 4";
+        Err(self.problem(problem.into()))
     }
 
     pub(super) fn check_storage(&self) -> Result<(), Error> {

@@ -1,10 +1,10 @@
-//! After a while recording makes no object on the device, whatever is recorded and however params
-//! travel. On wgpu's noop backend, which needs no driver.
+//! Tests on wgpu's noop backend, which needs no driver, that repeated recording creates no device objects, for every
+//! space of params.
 
 use super::{DeviceIndices, Gpu, program::UniformSpace};
 use crate::{Backend, DType, Error, GatherNd, Plan, Scatter, slice};
 
-/// A device of the noop backend, which counts as a software adapter.
+/// A device of the noop backend, which is treated as a software adapter.
 fn noop(features: wgpu::Features, storage_buffers: u32) -> Gpu {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::NOOP;
@@ -25,7 +25,7 @@ fn noop(features: wgpu::Features, storage_buffers: u32) -> Gpu {
     Gpu::new(&device, &queue)
 }
 
-/// A device for each way that params travel.
+/// A device for each space of params.
 fn gpus() -> [Gpu; 3] {
     let none = wgpu::Features::empty();
     let gpus = [
@@ -52,15 +52,16 @@ fn buffers(gpu: &Gpu, count: usize) -> Vec<wgpu::Buffer> {
 }
 
 impl Gpu {
-    /// What recording has made so far: bind groups, params, and strips of reports.
+    /// The objects that recording has created: the number of bind groups, the last slot of params, and the number of
+    /// strips of reports.
     fn made(&self) -> (usize, Option<(wgpu::Buffer, u32)>, usize) {
         let pipelines = &self.inner.pipelines;
         let (groups, reports) = (&self.inner.groups, &pipelines.reports);
         (groups.made(), pipelines.uniforms.last(), reports.strips())
     }
 
-    /// Records slices and gathers between many pairs of buffers, into passes of their own and into
-    /// one, and submits them or drops them.
+    /// Records slices and gathers between many buffers, into new passes and into an open one, and submits or drops
+    /// them.
     fn round(&self, buffers: &[wgpu::Buffer], submit: bool) {
         let slice = Plan::strided_slice(&[16, 16], &slice![4..12, ..; -1], DType::F32).unwrap();
         let gather = Plan::gather_nd(&[16, 16], &[4, 1], GatherNd::default(), DType::F32).unwrap();
@@ -88,7 +89,7 @@ impl Gpu {
 }
 
 #[test]
-fn rounds_over_the_same_buffers_make_nothing() {
+fn repeated_slices_and_gathers_create_no_objects() {
     for gpu in gpus() {
         let buffers = buffers(&gpu, 300);
         gpu.round(&buffers, true);
@@ -102,9 +103,9 @@ fn rounds_over_the_same_buffers_make_nothing() {
     }
 }
 
-/// The same for what writes into places; a scatter's memory between its steps is made once.
+/// The scratch memory of a scatter is created once.
 #[test]
-fn writing_into_the_same_buffers_makes_nothing() {
+fn repeated_updates_gradients_and_scatters_create_no_objects() {
     let (shape, add) = ([16, 16], Scatter::default());
     let update = Plan::strided_slice_update(&shape, &slice![..; 2], &[16], DType::F32).unwrap();
     let grad = Plan::strided_slice_grad(&shape, &slice![..; 2], &[8, 16], DType::F32).unwrap();
@@ -143,12 +144,12 @@ fn writing_into_the_same_buffers_makes_nothing() {
 }
 
 #[test]
-fn buffers_that_do_not_come_back_are_not_kept() {
+fn groups_of_buffers_that_do_not_recur_are_not_kept() {
     for gpu in gpus() {
         for _ in 0..3 {
             gpu.round(&buffers(&gpu, 3), true);
         }
-        // Each round records one slice and one gather twice: seen, and then kept.
+        // Each round records one slice and one gather twice, and the second time keeps the group.
         assert_eq!(gpu.inner.groups.kept(), 6);
         gpu.trim();
         assert_eq!(gpu.inner.groups.kept(), 0);
@@ -169,7 +170,7 @@ fn no_bind_group_holds_the_memory_of_tensors() {
 }
 
 #[test]
-fn tensors_get_the_buffers_of_tensors_that_are_gone() {
+fn tensors_reuse_the_buffers_of_dropped_tensors() {
     for gpu in gpus() {
         let backend = Backend::from(gpu.clone());
         let kept = || gpu.inner.pool.kept();
@@ -181,7 +182,7 @@ fn tensors_get_the_buffers_of_tensors_that_are_gone() {
         assert_eq!(kept(), 0);
         drop((first, second));
         assert_eq!(kept(), 2048);
-        // What the caller may have a clone of is the caller's.
+        // Buffers that the caller may have cloned are not pooled.
         let shown = flip().buffers().to_vec();
         assert_eq!(kept(), 1024);
         let others = [flip(), flip()];
@@ -194,14 +195,14 @@ fn tensors_get_the_buffers_of_tensors_that_are_gone() {
     }
 }
 
-/// What is allocated here is made up, so that it fails as often as a test wants.
+/// Allocations are simulated, so that they fail a given number of times.
 #[test]
-fn where_memory_is_short_what_is_kept_makes_room_once() {
+fn the_pool_is_emptied_once_if_memory_runs_out() {
     let short = || Error::OutOfDeviceMemory { doing: "this" };
     for gpu in gpus() {
         let backend = Backend::from(gpu.clone());
         let pool = &gpu.inner.pool;
-        // The outcome where so many tries fail, and how many there were.
+        // The outcome if the first `failures` tries fail, the number of tries, and the bytes in the pool.
         let outcome = |failures| {
             let mut tries = 0;
             let create = || {
@@ -213,7 +214,11 @@ fn where_memory_is_short_what_is_kept_makes_room_once() {
                 }
             };
             let outcome = pool.make_room(create, || {
-                assert_eq!(pool.kept(), 0, "the device frees what was dropped before");
+                assert_eq!(
+                    pool.kept(),
+                    0,
+                    "the pool is empty before the device frees memory"
+                );
                 gpu.poll()
             });
             (outcome, tries, pool.kept())
@@ -224,7 +229,7 @@ fn where_memory_is_short_what_is_kept_makes_room_once() {
         assert_eq!(outcome(1), (Ok(2), 2, 0));
         keep();
         assert_eq!(outcome(2), (Err(short()), 2, 0));
-        assert_eq!(outcome(1), (Err(short()), 1, 0), "nothing was kept");
+        assert_eq!(outcome(1), (Err(short()), 1, 0), "the pool was empty");
 
         keep();
         let mut tries = 0;
@@ -242,7 +247,7 @@ fn where_memory_is_short_what_is_kept_makes_room_once() {
 }
 
 #[test]
-fn a_report_that_is_held_keeps_its_slot() {
+fn a_held_report_keeps_its_slot() {
     let gpu = noop(wgpu::Features::empty(), 8);
     let reports = &gpu.inner.pipelines.reports;
     let lend = || reports.lend(gpu.device(), gpu.queue());
@@ -254,11 +259,7 @@ fn a_report_that_is_held_keeps_its_slot() {
         assert_ne!(place(&slot), place(&held));
         places.push(place(&slot));
     }
-    assert_eq!(
-        reports.strips(),
-        2,
-        "the one that is held, and one for all others"
-    );
+    assert_eq!(reports.strips(), 2, "the held one, and one for all others");
     drop(held);
     (0..64).for_each(|_| drop(lend()));
     assert!((0..64).any(|_| place(&lend()) == places[0]));

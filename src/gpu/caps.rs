@@ -1,21 +1,21 @@
-//! What a device takes in one dispatch, and stretches of buffers as it binds them.
+//! The limits of a dispatch on a device, and the ranges of buffers that it binds.
 
 use crate::Error;
 
 /// The largest vector that a kernel loads or stores, in bytes.
 pub(crate) const VECTOR: usize = 16;
 
-/// What kind of machine runs the shaders.
+/// The kind of adapter that runs the shaders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Many slow lanes.
+    /// A GPU.
     Hardware,
-    /// A CPU in disguise.
+    /// A software adapter, which runs shaders on the CPU.
     Software,
 }
 
 impl Kind {
-    /// Invocations of a workgroup. A device that has no 64 refuses the shaders.
+    /// Invocations of a workgroup. A device that allows fewer than 64 rejects the shaders.
     pub(crate) fn workgroup(self, limits: &wgpu::Limits) -> u32 {
         let most = match self {
             Self::Hardware => 256,
@@ -27,25 +27,25 @@ impl Kind {
     }
 }
 
-/// What a device takes in one dispatch.
+/// The limits of a dispatch on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {
-    /// Bytes of a binding, at most.
+    /// The most bytes of a binding.
     pub(crate) binding: u64,
-    /// Bindings begin at multiples of this.
+    /// Bindings begin at multiples of this many bytes.
     pub(crate) alignment: u64,
-    /// Workgroups in one dimension.
+    /// The most workgroups in one dimension.
     pub(crate) groups: u32,
-    /// Bytes of a result that are worth a dispatch of their own.
+    /// The most bytes of a result that one dispatch writes.
     pub(crate) dispatch: u64,
-    /// Offsets that the shaders can compute with, in units.
+    /// The largest offset that the shaders compute with, in units.
     pub(crate) units: u64,
     pub(crate) kind: Kind,
     /// Invocations of a workgroup: a power of two, at least the lanes of a tile.
     pub(crate) workgroup: u32,
 }
 
-/// Where the bytes of an argument lie: one stretch of a buffer, or equal stretches of several.
+/// The location of an argument: a range of one buffer, or ranges of equal length of several buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parts {
     /// Where each part begins in its buffer.
@@ -62,11 +62,11 @@ impl Parts {
     };
 }
 
-/// A stretch of an argument as a binding.
+/// A range of an argument as a binding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Span {
     pub(crate) part: usize,
-    /// In the part's buffer.
+    /// The offset in the part's buffer.
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
 }
@@ -85,10 +85,10 @@ impl Reach {
         }
     }
 
-    /// The binding of bytes `from..to` of an argument, and how far behind its beginning `from` lies.
+    /// The binding of bytes `from..to` of an argument, and the offset of `from` in it.
     pub(super) fn span(&self, parts: Parts, from: u64, to: u64) -> Option<(Span, u64)> {
         let part = from / parts.bytes;
-        // An empty stretch binds the word that it lies at: no binding may be empty.
+        // Bindings must not be empty: an empty range binds the word that contains `from`.
         let to = to.max(from + 1);
         if (to - 1) / parts.bytes != part {
             return None;
@@ -104,7 +104,7 @@ impl Reach {
         (bytes <= self.binding).then_some((span, within - offset))
     }
 
-    /// The error for a plan of which not even one unit fits.
+    /// The error if not even one unit of a plan fits.
     pub(super) fn too_small(&self, unit: usize) -> Error {
         Error::DeviceLimit {
             what: "a single unit",

@@ -1,9 +1,9 @@
-//! Rows that are copied from buffer to buffer rather than moved by a shader: few, or long.
+//! Buffer copies, which replace dispatches for rows that are few or long.
 //!
-//! | adapter | few | long | because |
+//! | adapter | few | long | reason |
 //! |---|---|---|---|
-//! | software | up to 16 rows | from 16 KiB a row | lavapipe spends 0.9 µs on a copy and 30 µs more on a dispatch than on a copy, and then moves bytes two to three times as fast by copies: `cargo bench --bench copies` |
-//! | GPU | 1 row | from 1 MiB a row | not measured: wgpu has the device finish each copy before the next into the same buffer, so that each should keep all of it busy |
+//! | software | up to 16 rows | from 16 KiB a row | on lavapipe a copy takes 0.9 µs and a dispatch 30 µs more, and copies move bytes two to three times as fast: `cargo bench --bench copies` |
+//! | GPU | 1 row | from 1 MiB a row | an estimate: wgpu makes the device finish each copy before the next one into the same buffer, so each should keep all of it busy |
 
 use super::{argument::Argument, caps::Kind};
 use crate::{
@@ -22,16 +22,16 @@ fn few_or_long(kind: Kind, rows: usize, bytes: usize) -> bool {
     }
 }
 
-/// Rows that are copied.
+/// The rows of buffer copies.
 pub(super) enum Copies<'a> {
-    /// To one place after the other.
+    /// Rows that are contiguous in the destination.
     Slice(&'a strided_slice::Map),
-    /// To places of their own.
+    /// Rows that are strided in the destination.
     Pairs(&'a Pairs),
 }
 
 impl Copies<'_> {
-    /// Calls `each` with the first unit of every row in the source and in the destination.
+    /// Calls `each` with the first unit of every row, in the source and in the destination.
     pub(super) fn each(&self, rows: &Rows, mut each: impl FnMut(usize, usize)) {
         match self {
             Self::Slice(map) => {
@@ -44,7 +44,7 @@ impl Copies<'_> {
     }
 }
 
-/// The rows of a plan that are copied on an adapter of this kind, if the buffers allow it.
+/// The buffer copies that replace a plan's dispatch on an adapter of this kind, if any.
 pub(super) fn copied(plan: &Plan, kind: Kind) -> Option<Copies<'_>> {
     let Rows {
         unit,
@@ -65,7 +65,7 @@ pub(super) fn copied(plan: &Plan, kind: Kind) -> Option<Copies<'_>> {
     }
 }
 
-/// Whether buffers can be copied between, word by word.
+/// Whether the arguments' offsets and usages allow buffer copies.
 pub(super) fn copyable(source: &Argument<'_>, dest: &Argument<'_>) -> bool {
     let has = |argument: &Argument<'_>, usage| {
         argument

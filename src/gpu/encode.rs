@@ -1,7 +1,7 @@
-//! Records plans: what `route` decides.
+//! Records plans as `route` decides.
 //!
-//! Nothing is submitted and nothing waits. What wgpu would reject is named before wgpu sees it. Once
-//! a pipeline is compiled and its buffers are known, recording creates no object on the device.
+//! Recording submits nothing and never waits. Buffers that wgpu would reject are reported before wgpu sees them. Once a
+//! pipeline is compiled and its buffers have been seen, recording creates no device objects.
 
 use super::{
     DeviceBytes, Gpu,
@@ -29,23 +29,33 @@ use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 pub enum DeviceIndices<'a> {
     /// 32-bit indices.
     I32(BufferSlice<'a>),
-    /// 64-bit indices, in the memory order of a little-endian machine.
+    /// 64-bit indices, little-endian.
     I64(BufferSlice<'a>),
     /// 32-bit indices that are never negative.
     U32(BufferSlice<'a>),
 }
 
+impl<'a> DeviceIndices<'a> {
+    pub(super) fn typed(self) -> (BufferSlice<'a>, IndexType) {
+        match self {
+            Self::I32(indices) => (indices, IndexType::I32),
+            Self::I64(indices) => (indices, IndexType::I64),
+            Self::U32(indices) => (indices, IndexType::U32),
+        }
+    }
+}
+
 impl Gpu {
-    /// Records a plan without indices. Of a slice `source` holds the input, of an update the value, of a
-    /// gradient `dy`; `dest` receives the result, or is what is updated.
+    /// Records a plan without indices. `source` contains the input of a slice, the value of an update, or the `dy` of a
+    /// gradient; `dest` receives the result, or is updated.
     ///
-    /// The buffers may be any of this device's with the usage `STORAGE`, at any offset. With `COPY_SRC`
-    /// and `COPY_DST`, and offsets that are multiples of 4, slices of long contiguous pieces are
-    /// copied. Only the bytes of the result are written.
+    /// The buffers may be any of this device's with the usage `STORAGE`, at any offset. With `COPY_SRC` and `COPY_DST`,
+    /// and offsets that are multiples of 4, slices of long contiguous rows are recorded as buffer copies. Only the
+    /// bytes of the result are written.
     ///
-    /// They may not be the same one, whatever the offsets: wgpu lets no buffer be read and written at
-    /// once. To slice in place, record into a second buffer and copy the result back from there with
-    /// `copy_buffer_to_buffer`; nothing else need be waited for, since wgpu orders what it records.
+    /// `source` and `dest` must be different buffers: wgpu does not allow a buffer to be read and written in the same
+    /// dispatch, even at different offsets. To slice in place, record into a second buffer and copy the result back
+    /// with `copy_buffer_to_buffer`. No further synchronization is needed, since wgpu orders recorded commands.
     ///
     /// ```no_run
     /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, output: &wgpu::Buffer)
@@ -55,7 +65,7 @@ impl Gpu {
     /// let plan = Plan::strided_slice(&[64, 480, 640, 3], &slice![.., .., ..; -1], DType::U8)?;
     /// let mut encoder = gpu.device().create_command_encoder(&Default::default());
     /// gpu.encode(&mut encoder, &plan, input.slice(..), output.slice(..))?;
-    /// // … record what else there is to do, then submit it all at once:
+    /// // … record other work, then submit everything at once:
     /// gpu.queue().submit([encoder.finish()]);
     /// # Ok(())
     /// # }
@@ -63,8 +73,8 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`Error::Buffer`] where a buffer does not fit; [`Error::DeviceLimit`] where not even the
-    /// smallest piece of the work does; [`Error::Pipeline`] where the device refuses the shader.
+    /// [`Error::Buffer`] if a buffer does not fit the plan; [`Error::DeviceLimit`] if not even a single unit fits the
+    /// device's limits; [`Error::Pipeline`] if the device rejects the shader.
     pub fn encode(
         &self,
         encoder: &mut CommandEncoder,
@@ -77,8 +87,8 @@ impl Gpu {
         self.record(encoder, plan, source, dest)
     }
 
-    /// [`Gpu::encode`] into a pass that is open: for many small slices, since wgpu takes longer for a
-    /// pass than for a dispatch. A pass holds no copies: what is not empty is dispatched.
+    /// [`Gpu::encode`] into an open pass: for many small slices, since wgpu takes longer for a pass than for a
+    /// dispatch. A pass cannot contain buffer copies, so every non-empty plan is dispatched.
     ///
     /// # Errors
     ///
@@ -95,12 +105,11 @@ impl Gpu {
         self.record_in_pass(pass, plan, source, dest)
     }
 
-    /// Records a gather: `params` and `indices` are read, `dest` receives the result.
+    /// Records a gather: reads `params` and `indices`, and writes the result to `dest`.
     ///
-    /// Tuples that are out of range become zeros; the report says later which they were, or is the error
-    /// that the plan's policy makes of them. The buffers
-    /// must be as for [`Gpu::encode`]; `indices` begins at a multiple of 4 bytes, and with the usage
-    /// `COPY_SRC` the report can name the first bad tuple.
+    /// Tuples that are out of range become zeros. The report says later which they were, or is the error that the
+    /// plan's policy makes of them. The buffers must be as for [`Gpu::encode`], and `indices` must begin at a multiple
+    /// of 4 bytes. If `indices` has the usage `COPY_SRC`, the report can name the first invalid tuple.
     ///
     /// # Errors
     ///
@@ -117,7 +126,7 @@ impl Gpu {
         self.encode_gather_in_pass(&mut pass, plan, params, indices, dest)
     }
 
-    /// [`Gpu::encode_gather`] into a pass that is open.
+    /// [`Gpu::encode_gather`] into an open pass.
     ///
     /// # Errors
     ///
@@ -130,18 +139,14 @@ impl Gpu {
         indices: DeviceIndices<'_>,
         dest: BufferSlice<'_>,
     ) -> Result<PendingReport, Error> {
-        let (indices, index) = match indices {
-            DeviceIndices::I32(indices) => (indices, IndexType::I32),
-            DeviceIndices::I64(indices) => (indices, IndexType::I64),
-            DeviceIndices::U32(indices) => (indices, IndexType::U32),
-        };
+        let (indices, index) = indices.typed();
         let params = Argument::of("params", params, plan.source_bytes());
         let indices = Argument::of("indices", indices, plan.index_bytes(index));
         let dest = Argument::of("dest", dest, plan.result_bytes());
         self.record_gather(pass, plan, params, (indices, index), dest)
     }
 
-    /// Runs a plan that changes a tensor in place, or a copy of it that is then returned.
+    /// Runs a plan that changes a tensor in place, or a copy of it. Returns the changed tensor.
     pub(crate) fn update(
         &self,
         plan: &Plan,
@@ -168,7 +173,7 @@ impl Gpu {
         Ok(dest)
     }
 
-    /// Runs a plan without indices on a tensor, into one that has the shape of the result.
+    /// Runs a plan without indices on a tensor, into an existing tensor of the result's shape.
     pub(crate) fn move_into(
         &self,
         plan: &Plan,
@@ -272,15 +277,12 @@ impl Gpu {
         if plan.result_bytes() > 0 {
             params.check(&dest)?;
             indices.check(&dest)?;
-            if !indices.parts.offset.is_multiple_of(4) {
-                let problem = "begins in the middle of a word: its offset must be a multiple of 4";
-                return Err(indices.problem(problem.into()));
-            }
+            indices.check_word()?;
             for argument in [&params, &indices, &dest] {
                 argument.check_storage()?;
             }
             let arguments = [Some(params), Some(dest), Some(indices), None];
-            // Tuples that several dispatches look at are counted by one; the others count into a
+            // If several dispatches process the same tuples, one counts the invalid ones, and the others count into a
             // report that nobody reads.
             let mut unread = None;
             self.dispatches(pass, plan, &arguments, index, |dispatch| {
@@ -302,7 +304,7 @@ impl Gpu {
         inner.pipelines.reports.lend(&inner.device, &inner.queue)
     }
 
-    /// Records a plan's dispatches. `report` gives each the slot that it counts into.
+    /// Records a plan's dispatches. `report` returns the slot in which a dispatch counts invalid tuples.
     fn dispatches(
         &self,
         pass: &mut ComputePass<'_>,
@@ -324,7 +326,7 @@ impl Gpu {
             index,
             whole: arguments[..2].iter().flatten().all(Argument::is_whole),
         };
-        // Of a source that nothing is read of, a single word is bound.
+        // If nothing is read, the source is bound as a single word of 4 bytes.
         let widest = if plan.reads_nothing() { 4 } else { 16 };
         let (rows, map) = plan.in_units_of(places.unit().min(widest));
         let dispatches = window::dispatches(&inner.reach, &rows, &map, &places)?;
@@ -339,7 +341,6 @@ impl Gpu {
         Ok(())
     }
 
-    /// Records a dispatch of an operation on some arguments.
     pub(super) fn dispatch(
         &self,
         pass: &mut ComputePass<'_>,
@@ -382,7 +383,7 @@ impl Gpu {
         pass.dispatch_workgroups(dispatch.uniforms.grid_width(), dispatch.height, 1);
     }
 
-    /// The group that binds these stretches of the arguments.
+    /// The group that binds these ranges of the arguments.
     fn group(
         &self,
         op: Op,

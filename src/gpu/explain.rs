@@ -1,4 +1,4 @@
-//! What a plan will do on a device, in words.
+//! Describes in words how a plan runs on a device.
 
 use super::{
     Gpu,
@@ -9,17 +9,18 @@ use super::{
 };
 use crate::{Plan, ops::index::IndexType, plan::Map, text::counted};
 
-/// Dispatches that are worked out for the sake of explaining, about.
+/// The approximate number of dispatches up to which `explain` computes them all: for a plan beyond any memory that
+/// would take too long.
 const MOST_SPELLED_OUT: u64 = 1 << 16;
 
 impl Gpu {
-    /// What is recorded for a plan on this device: nothing, copies or dispatches, and of which
-    /// kernel. For buffers of the plan's own, each in one piece.
+    /// Describes the commands that are recorded for a plan on this device: nothing, a clear, copies, or dispatches and
+    /// their kernel. Each argument is taken to be a whole buffer.
     pub fn explain(&self, plan: &Plan) -> String {
         format!("{plan}: {}", self.how(plan))
     }
 
-    /// The same, without the plan.
+    /// [`Gpu::explain`] without the plan's description.
     pub(crate) fn how(&self, plan: &Plan) -> String {
         let recorded = self.recorded(plan);
         match plan.is_identity() {
@@ -52,7 +53,6 @@ impl Gpu {
             index: IndexType::I32,
             whole: true,
         };
-        // Spelling out the dispatches of a plan beyond any memory would itself take forever.
         let reach = &self.inner.reach;
         let windows = |bytes: usize| bytes as u64 / reach.binding.min(reach.dispatch).max(1) + 1;
         let least = windows(plan.result_bytes());

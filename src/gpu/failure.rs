@@ -1,10 +1,10 @@
-//! What a device reports, as errors.
+//! Device errors as [`Error`]s.
 
 use super::{Gpu, scope::scoped};
 use crate::Error;
 
 impl Gpu {
-    /// Runs `work` and turns what the device reports of it into an error.
+    /// Runs `work`, and returns an error that the device reports meanwhile.
     pub(super) fn guarded<R>(
         &self,
         doing: &'static str,
@@ -17,13 +17,13 @@ impl Gpu {
         }
     }
 
-    /// Waits until everything that was submitted is done.
+    /// Waits for all submissions.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn wait(&self) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::wait_indefinitely())
     }
 
-    /// A browser lets nobody wait.
+    /// Browsers do not allow blocking.
     #[cfg(target_arch = "wasm32")]
     pub(crate) fn wait(&self) -> Result<(), Error> {
         Err(Error::WouldBlock {
@@ -32,7 +32,7 @@ impl Gpu {
         })
     }
 
-    /// Waits until this submission is done.
+    /// Waits for this submission.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn wait_for(&self, submission: wgpu::SubmissionIndex) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::Wait {
@@ -41,7 +41,7 @@ impl Gpu {
         })
     }
 
-    /// Runs the callbacks of what is done.
+    /// Runs the callbacks of finished submissions.
     pub(crate) fn poll(&self) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::Poll)
     }
@@ -54,11 +54,10 @@ impl Gpu {
     }
 }
 
-/// The error for what the device said while `doing` something.
+/// The [`Error`] for an error that the device reported while `doing` something.
 pub(super) fn device_error(gpu: &Gpu, doing: &'static str, error: &dyn std::error::Error) -> Error {
     let message = error.to_string();
-    // That a device is lost is told by a callback, and errors of a lost device are hardly told at all:
-    // give the callback its chance.
+    // A callback reports the loss of a device, and runs in a poll; a lost device reports few other errors.
     let _ = gpu.inner.device.poll(wgpu::PollType::Poll);
     match gpu.inner.lost.get() {
         Some(reason) => Error::DeviceLost {
@@ -75,8 +74,8 @@ pub(super) fn device_error(gpu: &Gpu, doing: &'static str, error: &dyn std::erro
     }
 }
 
-/// Whether the device is lost: it then makes no buffer, and reports nothing of it. Its callback may
-/// come much later, when what was under way has ended, and on the caller's device it is not ours.
+/// Whether the device is lost: it then creates no buffers and reports no error. Its callback may come only when all
+/// submitted work has ended, and on the caller's device the callback is not ours.
 fn makes_no_buffer(device: &wgpu::Device) -> bool {
     let (buffer, error) = scoped(device, || {
         device.create_buffer(&wgpu::BufferDescriptor {

@@ -1,7 +1,7 @@
-//! Slices of host data written straight into memory that the device reads.
+//! Packs slices of host data straight into memory that the device reads.
 //!
-//! Such memory may be write-combined, and wgpu lets nobody read it. So long rows are copied to it
-//! from where they are, and everything else through a buffer that stays in the cache.
+//! This memory may be write-combined, and wgpu does not allow reading it. So long rows are copied to it directly, and
+//! all others through a buffer that stays in the cache.
 
 use crate::{
     Error, Plan,
@@ -9,14 +9,13 @@ use crate::{
     plan::{Map, Rows},
 };
 
-/// Bytes of a row that is copied by itself.
+/// The least bytes of a row that is copied directly.
 const LONG_ROW: usize = 4 << 10;
 
-/// Bytes that go through the cache at once.
+/// Bytes of the buffer that stays in the cache.
 const BOUNCE: usize = 256 << 10;
 
-/// Runs the plan of a slice. `put` is given the bytes of the result, and where they belong, in
-/// ascending order.
+/// Runs the plan of a slice. Calls `put` with offsets in the result and their bytes, in ascending order.
 pub(super) fn fill(
     plan: &Plan,
     source: &[u8],

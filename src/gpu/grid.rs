@@ -1,61 +1,60 @@
-//! How the rows of a result are dealt out to invocations.
+//! Distributes the rows of a result to invocations.
 //!
-//! A tile is what 2^`lanes_log2` neighbouring invocations move together. A software adapter pays for
-//! every invocation and walks a tile fastest alone. The shaders take lanes and lengths as numbers:
+//! 2^`lanes_log2` neighbouring invocations, the lanes, move a tile together. A software adapter pays for every
+//! invocation, and is fastest if one invocation moves a whole tile. The shaders read lanes and tile lengths from
+//! params:
 //!
 //! | adapter | units | lanes of a tile | units of a tile |
 //! |---|---|---|---|
 //! | software | from 4 bytes | 1 | 16 to 512, equal parts of a run |
-//! | GPU | from 4 bytes | as below | 4 for each lane, of one row or several |
+//! | GPU | from 4 bytes | as below | 4 for each lane, of one row or four |
 //! | software | smaller | 1 | 64 words, which may span rows |
 //! | GPU | smaller | 64 | 4 words for each lane, which may span rows |
 //!
-//! Where four short rows or parts of several make a unit, that unit is a tile.
+//! Kernels that pack several short rows into a vector have a tile for each invocation.
 //!
-//! # What a GPU wants
+//! # Hardware GPUs
 //!
-//! No measurement is behind these numbers, but reckoning: bandwidth times latency is 15 to 30 KiB on their
-//! way to each multiprocessor at any time (4.8 TB/s and 0.7 µs on a device with 132 of them), and what an
-//! invocation computes before its load, or between two, is time without any. So `rows_coalesced.wgsl` has each fetch
-//! four units before it stores the first, and the grid decides of how many rows:
+//! These numbers are estimates, not measurements. By bandwidth times latency, 15 to 30 KiB must be in flight to each
+//! multiprocessor at all times (4.8 TB/s and 0.7 µs on a device with 132 of them), and an invocation loads nothing
+//! while it computes. So `rows_coalesced.wgsl` loads four units in each invocation before it stores the first, and the
+//! grid decides how many rows they belong to:
 //!
-//! - Neighbouring lanes share a row: as many as fetch at least [`COALESCED`] bytes of it at once, or all of a shorter
-//!   row. Memory is moved in sectors of 32 bytes, caches have lines of 128.
-//! - The four units are of one row, which is looked up once; where that is shorter than four times [`COALESCED`]
-//!   bytes, of four rows, so that lanes have as much in flight in rows of any length.
-//! - Workgroups of 256, where the device has them: a multiprocessor holds 2048 invocations but only 16 to 32
-//!   workgroups, and starting one costs about as much whatever its size.
+//! - Enough neighbouring lanes share a row to load at least [`COALESCED`] bytes of it at once, or all of a shorter row.
+//!   Memory transfers sectors of 32 bytes, and cache lines have 128.
+//! - The four units belong to one row, which is looked up once; if rows are shorter than four times [`COALESCED`]
+//!   bytes, to four rows, so that lanes have equally many bytes in flight for all row lengths.
+//! - Workgroups have 256 invocations if the device allows: a multiprocessor holds 2,048 invocations but only 16 to 32
+//!   workgroups, and starting a workgroup takes about the same time for any size.
 //!
-//! # What a software adapter pays for
+//! # Software adapters
 //!
-//! Seen in the machine code that Mesa 22.3's lavapipe makes of the shaders, and behind the numbers
-//! here and in `width`:
+//! The machine code that lavapipe of Mesa 22.3 generates for the shaders shows the costs behind the numbers here:
 //!
-//! - Eight invocations run in step, as the lanes of a vector. Each load and store is a loop over them
-//!   of about 20 instructions a lane and a few more for each word, whether neighbours lie together
-//!   or not. So accesses should be few and wide: a copy by 4-byte words ran at 3.8 GB/s, by four of
-//!   them at 8.2, by four 8-byte words at 13.4.
-//! - Neither side of an `if` is jumped over, not even where all lanes agree: only constants of the
-//!   pipeline take code away. A loop costs its first round, also where no lane enters it.
-//! - A division is eight scalar ones.
-//! - Every eight invocations are a call, every workgroup a task.
-//! - Lanes that walk a row each keep eight cache misses in flight; lanes that share a row wait for one
-//!   after the other. On gathers of 512-byte rows that made 8.5 GB/s against 4.6.
-//! - A segment of another length than its neighbour's leaves lanes idle.
+//! - Eight invocations run in lockstep, as the lanes of a vector. Each load and store is a loop over them of about 20
+//!   instructions a lane and a few more for each word, even for contiguous accesses. So accesses should be few and
+//!   wide: a copy ran at 3.8 GB/s by 4-byte words, at 8.2 by vectors of four of them, and at 13.4 by four 8-byte words.
+//! - Both sides of an `if` execute, even if all lanes agree: only pipeline constants remove code. A loop costs its
+//!   first iteration even if no lane enters it.
+//! - A division is eight scalar divisions.
+//! - Every eight invocations are a function call, and every workgroup is a task.
+//! - Eight lanes that each walk their own row keep eight cache misses in flight; lanes that share a row wait for one
+//!   after the other. Gathers of 512-byte rows ran at 8.5 and 4.6 GB/s.
+//! - A segment that is shorter than its neighbours leaves lanes idle.
 
 use super::caps::{Kind, Reach};
 use crate::plan::Rows;
 
-/// Units that an invocation of many lanes fetches before it stores any.
+/// Units that an invocation on hardware loads before it stores any.
 const IN_FLIGHT: usize = 4;
 
-/// Bytes of a row that neighbouring lanes fetch at once.
+/// The least bytes of a row that neighbouring lanes load at once, unless the row is shorter: two sectors.
 const COALESCED: usize = 64;
 
-/// Lanes of a tile, at most.
+/// The most lanes of a tile.
 pub(super) const MOST_LANES: usize = 64;
 
-/// A dispatch: its tiles and its workgroups.
+/// The tiles and workgroups of a dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
     /// Invocations of a workgroup.
@@ -68,12 +67,12 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// `grid` of the uniforms, without the bytes of an element.
+    /// `grid` of the uniforms, but for the bytes of an element: the width of the grid, and `lanes_log2`.
     pub(crate) fn word(&self) -> u32 {
         self.width | self.lanes_log2 << 16
     }
 
-    /// The grid for units below 4 bytes where an invocation builds one word after the other.
+    /// The grid for units below 4 bytes, of which an invocation assembles words one after the other.
     pub(crate) fn word_by_word(rows: &Rows, head: usize, reach: &Reach) -> Option<Self> {
         let (lanes, segment) = match reach.kind {
             Kind::Software => (1, 64),
@@ -83,8 +82,7 @@ impl Grid {
         Self::new(reach, 1, lanes, segment, words.div_ceil(segment))
     }
 
-    /// The grid for an invocation that walks each unit, or each few, by itself: with other loops or other
-    /// loads in between.
+    /// The grid for invocations that process their units one after the other.
     pub(crate) fn one_by_one(rows: &Rows, reach: &Reach) -> Option<Self> {
         let (lanes, segment) = match reach.kind {
             Kind::Software => (1, equal(rows, reach.workgroup as usize)),
@@ -97,7 +95,7 @@ impl Grid {
         Self::new(reach, 1, lanes, segment, tiles)
     }
 
-    /// The same, but of many lanes each has one unit of its tile: it may have to walk a long list for each.
+    /// On hardware, the grid for one unit in each lane, which may have to walk a long list for it.
     pub(crate) fn unit_by_unit(rows: &Rows, reach: &Reach) -> Option<Self> {
         if reach.kind == Kind::Software {
             return Self::one_by_one(rows, reach);
@@ -107,18 +105,18 @@ impl Grid {
         Self::new(reach, 1, lanes, lanes, tiles)
     }
 
-    /// The grid for this many tiles, an invocation each.
+    /// The grid for this many tiles of one invocation each.
     pub(crate) fn invocations(tiles: usize, reach: &Reach) -> Option<Self> {
         Self::new(reach, 1, 1, 1, tiles)
     }
 
-    /// The grid for this many tiles, a workgroup each.
+    /// The grid for this many tiles of one workgroup each.
     pub(crate) fn workgroups(tiles: usize, reach: &Reach) -> Option<Self> {
         Self::new(reach, 1, reach.workgroup as usize, 1, tiles)
     }
 
-    /// The grid where an invocation fetches four units before it stores any, and the rows that they are of: one, or
-    /// four where rows are too short for that.
+    /// The grid for invocations that load four units before they store any, and the number of rows to which these
+    /// belong: one, or four if rows are too short.
     pub(crate) fn in_flight(rows: &Rows, reach: &Reach) -> Option<(Self, usize)> {
         let each = match rows.run * rows.unit / COALESCED {
             IN_FLIGHT.. => IN_FLIGHT,
@@ -132,7 +130,7 @@ impl Grid {
         Some((grid, IN_FLIGHT / each))
     }
 
-    /// The grid for this many tiles, of which an invocation has units of `each`.
+    /// The grid for this many tiles, of which each invocation moves units of `each`.
     pub(super) fn new(
         reach: &Reach,
         each: usize,
@@ -154,14 +152,14 @@ impl Grid {
     }
 }
 
-/// The length of a CPU adapter's segments: lanes run in step, so that all are about as long, and no
-/// longer than leaves each processor several workgroups.
+/// The segment length on a software adapter: about equal for all segments of a row, because lanes run in lockstep, and
+/// short enough that a large result has 32 workgroups or more, several for each processor.
 fn equal(rows: &Rows, workgroup: usize) -> usize {
     let longest = (rows.units() / (workgroup * 32)).clamp(16, 512);
     rows.run.div_ceil(rows.run.div_ceil(longest))
 }
 
-/// Lays `groups` workgroups out in two dimensions of at most `limit` each, of which the first fits in 16 bits.
+/// Width and height of a grid of at least `groups` workgroups, each at most `limit`, and at most 16 bits wide.
 fn fold(groups: usize, limit: u32) -> Option<(u32, u32)> {
     let groups = u32::try_from(groups).ok()?;
     let limit = limit.min(0xffff);
@@ -189,7 +187,8 @@ mod tests {
         }
     }
 
-    /// The units of rows that the invocations of a grid move, `rows` rows each, as the shaders number them.
+    /// The row and position of every unit that the invocations of a grid move, `rows` rows each, computed as in the
+    /// shaders.
     fn moved(grid: &Grid, rows: usize, run: usize) -> Vec<(usize, usize)> {
         let (tiles, segment) = (grid.tiles as usize, grid.segment as usize);
         let lanes = 1 << grid.lanes_log2;

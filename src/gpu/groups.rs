@@ -1,11 +1,10 @@
-//! Bind groups of buffers that were seen before.
+//! A cache of bind groups.
 //!
-//! A bind group keeps its buffers alive, and wgpu neither tells when the caller has dropped a buffer
-//! nor lends one without keeping it. So a group is kept only for buffers that come back: at the first
-//! sight nothing but a number is remembered, at the second the group is kept, and it goes when some
-//! thousand dispatches were recorded without it, or with [`Gpu::trim`](crate::Gpu::trim). Of tensors
-//! none is kept, so that nothing but the pool holds their memory: their operations are submitted one by
-//! one, which takes longer than to make a group anew.
+//! A bind group keeps its buffers alive, and wgpu neither reports when the caller drops a buffer nor has weak
+//! references. So a group is kept only for buffers that recur: the first use stores only a hash, and the second keeps
+//! the group. A group is dropped after 2,048 to 4,096 dispatches without it, or by [`Gpu::trim`](crate::Gpu::trim).
+//! Groups of tensors are not kept, so that only the pool holds their memory: their operations are submitted one by one,
+//! which takes longer than creating a group.
 
 use super::{caps::Span, maps::Op, recent::Recent};
 use std::{
@@ -13,16 +12,16 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// What a group binds.
+/// The contents of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key<'a> {
-    /// Whose layout it has.
+    /// The operation whose layout the group has.
     pub(super) op: Op,
     pub(super) buffers: [Option<&'a wgpu::Buffer>; 4],
     pub(super) spans: [Span; 4],
 }
 
-/// The groups that are kept.
+/// The cache of a device.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     state: Mutex<State>,
@@ -61,34 +60,34 @@ impl Kept {
 }
 
 impl Groups {
-    /// The group for `key`, made by `make` unless it is kept.
+    /// The group for `key`, created by `make` if it is not in the cache.
     pub(super) fn get(
         &self,
         key: &Key<'_>,
         make: impl FnOnce() -> wgpu::BindGroup,
     ) -> wgpu::BindGroup {
-        let number = self.hasher.hash_one(key);
+        let hash = self.hasher.hash_one(key);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(kept) = state.kept.find(number)
+        if let Some(kept) = state.kept.find(hash)
             && kept.is_for(key)
         {
             return kept.group.clone();
         }
         let group = make();
-        if state.seen.find(number).is_some() {
-            state.kept.keep(number, Kept::new(key, group.clone()));
+        if state.seen.find(hash).is_some() {
+            state.kept.keep(hash, Kept::new(key, group.clone()));
         } else {
-            state.seen.keep(number, ());
+            state.seen.keep(hash, ());
         }
         group
     }
 
-    /// Drops them all.
+    /// Empties the cache.
     pub(super) fn clear(&self) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = State::default();
     }
 
-    /// How many were made; as many as were looked for among those that were seen.
+    /// The number of groups created: each creation looks up `seen` once.
     #[cfg(test)]
     pub(super) fn made(&self) -> usize {
         self.state.lock().unwrap().seen.uses()

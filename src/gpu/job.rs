@@ -1,5 +1,5 @@
-//! What one dispatch has to do: rows, a map of where each begins, and the bindings, in the plan's units. No kernel is
-//! named here: `kernels` has the table of those, and the first that accepts a job runs it.
+//! The work of one dispatch: rows, the map of where each begins, and bindings, in the plan's units. A job does not name
+//! a kernel: the first kernel of the table in `kernels` that accepts a job runs it.
 
 use super::{
     caps::{Reach, Span, VECTOR},
@@ -7,23 +7,23 @@ use super::{
 };
 use crate::plan::Rows;
 
-/// What one dispatch has to do.
+/// The work of one dispatch.
 #[derive(Clone, Debug)]
 pub(crate) struct Job<'a> {
     pub(crate) reach: &'a Reach,
-    /// Rows of the result; where rows go to places of their own, rows of the source.
+    /// Rows of the result; for updates and scatters, of the source.
     pub(crate) rows: Rows,
     pub(crate) map: RowMap,
     pub(crate) source: Bound,
     pub(crate) dest: Bound,
-    /// The bindings beside source and result.
+    /// The bindings other than source and result.
     pub(crate) others: [Span; 2],
-    /// Whether bindings of source and result may be lengthened to whole vectors.
+    /// Whether bindings of source and result may be extended to whole vectors.
     pub(crate) whole_vectors: bool,
 }
 
-/// A binding and a unit in it: of the source the first of the first row, for a tuple of zeros; of the result the first
-/// that is written.
+/// A binding and the position of a unit in it: of the source, the first unit of the first row (for a gather, if its
+/// tuple is all zeros); of the result, the first unit that is written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bound {
     pub(crate) span: Span,
@@ -45,7 +45,7 @@ impl Job<'_> {
     /// Source and result bound as whole vectors, if they can be.
     pub(crate) fn whole_spans(&self) -> Option<[Span; 2]> {
         let vector = VECTOR as u64;
-        // Addresses are 32 bits with a sign, and go a vector beyond either end.
+        // Shaders compute signed 32-bit addresses up to a vector beyond either end.
         let most = self
             .reach
             .binding
@@ -60,11 +60,11 @@ impl Job<'_> {
         fits.then_some(spans)
     }
 
-    /// The rows in the widest vectors that their bounds allow.
+    /// The rows in the widest vectors that all row bounds are multiples of.
     pub(crate) fn vectors(&self) -> Vectors {
         let rows = &self.rows;
         let backwards = rows.step == -1;
-        // The boundary at the low end of a unit; read backwards that is where the next unit begins.
+        // The lowest boundary of the first row; read backwards, that is the upper end of its first unit.
         let low = self.source.base + i64::from(backwards);
         let common = self.map.distances() | low | self.dest.base | rows.run as i64;
         let mut factor = 1 << common.trailing_zeros().min((VECTOR / rows.unit).ilog2());
@@ -89,20 +89,20 @@ impl Job<'_> {
     }
 }
 
-/// The rows of a job in vectors, each of several of its units.
+/// The rows of a job in vectors of `factor` units each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Vectors {
     pub(crate) rows: Rows,
     pub(crate) source_base: i64,
     pub(crate) dest_base: i64,
-    /// Units of the job in a vector.
+    /// Units of the job per vector.
     pub(crate) factor: usize,
     /// Bytes of the elements whose order is reversed within a vector, or 0.
     pub(crate) reversed: usize,
 }
 
 impl Vectors {
-    /// Units of the result before the first that is written, in the first `bytes` bytes at a time that hold it.
+    /// Units from the last multiple of `bytes` bytes to the first unit of the result that is written.
     pub(crate) fn head(&self, bytes: usize) -> usize {
         let per = bytes.div_ceil(self.rows.unit) as i64;
         usize::try_from(self.dest_base.rem_euclid(per)).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Every kernel of the table is seen to run, on a strict device of each kind, and to give what the CPU gives.
+//! Runs every kernel of the table on a strict device of each kind, and compares results with the CPU's.
 
 use super::{Gpu, caps::Kind, kernels::KERNELS, maps::Op};
 use crate::{Backend, Combine, Gather, GatherNd, OutOfRange, Scatter, SliceSpec};
@@ -15,7 +15,7 @@ fn strict(kind: Kind) -> Gpu {
     pollster::block_on(Gpu::on_adapter(&adapter)).unwrap()
 }
 
-/// Runs the same on the CPU and on the device.
+/// Compares the outcome of `run` on the device with that on the CPU.
 fn same<R: PartialEq + std::fmt::Debug>(gpu: &Gpu, what: &str, run: impl Fn(&Backend) -> R) {
     let device = Backend::from(gpu.clone());
     assert_eq!(run(&device), run(&Backend::cpu()), "{what}");
@@ -153,7 +153,7 @@ fn transposes(gpu: &Gpu) {
     });
 }
 
-/// Lists of one row, of some tens and of hundreds.
+/// Lists of 1, 15 and 369 rows.
 fn lists(gpu: &Gpu) {
     let rows: Vec<i32> = (0..400)
         .map(|n| if n < 30 { n % 2 } else { 2 + n / 399 })
@@ -167,7 +167,7 @@ fn lists(gpu: &Gpu) {
 }
 
 #[test]
-fn every_kernel_runs() {
+fn every_kernel_runs_and_agrees_with_the_cpu() {
     for kind in [Kind::Hardware, Kind::Software] {
         let gpu = strict(kind);
         for run in [slices, transposes, gathers, writes, scatters, lists] {

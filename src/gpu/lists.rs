@@ -1,24 +1,24 @@
-//! The lists that a scatter makes of the rows of each slice, where rows are combined: how many there may be of how
-//! many rows, who puts them in order, and where they are kept.
+//! The lists of the rows of each slice that a scatter builds to combine them: how long they may be, how they are
+//! sorted, and where they are stored.
 //!
-//! Lists are made in whatever order invocations come. Where the order counts, each is sorted by one invocation if it is
-//! short, and by several in workgroup memory if it has room there; a workgroup links a longer one anew. So no invocation
-//! takes long, whatever the indices. Then an invocation walks each list, for every unit of a slice.
+//! Invocations link rows in any order. If results depend on the order of rows, a short list is sorted by one
+//! invocation, a longer one that fits in workgroup memory by several, and a workgroup links an even longer one anew. So
+//! no invocation takes long, for any indices. Then, for each unit of a slice, one invocation walks the list.
 
 use super::caps::Kind;
 
-/// Rows that find their slices together.
+/// Rows whose slices are looked up at once.
 pub(crate) const FOUR: usize = 4;
 
-/// Rows of a list that `scatter_middle_lists.wgsl` sorts, at most, and the invocations that do.
+/// The most rows of a list that `scatter_middle_lists.wgsl` sorts, and the invocations that sort it.
 const MIDDLE: usize = 256;
 const MIDDLE_LANES: usize = 32;
 
-/// Workgroups of a step that most often finds nothing to do, at most. They fill any GPU: one of 132 processors runs at
-/// most 1056 workgroups of 256 at once.
+/// The most workgroups of a step that usually has nothing to do. They are enough to keep a GPU busy: one of 132
+/// multiprocessors runs at most 1,056 workgroups of 256 at once.
 const WORKGROUPS: usize = 512;
 
-/// Rows that an invocation looks at to sort those of their slices. See `scatter_sort.wgsl`.
+/// Rows that an invocation examines for lists to sort. See `scatter_sort.wgsl`.
 pub(crate) fn looked_at(kind: Kind) -> usize {
     match kind {
         Kind::Hardware => 1,
@@ -26,10 +26,10 @@ pub(crate) fn looked_at(kind: Kind) -> usize {
     }
 }
 
-/// Rows of a list that one invocation sorts, at most. That takes up to half their square in rounds: on a GPU each waits
-/// half a microsecond for a link.
+/// The most rows of a list that one invocation sorts. Sorting n rows takes up to n²/2 iterations, each of which waits
+/// half a microsecond for a link on a GPU.
 ///
-/// On a software adapter an invocation may have a list for each row that it looks at: 32 768 rounds.
+/// On a software adapter an invocation may have to sort a list for each row that it examines: 32,768 iterations.
 fn longest_sorted(kind: Kind) -> usize {
     match kind {
         Kind::Hardware => 16,
@@ -37,12 +37,12 @@ fn longest_sorted(kind: Kind) -> usize {
     }
 }
 
-/// Rows of a block, at most, where they are combined: an invocation may have to walk them all, for `units` units each,
-/// and a workgroup may have to look at them all for every long list.
+/// The most rows of a block that combines: one invocation may have to walk all of them, for `units` units each, and a
+/// workgroup may have to examine all of them for every long list.
 ///
-/// A GPU waits half a microsecond for a link: for those of a million rows half a second, which must not be taken for a hang.
-/// Lavapipe seems to leave every loop of an invocation after 65 535 rounds of them all, and has few invocations to share
-/// long lists among: of 2^12 rows there are at most 15.
+/// A GPU waits half a microsecond for a link, so half a second for those of a million rows, which drivers must not take
+/// for a hang. Lavapipe seems to leave every loop of an invocation after 65,535 iterations in total, and has few
+/// invocations to share long lists: 2^12 rows make at most 15.
 pub(crate) fn most_rows(kind: Kind, sorts: bool, units: usize) -> usize {
     match kind {
         Kind::Hardware => 1 << 20,
@@ -51,8 +51,8 @@ pub(crate) fn most_rows(kind: Kind, sorts: bool, units: usize) -> usize {
     }
 }
 
-/// The lists of some rows, and words that are kept of them: of each row its slice; of each its link, the next row of
-/// its slice; and the slices whose lists are too long for a step.
+/// The lists of a block's rows, stored as words: the slice of each row, then the link of each row to the next row of
+/// its slice, and last the slices whose lists are too long for a step.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lists {
     kind: Kind,
@@ -64,23 +64,23 @@ impl Lists {
         Self { kind, rows }
     }
 
-    /// The first link's place.
+    /// The position of the first link.
     pub(crate) fn links(self) -> usize {
         self.rows.next_multiple_of(FOUR)
     }
 
-    /// Lists that are too long for one invocation, at most, and those that are also too long for workgroup memory.
+    /// The most lists that are too long for one invocation, and the most that are too long for workgroup memory.
     fn longer(self) -> [usize; 2] {
         [longest_sorted(self.kind), MIDDLE].map(|most| self.rows / (most + 1))
     }
 
-    /// The place of the first slice whose list is too long for workgroup memory. Before those that are too long for one
-    /// invocation, a vector says how many there are of both.
+    /// The position of the first slice whose list is too long for workgroup memory. The slices whose lists are too long
+    /// for one invocation come before, preceded by a vector with the numbers of both.
     fn long(self) -> usize {
         2 * self.links() + FOUR + self.longer()[0]
     }
 
-    /// Bytes that are kept: where rows are not `chained`, only their slices.
+    /// Bytes of storage: only the slices of rows, unless rows are `chained`.
     pub(crate) fn bytes(self, chained: bool) -> u64 {
         let words = match chained {
             false => self.links(),
@@ -89,18 +89,18 @@ impl Lists {
         words as u64 * 4
     }
 
-    /// The words of the map of each step that puts the rows of slices in order.
+    /// The words of the row map of each sort.
     pub(crate) fn map(self) -> [usize; 3] {
         [longest_sorted(self.kind), self.links(), self.long()]
     }
 
-    /// Workgroups that take the lists for workgroup memory in turn: none where no list can be as long.
+    /// Workgroups that sort the lists for workgroup memory in turn: 0 if no list can be that long.
     pub(crate) fn middle_groups(self, workgroup: u32) -> usize {
         let together = workgroup as usize / MIDDLE_LANES;
         self.longer()[0].div_ceil(together).min(WORKGROUPS)
     }
 
-    /// Workgroups that take longer lists in turn.
+    /// Workgroups that link longer lists in turn.
     pub(crate) fn long_groups(self) -> usize {
         self.longer()[1].min(WORKGROUPS)
     }
@@ -110,9 +110,8 @@ impl Lists {
 mod tests {
     use super::*;
 
-    /// However rows are dealt out to lists, the longer ones have room.
     #[test]
-    fn longer_lists_have_room() {
+    fn longer_lists_have_room_however_rows_are_distributed() {
         for kind in [Kind::Hardware, Kind::Software] {
             let short = longest_sorted(kind);
             for rows in [
@@ -135,12 +134,11 @@ mod tests {
         }
     }
 
-    /// An invocation of lavapipe leaves its loops after 65 535 rounds.
     #[test]
-    fn software_adapters_end_their_loops() {
+    fn loops_on_software_adapters_have_fewer_iterations_than_lavapipe_allows() {
         let most = 65_535;
         let (lists, longest) = (looked_at(Kind::Software), longest_sorted(Kind::Software));
-        // Looking at rows, taking each off its list, finding its place, and finding a list too long.
+        // Examine rows, take each off its list, find its position, and count a list that is too long.
         let sorting = lists + lists * (1 + longest + longest * (longest - 1) / 2);
         assert!(sorting < most, "{sorting}");
         let rows = most_rows(Kind::Software, true, 1);
@@ -148,7 +146,7 @@ mod tests {
         let turns = rows.div_ceil(longest + 1).div_ceil(at_once);
         let middle = turns * (1 + MIDDLE + MIDDLE / MIDDLE_LANES * (1 + MIDDLE));
         assert!(middle < most, "{middle}");
-        // Of a stretch an invocation has eight rows, and looks through 16 words of bits for each.
+        // An invocation has eight rows of each 512, and searches 16 words of bits for each.
         let long = rows.div_ceil(8 * 64) * (8 + 8 * 16);
         assert!(long < most, "{long}");
         for units in [1, 16, 512, 1 << 20] {

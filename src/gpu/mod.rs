@@ -2,24 +2,24 @@
 //!
 //! | file | decides |
 //! |---|---|
-//! | `adapter`, `caps` | which adapter is used, and what its device takes in one dispatch |
-//! | `job` | what one dispatch has to do |
+//! | `adapter`, `caps` | which adapter is used, and the limits of a dispatch on its device |
+//! | `job` | the work of one dispatch |
 //! | `kernels` | which kernel does it: one ordered table, and a file for each kernel |
 //! | `maps` | where rows begin: a file for each row map |
-//! | `grid` | how rows are dealt out to invocations |
-//! | `uniforms` | what a dispatch reads as immediates or a uniform buffer, word by word |
-//! | `program`, `rule` | how the text of a pipeline is pasted together, and its constants |
-//! | `pipeline` | that each is compiled once |
-//! | `window` | how a plan is cut into dispatches that the device's limits allow |
+//! | `grid` | how rows are distributed to invocations |
+//! | `uniforms` | the words that a dispatch reads as immediates or from a uniform |
+//! | `program`, `rule` | how the WGSL of a pipeline is assembled, and its constants |
+//! | `pipeline` | when a pipeline is compiled: once, at its first use |
+//! | `window` | how a plan is cut into dispatches that fit the device's limits |
 //! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
-//! | `encode`, `explain` | that it is recorded, and said |
-//! | `scatter`, `lists`, `scratch` | the steps of a scatter, and what is kept between them |
+//! | `encode`, `explain` | how that is recorded, and described |
+//! | `scatter`, `lists`, `scratch` | the steps of a scatter, and the memory between them |
 //! | `argument` | which buffers may be passed |
-//! | `groups`, `slots`, `recent` | bind groups, uniform slots and reports, kept so that recording creates nothing on the device |
-//! | `pool` | that new tensors reuse the buffers of dropped ones |
-//! | `report` | how a gather says later which tuples were out of range |
-//! | `transfer`, `upload`, `fill`, `readback`, `ring` | how bytes get to the device and back |
-//! | `failure`, `scope` | what the device reports, as errors |
+//! | `groups`, `slots`, `recent` | which bind groups, uniform slots and report slots are reused, so that recording creates no device objects |
+//! | `pool` | which buffers of dropped tensors new tensors reuse |
+//! | `report` | how a gather reports later which tuples were out of range |
+//! | `transfer`, `upload`, `fill`, `readback`, `ring` | how bytes are transferred to the device and back |
+//! | `failure`, `scope` | how device errors become [`Error`]s |
 
 mod adapter;
 mod argument;
@@ -77,9 +77,9 @@ use program::UniformSpace;
 use scratch::ScatterMemory;
 use std::sync::{Arc, OnceLock};
 
-/// A GPU, or a software adapter that acts as one: a `wgpu` device with the shaders that run there.
+/// A GPU, or a software adapter that acts as one: a `wgpu` device and its compiled pipelines.
 ///
-/// Cheap to clone; clones share the compiled pipelines.
+/// Cheap to clone; clones share the pipelines.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     inner: Arc<Inner>,
@@ -100,16 +100,16 @@ struct Inner {
     lost: Arc<OnceLock<String>>,
 }
 
-/// Bytes of a result that one dispatch writes, at most: even at a hundredth of the speed of any
-/// GPU's memory that is far below the seconds after which drivers give up on it.
+/// The most bytes of a result that one dispatch writes: even at a hundredth of a GPU's memory bandwidth that takes far
+/// less than the seconds after which drivers abort a dispatch.
 const DISPATCH_BYTES: u64 = 512 << 20;
 
 impl Gpu {
-    /// Works on the caller's device. Any limits will do, and no feature is needed; where the device
-    /// was opened with `Features::IMMEDIATES` and 128 bytes of them, they are used.
+    /// Uses the caller's device. Any limits are accepted, and no feature is required; immediates are used if the device
+    /// has `Features::IMMEDIATES` and at least 128 bytes of them.
     ///
-    /// Where its limits are too low for the shaders, recording says so; other errors of the device
-    /// reach the caller's own handlers.
+    /// If the device's limits are too low for the shaders, recording fails. Other device errors reach the caller's own
+    /// handlers.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         let limits = device.limits();
         let info = device.adapter_info();
@@ -144,21 +144,20 @@ impl Gpu {
         }
     }
 
-    /// The same device, on which no dispatch writes more than `bytes` bytes: for drivers that give
-    /// up on long dispatches even earlier, or to leave room between them for other work.
+    /// Limits each dispatch on this device to `bytes` bytes of the result: for drivers that abort long dispatches
+    /// particularly early, or to let other work run in between.
     #[must_use]
     pub fn with_dispatch_bytes(&self, bytes: u64) -> Self {
-        let dispatch = bytes;
         self.with_reach(Reach {
-            dispatch,
+            dispatch: bytes,
             ..self.inner.reach
         })
     }
 
-    /// The same device, whose pipelines are compiled anew, with the help of a cache that the caller keeps on
-    /// disk. Drivers that have a cache of their own, as Mesa's and NVIDIA's do, need none.
+    /// The same device with no pipelines yet, which compiles them through `cache`, for the caller to save. Drivers with
+    /// a cache of their own, such as Mesa's and NVIDIA's, do not need it.
     ///
-    /// A cache of another device makes the first use of each pipeline fail with [`Error::Pipeline`].
+    /// With a cache of another device, the first use of each pipeline fails with [`Error::Pipeline`].
     ///
     /// ```no_run
     /// # fn example(gpu: wgslice::Gpu, file: &std::path::Path) -> Result<(), Box<dyn std::error::Error>> {
@@ -169,7 +168,7 @@ impl Gpu {
     ///     data: data.as_deref(),
     ///     fallback: true,
     /// };
-    /// // SAFETY: nobody but this program writes the file, and it writes there what `get_data` returned.
+    /// // SAFETY: only this program writes the file, and only with the result of `get_data`.
     /// let cache = unsafe { gpu.device().create_pipeline_cache(&descriptor) };
     /// let gpu = gpu.with_pipeline_cache(cache.clone());
     /// // … work …
@@ -187,8 +186,8 @@ impl Gpu {
         self.with(inner.reach, Arc::new(pipelines))
     }
 
-    /// The same device as if its shaders computed with fewer bits, so that tests on small data take
-    /// the paths of tensors beyond 2^31 units.
+    /// The same device with shader offsets limited to `units`, so that tests with small data take the paths of tensors
+    /// beyond 2^31 units.
     #[doc(hidden)]
     #[must_use]
     pub fn with_offset_limit(&self, units: u64) -> Self {
@@ -198,8 +197,8 @@ impl Gpu {
         })
     }
 
-    /// The same device, treated as a GPU whatever it is, so that tests on a software adapter take
-    /// both ways of dealing out work.
+    /// The same device treated as a hardware GPU, so that tests on a software adapter also run the kernels and grids of
+    /// GPUs.
     #[doc(hidden)]
     #[must_use]
     pub fn as_hardware(&self) -> Self {
@@ -232,22 +231,22 @@ impl Gpu {
         }
     }
 
-    /// Opens a device on the adapter that the options choose, with all that the adapter allows.
+    /// Opens a device on the adapter that the options choose, with the adapter's limits.
     ///
     /// # Errors
     ///
-    /// [`Error::NoAdapter`] where none fits; it lists what there is. [`Error::Device`] where the
-    /// driver refuses.
+    /// [`Error::NoAdapter`] if no adapter fits; it lists those of the machine. [`Error::Device`] if the driver opens no
+    /// device.
     pub async fn open_async(options: &AdapterOptions) -> Result<Self, Error> {
         Self::on_adapter(&options.choose().await?).await
     }
 
-    /// Opens a device on this adapter, with all that it allows: for a caller that went through
-    /// [`AdapterOptions::adapters`] and chose.
+    /// Opens a device on this adapter, with the adapter's limits: for an adapter chosen from
+    /// [`AdapterOptions::adapters`].
     ///
     /// # Errors
     ///
-    /// [`Error::Device`] where the driver refuses.
+    /// [`Error::Device`] if the driver opens no device.
     pub async fn on_adapter(adapter: &wgpu::Adapter) -> Result<Self, Error> {
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {
@@ -265,13 +264,13 @@ impl Gpu {
         let gpu = Self::new(&device, &queue);
         let lost = Arc::clone(&gpu.inner.lost);
         device.set_device_lost_callback(move |reason, message| {
-            // Only the first reason is of interest.
+            // Only the first reason matters.
             let _ = lost.set(format!("{message} ({reason:?})"));
         });
         Ok(gpu)
     }
 
-    /// [`Gpu::open_async`], waiting for it.
+    /// [`Gpu::open_async`], blocking until it is done.
     ///
     /// # Errors
     ///
@@ -281,39 +280,38 @@ impl Gpu {
         pollster::block_on(Self::open_async(options))
     }
 
-    /// The device.
+    /// The `wgpu` device.
     pub fn device(&self) -> &wgpu::Device {
         &self.inner.device
     }
 
-    /// The queue.
+    /// The device's queue.
     pub fn queue(&self) -> &wgpu::Queue {
         &self.inner.queue
     }
 
-    /// What the driver says of the adapter.
+    /// The adapter's description by its driver.
     pub fn info(&self) -> &wgpu::AdapterInfo {
         &self.inner.info
     }
 
-    /// Whether the adapter computes on the CPU.
+    /// Whether this is a software adapter, which runs shaders on the CPU.
     pub fn is_software(&self) -> bool {
         adapter::is_software(&self.inner.info)
     }
 
-    /// Drops all memory that is kept for what may come, to be called when large tensors or buffers are
-    /// done with:
+    /// Frees all memory that is kept for reuse. Call it when large tensors or buffers are no longer needed:
     ///
-    /// - Buffers of dropped tensors, which serve new tensors of their size. Together with the tensors that
-    ///   are there they never hold more than tensors once held at the same time, and by itself a buffer
-    ///   goes when 32 tensors were made without it.
-    /// - Bind groups of the caller's buffers that were recorded more than once, which keep them alive.
-    ///   wgpu does not tell when a caller drops a buffer, so by itself a group goes only when 2048 to 4096
-    ///   dispatches were recorded without it.
-    /// - The memory that scatters use between their steps.
+    /// - Buffers of dropped tensors, which new tensors of the same size reuse. Together with live tensors they never
+    ///   exceed the most bytes that tensors have held at once, and a buffer is freed when 32 buffers were requested
+    ///   without reusing it.
+    /// - Bind groups of caller's buffers that were recorded more than once, which keep these buffers alive. wgpu does
+    ///   not report when a caller drops a buffer, so otherwise a group is freed only after 2,048 to 4,096 dispatches
+    ///   without it.
+    /// - The scratch memory of scatters.
     ///
-    /// Compiled pipelines stay, since to compile them again takes longer than most work. There are fewer than
-    /// 400, and ordinary programs use tens.
+    /// Compiled pipelines stay, since compiling them again takes longer than most work. There are fewer than 400, and
+    /// ordinary programs use tens.
     pub fn trim(&self) {
         self.inner.pool.clear();
         self.inner.groups.clear();
@@ -321,7 +319,7 @@ impl Gpu {
     }
 }
 
-/// Two are equal if they are the same device.
+/// Equal if the device is the same.
 impl PartialEq for Gpu {
     fn eq(&self, other: &Self) -> bool {
         self.inner.device == other.inner.device

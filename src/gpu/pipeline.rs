@@ -1,11 +1,11 @@
-//! The pipelines of a device, each made at its first use, and kept for the next.
+//! The pipelines of a device, each compiled at its first use and kept.
 //!
-//! There are less than 400 of a device (`shader_tests` counts them), and a program uses tens. On lavapipe one of a
-//! slice that has run takes 0.8 MB and one of a gather 1.4 (resident memory after 200 of each).
+//! A device has fewer than 400 (`shader_tests` counts them), and a program uses tens. On lavapipe a pipeline of a slice
+//! takes 0.8 MB once it has run, and one of a gather 1.4 MB (resident memory after 200 of each).
 //!
-//! A device whose limits are too low for them refuses layouts or pipelines. On a device of the
-//! caller's nobody else would tell, so each is made in an error scope, and one that was refused is
-//! never used: recording fails with what the device said, each time.
+//! A device whose limits are too low rejects layouts or pipelines. On a caller's device that error would reach only the
+//! caller's handlers, so each is created in an error scope, and a rejected one is never used: recording fails with the
+//! device's error, each time.
 
 use super::{
     maps::Op,
@@ -28,14 +28,14 @@ pub(crate) struct Pipelines {
     cache: Option<wgpu::PipelineCache>,
     made: Mutex<HashMap<Program, wgpu::ComputePipeline>>,
     buffers: [wgpu::BindGroupLayout; Op::ALL.len()],
-    /// Why an operation's layouts cannot be had.
+    /// The errors of operations whose layouts the device rejected.
     refused: [Option<Error>; Op::ALL.len()],
     pub(super) reports: Reports,
     pub(super) uniforms: SharedUniforms,
 }
 
 impl Pipelines {
-    /// Of this device.
+    /// The layouts of this device, and no pipelines yet.
     pub(crate) fn new(device: &wgpu::Device, space: UniformSpace) -> Self {
         let storage = |&read_only: &bool| (BufferBindingType::Storage { read_only }, false);
         let mut refused = [const { None }; Op::ALL.len()];
@@ -91,7 +91,7 @@ impl Pipelines {
         self.space
     }
 
-    /// None yet, of the same device. Each is made with the help of what `cache` holds, which learns of it.
+    /// No pipelines yet, for the same device. Each is compiled through `cache`.
     pub(crate) fn with_cache(&self, device: &wgpu::Device, cache: wgpu::PipelineCache) -> Self {
         Self {
             cache: Some(cache),
@@ -99,7 +99,7 @@ impl Pipelines {
         }
     }
 
-    /// The layout of an operation's buffers.
+    /// The bind group layout of an operation's buffers.
     pub(crate) fn buffers(&self, op: Op) -> &wgpu::BindGroupLayout {
         &self.buffers[op as usize]
     }
@@ -126,7 +126,7 @@ impl Pipelines {
         }
     }
 
-    /// The programs that were used so far.
+    /// The programs compiled so far.
     #[cfg(test)]
     pub(super) fn compiled(&self) -> Vec<Program> {
         let made = self.made.lock().unwrap();
@@ -159,15 +159,15 @@ impl Pipelines {
                 constants: &program.constants(),
                 zero_initialize_workgroup_memory: false,
             },
-            // None unless the caller has one: it takes bytes from a file on trust, which is unsafe, and
-            // drivers keep their own: of a gather that lavapipe had compiled in an earlier process, the
-            // first result came after 24 ms instead of 80.
+            // Only if the caller passes one: a cache trusts the bytes of a file, which is unsafe, and drivers have
+            // their own. On lavapipe, the first result of a gather that an earlier process had compiled took 24 ms
+            // instead of 80 ms.
             cache: self.cache.as_ref(),
         })
     }
 }
 
-/// The error for a shader that the device refuses.
+/// The error for a shader or layout that the device rejects.
 fn refusal(shader: &str, error: &wgpu::Error) -> Error {
     match error {
         wgpu::Error::OutOfMemory { .. } => Error::OutOfDeviceMemory {
@@ -180,7 +180,7 @@ fn refusal(shader: &str, error: &wgpu::Error) -> Error {
     }
 }
 
-/// A layout of buffers, each with its type and whether its offset comes with the dispatch.
+/// A bind group layout of buffers, each with its type and whether its offset is dynamic.
 fn group_layout(
     device: &wgpu::Device,
     label: &str,

@@ -1,13 +1,12 @@
-//! Buffers of tensors that are gone, kept for the next tensors of their size.
+//! A pool of the buffers of dropped tensors, for new tensors of the same size.
 //!
-//! Memory that a driver hands out is dear at its first use: wgpu clears it, and on a software adapter the
-//! system maps it page by page. On lavapipe a slice of 113 MB into a new buffer took four times as long
-//! as into one that was written before. So a loop that makes and drops the same tensors gets the same
-//! buffers over and over.
+//! New memory is expensive at its first use: wgpu clears it, and on a software adapter the system maps it page by page.
+//! On lavapipe a slice of 113 MB into a new buffer took four times as long as into a buffer that was written before.
+//! With the pool, a loop that creates and drops the same tensors reuses the same buffers.
 //!
-//! What is kept is bounded: tensors and kept buffers together never hold more than tensors alone once
-//! held, and a buffer that the next tensors do not need goes. A buffer that the caller was shown is not
-//! kept, since the caller may have a clone of it. Where memory is short, all goes.
+//! The pool is bounded: tensors and pooled buffers together never exceed the most bytes that tensors alone have held,
+//! and a buffer that the next requests do not reuse is freed. A buffer that was exposed to the caller is not pooled,
+//! since the caller may hold a clone of it. If the device runs out of memory, the pool is emptied.
 
 use crate::Error;
 use std::{
@@ -18,24 +17,24 @@ use std::{
     },
 };
 
-/// Buffers that are asked for while one is kept in vain, before it goes.
+/// Requests for buffers after which an unused buffer is freed.
 const PATIENCE: u64 = 32;
 
-/// The most that are kept.
+/// The most buffers in a pool.
 const MOST: usize = 64;
 
-/// What is kept on a device.
+/// The pool of a device.
 #[derive(Debug, Default)]
 pub(super) struct Pool(Mutex<Shelf<wgpu::Buffer>>);
 
 impl Pool {
-    /// A buffer of this size, if one is kept. Its bytes are whatever they were.
+    /// A pooled buffer of this size, if there is one. Its contents are unspecified.
     pub(super) fn take(&self, size: u64) -> Option<wgpu::Buffer> {
         self.with(|shelf| shelf.take(size))
     }
 
-    /// What `create` makes. Where it finds no memory, what is kept may be what is missing: that is dropped,
-    /// `free` has the device free it, and `create` is called once more.
+    /// Calls `create`. If that runs out of memory, empties the pool, lets `free` make the device free the buffers, and
+    /// calls `create` once more.
     pub(super) fn make_room<B>(
         &self,
         mut create: impl FnMut() -> Result<B, Error>,
@@ -50,7 +49,7 @@ impl Pool {
         }
     }
 
-    /// The buffers of a tensor, which come back when it is gone.
+    /// Lends buffers to a tensor; they return when it is dropped.
     pub(super) fn lend(self: &Arc<Self>, buffers: Vec<wgpu::Buffer>) -> Lent {
         self.with(|shelf| shelf.lend(buffers.iter().map(wgpu::Buffer::size).sum()));
         Lent {
@@ -60,7 +59,7 @@ impl Pool {
         }
     }
 
-    /// Drops what is kept, and whether that was anything.
+    /// Empties the pool. Returns whether there was a buffer.
     pub(super) fn clear(&self) -> bool {
         self.with(Shelf::clear)
     }
@@ -69,7 +68,7 @@ impl Pool {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Bytes that are kept.
+    /// Bytes of pooled buffers.
     #[cfg(test)]
     pub(super) fn kept(&self) -> u64 {
         self.with(|shelf| shelf.kept)
@@ -85,12 +84,12 @@ pub(super) struct Lent {
 }
 
 impl Lent {
-    /// For use within the crate, which keeps no clone for longer than the tensor is there.
+    /// The buffers, for use within the crate: it keeps no clones for longer than the tensor lives.
     pub(super) fn buffers(&self) -> &[wgpu::Buffer] {
         &self.buffers
     }
 
-    /// For the caller, who may keep a clone.
+    /// The buffers, for the caller, who may keep clones.
     pub(super) fn show(&self) -> &[wgpu::Buffer] {
         self.shown.store(true, Ordering::Relaxed);
         &self.buffers
@@ -105,15 +104,15 @@ impl Drop for Lent {
     }
 }
 
-/// What is kept, the oldest first, and how much there is of everything.
+/// Pooled buffers, oldest first, and statistics.
 #[derive(Debug)]
 struct Shelf<B> {
     idle: VecDeque<Idle<B>>,
-    /// Bytes that are kept, that tensors hold, and the most that they held at once.
+    /// Bytes of pooled buffers, bytes that tensors hold, and the most bytes that these have held at once.
     kept: u64,
     lent: u64,
     most_lent: u64,
-    /// Buffers that were asked for.
+    /// Requests for buffers so far.
     asked: u64,
 }
 
@@ -121,7 +120,7 @@ struct Shelf<B> {
 struct Idle<B> {
     buffer: B,
     size: u64,
-    /// When it came back, in buffers that were asked for.
+    /// The value of `asked` when it returned.
     since: u64,
 }
 
@@ -140,7 +139,7 @@ impl<B> Default for Shelf<B> {
 impl<B> Shelf<B> {
     fn take(&mut self, size: u64) -> Option<B> {
         self.asked += 1;
-        // The youngest, whose bytes may still be in a cache.
+        // The most recent, whose bytes may still be in a cache.
         let found = self.idle.iter().rposition(|idle| idle.size == size);
         let taken = found.and_then(|place| self.idle.remove(place));
         if let Some(idle) = &taken {
@@ -205,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_back_serves_the_next_of_its_size() {
+    fn a_returned_buffer_serves_the_next_tensor_of_its_size() {
         let mut shelf = Shelf::default();
         assert_eq!(shelf.take(8), None);
         shelf.lend(8);
@@ -216,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_held_than_tensors_once_held() {
+    fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
         let mut shelf = Shelf::default();
         for buffer in ["a", "b"] {
             shelf.lend(8);
@@ -225,7 +224,7 @@ mod tests {
         // Tensors never held more than 8 at once.
         assert_eq!((shelf.kept, shelf.idle.len()), (8, 1));
         assert_eq!(shelf.idle[0].buffer, "b");
-        // What is kept makes room for a tensor of another size.
+        // Pooled buffers make room for a tensor of another size.
         shelf.lend(6);
         assert_eq!((shelf.lent, shelf.kept), (6, 0));
         shelf.lend(10);
@@ -235,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_needed_goes() {
+    fn unused_buffers_are_freed() {
         let mut shelf = Shelf::default();
         shelf.lend(24);
         back(&mut shelf, 8, "needed");
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_caller_has_seen_is_not_kept_and_few_are() {
+    fn exposed_buffers_are_not_pooled_and_the_number_of_others_is_bounded() {
         let mut shelf = Shelf::default();
         shelf.lend(1000);
         shelf.give_back([(8, "shown")].into_iter(), false);

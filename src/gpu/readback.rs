@@ -1,4 +1,4 @@
-//! Bytes on their way back from the device.
+//! Reads bytes back from the device.
 
 use super::{Gpu, failure::device_error};
 use crate::{Error, Plan};
@@ -12,7 +12,7 @@ use wgpu::BufferUsages;
 
 const DOING: &str = "reading back";
 
-/// Bytes of a buffer: a multiple of 4 from a multiple of 4 on.
+/// A range of a buffer. Its offset and length are multiples of 4 bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece<'a> {
     pub(super) buffer: &'a wgpu::Buffer,
@@ -20,7 +20,7 @@ pub(super) struct Piece<'a> {
     pub(super) bytes: u64,
 }
 
-/// A copy of some pieces, one behind the other, that was submitted and will be mapped.
+/// A submitted copy of pieces, one after the other, into a buffer that will be mapped.
 #[derive(Debug)]
 pub(super) struct Readback {
     gpu: Gpu,
@@ -52,7 +52,7 @@ impl Mapping {
 }
 
 impl Gpu {
-    /// Submits a copy of the pieces, and asks for it to be mapped.
+    /// Submits a copy of the pieces, to be mapped.
     pub(super) fn read_back<'a>(
         &self,
         pieces: impl Iterator<Item = Piece<'a>> + Clone,
@@ -62,7 +62,7 @@ impl Gpu {
         self.read_back_through(staging, pieces)
     }
 
-    /// Memory that the device copies to and the host reads.
+    /// A buffer that the device copies to and the host reads.
     pub(super) fn staging(&self, size: u64) -> Result<wgpu::Buffer, Error> {
         self.guarded(DOING, || {
             self.inner.device.create_buffer(&wgpu::BufferDescriptor {
@@ -74,7 +74,7 @@ impl Gpu {
         })
     }
 
-    /// [`Gpu::read_back`] through memory that is large enough and not mapped.
+    /// [`Gpu::read_back`] through an unmapped buffer that is large enough.
     pub(super) fn read_back_through<'a>(
         &self,
         staging: wgpu::Buffer,
@@ -107,13 +107,13 @@ impl Gpu {
 }
 
 impl Readback {
-    /// Whether the bytes are here, or an error is.
+    /// Whether the bytes, or an error, have arrived.
     pub(super) fn has_arrived(&self) -> bool {
         let state = self.mapping.state();
         state.result.is_some()
     }
 
-    /// Copies the bytes, of which there must be as many, and which must be here.
+    /// Copies the first `bytes.len()` bytes, which must have arrived.
     pub(super) fn copy_to(&self, bytes: &mut [u8]) -> Result<(), Error> {
         let mapped = {
             let state = self.mapping.state();
@@ -127,18 +127,18 @@ impl Readback {
             .staging
             .get_mapped_range(..)
             .map_err(|error| device_error(gpu, DOING, &error))?;
-        // By several threads, since the system maps the pages of new memory as they are first written,
-        // which takes longer than the copy.
+        // On several threads, since the system maps pages of new memory at their first write, which takes longer than
+        // the copy.
         Plan::copy(bytes.len()).run(&view[..bytes.len()], bytes)
     }
 
-    /// The memory, for another use.
+    /// The unmapped buffer, for reuse.
     pub(super) fn into_staging(self) -> wgpu::Buffer {
         self.staging.unmap();
         self.staging
     }
 
-    /// The bytes' arrival.
+    /// A future that is ready when the bytes have arrived.
     pub(super) fn arrival(&self) -> Arrival {
         Arrival {
             gpu: self.gpu.clone(),
@@ -148,7 +148,7 @@ impl Readback {
     }
 }
 
-/// Done when the bytes are here.
+/// A future that is ready when the bytes have arrived.
 #[derive(Debug)]
 pub(super) struct Arrival {
     gpu: Gpu,
@@ -175,8 +175,8 @@ impl Future for Arrival {
     }
 }
 
-/// Sees to it that the device's callbacks are run. A browser does by itself; elsewhere somebody has
-/// to wait for the device, and a future must not.
+/// Makes the device run its callbacks. A browser does so by itself; elsewhere a thread waits for the device, since a
+/// future must not block.
 fn watch(gpu: &Gpu) {
     #[cfg(not(target_arch = "wasm32"))]
     {

@@ -1,15 +1,15 @@
-//! What was used lately, and so is likely to be used again.
+//! A cache of recently used entries.
 //!
-//! Two generations: what is used moves to the young one, and when the time has come the old one is
-//! dropped and the young one becomes old. Time is counted in uses.
+//! It has two generations: an entry that is used moves to the young one. After a number of uses of the cache, the old
+//! generation is dropped, and the young one becomes old.
 
 use std::collections::{HashMap, hash_map::Entry};
 
-/// Uses without it after which a thing is dropped, at the latest after twice as many. It spans a
-/// thousand operations recorded over and over.
+/// An entry is dropped after this many uses of the cache without it, or up to twice this many. That is enough for a
+/// thousand operations that are recorded repeatedly.
 const IDLE: usize = 2048;
 
-/// Things by the number that was made of what they are for.
+/// Entries by the hashes of their keys.
 #[derive(Debug)]
 pub(super) struct Recent<T> {
     young: HashMap<u64, T>,
@@ -28,22 +28,22 @@ impl<T> Default for Recent<T> {
 }
 
 impl<T> Recent<T> {
-    /// The thing with this number. What is different may have the same number.
-    pub(super) fn find(&mut self, number: u64) -> Option<&T> {
+    /// The entry with this hash. The caller compares keys, since different keys may have the same hash.
+    pub(super) fn find(&mut self, hash: u64) -> Option<&T> {
         self.uses += 1;
         if self.uses == IDLE {
             self.uses = 0;
             self.old.clear();
             std::mem::swap(&mut self.young, &mut self.old);
         }
-        match self.young.entry(number) {
+        match self.young.entry(hash) {
             Entry::Occupied(entry) => Some(entry.into_mut()),
-            Entry::Vacant(entry) => Some(entry.insert(self.old.remove(&number)?)),
+            Entry::Vacant(entry) => Some(entry.insert(self.old.remove(&hash)?)),
         }
     }
 
-    pub(super) fn keep(&mut self, number: u64, thing: T) {
-        self.young.insert(number, thing);
+    pub(super) fn keep(&mut self, hash: u64, entry: T) {
+        self.young.insert(hash, entry);
     }
 
     #[cfg(test)]
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_used_stays_and_what_is_not_goes() {
+    fn used_entries_stay_and_others_are_dropped() {
         let mut recent = Recent::default();
         recent.keep(0, "used");
         recent.keep(1, "not used");
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_of_as_many_stays_whole() {
+    fn entries_used_in_turn_all_stay() {
         let mut recent = Recent::default();
         let round = 0..IDLE as u64;
         round.clone().for_each(|number| recent.keep(number, number));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn it_holds_what_two_spans_can_have_brought() {
+    fn the_number_of_entries_is_bounded() {
         let mut recent = Recent::default();
         for number in 0..10 * IDLE as u64 {
             assert_eq!(recent.find(number), None);

@@ -1,4 +1,4 @@
-//! The report of a gather or a scatter, which arrives when the device is done.
+//! The report of a gather or scatter, which arrives when the device is done.
 
 use super::{
     DeviceBytes, Gpu,
@@ -14,24 +14,23 @@ use std::{
 };
 use wgpu::BufferUsages;
 
-/// Bytes of a report on the device: how many tuples, and the complement of the first.
+/// Bytes of a report on the device: the number of invalid tuples, and the complement of the first one's number.
 const REPORT_BYTES: u64 = 8;
 
-/// The report of a gather or a scatter that was recorded.
+/// The report of a recorded gather or scatter.
 ///
-/// Ask for it once the commands have been submitted; before that it says that no tuple was out of
-/// range. It can be [polled](Self::poll), [waited for](Self::wait) or, with [`Self::ready`],
-/// awaited, and holds nobody up until then. To name the first bad tuple it reads the buffer of
-/// indices, which must not have been overwritten meanwhile; where that lacks the usage `COPY_SRC`,
-/// the report gives the tuple's place and leaves its indices empty.
+/// Request it after the commands were submitted; before, it reports that no tuple was out of range. It can be
+/// [polled](Self::poll), [waited for](Self::wait) or, with [`Self::ready`], awaited; nothing blocks until then. To name
+/// the first invalid tuple, it reads the buffer of indices, which must not be overwritten meanwhile; if that lacks the
+/// usage `COPY_SRC`, the report gives the tuple's position and leaves its indices empty.
 #[derive(Debug)]
 pub struct PendingReport {
     gpu: Gpu,
     plan: Plan,
-    /// Where dispatches have counted, and the tuples that theirs begin at.
+    /// The slots in which dispatches count, and the first tuple of each dispatch.
     reports: Vec<(Slot, usize)>,
     indices: Vec<wgpu::Buffer>,
-    /// The tensor that they are of, which is therefore not changed in place meanwhile.
+    /// The tensor of indices: holding it prevents changes in place.
     held: Option<DeviceBytes>,
     indices_parts: Parts,
     index: IndexType,
@@ -41,7 +40,7 @@ pub struct PendingReport {
 #[derive(Debug)]
 enum State {
     Recorded,
-    /// What the reports before the first one that is read back have said, and that one's number.
+    /// The sum of the reports already read, the number of the next one, and its readback.
     Counting(Missing, usize, Readback),
     Naming(Missing, Readback),
     Done(Result<Report, Error>),
@@ -72,7 +71,7 @@ impl PendingReport {
         }
     }
 
-    /// Sees to it that the tensor of indices stays as it is as long as the report may be asked for.
+    /// Keeps the tensor of indices unchanged for as long as the report may be requested.
     pub(super) fn holding(mut self, indices: &DeviceBytes) -> Self {
         self.held = Some(indices.clone());
         self
@@ -88,7 +87,7 @@ impl PendingReport {
         self.advance(|gpu, _| gpu.poll())
     }
 
-    /// The report, waiting until the device is done.
+    /// The report, blocking until the device is done.
     ///
     /// # Errors
     ///
@@ -102,7 +101,7 @@ impl PendingReport {
         }
     }
 
-    /// The report, if the device is done: a browser lets nobody wait.
+    /// The report, if the device is done: browsers do not allow blocking.
     #[cfg(target_arch = "wasm32")]
     pub(crate) fn wait(&self) -> Result<Report, Error> {
         self.poll()?.ok_or(Error::WouldBlock {
@@ -131,7 +130,7 @@ impl PendingReport {
         }
     }
 
-    /// Goes on as far as what has arrived allows. What has not is left to `unready`.
+    /// Advances as far as readbacks have arrived. Calls `unready` once for a readback that has not.
     fn advance(
         &self,
         unready: impl FnOnce(&Gpu, &Readback) -> Result<(), Error>,
@@ -165,14 +164,14 @@ impl PendingReport {
         }
     }
 
-    /// The reports from `first` on that one buffer can hold.
+    /// The reports from `first` on that fit in one readback buffer.
     fn some(&self, first: usize) -> &[(Slot, usize)] {
         let most = self.gpu.inner.limits.max_buffer_size / REPORT_BYTES;
         let rest = &self.reports[first..];
         &rest[..rest.len().min(usize::try_from(most).unwrap_or(usize::MAX))]
     }
 
-    /// Goes on with the reports from `first` on.
+    /// Starts to read the reports from `first` on.
     fn count(&self, missing: Missing, first: usize) -> Result<State, Error> {
         let pieces = self.some(first).iter().map(|(slot, _)| Piece {
             buffer: slot.buffer(),

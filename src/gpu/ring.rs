@@ -1,9 +1,8 @@
-//! Pieces of a stream on their way through the device: a ring of buffers that are used again and
-//! again, so that one piece is packed while the device works on another.
+//! A ring of buffers for the pieces of a stream, so that the host packs one piece while the device processes another.
 //!
-//! A piece passes through four buffers: upload memory that the host writes, the packed source, the
-//! result, and readback memory that the host reads. The first and the last are mapped again by the
-//! submission that uses them, and are the host's once that is done.
+//! A piece passes through four buffers: upload memory that the host writes, the packed source, the result, and readback
+//! memory that the host reads. The submission that uses the first and the last maps them again, for the host to access
+//! when it is done.
 
 use super::{Gpu, failure::device_error, fill::fill, transfer::PADDING};
 use crate::{Error, Plan};
@@ -12,7 +11,7 @@ use wgpu::{BufferUsages, MapMode, SubmissionIndex};
 
 const DOING: &str = "streaming";
 
-/// Pieces under way: the device works on one while the host packs or hands out another.
+/// Pieces in flight: the device processes one while the host packs or returns another.
 const SLOTS: usize = 2;
 
 /// The buffers that pieces pass through.
@@ -20,9 +19,9 @@ const SLOTS: usize = 2;
 pub(crate) struct Ring {
     gpu: Gpu,
     idle: Vec<Slot>,
-    /// Packed, and not yet submitted.
+    /// The slot of a packed piece that is not yet submitted.
     packed: Option<Slot>,
-    /// On the device, the oldest first, with the bytes of their results.
+    /// The submitted slots, oldest first, with the bytes of their results.
     busy: VecDeque<(Slot, SubmissionIndex, usize)>,
 }
 
@@ -47,12 +46,12 @@ impl Gpu {
 }
 
 impl Ring {
-    /// The bytes that a ring holds for pieces of this size.
+    /// The bytes of a ring's buffers for pieces of this size.
     pub(crate) fn bytes_held(packed: usize, result: usize) -> usize {
         packed.saturating_add(result).saturating_mul(2 * SLOTS)
     }
 
-    /// The size of a buffer for so many bytes.
+    /// The padded size of a buffer for `bytes` bytes.
     pub(crate) fn buffer_bytes(bytes: usize) -> u64 {
         (bytes as u64).next_multiple_of(PADDING)
     }
@@ -67,7 +66,8 @@ impl Ring {
         self.busy.is_empty()
     }
 
-    /// Packs a piece into upload memory, from the bytes of its span: `host` packs, and `device` does the rest.
+    /// Packs a piece into upload memory by the plan `host`, from the bytes of its span; the plan `device` does the
+    /// rest.
     pub(crate) fn pack(&mut self, host: &Plan, device: &Plan, source: &[u8]) -> Result<(), Error> {
         let packed = Self::buffer_bytes(host.result_bytes());
         let result = Self::buffer_bytes(device.result_bytes());
@@ -122,7 +122,7 @@ impl Ring {
         })
     }
 
-    /// Sends the piece that was packed on its way.
+    /// Submits the packed piece.
     pub(crate) fn submit(&mut self, host: &Plan, device: &Plan) -> Result<(), Error> {
         let Some(slot) = self.packed.take() else {
             return Ok(());
@@ -139,7 +139,7 @@ impl Ring {
             self.gpu
                 .encode(encoder, device, source.slice(..), result.slice(..))?;
             encoder.copy_buffer_to_buffer(result, 0, readback, 0, Self::buffer_bytes(bytes));
-            // Errors show when the range is asked for.
+            // `get_mapped_range` reports errors.
             encoder.map_buffer_on_submit(upload, MapMode::Write, .., |_| {});
             encoder.map_buffer_on_submit(readback, MapMode::Read, .., |_| {});
             Ok(())
@@ -156,7 +156,7 @@ impl Ring {
         }
     }
 
-    /// Hands out the result of the oldest piece, which must be here, and takes its buffers back.
+    /// Passes the result of the oldest piece, which must have arrived, to `sink`, and reuses its buffers.
     pub(crate) fn take<R>(
         &mut self,
         mut sink: impl FnMut(&[u8]) -> Result<(), R>,

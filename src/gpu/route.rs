@@ -1,11 +1,11 @@
-//! What is recorded for a plan: one decision, which recording follows and `explain` spells out.
+//! Decides which commands are recorded for a plan. Recording follows the decision, and `explain` describes it.
 //!
-//! | plan | recorded |
+//! | plan | commands |
 //! |---|---|
-//! | nothing is written | nothing |
-//! | contiguous rows on word boundaries, into an encoder, if few or long (`copy`) | a buffer copy each: no pipeline, and wgpu does not clear a fresh destination for it |
-//! | all of the result is zeros, whole words, into an encoder | a clear of the buffer |
-//! | anything else | a dispatch, or several where the device's limits demand it |
+//! | writes nothing | none |
+//! | few or long contiguous rows on word boundaries (`copy`), into an encoder | a buffer copy for each row: needs no pipeline, and wgpu does not clear a new destination first |
+//! | writes only zeros, in whole words, into an encoder | a clear of the buffer |
+//! | any other | a dispatch, or several if the device's limits require it |
 
 use super::{
     caps::Kind,
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{Plan, ops::strided_slice_grad, plan::Map};
 
-/// What is recorded for a plan.
+/// The commands for a plan.
 pub(super) enum Route<'a> {
     Nothing,
     Copies(Copies<'a>),
@@ -21,8 +21,8 @@ pub(super) enum Route<'a> {
     Dispatches,
 }
 
-/// What is recorded for a plan without indices on an adapter of this kind, into an encoder; `copyable` says whether
-/// its buffers can be copied between.
+/// The commands for a plan without indices on an adapter of this kind, into an encoder. `copyable` tells whether its
+/// buffers allow copies.
 pub(super) fn route(plan: &Plan, kind: Kind, copyable: bool) -> Route<'_> {
     if plan.rows.count == 0 {
         return Route::Nothing;

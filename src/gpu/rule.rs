@@ -1,21 +1,21 @@
-//! What the shaders of a scatter do with two elements, and which they can.
+//! How the shaders of a scatter combine two elements, and which combinations they support.
 
 use crate::{DType, ops::scatter_nd::Combine};
 
-/// How the shaders combine.
+/// How the shaders combine two elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Rule {
     combine: Combine,
     numbers: Numbers,
 }
 
-/// What the shaders take elements for.
+/// The number format that the shaders interpret elements as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 enum Numbers {
     #[default]
     Unsigned,
     Signed,
-    /// Integers of two words.
+    /// 64-bit integers, of two words.
     Pairs,
     Bools,
     F16,
@@ -24,7 +24,7 @@ enum Numbers {
 }
 
 impl Rule {
-    /// How elements of a type are combined, if the shaders can, and bytes of what is combined by itself.
+    /// The rule for elements of a type and the bytes of its operands, if the shaders support it.
     pub(crate) fn of(combine: Combine, dtype: DType) -> Option<(Self, usize)> {
         let adds = combine == Combine::Add;
         let (numbers, can) = match dtype {
@@ -40,14 +40,14 @@ impl Rule {
             DType::F64 | DType::Complex128 => return None,
         };
         let element = match dtype {
-            // Component by component.
+            // Components are combined separately.
             DType::Complex64 => 4,
             _ => dtype.size(),
         };
         can.then_some((Self { combine, numbers }, element))
     }
 
-    /// All of them, each with the bytes of what is combined by itself.
+    /// All rules, each with the bytes of its operands.
     pub(super) fn all() -> impl Iterator<Item = (Self, usize)> {
         let combines = [
             Combine::Add,
@@ -60,18 +60,18 @@ impl Rule {
         DType::ALL.into_iter().flat_map(of).flatten()
     }
 
-    /// Whether results depend on the order: sums are rounded, and of zeros that differ in their sign the
-    /// first is the minimum and the maximum.
+    /// Whether results depend on the order of rows: sums are rounded, and the first of two zeros of different signs is
+    /// both the minimum and the maximum.
     pub(crate) fn depends_on_order(self) -> bool {
         matches!(self.numbers, Numbers::F16 | Numbers::BF16 | Numbers::F32)
     }
 
-    /// Whether there are atomics for it, of elements of one word.
+    /// Whether WGSL has an atomic operation for it, on elements of one word.
     pub(crate) fn is_atomic(self) -> bool {
         matches!(self.numbers, Numbers::Unsigned | Numbers::Signed) && self.combine != Combine::Mul
     }
 
-    /// Whether those take elements for i32 rather than u32.
+    /// Whether that operation is on i32 rather than u32.
     pub(super) fn is_signed(self) -> bool {
         self.numbers == Numbers::Signed
     }

@@ -1,18 +1,17 @@
-//! Recording a scatter: several steps, which leave what they found out in memory of the device's own.
+//! Records scatters: several steps, which pass their results on in scratch memory.
 //!
-//! | step | per row | where |
-//! |---|---|---|
-//! | check, where a bad row forbids everything | its tuple is looked at, and a bad one noted | `scatter_resolve.wgsl` |
-//! | resolve | which slice it goes to; the last one of each slice wins, or all are chained | `scatter_resolve.wgsl` |
-//! | sort, where the order counts | the rows of a slice are put in ascending order, if they are few | `scatter_sort.wgsl` |
-//! | sort more, where a slice can have as many | the same for those of more rows, up to 256 | `scatter_middle_lists.wgsl` |
-//! | link, where a slice can have more | its rows are linked anew, in ascending order | `scatter_long_lists.wgsl` |
-//! | apply | the one row of a slice moves, or combines all, element by element | `scatter_nd.wgsl` |
+//! | step | for | does | shader |
+//! |---|---|---|---|
+//! | check | [`OutOfRange::Error`] | reports invalid rows | `scatter_resolve.wgsl` |
+//! | resolve | each row | finds its slice; the last row of a slice wins, or all are linked to a list | `scatter_resolve.wgsl` |
+//! | sort | lists whose order affects results | sorts short lists in ascending order | `scatter_sort.wgsl` |
+//! | | | sorts lists of up to 256 rows | `scatter_middle_lists.wgsl` |
+//! | | | links longer lists anew, in ascending order | `scatter_long_lists.wgsl` |
+//! | apply | each slice | writes its last row, or combines its list, element by element | `scatter_nd.wgsl` |
 //!
-//! So no two invocations write the same bytes, and nothing depends on which comes first. Short rows of
-//! integers take one step, `combine_atomic.wgsl`: they are combined by atomics, whose order makes no
-//! difference, unless a bad row forbids everything. The memory
-//! belongs to the [`Gpu`] and serves every recording: wgpu runs what is submitted one after the other.
+//! No two invocations write the same bytes, so results do not depend on scheduling. Short rows of integers are instead
+//! combined in one step by atomics, in any order (`combine_atomic.wgsl`), except under [`OutOfRange::Error`]. The
+//! scratch memory belongs to the [`Gpu`] and serves every recording, since wgpu runs submissions in order.
 
 use super::{
     DeviceBytes, DeviceIndices, Gpu, Inner,
@@ -33,17 +32,17 @@ use crate::{
 use wgpu::{BufferSlice, CommandEncoder};
 
 impl Gpu {
-    /// Records a scatter: `updates` and `indices` are read, and `dest` is changed in place, or receives the
-    /// result of a `scatter_nd`.
+    /// Records a scatter: reads `updates` and `indices`, and changes `dest` in place, or writes the result of a
+    /// `scatter_nd` to it.
     ///
-    /// Rows that are out of range are dropped, and the report says later which they were. Under
-    /// [`OutOfRange::Error`] the device changes nothing where one is, and the report is the error.
-    /// The buffers must be as for [`Gpu::encode`]; `indices` begins at a multiple of 4 bytes, with the usage
-    /// `COPY_SRC` the report can name the first bad tuple; and unless elements only move, `updates` and
-    /// `dest` begin at multiples of an element.
+    /// Rows that are out of range are dropped, and the report says later which they were. Under [`OutOfRange::Error`]
+    /// the device changes nothing if any row is out of range, and the report is the error. The buffers must be as for
+    /// [`Gpu::encode`], and `indices` must begin at a multiple of 4 bytes. If `indices` has the usage `COPY_SRC`, the
+    /// report can name the first invalid tuple. Unless the scatter only replaces elements, `updates` and `dest` must
+    /// begin at multiples of an element.
     ///
-    /// On arithmetic with floating-point numbers: WGSL lets a device take subnormal `f32` for zeros, and
-    /// promises neither infinities nor NaNs. Minimum and maximum are exact. What the shaders combine:
+    /// Floating-point arithmetic: WGSL lets a device flush subnormal `f32` to zero, and guarantees neither infinities
+    /// nor NaNs. Minimum and maximum are exact. The shaders combine:
     ///
     /// | element type | by |
     /// |---|---|
@@ -55,7 +54,7 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// As [`Gpu::encode`]; [`Error::DTypeOnDevice`] for elements that the shaders cannot combine so.
+    /// As [`Gpu::encode`]; [`Error::DTypeOnDevice`] for element types that the shaders cannot combine in this way.
     pub fn encode_scatter(
         &self,
         encoder: &mut CommandEncoder,
@@ -64,18 +63,14 @@ impl Gpu {
         indices: DeviceIndices<'_>,
         dest: BufferSlice<'_>,
     ) -> Result<PendingReport, Error> {
-        let (indices, index) = match indices {
-            DeviceIndices::I32(indices) => (indices, IndexType::I32),
-            DeviceIndices::I64(indices) => (indices, IndexType::I64),
-            DeviceIndices::U32(indices) => (indices, IndexType::U32),
-        };
+        let (indices, index) = indices.typed();
         let updates = Argument::of("updates", updates, plan.source_bytes());
         let indices = Argument::of("indices", indices, plan.index_bytes(index));
         let dest = Argument::of("dest", dest, plan.result_bytes());
         self.record_scatter(encoder, plan, updates, (indices, index), dest)
     }
 
-    /// Scatters into a tensor in place, or into a copy of it that is then returned.
+    /// Scatters into a tensor in place, or into a copy of it. Returns the changed tensor.
     pub(crate) fn scatter(
         &self,
         plan: &Plan,
@@ -113,10 +108,7 @@ impl Gpu {
         let (_, element) = rule_of(plan, map)?;
         updates.check(&dest)?;
         indices.check(&dest)?;
-        if !indices.parts.offset.is_multiple_of(4) {
-            let problem = "begins in the middle of a word: its offset must be a multiple of 4";
-            return Err(indices.problem(problem.into()));
-        }
+        indices.check_word()?;
         for argument in [&updates, &indices, &dest] {
             argument.check_storage()?;
         }
@@ -161,7 +153,7 @@ impl Gpu {
         Ok(PendingReport::new(self, plan, reports, &indices, index))
     }
 
-    /// The steps of a plan that is not empty, on arguments that lie where its elements can be combined.
+    /// The steps of a non-empty plan whose arguments begin at multiples of an element.
     pub(super) fn scatter_steps(
         &self,
         plan: &Plan,
@@ -177,7 +169,7 @@ impl Gpu {
         window::scatter_steps(&self.inner.reach, &rows, map, places, rule)
     }
 
-    /// Memory for the steps.
+    /// Scratch memory for the steps.
     fn scratch(&self, needed: Scratch) -> Result<Buffers, Error> {
         let Inner { device, limits, .. } = &*self.inner;
         let most = limits.max_buffer_size;
@@ -188,24 +180,16 @@ impl Gpu {
         })
     }
 
-    /// Has every pipeline that the steps need.
+    /// Compiles every pipeline that the steps need.
     fn prepare(&self, steps: &Steps) -> Result<(), Error> {
         let inner = &*self.inner;
-        let had = |dispatch: &Dispatch| {
-            let pipeline = inner.pipelines.get(&inner.device, dispatch.program);
-            pipeline.map(drop)
-        };
-        for check in &steps.checks {
-            had(check)?;
-        }
-        for step in &steps.blocks {
-            if let Some(Before { resolve, order, .. }) = &step.before {
-                had(resolve)?;
-                for dispatch in order {
-                    had(dispatch)?;
-                }
-            }
-            had(&step.apply)?;
+        let blocks = steps.blocks.iter().flat_map(|Step { before, apply }| {
+            let before = before.iter();
+            let before = before.flat_map(|before| before.order.iter().chain([&before.resolve]));
+            before.chain([apply])
+        });
+        for dispatch in steps.checks.iter().chain(blocks) {
+            inner.pipelines.get(&inner.device, dispatch.program)?;
         }
         Ok(())
     }
@@ -273,7 +257,7 @@ impl Gpu {
     }
 }
 
-/// What the steps bind.
+/// The arguments that the steps bind.
 struct Arguments<'a> {
     updates: Argument<'a>,
     indices: Argument<'a>,
@@ -282,7 +266,7 @@ struct Arguments<'a> {
     rows: Argument<'a>,
 }
 
-/// How elements are combined, if they are, and bytes of what is combined by itself.
+/// The rule that combines elements, if it combines any, and the bytes of its operands.
 fn rule_of(plan: &Plan, map: &ScatterNd) -> Result<(Rule, usize), Error> {
     let (combine, dtype) = (map.options.combine, map.dtype);
     if !combine.computes() {
@@ -296,7 +280,7 @@ fn rule_of(plan: &Plan, map: &ScatterNd) -> Result<(Rule, usize), Error> {
 }
 
 impl<'a> Argument<'a> {
-    /// A buffer of the device's own.
+    /// A buffer that the [`Gpu`] owns.
     fn own(name: &'static str, buffer: &'a wgpu::Buffer) -> Self {
         Self {
             name,

@@ -1,9 +1,9 @@
-//! What a device reports of some work.
+//! Error scopes around work on a device.
 
 #[cfg(not(target_arch = "wasm32"))]
 use wgpu::ErrorFilter;
 
-/// Runs `work`, and returns what the device reports of it beside its outcome.
+/// Runs `work`, and returns its outcome and the error that the device reports, if any.
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) fn scoped<R>(
     device: &wgpu::Device,
@@ -16,7 +16,7 @@ pub(super) fn scoped<R>(
     ];
     let scopes = filters.map(|filter| device.push_error_scope(filter));
     let outcome = work();
-    // Natively a scope has its answer as soon as it is popped; innermost first.
+    // Scopes are popped innermost first. Natively, their results are ready at once.
     let mut failure = None;
     for scope in scopes.into_iter().rev() {
         failure = pollster::block_on(scope.pop()).or(failure);
@@ -24,7 +24,7 @@ pub(super) fn scoped<R>(
     (outcome, failure)
 }
 
-/// A browser answers later than we could wait: what goes wrong reaches the device's own handler.
+/// Browsers report errors asynchronously: they reach the device's own handler.
 #[cfg(target_arch = "wasm32")]
 pub(super) fn scoped<R>(
     _device: &wgpu::Device,

@@ -1,15 +1,15 @@
-//! The memory that the steps of a scatter leave something in for the next: a device's own, which serves every recording.
+//! The scratch memory between the steps of a scatter. A device has one, which serves every recording.
 
 use crate::Error;
 use std::sync::{Mutex, PoisonError};
 use wgpu::{BufferDescriptor, BufferUsages};
 
-/// What a scatter needs of the device while it runs, in bytes.
+/// The scratch memory that a scatter needs, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scratch {
-    /// A word for each slice of a block, behind one more.
+    /// One word, and then a word for each slice of a block.
     pub(crate) head: u64,
-    /// What is kept of each row of a block.
+    /// The lists of a block's rows.
     pub(crate) rows: u64,
 }
 
@@ -22,7 +22,7 @@ impl Scratch {
     }
 }
 
-/// Memory between steps, as large as the largest scatter so far has needed.
+/// Scratch memory, as large as the largest scatter so far has needed.
 #[derive(Debug, Default)]
 pub(super) struct ScatterMemory(Mutex<Option<Buffers>>);
 
@@ -33,7 +33,7 @@ pub(super) struct Buffers {
 }
 
 impl ScatterMemory {
-    /// Buffers of at least this size, and of at most `most` bytes if that is enough.
+    /// Buffers of at least the size `needed`, and of at most `most` bytes if that is enough.
     pub(super) fn get(
         &self,
         needed: Scratch,
@@ -52,7 +52,7 @@ impl ScatterMemory {
             return Ok(kept.clone());
         }
         let make = |label, needed: u64, had: u64| {
-            // Somewhat more, so that the next may be a little larger.
+            // Rounded up to a power of two, to serve a slightly larger scatter too.
             let size = needed.max(had).max(256);
             let size = size.checked_next_power_of_two().unwrap_or(size).min(most);
             create(&BufferDescriptor {
@@ -69,14 +69,14 @@ impl ScatterMemory {
         Ok(kept.insert(made).clone())
     }
 
-    /// What is kept.
+    /// The buffers, if there are any.
     #[cfg(test)]
     pub(super) fn kept(&self) -> Option<[wgpu::Buffer; 2]> {
         let kept = self.0.lock().unwrap().clone();
         kept.map(|kept| [kept.head, kept.rows])
     }
 
-    /// Drops it.
+    /// Frees the buffers.
     pub(super) fn clear(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

@@ -1,16 +1,15 @@
-//! Small pieces of device memory that dispatches find by an offset: params where there are no
-//! immediates, and reports.
+//! Slots of device memory that dispatches bind by dynamic offsets: uniforms where there are no immediates, and reports.
 //!
-//! Slots come in strips: one buffer, and one group that binds any of its slots. Recording makes a
-//! strip for every 64 slots at most, and none once there are enough:
+//! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. Recording creates a strip for
+//! every 64 new slots at most, and none once there are enough:
 //!
 //! | | a slot | a strip |
 //! |---|---|---|
 //! | [`SharedUniforms`] | is written once, and serves every dispatch with the same uniforms | is freed once none of its slots was reused for 2,048 dispatches |
-//! | [`Reports`] | is zero when it is lent | is cleared by one write, and lent anew, when nobody holds a slot of it |
+//! | [`Reports`] | is zero when it is lent | is cleared by one write, and lent again, once none of its slots is held |
 //!
-//! What holds a report's slot is the report, until it was read, and the commands, until they are done
-//! or dropped. Uniforms are never overwritten, so that nothing need hold them but wgpu.
+//! A report's slot is held by the report until it is read, and by the commands until they finish or are dropped. Uniforms
+//! are never overwritten, so only wgpu holds their slots.
 
 use super::{recent::Recent, uniforms::Uniforms};
 use std::{
@@ -18,18 +17,18 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// Bytes from one slot to the next: no device asks for a larger alignment of dynamic offsets.
+/// Bytes from one slot to the next: the largest alignment of dynamic offsets that a device may require.
 const SLOT_BYTES: u32 = 256;
 
-/// Slots of a strip, where buffers may be that long.
+/// Slots of a strip, unless the device's buffers are shorter.
 const SLOTS: u32 = 64;
 
-/// How strips are made.
+/// How strips are created.
 #[derive(Debug)]
 pub(super) struct Strips {
     pub(super) label: &'static str,
     pub(super) usage: wgpu::BufferUsages,
-    /// The layout of the group that binds a slot, by a dynamic offset.
+    /// The layout of a group that binds a slot by a dynamic offset.
     pub(super) layout: wgpu::BindGroupLayout,
 }
 
@@ -39,7 +38,7 @@ struct Strip {
     group: wgpu::BindGroup,
 }
 
-/// A place in a strip. Clones are the same place.
+/// A slot of a strip. Clones are the same slot.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     strip: Arc<Strip>,
@@ -55,12 +54,11 @@ impl Slot {
         &self.strip.group
     }
 
-    /// Where it begins.
     pub(super) fn offset(&self) -> u32 {
         self.offset
     }
 
-    /// The next one of the same strip.
+    /// The next slot of the strip.
     fn next(&self) -> Option<Self> {
         let offset = self.offset + SLOT_BYTES;
         (u64::from(offset + SLOT_BYTES) <= self.strip.buffer.size()).then(|| Self {
@@ -79,9 +77,8 @@ impl Strips {
             label: Some(self.label),
             size: slot * slots,
             usage: self.usage | wgpu::BufferUsages::COPY_DST,
-            // So that wgpu counts all of it as initialized. It clears what is not at the first
-            // submission that binds it, and where another thread's write came in between, that
-            // write was lost.
+            // Mapping makes wgpu count the buffer as initialized. Otherwise wgpu clears it at the first submission that
+            // binds it, and loses a write by another thread in between.
             mapped_at_creation: true,
         });
         buffer.unmap();
@@ -101,16 +98,16 @@ impl Strips {
     }
 }
 
-/// The params of the last dispatches.
+/// Slots with the uniforms of recent dispatches.
 #[derive(Debug)]
 pub(super) struct SharedUniforms {
     pub(super) strips: Strips,
-    state: Mutex<RecentUniforms>,
+    state: Mutex<UniformsState>,
     hasher: RandomState,
 }
 
 #[derive(Debug, Default)]
-struct RecentUniforms {
+struct UniformsState {
     recent: Recent<(Uniforms, Slot)>,
     last: Option<Slot>,
 }
@@ -124,7 +121,7 @@ impl SharedUniforms {
         }
     }
 
-    /// A slot that holds `uniforms` when the next commands run.
+    /// A slot that contains `uniforms` when the next submission runs.
     pub(super) fn get(
         &self,
         device: &wgpu::Device,
@@ -132,9 +129,9 @@ impl SharedUniforms {
         uniforms: &Uniforms,
     ) -> Slot {
         let bytes = bytemuck::bytes_of(uniforms);
-        let number = self.hasher.hash_one(bytes);
+        let hash = self.hasher.hash_one(bytes);
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((uniforms, slot)) = state.recent.find(number)
+        if let Some((uniforms, slot)) = state.recent.find(hash)
             && bytemuck::bytes_of(uniforms) == bytes
         {
             return slot.clone();
@@ -146,11 +143,11 @@ impl SharedUniforms {
         });
         queue.write_buffer(slot.buffer(), slot.offset.into(), bytes);
         state.last = Some(slot.clone());
-        state.recent.keep(number, (*uniforms, slot.clone()));
+        state.recent.keep(hash, (*uniforms, slot.clone()));
         slot
     }
 
-    /// Where uniforms were written last.
+    /// The slot of the uniforms that were written last.
     #[cfg(test)]
     pub(super) fn last(&self) -> Option<(wgpu::Buffer, u32)> {
         let last = self.state.lock().unwrap().last.clone();
@@ -158,7 +155,7 @@ impl SharedUniforms {
     }
 }
 
-/// The slots that gathers count into.
+/// Slots in which gathers and scatters count invalid tuples.
 #[derive(Debug)]
 pub(super) struct Reports {
     pub(super) strips: Strips,
@@ -168,7 +165,7 @@ pub(super) struct Reports {
 #[derive(Debug, Default)]
 struct ReportsState {
     all: Vec<Arc<Strip>>,
-    /// The one that is lent next.
+    /// The slot to lend next.
     next: Option<Slot>,
 }
 
@@ -180,7 +177,7 @@ impl Reports {
         }
     }
 
-    /// Lends a slot that is zero when the next commands run.
+    /// Lends a slot that is zero when the next submission runs.
     pub(super) fn lend(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Slot {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = state.next.take().unwrap_or_else(|| Slot {
@@ -191,7 +188,7 @@ impl Reports {
         slot
     }
 
-    /// A strip of zeros of which no slot is lent.
+    /// A strip of zeros without lent slots.
     fn strip(
         &self,
         all: &mut Vec<Arc<Strip>>,

@@ -1,4 +1,4 @@
-//! Tensors' bytes: held on the device in as few buffers as it allows, and read back.
+//! Tensors on the device, in the fewest buffers that its limits allow, and their download.
 
 use super::{
     Gpu,
@@ -12,15 +12,15 @@ use crate::Error;
 use std::{collections::VecDeque, ops::Range, sync::Arc};
 use wgpu::BufferUsages;
 
-/// What buffers are padded to, so that the widest unit has a place in the smallest.
+/// Buffers are padded to multiples of this many bytes, so that whole vectors can be bound.
 pub(super) const PADDING: u64 = VECTOR as u64;
 
-/// Buffers of a tensor in parts are multiples of this, the largest alignment that a device may ask
-/// of bindings.
+/// If a tensor has several buffers, their sizes are multiples of this many bytes, the largest alignment of bindings
+/// that a device may require.
 const PART_ALIGNMENT: u64 = 256;
 
-/// The most that is read back at once, through memory that is used again for the piece after next:
-/// what is staged does not grow with the tensor, and its pages are touched for the first time but once.
+/// The most bytes that are read back at once. Two staging buffers alternate, so staging memory does not grow with the
+/// tensor, and its pages are mapped only once.
 const STAGING_BYTES: u64 = 8 << 20;
 
 /// A tensor's bytes on the device. Clones share them.
@@ -32,17 +32,17 @@ pub(crate) struct DeviceBytes {
 }
 
 impl DeviceBytes {
-    /// The buffers: one, unless that would be above the device's limit.
+    /// The buffers: one, unless the tensor exceeds the device's limit.
     pub(super) fn buffers(&self) -> &[wgpu::Buffer] {
         self.lent.buffers()
     }
 
-    /// The buffers, for the caller to keep for as long as it likes.
+    /// The buffers, for the caller, who may keep clones.
     pub(crate) fn show(&self) -> &[wgpu::Buffer] {
         self.lent.show()
     }
 
-    /// Whether no other tensor holds them, nor a report that is still to come.
+    /// Whether no other tensor and no pending report holds the buffers.
     pub(crate) fn is_unshared(&mut self) -> bool {
         Arc::get_mut(&mut self.lent).is_some()
     }
@@ -58,8 +58,8 @@ impl DeviceBytes {
         }
     }
 
-    /// Where bytes from `at` on lie, part by part: the number of the part, the offset in it, and which of
-    /// the bytes.
+    /// The locations of `bytes` bytes from `at` on: for each part, its number, the offset in it, and the range of the
+    /// bytes.
     pub(super) fn places(
         &self,
         at: usize,
@@ -75,7 +75,7 @@ impl DeviceBytes {
         })
     }
 
-    /// Pieces of at most `most` bytes that together are the whole, padded to words.
+    /// All bytes, padded to words, in pieces of at most `most` bytes.
     fn pieces(&self, most: u64) -> impl Iterator<Item = Piece<'_>> {
         let total = self.bytes as u64;
         self.buffers()
@@ -94,28 +94,22 @@ impl DeviceBytes {
     }
 }
 
-/// Bytes of the last dimension.
+/// Bytes of a row along the last dimension.
 pub(super) fn row_bytes(shape: &[usize], element: usize) -> u64 {
     (shape.last().map_or(1, |&size| size.max(1)) * element) as u64
 }
 
-/// The length of parts, at most `most` bytes. Whole rows if that is possible, because an index tuple
-/// must not lie in two buffers; a row that is longer is no tuple.
+/// Bytes of a part, at most `most`: whole rows if possible, because an index tuple must not lie in two buffers. A
+/// longer row is no index tuple.
 fn part_bytes(most: u64, row_bytes: u64) -> u64 {
-    let gcd = |a: u64, b: u64| {
-        let (mut a, mut b) = (a, b);
-        while b > 0 {
-            (a, b) = (b, a % b);
-        }
-        a
-    };
-    let whole = row_bytes.saturating_mul(PART_ALIGNMENT / gcd(row_bytes, PART_ALIGNMENT));
+    let common = 1 << (row_bytes | PART_ALIGNMENT).trailing_zeros();
+    let whole = row_bytes.saturating_mul(PART_ALIGNMENT / common);
     let step = if whole <= most { whole } else { PART_ALIGNMENT };
     (most / step * step).max(PART_ALIGNMENT)
 }
 
 impl Gpu {
-    /// Room on the device for an array.
+    /// Buffers on the device for an array, with unspecified contents.
     pub(crate) fn allocate(&self, shape: &[usize], element: usize) -> Result<DeviceBytes, Error> {
         let bytes = shape.iter().product::<usize>() * element;
         self.create(bytes, row_bytes(shape, element), false)
@@ -139,7 +133,7 @@ impl Gpu {
         })
     }
 
-    /// A buffer that was kept, or a new one, which alone can be mapped.
+    /// A buffer from the pool, or a new one. Only a new one can be mapped at creation.
     fn tensor_buffer(&self, size: u64, mapped_at_creation: bool) -> Result<wgpu::Buffer, Error> {
         let pool = &self.inner.pool;
         if !mapped_at_creation && let Some(buffer) = pool.take(size) {
@@ -155,11 +149,11 @@ impl Gpu {
                 })
             })
         };
-        // wgpu frees what was dropped when the device is asked.
+        // wgpu frees dropped buffers when the device is polled.
         pool.make_room(create, || self.poll())
     }
 
-    /// Buffers for `bytes`, which hold whatever they held.
+    /// Buffers for `bytes` bytes, with unspecified contents.
     pub(super) fn create(
         &self,
         bytes: usize,
@@ -189,8 +183,8 @@ impl Gpu {
         })
     }
 
-    /// Reads all of a tensor's bytes, waiting for everything submitted before. A piece is copied to
-    /// the host while the next is on its way.
+    /// Reads all bytes of a tensor, blocking until all earlier submissions are done. One piece is copied to the host
+    /// while the device copies the next.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn download(&self, source: &DeviceBytes, into: &mut [u8]) -> Result<(), Error> {
         pollster::block_on(self.download_with(source, into, |readback| {
@@ -203,13 +197,13 @@ impl Gpu {
         }))
     }
 
-    /// A browser lets nobody wait.
+    /// Browsers do not allow blocking.
     #[cfg(target_arch = "wasm32")]
     pub(crate) fn download(&self, _source: &DeviceBytes, _into: &mut [u8]) -> Result<(), Error> {
         self.wait()
     }
 
-    /// [`Gpu::download`] without waiting.
+    /// [`Gpu::download`] without blocking.
     pub(crate) async fn download_async(
         &self,
         source: &DeviceBytes,
@@ -263,7 +257,7 @@ impl Gpu {
         }
     }
 
-    /// Records with `record` and submits.
+    /// Records commands with `record`, and submits them.
     pub(crate) fn submit<R>(
         &self,
         doing: &'static str,

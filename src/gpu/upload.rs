@@ -1,21 +1,20 @@
-//! Host bytes on their way to the device.
+//! Uploads host bytes to the device.
 //!
-//! Few bytes are written into the tensor's own memory, which is mapped as it is created. Many go
-//! through two pieces of upload memory in turn, one of which the device copies from while the host
-//! writes the other: wgpu writes zeros over all memory that is created mapped, and where the host
-//! does not see the device's own it maps as much again.
+//! Below 4 MiB, bytes are written into the tensor's buffers, which are created mapped. From there on, two staging
+//! buffers alternate: the device copies from one while the host writes the other. wgpu fills all memory that is created
+//! mapped with zeros, and if the host cannot access device memory it allocates as much again.
 
 use super::{DeviceBytes, Gpu, failure::device_error, fill::fill, transfer::row_bytes};
 use crate::{Error, Plan};
 
 const DOING: &str = "uploading";
 
-/// Bytes from which on they go through upload memory.
+/// The least bytes that are uploaded through staging buffers.
 #[cfg(not(target_arch = "wasm32"))]
-const MANY: usize = 4 << 20;
+const STAGED_BYTES: usize = 4 << 20;
 
 impl Gpu {
-    /// Uploads the bytes of an array.
+    /// Uploads an array.
     pub(crate) fn upload(
         &self,
         shape: &[usize],
@@ -26,7 +25,7 @@ impl Gpu {
         self.upload_result(&copy, bytes, row_bytes(shape, element))
     }
 
-    /// Runs a slice of host memory straight into memory that the device reads.
+    /// Uploads a slice of host memory, packed straight into memory that the device reads.
     pub(crate) fn upload_slice(&self, plan: &Plan, source: &[u8]) -> Result<DeviceBytes, Error> {
         self.upload_result(plan, source, row_bytes(plan.shape(), plan.element))
     }
@@ -39,7 +38,7 @@ impl Gpu {
     ) -> Result<DeviceBytes, Error> {
         let bytes = plan.result_bytes();
         #[cfg(not(target_arch = "wasm32"))]
-        if bytes >= MANY {
+        if bytes >= STAGED_BYTES {
             let dest = self.create(bytes, row_bytes, false)?;
             let mut upload = staged::Upload::new(self, &dest);
             fill(plan, source, |at, bytes| upload.put(at, bytes))?;
@@ -70,28 +69,28 @@ impl Gpu {
     }
 }
 
-/// Through upload memory. A browser lets nobody wait for it.
+/// Uploads through staging buffers, which browsers do not allow to wait for.
 #[cfg(not(target_arch = "wasm32"))]
 mod staged {
     use super::*;
     use std::collections::VecDeque;
     use wgpu::{BufferUsages, BufferViewMut, MapMode, SubmissionIndex};
 
-    /// Bytes of a piece of upload memory: enough to keep the bus busy, and few enough to stay in the
-    /// cache until the device has them.
+    /// Bytes of a staging buffer: enough to keep the bus busy, and few enough to stay in the CPU's cache until the
+    /// device has copied them.
     const STAGING_BYTES: usize = 2 << 20;
 
-    /// Pieces of upload memory.
-    const PIECES: usize = 2;
+    /// The number of staging buffers.
+    const BUFFERS: usize = 2;
 
     pub(super) struct Upload<'a> {
         gpu: &'a Gpu,
         dest: &'a DeviceBytes,
-        /// What is being written, if anything is: the bytes before `end` are there.
+        /// The staging buffer that contains bytes `begin..end` of the tensor.
         current: Option<(wgpu::Buffer, BufferViewMut)>,
         begin: usize,
         end: usize,
-        /// What the device copies from, the oldest first.
+        /// The buffers that the device copies from, oldest first.
         busy: VecDeque<(wgpu::Buffer, SubmissionIndex)>,
     }
 
@@ -107,7 +106,7 @@ mod staged {
             }
         }
 
-        /// Takes the bytes that belong at `at`, behind those that it was given before.
+        /// Uploads bytes to byte `at` of the tensor, the end of the bytes before.
         pub(super) fn put(&mut self, at: usize, mut bytes: &[u8]) -> Result<(), Error> {
             debug_assert_eq!(at, self.end);
             while !bytes.is_empty() {
@@ -130,15 +129,15 @@ mod staged {
             Ok(())
         }
 
-        /// Sends what has not been sent.
+        /// Submits the last copy.
         pub(super) fn finish(mut self) -> Result<(), Error> {
             self.send()
         }
 
-        /// Upload memory that can be written.
+        /// A mapped staging buffer.
         fn staging(&mut self) -> Result<(wgpu::Buffer, BufferViewMut), Error> {
             let staging = match self.busy.pop_front() {
-                Some((staging, submission)) if self.busy.len() + 1 == PIECES => {
+                Some((staging, submission)) if self.busy.len() + 1 == BUFFERS => {
                     self.gpu.wait_for(submission)?;
                     staging
                 }
@@ -171,12 +170,12 @@ mod staged {
             let ((), submission) = self.gpu.submit(DOING, |encoder| {
                 for (part, within, range) in places {
                     let dest = &self.dest.buffers()[part];
-                    // Tensors are padded, so that the last word is whole.
+                    // Tensors are padded, so the last word may be copied whole.
                     let length = range.len().next_multiple_of(4) as u64;
                     let (from, to) = (range.start as u64, within as u64);
                     encoder.copy_buffer_to_buffer(&staging, from, dest, to, length);
                 }
-                // An error shows when the range is asked for.
+                // `get_mapped_range_mut` reports errors.
                 encoder.map_buffer_on_submit(&staging, MapMode::Write, .., |_| {});
                 Ok(())
             })?;

@@ -1,26 +1,26 @@
-//! AMD machine code as RADV prints it, and what a lane executes of it.
+//! Counts the instructions that a lane executes in AMD machine code, as RADV prints it.
 //!
-//! Counted is one path through the code, from its beginning to its end: of all paths those that store the most bytes, of
-//! these those that load the most, and of these the one with the fewest instructions. So an `if` around a store or a
-//! load is taken, a branch to code without any, such as the report of a bad index, is not, and of two ways to
-//! move the same the shorter is taken. Where a kernel stores outside of loops, stores within them are taken for the
-//! exception (words that hold several rows), and do not count in this choice; so it is with loads. Where nothing
-//! is stored, atomic accesses count as stores. The body of a loop counts once.
+//! One path through the code is counted, from its beginning to its end: of the paths that store the most bytes, of
+//! these that load the most, the one with the fewest instructions. So the path takes an `if` around a store or a load,
+//! but no branch to code without either, such as the report of an invalid index, and takes the shorter of two ways to
+//! move the same bytes. If a kernel stores outside of loops, stores within loops are considered exceptions (words that
+//! contain several rows), and do not count in this choice; likewise for loads. If nothing is stored, atomic accesses
+//! count as stores. The body of a loop counts once.
 //!
-//! A path is that of a lane whose whole wave goes the same way. So where lanes part it is on one side only, although
-//! the code of the other stands behind it: RADV takes lanes out of the mask `exec`, jumps over code for which
-//! no lane is left, turns the mask around for the `else`, and restores it at the end.
+//! The path is that of a lane whose whole wave takes it. So if lanes diverge, the lane executes one side only, although
+//! the code of the other side follows: RADV removes lanes from the mask `exec`, jumps over code for which no lane is
+//! left, inverts the mask for the `else`, and restores it at the end.
 
 use std::collections::HashMap;
 
-/// Bytes of each load and the like, along the path that is counted.
+/// The instructions and accesses on the counted path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Path {
-    /// Vector instructions: those that each lane executes.
+    /// Vector instructions, which each lane executes.
     pub(crate) vector: usize,
-    /// Of these the multiplications of whole words, which run at a quarter of the rate.
+    /// Multiplications of whole words among them, which run at a quarter of the rate.
     pub(crate) multiplications: usize,
-    /// Scalar instructions: those that a wave executes once.
+    /// Scalar instructions, which a wave executes once.
     pub(crate) scalar: usize,
     /// Loads of uniform values.
     pub(crate) scalar_loads: usize,
@@ -33,9 +33,9 @@ pub(crate) struct Path {
     pub(crate) shared: usize,
     pub(crate) branches: usize,
     pub(crate) barriers: usize,
-    /// The most bytes that a lane has asked for before it waits for the first of them.
+    /// The most bytes that a lane has requested before it waits for the first of them.
     pub(crate) in_flight: usize,
-    /// Whether some of it lies in a loop.
+    /// Whether a part of the path lies in a loop.
     pub(crate) loops: bool,
 }
 
@@ -50,19 +50,19 @@ enum Kind {
     Atomic,
     Shared,
     Barrier,
-    /// Goes on when no more than this many loads are left on their way.
+    /// Waits until at most this many loads are in flight.
     Wait(usize),
-    /// To the instruction of this number, or to the next.
+    /// Jumps to instruction number `to`, or continues with the next.
     Branch {
         to: usize,
         on: On,
     },
-    /// Scalar; the lanes that were on become those that are off.
+    /// A scalar instruction that swaps active and inactive lanes.
     Invert,
-    /// Scalar; the lanes that were on before they parted are on again.
+    /// A scalar instruction that reactivates the lanes that were active before they diverged.
     Restore,
     End,
-    /// Takes no unit's time: a hint or a wait for something else.
+    /// Occupies no unit: a hint, or a wait for another counter.
     Hint,
 }
 
@@ -70,22 +70,22 @@ enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum On {
     Always,
-    /// Where no lane is on.
+    /// If no lane is active.
     NoLane,
-    /// Where a condition holds that is not known here.
+    /// If a condition holds, which is unknown here.
     Condition,
 }
 
-/// A place on a path.
+/// A position on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     /// The number of the instruction.
     at: usize,
-    /// Whether the lane is on.
+    /// Whether the lane is active.
     on: bool,
 }
 
-/// What a family of GPUs counts as under way when it waits for loads: before RDNA stores too.
+/// The accesses that a wait for loads counts as in flight: before RDNA, stores too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counter {
     Loads,
@@ -93,11 +93,11 @@ pub(crate) enum Counter {
 }
 
 impl Path {
-    /// Of the machine code in this text.
+    /// The path through the machine code in `text`.
     ///
     /// # Errors
     ///
-    /// Names the instruction that it does not know how to count.
+    /// Names an unknown instruction.
     pub(crate) fn of(text: &str, counter: Counter) -> Result<Self, String> {
         let code = parse(text)?;
         let (taken, loops) = (counted(&code), loops(&code));
@@ -105,7 +105,7 @@ impl Path {
             loops: taken.iter().any(|place| loops[place.at]),
             ..Self::default()
         };
-        // Loads that are on their way, first that which was asked for first.
+        // Loads in flight, oldest first.
         let mut pending = Vec::new();
         for &Place { at, on } in &taken {
             match code[at] {
@@ -224,7 +224,7 @@ fn kind(line: &str, labels: &HashMap<&str, usize>) -> Result<Kind, String> {
     })
 }
 
-/// The unit and the access of an instruction on memory.
+/// The unit and the access of a memory instruction.
 fn memory(name: &str) -> Option<(&str, &str)> {
     let (unit, access) = name.split_once('_')?;
     let caches = access.starts_with("gl") || access.starts_with("wb");
@@ -232,7 +232,7 @@ fn memory(name: &str) -> Option<(&str, &str)> {
         .then_some((unit, access))
 }
 
-/// What an instruction does to the mask of lanes, if that is not to take some out.
+/// The effect of an instruction on the mask of lanes, unless it only removes lanes.
 fn mask(name: &str, operands: &str) -> Option<Kind> {
     let mut operands = operands.split(',').map(|operand| operand.trim());
     let is_mask = |operand: &str| matches!(operand, "exec" | "exec_lo");
@@ -251,7 +251,7 @@ fn mask(name: &str, operands: &str) -> Option<Kind> {
 
 /// Bytes of an access, by the end of its name: `dwordx4` before RDNA 3, `b128` since.
 fn bytes(width: &str) -> Option<usize> {
-    // What follows says where in a register a part goes.
+    // The suffix names the part of the register.
     let width = width.split('_').find(|part| *part != "d16")?;
     match width {
         "dword" | "b32" => Some(4),
@@ -264,10 +264,10 @@ fn bytes(width: &str) -> Option<usize> {
     }
 }
 
-/// What decides between paths: bytes stored, bytes loaded, and minus the number of instructions.
+/// The value of a path: bytes stored, bytes loaded, and the negated number of instructions.
 type Worth = [isize; 3];
 
-/// The path that is counted.
+/// The counted path.
 fn counted(code: &[Kind]) -> Vec<Place> {
     let loops = loops(code);
     let outside = |of: fn(&Kind) -> bool| {
@@ -290,7 +290,7 @@ fn counted(code: &[Kind]) -> Vec<Place> {
         };
         [stored.cast_signed(), loaded.cast_signed(), -1]
     };
-    // From each place on, the best that can be had; and the place after it.
+    // The value of the best path from each position, and the next position on it.
     let mut best = vec![[[0; 3]; 2]; code.len() + 1];
     let mut next = vec![[None; 2]; code.len()];
     for at in (0..code.len()).rev() {
@@ -309,16 +309,16 @@ fn counted(code: &[Kind]) -> Vec<Place> {
     std::iter::successors(start, onward).collect()
 }
 
-/// The places that can come after one.
+/// The positions that can follow `place`.
 fn ways(code: &[Kind], place: Place) -> [Option<Place>; 2] {
     let Place { at, on } = place;
     let step = Place { at: at + 1, on };
     match code[at] {
         Kind::End => [None, None],
-        // Back to the beginning of a loop, which is over then.
+        // A branch back to the beginning of a loop is not taken, since its body counts once.
         Kind::Branch { to, .. } if to <= at => [Some(step), None],
         Kind::Branch { to, on: when } => {
-            // Where the lane is on and the branch is taken, it is one of those that were taken out.
+            // An active lane that takes this branch was removed from the mask.
             let jump = Place {
                 at: to,
                 on: on && when != On::NoLane,
@@ -335,7 +335,7 @@ fn ways(code: &[Kind], place: Place) -> [Option<Place>; 2] {
     }
 }
 
-/// Whether each instruction lies in a loop: between its beginning and a branch back there.
+/// Whether each instruction lies in a loop: between a backward branch and its target.
 fn loops(code: &[Kind]) -> Vec<bool> {
     let mut loops = vec![false; code.len()];
     for (from, kind) in code.iter().enumerate() {

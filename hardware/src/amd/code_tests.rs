@@ -1,4 +1,4 @@
-//! Listings made up for the purpose, each of one thing.
+//! Tests on small listings, one aspect each.
 
 use super::*;
 
@@ -53,16 +53,16 @@ fn loads_are_in_flight_until_one_waits_for_them() {
     assert_eq!(path(&together).in_flight, 32);
     let apart = format!("{load}s_waitcnt vmcnt(0) lgkmcnt(0)\n{load}s_endpgm");
     assert_eq!(path(&apart).in_flight, 16);
-    // One may stay on its way.
+    // One load may stay in flight.
     let partly = format!("{load}{load}s_waitcnt vmcnt(1)\n{load}{load}s_endpgm");
     assert_eq!(path(&partly).in_flight, 48);
     let others = format!("{load}s_waitcnt lgkmcnt(0)\ns_waitcnt_vscnt null, 0x0\n{load}s_endpgm");
     assert_eq!(path(&others).in_flight, 32);
 }
 
-/// Before RDNA a wait for one thing on its way waits for the load if a store comes behind it.
+/// Before RDNA, a wait until one access is in flight waits for a load that a store follows.
 #[test]
-fn stores_count_as_under_way_where_the_family_counts_them() {
+fn stores_count_as_in_flight_if_the_family_counts_them() {
     let load = "buffer_load_dwordx4 v[4:7], v1, s[4:7], 0 offen\n";
     let store = "buffer_store_dword v4, v1, s[4:7], 0 offen\n";
     let text = format!("{load}{store}s_waitcnt vmcnt(1)\n{load}s_endpgm");
@@ -72,7 +72,7 @@ fn stores_count_as_under_way_where_the_family_counts_them() {
 }
 
 #[test]
-fn what_stores_nothing_is_jumped_over() {
+fn code_without_loads_and_stores_is_jumped_over() {
     let path = path(
         "
 	v_mov_b32 v0, 0
@@ -118,9 +118,9 @@ BB2:
     assert_eq!((path.loads.len(), path.stores.len()), (1, 1));
 }
 
-/// Of words that hold several rows, for example.
+/// For example, a store of words that contain several rows.
 #[test]
-fn a_store_in_a_loop_is_an_exception_where_others_are_not() {
+fn a_store_in_a_loop_is_an_exception_if_others_are_outside() {
     let text = |first: &str| {
         format!(
             "{first}
@@ -159,7 +159,7 @@ fn of_two_ways_to_store_the_same_the_shorter_is_taken() {
     }
 }
 
-/// As RADV writes `if (c) { store } else { store }` where lanes part.
+/// RADV's code for a divergent `if (c) { store } else { store }`.
 #[test]
 fn a_lane_is_on_one_side_of_an_else_only() {
     let side = |moves: usize| {
@@ -187,7 +187,7 @@ fn a_lane_is_on_one_side_of_an_else_only() {
 }
 
 #[test]
-fn where_nothing_is_stored_atomics_are_what_counts() {
+fn without_stores_atomics_count() {
     let path = path(
         "
 	s_cbranch_execz BB2
@@ -218,7 +218,7 @@ BB2:
 }
 
 #[test]
-fn what_cannot_be_counted_is_an_error() {
+fn an_unknown_instruction_is_an_error() {
     for line in [
         "image_load v0",
         "buffer_load_format_x v0",

@@ -1,8 +1,8 @@
-//! RADV without a GPU: its device is opened, and pipelines are made, as wgpu does it.
+//! Opens RADV's device without a GPU, and compiles pipelines as wgpu does.
 //!
-//! wgpu itself cannot open it: it asks each device for a fence, and a device that runs nothing has none. So this
-//! is done with wgpu-hal, the layer below, which makes the SPIR-V, and whose functions are unsafe to call because
-//! they check nothing. All that is unsafe in this package is in this file.
+//! wgpu itself cannot open the device: wgpu requires a fence, and a device that runs nothing has none. So this uses
+//! wgpu-hal, the layer below, which generates the SPIR-V, and whose functions are unsafe because they check nothing.
+//! All unsafe code of this package is in this file.
 
 use std::borrow::Cow;
 use strict_gpu::PipelineRequest;
@@ -15,9 +15,9 @@ type Device = <Vulkan as hal::Api>::Device;
 type GroupLayout = <Vulkan as hal::Api>::BindGroupLayout;
 type PipelineLayout = <Vulkan as hal::Api>::PipelineLayout;
 
-/// The device of a driver that compiles and runs nothing.
+/// The device of a driver that only compiles.
 pub(super) struct Driver {
-    /// What the driver calls itself.
+    /// The driver's name and version.
     pub(super) version: String,
     device: Device,
 }
@@ -27,7 +27,7 @@ impl Driver {
     pub(super) fn open() -> Result<Self, String> {
         let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
         descriptor.backends = wgpu::Backends::VULKAN;
-        // No names in the SPIR-V.
+        // Leaves names out of the SPIR-V.
         descriptor.flags = wgpu::InstanceFlags::empty();
         let instance = wgpu::Instance::new(descriptor);
         let adapters = instance.enumerate_adapters(wgpu::Backends::VULKAN);
@@ -36,9 +36,9 @@ impl Driver {
         let info = adapter.get_info();
         let features = adapter.features() & wgpu::Features::IMMEDIATES;
         let (limits, hints) = (adapter.limits(), wgpu::MemoryHints::default());
-        // SAFETY: what it gives is dropped in this function, and destroyed by nobody else.
+        // SAFETY: the returned adapters are dropped in this function, and destroyed nowhere else.
         let raw = unsafe { adapter.as_hal::<Vulkan>() }.ok_or("not an adapter of Vulkan")?;
-        // SAFETY: features and limits are those that the adapter says it has.
+        // SAFETY: the adapter reports these features and limits.
         let open = unsafe { raw.open(features, &limits, &hints) };
         let hal::OpenDevice { device, .. } = open.map_err(|error| error.to_string())?;
         Ok(Self {
@@ -47,18 +47,18 @@ impl Driver {
         })
     }
 
-    /// Has a kernel compiled. What the driver says of it goes to standard error.
+    /// Compiles a kernel. The driver prints its report to standard error.
     pub(super) fn compile(&self, kernel: &PipelineRequest) -> Result<(), String> {
         let mut groups = Vec::new();
         let made = self.compile_with(kernel, &mut groups);
         for group in groups {
-            // SAFETY: the only pipeline layout that it was in is gone, or was never made.
+            // SAFETY: the only pipeline layout with it is destroyed, or was never created.
             unsafe { self.device.destroy_bind_group_layout(group) };
         }
         made
     }
 
-    /// The same, leaving the layouts of its groups in `groups`.
+    /// Compiles a kernel, and leaves the layouts of its bind groups in `groups`.
     fn compile_with(
         &self,
         kernel: &PipelineRequest,
@@ -74,11 +74,11 @@ impl Driver {
             bind_group_layouts: &groups,
             immediate_size: kernel.immediate_size,
         };
-        // SAFETY: the groups' layouts are of this device.
+        // SAFETY: the groups' layouts belong to this device.
         let layout = unsafe { self.device.create_pipeline_layout(&descriptor) };
         let layout = layout.map_err(|error| error.to_string())?;
         let made = self.compile_in(kernel, &layout);
-        // SAFETY: the only pipeline that it was for is gone, or was never made.
+        // SAFETY: the only pipeline with it is destroyed, or was never created.
         unsafe { self.device.destroy_pipeline_layout(layout) };
         made
     }
@@ -109,14 +109,14 @@ impl Driver {
             },
             cache: None,
         };
-        // SAFETY: the module and the layout are of this device, and what the shader binds is in the layout:
-        // `strict-gpu` has made a pipeline of both.
+        // SAFETY: the module and the layout belong to this device, and the layout contains all bindings of the shader:
+        // `strict-gpu` has created a pipeline from both.
         let pipeline = unsafe { self.device.create_compute_pipeline(&descriptor) };
         let made = pipeline.map(|pipeline| {
-            // SAFETY: nothing was recorded with it.
+            // SAFETY: no commands use it.
             unsafe { self.device.destroy_compute_pipeline(pipeline) };
         });
-        // SAFETY: the only pipeline of it is gone, or was never made.
+        // SAFETY: the only pipeline with it is destroyed, or was never created.
         unsafe { self.device.destroy_shader_module(module) };
         made.map_err(|error| error.to_string())
     }
@@ -127,13 +127,13 @@ impl Driver {
             flags: hal::BindGroupLayoutFlags::empty(),
             entries,
         };
-        // SAFETY: the entries are of buffers, in the order of their bindings.
+        // SAFETY: the entries are buffers, in the order of their bindings.
         let layout = unsafe { self.device.create_bind_group_layout(&descriptor) };
         layout.map_err(|error| error.to_string())
     }
 }
 
-/// The shader as wgpu has it before it gives it to a backend.
+/// The shader as wgpu passes it to a backend.
 fn parsed(source: &str) -> Result<(naga::Module, naga::valid::ModuleInfo), String> {
     use naga::valid::{Capabilities, ValidationFlags, Validator};
     let module = naga::front::wgsl::parse_str(source);

@@ -1,8 +1,8 @@
-//! AMD's compiler without a GPU of AMD's.
+//! AMD's compiler without an AMD GPU.
 //!
-//! RADV, Mesa's Vulkan driver for AMD, compiles for any family of GPUs where `RADV_FORCE_FAMILY` names one, and runs
-//! nothing then. With `RADV_DEBUG` it prints what it makes. It reads both once, when it is loaded, so each family takes
-//! a process of its own: this program starts itself again ([`compile_here`]), and reads what RADV prints.
+//! RADV, Mesa's Vulkan driver for AMD, compiles for the family of GPUs in `RADV_FORCE_FAMILY` without running anything,
+//! and `RADV_DEBUG` makes it print the code. It reads both variables once, when it is loaded, so each family needs its
+//! own process: this program starts itself again ([`compile_here`]), and reads RADV's output.
 
 mod code;
 mod driver;
@@ -27,14 +27,14 @@ use strict_gpu::PipelineRequest;
 /// A family of GPUs that RADV compiles for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Family {
-    /// As in `RADV_FORCE_FAMILY`.
+    /// The value of `RADV_FORCE_FAMILY`.
     pub(crate) name: &'static str,
-    /// What it is the name of.
+    /// The family's architecture.
     pub(crate) what: &'static str,
     counter: Counter,
 }
 
-/// RDNA 2, RDNA 3 and GCN 5, of which CDNA is made.
+/// RDNA 2, RDNA 3, and GCN 5, from which CDNA derives.
 pub(crate) const FAMILIES: [Family; 3] = [
     Family {
         name: "navi21",
@@ -53,7 +53,7 @@ pub(crate) const FAMILIES: [Family; 3] = [
     },
 ];
 
-/// The file by which the Vulkan loader finds RADV, if it is installed.
+/// The manifest by which the Vulkan loader finds RADV, if RADV is installed.
 fn installed() -> Option<PathBuf> {
     let folders = ["/etc", "/usr/local/share", "/usr/share"];
     let files = folders.iter().filter_map(|folder| {
@@ -66,15 +66,15 @@ fn installed() -> Option<PathBuf> {
     files.into_iter().next()
 }
 
-/// What [`compile`] says where there is no driver.
+/// The error of [`compile`] if the driver is not installed.
 pub(crate) const NOT_INSTALLED: &str =
     "RADV is not installed (on Debian and Ubuntu it is in mesa-vulkan-drivers)";
 
-/// Has this program compile kernels, `cases` or `vectors`, for a family.
+/// Compiles the kernels of `cases` or `vectors` for a family, in another process.
 ///
 /// # Errors
 ///
-/// Says why there is no report.
+/// The reason why there is no report.
 pub(crate) fn compile(family: Family, kernels: &str) -> Result<Report, String> {
     let driver = installed().ok_or(NOT_INSTALLED)?;
     let program = env::current_exe().map_err(|error| error.to_string())?;
@@ -99,11 +99,11 @@ pub(crate) fn compile(family: Family, kernels: &str) -> Result<Report, String> {
     }
 }
 
-/// Compiles kernels in this process, each after a line that says whose it is.
+/// Compiles kernels in this process, and prints a line with the case and label before each.
 ///
 /// # Errors
 ///
-/// Says why RADV cannot be used.
+/// The reason why RADV cannot be used.
 pub(crate) fn compile_here(
     kernels: impl IntoIterator<Item = (String, PipelineRequest)>,
 ) -> Result<(), String> {

@@ -1,22 +1,22 @@
-//! What RADV writes to standard error of each pipeline (`RADV_DEBUG=shaders,shaderstats`), between the lines by which
-//! this program tells pipelines apart.
+//! RADV's report on each pipeline, which it writes to standard error (`RADV_DEBUG=shaders,shaderstats`), between lines
+//! by which this program separates pipelines.
 
 use super::code::{Counter, Path};
 use std::{collections::BTreeMap, io::BufRead};
 
-/// Begins each line of this program's.
+/// The prefix of this program's lines.
 const MARK: &str = "wgslice-hardware:";
 
-/// A line of this program's.
+/// A line that this program writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// What the driver calls itself.
+    /// The driver's name and version.
     Driver(String),
-    /// A kernel begins, of a case.
+    /// The start of a kernel, with its case.
     Kernel { case: String, label: String },
-    /// It could not be compiled.
+    /// The last kernel failed to compile.
     Refused(String),
-    /// The last kernel is done.
+    /// The end of the last kernel.
     End,
 }
 
@@ -50,7 +50,7 @@ impl Mark {
     }
 }
 
-/// What the driver made of a kernel.
+/// The driver's results for a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Compiled {
     pub(crate) case: String,
@@ -59,32 +59,32 @@ pub(crate) struct Compiled {
     pub(crate) path: Path,
 }
 
-/// What the driver says of its code.
+/// The driver's statistics on its code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Statistics {
     pub(crate) vector_registers: u64,
     pub(crate) spilled_registers: u64,
-    /// Bytes of memory for each lane.
+    /// Bytes of scratch memory of each lane.
     pub(crate) scratch_bytes: u64,
     pub(crate) code_bytes: u64,
     /// Waves that fit a SIMD at once.
     pub(crate) waves: u64,
-    /// Estimates, in clocks: of a wave, from its first instruction to its last, and for which it keeps a
-    /// SIMD's busiest unit busy.
+    /// Estimates in clocks: from a wave's first instruction to its last, and for how long a wave keeps a SIMD's busiest
+    /// unit busy.
     pub(crate) latency: u64,
     pub(crate) inverse_throughput: u64,
 }
 
-/// All that a run of the compiler said.
+/// The output of a run of the compiler.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Report {
     pub(crate) driver: String,
     pub(crate) compiled: Vec<Compiled>,
-    /// Kernels that could not be compiled or whose report cannot be read, and why.
+    /// Kernels that failed to compile or whose report cannot be read, with the reason.
     pub(crate) failed: Vec<String>,
 }
 
-/// What was read of a kernel so far.
+/// The part of a kernel's report that was read so far.
 #[derive(Debug, Default)]
 struct Reading {
     case: String,
@@ -104,7 +104,7 @@ enum Part {
 }
 
 impl Report {
-    /// Reads all that a run of the compiler wrote.
+    /// Reads the output of a run of the compiler.
     pub(super) fn read(lines: impl BufRead, counter: Counter) -> Result<Self, String> {
         let mut report = Self::default();
         let mut reading: Option<Reading> = None;
@@ -228,7 +228,7 @@ Inverse Throughput: 179
 ";
 
     #[test]
-    fn what_is_printed_of_each_kernel_is_read() {
+    fn the_output_for_each_kernel_is_read() {
         let text = format!(
             "{PRINTED}wgslice-hardware:kernel\tW2\tpacked bytes\nwgslice-hardware:refused\tno\n\
              wgslice-hardware:kernel\tW3\tother\nwgslice-hardware:end\n"

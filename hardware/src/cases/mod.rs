@@ -1,5 +1,4 @@
-//! What is looked at: the benchmark's workloads, further shapes, and the same workloads in kernels as other
-//! projects write theirs.
+//! The cases: the benchmark's workloads, further shapes, and the workloads again in kernels modelled on peers'.
 
 mod peers;
 mod shapes;
@@ -11,7 +10,7 @@ use peers::Launch;
 use wgpu::BufferUsages;
 use wgslice::{Error, Gpu, Plan, gpu::DeviceIndices};
 
-/// One of them.
+/// An operation on a shape.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) name: String,
@@ -19,17 +18,18 @@ pub(crate) struct Case {
     pub(crate) work: Work,
 }
 
-/// What is recorded.
+/// The work that a case records.
 #[derive(Clone, Debug)]
 pub(crate) enum Work {
     Move(Plan),
     Gather(Plan, Indices),
     Scatter(Plan, Indices),
-    /// A kernel as another project writes it.
+    /// A kernel modelled on a peer's.
     Peer(Peer, Box<Launch>),
 }
 
-/// Index tuples: number `i` of all their coordinates is a hash of `i`, cut to its dimension, as in the benchmark.
+/// Index tuples: coordinate number `i`, counted over all tuples, is a hash of `i` modulo its dimension, as in the
+/// benchmark.
 #[derive(Clone, Debug)]
 pub(crate) struct Indices {
     pub(crate) rows: usize,
@@ -38,14 +38,14 @@ pub(crate) struct Indices {
     pub(crate) is_64_bit: bool,
 }
 
-/// All that the library runs.
+/// All cases that the library runs.
 pub(crate) fn library() -> Vec<Case> {
     let mut cases = workloads::cases();
     cases.extend(shapes::cases());
     cases
 }
 
-/// Kernels as others write them, for the workloads that they have an operation for.
+/// The kernels of peers, for the workloads that they support.
 pub(crate) fn peers() -> Vec<Case> {
     workloads::peers()
 }
@@ -59,7 +59,7 @@ impl Case {
         }
     }
 
-    /// Records it on buffers of its own.
+    /// Records the case with new buffers.
     pub(crate) fn record(
         &self,
         gpu: &Gpu,
@@ -130,7 +130,7 @@ impl Indices {
     }
 }
 
-/// The benchmark's hash of a number, which is counted in 32 bits.
+/// The benchmark's hash of a number, computed modulo 2^32.
 fn hash(i: usize) -> u32 {
     let mut hash = u32::try_from(i & u32::MAX as usize).unwrap_or(u32::MAX);
     hash ^= hash >> 16;

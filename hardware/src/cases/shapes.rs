@@ -1,5 +1,4 @@
-//! Shapes beside the benchmark's: other types, offsets, steps and lengths of rows, and the operations that it has
-//! not got.
+//! Shapes that the benchmark lacks: other types, offsets, steps, row lengths and operations.
 
 use super::{Case, Indices, Work};
 use wgslice::{
@@ -65,7 +64,7 @@ fn slices() -> Vec<Case> {
     ]
 }
 
-/// Of other elements than the benchmark's, and of lengths that are no multiples of anything.
+/// Transposes of other elements than the benchmark's, and of sizes that are not multiples of the tiles'.
 fn transposes() -> Vec<Case> {
     let transpose = |name, what, dtype, shape: &[usize]| {
         let view = View::of(shape).and_then(|view| view.transpose(&[1, 0]));
@@ -105,7 +104,7 @@ fn gathers() -> Vec<Case> {
     };
     let mut cases = Vec::new();
     for bytes in [4, 12, 64, 100, 512, 4096] {
-        // A table of 64 MiB, of small rows less.
+        // A table of 64 MiB, or less for rows below 64 bytes.
         let rows = (64 << 20) / bytes.max(64);
         let what = format!("gather of rows of {bytes} bytes");
         let shape = [rows, bytes / 4];
@@ -176,7 +175,7 @@ fn gathers() -> Vec<Case> {
     cases
 }
 
-/// Of each slice the update and the gradient.
+/// The update and the gradient of each slice.
 fn updates() -> Vec<Case> {
     let shape = [4096, 4096];
     let both = [

@@ -1,4 +1,4 @@
-//! The benchmark's workloads, and which of them other projects have a kernel for.
+//! The benchmark's workloads, and those for which peers have a kernel.
 
 use super::{
     Case, Indices, Peer, Work,
@@ -44,17 +44,17 @@ fn workloads() -> Vec<Workload> {
     file.workloads
 }
 
-/// Each, as the library does it.
+/// Each workload as the library runs it.
 pub(super) fn cases() -> Vec<Case> {
     let case = |workload: Workload| Case::new(&workload.id, &workload.what, workload.work());
     workloads().into_iter().map(case).collect()
 }
 
-/// Those of 4-byte elements, as others do them.
+/// The workloads of 4-byte elements as peers run them.
 pub(super) fn peers() -> Vec<Case> {
     let mut cases = Vec::new();
     for workload in workloads() {
-        // No peer has the others on WebGPU, and W11 is about the time of a dispatch.
+        // No peer supports other elements on WebGPU, and W11 measures the time of a dispatch.
         if workload.dtype != "f32" || workload.id == "W11" {
             continue;
         }

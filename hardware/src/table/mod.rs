@@ -1,5 +1,4 @@
-//! `benches/results/hardware.md`: what was counted, what the compiler says, and what is reckoned of both, each told
-//! apart.
+//! Writes `benches/results/hardware.md`: counts, the compiler's results, and estimates from both, in separate tables.
 
 mod peers;
 
@@ -7,11 +6,11 @@ use crate::{
     amd::{Compiled, FAMILIES, Report},
     cases::Case,
     count::{Counts, Traffic},
-    reckon::{self, Times},
+    estimate::{self, Times},
 };
 use std::{collections::BTreeMap, fmt::Write as _};
 
-/// A kernel of a case, and what is known of it.
+/// A kernel of a case, and its results.
 #[derive(Debug)]
 pub(crate) struct Kernel<'a> {
     case: &'a Case,
@@ -20,14 +19,14 @@ pub(crate) struct Kernel<'a> {
     counts: Counts,
     /// The counts for subgroups of 64.
     wide: Counts,
-    /// By family, in the order of [`FAMILIES`]; empty where there is no compiler.
+    /// The code for each family, in the order of [`FAMILIES`]; empty without a compiler.
     compiled: Vec<&'a Compiled>,
 }
 
-/// What the table is of.
+/// The origin of a table's figures.
 #[derive(Debug)]
 pub(crate) struct Origin {
-    /// The day, as `date` writes it.
+    /// The date, in the form `2026-11-22`.
     pub(crate) date: String,
     pub(crate) wgpu: String,
     pub(crate) reports: Vec<Report>,
@@ -59,8 +58,8 @@ impl<'a> Kernel<'a> {
         kernels
     }
 
-    /// The part of the label that says what moves rows; of a peer, its name.
-    fn mover(&self) -> &str {
+    /// The kernel's name in the pipeline's label; for a peer, its name.
+    fn kernel_name(&self) -> &str {
         let label = &self.counts.label;
         let (_, kernel) = label.split_once(": ").unwrap_or(("", label));
         kernel.split(" (").next().unwrap_or(kernel)
@@ -73,10 +72,10 @@ impl<'a> Kernel<'a> {
         Some(Times::of(&rdna2.path, &gcn5.path, &self.counts))
     }
 
-    /// Vector instructions of a lane on RDNA 2, and for 16 bytes of the result, of a kernel that writes any.
+    /// Vector instructions of a lane on RDNA 2, and those for 16 bytes of the result, if the kernel writes any.
     fn vector(&self, rdna2: &Compiled) -> [String; 2] {
-        let vector = reckon::vector_instructions(&rdna2.path, &self.counts);
-        let is_about = reckon::is_about(&rdna2.path, &self.counts);
+        let vector = estimate::vector_instructions(&rdna2.path, &self.counts);
+        let is_about = estimate::is_about(&rdna2.path, &self.counts);
         let about = if is_about { "about " } else { "" };
         let text = |vector: f64| format!("{about}{vector:.0}");
         let bytes = self.counts.written.useful_bytes;
@@ -84,17 +83,17 @@ impl<'a> Kernel<'a> {
         [text(vector), for_16_bytes.unwrap_or_else(|| "–".into())]
     }
 
-    /// The names at the beginning of a row.
+    /// The first cells of a row.
     fn names(&self) -> String {
         let what = if self.first { &*self.case.what } else { "" };
-        format!("| {} | {what} | {} |", self.case.name, self.mover())
+        format!("| {} | {what} | {} |", self.case.name, self.kernel_name())
     }
 }
 
 const LEGEND: &str = include_str!("legend.md");
 const COUNTED: &str = include_str!("counted.md");
 const COMPILED: &str = include_str!("compiled.md");
-const RECKONED: &str = include_str!("reckoned.md");
+const ESTIMATED: &str = include_str!("estimated.md");
 
 const NOT_RUN: &str = "not run";
 
@@ -109,7 +108,7 @@ fn or_dash(value: Option<f64>) -> String {
     value.map_or_else(|| "–".into(), number)
 }
 
-/// Percents for subgroups of 32 and of 64; one, where they agree.
+/// Percentages for subgroups of 32 and of 64, or one if they agree.
 fn percents(narrow: &Traffic, wide: &Traffic) -> String {
     let percent = |side: &Traffic| side.efficiency().map(|part| format!("{:.0}", 100.0 * part));
     match (percent(narrow), percent(wide)) {
@@ -185,12 +184,12 @@ fn compiled(kernel: &Kernel<'_>) -> String {
     )
 }
 
-fn reckoned(kernel: &Kernel<'_>) -> String {
+fn estimated(kernel: &Kernel<'_>) -> String {
     let Some(times) = kernel.times() else {
         return row(kernel, &vec![NOT_RUN.to_owned(); 6]);
     };
-    // It ends at once, and no memory is there to compare with.
-    if reckon::memory_bytes(&kernel.counts) < 1.0 {
+    // A kernel that returns at once accesses no memory to compare with.
+    if estimate::memory_bytes(&kernel.counts) < 1.0 {
         return row(kernel, &vec!["–".to_owned(); 6]);
     }
     let (unit, _) = times.h100_bound();
@@ -222,7 +221,7 @@ pub(crate) fn table(origin: &Origin, library: &[Kernel<'_>], peers: &[Kernel<'_>
     for (head, line) in [
         (COUNTED, counted as fn(&Kernel<'_>) -> String),
         (COMPILED, compiled),
-        (RECKONED, reckoned),
+        (ESTIMATED, estimated),
     ] {
         text += head;
         text.extend(library.iter().map(line));
@@ -231,14 +230,14 @@ pub(crate) fn table(origin: &Origin, library: &[Kernel<'_>], peers: &[Kernel<'_>
     text + &peers::tables(library, peers)
 }
 
-/// How well operations tell the number of instructions, where both are known.
+/// How well operations predict instructions in the kernels for which both are known.
 fn fitted(library: &[Kernel<'_>]) -> String {
     let ratio = |kernel: &Kernel<'_>| {
         let [rdna2, ..] = kernel.compiled[..] else {
             return None;
         };
-        let of_each = rdna2.path.vector as f64 / reckon::operations(&kernel.counts);
-        (!reckon::is_about(&rdna2.path, &kernel.counts)).then_some(of_each)
+        let of_each = rdna2.path.vector as f64 / estimate::operations(&kernel.counts);
+        (!estimate::is_about(&rdna2.path, &kernel.counts)).then_some(of_each)
     };
     let mut ratios: Vec<f64> = library.iter().filter_map(ratio).collect();
     ratios.sort_by(f64::total_cmp);
@@ -246,10 +245,11 @@ fn fitted(library: &[Kernel<'_>]) -> String {
         return String::new();
     };
     format!(
-        "\nOf loops: {} vector instructions for each operation that the interpreter ran, a division counting {} more. In the \
-         {} kernels without loops there are {least:.2} to {most:.2} for each, {:.2} in the middle.\n",
-        reckon::INSTRUCTIONS_PER_OPERATION,
-        reckon::OPERATIONS_PER_DIVISION,
+        "\nFor kernels with loops, {} vector instructions are assumed for each operation that the interpreter ran, and {} more \
+         operations for each division. The {} kernels without loops have {least:.2} to {most:.2} instructions for each \
+         operation, with a median of {:.2}.\n",
+        estimate::INSTRUCTIONS_PER_OPERATION,
+        estimate::OPERATIONS_PER_DIVISION,
         ratios.len(),
         ratios[ratios.len() / 2],
     )
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn percents_of_both_subgroups_stand_where_they_differ() {
+    fn percentages_of_both_subgroup_sizes_are_shown_if_they_differ() {
         let side = |sectors| Traffic {
             sectors,
             distinct_sectors: 1.0,
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn movers_are_found_in_labels() {
+    fn kernel_names_are_found_in_labels() {
         let case = Case {
             name: "W1".into(),
             what: "a crop".into(),
@@ -290,7 +290,7 @@ mod tests {
                 ..Counts::default()
             };
             let kernels = Kernel::of(&case, vec![counts], &[], &[]);
-            kernels[0].mover().to_owned()
+            kernels[0].kernel_name().to_owned()
         };
         assert_eq!(
             kernel("wgslice scatter_nd, resolve: resolve (CHAINS 1)"),
@@ -304,9 +304,8 @@ mod tests {
         assert_eq!(kernel("tfjs"), "tfjs");
     }
 
-    /// Without a compiler the counts stand, and all else says that it is not run.
     #[test]
-    fn a_table_without_a_compiler_says_so() {
+    fn a_table_without_a_compiler_has_counts_and_says_not_run_elsewhere() {
         let library = crate::cases::library();
         let counts = Counts {
             label: "wgslice strided_slice: coalesced rows (16-byte units, ROWS 1)".into(),

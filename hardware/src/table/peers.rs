@@ -1,16 +1,16 @@
-//! The kernels of others, and how they compare.
+//! The tables of peers: kernels modelled on other projects', compared with wgslice's.
 
 use super::{Kernel, NOT_RUN, number, or_dash, percents};
 use crate::{
     cases::{Peer, Work},
-    reckon::{self, GPUS},
+    estimate::{self, GPUS},
 };
 use std::fmt::Write as _;
 
 const PEERS: &str = include_str!("peers.md");
 const COMPARED: &str = include_str!("compared.md");
 
-/// Both tables.
+/// The table of peers, and the comparison.
 pub(super) fn tables(library: &[Kernel<'_>], peers: &[Kernel<'_>]) -> String {
     let mut text = PEERS.to_owned();
     let mut last = "";
@@ -31,7 +31,7 @@ fn peer_row(kernel: &Kernel<'_>) -> String {
     let name = kernel.case.name.split(' ').next().unwrap_or_default();
     let whose = match kernel.case.work {
         Work::Peer(peer, _) => peer.to_string(),
-        _ => format!("wgslice, {}", kernel.mover()),
+        _ => format!("wgslice, {}", kernel.kernel_name()),
     };
     let mut cells = vec![
         percents(&counts.read, &wide.read),
@@ -68,9 +68,9 @@ fn peer_row(kernel: &Kernel<'_>) -> String {
     format!("| {name} | {what} | {whose} | {} |\n", cells.join(" | "))
 }
 
-/// Reckoned times of a byte of a kernel's result on each GPU, in bytes that its memory moves.
+/// The estimated time of a kernel for a byte of its result on each GPU, in bytes that memory transfers in that time.
 fn times_of_byte(kernel: &Kernel<'_>) -> Option<[f64; 3]> {
-    let bytes = reckon::memory_bytes(&kernel.counts) / kernel.counts.written.useful_bytes;
+    let bytes = estimate::memory_bytes(&kernel.counts) / kernel.counts.written.useful_bytes;
     Some(kernel.times()?.bounds().map(|bound| bound * bytes))
 }
 

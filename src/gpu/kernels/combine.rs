@@ -1,4 +1,4 @@
-//! Rows of 4-byte to 16-byte units are combined with slices, unit by unit: `shaders/combine.wgsl`.
+//! Combines rows of 4-byte to 16-byte units with slices, unit by unit: `shaders/combine.wgsl`.
 
 use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Rule, Source};
 

@@ -1,4 +1,4 @@
-//! Rows of few 4-byte integers are combined by atomics, in any order: `shaders/combine_atomic.wgsl`.
+//! Combines short rows of 4-byte integers by atomics, in any order: `shaders/combine_atomic.wgsl`.
 
 use super::{Form, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Source};
 

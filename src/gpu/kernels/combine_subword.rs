@@ -1,4 +1,4 @@
-//! Rows of elements of 1 or 2 bytes are combined with slices, word by word: `shaders/combine_subword.wgsl`.
+//! Combines rows of 1-byte or 2-byte elements with slices, word by word: `shaders/combine_subword.wgsl`.
 
 use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Rows, Rule, Source};
 
@@ -19,7 +19,7 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
     let RowMap::Scatter(map) = &job.map else {
         return None;
     };
-    // Wherever in a word a slice begins, it lies in at most this many.
+    // The most words that a row of a slice touches, wherever in a word it begins.
     let words = Rows {
         unit: 4,
         run: (job.rows.run - 1).div_ceil(4 / job.rows.unit) + 1,

@@ -1,12 +1,13 @@
-//! Every way in which a result can be written: one ordered table, of which the first kernel that accepts a job runs it.
+//! All kernels in one ordered table: the first that accepts a job runs it.
 //!
-//! A kernel is a file here and one of the same name in `shaders/`. It says which jobs it accepts, and makes of one
-//! what is its own: the vectors that it loads and stores, the grid, its constants, and the numbers of the uniform. The
-//! job's row map adds where rows begin. Recording, `explain`, the tests of texts and pipelines and the table in
-//! `benches/results/hardware.md` follow this one.
+//! A kernel is a file here and one of the same name in `shaders/`. It decides which jobs it accepts and how it launches
+//! them: the vectors that it loads and stores, the grid, its constants, and its numbers of the uniform. The job's row
+//! map adds where rows begin. Recording, `explain`, the tests of texts and pipelines and the table in
+//! `benches/results/hardware.md` follow this table.
 //!
-//! What all invocations agree on is a number of the uniform. A constant is what the compiler must know: types, and how
-//! many loads are in flight together. So there are few pipelines; [`Kernel::forms`] lists those of each kernel.
+//! Values that are the same for all invocations are numbers of the uniform. Only what the compiler must know is a
+//! constant: types, and how many loads are in flight together. So there are few pipelines; [`Kernel::forms`] lists
+//! those of each kernel.
 
 mod combine;
 mod combine_atomic;
@@ -25,7 +26,6 @@ mod subword;
 mod transpose;
 mod unaligned;
 
-// What the files of the kernels use too.
 pub(crate) use row_words::reaches;
 
 use super::{
@@ -46,8 +46,8 @@ pub(crate) static KERNELS: [Kernel; 16] = [
     // kernel                   what it writes                               units           adapters
     scatter_resolve::KERNEL, // the slice of each row, the rows of a slice   –               all
     scatter_sort::KERNEL,    // the rows of each slice in ascending order    –               all
-    scatter_middle_lists::KERNEL, // up to 256 of them                       –               all
-    scatter_long_lists::KERNEL, // more of them                              –               all
+    scatter_middle_lists::KERNEL, // the same for up to 256 rows             –               all
+    scatter_long_lists::KERNEL, // the same for more rows                    –               all
     combine_atomic::KERNEL,  // scatters that combine in any order           4 bytes         all
     combine_subword::KERNEL, // scatters that combine                        1, 2 bytes      all
     combine::KERNEL,         // scatters that combine                        4 to 16 bytes   all
@@ -58,44 +58,44 @@ pub(crate) static KERNELS: [Kernel; 16] = [
     pack_words::KERNEL,      // slices and gathers, rows of 4 to 32 bytes    4 bytes         software, hardware: 4 bytes
     unaligned::KERNEL,       // slices and gathers, contiguous rows          1, 2 bytes      all
     subword::KERNEL,         // slices and gathers                           1, 2 bytes      all
-    rows_coalesced::KERNEL,  // all that is moved                            4 to 16 bytes   hardware
-    rows_serial::KERNEL,     // all that is moved                            4 to 16 bytes   software
+    rows_coalesced::KERNEL,  // every other result                           4 to 16 bytes   hardware
+    rows_serial::KERNEL,     // every other result                           4 to 16 bytes   software
 ];
 
-/// A way in which rows are moved or combined.
+/// A shader that moves or combines rows, and the jobs that it runs.
 pub(crate) struct Kernel {
     pub(crate) source: Source,
-    /// Whether it runs this job.
+    /// Whether the kernel runs this job.
     accepts: fn(&Job<'_>) -> bool,
-    /// What it makes of a job that it accepts. None if the device takes fewer workgroups.
+    /// The launch of an accepted job. `None` if it takes more workgroups than the device allows.
     launch: fn(&Job<'_>) -> Option<Launch>,
-    /// All forms in which it may be compiled for an operation, on a kind of adapter.
+    /// All forms in which the kernel can be compiled for an operation on a kind of adapter.
     pub(crate) forms: fn(Op, Kind) -> Vec<Form>,
 }
 
-/// What a kernel makes of a job.
+/// How a kernel runs a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
     pub(crate) form: Form,
     pub(crate) grid: Grid,
-    /// Source and result as they are bound.
+    /// The bindings of source and result.
     pub(crate) spans: [Span; 2],
-    /// Numbers of the uniform, as `uniforms.wgsl` says.
+    /// Numbers of the uniform, described in `uniforms.wgsl`.
     pub(crate) run: usize,
     pub(crate) step: isize,
     pub(crate) units: usize,
     pub(crate) source_base: i64,
     pub(crate) dest_base: i64,
-    /// Bytes of the elements whose order is reversed within a vector, or of a unit of `row_words.wgsl`; otherwise 0.
+    /// Bytes of the elements to reverse within each vector, or of a unit of `row_words.wgsl`; otherwise 0.
     pub(crate) element: usize,
-    /// How the row map counts.
+    /// How the row map counts rows and units.
     pub(crate) counts: Units,
-    /// Bytes of what a tile is counted in.
+    /// Bytes of the units in which tiles are measured.
     pub(crate) tile_unit: usize,
 }
 
 impl Launch {
-    /// Rows of vectors, of which a tile is counted in vectors too.
+    /// The launch for rows of vectors, in which tiles are measured too.
     fn of(job: &Job<'_>, vectors: &Vectors, form: Form, grid: Grid) -> Self {
         Self {
             form,
@@ -120,7 +120,7 @@ impl Launch {
     }
 }
 
-/// What a kernel for whole vectors calls these.
+/// The prelude of a kernel that moves whole vectors.
 fn prelude(vectors: &Vectors) -> Prelude {
     match vectors.reversed {
         0 => Prelude::Vector(vectors.rows.unit),
@@ -128,34 +128,34 @@ fn prelude(vectors: &Vectors) -> Prelude {
     }
 }
 
-/// One dispatch: its pipeline, its uniforms and its bindings.
+/// The pipeline, uniforms and bindings of a dispatch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dispatch {
     pub(crate) program: Program,
     pub(crate) uniforms: Uniforms,
     pub(crate) height: u32,
-    /// Bytes of what `uniforms.segment` counts.
+    /// Bytes of the units that `uniforms.segment` counts.
     pub(crate) tile_unit: usize,
-    /// Source, result and, for a gather, indices; for the steps of a scatter, what each binds.
+    /// Source, result and, for a gather, indices; for a step of a scatter, its bindings in order.
     pub(crate) spans: [Span; 4],
-    /// Whether it counts the index tuples that are out of range. Where several dispatches look at the
-    /// same ones, one of them does.
+    /// Whether its report counts: if several dispatches process the same index tuples, one of them counts those that
+    /// are out of range.
     pub(crate) counts: bool,
-    /// The number of its first index tuple, for a gather.
+    /// The number of its first index tuple, for a gather or scatter.
     pub(crate) first_tuple: usize,
 }
 
-/// The kernel of a job.
+/// The first kernel that accepts a job.
 pub(crate) fn kernel(job: &Job<'_>) -> &'static Kernel {
     let accepts = |kernel: &&Kernel| (kernel.accepts)(job);
-    // The serial walker accepts whatever no other does.
+    // `rows_serial`, the last, accepts every job.
     KERNELS
         .iter()
         .find(accepts)
         .unwrap_or(&KERNELS[KERNELS.len() - 1])
 }
 
-/// The dispatch of a job. None if it is too large for the device.
+/// The dispatch of a job. `None` if it exceeds the device's limits.
 pub(crate) fn dispatch(job: &Job<'_>) -> Result<Option<Dispatch>, Error> {
     let (kernel, op) = (kernel(job), job.map.op());
     let Some(launch) = (kernel.launch)(job) else {

@@ -1,4 +1,4 @@
-//! Four rows of 1 to 4 bytes fill whole words of the result: `shaders/pack_bytes.wgsl`.
+//! Packs four rows of 1 to 4 bytes into whole words of the result: `shaders/pack_bytes.wgsl`.
 
 use super::{
     Axis, Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Rows, Source, Units,
@@ -18,7 +18,7 @@ pub(super) const KERNEL: Kernel = Kernel {
 /// Rows that an invocation packs.
 const ROWS: usize = 4;
 
-/// The rows as they are packed, and the run where its units are rows of their own.
+/// The rows to pack, and the run's axis if each of its units is packed as a row.
 pub(super) fn rows(job: &Job<'_>) -> Option<(Vectors, Option<Axis>)> {
     let vectors = job.vectors();
     if !job.map.is_dense() || vectors.rows.unit >= 4 {
@@ -38,7 +38,7 @@ pub(super) fn rows(job: &Job<'_>) -> Option<(Vectors, Option<Axis>)> {
     if fill(&vectors) {
         return Some((vectors, None));
     }
-    // Bytes that lie apart may be packed as rows of their own.
+    // Otherwise the units of a strided run may be packed as rows.
     let RowMap::Slice(map) = &job.map else {
         return None;
     };

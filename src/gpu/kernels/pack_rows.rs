@@ -1,11 +1,11 @@
-//! Rows of at most 7 bytes fill whole vectors of the result: `shaders/pack_rows.wgsl`.
+//! Packs rows of at most 7 bytes into whole vectors of the result: `shaders/pack_rows.wgsl`.
 //!
-//! An invocation takes as many rows as fill whole vectors: 16 of an odd number of bytes, 8 of an even one.
+//! An invocation packs the rows of whole vectors: 16 rows of an odd number of bytes, 8 of an even number.
 //!
-//! | rows | loaded | by |
+//! | rows | loads | file |
 //! |---|---|---|
-//! | of a gather, anywhere | the words that each lies in | `load_rows.wgsl` |
-//! | of a slice, close to one another: see [`STRIDES`] | the vectors that all rows of an invocation lie in | `load_near.wgsl` |
+//! | of a gather | the words of each row | `load_rows.wgsl` |
+//! | of a slice, close to one another: see [`STRIDES`] | the vectors that contain all rows of an invocation | `load_near.wgsl` |
 
 use super::{
     Axis, Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Rows, Source, Units,
@@ -32,20 +32,20 @@ const NEAR: Source = Source {
     text: include_str!("../../../shaders/load_near.wgsl"),
 };
 
-/// Bytes of the longest row that lies anywhere: 16 rows of them fit 64 registers with what is loaded for them. Rows of 4
-/// bytes are words, unless a tensor begins between two of them.
+/// Bytes of the longest row of a gather: 16 rows and the words loaded for them fit 64 registers. Rows of 4 bytes are
+/// not packed here: they are words, unless a tensor begins in the middle of one.
 const MOST_BYTES: usize = 7;
 
-/// Bytes of a row and of the units that its source is counted in, and bytes from one row to the next: every second to
-/// fourth element of 1 or 2 bytes, or all backwards; pixels of three bytes backwards, or of four without their last. A
-/// pipeline each.
+/// Slices whose rows lie close together: bytes of a row, bytes of a unit of the source, and bytes from one row to the
+/// next. These are every second to fourth element of 1 or 2 bytes, or all elements backwards; pixels of three bytes
+/// backwards, or of four bytes without the last. Each has its own pipeline.
 const STRIDES: [(usize, usize, &[isize]); 3] = [
     (1, 1, &[2, 3, 4, -1]),
     (2, 2, &[4, 6, 8, -2]),
     (3, 1, &[4, -3]),
 ];
 
-/// Rows of an invocation.
+/// The rows that an invocation packs.
 fn rows_at_once(bytes: usize) -> usize {
     match bytes % 2 {
         0 => 8,
@@ -53,11 +53,12 @@ fn rows_at_once(bytes: usize) -> usize {
     }
 }
 
-/// Rows as they are packed.
+/// The rows to pack.
 struct Packed {
     vectors: Vectors,
+    /// The run's axis, if each of its units is packed as a row.
     split_run: Option<Axis>,
-    /// Bytes from one row to the next, where they lie close to one another.
+    /// Bytes from one row to the next, for rows of a slice.
     stride: Option<isize>,
 }
 
@@ -83,9 +84,8 @@ fn anywhere(job: &Job<'_>) -> Option<Packed> {
         unit, run, count, ..
     } = vectors.rows;
     let row = unit * run;
-    // Of one element, the step is of no account.
     let contiguous = job.rows.step == 1 || job.rows.run == 1;
-    // Rows in other units are of tensors that begin at an odd place.
+    // In tensors that begin at an odd byte, rows of an even number of bytes have 1-byte units.
     let usual = unit == 2 - row % 2;
     let short = row <= MOST_BYTES && row != 4;
     (short && usual && contiguous && count.is_multiple_of(4)).then_some(Packed {
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_invocation_fills_whole_vectors_with_whole_groups_of_four_rows() {
+    fn an_invocation_packs_whole_vectors_and_groups_of_four_rows() {
         let rows = (1..=MOST_BYTES).chain(STRIDES.iter().map(|&(row, ..)| row));
         for row in rows.filter(|&row| row != 4) {
             assert_eq!(rows_at_once(row) * row % VECTOR, 0, "{row}");
@@ -187,9 +187,9 @@ mod tests {
         }
     }
 
-    /// `load_near.wgsl` has four vectors for the rows of an invocation, and puts them together of whole bytes.
+    /// `load_near.wgsl` loads four vectors for the rows of an invocation.
     #[test]
-    fn rows_close_to_one_another_lie_in_four_vectors() {
+    fn four_vectors_contain_rows_that_lie_close_together() {
         for (row, unit, strides) in STRIDES {
             for stride in strides.iter().map(|stride| stride.unsigned_abs()) {
                 let bytes = (rows_at_once(row) - 1) * stride + row;

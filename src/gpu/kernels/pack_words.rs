@@ -1,4 +1,4 @@
-//! Short rows of 4-byte units fill whole vectors of the result: `shaders/pack_words.wgsl`.
+//! Packs short rows of 4-byte units into whole vectors of the result: `shaders/pack_words.wgsl`.
 
 use super::{
     Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Rows, Source, VECTOR,
@@ -14,14 +14,14 @@ pub(super) const KERNEL: Kernel = Kernel {
     forms,
 };
 
-/// Units of the longest row.
+/// Units of the longest row that is packed.
 pub(super) const MAX_RUN: usize = 8;
 
 /// Units of a vector.
 pub(super) const PARTS: usize = 4;
 
-/// Hardware takes single units of listed rows; software adapters, where each invocation, loop and store has a cost of
-/// its own, all short rows.
+/// On hardware, rows of one unit that index tuples list; on software adapters, which pay for each invocation, loop and
+/// store, all short rows.
 fn accepts(job: &Job<'_>) -> bool {
     let vectors = job.vectors();
     let is_listed = match &job.map {

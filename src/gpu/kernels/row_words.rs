@@ -1,5 +1,5 @@
-//! Rows of 1-byte, 2-byte or, in gradients on hardware, 4-byte units that go to places of their own, or are zeros but for some units:
-//! `shaders/row_words.wgsl`.
+//! Writes the rows of updates and scatters of 1-byte or 2-byte units, and of gradients of these or, on hardware, 4-byte
+//! units: `shaders/row_words.wgsl`.
 
 use super::{
     Form, Grid, Job, Kernel, Kind, Launch, MAX_PAIR_AXES, MOST_LANES, Op, PairAxis, Prelude, Reach,
@@ -14,7 +14,7 @@ pub(super) const KERNEL: Kernel = Kernel {
     accepts: |job| match &job.map {
         RowMap::Update(_) => job.rows.unit < 4,
         RowMap::Scatter(map) => job.rows.unit < 4 && !map.combines,
-        // On a software adapter the serial walker is faster from 4 bytes on.
+        // For units of 4 bytes, `rows_serial` is faster on software adapters.
         RowMap::Gradient(_) => {
             job.rows.unit < 4 || job.rows.unit == 4 && job.reach.kind == Kind::Hardware
         }
@@ -24,37 +24,37 @@ pub(super) const KERNEL: Kernel = Kernel {
     forms,
 };
 
-/// Words that an invocation writes together.
-const TOGETHER: usize = 4;
+/// Words that an invocation writes at once, in a round.
+const WORDS: usize = 4;
 
-/// How often it does, where words are enough for so many invocations: 32 bytes on their way to each are 2 MiB, as much
-/// as the fastest memory moves in the time that it takes to answer.
+/// The most rounds of an invocation, if that leaves `FILLED` invocations: 32 bytes in flight to each are 2 MiB, as much
+/// as the fastest memory transfers within its latency.
 const ROUNDS: usize = 8;
 const FILLED: usize = 1 << 16;
 
-/// Invocations that share a row, at least, if it is long enough: they access 64 bytes side by side.
+/// The least invocations that share a sufficiently long row: they access 64 contiguous bytes.
 const LEAST_LANES: usize = 16;
 
-/// Rounds of an invocation of a software adapter, which has a tile for itself.
-const ROUNDS_ALONE: usize = 16;
+/// Rounds of an invocation on a software adapter, where a tile has only one.
+const SERIAL_ROUNDS: usize = 16;
 
-/// Bytes that the units of a row lie apart in the destination, at most; what lies further apart is rows of its own.
-/// The words between are read and written too: up to here that is less than it takes to look up a row, and they
-/// are in sectors that are touched anyway.
-const APART: usize = 16;
+/// The largest distance in bytes between units of a row in the destination; units further apart are rows of one unit
+/// each. The words in between are read and written too: up to this distance, that costs less than looking up another
+/// row, and their sectors are accessed anyway.
+const MAX_SPACING: usize = 16;
 
-/// Whether units of so many bytes, so many of which lie from one to the next, are one row in the destination.
+/// Whether units of `unit` bytes, `spacing` units apart in the destination, form one row.
 fn is_row(unit: usize, spacing: usize) -> bool {
-    unit * spacing <= APART
+    unit * spacing <= MAX_SPACING
 }
 
-/// Whether the shader's addresses reach all of the bindings, and some words beyond either end.
+/// Whether the shader's signed 32-bit addresses cover all of the bindings, and 2^14 bytes beyond them.
 pub(crate) fn reaches(spans: &[Span]) -> bool {
     let most = i32::MAX as u64 - (1 << 14);
     spans.iter().all(|span| span.bytes <= most)
 }
 
-/// Words that a row of `bytes` bytes lies in, at most, if rows begin multiples of `strides` bytes behind byte `begin`.
+/// The most words that a row of `bytes` bytes touches, if rows begin at byte `begin` plus multiples of `strides`.
 fn words(bytes: usize, begin: usize, strides: impl Iterator<Item = usize>) -> usize {
     let aligned = strides.fold(4, |all, stride| all | stride);
     let aligned = 1 << aligned.trailing_zeros();
@@ -62,11 +62,11 @@ fn words(bytes: usize, begin: usize, strides: impl Iterator<Item = usize>) -> us
     (furthest + bytes).div_ceil(4)
 }
 
-/// Words from one of these to the next, at most, where units lie far apart.
-const FURTHEST: usize = 1 << 12;
+/// The most words between two of the four that an invocation writes at once.
+const MAX_QUARTER: usize = 1 << 12;
 
-/// The grid for rows in up to `words` words each, of units of `unit` bytes that lie apart as in `run`; and the words from
-/// one of the four that an invocation writes together to the next.
+/// The grid for rows of up to `words` words each, whose units of `unit` bytes are spaced as in `run`; and the distance
+/// in words between the four words that an invocation writes at once.
 fn grid(
     rows: usize,
     words: usize,
@@ -75,21 +75,21 @@ fn grid(
     reach: &Reach,
 ) -> Option<(Grid, usize)> {
     let (lanes, rounds) = match reach.kind {
-        Kind::Software => (1, ROUNDS_ALONE),
+        Kind::Software => (1, SERIAL_ROUNDS),
         Kind::Hardware => {
-            let rounds = (rows * words).div_ceil(TOGETHER * FILLED).min(ROUNDS);
-            let lanes = words.div_ceil(TOGETHER * rounds).next_power_of_two();
+            let rounds = (rows * words).div_ceil(WORDS * FILLED).min(ROUNDS);
+            let lanes = words.div_ceil(WORDS * rounds).next_power_of_two();
             (lanes.clamp(LEAST_LANES, MOST_LANES), rounds)
         }
     };
     let repeats = repeats(unit, run);
-    let (quarter, segment) = if repeats <= FURTHEST {
+    let (quarter, segment) = if repeats <= MAX_QUARTER {
         let most = (lanes / repeats * repeats).max(repeats);
-        let quarter = words.div_ceil(TOGETHER).next_multiple_of(repeats).min(most);
-        let round = TOGETHER * quarter;
+        let quarter = words.div_ceil(WORDS).next_multiple_of(repeats).min(most);
+        let round = WORDS * quarter;
         (quarter, round * rounds.min(words.div_ceil(round)))
     } else {
-        // All but the first of the four lie behind the segment.
+        // Only the first of the four words lies in the segment.
         let words = words.min(lanes * rounds);
         (words, words)
     };
@@ -98,29 +98,30 @@ fn grid(
     Some((Grid::new(reach, 1, lanes, segment, tiles)?, quarter))
 }
 
-/// The least number of words so that words so far apart have their units at the same bytes, and these lie whole words
-/// apart in the source.
+/// The least distance in words at which words have units at the same bytes, and the sources of these units are whole
+/// words apart.
 fn repeats(unit: usize, run: PairAxis) -> usize {
-    // What divides both a number and the bytes of a word.
+    // The greatest common divisor of a number and the bytes of a word.
     let common = |number: usize| 1 << number.trailing_zeros().min(2);
     let step = run.to * unit;
     let units = 4 / common(step);
     step / common(step) * (4 / common(units * run.from.unsigned_abs() * unit))
 }
 
-/// The rows as the kernel takes them.
-struct Deal {
+/// The rows as the kernel processes them.
+struct Layout {
     rows: Rows,
-    /// How the units of a row lie apart.
+    /// The spacing of the units of a row.
     run: PairAxis,
-    /// Bytes from the first to the last unit of a row, and from one row to another.
+    /// Bytes of the destination from the first to the last unit of a row.
     bytes: usize,
+    /// Bytes of the destination between rows, for each dimension.
     strides: Vec<usize>,
     /// Whether each unit of the job is a row.
     splits: bool,
 }
 
-fn deal(job: &Job<'_>) -> Deal {
+fn layout(job: &Job<'_>) -> Layout {
     let unit = job.rows.unit;
     let (run, mut strides) = match &job.map {
         RowMap::Update(map) => (
@@ -134,10 +135,10 @@ fn deal(job: &Job<'_>) -> Deal {
     };
     if let RowMap::Update(map) = &job.map {
         let apart = run.size > 1 && !is_row(unit, run.to);
-        // As long as there is room for another dimension.
+        // The run becomes one more dimension of the map.
         if apart && map.axes.len() < MAX_PAIR_AXES {
             strides.push(run.to * unit);
-            return Deal {
+            return Layout {
                 rows: Rows {
                     count: job.rows.units(),
                     run: 1,
@@ -155,7 +156,7 @@ fn deal(job: &Job<'_>) -> Deal {
         RowMap::Update(_) => run.to,
         _ => 1,
     };
-    Deal {
+    Layout {
         rows: job.rows,
         run,
         bytes: ((job.rows.run - 1) * spacing + 1) * unit,
@@ -168,22 +169,28 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
     if !reaches(&[job.source.span, job.dest.span]) {
         return None;
     }
-    let deal = deal(job);
+    let layout = layout(job);
     let begin = usize::try_from(job.dest.base).ok()? * job.rows.unit;
-    let words = words(deal.bytes, begin, deal.strides.into_iter());
-    let (grid, quarter) = grid(deal.rows.count, words, job.rows.unit, deal.run, job.reach)?;
+    let words = words(layout.bytes, begin, layout.strides.into_iter());
+    let (grid, quarter) = grid(
+        layout.rows.count,
+        words,
+        job.rows.unit,
+        layout.run,
+        job.reach,
+    )?;
     let units = Vectors {
-        rows: deal.rows,
+        rows: layout.rows,
         ..job.units()
     };
     let launch = Launch::of(job, &units, Form::of(Prelude::None), grid);
     let split_run = match &job.map {
-        RowMap::Update(map) if deal.splits => Some(map.run.source()),
+        RowMap::Update(map) if layout.splits => Some(map.run.source()),
         _ => None,
     };
     Some(Launch {
         run: words,
-        units: deal.rows.run,
+        units: layout.rows.run,
         element: job.rows.unit,
         tile_unit: 4,
         counts: Units {
@@ -208,9 +215,8 @@ fn forms(op: Op, _: Kind) -> Vec<Form> {
 mod tests {
     use super::*;
 
-    /// The words that any of the rows lies in are as many as are said, and one row lies in as many.
     #[test]
-    fn rows_lie_in_so_many_words() {
+    fn the_most_words_that_a_row_touches_are_counted() {
         for unit in [1, 2, 4] {
             for bytes in (unit..40).step_by(unit) {
                 for begin in (0..8).step_by(unit) {
@@ -250,14 +256,14 @@ mod tests {
                     assert_eq!(grid.tiles as usize, rows * words.div_ceil(segment));
                     let invocations = grid.width * grid.height * workgroup;
                     assert!(invocations as usize >= grid.tiles as usize * lanes);
-                    // As the shader numbers the words of a segment: four of these at a time.
+                    // The shader writes the words of a segment in this order, four at a time.
                     let mut written: Vec<_> = (0..lanes)
                         .flat_map(|lane| (lane..quarter).step_by(lanes))
                         .flat_map(|word| (word..segment).step_by(quarter))
                         .collect();
                     written.sort_unstable();
                     assert_eq!(written, Vec::from_iter(0..segment));
-                    let fours = segment.is_multiple_of(quarter * TOGETHER) && quarter * 4 % to == 0;
+                    let fours = segment.is_multiple_of(quarter * WORDS) && quarter * 4 % to == 0;
                     assert!(fours || quarter == segment);
                 }
             }
@@ -281,7 +287,7 @@ mod tests {
                 let is_whole = |words: usize| {
                     let units = words * 4 / (to * unit);
                     let bytes = units * from.unsigned_abs() * unit;
-                    words * 4 % (to * unit) == 0 && bytes.is_multiple_of(4)
+                    (words * 4).is_multiple_of(to * unit) && bytes.is_multiple_of(4)
                 };
                 assert_eq!((1..).find(|&words| is_whole(words)), Some(repeats));
             }

@@ -1,4 +1,4 @@
-//! Rows of 4-byte to 16-byte units, four loads of an invocation in flight: `shaders/rows_coalesced.wgsl`.
+//! Moves rows of 4-byte to 16-byte units, four loads of each invocation in flight: `shaders/rows_coalesced.wgsl`.
 
 use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Source};
 
@@ -19,7 +19,7 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
     Some(Launch::of(job, &vectors, form, grid))
 }
 
-/// `rows` is the number of rows that an invocation has units of.
+/// `rows` is the number of rows whose units an invocation moves.
 fn form(prelude: Prelude, rows: usize) -> Form {
     Form::of(prelude).with(&[("ROWS", rows)])
 }

@@ -1,4 +1,4 @@
-//! Rows of 4-byte to 16-byte units, each segment walked by one invocation: `shaders/rows_serial.wgsl`.
+//! Moves rows of 4-byte to 16-byte units, one invocation for each segment: `shaders/rows_serial.wgsl`.
 
 use super::{
     Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Rows, Source, VECTOR, Vectors,
@@ -36,8 +36,8 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
     })
 }
 
-/// The rows in vectors that are gathered from four units each, a step apart: fewer stores, each of which a software
-/// adapter pays for.
+/// The rows in vectors, each gathered from four units a step apart, if they fit: a software adapter pays for each
+/// store.
 fn gathered(job: &Job<'_>, vectors: &Vectors) -> Option<Rows> {
     let Rows { unit, run, .. } = vectors.rows;
     let fits = job.map.is_dense()

@@ -1,4 +1,4 @@
-//! Links the rows of a slice anew, if they are many: `shaders/scatter_long_lists.wgsl`.
+//! Links long lists of the rows of a slice anew, in ascending order: `shaders/scatter_long_lists.wgsl`.
 
 use super::{Form, Grid, Job, Kernel, Launch, Order, Prelude, RowMap, Source, scatter_sort};
 

@@ -1,4 +1,4 @@
-//! Sorts up to 256 rows of a slice in workgroup memory: `shaders/scatter_middle_lists.wgsl`.
+//! Sorts lists of up to 256 rows of a slice in workgroup memory: `shaders/scatter_middle_lists.wgsl`.
 
 use super::{Form, Grid, Job, Kernel, Launch, Order, Prelude, RowMap, Source, scatter_sort};
 

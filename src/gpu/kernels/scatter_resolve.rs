@@ -26,7 +26,7 @@ pub(super) fn four_rows(job: &Job<'_>, form: Form) -> Option<Launch> {
     Some(Launch::of(job, &vectors, form, grid))
 }
 
-/// Software adapters read `head` before the atomic that changes it.
+/// `LOOKS`: on software adapters the shader reads `head` before the atomic that changes it.
 fn form(kind: Kind) -> Form {
     let looks = usize::from(kind == Kind::Software);
     Form::of(Prelude::None)

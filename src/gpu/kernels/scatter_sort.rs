@@ -1,4 +1,4 @@
-//! Sorts the rows of each slice, if they are few: `shaders/scatter_sort.wgsl`.
+//! Sorts short lists of the rows of a slice: `shaders/scatter_sort.wgsl`.
 
 use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Order, Prelude, RowMap, Source, looked_at};
 

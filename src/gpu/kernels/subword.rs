@@ -1,4 +1,4 @@
-//! Units of 1 or 2 bytes, one word of the result after the other: `shaders/subword.wgsl`.
+//! Moves 1-byte or 2-byte units, one word of the result after the other: `shaders/subword.wgsl`.
 
 use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Source};
 

@@ -1,15 +1,15 @@
-//! Slices that transpose, by tiles in workgroup memory: `shaders/transpose.wgsl`.
+//! Transposes by tiles in workgroup memory: `shaders/transpose.wgsl`.
 //!
-//! Of such a slice neighbouring units of a row lie apart in the source, and those of another dimension, the *near* one,
-//! lie side by side. A tile has *lines*: stretches of the source along the near dimension, one for each of some
-//! neighbouring units of a row.
+//! In the source of such a slice, neighbouring units of a row are apart, and units that neighbour along another
+//! dimension, the *near* one, are adjacent. A tile consists of *lines*: contiguous ranges of the source along the near
+//! dimension, one for each of several neighbouring units of a row.
 //!
-//! | lines | a tile is |
+//! | distance of lines | tile |
 //! |---|---|
-//! | far apart | as long along the source as along the result, but for dimensions that are shorter |
-//! | so close that all sectors in between are needed | one stretch of the source, and as many units of a row as fit; units of 1 and 2 bytes are not moved in tiles then |
+//! | large | equally many bytes along source and result, except for shorter dimensions |
+//! | so small that all sectors in between are needed | one contiguous range of the source, and the units of a row that fit; not for units of 1 and 2 bytes |
 //!
-//! Tiles begin where cache lines do, of all lines or of all rows at once, if the strides let them.
+//! Tiles begin at cache lines if the strides align all lines, or all rows, in the same way.
 
 use super::{
     Axis, Form, Grid, Job, Kernel, Kind, Launch, MAX_AXES, Op, Prelude, RowMap, Rows, Source,
@@ -70,38 +70,38 @@ fn forms(op: Op, kind: Kind) -> Vec<Form> {
     words.into_iter().chain(small).collect()
 }
 
-/// Bytes that an invocation moves. With workgroups of 256 a tile has 8 KiB: then 64 KiB, as a compute unit of AMD's has,
-/// hold as many workgroups as its registers do.
+/// Bytes that an invocation moves. With workgroups of 256 a tile has 8 KiB, so that the 64 KiB of an AMD compute unit
+/// hold as many workgroups as its registers.
 const BYTES: usize = 32;
 
-/// Bytes that memory moves at once.
+/// Bytes of a sector, the unit of memory transfers.
 const SECTOR: usize = 32;
 
 /// Bytes of a cache line.
 const LINE: usize = 128;
 
-/// Lines lie close together up to this distance, if half of it is needed.
+/// The largest distance in bytes of lines that are close together, if at least half of it is needed.
 const CLOSE: usize = 64;
 
-/// Words of workgroup memory that neighbouring invocations access at once, each in a bank of its own.
+/// Banks of workgroup memory, each of which serves one word at a time.
 const BANKS: usize = 32;
 
 /// The tiles of a dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Tiles {
     tiling: Tiling,
-    /// Lines begin anywhere in a word of the source.
+    /// Whether lines begin at different bytes of a word of the source.
     lines_shift: bool,
     count: usize,
 }
 
-/// Elements of the tile that an invocation moves, where units have so many bytes. Elements are words or larger units.
+/// Loads of an invocation for units of `unit` bytes, each of a word or of a larger unit.
 fn loads(unit: usize) -> usize {
     BYTES / unit.max(4)
 }
 
-/// The tiles that move these rows best, if any do. The first row begins at `source_base` of the source and at `dest_base`
-/// of the result, and `axes` number the rows.
+/// The tiles for these rows, if tiles are of use. The first row begins at `source_base` in the source and at
+/// `dest_base` in the result, and `axes` number the rows.
 fn tiles(
     rows: &Rows,
     axes: &[Axis],
@@ -126,7 +126,7 @@ fn tiles(
     let per_word = word / rows.unit;
     let tile = loads(rows.unit) * workgroup as usize;
 
-    // What all lines and all rows begin at multiples of, but for where the first of them does.
+    // All lines, and all rows, are multiples of these bytes apart.
     let outer = axes.iter().enumerate().filter(|&(d, _)| d != near_dim);
     let strides = outer.map(|(_, axis)| axis.stride.unsigned_abs());
     let lines_align = strides.clone().fold(distance, |all, stride| all | stride);
@@ -138,20 +138,20 @@ fn tiles(
         true => per_word - 1,
         false => dest_first % word / rows.unit,
     };
-    // Words of a row, from the one that it begins in.
+    // The most words that a row touches.
     let row_words = (head + rows.run).div_ceil(per_word);
 
     let span = distance * rows.unit;
     let is_close =
         near.size <= distance && (span <= SECTOR || span <= CLOSE && 2 * near.size >= distance);
-    // Small units that lie close together: `packed bytes` takes fewer instructions.
+    // For small units that are close together, `pack_bytes` takes fewer instructions.
     if is_close && per_word > 1 {
         return None;
     }
     let (line_log2, words_log2);
     if is_close {
-        // What a stretch begins before its first unit: nothing, if all begin with sectors. Backwards it is where they
-        // end that is so.
+        // Units that a range is extended by at its beginning: none if all ranges begin at sectors. Backwards, ranges
+        // end there instead.
         let forwards = rows.step > 0 && dest_first.is_multiple_of(rows_align);
         let mut begins = strides.map(|stride| stride * rows.unit).chain([first]);
         let aligned = forwards && begins.all(|bytes| bytes.is_multiple_of(SECTOR));
@@ -159,13 +159,13 @@ fn tiles(
         words_log2 = (tile.checked_sub(slack)? / distance).checked_ilog2()?;
         line_log2 = tile.ilog2();
     } else {
-        // As many bytes of a line as of a row.
+        // Equally many bytes of a line and of a row.
         let square = (tile * rows.unit.min(4) / 4).ilog2() / 2;
         let near_words = (near.size + per_word - 1).div_ceil(per_word);
         let longest = near_words.next_power_of_two().ilog2();
         let most_lines = row_words.next_power_of_two() * per_word;
         let least = (tile / most_lines.min(tile)).ilog2();
-        // An invocation loads whole lines further on.
+        // The loads of an invocation are whole lines apart.
         let most = workgroup.ilog2();
         line_log2 = square.max(least).min(longest).min(most);
         words_log2 = (tile >> line_log2).checked_div(per_word)?.checked_ilog2()?;
@@ -173,7 +173,7 @@ fn tiles(
     let line_units = per_word << line_log2;
     let tile_words = (1_usize << words_log2) - usize::from(rows_shift);
 
-    // Tiles begin with cache lines, unless that makes many more of them.
+    // Tiles begin at cache lines, unless that adds more than an eighth to their number.
     let shifted = |phase: usize, size: usize, least: usize, each: usize| {
         let plain = (size + least).div_ceil(each);
         let more = (size + phase).div_ceil(each);
@@ -198,7 +198,7 @@ fn tiles(
     let others = rows.count / near.size;
     let count = near_tiles.checked_mul(row_tiles)?.checked_mul(others)?;
 
-    // Half of a tile on each side may be missing, but not more.
+    // At least a quarter of the tiles must be filled: half in each direction.
     let filled = near.size * rows.run * rows.unit;
     let all = near_tiles * row_tiles * tile * word;
     if tile_words == 0 || filled < all / 4 {
@@ -222,14 +222,14 @@ fn tiles(
     })
 }
 
-/// By how many bits a unit's number is shifted and added to itself without carries, so that invocations that store
-/// neighbouring words of a row read different banks.
+/// The number of bits by which the position of a unit in the tile is shifted and XORed with itself, so that invocations
+/// that store neighbouring words of a row read different banks.
 fn swizzle(is_close: bool, per_word: usize, line_log2: u32, words_log2: u32, word: usize) -> u32 {
     let banks = (BANKS * 4 / word).ilog2();
     if is_close {
         return banks;
     }
-    // Words of a row lie so far apart, and so many of them are read at once.
+    // The distance of neighbouring words of a row, as a power of two.
     let distance = line_log2 + per_word.ilog2();
     (distance + words_log2.min(banks))
         .saturating_sub(banks)
@@ -245,7 +245,7 @@ fn power_of_two(number: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// The tiles of rows in a workgroup of 256, where the dimensions outside of a row have these sizes and strides.
+    /// The tiles of rows for a workgroup of 256. `axes` are the sizes and strides of the dimensions that number rows.
     fn of(unit: usize, (run, step): (usize, isize), axes: &[(usize, isize)]) -> Option<Tiles> {
         at((0, 0), unit, (run, step), axes)
     }
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_close_together_are_one_stretch() {
+    fn lines_close_together_are_one_range() {
         let of_rgb = |step| of(4, (5000, step), &[(3, 1)]).unwrap().tiling;
         assert!(of_rgb(3).is_stretch && of_rgb(-3).is_stretch && of_rgb(8).is_stretch);
         assert_eq!(of_rgb(3).words_log2, 9);
@@ -321,10 +321,10 @@ mod tests {
         let shifts = |bases| (tiling(bases).near_shift, tiling(bases).row_shift);
         assert_eq!(shifts((0, 0)), (0, 0));
         assert_eq!(shifts((33, 7)), (1, 7));
-        // Of lines backwards the last unit comes first.
+        // The last unit of a backward line comes first in the source.
         let backwards = at((3999, 0), 4, (4096, 4096), &[(4000, -1)]).unwrap();
         assert_eq!(backwards.tiling.near_shift, 0);
-        // Not if that makes many more of them.
+        // Tiles that this would make many more of are not aligned.
         let small = at((1, 1), 4, (64, 64), &[(9, 64), (32, 1)]).unwrap().tiling;
         assert_eq!((small.near_shift, small.row_shift), (0, 0));
     }
@@ -338,11 +338,11 @@ mod tests {
     }
 
     #[test]
-    fn what_fills_no_tiles_is_moved_otherwise() {
+    fn rows_that_do_not_fill_tiles_are_rejected() {
         assert_eq!(
             of(4, (4096, 1), &[(4096, 4096)]),
             None,
-            "rows are not apart"
+            "rows are contiguous"
         );
         assert_eq!(of(4, (4096, 2), &[(40, 8192)]), None, "nothing is near");
         assert_eq!(of(4, (8, 8), &[(1000, 64), (8, 1)]), None, "small matrices");

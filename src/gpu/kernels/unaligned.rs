@@ -1,4 +1,4 @@
-//! Contiguous rows of 1-byte or 2-byte units that begin at any byte, by vectors: `shaders/unaligned.wgsl`.
+//! Moves contiguous rows of 1-byte or 2-byte units that begin at any byte, by vectors: `shaders/unaligned.wgsl`.
 
 use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Rows, Source, VECTOR};
 

@@ -1,25 +1,26 @@
-//! The part of a gather's result that one dispatch writes, or several that see different windows of params.
+//! The part of a gather's result that one dispatch writes, or several with different windows of params.
 
-use super::stretch::Stretch;
+use super::interval::Interval;
 use crate::{layout::middle, ops::indexed::Map, plan::Rows};
 
-/// A part of a gather's result that is contiguous: of each dimension that is walked a stretch, and of
-/// the run. In front of the first stretch of several positions all are single, and behind it whole.
+/// A contiguous part of a gather's result: an interval of each dimension that numbers rows, and of the run. Intervals
+/// before the first one of several positions are single positions, and those after it are whole dimensions.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
-    pub(super) walk: Vec<Stretch>,
-    pub(super) run: Stretch,
+    pub(super) walk: Vec<Interval>,
+    pub(super) run: Interval,
 }
 
-/// Where a block begins.
+/// Where a block begins, and which index tuples it reads.
 pub(super) struct Origin {
-    /// The unit of the result.
+    /// The block's first unit of the result.
     pub(super) unit: u64,
+    /// The first index tuple, and their number.
     pub(super) tuple: usize,
     pub(super) tuples: usize,
-    /// Where in params its first row begins, for a tuple of zeros.
+    /// The unit of params at which the first row begins if its tuple is all zeros.
     pub(super) place: i64,
-    /// Whether it has the first rows of its tuples, and those from their beginning.
+    /// Whether this block counts its out-of-range tuples: it contains the beginning of the first row of each tuple.
     pub(super) counts: bool,
 }
 
@@ -27,12 +28,12 @@ impl Block {
     pub(super) fn all(map: &Map, rows: &Rows) -> Self {
         let sizes = map.walk.iter().map(|dimension| dimension.size);
         Self {
-            walk: sizes.map(Stretch::all).collect(),
-            run: Stretch::all(rows.run),
+            walk: sizes.map(Interval::all).collect(),
+            run: Interval::all(rows.run),
         }
     }
 
-    /// Halves of the outermost stretch that has more than one element.
+    /// Two halves, cut along the outermost interval of more than one position.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         if let Some(d) = self.outermost() {
             return Some(self.split(d, middle(self.walk[d].len)?));
@@ -44,24 +45,24 @@ impl Block {
         }))
     }
 
-    /// The outermost dimension of several positions.
-    pub(super) fn outermost(&self) -> Option<usize> {
-        self.walk.iter().position(|stretch| stretch.len > 1)
+    /// The outermost dimension of which the block has more than one position.
+    fn outermost(&self) -> Option<usize> {
+        self.walk.iter().position(|interval| interval.len > 1)
     }
 
-    /// The block in two, cut in front of this position of its outermost dimension.
-    pub(super) fn split(&self, d: usize, middle: usize) -> [Self; 2] {
-        self.walk[d].split(middle).map(|stretch| {
+    /// The block in two parts, of which the first has `middle` positions of dimension `d`.
+    fn split(&self, d: usize, middle: usize) -> [Self; 2] {
+        self.walk[d].split(middle).map(|interval| {
             let mut part = self.clone();
-            part.walk[d] = stretch;
+            part.walk[d] = interval;
             part
         })
     }
 
-    /// The rows that it is of.
+    /// The rows of the block.
     pub(super) fn rows(&self, rows: &Rows) -> Rows {
         Rows {
-            count: self.walk.iter().map(|stretch| stretch.len).product(),
+            count: self.walk.iter().map(|interval| interval.len).product(),
             run: self.run.len,
             ..*rows
         }
@@ -76,14 +77,14 @@ impl Block {
             place: map.offset as i64 + self.run.first as i64 * rows.step as i64,
             counts: self.run.first == 0,
         };
-        for (dimension, stretch) in map.walk.iter().zip(&self.walk) {
-            row = row * dimension.size + stretch.first;
-            at.place += stretch.first as i64 * dimension.stride as i64;
+        for (dimension, interval) in map.walk.iter().zip(&self.walk) {
+            row = row * dimension.size + interval.first;
+            at.place += interval.first as i64 * dimension.stride as i64;
             if dimension.repeats {
-                at.counts &= stretch.first == 0;
+                at.counts &= interval.first == 0;
             } else {
-                at.tuple = at.tuple * dimension.size + stretch.first;
-                at.tuples *= stretch.len;
+                at.tuple = at.tuple * dimension.size + interval.first;
+                at.tuples *= interval.len;
             }
         }
         at.unit = row as u64 * rows.run as u64 + self.run.first as u64;

@@ -1,8 +1,8 @@
-//! A gather is cut by the dimensions that number its rows, and at last by the run.
+//! Cuts gathers: by the dimensions that number rows, and last by the run.
 //!
-//! Its source cannot be cut with it, since any row may point anywhere: where params do not fit in one
-//! binding, several dispatches look at the same rows, each with another window of params bound, and
-//! each writes the units that lie in its own.
+//! The source cannot be cut with them, since any index may point anywhere. If params do not fit in one binding, several
+//! dispatches process the same rows, each with another window of params bound, and each writes the units that lie in
+//! its window.
 
 use super::{Bound, Cutter, Dispatch, RowMap, Span, block::Block, kernels};
 use crate::{
@@ -17,12 +17,12 @@ use crate::{
     plan::Rows,
 };
 
-/// The longest dimension that repeats one entry of params, so that no memory bounds it, and is indexed:
-/// each dispatch looks at 2^32 indices.
+/// The largest size of an indexed dimension of stride 0, which no memory bounds: each dispatch covers 2^32 of its
+/// indices.
 const MOST_REPEATED: u64 = 1 << 40;
 
 impl Cutter<'_> {
-    /// Pushes the dispatches that write a block of a gather's result.
+    /// Pushes the dispatches that write a block of the result.
     pub(super) fn gather(
         &self,
         map: &Map,
@@ -38,7 +38,7 @@ impl Cutter<'_> {
         self.gather(map, &tail, out)
     }
 
-    /// Pushes the dispatches that write the block, unless it must be halved first.
+    /// Pushes the dispatches that write the block. False if it must be halved first.
     fn gather_dispatches(
         &self,
         map: &Map,
@@ -63,15 +63,15 @@ impl Cutter<'_> {
             return Ok(false);
         }
         let index_base = wrap((index_residue / 4).cast_signed());
-        let spread = Spread::of(map, block, self.rows);
-        let Some(windows) = self.params_windows(map, &spread, at.place)? else {
+        let extent = ParamsExtent::of(map, block, self.rows);
+        let Some(windows) = self.params_windows(map, &extent, at.place)? else {
             return Ok(false);
         };
         let walked = map.walk.iter().zip(&block.walk);
-        let walked = walked.filter(|(_, stretch)| stretch.len > 1);
+        let walked = walked.filter(|(_, interval)| interval.len > 1);
         let walk: Vec<_> = walked
-            .map(|(dimension, stretch)| Dimension {
-                size: stretch.len,
+            .map(|(dimension, interval)| Dimension {
+                size: interval.len,
                 ..*dimension
             })
             .collect();
@@ -109,36 +109,36 @@ impl Cutter<'_> {
         Ok(true)
     }
 
-    /// The windows that together hold the units of params that a block may point into; its first row and
-    /// a tuple of zeros point at `place`. None where the block must be halved first.
+    /// The windows that together contain every unit of params that the block may read. Its first row begins at unit
+    /// `place` if its tuple is all zeros. `None` if the block must be halved first.
     ///
-    /// Offsets within params are computed modulo 2^32, so that no dispatch may look at more than that:
-    /// larger params are also cut along the first indexed dimension.
+    /// Shaders compute offsets within params modulo 2^32, so larger params are also cut along the first indexed
+    /// dimension.
     fn params_windows(
         &self,
         map: &Map,
-        spread: &Spread,
+        extent: &ParamsExtent,
         place: i64,
     ) -> Result<Option<Vec<Window>>, Error> {
         let outer = map.coordinates.first();
         let outer = outer.copied().unwrap_or(Axis { size: 1, stride: 0 });
         if map.coordinates.iter().any(|axis| axis.size == 0) {
-            // No index points anywhere: any word will do.
+            // No index is valid, so any word may be bound.
             let Some((span, _)) = self.reach.span(self.places.source, 0, 0) else {
                 return Err(self.reach.too_small(self.rows.unit));
             };
             return Ok(Some(vec![Window::nothing(span)]));
         }
         let most = self.reach.units;
-        if spread.indexed > most {
-            return Err(too_far(spread.indexed));
+        if extent.indexed > most {
+            return Err(too_far(extent.indexed));
         }
-        if spread.units() > most {
+        if extent.units() > most {
             return Ok(None);
         }
         let slab = outer.stride.unsigned_abs() as u64;
-        // So many more indices as may be looked at together.
-        let more = (most - spread.units()).checked_div(slab);
+        // Indices beyond the first that fit in the shaders' offsets.
+        let more = (most - extent.units()).checked_div(slab);
         let slabs = match more {
             Some(more) => more.min(u64::from(u32::MAX) - 1) + 1,
             None => u64::from(u32::MAX),
@@ -147,18 +147,18 @@ impl Cutter<'_> {
         if slab == 0 && size > MOST_REPEATED {
             return Err(too_far(size));
         }
-        // Where the outermost dimension makes most of what is looked at, its halves look at half of the
-        // windows each.
-        let all = spread.units() - 1 + (slabs.min(size) - 1) * slab;
-        let halves = spread.outermost > all / 2;
+        // If the outermost dimension of the block makes up most of the extent, each half of the block needs only half
+        // of the windows.
+        let all = extent.units() - 1 + (slabs.min(size) - 1) * slab;
+        let halves = extent.outermost > all / 2;
         let groups = size.div_ceil(slabs);
         let mut windows = Vec::with_capacity(1);
         for first in (0..size).step_by(usize::try_from(slabs).unwrap_or(usize::MAX)) {
             let count = slabs.min(size - first);
             let skipped = first.cast_signed() * outer.stride as i64;
             let reached = (count - 1).cast_signed() * outer.stride as i64;
-            let from = place + skipped + spread.low + reached.min(0);
-            let to = place + skipped + spread.high + reached.max(0) + 1;
+            let from = place + skipped + extent.low + reached.min(0);
+            let to = place + skipped + extent.high + reached.max(0) + 1;
             let (mut at, end) = (from.cast_unsigned(), to.cast_unsigned());
             while at < end {
                 let window = self.window(at, end)?;
@@ -175,22 +175,22 @@ impl Cutter<'_> {
         Ok((!several || !halves).then_some(windows))
     }
 
-    /// The longest window that begins at unit `at` and ends at `end` or before.
+    /// The longest window from unit `at` that ends at `end` or before.
     fn window(&self, at: u64, end: u64) -> Result<Window, Error> {
         let unit = self.rows.unit as u64;
         let parts = self.places.source;
         let part_end = (self.bytes(at) / parts.bytes + 1) * parts.bytes;
         let place = parts.offset + self.bytes(at) % parts.bytes;
         let residue = place % self.reach.alignment;
-        // Whole units, and whole words, from where the binding begins.
+        // A binding is a whole number of units and of words.
         let step = unit.max(4);
         let room = self.reach.binding.saturating_sub(residue) / step * step;
         let reached = self.bytes(at) + room.min(self.bytes(self.reach.units));
         let to = self.bytes(end).min(part_end).min(reached);
         match self.reach.span(parts, self.bytes(at), to) {
             Some((span, residue)) if to > self.bytes(at) => Ok(Window {
-                // The binding begins up to an alignment before `at`. Units there are in the window
-                // before too, and are moved twice, to the same place.
+                // The binding begins up to an alignment before `at`. Units there also belong to the window before, so
+                // two dispatches move them, to the same position.
                 bound_from: at.wrapping_sub(residue / unit),
                 units: (residue + to - self.bytes(at)) / unit,
                 ..Window::nothing(span)
@@ -204,20 +204,20 @@ impl Cutter<'_> {
 #[derive(Clone, Copy, Debug)]
 struct Window {
     span: Span,
-    /// The unit of params at which the binding begins; may wrap below 0 where the argument begins
-    /// in the middle of an alignment.
+    /// The unit of params at which the binding begins, modulo 2^64: negative if the argument itself does not begin at a
+    /// multiple of the alignment.
     bound_from: u64,
-    /// Units that are bound.
+    /// Bound units.
     units: u64,
-    /// The indices into the first dimension that are looked at.
+    /// The indices of the first dimension that belong to the window.
     first: u64,
     count: u32,
-    /// How far the first of those indices points from index 0, in units.
+    /// Units of params from index 0 to the first of these.
     skipped: i64,
 }
 
 impl Window {
-    /// A window that holds no unit.
+    /// An empty window.
     fn nothing(span: Span) -> Self {
         Self {
             span,
@@ -230,44 +230,44 @@ impl Window {
     }
 }
 
-/// How far apart the units lie that a block may point into with one first index, in units: from
-/// `low` to `high` around the unit that a tuple of zeros points at.
-struct Spread {
+/// The extent of params, in units, that a block may read for a fixed first index: `low..=high`, relative to the unit
+/// that a tuple of zeros points at.
+struct ParamsExtent {
     low: i64,
     high: i64,
-    /// The part of it that the outermost dimension of several positions makes.
+    /// Units that the block's outermost dimension of several positions contributes.
     outermost: u64,
-    /// What the other coordinates alone reach, in units.
+    /// Units that the coordinates after the first span by themselves.
     indexed: u64,
 }
 
-impl Spread {
+impl ParamsExtent {
     fn of(map: &Map, block: &Block, rows: &Rows) -> Self {
-        let mut spread = Self {
+        let mut extent = Self {
             low: 0,
             high: 0,
             outermost: 0,
             indexed: 0,
         };
         for axis in map.coordinates.iter().skip(1) {
-            spread.reach(axis.size, axis.stride);
+            extent.add(axis.size, axis.stride);
         }
-        spread.indexed = spread.units();
+        extent.indexed = extent.units();
         let walked = map.walk.iter().map(|dimension| dimension.stride);
-        let stretches = block.walk.iter().zip(walked);
-        let stretches = stretches.chain([(&block.run, rows.step)]);
-        let mut several = stretches.filter(|(stretch, _)| stretch.len > 1);
-        if let Some((stretch, stride)) = several.next() {
-            spread.outermost = spread.reach(stretch.len, stride);
+        let intervals = block.walk.iter().zip(walked);
+        let intervals = intervals.chain([(&block.run, rows.step)]);
+        let mut several = intervals.filter(|(interval, _)| interval.len > 1);
+        if let Some((interval, stride)) = several.next() {
+            extent.outermost = extent.add(interval.len, stride);
         }
-        for (stretch, stride) in several {
-            spread.reach(stretch.len, stride);
+        for (interval, stride) in several {
+            extent.add(interval.len, stride);
         }
-        spread
+        extent
     }
 
-    /// Goes as far as the last of `size` positions, in either direction.
-    fn reach(&mut self, size: usize, stride: isize) -> u64 {
+    /// Extends this by an axis, and returns the distance between the axis's first and last position.
+    fn add(&mut self, size: usize, stride: isize) -> u64 {
         let reached = size.saturating_sub(1) as i64 * stride as i64;
         self.low += reached.min(0);
         self.high += reached.max(0);

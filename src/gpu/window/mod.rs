@@ -1,22 +1,26 @@
-//! Cuts a plan into dispatches that the device can take.
+//! Cuts a plan into dispatches that fit the device's limits.
 //!
-//! A dispatch binds one stretch of each buffer, and every limit is a limit on those stretches or on
-//! the numbers that the shaders compute with: a binding is at most so long and begins at a multiple
-//! of so much; a tensor may lie in several buffers; offsets are 32 bits; workgroups are counted;
-//! and a dispatch that runs for seconds is taken for a hang. One rule serves them all: what does not
-//! fit is halved along its outermost dimension, until it does.
+//! A dispatch binds one range of each buffer. Bindings have a largest size and an alignment, a tensor may be split over
+//! several buffers, shaders compute offsets in 32 bits, the number of workgroups is limited, and drivers take a
+//! dispatch of several seconds for a hang. One rule serves all of these limits: work that does not fit is halved along
+//! its outermost dimension until it does.
 //!
-//! A slice is cut in `slice`, a gather in `gather` and `block`, what is written into places in `place`, unless they
-//! lie together and it is a slice, and what becomes zeros but for some places in `spread`.
+//! | file | cuts |
+//! |---|---|
+//! | `slice` | slices, and updates of a contiguous region |
+//! | `update` | other updates |
+//! | `gradient` | gradients, by regions of the result |
+//! | `gather`, `block` | gathers, by blocks of the result and windows of params |
+//! | `scatter`, `steps` | scatters, into blocks of several steps each |
 
 mod block;
 mod gather;
-mod place;
+mod gradient;
+mod interval;
 mod scatter;
 mod slice;
-mod spread;
 mod steps;
-mod stretch;
+mod update;
 
 use super::{
     caps::{Parts, Reach, Span},
@@ -30,19 +34,20 @@ use crate::{
     plan::{Map, Rows},
 };
 
-/// Where the three arguments of a plan lie.
+/// The locations of a plan's arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Places {
     pub(crate) source: Parts,
     pub(crate) dest: Parts,
     pub(crate) indices: Parts,
     pub(crate) index: IndexType,
-    /// Whether the buffers of source and result are whole vectors long, so that bindings can be.
+    /// Whether the sizes of the source's and the result's buffers are multiples of a vector, so that whole vectors can
+    /// be bound.
     pub(crate) whole: bool,
 }
 
 impl Places {
-    /// The largest unit that all offsets of source and result are multiples of.
+    /// The largest unit, in bytes, that divides all offsets of source and result.
     pub(crate) fn unit(&self) -> usize {
         let bits = (self.source.offset | self.source.bytes | self.dest.offset | self.dest.bytes)
             .trailing_zeros();
@@ -50,7 +55,7 @@ impl Places {
     }
 }
 
-/// The dispatches of a plan that is not empty.
+/// The dispatches of a non-empty plan.
 pub(crate) fn dispatches(
     reach: &Reach,
     rows: &Rows,
@@ -67,11 +72,11 @@ pub(crate) fn dispatches(
         Map::StridedSlice(map) => cutter.slice(map, rows, 0, &mut out)?,
         Map::StridedSliceUpdate(map) => match (map.as_slice(), &map.pairs) {
             (Some((rows, map, first)), _) => cutter.slice(&map, &rows, first as u64, &mut out)?,
-            (None, Some(pairs)) => cutter.place(pairs, &mut out)?,
+            (None, Some(pairs)) => cutter.update(pairs, &mut out)?,
             (None, None) => {}
         },
-        Map::StridedSliceGrad(map) => cutter.spread(map, &mut out)?,
-        // It is cut into steps.
+        Map::StridedSliceGrad(map) => cutter.gradient(map, &mut out)?,
+        // `scatter_steps` cuts it.
         Map::ScatterNd(_) => {}
         Map::Indexed(map) => cutter.gather(map, &block::Block::all(map, rows), &mut out)?,
     }
@@ -88,13 +93,12 @@ struct Cutter<'a> {
 }
 
 impl Cutter<'_> {
-    /// Bytes of units.
+    /// The size of `units` units in bytes.
     fn bytes(&self, units: u64) -> u64 {
         units * self.rows.unit as u64
     }
 
-    /// The result's binding and the first unit in it, if units `first..first + rows.units()` can be written by one
-    /// dispatch.
+    /// The result's binding, if one dispatch can write units `first..first + rows.units()`.
     fn result(&self, rows: &Rows, first: u64) -> Option<Bound> {
         let units = rows.units() as u64;
         if self.bytes(units) > self.reach.dispatch {
@@ -103,7 +107,7 @@ impl Cutter<'_> {
         self.bound(self.places.dest, first, first + units)
     }
 
-    /// The binding of units `from..to` of an argument and the first of them in it.
+    /// The binding of units `from..to` of an argument, and the position of `from` in it.
     fn bound(&self, parts: Parts, from: u64, to: u64) -> Option<Bound> {
         let (span, residue) = self.reach.span(parts, self.bytes(from), self.bytes(to))?;
         let base = residue / self.rows.unit as u64;
@@ -113,7 +117,7 @@ impl Cutter<'_> {
         })
     }
 
-    /// What one dispatch has to do.
+    /// The job of one dispatch.
     fn job(&self, rows: Rows, map: RowMap, source: Bound, dest: Bound) -> Job<'_> {
         Job {
             reach: self.reach,

@@ -1,13 +1,13 @@
-//! A scatter is cut into blocks: some rows, some slices, and a stretch of each.
+//! Cuts scatters into blocks: some rows, some slices, and an interval of their units.
 //!
-//! Every block goes through all steps before the next begins, and the rows of a later block come later:
-//! what the blocks add up to is what all rows do one after the other. So the device keeps no more about
-//! rows than those of one block.
+//! Every block finishes all its steps before the next begins, and blocks follow the order of rows, so the result is
+//! that of applying all rows in order. Scratch memory holds the rows of only one block.
 
 use super::{
-    Bound, Dispatch, Places, Reach, RowMap, Span, kernels,
+    Bound, Cutter, Dispatch, Places, Reach, RowMap, Span,
+    interval::Interval,
+    kernels,
     steps::{Before, Block, Step, Steps},
-    stretch::Stretch,
 };
 use crate::{
     Error,
@@ -26,10 +26,10 @@ use crate::{
     plan::Rows,
 };
 
-/// Elements of a row, at most, that are combined by atomics, one after the other.
+/// The longest row, in elements, that is combined by atomics, one element after the other.
 const MOST_ATOMIC: usize = 4;
 
-/// The steps of a scatter that is not empty, combined by `rule` unless they only move.
+/// The steps of a non-empty scatter. `rule` combines elements, unless the scatter replaces them.
 pub(crate) fn scatter_steps(
     reach: &Reach,
     rows: &Rows,
@@ -38,10 +38,12 @@ pub(crate) fn scatter_steps(
     rule: Rule,
 ) -> Result<Steps, Error> {
     let chains = map.options.combine.computes();
-    let cutter = Cutter {
-        reach,
-        rows,
-        places,
+    let cutter = ScatterCutter {
+        plan: Cutter {
+            reach,
+            rows,
+            places,
+        },
         tuple: map.axes.len() as u64 * places.index.bytes() as u64,
         map,
         axes: resolve_map(map)?,
@@ -58,9 +60,9 @@ pub(crate) fn scatter_steps(
     };
     let mut steps = Steps::default();
     let all = Block {
-        rows: Stretch::all(rows.count),
-        slices: Stretch::all(map.slices),
-        run: Stretch::all(rows.run),
+        rows: Interval::all(rows.count),
+        slices: Interval::all(map.slices),
+        run: Interval::all(rows.run),
     };
     if map.options.out_of_range == OutOfRange::Error {
         cutter.checks(all.rows, &mut steps.checks)?;
@@ -69,33 +71,31 @@ pub(crate) fn scatter_steps(
     Ok(steps)
 }
 
-struct Cutter<'a> {
-    reach: &'a Reach,
-    rows: &'a Rows,
-    places: &'a Places,
+struct ScatterCutter<'a> {
+    plan: Cutter<'a>,
     /// Bytes of an index tuple.
     tuple: u64,
     map: &'a Map,
-    /// Where the shader looks for slices, but for the first tuple.
+    /// How the shader finds the slice of a tuple.
     axes: IndexedMap,
     chains: bool,
-    /// Whether rows are combined with no regard to each other.
+    /// Whether rows are combined independently, by atomics.
     atomic: bool,
     sorts: bool,
     rule: Rule,
 }
 
-/// What is too large.
+/// The part of a block that is too large.
 enum Cut {
     Rows,
     Slices,
 }
 
-impl Cutter<'_> {
-    /// Pushes the dispatches that look at all rows.
-    fn checks(&self, rows: Stretch, out: &mut Vec<Dispatch>) -> Result<(), Error> {
-        // They need not be bound to check.
-        let slices = Stretch { first: 0, len: 0 };
+impl ScatterCutter<'_> {
+    /// Pushes the dispatches that check rows.
+    fn checks(&self, rows: Interval, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+        // Checks bind no slices.
+        let slices = Interval { first: 0, len: 0 };
         if let Some(dispatch) = self.resolve(rows, slices, None, Default::default()) {
             out.push(dispatch);
             return Ok(());
@@ -127,23 +127,23 @@ impl Cutter<'_> {
         let counts = slices.first == 0
             && run.first == 0
             && self.map.options.out_of_range != OutOfRange::Error;
-        // Each row is looked at by several blocks, and counted by one.
+        // Several blocks process the same row; only this one counts it if it is out of range.
         let moved = rows.len as u64 * run.len as u64;
-        if self.bytes(moved) > self.reach.dispatch {
+        if self.plan.bytes(moved) > self.plan.reach.dispatch {
             return Err(Cut::Rows);
         }
         if self.atomic {
             return self.atomic_step(block, counts);
         }
-        let lists = Lists::of(self.reach.kind, rows.len);
+        let lists = Lists::of(self.plan.reach.kind, rows.len);
         let scratch = Scratch {
             head: (slices.len as u64 + 1) * 4,
             rows: lists.bytes(self.chains),
         };
-        if scratch.rows > self.reach.binding {
+        if scratch.rows > self.plan.reach.binding {
             return Err(Cut::Rows);
         }
-        if scratch.head > self.reach.binding {
+        if scratch.head > self.plan.reach.binding {
             return Err(Cut::Slices);
         }
         let whole = |bytes| Span {
@@ -153,12 +153,12 @@ impl Cutter<'_> {
         };
         let scratch_spans = [whole(scratch.head), whole(scratch.rows)];
         let [source, dest] = self.bound(block)?;
-        let moves_bytes = self.rows.unit < 4 && !self.chains;
+        let moves_bytes = self.plan.rows.unit < 4 && !self.chains;
         if moves_bytes && !kernels::reaches(&[dest.span]) {
             return Err(Cut::Slices);
         }
         let map = Scatter {
-            pitch: self.rows.run,
+            pitch: self.plan.rows.run,
             links: lists.links(),
             first,
             strict: self.map.options.out_of_range == OutOfRange::Error,
@@ -169,31 +169,32 @@ impl Cutter<'_> {
             count: rows.len,
             run: run.len,
             step: 1,
-            ..*self.rows
+            ..*self.plan.rows
         };
         let apply = Job {
             others: scratch_spans,
-            ..self.job(updates, RowMap::Scatter(map), [source, dest])
+            ..self.plan.job(updates, RowMap::Scatter(map), source, dest)
         };
         let apply = self.dispatch(&apply).ok_or(Cut::Rows)?;
         let walked = apply.uniforms.segment.min(apply.uniforms.run) as usize;
-        if self.chains && rows.len > most_rows(self.reach.kind, self.sorts, walked) {
+        if self.chains && rows.len > most_rows(self.plan.reach.kind, self.sorts, walked) {
             return Err(Cut::Rows);
         }
         let resolve = self
             .resolve(rows, slices, Some(first), scratch_spans)
             .ok_or(Cut::Rows)?;
-        let bound = scratch_spans.map(|span| Bound { span, base: 0 });
+        let [head, links] = scratch_spans.map(|span| Bound { span, base: 0 });
         let mut order = Vec::new();
         if self.sorts {
             for step in [Order::Short, Order::Middle, Order::Long] {
-                let job = self.job(
+                let job = self.plan.job(
                     tuples(rows),
                     RowMap::Sort(Sort { step, lists, first }),
-                    bound,
+                    head,
+                    links,
                 );
                 let dispatch = self.dispatch(&job).ok_or(Cut::Rows)?;
-                // A step that can find nothing to do has no tiles.
+                // A step that no list can need has no tiles.
                 if dispatch.uniforms.tiles > 0 {
                     order.push(dispatch);
                 }
@@ -215,19 +216,22 @@ impl Cutter<'_> {
         Ok((step, scratch))
     }
 
-    /// The step of a block whose rows are combined as they are resolved.
+    /// The step of a block whose rows one dispatch both resolves and combines.
     fn atomic_step(&self, block: &Block, counts: bool) -> Result<(Step, Scratch), Cut> {
         let Block { rows, slices, run } = *block;
         let (resolve, indices) = self.tuples(rows, slices, false).ok_or(Cut::Rows)?;
+        let [source, dest] = self.bound(block)?;
         let map = Atomic {
             resolve,
             run: run.len,
-            pitch: self.rows.run,
+            pitch: self.plan.rows.run,
             rule: self.rule,
         };
         let job = Job {
             others: [indices, Span::default()],
-            ..self.job(tuples(rows), RowMap::Atomic(map), self.bound(block)?)
+            ..self
+                .plan
+                .job(tuples(rows), RowMap::Atomic(map), source, dest)
         };
         let apply = Dispatch {
             counts,
@@ -241,21 +245,23 @@ impl Cutter<'_> {
         Ok((step, Scratch::default()))
     }
 
-    /// The dispatch that finds where rows go, if their tuples fit in a binding. The first row has this number; without
-    /// one, rows are only checked.
+    /// The dispatch that finds the slice of each row, if the index tuples fit in a binding. `first` is the number of the
+    /// first row; without it rows are only checked.
     fn resolve(
         &self,
-        rows: Stretch,
-        slices: Stretch,
+        rows: Interval,
+        slices: Interval,
         first: Option<u32>,
         scratch: [Span; 2],
     ) -> Option<Dispatch> {
         let (map, indices) = self.tuples(rows, slices, first.is_none())?;
         let base = first.unwrap_or_default().into();
-        let bound = scratch.map(|span| Bound { span, base });
+        let [head, links] = scratch.map(|span| Bound { span, base });
         let job = Job {
             others: [indices, Span::default()],
-            ..self.job(tuples(rows), RowMap::Resolve(map), bound)
+            ..self
+                .plan
+                .job(tuples(rows), RowMap::Resolve(map), head, links)
         };
         Some(Dispatch {
             counts: true,
@@ -264,13 +270,14 @@ impl Cutter<'_> {
         })
     }
 
-    /// How slices are found by the tuples of some rows, and the binding of these, if they fit in one.
-    fn tuples(&self, rows: Stretch, slices: Stretch, checks: bool) -> Option<(Resolve, Span)> {
+    /// The map from the tuples of `rows` to slices, and the binding of the tuples, if they fit in one.
+    fn tuples(&self, rows: Interval, slices: Interval, checks: bool) -> Option<(Resolve, Span)> {
         let (from, to) = (rows.first as u64, (rows.first + rows.len) as u64);
         let (indices, residue) =
-            self.reach
-                .span(self.places.indices, from * self.tuple, to * self.tuple)?;
-        if indices.bytes / 4 > self.reach.units {
+            self.plan
+                .reach
+                .span(self.plan.places.indices, from * self.tuple, to * self.tuple)?;
+        if indices.bytes / 4 > self.plan.reach.units {
             return None;
         }
         let index_base = residue / 4;
@@ -280,7 +287,7 @@ impl Cutter<'_> {
             depth: self.map.axes.len(),
             policy,
             is_plain: is_plain(&self.map.axes, 0, u32::MAX, policy),
-            index: self.places.index,
+            index: self.plan.places.index,
             index_base: wrap(index_base.cast_signed()),
             whole_fours: rows.len.is_multiple_of(FOUR) && index_base.is_multiple_of(4),
             slices: (slices.first, slices.len),
@@ -290,58 +297,32 @@ impl Cutter<'_> {
         Some((resolve, indices))
     }
 
-    /// What one dispatch has to do.
-    fn job(&self, rows: Rows, map: RowMap, [source, dest]: [Bound; 2]) -> Job<'_> {
-        Job {
-            reach: self.reach,
-            rows,
-            map,
-            source,
-            dest,
-            others: Default::default(),
-            whole_vectors: false,
-        }
-    }
-
-    /// The maps of a scatter have no more dimensions than shaders hold: `resolve_map` has seen to it.
+    /// The dispatch of a job. `resolve_map` has ensured that the map has no more dimensions than shaders support.
     fn dispatch(&self, job: &Job<'_>) -> Option<Dispatch> {
         kernels::dispatch(job).ok().flatten()
     }
 
-    /// The bindings of a block's updates and slices, and the place of the first unit in each.
+    /// The bindings of a block's updates and slices, and the position of the first unit in each.
     fn bound(&self, block: &Block) -> Result<[Bound; 2], Cut> {
         let Block { rows, slices, run } = *block;
-        let source = self.stretch(self.places.source, rows, run);
-        let dest = self.stretch(self.places.dest, slices, run);
-        Ok([source.ok_or(Cut::Rows)?, dest.ok_or(Cut::Slices)?])
-    }
-
-    /// The binding of a stretch of some slices or updates, and the first unit in it.
-    fn stretch(&self, parts: super::Parts, of: Stretch, run: Stretch) -> Option<Bound> {
-        let whole = self.rows.run as u64;
-        let begin = of.first as u64 * whole + run.first as u64;
-        let length = (of.len as u64 - 1) * whole + run.len as u64;
-        let (span, residue) =
-            self.reach
-                .span(parts, self.bytes(begin), self.bytes(begin + length))?;
-        let base = residue / self.rows.unit as u64;
-        (base + length <= self.reach.units).then_some(Bound {
-            span,
-            base: base.cast_signed(),
-        })
-    }
-
-    fn bytes(&self, units: u64) -> u64 {
-        units * self.rows.unit as u64
+        let bound = |parts, of: Interval| {
+            let pitch = self.plan.rows.run as u64;
+            let begin = of.first as u64 * pitch + run.first as u64;
+            let end = begin + (of.len as u64 - 1) * pitch + run.len as u64;
+            self.plan.bound(parts, begin, end)
+        };
+        let source = bound(self.plan.places.source, rows).ok_or(Cut::Rows)?;
+        let dest = bound(self.plan.places.dest, slices).ok_or(Cut::Slices)?;
+        Ok([source, dest])
     }
 
     fn too_small(&self) -> Error {
-        self.reach.too_small(self.rows.unit)
+        self.plan.reach.too_small(self.plan.rows.unit)
     }
 }
 
-/// Rows as their tuples are looked up.
-fn tuples(rows: Stretch) -> Rows {
+/// Rows as a kernel that reads only their index tuples counts them.
+fn tuples(rows: Interval) -> Rows {
     Rows {
         unit: 4,
         count: rows.len,
@@ -360,7 +341,7 @@ mod tests {
         plan,
     };
 
-    /// The steps of adding `rows` single f32 to as many slices.
+    /// The steps of adding `rows` single f32 to `rows` slices.
     fn steps(kind: Kind, rows: usize) -> Steps {
         let reach = Reach {
             binding: 1 << 30,
@@ -400,7 +381,7 @@ mod tests {
             "{} on a software adapter",
             steps(Kind::Software, 1 << 20).dispatches()
         );
-        // Where no list can be long none is looked for.
+        // Steps for lists longer than the number of rows are omitted.
         let few = [16, 17, 256, 257].map(|rows| steps(Kind::Hardware, rows).dispatches());
         assert_eq!(few, [3, 4, 4, 5]);
     }

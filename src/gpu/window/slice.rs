@@ -1,10 +1,10 @@
-//! A slice is a view, and half of a view is a view: source and result are cut together.
+//! Cuts slices: half of a view is a view too, so source and result are halved together.
 
 use super::{Bound, Cutter, Dispatch, RowMap, kernels};
 use crate::{Error, gpu::maps::Slice, ops::strided_slice, plan::Rows};
 
 impl Cutter<'_> {
-    /// Pushes the dispatches of a slice whose result begins at unit `first`.
+    /// Pushes the dispatches of a slice that begins at unit `first` of the result.
     pub(super) fn slice(
         &self,
         map: &strided_slice::Map,

@@ -1,16 +1,16 @@
-//! What is done for a scatter, step by step.
+//! The dispatches of a scatter, step by step.
 
-use super::{Dispatch, stretch::Stretch};
+use super::{Dispatch, interval::Interval};
 use crate::gpu::{scratch::Scratch, uniforms::wrap};
 
-/// What is done for a scatter, in this order.
+/// The dispatches of a scatter: all checks, then one block after the other.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
-    /// Look at all rows, where a bad one forbids everything.
+    /// Check all rows, under the policy that nothing may change if any row is out of range.
     pub(crate) checks: Vec<Dispatch>,
     pub(crate) blocks: Vec<Step>,
     pub(crate) scratch: Scratch,
-    /// The block before which `head` was cleared last.
+    /// The block before which `head` was last cleared.
     cleared: Option<Block>,
 }
 
@@ -32,7 +32,7 @@ impl Steps {
         wrap((block.rows.first - cleared.rows.first) as i64)
     }
 
-    /// Takes the next step.
+    /// Appends the step of `block`.
     pub(super) fn push(&mut self, block: &Block, mut step: Step, scratch: Scratch) {
         self.scratch = self.scratch.max(scratch);
         if let Some(before) = &mut step.before {
@@ -45,7 +45,7 @@ impl Steps {
         self.blocks.push(step);
     }
 
-    /// Dispatches of all steps.
+    /// The number of dispatches.
     #[cfg(test)]
     pub(crate) fn dispatches(&self) -> usize {
         let before = |step: &Step| {
@@ -58,42 +58,42 @@ impl Steps {
     }
 }
 
-/// What is done for a block.
+/// The dispatches of a block.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// None where rows need to know nothing of each other.
+    /// `None` if each row is combined independently of the others.
     pub(crate) before: Option<Before>,
     /// The last dispatch, which changes the destination.
     pub(crate) apply: Dispatch,
 }
 
-/// What is found out about the rows of a block.
+/// The dispatches that resolve the rows of a block.
 #[derive(Debug)]
 pub(crate) struct Before {
-    /// Bytes of `head` that must be zeros before.
+    /// Bytes of `head` to clear first.
     pub(crate) cleared: u64,
     pub(crate) resolve: Dispatch,
-    /// What puts the rows of each slice in order, if that counts.
+    /// The sorts of the rows of each slice, if the order affects results.
     pub(crate) order: Vec<Dispatch>,
 }
 
-/// Some rows as far as they go to some slices, and of those a stretch.
+/// The rows of an interval that go to some slices, and an interval of each such row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
-    pub(super) rows: Stretch,
-    pub(super) slices: Stretch,
-    pub(super) run: Stretch,
+    pub(super) rows: Interval,
+    pub(super) slices: Interval,
+    pub(super) run: Interval,
 }
 
 impl Block {
-    /// Halves of one of its stretches.
+    /// The block in two, cut along the chosen interval.
     pub(super) fn halves(
         mut self,
-        stretch: impl Fn(&mut Self) -> &mut Stretch,
+        interval: impl Fn(&mut Self) -> &mut Interval,
     ) -> Option<[Self; 2]> {
-        let halves = stretch(&mut self).halves()?;
+        let halves = interval(&mut self).halves()?;
         Some(halves.map(|half| {
-            *stretch(&mut self) = half;
+            *interval(&mut self) = half;
             self
         }))
     }

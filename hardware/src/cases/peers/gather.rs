@@ -10,9 +10,9 @@ pub(crate) fn gather(peer: Peer, shape: &[usize], [rows, depth]: [usize; 2]) -> 
     let run: usize = inner.iter().product();
     let mut body = String::new();
     let indices = "@group(0) @binding(3) var<storage, read> indices: array<i32>;\n";
-    // The result's dimensions, as each sees them.
+    // The dimensions of the result in each peer's kernel.
     let out = match peer {
-        // It has a gather along one axis only.
+        // burn gathers along one axis only.
         Peer::Burn if depth > 1 => return None,
         Peer::Tfjs => vec![rows, run],
         Peer::OnnxRuntime | Peer::Burn => [&[rows], inner].concat(),
@@ -39,7 +39,7 @@ pub(crate) fn gather(peer: Peer, shape: &[usize], [rows, depth]: [usize; 2]) -> 
             body += "    dest[id] = source[at];\n";
         }
         Peer::Tfjs => {
-            // The loop's end stands in the head, as the depth is no constant there.
+            // The loop reads its end from the head, because the peer's depth is not a constant.
             body += "    var rest = i32(id);\n";
             body += &tfjs_coordinate(0, 2);
             body += &tfjs_coordinate(1, 2);

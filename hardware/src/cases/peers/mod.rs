@@ -1,13 +1,13 @@
-//! Kernels as ONNX Runtime's WebGPU provider, tfjs and burn shape theirs: what each invocation does, how it finds
-//! its element, sizes of workgroups and the order of divisions are theirs, the text is not.
+//! Kernels modelled on those of ONNX Runtime's WebGPU provider, tfjs and burn: the work of an invocation, how it finds
+//! its element, workgroup sizes and the order of divisions are theirs, but not the text.
 //!
 //! | | elements an invocation | workgroup | coordinates |
 //! |---|---|---|---|
-//! | ONNX Runtime | 1; 4 where the last axis is contiguous and all of it is in fours | 64 | division by each stride, then a division by each size (for the carry) |
+//! | ONNX Runtime | 1; 4 if the last axis is contiguous and its size is a multiple of 4 | 64 | division by each stride, then a division by each size (for the carry) |
 //! | tfjs | 1 | 64 | division by each stride, signed |
-//! | burn | 1 | 256 | division by each size, innermost first; the step's sign is looked at |
+//! | burn | 1 | 256 | division by each size, innermost first; a branch on the step's sign |
 //!
-//! All take numbers that describe the shapes from a uniform buffer.
+//! All read the shapes from a uniform buffer.
 
 mod gather;
 mod slice;
@@ -65,8 +65,8 @@ pub(crate) struct Launch {
     indices: Option<Indices>,
 }
 
-/// What all kernels begin with. `ID` is the invocation's number in the dispatch, at `x` of the first `head` is how many
-/// there are.
+/// The beginning of all kernels. `ID` is the invocation's number in the dispatch; `x` of the first `head` is the number
+/// of invocations.
 const HEAD: &str = "\
 struct Uniforms {
     head: vec4<u32>,
@@ -103,7 +103,7 @@ fn strides(shape: &[usize]) -> Vec<usize> {
 fn four(values: impl IntoIterator<Item = i64>) -> [u32; 4] {
     let mut four = [1; 4];
     for (to, value) in four.iter_mut().zip(values) {
-        // Two's complement, where it is negative.
+        // Negative values in two's complement.
         *to = u32::try_from(value & i64::from(u32::MAX)).unwrap_or_default();
     }
     four
@@ -123,7 +123,7 @@ fn assembled(peer: Peer, element: &str, more: &str, body: &str) -> String {
     [&head, more, &main, body, "}\n"].concat()
 }
 
-/// A coordinate of the result, by the strides.
+/// A coordinate of the result, by division by its stride.
 fn onnx_runtime_coordinate(dim: usize, rank: usize) -> String {
     if dim + 1 == rank {
         return format!("    let c{dim} = rest;\n");
@@ -133,7 +133,7 @@ fn onnx_runtime_coordinate(dim: usize, rank: usize) -> String {
     )
 }
 
-/// The same, with signed numbers.
+/// [`onnx_runtime_coordinate`] with signed numbers.
 fn tfjs_coordinate(dim: usize, rank: usize) -> String {
     if dim + 1 == rank {
         return format!("    let c{dim} = rest;\n");
@@ -145,7 +145,7 @@ fn tfjs_coordinate(dim: usize, rank: usize) -> String {
 }
 
 impl Launch {
-    /// Records it on buffers of its own.
+    /// Records the dispatch with new buffers.
     pub(super) fn record(&self, label: &str, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder) {
         let input = buffer(gpu, self.input_bytes);
         let output = buffer(gpu, self.output_bytes);
@@ -203,7 +203,7 @@ impl Launch {
         pass.dispatch_workgroups(width, height, 1);
     }
 
-    /// A row of workgroups, or where a dimension cannot hold them a square.
+    /// A row of workgroups, or a square if one dimension cannot hold them.
     fn grid(&self) -> [u32; 2] {
         const MOST: u32 = 65_535;
         let groups = self.invocations.div_ceil(self.workgroup);
@@ -233,7 +233,7 @@ mod tests {
         backend.upload(&values, shape).unwrap()
     }
 
-    /// What a kernel makes of the numbers from 0, run where an access outside panics.
+    /// The result of a kernel for the numbers from 0, on a device that panics at out-of-bounds accesses.
     fn run(launch: &Launch, shape: &[usize], count: usize) -> Vec<u8> {
         let device = Device::new(None);
         let backend = Backend::from(device.gpu.clone());

@@ -1,8 +1,8 @@
-//! A gradient is cut by stretches of its result, each with the pairs that it holds.
+//! Cuts gradients into regions of the result, each with the pairs whose destinations it contains.
 //!
-//! A stretch is dealt out as rows, equally long and as long as possible, so that every row has its
-//! sources at the same places or none at all: what lies apart along the outer dimensions of the pairs
-//! is a multiple of them, and what lies apart along the innermost is within one.
+//! A region is divided into rows of equal length, the longest for which each row has its sources either at the same
+//! positions or nowhere: the destination strides of the outer dimensions are multiples of the row length, and the
+//! innermost dimension lies within one row.
 
 use super::{Cutter, Dispatch, RowMap, kernels};
 use crate::{
@@ -13,57 +13,57 @@ use crate::{
     plan::Rows,
 };
 
-/// Units `begin..end` of the result, and what they hold that is not zero.
-struct Stretch {
+/// Units `begin..end` of the result, and the pairs that write them. All other units are zeros.
+struct Region {
     begin: usize,
     end: usize,
     pairs: Option<Pairs>,
 }
 
-/// Stretches are cut at multiples of so many units where no rows are cut: wide stores fit on both sides.
+/// Except between rows, regions are cut at multiples of this many units, so that wide stores fit on both sides.
 const ALIGNED: usize = 32;
 
 impl Cutter<'_> {
     /// Pushes the dispatches of a gradient.
-    pub(super) fn spread(&self, map: &Map, out: &mut Vec<Dispatch>) -> Result<(), Error> {
-        let all = Stretch {
+    pub(super) fn gradient(&self, map: &Map, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+        let all = Region {
             begin: 0,
             end: self.rows.units(),
             pairs: map.pairs.clone(),
         };
         let row = all.row();
-        self.spread_stretch(all, row, out)
+        self.gradient_region(all, row, out)
     }
 
-    fn spread_stretch(
+    fn gradient_region(
         &self,
-        stretch: Stretch,
+        region: Region,
         row: usize,
         out: &mut Vec<Dispatch>,
     ) -> Result<(), Error> {
-        if let Some(dispatch) = self.spread_dispatch(&stretch)? {
+        if let Some(dispatch) = self.gradient_dispatch(&region)? {
             out.push(dispatch);
             return Ok(());
         }
-        match stretch.halves(row) {
+        match region.halves(row) {
             Some([head, tail]) => {
-                self.spread_stretch(head, row, out)?;
-                self.spread_stretch(tail, row, out)
+                self.gradient_region(head, row, out)?;
+                self.gradient_region(tail, row, out)
             }
             None => Err(self.reach.too_small(self.rows.unit)),
         }
     }
 
-    fn spread_dispatch(&self, stretch: &Stretch) -> Result<Option<Dispatch>, Error> {
-        let row = stretch.row();
+    fn gradient_dispatch(&self, region: &Region) -> Result<Option<Dispatch>, Error> {
+        let row = region.row();
         let rows = Rows {
             unit: self.rows.unit,
-            count: (stretch.end - stretch.begin) / row,
+            count: (region.end - region.begin) / row,
             run: row,
             step: 1,
         };
-        let (run, axes, source, first) = match &stretch.pairs {
-            // Nothing is read, but something must be bound.
+        let (run, axes, source, first) = match &region.pairs {
+            // Nothing is read, but wgpu requires a binding.
             None => {
                 let none = PairAxis {
                     size: 0,
@@ -74,10 +74,10 @@ impl Cutter<'_> {
             }
             Some(pairs) => {
                 let (run, axes) = pairs.run();
-                (run, axes, self.read(pairs), pairs.to - stretch.begin)
+                (run, axes, self.read(pairs), pairs.to - region.begin)
             }
         };
-        let dest = self.result(&rows, stretch.begin as u64);
+        let dest = self.result(&rows, region.begin as u64);
         let (Some(source), Some(dest)) = (source, dest) else {
             return Ok(None);
         };
@@ -96,8 +96,8 @@ impl Cutter<'_> {
     }
 }
 
-impl Stretch {
-    /// The length of its rows.
+impl Region {
+    /// The row length in units.
     fn row(&self) -> usize {
         let outer = self.pairs.as_ref().map_or(&[][..], |pairs| pairs.run().1);
         outer
@@ -105,9 +105,8 @@ impl Stretch {
             .fold(self.end - self.begin, |row, axis| gcd(row, axis.to))
     }
 
-    /// Two stretches, of which each has about half of the pairs, or of the zeros where there are no pairs
-    /// to be halved. `row` is the length of the whole result's rows, which are not cut as long as there
-    /// is another dimension to be.
+    /// Two regions with about half of the pairs each, or half of the zeros if there are no pairs. `row` is the row
+    /// length of the whole result: rows are cut only when no other dimension is left.
     fn halves(self, row: usize) -> Option<[Self; 2]> {
         let Self { begin, end, pairs } = self;
         let (middle, head, tail) = match pairs {
@@ -129,15 +128,15 @@ impl Stretch {
         };
         let cut = begin < middle && middle < end;
         cut.then(|| {
-            let stretch = |begin, end, pairs| Self { begin, end, pairs };
-            [stretch(begin, middle, head), stretch(middle, end, tail)]
+            let region = |begin, end, pairs| Self { begin, end, pairs };
+            [region(begin, middle, head), region(middle, end, tail)]
         })
     }
 }
 
-/// A multiple of [`ALIGNED`] at `most`, or before, but not before `least`.
+/// `most` rounded down to a multiple of [`ALIGNED`], but at least `least`.
 fn aligned(most: usize, least: usize) -> usize {
-    (most / ALIGNED * ALIGNED).max(least).min(most.max(least))
+    (most / ALIGNED * ALIGNED).max(least)
 }
 
 fn gcd(a: usize, b: usize) -> usize {
@@ -153,9 +152,8 @@ mod tests {
     use super::*;
     use crate::{SliceSpec, View};
 
-    /// However a gradient is cut, rows keep their sources within themselves.
     #[test]
-    fn rows_hold_whole_patterns() {
+    fn the_sources_of_a_row_stay_in_it_however_a_gradient_is_cut() {
         for spec in [
             "1::2, ::-1, 2:7:2",
             ":, 1, ::3",
@@ -166,30 +164,30 @@ mod tests {
             let spec: SliceSpec = spec.parse().unwrap();
             let dest = spec.view(&[7, 6, 8]).unwrap();
             let source = View::of(dest.shape()).unwrap();
-            let all = Stretch {
+            let all = Region {
                 begin: 0,
                 end: 7 * 6 * 8,
                 pairs: Some(Pairs::of(&source, &dest, 1, 7 * 6 * 8)),
             };
             let unit = all.pairs.as_ref().unwrap().unit;
-            let all = Stretch {
+            let all = Region {
                 end: all.end / unit,
                 ..all
             };
             let row = all.row();
-            let mut stretches = vec![all];
-            while let Some(stretch) = stretches.pop() {
-                let length = stretch.row();
-                assert_eq!((stretch.end - stretch.begin) % length, 0);
-                if let Some(pairs) = &stretch.pairs {
-                    let first = (pairs.to - stretch.begin) % length;
+            let mut regions = vec![all];
+            while let Some(region) = regions.pop() {
+                let length = region.row();
+                assert_eq!((region.end - region.begin) % length, 0);
+                if let Some(pairs) = &region.pairs {
+                    let first = (pairs.to - region.begin) % length;
                     let run = pairs.run().0;
                     assert!(first + (run.size - 1) * run.to < length, "{pairs:?}");
-                    assert!(stretch.begin <= pairs.to && pairs.last() < stretch.end);
+                    assert!(region.begin <= pairs.to && pairs.last() < region.end);
                 }
-                let size = stretch.end - stretch.begin;
-                match stretch.halves(row) {
-                    Some(halves) => stretches.extend(halves),
+                let size = region.end - region.begin;
+                match region.halves(row) {
+                    Some(halves) => regions.extend(halves),
                     None => assert_eq!(size, 1),
                 }
             }

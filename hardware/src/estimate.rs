@@ -1,5 +1,6 @@
-//! Times, reckoned from counts: how long a GPU's units are busy with a kernel, over the time in which its memory moves
-//! the kernel's sectors at its full rate. The largest of these is what binds: 1 where that is memory.
+//! Estimates times from counts: for how long a kernel keeps a GPU's units busy, over the time in which memory transfers
+//! the kernel's sectors at full bandwidth. The largest ratio is that of the bottleneck; it is 1 if memory is the
+//! bottleneck.
 //!
 //! | GPU | memory | instructions |
 //! |---|---|---|
@@ -7,10 +8,11 @@
 //! | MI300X | 5.3 TB/s at 2.1 GHz | 304 compute units, each an instruction of a wave of 64 lanes a clock; vector instructions, loads and stores counted in the code for GCN 5 |
 //! | H100 | 3.35 TB/s at 1.7 GHz | 528 schedulers, each an instruction of a warp of 32 lanes a clock, on integers in 2; all instructions counted in the code for RDNA 2 |
 //!
-//! And of the H100: each of 132 load units takes a line of 128 bytes a clock, and its L2 gives 5.5 TB/s, of
-//! sectors that each workgroup asks for once.
+//! In addition, on the H100 each of 132 load units takes a line of 128 bytes a clock, and L2 delivers 5.5 TB/s; each
+//! workgroup requests a sector from it once.
 //!
-//! The code is not NVIDIA's, and not quite the MI300X's: what is reckoned of it is good to a factor of 1.5.
+//! The code is not compiled for NVIDIA, and not quite for the MI300X: estimates from instructions there are accurate to
+//! a factor of 1.5.
 
 use crate::{amd::Path, count::Counts};
 
@@ -19,7 +21,7 @@ const SECTOR: f64 = 32.0;
 
 struct Figures {
     bytes_per_clock: f64,
-    /// Units that take an instruction of a subgroup at once.
+    /// Units that each execute the instructions of a subgroup.
     units: f64,
     subgroup: f64,
 }
@@ -43,37 +45,36 @@ const H100_LOAD_UNITS: f64 = 132.0;
 const H100_L2_BYTES_PER_CLOCK: f64 = 5.5e12 / 1.7e9;
 const LINE: f64 = 128.0;
 
-/// Vector instructions of a kernel for each operation that the interpreter counts in it, and operations that a
-/// division counts for beside itself. It fits the kernels without loops: see the table.
+/// Vector instructions for each operation that the interpreter counts, and the operations that a division counts for in
+/// addition to itself. They fit the kernels without loops: see the table.
 pub(crate) const INSTRUCTIONS_PER_OPERATION: f64 = 0.7;
 pub(crate) const OPERATIONS_PER_DIVISION: f64 = 12.0;
 
-/// The GPUs that are reckoned with.
+/// The GPUs with estimates.
 pub(crate) const GPUS: [&str; 3] = ["Navi21", "MI300X", "H100"];
 
-/// Times of a kernel on each GPU, over that of its memory.
+/// The times of a kernel on each GPU, over that of its memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Times {
-    /// Instructions.
+    /// Times for instructions.
     pub(crate) navi21: f64,
     pub(crate) mi300x: f64,
     pub(crate) h100: f64,
-    /// Load units and L2 of the H100.
+    /// Times of the H100's load units and L2.
     pub(crate) h100_loads: f64,
     pub(crate) h100_l2: f64,
 }
 
-/// Vector instructions for each operation of a path that lanes take, at least: in kernels without loops it is 0.41
-/// and more.
+/// The least vector instructions for each operation on a path that lanes take: kernels without loops have 0.41 or more.
 const LEAST_FOR_AN_OPERATION: f64 = 0.3;
 
-/// Whether the path that was counted says too little of what lanes execute: it has loops, or they take a longer one.
+/// Whether lanes execute more than the counted path: it has loops, or they take a longer path.
 pub(crate) fn is_about(path: &Path, counts: &Counts) -> bool {
     path.loops || (path.vector as f64) < operations(counts) * LEAST_FOR_AN_OPERATION
 }
 
-/// Vector instructions that a lane executes: on the path that was counted, or where that says too little by the
-/// operations that the interpreter ran. Of a path whose stores all lanes make, it is at least the path.
+/// Vector instructions that a lane executes: those on the counted path or, if lanes execute more, an estimate from the
+/// operations that the interpreter ran. If all lanes make the path's stores, it is at least that of the path.
 pub(crate) fn vector_instructions(path: &Path, counts: &Counts) -> f64 {
     let on_path = path.vector as f64;
     if !is_about(path, counts) {
@@ -85,19 +86,19 @@ pub(crate) fn vector_instructions(path: &Path, counts: &Counts) -> f64 {
     by_operations.max(if all_store { on_path } else { 0.0 })
 }
 
-/// Operations, each division as several.
+/// Operations, with each division as several.
 pub(crate) fn operations(counts: &Counts) -> f64 {
     counts.operations + OPERATIONS_PER_DIVISION * counts.divisions
 }
 
-/// Bytes of memory that an invocation's sectors are, shared ones in parts.
+/// Bytes of the sectors that an invocation accesses. A sector that several invocations share is divided among them.
 pub(crate) fn memory_bytes(counts: &Counts) -> f64 {
     let sectors = counts.traffic().map(|side| side.distinct_sectors);
     SECTOR * sectors.iter().sum::<f64>()
 }
 
 impl Times {
-    /// By the code for RDNA 2 and for GCN 5, and what was counted of subgroups of 32.
+    /// Estimates from the code for RDNA 2 and for GCN 5, and the counts for subgroups of 32.
     pub(crate) fn of(rdna2: &Path, gcn5: &Path, counts: &Counts) -> Self {
         let memory = memory_bytes(counts);
         let over_memory = |gpu: &Figures, instructions: f64| {
@@ -122,7 +123,7 @@ impl Times {
         }
     }
 
-    /// How much longer than memory each GPU takes, in the order of [`GPUS`].
+    /// The largest ratio on each GPU, in the order of [`GPUS`].
     pub(crate) fn bounds(&self) -> [f64; 3] {
         [
             self.navi21.max(1.0),
@@ -131,7 +132,7 @@ impl Times {
         ]
     }
 
-    /// What binds an H100, and how much longer it takes than memory.
+    /// The bottleneck of an H100, and its ratio.
     pub(crate) fn h100_bound(&self) -> (&'static str, f64) {
         let units = [
             ("memory", 1.0),
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
     use crate::count::Traffic;
 
-    /// A copy of 16 bytes by each lane, as good as can be.
+    /// An ideal copy of 16 bytes by each lane.
     fn copy() -> Counts {
         let side = Traffic {
             accesses: 1.0,
@@ -189,10 +190,10 @@ mod tests {
     }
 
     #[test]
-    fn times_are_by_the_formulas_of_the_legend() {
+    fn times_follow_the_formulas_of_the_legend() {
         let times = Times::of(&path(20, 4), &path(30, 4), &copy());
-        // 64 lanes of 32 bytes each at 512 / 2.25 bytes a clock are 9 clocks; of the instructions 16 take
-        // 2 and 4 take 8.
+        // 64 lanes of 32 bytes each at 512 / 2.25 bytes a clock take 9 clocks; 16 instructions take 2 clocks, and 4
+        // take 8.
         near(times.navi21, (16.0 * 2.0 + 4.0 * 8.0) / 160.0 / 9.0);
         near(times.mi300x, 32.0 / 304.0 / (64.0 * 32.0 / (5300.0 / 2.1)));
         let memory = 32.0 * 32.0 / (3350.0 / 1.7);
@@ -204,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_slower_than_memory_binds() {
+    fn the_bottleneck_is_the_slowest_unit() {
         let many = Times::of(&path(2000, 0), &path(30, 4), &copy());
         assert_eq!(many.h100_bound(), ("instructions", many.h100));
         assert_eq!(many.bounds(), [many.navi21, 1.0, many.h100]);
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_are_reckoned_by_operations() {
+    fn instructions_of_loops_are_estimated_from_operations() {
         let mut with_loops = path(20, 5);
         assert_eq!(vector_instructions(&with_loops, &copy()), 20.0);
         // Lanes took a longer path.
@@ -228,13 +229,13 @@ mod tests {
         with_loops.vector = 20;
         with_loops.loops = true;
         near(vector_instructions(&with_loops, &copy()), 64.0 * 0.7);
-        // As many of them are multiplications as of those that were counted.
+        // The share of multiplications is that of the counted path.
         let times = Times::of(&with_loops, &path(30, 4), &copy());
         near(
             times.navi21,
             64.0 * 0.7 * (0.75 * 2.0 + 0.25 * 8.0) / 160.0 / 9.0,
         );
-        // A path that all lanes take is the least that they execute; one that few take is not.
+        // Lanes execute at least a path that all of them take, but not one that few take.
         with_loops.vector = 200;
         assert_eq!(vector_instructions(&with_loops, &copy()), 200.0);
         with_loops.stores = vec![16, 16];

@@ -1,4 +1,4 @@
-//! What is written into places is cut in halves: they lie in two parts of the destination.
+//! Cuts updates: each half writes its own part of the destination.
 
 use super::{Bound, Cutter, Dispatch, RowMap, kernels};
 use crate::{
@@ -9,19 +9,19 @@ use crate::{
 };
 
 impl Cutter<'_> {
-    /// Pushes the dispatches that write pairs.
-    pub(super) fn place(&self, pairs: &Pairs, out: &mut Vec<Dispatch>) -> Result<(), Error> {
-        if let Some(dispatch) = self.place_dispatch(pairs)? {
+    /// Pushes the dispatches that write `pairs`.
+    pub(super) fn update(&self, pairs: &Pairs, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+        if let Some(dispatch) = self.update_dispatch(pairs)? {
             out.push(dispatch);
             return Ok(());
         }
         let halves = pairs.halves();
         let [head, tail] = halves.ok_or_else(|| self.reach.too_small(pairs.unit))?;
-        self.place(&head, out)?;
-        self.place(&tail, out)
+        self.update(&head, out)?;
+        self.update(&tail, out)
     }
 
-    fn place_dispatch(&self, pairs: &Pairs) -> Result<Option<Dispatch>, Error> {
+    fn update_dispatch(&self, pairs: &Pairs) -> Result<Option<Dispatch>, Error> {
         let dest = self.bound(self.places.dest, pairs.to as u64, pairs.last() as u64 + 1);
         let (Some(source), Some(dest)) = (self.read(pairs), dest) else {
             return Ok(None);
@@ -40,7 +40,8 @@ impl Cutter<'_> {
         kernels::dispatch(&self.job(rows, RowMap::Update(Update { run, axes }), source, dest))
     }
 
-    /// The source's binding and the first unit of pairs in it, if what they read fits in one.
+    /// The source's binding and the position of the first unit of `pairs` in it, if one binding holds all that they
+    /// read.
     pub(super) fn read(&self, pairs: &Pairs) -> Option<Bound> {
         let read = pairs.read();
         let bound = self.bound(self.places.source, read.start as u64, read.end as u64)?;

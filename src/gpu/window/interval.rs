@@ -1,20 +1,20 @@
-//! What cutting leaves of a dimension.
+//! The positions of a dimension that a dispatch covers.
 
 use crate::layout::middle;
 
-/// A stretch of a dimension.
+/// Positions `first..first + len` of a dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stretch {
+pub(super) struct Interval {
     pub(super) first: usize,
     pub(super) len: usize,
 }
 
-impl Stretch {
+impl Interval {
     pub(super) fn all(len: usize) -> Self {
         Self { first: 0, len }
     }
 
-    /// What is in front of this position, and the rest.
+    /// The first `middle` positions, and the rest.
     pub(super) fn split(self, middle: usize) -> [Self; 2] {
         let head = Self {
             len: middle,
@@ -27,7 +27,7 @@ impl Stretch {
         [head, tail]
     }
 
-    /// Its halves, if it has more than one position.
+    /// The two halves, if there is more than one position.
     pub(super) fn halves(self) -> Option<[Self; 2]> {
         Some(self.split(middle(self.len)?))
     }
