@@ -312,8 +312,10 @@ fn strict_with(limits: impl FnOnce(&mut wgpu::Limits)) -> wgslice::Gpu {
         ..strict_gpu::Options::default()
     })
     .adapter();
-    let mut lowered = wgpu::Limits::default();
-    lowered.max_compute_invocations_per_workgroup = 64;
+    let mut lowered = wgpu::Limits {
+        max_compute_invocations_per_workgroup: 64,
+        ..wgpu::Limits::default()
+    };
     limits(&mut lowered);
     crate::harness::gpu::request_device(&adapter, wgpu::Features::empty(), lowered).unwrap()
 }

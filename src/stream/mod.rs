@@ -23,7 +23,6 @@ use std::{
 
 pub(crate) use piece::Piece;
 use piece::Pieces;
-#[cfg(feature = "gpu")]
 
 /// Bytes held at once, at most, unless [`Stream::with_memory`] sets another bound.
 const MEMORY: usize = 1 << 30;
