@@ -51,7 +51,7 @@ pub(crate) static KERNELS: [Kernel; 16] = [
     combine_atomic::KERNEL,  // scatters that combine in any order           4 bytes         all
     combine_subword::KERNEL, // scatters that combine                        1, 2 bytes      all
     combine::KERNEL,         // scatters that combine                        4 to 16 bytes   all
-    row_words::KERNEL,       // updates, scatters; gradients                 1, 2; 4 bytes   all
+    row_words::KERNEL,       // updates, scatters, gradients                 1, 2 bytes; gradients on hardware 4
     transpose::KERNEL,       // slices whose rows lie apart in the source    1 to 16 bytes   hardware
     pack_rows::KERNEL,       // gathers; slices of rows close to each other  1 to 7; 3 bytes all
     pack_bytes::KERNEL,      // slices and gathers, rows of 1 to 4 bytes     1, 2 bytes      all
