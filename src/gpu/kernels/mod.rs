@@ -43,23 +43,23 @@ use crate::{Error, layout::Axis, pairs::PairAxis, plan::Rows};
 /// All kernels, the most specific first.
 #[rustfmt::skip]
 pub(crate) static KERNELS: [Kernel; 16] = [
-    // kernel                   what it writes                               units           adapters
-    scatter_resolve::KERNEL, // the slice of each row, the rows of a slice   –               all
-    scatter_sort::KERNEL,    // the rows of each slice in ascending order    –               all
-    scatter_middle_lists::KERNEL, // the same for up to 256 rows             –               all
-    scatter_long_lists::KERNEL, // the same for more rows                    –               all
-    combine_atomic::KERNEL,  // scatters that combine in any order           4 bytes         all
-    combine_subword::KERNEL, // scatters that combine                        1, 2 bytes      all
-    combine::KERNEL,         // scatters that combine                        4 to 16 bytes   all
-    row_words::KERNEL,       // updates, scatters, gradients                 1, 2 bytes; gradients on hardware 4
-    transpose::KERNEL,       // slices whose rows lie apart in the source    1 to 16 bytes   hardware
-    pack_rows::KERNEL,       // gathers; slices of rows close to each other  1 to 7; 3 bytes all
-    pack_bytes::KERNEL,      // slices and gathers, rows of 1 to 4 bytes     1, 2 bytes      all
-    pack_words::KERNEL,      // slices and gathers, rows of 4 to 32 bytes    4 bytes         software, hardware: 4 bytes
-    unaligned::KERNEL,       // slices and gathers, contiguous rows          1, 2 bytes      all
-    subword::KERNEL,         // slices and gathers                           1, 2 bytes      all
-    rows_coalesced::KERNEL,  // every other result                           4 to 16 bytes   hardware
-    rows_serial::KERNEL,     // every other result                           4 to 16 bytes   software
+    // kernel                        writes                                         in units of    adapters
+    scatter_resolve::KERNEL,      // the slice of each row, the list of each slice –              all
+    scatter_sort::KERNEL,         // lists in ascending order: short ones          –              all
+    scatter_middle_lists::KERNEL, // of up to 256 rows                             –              all
+    scatter_long_lists::KERNEL,   // of more rows                                  –              all
+    combine_atomic::KERNEL,       // scatters that combine in any order            4 bytes        all
+    combine_subword::KERNEL,      // scatters that combine                         1, 2 bytes     all
+    combine::KERNEL,              // scatters that combine                         4 to 16 bytes  all
+    row_words::KERNEL,            // updates, scatters, gradients                  1, 2 bytes     all; gradients of 4 bytes: hardware
+    transpose::KERNEL,            // slices whose rows lie apart in the source     1 to 16 bytes  hardware
+    pack_rows::KERNEL,            // slices and gathers, rows of 1 to 7 bytes      1, 2 bytes     all; gathers: hardware
+    pack_bytes::KERNEL,           // slices and gathers, rows of 1 to 4 bytes      1, 2 bytes     all
+    pack_words::KERNEL,           // slices and gathers, rows of 4 to 32 bytes     4 bytes        software; gathers of 4 bytes: all
+    unaligned::KERNEL,            // slices and gathers, contiguous rows           1, 2 bytes     all
+    subword::KERNEL,              // slices and gathers                            1, 2 bytes     all
+    rows_coalesced::KERNEL,       // every other result                            4 to 16 bytes  hardware
+    rows_serial::KERNEL,          // every other result                            4 to 16 bytes  software
 ];
 
 /// A shader that moves or combines rows, and the jobs that it runs.
