@@ -51,7 +51,7 @@ fn load_rows(first: u32, rows: ptr<function, Rows>) {
     }
     var window = Window(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w, c.x, c.y, c.z, c.w, d.x, d.y, d.z, d.w);
     near_four(0u, &window, rows);
-    if ROWS > 4u { near_four(4u, &window, rows); }
+    near_four(4u, &window, rows);
     if ROWS > 8u {
         near_four(8u, &window, rows);
         near_four(12u, &window, rows);

@@ -64,8 +64,7 @@ fn load_rows(first: u32, rows: ptr<function, Rows>) {
     // If the last invocation has fewer rows than ROWS, it looks up the last four again in place of those after the end.
     let last = uniforms.units - 4u;
     let a = four(first);
-    var b = a;
-    if ROWS > 4u { b = four(min(first + 4u, last)); }
+    let b = four(min(first + 4u, last));
     var c = a;
     var d = a;
     if ROWS > 8u {
@@ -73,14 +72,14 @@ fn load_rows(first: u32, rows: ptr<function, Rows>) {
         d = four(min(first + 12u, last));
     }
     load_four(0u, a, rows);
-    if ROWS > 4u { load_four(4u, b, rows); }
+    load_four(4u, b, rows);
     if ROWS > 8u {
         load_four(8u, c, rows);
         load_four(12u, d, rows);
     }
     if any_gone(a) | any_gone(b) | any_gone(c) | any_gone(d) {
         clear_four(0u, first, a, rows);
-        if ROWS > 4u { clear_four(4u, first, b, rows); }
+        clear_four(4u, first, b, rows);
         if ROWS > 8u {
             clear_four(8u, first, c, rows);
             clear_four(12u, first, d, rows);

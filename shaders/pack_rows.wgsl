@@ -77,7 +77,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     load_rows(first, &rows);
     var packed: Packed;
     put_four(0u, &rows, &packed);
-    if ROWS > 4u { put_four(4u, &rows, &packed); }
+    put_four(4u, &rows, &packed);
     if ROWS > 8u {
         put_four(8u, &rows, &packed);
         put_four(12u, &rows, &packed);
