@@ -293,7 +293,7 @@ fn gathers_along_every_axis_of_every_layout() {
     });
 }
 
-/// Arrays keep their values in conversions, for any part of their memory.
+/// Conversions keep the values, also of an array that views only a part of its memory.
 #[test]
 fn arrays_become_one_another() {
     let x = ndarray::array![[1, 2, 3], [4, 5, 6]];

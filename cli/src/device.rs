@@ -100,7 +100,7 @@ mod with_gpu {
 
     /// The adapters of this machine through every graphics API, best first.
     pub(crate) fn candidates(global: &Global) -> Result<Vec<Candidate>, Failure> {
-        // OpenGL too, which is otherwise only tried if there is nothing else.
+        // The options name OpenGL as well: by default it is tried only if no other backend has an adapter.
         let mut options = options(global);
         options.backends = options
             .backends

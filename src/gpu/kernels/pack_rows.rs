@@ -65,11 +65,7 @@ struct Packed {
 fn packed(job: &Job<'_>) -> Option<Packed> {
     job.whole_spans()?;
     let packed = match &job.map {
-        // Software adapters take longer to compile this than is saved.
-        RowMap::Gather(map) if job.reach.kind == Kind::Hardware => {
-            let is_whole = map.binds_all && map.bound > 0;
-            (is_whole && map.is_listed()).then(|| anywhere(job))??
-        }
+        RowMap::Gather(map) if map.binds_all && map.bound > 0 && map.is_listed() => anywhere(job)?,
         RowMap::Slice(map) => near(job, map.axes.last().copied())?,
         _ => return None,
     };
@@ -78,7 +74,11 @@ fn packed(job: &Job<'_>) -> Option<Packed> {
     is_aligned.then_some(packed)
 }
 
+/// Software adapters take longer to compile this than it saves.
 fn anywhere(job: &Job<'_>) -> Option<Packed> {
+    if job.reach.kind == Kind::Software {
+        return None;
+    }
     let vectors = job.vectors();
     let Rows {
         unit, run, count, ..
