@@ -413,7 +413,7 @@ impl Gpu {
                 })
                 .collect();
             inner.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some(op.name()),
+                label: Some(op.facts().name),
                 layout: inner.pipelines.buffers(op),
                 entries: &entries,
             })

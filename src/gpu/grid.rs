@@ -117,7 +117,7 @@ impl Grid {
 
     /// The grid for invocations that load four units before they store any, and the number of rows to which these
     /// belong: one, or four if rows are too short.
-    pub(crate) fn in_flight(rows: &Rows, reach: &Reach) -> Option<(Self, usize)> {
+    pub(crate) fn in_flight(rows: &Rows, reach: &Reach) -> (Option<Self>, usize) {
         let each = match rows.run * rows.unit / COALESCED {
             IN_FLIGHT.. => IN_FLIGHT,
             _ => 1,
@@ -126,8 +126,8 @@ impl Grid {
         let lanes = lanes.min(MOST_LANES);
         let segment = lanes * each;
         let tiles = rows.count * rows.run.div_ceil(segment);
-        let grid = Self::new(reach, IN_FLIGHT / each, lanes, segment, tiles)?;
-        Some((grid, IN_FLIGHT / each))
+        let grid = Self::new(reach, IN_FLIGHT / each, lanes, segment, tiles);
+        (grid, IN_FLIGHT / each)
     }
 
     /// The grid for this many tiles, of which each invocation moves units of `each`.
@@ -238,11 +238,12 @@ mod tests {
                         step: 1,
                     };
                     let all: Vec<_> = (0..count * run).map(|n| (n / run, n % run)).collect();
-                    let in_flight = Grid::in_flight(&rows, &reach).unwrap();
-                    let one_by_one = (Grid::one_by_one(&rows, &reach).unwrap(), 1);
-                    let unit_by_unit = (Grid::unit_by_unit(&rows, &reach).unwrap(), 1);
+                    let in_flight = Grid::in_flight(&rows, &reach);
+                    let one_by_one = (Grid::one_by_one(&rows, &reach), 1);
+                    let unit_by_unit = (Grid::unit_by_unit(&rows, &reach), 1);
                     for (grid, rows) in [in_flight, one_by_one, unit_by_unit] {
                         seen.insert(rows);
+                        let grid = grid.unwrap();
                         let mut moved = moved(&grid, rows, run);
                         moved.sort_unstable();
                         assert_eq!(moved, all, "{grid:?}");

@@ -43,14 +43,14 @@ impl Pipelines {
             let (layout, error) = scoped(device, || group_layout(device, label, entries));
             if let Some(error) = error {
                 for op in Op::ALL.into_iter().filter(|&op| needed(op)) {
-                    refused[op as usize].get_or_insert_with(|| refusal(op.name(), &error));
+                    refused[op as usize].get_or_insert_with(|| refusal(op.facts().name, &error));
                 }
             }
             layout
         };
         let buffers = Op::ALL.map(|op| {
-            let entries: Vec<_> = op.buffers().iter().map(storage).collect();
-            layout(op.name(), &entries, &|other| other == op)
+            let entries: Vec<_> = op.facts().buffers.iter().map(storage).collect();
+            layout(op.facts().name, &entries, &|other| other == op)
         });
         let mut strips = |label, usage, ty, needed: &dyn Fn(Op) -> bool| Strips {
             label,
@@ -61,7 +61,7 @@ impl Pipelines {
             "wgslice reports",
             BufferUsages::STORAGE | BufferUsages::COPY_SRC,
             BufferBindingType::Storage { read_only: false },
-            &Op::reports,
+            &|op| op.facts().reports,
         ));
         let (usage, ty) = match space {
             UniformSpace::Storage => (
@@ -141,7 +141,11 @@ impl Pipelines {
             label,
             bind_group_layouts: &[
                 Some(self.buffers(program.op)),
-                program.op.reports().then_some(&self.reports.strips.layout),
+                program
+                    .op
+                    .facts()
+                    .reports
+                    .then_some(&self.reports.strips.layout),
                 (!immediate).then_some(&self.uniforms.strips.layout),
             ],
             immediate_size: if immediate { UNIFORM_BYTES } else { 0 },

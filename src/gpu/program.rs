@@ -185,7 +185,7 @@ impl Prelude {
     /// For all rows that an operation has.
     pub(crate) fn of_vectors(op: Op) -> Vec<Self> {
         let mut all = [4, 8, VECTOR].map(Self::Vector).to_vec();
-        if op.is_dense() {
+        if op.facts().is_dense {
             all.push(Self::Reversed);
         }
         all
@@ -266,7 +266,7 @@ fn fetch(at: u32) -> Unit {
 impl Program {
     /// The shader's text.
     pub(crate) fn text(&self, space: UniformSpace) -> String {
-        let indices = match (self.op.reports(), self.lookup.vectors) {
+        let indices = match (self.op.facts().reports, self.lookup.vectors) {
             (false, _) => "",
             (true, true) => INDEX_VECTORS,
             (true, false) => INDEX_WORDS,
@@ -278,7 +278,7 @@ impl Program {
             &self.form.prelude.text(),
             UNIFORMS,
             self.source.text,
-            self.op.text(),
+            self.op.facts().text,
             indices,
         ]
         .concat()
@@ -287,7 +287,7 @@ impl Program {
     /// The values of the shader's override constants.
     pub(crate) fn constants(&self) -> Vec<(&'static str, f64)> {
         let mut constants: Vec<_> = self.form.constants().collect();
-        if self.op.reports() {
+        if self.op.facts().reports {
             constants.extend([
                 ("DIMS", self.lookup.unrolled.cast_signed()),
                 ("INDEX_WORDS", self.lookup.words as isize),
@@ -301,7 +301,7 @@ impl Program {
 
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "wgslice {}: {}", self.op.name(), self.source.name)?;
+        write!(f, "wgslice {}: {}", self.op.facts().name, self.source.name)?;
         let unit = match self.form.prelude {
             Prelude::None | Prelude::Numbers { .. } => None,
             Prelude::File(source) => Some(source.name.to_owned()),

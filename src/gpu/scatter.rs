@@ -244,7 +244,7 @@ impl Gpu {
                     self.dispatch(&mut pass, dispatch, &ordering, None)?;
                 }
             }
-            let (applying, slot) = if apply.program.op.reports() {
+            let (applying, slot) = if apply.program.op.facts().reports {
                 let applying = [Some(updates), Some(dest), Some(indices), None];
                 (applying, Some(report(apply)))
             } else {

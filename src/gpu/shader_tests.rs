@@ -60,7 +60,7 @@ fn programs(kind: Kind) -> HashSet<Program> {
 
 /// Every way in which an operation's index tuples are read.
 fn lookups(op: Op, form: &Form) -> HashSet<Lookup> {
-    if !op.reports() {
+    if !op.facts().reports {
         return [Lookup::default()].into();
     }
     let types = [IndexType::I32, IndexType::I64].into_iter();
@@ -203,11 +203,11 @@ fn bindings_are_the_hosts() {
                 other => panic!("{program}: unexpected {other:?}"),
             }
         }
-        let buffers = (0..).zip(program.op.buffers());
+        let buffers = (0..).zip(program.op.facts().buffers);
         let mut expected: Vec<_> = buffers
             .map(|(binding, &read_only)| ((BUFFERS_GROUP, binding), read_only))
             .collect();
-        if program.op.reports() {
+        if program.op.facts().reports {
             expected.push(((REPORT_GROUP, 0), false));
         }
         if space == UniformSpace::Storage {

@@ -1,29 +1,21 @@
 //! Combines rows of 4-byte to 16-byte units with slices, unit by unit: `shaders/combine.wgsl`.
 
-use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Rule, Source};
+use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Rule, Source, Vectors};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
         name: "combine",
         text: include_str!("../../../shaders/combine.wgsl"),
     },
-    accepts: |job| matches!(&job.map, RowMap::Scatter(map) if map.combines && job.rows.unit >= 4),
     launch,
     forms,
 };
 
-fn launch(job: &Job<'_>) -> Option<Launch> {
-    let RowMap::Scatter(map) = &job.map else {
-        return None;
-    };
-    let vectors = job.vectors();
-    let grid = Grid::unit_by_unit(&vectors.rows, job.reach)?;
-    Some(Launch::of(
-        job,
-        &vectors,
-        form(vectors.rows.unit, map.rule),
-        grid,
-    ))
+fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
+    let rule = job.map.rule().filter(|_| job.rows.unit >= 4)?;
+    let grid = Grid::unit_by_unit(&vectors.rows, job.reach);
+    let form = form(vectors.rows.unit, rule);
+    Some(Launch::of(job, vectors, form, grid))
 }
 
 fn form(unit: usize, rule: Rule) -> Form {

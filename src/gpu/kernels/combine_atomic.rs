@@ -1,26 +1,25 @@
 //! Combines short rows of 4-byte integers by atomics, in any order: `shaders/combine_atomic.wgsl`.
 
-use super::{Form, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Source};
+use super::{Form, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Source, Vectors};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
         name: "atomic combine",
         text: include_str!("../../../shaders/combine_atomic.wgsl"),
     },
-    accepts: |job| matches!(job.map, RowMap::Atomic(_)),
     launch,
     forms,
 };
 
-fn launch(job: &Job<'_>) -> Option<Launch> {
+fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     let RowMap::Atomic(map) = &job.map else {
         return None;
     };
-    let launch = super::scatter_resolve::four_rows(job, form(map.rule.is_signed()))?;
+    let form = form(map.rule.is_signed());
     Some(Launch {
         run: map.run,
         step: map.pitch.cast_signed(),
-        ..launch
+        ..super::scatter_resolve::four_rows(job, vectors, form)
     })
 }
 

@@ -1,6 +1,6 @@
 //! Combines rows of 1-byte or 2-byte elements with slices, word by word: `shaders/combine_subword.wgsl`.
 
-use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Rows, Rule, Source};
+use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Rows, Rule, Source, Vectors};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
@@ -10,23 +10,20 @@ pub(super) const KERNEL: Kernel = Kernel {
             include_str!("../../../shaders/combine_subword.wgsl")
         ),
     },
-    accepts: |job| matches!(&job.map, RowMap::Scatter(map) if map.combines && job.rows.unit < 4),
     launch,
     forms,
 };
 
-fn launch(job: &Job<'_>) -> Option<Launch> {
-    let RowMap::Scatter(map) = &job.map else {
-        return None;
-    };
+fn launch(job: &Job<'_>, _: &Vectors) -> Option<Launch> {
+    let rule = job.map.rule().filter(|_| job.rows.unit < 4)?;
     // The most words that a row of a slice touches, wherever in a word it begins.
     let words = Rows {
         unit: 4,
         run: (job.rows.run - 1).div_ceil(4 / job.rows.unit) + 1,
         ..job.rows
     };
-    let grid = Grid::unit_by_unit(&words, job.reach)?;
-    let form = form(job.rows.unit, map.rule);
+    let grid = Grid::unit_by_unit(&words, job.reach);
+    let form = form(job.rows.unit, rule);
     Some(Launch {
         run: words.run,
         units: job.rows.run,

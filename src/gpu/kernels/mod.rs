@@ -1,6 +1,6 @@
-//! All kernels in one ordered table: the first that accepts a job runs it.
+//! All kernels in one ordered table: the first that can run a job does.
 //!
-//! A kernel is a file here and one of the same name in `shaders/`. It decides which jobs it accepts and how it launches
+//! A kernel is a file here and one of the same name in `shaders/`. It decides which jobs it runs, and how it launches
 //! them: the vectors that it loads and stores, the grid, its constants, and its numbers of the uniform. The job's row
 //! map adds where rows begin. Recording, `explain`, the tests of texts and pipelines and the table in
 //! `benches/results/hardware.md` follow this table.
@@ -65,10 +65,8 @@ pub(crate) static KERNELS: [Kernel; 16] = [
 /// A shader that moves or combines rows, and the jobs that it runs.
 pub(crate) struct Kernel {
     pub(crate) source: Source,
-    /// Whether the kernel runs this job.
-    accepts: fn(&Job<'_>) -> bool,
-    /// The launch of an accepted job. `None` if it takes more workgroups than the device allows.
-    launch: fn(&Job<'_>) -> Option<Launch>,
+    /// The launch of a job whose rows have these vectors, if the kernel runs it.
+    launch: fn(&Job<'_>, &Vectors) -> Option<Launch>,
     /// All forms in which the kernel can be compiled for an operation on a kind of adapter.
     pub(crate) forms: fn(Op, Kind) -> Vec<Form>,
 }
@@ -77,7 +75,8 @@ pub(crate) struct Kernel {
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
     pub(crate) form: Form,
-    pub(crate) grid: Grid,
+    /// `None` if it has more workgroups than the device allows.
+    pub(crate) grid: Option<Grid>,
     /// The bindings of source and result.
     pub(crate) spans: [Span; 2],
     /// Numbers of the uniform, described in `uniforms.wgsl`.
@@ -96,7 +95,7 @@ pub(crate) struct Launch {
 
 impl Launch {
     /// The launch for rows of vectors, in which tiles are measured too.
-    fn of(job: &Job<'_>, vectors: &Vectors, form: Form, grid: Grid) -> Self {
+    fn of(job: &Job<'_>, vectors: &Vectors, form: Form, grid: Option<Grid>) -> Self {
         Self {
             form,
             grid,
@@ -145,20 +144,15 @@ pub(crate) struct Dispatch {
     pub(crate) first_tuple: usize,
 }
 
-/// The first kernel that accepts a job.
-pub(crate) fn kernel(job: &Job<'_>) -> &'static Kernel {
-    let accepts = |kernel: &&Kernel| (kernel.accepts)(job);
-    // `rows_serial`, the last, accepts every job.
-    KERNELS
-        .iter()
-        .find(accepts)
-        .unwrap_or(&KERNELS[KERNELS.len() - 1])
-}
-
-/// The dispatch of a job. `None` if it exceeds the device's limits.
+/// The dispatch of a job by the first kernel that runs it. `None` if it exceeds the device's limits.
 pub(crate) fn dispatch(job: &Job<'_>) -> Result<Option<Dispatch>, Error> {
-    let (kernel, op) = (kernel(job), job.map.op());
-    let Some(launch) = (kernel.launch)(job) else {
+    let (vectors, op) = (job.vectors(), job.map.op());
+    let run = |kernel: &'static Kernel| Some((kernel, (kernel.launch)(job, &vectors)?));
+    // `rows_serial`, the last, runs every job.
+    let Some((kernel, launch)) = KERNELS.iter().find_map(run) else {
+        return Ok(None);
+    };
+    let Some(grid) = launch.grid else {
         return Ok(None);
     };
     let forms = || (kernel.forms)(op, job.reach.kind);
@@ -178,20 +172,20 @@ pub(crate) fn dispatch(job: &Job<'_>) -> Result<Option<Dispatch>, Error> {
             op,
             form: launch.form,
             lookup: map.lookup,
-            workgroup: launch.grid.workgroup,
+            workgroup: grid.workgroup,
         },
         uniforms: Uniforms {
             run: wrap(launch.run as i64),
             step: wrap(launch.step as i64),
             units: wrap(launch.units as i64),
-            tiles: launch.grid.tiles,
-            segment: launch.grid.segment,
-            grid: launch.grid.word() | wrap(launch.element as i64) << 20,
+            tiles: grid.tiles,
+            segment: grid.segment,
+            grid: grid.word() | wrap(launch.element as i64) << 20,
             source_base: wrap(launch.source_base),
             dest_base: wrap(launch.dest_base),
             map: map.words,
         },
-        height: launch.grid.height,
+        height: grid.height,
         tile_unit: launch.tile_unit,
         spans: [source, dest, third, fourth],
         counts: false,

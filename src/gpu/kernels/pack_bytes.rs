@@ -10,7 +10,6 @@ pub(super) const KERNEL: Kernel = Kernel {
         name: "packed bytes",
         text: include_str!("../../../shaders/pack_bytes.wgsl"),
     },
-    accepts: |job| rows(job).is_some(),
     launch,
     forms,
 };
@@ -19,8 +18,7 @@ pub(super) const KERNEL: Kernel = Kernel {
 const ROWS: usize = 4;
 
 /// The rows to pack, and the run's axis if each of its units is packed as a row.
-pub(super) fn rows(job: &Job<'_>) -> Option<(Vectors, Option<Axis>)> {
-    let vectors = job.vectors();
+pub(super) fn rows(job: &Job<'_>, vectors: &Vectors) -> Option<(Vectors, Option<Axis>)> {
     if !job.map.is_dense() || vectors.rows.unit >= 4 {
         return None;
     }
@@ -35,8 +33,8 @@ pub(super) fn rows(job: &Job<'_>) -> Option<(Vectors, Option<Axis>)> {
         let fills = count.is_multiple_of(ROWS) && (vectors.dest_base * unit as i64) % 4 == 0;
         contiguous && run * unit <= 4 && fills
     };
-    if fill(&vectors) {
-        return Some((vectors, None));
+    if fill(vectors) {
+        return Some((*vectors, None));
     }
     // Otherwise the units of a strided run may be packed as rows.
     let RowMap::Slice(map) = &job.map else {
@@ -53,8 +51,8 @@ pub(super) fn rows(job: &Job<'_>) -> Option<(Vectors, Option<Axis>)> {
     fill(&split).then_some((split, Some(run)))
 }
 
-fn launch(job: &Job<'_>) -> Option<Launch> {
-    let (vectors, split_run) = rows(job)?;
+fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
+    let (vectors, split_run) = rows(job, vectors)?;
     let Rows {
         unit, count, run, ..
     } = vectors.rows;
@@ -65,7 +63,7 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
         run: 1,
         step: 1,
     };
-    let grid = Grid::one_by_one(&packed, job.reach)?;
+    let grid = Grid::one_by_one(&packed, job.reach);
     let launch = Launch::of(job, &vectors, form(row, unit, job.reach.kind), grid);
     Some(Launch {
         counts: Units {
@@ -92,11 +90,9 @@ fn form(row: usize, unit: usize, kind: Kind) -> Form {
 }
 
 fn forms(op: Op, kind: Kind) -> Vec<Form> {
-    match op {
-        Op::StridedSlice | Op::Gather => {
-            let rows = [(1, 1), (2, 1), (3, 1), (4, 1), (2, 2), (4, 2)];
-            rows.map(|(row, unit)| form(row, unit, kind)).to_vec()
-        }
-        _ => Vec::new(),
+    if !op.facts().is_dense {
+        return Vec::new();
     }
+    let rows = [(1, 1), (2, 1), (3, 1), (4, 1), (2, 2), (4, 2)];
+    rows.map(|(row, unit)| form(row, unit, kind)).to_vec()
 }

@@ -17,7 +17,6 @@ pub(super) const KERNEL: Kernel = Kernel {
         name: "packed rows",
         text: include_str!("../../../shaders/pack_rows.wgsl"),
     },
-    accepts: |job| packed(job).is_some(),
     launch,
     forms,
 };
@@ -62,11 +61,13 @@ struct Packed {
     stride: Option<isize>,
 }
 
-fn packed(job: &Job<'_>) -> Option<Packed> {
+fn packed(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     job.whole_spans()?;
     let packed = match &job.map {
-        RowMap::Gather(map) if map.binds_all && map.bound > 0 && map.is_listed() => anywhere(job)?,
-        RowMap::Slice(map) => near(job, map.axes.last().copied())?,
+        RowMap::Gather(map) if map.binds_all && map.bound > 0 && map.is_listed() => {
+            anywhere(job, vectors)?
+        }
+        RowMap::Slice(map) => near(job, vectors, map.axes.last().copied())?,
         _ => return None,
     };
     let Rows { unit, .. } = packed.vectors.rows;
@@ -75,11 +76,10 @@ fn packed(job: &Job<'_>) -> Option<Packed> {
 }
 
 /// Software adapters take longer to compile this than it saves.
-fn anywhere(job: &Job<'_>) -> Option<Packed> {
+fn anywhere(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     if job.reach.kind == Kind::Software {
         return None;
     }
-    let vectors = job.vectors();
     let Rows {
         unit, run, count, ..
     } = vectors.rows;
@@ -89,14 +89,14 @@ fn anywhere(job: &Job<'_>) -> Option<Packed> {
     let usual = unit == 2 - row % 2;
     let short = row <= MOST_BYTES && row != 4;
     (short && usual && contiguous && count.is_multiple_of(4)).then_some(Packed {
-        vectors,
+        vectors: *vectors,
         split_run: None,
         stride: None,
     })
 }
 
-fn near(job: &Job<'_>, inner: Option<Axis>) -> Option<Packed> {
-    let (vectors, split_run) = pack_bytes::rows(job)?;
+fn near(job: &Job<'_>, vectors: &Vectors, inner: Option<Axis>) -> Option<Packed> {
+    let (vectors, split_run) = pack_bytes::rows(job, vectors)?;
     let Rows { unit, run, .. } = vectors.rows;
     let inner = split_run.or(inner)?;
     let stride = inner.stride / vectors.factor.cast_signed();
@@ -112,12 +112,12 @@ fn near(job: &Job<'_>, inner: Option<Axis>) -> Option<Packed> {
     })
 }
 
-fn launch(job: &Job<'_>) -> Option<Launch> {
+fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     let Packed {
         vectors,
         split_run,
         stride,
-    } = packed(job)?;
+    } = packed(job, vectors)?;
     let Rows {
         unit, run, count, ..
     } = vectors.rows;
@@ -128,7 +128,7 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
         run: 1,
         step: 1,
     };
-    let grid = Grid::one_by_one(&grid, job.reach)?;
+    let grid = Grid::one_by_one(&grid, job.reach);
     let launch = Launch::of(job, &vectors, form(row, unit, stride), grid);
     Some(Launch {
         spans: job.whole_spans()?,

@@ -2,6 +2,7 @@
 
 use super::{
     Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Rows, Source, VECTOR,
+    Vectors,
 };
 
 pub(super) const KERNEL: Kernel = Kernel {
@@ -9,7 +10,6 @@ pub(super) const KERNEL: Kernel = Kernel {
         name: "packed words",
         text: include_str!("../../../shaders/pack_words.wgsl"),
     },
-    accepts,
     launch,
     forms,
 };
@@ -22,8 +22,7 @@ pub(super) const PARTS: usize = 4;
 
 /// On hardware, rows of one unit that index tuples list; on software adapters, which pay for each invocation, loop and
 /// store, all short rows.
-fn accepts(job: &Job<'_>) -> bool {
-    let vectors = job.vectors();
+fn accepts(job: &Job<'_>, vectors: &Vectors) -> bool {
     let is_listed = match &job.map {
         RowMap::Gather(map) => vectors.rows.run == 1 && map.is_listed(),
         _ => false,
@@ -44,19 +43,22 @@ fn vectors_each(op: Op, kind: Kind) -> usize {
     }
 }
 
-fn launch(job: &Job<'_>) -> Option<Launch> {
-    let (vectors, op, kind) = (job.vectors(), job.map.op(), job.reach.kind);
+fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
+    if !accepts(job, vectors) {
+        return None;
+    }
+    let (op, kind) = (job.map.op(), job.reach.kind);
     let packed = Rows {
         unit: VECTOR,
         count: (vectors.rows.units() / PARTS).div_ceil(vectors_each(op, kind)),
         run: 1,
         step: 1,
     };
-    let grid = Grid::one_by_one(&packed, job.reach)?;
+    let grid = Grid::one_by_one(&packed, job.reach);
     Some(Launch {
         dest_base: vectors.dest_base / PARTS as i64,
         tile_unit: VECTOR,
-        ..Launch::of(job, &vectors, form(op, vectors.rows.run, kind), grid)
+        ..Launch::of(job, vectors, form(op, vectors.rows.run, kind), grid)
     })
 }
 

@@ -11,18 +11,20 @@ pub(super) const KERNEL: Kernel = Kernel {
         name: "row words",
         text: include_str!("../../../shaders/row_words.wgsl"),
     },
-    accepts: |job| match &job.map {
-        RowMap::Update(_) => job.rows.unit < 4,
-        RowMap::Scatter(map) => job.rows.unit < 4 && !map.combines,
-        // For units of 4 bytes, `rows_serial` is faster on software adapters.
-        RowMap::Gradient(_) => {
-            job.rows.unit < 4 || job.rows.unit == 4 && job.reach.kind == Kind::Hardware
-        }
-        _ => false,
-    },
     launch,
     forms,
 };
+
+fn accepts(job: &Job<'_>) -> bool {
+    let unit = job.rows.unit;
+    match &job.map {
+        RowMap::Update(_) => unit < 4,
+        RowMap::Scatter(map) => unit < 4 && !map.combines,
+        // For units of 4 bytes, `rows_serial` is faster on software adapters.
+        RowMap::Gradient(_) => unit < 4 || unit == 4 && job.reach.kind == Kind::Hardware,
+        _ => false,
+    }
+}
 
 /// Words that an invocation writes at once, in a round.
 const WORDS: usize = 4;
@@ -73,7 +75,7 @@ fn grid(
     unit: usize,
     run: PairAxis,
     reach: &Reach,
-) -> Option<(Grid, usize)> {
+) -> (Option<Grid>, usize) {
     let (lanes, rounds) = match reach.kind {
         Kind::Software => (1, SERIAL_ROUNDS),
         Kind::Hardware => {
@@ -95,7 +97,7 @@ fn grid(
     };
     let lanes = quarter.next_power_of_two().min(lanes);
     let tiles = rows * words.div_ceil(segment);
-    Some((Grid::new(reach, 1, lanes, segment, tiles)?, quarter))
+    (Grid::new(reach, 1, lanes, segment, tiles), quarter)
 }
 
 /// The least distance in words at which words have units at the same bytes, and the sources of these units are whole
@@ -165,12 +167,12 @@ fn layout(job: &Job<'_>) -> Layout {
     }
 }
 
-fn launch(job: &Job<'_>) -> Option<Launch> {
-    if !reaches(&[job.source.span, job.dest.span]) {
+fn launch(job: &Job<'_>, _: &Vectors) -> Option<Launch> {
+    if !accepts(job) {
         return None;
     }
     let layout = layout(job);
-    let begin = usize::try_from(job.dest.base).ok()? * job.rows.unit;
+    let begin = usize::try_from(job.dest.base).unwrap_or_default() * job.rows.unit;
     let words = words(layout.bytes, begin, layout.strides.into_iter());
     let (grid, quarter) = grid(
         layout.rows.count,
@@ -178,7 +180,8 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
         job.rows.unit,
         layout.run,
         job.reach,
-    )?;
+    );
+    let grid = grid.filter(|_| reaches(&[job.source.span, job.dest.span]));
     let units = Vectors {
         rows: layout.rows,
         ..job.units()
@@ -251,7 +254,8 @@ mod tests {
                     (3, 1025),
                 ] {
                     let run = PairAxis { size: 1, from, to };
-                    let (grid, quarter) = grid(rows, words, 1, run, &reach).unwrap();
+                    let (grid, quarter) = grid(rows, words, 1, run, &reach);
+                    let grid = grid.unwrap();
                     let (lanes, segment) = (1 << grid.lanes_log2, grid.segment as usize);
                     assert_eq!(grid.tiles as usize, rows * words.div_ceil(segment));
                     let invocations = grid.width * grid.height * workgroup;

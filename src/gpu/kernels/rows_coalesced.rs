@@ -1,22 +1,21 @@
 //! Moves rows of 4-byte to 16-byte units, four loads of each invocation in flight: `shaders/rows_coalesced.wgsl`.
 
-use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Source};
+use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Source, Vectors};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
         name: "coalesced rows",
         text: include_str!("../../../shaders/rows_coalesced.wgsl"),
     },
-    accepts: |job| job.reach.kind == Kind::Hardware,
     launch,
     forms,
 };
 
-fn launch(job: &Job<'_>) -> Option<Launch> {
-    let vectors = job.vectors();
-    let (grid, rows) = Grid::in_flight(&vectors.rows, job.reach)?;
-    let form = form(super::prelude(&vectors), rows);
-    Some(Launch::of(job, &vectors, form, grid))
+fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
+    let (grid, rows) = Grid::in_flight(&vectors.rows, job.reach);
+    let form = form(super::prelude(vectors), rows);
+    let is_hardware = job.reach.kind == Kind::Hardware;
+    is_hardware.then(|| Launch::of(job, vectors, form, grid))
 }
 
 /// `rows` is the number of rows whose units an invocation moves.
@@ -25,7 +24,7 @@ fn form(prelude: Prelude, rows: usize) -> Form {
 }
 
 fn forms(op: Op, kind: Kind) -> Vec<Form> {
-    if kind == Kind::Software || !op.moves() {
+    if kind == Kind::Software || !op.facts().moves {
         return Vec::new();
     }
     let each = |prelude| [1, 4].map(|rows| form(prelude, rows));

@@ -10,20 +10,18 @@ pub(super) const KERNEL: Kernel = Kernel {
         name: "serial rows",
         text: include_str!("../../../shaders/rows_serial.wgsl"),
     },
-    accepts: |_| true,
     launch,
     forms,
 };
 
-fn launch(job: &Job<'_>) -> Option<Launch> {
-    let vectors = job.vectors();
-    let gathered = gathered(job, &vectors);
+fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
+    let gathered = gathered(job, vectors);
     let (rows, prelude) = match gathered {
         Some(rows) => (rows, Prelude::Gathered),
-        None => (vectors.rows, super::prelude(&vectors)),
+        None => (vectors.rows, super::prelude(vectors)),
     };
-    let grid = Grid::one_by_one(&rows, job.reach)?;
-    let launch = Launch::of(job, &vectors, Form::of(prelude), grid);
+    let grid = Grid::one_by_one(&rows, job.reach);
+    let launch = Launch::of(job, vectors, Form::of(prelude), grid);
     Some(match gathered {
         // The result is counted in vectors, the source in units.
         Some(rows) => Launch {
@@ -53,11 +51,11 @@ fn gathered(job: &Job<'_>, vectors: &Vectors) -> Option<Rows> {
 }
 
 fn forms(op: Op, kind: Kind) -> Vec<Form> {
-    if kind == Kind::Hardware || !op.moves() {
+    if kind == Kind::Hardware || !op.facts().moves {
         return Vec::new();
     }
     let mut preludes = Prelude::of_vectors(op);
-    if op.is_dense() {
+    if op.facts().is_dense {
         preludes.push(Prelude::Gathered);
     }
     preludes.into_iter().map(Form::of).collect()

@@ -1,29 +1,27 @@
 //! Finds the slice of each row, and the rows of each slice: `shaders/scatter_resolve.wgsl`.
 
-use super::{FOUR, Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Source};
+use super::{
+    FOUR, Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Source, Vectors,
+};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
         name: "resolve",
         text: include_str!("../../../shaders/scatter_resolve.wgsl"),
     },
-    accepts: |job| matches!(job.map, RowMap::Resolve(_)),
     launch,
     forms,
 };
 
-fn launch(job: &Job<'_>) -> Option<Launch> {
-    match &job.map {
-        RowMap::Resolve(_) => four_rows(job, form(job.reach.kind)),
-        _ => None,
-    }
+fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
+    let resolves = matches!(job.map, RowMap::Resolve(_));
+    resolves.then(|| four_rows(job, vectors, form(job.reach.kind)))
 }
 
 /// The launch of a kernel that finds the slices of four rows at once.
-pub(super) fn four_rows(job: &Job<'_>, form: Form) -> Option<Launch> {
-    let vectors = job.vectors();
-    let grid = Grid::invocations(job.rows.count.div_ceil(FOUR), job.reach)?;
-    Some(Launch::of(job, &vectors, form, grid))
+pub(super) fn four_rows(job: &Job<'_>, vectors: &Vectors, form: Form) -> Launch {
+    let grid = Grid::invocations(job.rows.count.div_ceil(FOUR), job.reach);
+    Launch::of(job, vectors, form, grid)
 }
 
 /// `LOOKS`: on software adapters the shader reads `head` before the atomic that changes it.

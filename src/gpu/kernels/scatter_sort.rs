@@ -1,22 +1,24 @@
 //! Sorts short lists of the rows of a slice: `shaders/scatter_sort.wgsl`.
 
-use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Order, Prelude, RowMap, Source, looked_at};
+use super::{
+    Form, Grid, Job, Kernel, Kind, Launch, Op, Order, Prelude, Source, Vectors, looked_at,
+};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
         name: "sort",
         text: include_str!("../../../shaders/scatter_sort.wgsl"),
     },
-    accepts: |job| matches!(&job.map, RowMap::Sort(map) if map.step == Order::Short),
     launch,
     forms,
 };
 
-fn launch(job: &Job<'_>) -> Option<Launch> {
+fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
+    job.map.lists(Order::Short)?;
     let looked_at = looked_at(job.reach.kind);
-    let mut grid = Grid::invocations(job.rows.count.div_ceil(looked_at), job.reach)?;
-    grid.segment = u32::try_from(looked_at).ok()?;
-    Some(Launch::of(job, &job.units(), Form::of(Prelude::None), grid))
+    let tiles = job.rows.count.div_ceil(looked_at);
+    let grid = Grid::new(job.reach, 1, 1, looked_at, tiles);
+    Some(Launch::of(job, vectors, Form::of(Prelude::None), grid))
 }
 
 pub(super) fn forms(op: Op, _: Kind) -> Vec<Form> {

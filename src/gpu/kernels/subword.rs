@@ -1,6 +1,6 @@
 //! Moves 1-byte or 2-byte units, one word of the result after the other: `shaders/subword.wgsl`.
 
-use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Source};
+use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Source, Vectors};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
@@ -10,20 +10,18 @@ pub(super) const KERNEL: Kernel = Kernel {
             include_str!("../../../shaders/subword.wgsl")
         ),
     },
-    accepts: |job| {
-        let dense = matches!(job.map, RowMap::Slice(_) | RowMap::Gather(_));
-        dense && job.vectors().rows.unit < 4
-    },
     launch,
     forms,
 };
 
-fn launch(job: &Job<'_>) -> Option<Launch> {
-    let vectors = job.vectors();
-    let grid = Grid::word_by_word(&vectors.rows, vectors.head(4), job.reach)?;
+fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
+    if !job.map.op().facts().is_dense || vectors.rows.unit >= 4 {
+        return None;
+    }
+    let grid = Grid::word_by_word(&vectors.rows, vectors.head(4), job.reach);
     Some(Launch {
         tile_unit: 4,
-        ..Launch::of(job, &vectors, form(vectors.rows.unit), grid)
+        ..Launch::of(job, vectors, form(vectors.rows.unit), grid)
     })
 }
 
@@ -32,8 +30,8 @@ fn form(unit: usize) -> Form {
 }
 
 fn forms(op: Op, _: Kind) -> Vec<Form> {
-    match op {
-        Op::StridedSlice | Op::Gather => [1, 2].map(form).to_vec(),
-        _ => Vec::new(),
+    match op.facts().is_dense {
+        true => [1, 2].map(form).to_vec(),
+        false => Vec::new(),
     }
 }

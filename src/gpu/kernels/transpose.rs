@@ -13,7 +13,7 @@
 
 use super::{
     Axis, Form, Grid, Job, Kernel, Kind, Launch, MAX_AXES, Op, Prelude, RowMap, Rows, Source,
-    Tiling, Units,
+    Tiling, Units, Vectors,
 };
 
 pub(super) const KERNEL: Kernel = Kernel {
@@ -21,7 +21,6 @@ pub(super) const KERNEL: Kernel = Kernel {
         name: "transpose",
         text: include_str!("../../../shaders/transpose.wgsl"),
     },
-    accepts: |job| of_job(job).is_some(),
     launch,
     forms,
 };
@@ -35,9 +34,9 @@ fn of_job(job: &Job<'_>) -> Option<Tiles> {
     fits.then(|| tiles(&job.rows, &map.axes, source, dest, job.reach.workgroup))?
 }
 
-fn launch(job: &Job<'_>) -> Option<Launch> {
+fn launch(job: &Job<'_>, _: &Vectors) -> Option<Launch> {
     let tiles = of_job(job)?;
-    let grid = Grid::workgroups(tiles.count, job.reach)?;
+    let grid = Grid::workgroups(tiles.count, job.reach);
     let form = form(job.rows.unit, tiles.lines_shift);
     let launch = Launch::of(job, &job.units(), form, grid);
     Some(Launch {

@@ -1,23 +1,22 @@
 //! Moves contiguous rows of 1-byte or 2-byte units that begin at any byte, by vectors: `shaders/unaligned.wgsl`.
 
-use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Rows, Source, VECTOR};
+use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Rows, Source, VECTOR, Vectors};
 
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
         name: "unaligned",
         text: include_str!("../../../shaders/unaligned.wgsl"),
     },
-    accepts,
     launch,
     forms,
 };
 
-fn accepts(job: &Job<'_>) -> bool {
-    let is_subword = job.vectors().rows.unit < 4;
-    job.map.is_dense() && is_subword && job.rows.step == 1 && job.whole_spans().is_some()
-}
-
-fn launch(job: &Job<'_>) -> Option<Launch> {
+fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
+    let is_subword = vectors.rows.unit < 4;
+    if !job.map.is_dense() || !is_subword || job.rows.step != 1 {
+        return None;
+    }
+    let spans = job.whole_spans()?;
     let units = job.units();
     let packed = Rows {
         unit: VECTOR,
@@ -25,9 +24,9 @@ fn launch(job: &Job<'_>) -> Option<Launch> {
         run: 1,
         step: 1,
     };
-    let grid = Grid::one_by_one(&packed, job.reach)?;
+    let grid = Grid::one_by_one(&packed, job.reach);
     Some(Launch {
-        spans: job.whole_spans()?,
+        spans,
         tile_unit: VECTOR,
         ..Launch::of(job, &units, form(job.rows.unit), grid)
     })
@@ -38,8 +37,8 @@ fn form(unit: usize) -> Form {
 }
 
 fn forms(op: Op, _: Kind) -> Vec<Form> {
-    match op {
-        Op::StridedSlice | Op::Gather => [1, 2].map(form).to_vec(),
-        _ => Vec::new(),
+    match op.facts().is_dense {
+        true => [1, 2].map(form).to_vec(),
+        false => Vec::new(),
     }
 }

@@ -1,6 +1,6 @@
 //! The row map of a gather, and how a scatter finds its slices: `shaders/indexed.wgsl`.
 
-use super::{Lowered, Units, scaled, strides};
+use super::{Facts, Lowered, Units, scaled, strides};
 use crate::{
     Error,
     gpu::uniforms::{too_far, wrap},
@@ -13,6 +13,24 @@ use crate::{
 };
 use bytemuck::{Pod, Zeroable};
 use std::ops::RangeInclusive;
+
+pub(super) const GATHER: Facts = Facts {
+    name: "gather",
+    text: include_str!("../../../shaders/indexed.wgsl"),
+    buffers: &[true, false, true],
+    reports: true,
+    is_dense: true,
+    moves: true,
+};
+
+pub(super) const RESOLVE: Facts = Facts {
+    name: "scatter_nd, resolve",
+    text: include_str!("../../../shaders/indexed.wgsl"),
+    buffers: &[false, false, true],
+    reports: true,
+    is_dense: false,
+    moves: false,
+};
 
 /// Pairs of words in the map of a gather; see `Map` in `indexed.wgsl`. All but one are for coordinates and for the
 /// dimensions of the walk, of which the outermost needs no size.

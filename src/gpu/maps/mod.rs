@@ -11,7 +11,6 @@
 //! Each has a file of the same name in `shaders/`, and writes its part of the uniform in the units of the launch.
 
 mod indexed;
-mod op;
 mod scatter_nd;
 mod strided_slice;
 mod strided_slice_grad;
@@ -20,7 +19,6 @@ mod strided_slice_update;
 #[cfg(test)]
 pub(crate) use indexed::{Flags, Words as IndexedWords};
 pub(crate) use indexed::{Gather, IndexedMap, Lookup, Resolve, is_plain, resolve_map};
-pub(crate) use op::Op;
 pub(crate) use scatter_nd::{Atomic, Order, Scatter, Sort};
 #[cfg(test)]
 pub(crate) use scatter_nd::{ScatterWords, SortWords};
@@ -34,6 +32,7 @@ pub(crate) use strided_slice_grad::Words as GradientWords;
 pub(crate) use strided_slice_update::Words as UpdateWords;
 pub(crate) use strided_slice_update::{MAX_PAIR_AXES, Update};
 
+use super::{lists::Lists, rule::Rule};
 use crate::{Error, layout::Axis};
 use bytemuck::Pod;
 
@@ -65,6 +64,67 @@ pub(crate) enum RowMap {
     Sort(Sort),
     Scatter(Scatter),
     Atomic(Atomic),
+}
+
+/// An operation as pipelines know it, or a step of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Op {
+    StridedSlice,
+    StridedSliceUpdate,
+    StridedSliceGrad,
+    /// gather_nd and gather.
+    Gather,
+    /// The steps of a scatter: where the rows go, in which order, and that they get there.
+    ScatterResolve,
+    ScatterSort,
+    ScatterMove,
+    ScatterCombine,
+    /// All of them at once, where the order makes no difference.
+    ScatterAtomic,
+}
+
+/// What pipelines need to know of an operation.
+pub(crate) struct Facts {
+    /// The name of its bind groups, and the beginning of its pipelines' names.
+    pub(crate) name: &'static str,
+    /// The WGSL of its row map.
+    pub(crate) text: &'static str,
+    /// The buffers of `BUFFERS_GROUP` in the order of their bindings, and whether each is only read.
+    pub(crate) buffers: &'static [bool],
+    /// Whether rows can be without a source, and are counted.
+    pub(crate) reports: bool,
+    /// Whether rows lie one after the other in the result, and all of it is written.
+    pub(crate) is_dense: bool,
+    /// Whether rows are moved, rather than resolved, sorted or combined.
+    pub(crate) moves: bool,
+}
+
+impl Op {
+    pub(crate) const ALL: [Self; 9] = [
+        Self::StridedSlice,
+        Self::StridedSliceUpdate,
+        Self::StridedSliceGrad,
+        Self::Gather,
+        Self::ScatterResolve,
+        Self::ScatterSort,
+        Self::ScatterMove,
+        Self::ScatterCombine,
+        Self::ScatterAtomic,
+    ];
+
+    pub(crate) fn facts(self) -> &'static Facts {
+        match self {
+            Self::StridedSlice => &strided_slice::FACTS,
+            Self::StridedSliceUpdate => &strided_slice_update::FACTS,
+            Self::StridedSliceGrad => &strided_slice_grad::FACTS,
+            Self::Gather => &indexed::GATHER,
+            Self::ScatterResolve => &indexed::RESOLVE,
+            Self::ScatterSort => &scatter_nd::SORT,
+            Self::ScatterMove => &scatter_nd::MOVE,
+            Self::ScatterCombine => &scatter_nd::COMBINE,
+            Self::ScatterAtomic => &scatter_nd::ATOMIC,
+        }
+    }
 }
 
 /// A row map as the shaders read it: the words of its own `Map`.
@@ -132,9 +192,24 @@ impl RowMap {
     /// all that they may be read from.
     pub(crate) fn is_dense(&self) -> bool {
         match self {
-            Self::Slice(_) => true,
             Self::Gather(map) => map.binds_all,
-            _ => false,
+            _ => self.op().facts().is_dense,
+        }
+    }
+
+    /// How rows are combined with slices, if they are so in a step of their own.
+    pub(crate) fn rule(&self) -> Option<Rule> {
+        match self {
+            Self::Scatter(map) if map.combines => Some(map.rule),
+            _ => None,
+        }
+    }
+
+    /// The lists that this step puts in order.
+    pub(crate) fn lists(&self, step: Order) -> Option<Lists> {
+        match self {
+            Self::Sort(map) if map.step == step => Some(map.lists),
+            _ => None,
         }
     }
 }

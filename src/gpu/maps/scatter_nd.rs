@@ -1,8 +1,38 @@
 //! The row maps of a scatter's later steps: `shaders/scatter_nd.wgsl`, `scatter_sort.wgsl` and `combine_atomic.wgsl`.
 
-use super::{Lowered, Resolve, Units};
+use super::{Facts, Lowered, Resolve, Units, indexed::RESOLVE};
 use crate::gpu::{lists::Lists, rule::Rule};
 use bytemuck::{Pod, Zeroable};
+
+pub(super) const SORT: Facts = Facts {
+    name: "scatter_nd, sort",
+    // Its kernels need no row map.
+    text: "",
+    buffers: &[false, false],
+    reports: false,
+    is_dense: false,
+    moves: false,
+};
+
+pub(super) const MOVE: Facts = Facts {
+    name: "scatter_nd",
+    text: include_str!("../../../shaders/scatter_nd.wgsl"),
+    buffers: &[true, false, true, true],
+    reports: false,
+    is_dense: false,
+    moves: true,
+};
+
+pub(super) const COMBINE: Facts = Facts {
+    moves: false,
+    ..MOVE
+};
+
+pub(super) const ATOMIC: Facts = Facts {
+    name: MOVE.name,
+    buffers: &[true, false, true],
+    ..RESOLVE
+};
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]

@@ -1,11 +1,20 @@
 //! The row map of a slice: `shaders/strided_slice.wgsl`.
 
-use super::{Lowered, Units, scaled};
+use super::{Facts, Lowered, Units, scaled};
 use crate::{layout::Axis, plan::Rows};
 use bytemuck::{Pod, Zeroable};
 
 /// Dimensions that the map of a slice can hold. With the run that makes nine; a slice of rank 8 always fits.
 pub(crate) const MAX_AXES: usize = 8;
+
+pub(super) const FACTS: Facts = Facts {
+    name: "strided_slice",
+    text: include_str!("../../../shaders/strided_slice.wgsl"),
+    buffers: &[true, false],
+    reports: false,
+    is_dense: true,
+    moves: true,
+};
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]

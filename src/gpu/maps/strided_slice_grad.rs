@@ -1,11 +1,20 @@
 //! The row map of a gradient: `shaders/strided_slice_grad.wgsl`.
 
 use super::{
-    Lowered, Units,
+    Facts, Lowered, Units,
     strided_slice_update::{MAX_PAIR_AXES, pair_words},
 };
 use crate::pairs::PairAxis;
 use bytemuck::{Pod, Zeroable};
+
+pub(super) const FACTS: Facts = Facts {
+    name: "strided_slice_grad",
+    text: include_str!("../../../shaders/strided_slice_grad.wgsl"),
+    buffers: &[true, false],
+    reports: false,
+    is_dense: false,
+    moves: true,
+};
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]

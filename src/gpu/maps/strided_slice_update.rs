@@ -1,11 +1,20 @@
 //! The row map of an update: `shaders/strided_slice_update.wgsl`.
 
-use super::{Lowered, Units};
+use super::{Facts, Lowered, Units};
 use crate::pairs::PairAxis;
 use bytemuck::{Pod, Zeroable};
 
 /// Dimensions outside of the run that a map of pairs can hold. One of more is cut along the outermost.
 pub(crate) const MAX_PAIR_AXES: usize = 5;
+
+pub(super) const FACTS: Facts = Facts {
+    name: "strided_slice_update",
+    text: include_str!("../../../shaders/strided_slice_update.wgsl"),
+    buffers: &[true, false],
+    reports: false,
+    is_dense: false,
+    moves: true,
+};
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
