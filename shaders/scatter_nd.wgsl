@@ -74,14 +74,3 @@ fn row_start(row: u32) -> Start {
 fn unit_at(start: Start, j: u32) -> Row {
     return Row(uniforms.source_base + start.from_part + j, start.state);
 }
-
-// All units that are read are bound, and no row becomes zeros.
-fn within(unit: u32) -> bool {
-    return true;
-}
-
-fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
-}
-
-fn missing(row: u32) {
-}

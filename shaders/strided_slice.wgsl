@@ -63,17 +63,3 @@ fn four(row: u32) -> Four {
     }
     return Four(first, source_row(row + 1u), source_row(row + 2u), source_row(row + 3u));
 }
-
-// All units that are read are bound, and every row has a source.
-fn within(unit: u32) -> bool {
-    return true;
-}
-
-fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
-}
-
-fn eight_missing(rows: vec4<u32>, gone: vec4<bool>, more: vec4<u32>, more_gone: vec4<bool>) {
-}
-
-fn missing(row: u32) {
-}

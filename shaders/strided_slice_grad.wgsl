@@ -74,14 +74,3 @@ fn unit_at(start: Start, j: u32) -> Row {
     let found = start.state == FOUND && i < source_units() && i * spacing() == distance;
     return Row(uniforms.source_base + start.from_part + i * uniforms.step, select(MISSING, FOUND, found));
 }
-
-// All units that are read are bound. A row without a source is no error: it is not counted.
-fn within(unit: u32) -> bool {
-    return true;
-}
-
-fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
-}
-
-fn missing(row: u32) {
-}

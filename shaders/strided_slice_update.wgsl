@@ -61,14 +61,3 @@ fn along(d: u32, digit: u32, at: Start) -> Start {
 fn unit_at(start: Start, j: u32) -> Row {
     return Row(uniforms.source_base + start.from_part + j * uniforms.step, FOUND);
 }
-
-// All units that are read are bound, and every row has a source.
-fn within(unit: u32) -> bool {
-    return true;
-}
-
-fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
-}
-
-fn missing(row: u32) {
-}

@@ -60,7 +60,7 @@ struct Lines {
 struct Load {
     // Its index in the source; with LINES_SHIFT, where its line begins, in units of the plan.
     at: u32,
-    // Its line, or in a stretch its column. It must be less than `end_of`, which checks the column of a line.
+    // Its line, or in a stretch its column.
     index: u32,
     // Its index in the tile.
     place: u32,
@@ -205,13 +205,22 @@ fn first_column(local: u32) -> u32 {
     return local & ((1u << line_log2()) - 1u);
 }
 
-// The end for `Load.index`. 0, so that nothing is loaded, if the invocation's column is outside.
-fn end_of(lines: Lines, local: u32) -> u32 {
+// What an invocation may load.
+struct Inside {
+    // `Load.index` must be less. 0, so that nothing is loaded, if the invocation's column is outside.
+    end: u32,
+    // The column of all loads, in words, and the units of a line from there on.
+    column: u32,
+    left: u32,
+}
+
+fn inside(lines: Lines, local: u32) -> Inside {
+    let column = first_column(local);
     if is_stretch() {
-        return lines.end_column;
+        return Inside(lines.end_column, column, 0u);
     }
-    let column = lines.first_column + first_column(local) * PER_WORD;
-    return select(0u, lines.end_line, column < lines.end_column);
+    let units = lines.first_column + column * PER_WORD;
+    return Inside(select(0u, lines.end_line, units < lines.end_column), column, lines.end_column - units);
 }
 
 fn first_load(lines: Lines, local: u32) -> Load {
@@ -241,7 +250,67 @@ fn plus(load: Load, more: Load) -> Load {
     return Load(load.at + more.at, load.index + more.index, load.place ^ more.place);
 }
 
-// Loads the first `Unit` of the source if the index is outside.
-fn load(load: Load, end: u32) -> Unit {
-    return source[select(0u, load.at, load.index < end)];
+// Loads what an invocation moves into the tile.
+fn load_tile(lines: Lines, local: u32) {
+    let allowed = inside(lines, local);
+    let one_more = further(lines, 1u);
+    let two_more = further(lines, 2u);
+    let four_more = further(lines, 4u);
+    let load_a = first_load(lines, local);
+    let load_b = plus(load_a, one_more);
+    let load_c = plus(load_a, two_more);
+    let load_d = plus(load_b, two_more);
+    let load_e = plus(load_a, four_more);
+    let load_f = plus(load_b, four_more);
+    let load_g = plus(load_c, four_more);
+    let load_h = plus(load_d, four_more);
+    // All loads are issued before the first is used.
+    var a = Unit();
+    var b = Unit();
+    var c = Unit();
+    var d = Unit();
+    var e = Unit();
+    var f = Unit();
+    var g = Unit();
+    var h = Unit();
+    if lines.full && !LINES_SHIFT {
+        a = source[load_a.at];
+        b = source[load_b.at];
+        if LOADS > 2u {
+            c = source[load_c.at];
+            d = source[load_d.at];
+        }
+        if LOADS > 4u {
+            e = source[load_e.at];
+            f = source[load_f.at];
+            g = source[load_g.at];
+            h = source[load_h.at];
+        }
+    } else {
+        a = load(load_a, allowed);
+        b = load(load_b, allowed);
+        if LOADS > 2u {
+            c = load(load_c, allowed);
+            d = load(load_d, allowed);
+        }
+        if LOADS > 4u {
+            e = load(load_e, allowed);
+            f = load(load_f, allowed);
+            g = load(load_g, allowed);
+            h = load(load_h, allowed);
+        }
+    }
+    tile[load_a.place] = a;
+    tile[load_b.place] = b;
+    if LOADS > 2u {
+        tile[load_c.place] = c;
+        tile[load_d.place] = d;
+    }
+    if LOADS > 4u {
+        tile[load_e.place] = e;
+        tile[load_f.place] = f;
+        tile[load_g.place] = g;
+        tile[load_h.place] = h;
+    }
+    workgroupBarrier();
 }

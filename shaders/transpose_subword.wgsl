@@ -10,13 +10,16 @@ fn is_stretch() -> bool {
     return false;
 }
 
-// A word of a line that may begin at any unit of a word. It lies in up to two words of the source; the second is read
-// only if it holds units of the line.
-fn load_shifted(load: Load, end: u32, column: u32, left: u32) -> u32 {
+// A word of a line. If the line may begin at any unit of a word, it lies in up to two words of the source, of which the
+// second is read only if it holds units of the line. Outside, the first word of the source.
+fn load(load: Load, allowed: Inside) -> u32 {
+    let is_inside = load.index < allowed.end;
+    if !LINES_SHIFT {
+        return source[select(0u, load.at, is_inside)];
+    }
     let begins = load.at & (PER_WORD - 1u);
-    let is_inside = load.index < end;
-    let word = select(0u, word_of(load.at) + column, is_inside);
-    let next = select(word, word + 1u, is_inside && left > PER_WORD - begins);
+    let word = select(0u, word_of(load.at) + allowed.column, is_inside);
+    let next = select(word, word + 1u, is_inside && allowed.left > PER_WORD - begins);
     return funnel(source[word], source[next], begins * UNIT_BYTES * 8u);
 }
 
@@ -152,53 +155,7 @@ fn build(at: Tile, lines: Lines, number: u32) {
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let at = tile_at(group_number(group));
     let lines = lines_of(at);
-
-    let end = end_of(lines, local);
-    let one_more = further(lines, 1u);
-    let two_more = further(lines, 2u);
-    let four_more = further(lines, 4u);
-    let load_a = first_load(lines, local);
-    let load_b = plus(load_a, one_more);
-    let load_c = plus(load_a, two_more);
-    let load_d = plus(load_b, two_more);
-    let load_e = plus(load_a, four_more);
-    let load_f = plus(load_b, four_more);
-    let load_g = plus(load_c, four_more);
-    let load_h = plus(load_d, four_more);
-    // All loads are issued before the first is used.
-    var low = vec4(0u);
-    var high = vec4(0u);
-    if LINES_SHIFT {
-        let column = first_column(local);
-        let left = lines.end_column - lines.first_column - column * PER_WORD;
-        low = vec4(
-            load_shifted(load_a, end, column, left),
-            load_shifted(load_b, end, column, left),
-            load_shifted(load_c, end, column, left),
-            load_shifted(load_d, end, column, left),
-        );
-        high = vec4(
-            load_shifted(load_e, end, column, left),
-            load_shifted(load_f, end, column, left),
-            load_shifted(load_g, end, column, left),
-            load_shifted(load_h, end, column, left),
-        );
-    } else if lines.full {
-        low = vec4(source[load_a.at], source[load_b.at], source[load_c.at], source[load_d.at]);
-        high = vec4(source[load_e.at], source[load_f.at], source[load_g.at], source[load_h.at]);
-    } else {
-        low = vec4(load(load_a, end), load(load_b, end), load(load_c, end), load(load_d, end));
-        high = vec4(load(load_e, end), load(load_f, end), load(load_g, end), load(load_h, end));
-    }
-    tile[load_a.place] = low.x;
-    tile[load_b.place] = low.y;
-    tile[load_c.place] = low.z;
-    tile[load_d.place] = low.w;
-    tile[load_e.place] = high.x;
-    tile[load_f.place] = high.y;
-    tile[load_g.place] = high.z;
-    tile[load_h.place] = high.w;
-    workgroupBarrier();
+    load_tile(lines, local);
 
     if !at.exists {
         return;

@@ -8,6 +8,11 @@ fn is_stretch() -> bool {
     return (uniforms.map.tiling.x & 0x10000u) != 0u;
 }
 
+// Outside, the first unit of the source.
+fn load(load: Load, allowed: Inside) -> Unit {
+    return source[select(0u, load.at, load.index < allowed.end)];
+}
+
 // A store of one unit: its number in the tile, its place in the result, its near position and its number in the row;
 // or, from `behind`, what a later store of the invocation adds to these.
 struct Stored {
@@ -42,68 +47,7 @@ fn store_inside(at: Tile, one: Stored) {
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let at = tile_at(group_number(group));
     let lines = lines_of(at);
-
-    let end = end_of(lines, local);
-    let one_more = further(lines, 1u);
-    let two_more = further(lines, 2u);
-    let four_more = further(lines, 4u);
-    let load_a = first_load(lines, local);
-    let load_b = plus(load_a, one_more);
-    let load_c = plus(load_a, two_more);
-    let load_d = plus(load_b, two_more);
-    let load_e = plus(load_a, four_more);
-    let load_f = plus(load_b, four_more);
-    let load_g = plus(load_c, four_more);
-    let load_h = plus(load_d, four_more);
-    // All loads are issued before the first is used.
-    var a = Unit();
-    var b = Unit();
-    var c = Unit();
-    var d = Unit();
-    var e = Unit();
-    var f = Unit();
-    var g = Unit();
-    var h = Unit();
-    if lines.full {
-        a = source[load_a.at];
-        b = source[load_b.at];
-        if LOADS > 2u {
-            c = source[load_c.at];
-            d = source[load_d.at];
-        }
-        if LOADS > 4u {
-            e = source[load_e.at];
-            f = source[load_f.at];
-            g = source[load_g.at];
-            h = source[load_h.at];
-        }
-    } else {
-        a = load(load_a, end);
-        b = load(load_b, end);
-        if LOADS > 2u {
-            c = load(load_c, end);
-            d = load(load_d, end);
-        }
-        if LOADS > 4u {
-            e = load(load_e, end);
-            f = load(load_f, end);
-            g = load(load_g, end);
-            h = load(load_h, end);
-        }
-    }
-    tile[load_a.place] = a;
-    tile[load_b.place] = b;
-    if LOADS > 2u {
-        tile[load_c.place] = c;
-        tile[load_d.place] = d;
-    }
-    if LOADS > 4u {
-        tile[load_e.place] = e;
-        tile[load_f.place] = f;
-        tile[load_g.place] = g;
-        tile[load_h.place] = h;
-    }
-    workgroupBarrier();
+    load_tile(lines, local);
     if !at.exists {
         return;
     }

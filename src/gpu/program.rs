@@ -1,7 +1,7 @@
 //! A compute pipeline: pieces of WGSL, pasted one behind the other, and constants.
 //!
 //! The pieces are the declaration of `uniforms`, what a unit is, `uniforms.wgsl`, the kernel, its row map, and how that reads
-//! indices. `shader_tests` validates every text.
+//! indices and counts those out of range. `shader_tests` validates every text.
 
 use super::{
     adapter::STORAGE_BUFFERS,
@@ -263,11 +263,24 @@ fn fetch(at: u32) -> Unit {
 }
 ";
 
+/// For row maps without indices: all units that are read are bound, and rows that become zeros are not counted.
+const NO_REPORT: &str = "\
+fn within(unit: u32) -> bool {
+    return true;
+}
+fn missing(row: u32) {
+}
+fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
+}
+fn eight_missing(rows: vec4<u32>, gone: vec4<bool>, more: vec4<u32>, more_gone: vec4<bool>) {
+}
+";
+
 impl Program {
     /// The shader's text.
     pub(crate) fn text(&self, space: UniformSpace) -> String {
         let indices = match (self.op.facts().reports, self.lookup.vectors) {
-            (false, _) => "",
+            (false, _) => NO_REPORT,
             (true, true) => INDEX_VECTORS,
             (true, false) => INDEX_WORDS,
         };
