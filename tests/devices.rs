@@ -15,16 +15,11 @@ fn every_vector_on_every_device() {
         let case = case.unwrap();
         match Call::of(&case).unwrap() {
             // Most vectors are gathers. Without those, one element size and one index type would be enough.
-            Call::GatherNd {
-                params,
-                indices,
-                batch_dims,
-                ..
-            } => check_gather(
-                &params.tensor.shape,
-                &indices.data,
-                &indices.shape,
-                batch_dims,
+            Call::GatherNd(call) => check_gather(
+                &call.params.tensor.shape,
+                &call.indices.data,
+                &call.indices.shape,
+                call.batch_dims,
             ),
             call => check_call(&call, case.line),
         }

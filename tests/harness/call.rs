@@ -7,7 +7,10 @@ use super::{
 use wgslice::{
     Combine, Gather, GatherNd, Negative, Order, OutOfRange, Scatter, reference::Indexing,
 };
-use wgslice_vectors::{Call, Params, Tensor};
+use wgslice_vectors::{
+    BatchGather, Call, Gather as GatherCall, GatherNd as GatherNdCall, Params, ScatterNd, Slice,
+    StridedSlice, StridedSliceGrad, StridedSliceUpdate, Tensor, TensorScatterNd, View,
+};
 
 /// Runs the shapes and arguments of a call on every device against the reference, with values of the harness.
 ///
@@ -16,19 +19,21 @@ use wgslice_vectors::{Call, Params, Tensor};
 #[track_caller]
 pub(crate) fn check_call(call: &Call<'_>, number: usize) {
     match call {
-        Call::StridedSlice { input, spec } => check_slice(&input.shape, spec),
-        Call::View { input, steps } => check_view(&input.shape, steps),
-        Call::Slice { input, begin, size } => check_block(&input.shape, begin, size),
-        Call::StridedSliceGrad { shape, spec, dy } => check_grad(shape, spec, &dy.shape),
-        Call::StridedSliceUpdate { input, spec, value } => {
+        Call::StridedSlice(StridedSlice { input, spec }) => check_slice(&input.shape, spec),
+        Call::View(View { input, steps }) => check_view(&input.shape, steps),
+        Call::Slice(Slice { input, begin, size }) => check_block(&input.shape, begin, size),
+        Call::StridedSliceGrad(StridedSliceGrad { shape, spec, dy }) => {
+            check_grad(shape, spec, &dy.shape)
+        }
+        Call::StridedSliceUpdate(StridedSliceUpdate { input, spec, value }) => {
             check_update(&input.shape, spec, &value.shape);
         }
-        Call::GatherNd {
+        Call::GatherNd(GatherNdCall {
             params,
             indices,
             batch_dims,
             indexing,
-        } => {
+        }) => {
             let options = GatherNd {
                 batch_dims: *batch_dims,
                 out_of_range: out_of_range(*indexing, number),
@@ -36,13 +41,13 @@ pub(crate) fn check_call(call: &Call<'_>, number: usize) {
             };
             gather(number, params, indices, How::GatherNd(options));
         }
-        Call::Gather {
+        Call::Gather(GatherCall {
             params,
             indices,
             axis,
             batch_dims,
             indexing,
-        } => {
+        }) => {
             let options = Gather {
                 axis: Some((*axis).try_into().unwrap()),
                 batch_dims: (*batch_dims).try_into().unwrap(),
@@ -51,11 +56,11 @@ pub(crate) fn check_call(call: &Call<'_>, number: usize) {
             };
             gather(number, params, indices, How::Gather(options));
         }
-        Call::BatchGather {
+        Call::BatchGather(BatchGather {
             params,
             indices,
             indexing,
-        } => {
+        }) => {
             let options = Gather {
                 out_of_range: out_of_range(*indexing, number),
                 negative: negative(*indexing),
@@ -63,12 +68,12 @@ pub(crate) fn check_call(call: &Call<'_>, number: usize) {
             };
             gather(number, params, indices, How::BatchGather(options));
         }
-        Call::ScatterNd {
+        Call::ScatterNd(ScatterNd {
             indices,
             updates,
             shape,
             indexing,
-        } => {
+        }) => {
             // Sometimes rows go into zeros, which TensorFlow has no operation for.
             let combine = match number % 4 {
                 3 => Combine::Update,
@@ -76,13 +81,14 @@ pub(crate) fn check_call(call: &Call<'_>, number: usize) {
             };
             scatter(number, *indexing, shape, (indices, updates), true, combine);
         }
-        Call::TensorScatterNd {
-            tensor,
-            indices,
-            updates,
-            adds,
-            indexing,
-        } => {
+        Call::TensorScatterNdUpdate(scattered) | Call::TensorScatterNdAdd(scattered) => {
+            let TensorScatterNd {
+                tensor,
+                indices,
+                updates,
+                adds,
+                indexing,
+            } = scattered;
             let combine = if *adds { Combine::Add } else { Combine::Update };
             let rows = (*indices, *updates);
             scatter(number, *indexing, &tensor.shape, rows, false, combine);

@@ -3,7 +3,7 @@
 //! A line is a JSON object; `tests/vectors/README.md` describes its keys. A bad line is an error with its line
 //! number. Unknown keys are ignored, so that files may have more.
 
-use crate::{arguments::Arguments, operation::Operation};
+use crate::{arguments::Arguments, ops::Operation};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, error, fmt};

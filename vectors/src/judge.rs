@@ -1,9 +1,9 @@
 //! Compares results with expectations.
 
 use crate::{
-    call::Call,
     case::{Case, Expectation, Tensor},
     kind::kind,
+    ops::Call,
     variant::{self, Outcome, Variant},
 };
 use wgslice::{Backend, Error, OutOfRange};

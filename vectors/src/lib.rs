@@ -25,7 +25,7 @@
 //! | file | decides |
 //! |---|---|
 //! | `case`, `arguments` | the content of a line |
-//! | `operation`, `call` | the operation and its arguments |
+//! | `ops` | the operations and their arguments, a file for each |
 //! | `step` | the steps of a view |
 //! | `oracle` | the answer of the naive reference |
 //! | `variant` | the ways in which a call can be run |
@@ -35,12 +35,11 @@
 //! | `random` | random cases, and the reduction of failing ones |
 
 mod arguments;
-mod call;
 mod case;
 mod elements;
 mod judge;
 mod kind;
-mod operation;
+mod ops;
 mod oracle;
 pub mod random;
 mod step;
@@ -50,11 +49,13 @@ mod variant;
 mod line_tests;
 
 pub use arguments::Arguments;
-pub use call::{Call, Params};
 pub use case::{BadLine, Case, Expectation, Tensor, parse};
 pub use judge::{Difference, check, check_all};
 pub use kind::kind;
-pub use operation::Operation;
+pub use ops::{
+    BatchGather, Call, Gather, GatherNd, Operation, Params, ScatterNd, Slice, StridedSlice,
+    StridedSliceGrad, StridedSliceUpdate, TensorScatterNd, View,
+};
 pub use oracle::{Answer, answer, expectation};
 pub use step::{Step, spec_of};
 pub use variant::{Outcome, Variant, run, variants};

@@ -1,11 +1,11 @@
 //! The answer of the naive reference to a case.
 
 use crate::{
-    call::{Call, Params},
     case::{BadLine, Case, Expectation, Tensor},
-    step::{Step, spec_of},
+    ops::Call,
+    step::Step,
 };
-use wgslice::reference::{self, Gathered, ReferenceError, Scattered};
+use wgslice::reference::{Gathered, ReferenceError, Scattered};
 
 /// The outcome of an operation. Bad rows are zeros, or dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,8 +21,6 @@ pub enum Answer {
     Error(ReferenceError),
 }
 
-type Answered = Result<Answer, ReferenceError>;
-
 /// The reference's answer.
 ///
 /// # Errors
@@ -30,98 +28,7 @@ type Answered = Result<Answer, ReferenceError>;
 /// An error with the line number.
 pub fn answer(case: &Case) -> Result<Answer, BadLine> {
     let call = Call::of(case)?;
-    Ok(run(&call).unwrap_or_else(Answer::Error))
-}
-
-fn run(call: &Call<'_>) -> Answered {
-    match call {
-        Call::StridedSlice { input, spec } => {
-            let sliced = reference::strided_slice(&input.data, &input.shape, &spec_of(spec))?;
-            Ok(good(sliced.into()))
-        }
-        Call::View { input, steps } => viewed(input, steps).map(good),
-        Call::Slice { input, begin, size } => {
-            let sliced = reference::slice(&input.data, &input.shape, begin, size)?;
-            Ok(good(sliced.into()))
-        }
-        Call::StridedSliceGrad { shape, spec, dy } => {
-            let data = reference::strided_slice_grad(shape, &spec_of(spec), &dy.data, &dy.shape)?;
-            Ok(good((shape.clone(), data).into()))
-        }
-        Call::StridedSliceUpdate { input, spec, value } => {
-            let data = reference::strided_slice_update(
-                &input.data,
-                &input.shape,
-                &spec_of(spec),
-                &value.data,
-                &value.shape,
-            )?;
-            Ok(good((input.shape.clone(), data).into()))
-        }
-        Call::GatherNd {
-            params,
-            indices: Tensor { shape, data },
-            batch_dims,
-            indexing,
-        } => {
-            let params = params.materialised()?;
-            let (values, from) = (&params.data, &params.shape);
-            reference::gather_nd(values, from, data, shape, *batch_dims, *indexing).map(gathered)
-        }
-        Call::Gather {
-            params,
-            indices: Tensor { shape, data },
-            axis,
-            batch_dims,
-            indexing,
-        } => {
-            let params = params.materialised()?;
-            let (values, from) = (&params.data, &params.shape);
-            reference::gather(values, from, data, shape, *axis, *batch_dims, *indexing)
-                .map(gathered)
-        }
-        Call::BatchGather {
-            params,
-            indices: Tensor { shape, data },
-            indexing,
-        } => {
-            let params = params.materialised()?;
-            let (values, from) = (&params.data, &params.shape);
-            reference::batch_gather(values, from, data, shape, *indexing).map(gathered)
-        }
-        Call::ScatterNd {
-            indices,
-            updates,
-            shape,
-            indexing,
-        } => reference::scatter_nd(
-            &indices.data,
-            &indices.shape,
-            &updates.data,
-            &updates.shape,
-            shape,
-            *indexing,
-            add,
-        )
-        .map(|made| scattered(made, shape)),
-        Call::TensorScatterNd {
-            tensor,
-            indices,
-            updates,
-            adds,
-            indexing,
-        } => reference::tensor_scatter_nd(
-            &tensor.data,
-            &tensor.shape,
-            &indices.data,
-            &indices.shape,
-            &updates.data,
-            &updates.shape,
-            *indexing,
-            if *adds { add } else { put },
-        )
-        .map(|made| scattered(made, &tensor.shape)),
-    }
+    Ok(call.answer().unwrap_or_else(Answer::Error))
 }
 
 /// The answer in the form of a vector file.
@@ -158,18 +65,20 @@ pub(crate) fn viewed(source: &Tensor, steps: &[Step]) -> Result<Tensor, Referenc
     viewed.map(Tensor::from)
 }
 
-impl Params<'_> {
-    fn materialised(&self) -> Result<Tensor, ReferenceError> {
-        viewed(self.tensor, &self.view)
-    }
-}
-
-fn put(old: &mut i64, new: &i64) {
+pub(crate) fn put(old: &mut i64, new: &i64) {
     *old = *new;
 }
 
-fn add(sum: &mut i64, value: &i64) {
+pub(crate) fn add(sum: &mut i64, value: &i64) {
     *sum = sum.wrapping_add(*value);
+}
+
+/// An answer without out-of-range tuples.
+pub(crate) fn good(tensor: impl Into<Tensor>) -> Answer {
+    Answer::Tensor {
+        tensor: tensor.into(),
+        bad_rows: 0,
+    }
 }
 
 impl From<(Vec<usize>, Vec<i64>)> for Tensor {
@@ -178,21 +87,14 @@ impl From<(Vec<usize>, Vec<i64>)> for Tensor {
     }
 }
 
-fn good(tensor: Tensor) -> Answer {
-    Answer::Tensor {
-        tensor,
-        bad_rows: 0,
-    }
-}
-
-fn gathered(gathered: Gathered<i64>) -> Answer {
+pub(crate) fn gathered(gathered: Gathered<i64>) -> Answer {
     Answer::Tensor {
         bad_rows: gathered.bad_rows.len(),
         tensor: (gathered.shape, gathered.values).into(),
     }
 }
 
-fn scattered(scattered: Scattered<i64>, shape: &[usize]) -> Answer {
+pub(crate) fn scattered(scattered: Scattered<i64>, shape: &[usize]) -> Answer {
     Answer::Tensor {
         bad_rows: scattered.bad_rows.len(),
         tensor: (shape.to_vec(), scattered.values).into(),

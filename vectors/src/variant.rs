@@ -1,15 +1,15 @@
 //! The ways to run a call, and running it in one of them.
 
 use crate::{
-    call::{Call, Params},
     case::{Case, Expectation, Tensor},
     elements::{self, WIDTHS},
+    ops::Call,
     step::Step,
 };
 use std::fmt;
 use wgslice::{
-    Backend, Combine, DType, Error, Gather, GatherNd, Negative, OutOfRange, Scatter, SliceSpec,
-    TensorView, reference::Indexing,
+    Backend, Combine, DType, Error, Gather, Negative, OutOfRange, Scatter, TensorView,
+    reference::Indexing,
 };
 
 /// One way to run a case.
@@ -49,16 +49,16 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
         tensors.iter().all(fits) && !(call.adds() && *dtype == DType::Complex128)
     };
     let dtypes = WIDTHS.into_iter().filter(holds);
-    let Some(indices) = call.indices() else {
+    let Some((indices, indexing)) = call.tuples() else {
         let variant = |dtype| Variant {
             dtype,
             indices: None,
         };
         return dtypes.map(variant).collect();
     };
-    let policies: &[OutOfRange] = match call.indexing() {
-        Indexing { clamp: true, .. } => &[OutOfRange::Clamp],
-        _ => &[OutOfRange::Error, OutOfRange::Zero],
+    let policies: &[OutOfRange] = match indexing.clamp {
+        true => &[OutOfRange::Clamp],
+        false => &[OutOfRange::Error, OutOfRange::Zero],
     };
     let kinds: Vec<_> = [DType::I32, DType::I64, DType::U32]
         .into_iter()
@@ -80,102 +80,7 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
 ///
 /// Those of the operation, and of the device.
 pub fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Outcome, Error> {
-    let run = Run { device, variant };
-    let (result, bad) = match call {
-        Call::StridedSlice { input, spec } => {
-            (run.tensor(input)?.slice(&SliceSpec::try_from(spec)?)?, 0)
-        }
-        Call::View { input, steps } => (run.view(input, steps)?.to_tensor()?, 0),
-        Call::Slice { input, begin, size } => (run.tensor(input)?.slice_block(begin, size)?, 0),
-        Call::StridedSliceGrad { shape, spec, dy } => {
-            let dy = run.tensor(dy)?;
-            (
-                dy.strided_slice_grad(shape, &SliceSpec::try_from(spec)?)?,
-                0,
-            )
-        }
-        Call::StridedSliceUpdate { input, spec, value } => {
-            let (input, value) = (run.tensor(input)?, run.tensor(value)?);
-            (input.updated(&SliceSpec::try_from(spec)?, &value)?, 0)
-        }
-        Call::GatherNd {
-            params,
-            indices,
-            batch_dims,
-            indexing,
-        } => {
-            let options = GatherNd {
-                batch_dims: *batch_dims,
-                out_of_range: run.policy(),
-                negative: negative(*indexing),
-            };
-            let gathered = run
-                .params(params)?
-                .gather_nd(&run.indices(indices)?, options)?;
-            let bad = gathered.report()?.bad;
-            (gathered.tensor, bad)
-        }
-        Call::Gather {
-            params,
-            indices,
-            axis,
-            batch_dims,
-            indexing,
-        } => {
-            let options = Gather {
-                axis: Some(isize::try_from(*axis).unwrap_or(isize::MAX)),
-                batch_dims: isize::try_from(*batch_dims).unwrap_or(isize::MAX),
-                out_of_range: run.policy(),
-                negative: negative(*indexing),
-            };
-            let gathered = run
-                .params(params)?
-                .gather(&run.indices(indices)?, options)?;
-            let bad = gathered.report()?.bad;
-            (gathered.tensor, bad)
-        }
-        Call::BatchGather {
-            params,
-            indices,
-            indexing,
-        } => {
-            let options = Gather {
-                out_of_range: run.policy(),
-                negative: negative(*indexing),
-                ..Gather::batch(indices.shape.len())
-            };
-            let gathered = run
-                .params(params)?
-                .gather(&run.indices(indices)?, options)?;
-            let bad = gathered.report()?.bad;
-            (gathered.tensor, bad)
-        }
-        Call::ScatterNd {
-            indices,
-            updates,
-            shape,
-            indexing,
-        } => {
-            let options = run.scatter(Combine::Add, *indexing);
-            let updates = run.tensor(updates)?;
-            let (sums, report) = updates.scatter_nd(&run.indices(indices)?, shape, options)?;
-            (sums, report.report()?.bad)
-        }
-        Call::TensorScatterNd {
-            tensor,
-            indices,
-            updates,
-            adds,
-            indexing,
-        } => {
-            let combine = if *adds { Combine::Add } else { Combine::Update };
-            let options = run.scatter(combine, *indexing);
-            let (tensor, updates) = (run.tensor(tensor)?, run.tensor(updates)?);
-            let indices = run.indices(indices)?;
-            let (changed, report) = tensor.scattered(&indices, &updates, options)?;
-            (changed, report.report()?.bad)
-        }
-    };
+    let (result, bad) = call.run(&Run { device, variant })?;
     Ok(Outcome {
         shape: result.shape().to_vec(),
         values: elements::decode(&result.bytes()?, variant.dtype),
@@ -183,55 +88,74 @@ pub fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Outco
     })
 }
 
-struct Run<'a> {
+/// A device, and the way in which a call runs there.
+pub(crate) struct Run<'a> {
     device: &'a Backend,
     variant: &'a Variant,
 }
 
 impl Run<'_> {
-    fn tensor(&self, tensor: &Tensor) -> Result<wgslice::Tensor, Error> {
+    pub(crate) fn tensor(&self, tensor: &Tensor) -> Result<wgslice::Tensor, Error> {
         let dtype = self.variant.dtype;
         let bytes = elements::encode(&tensor.data, dtype).unwrap_or_default();
         self.device.adopt(dtype, &tensor.shape, bytes)
     }
 
-    fn indices(&self, tensor: &Tensor) -> Result<wgslice::Tensor, Error> {
-        let kind = self.variant.indices.map_or(DType::I64, |(kind, _)| kind);
-        let bytes = native(&tensor.data, kind).unwrap_or_default();
-        self.device.adopt(kind, &tensor.shape, bytes)
-    }
-
-    fn policy(&self) -> OutOfRange {
-        self.variant
-            .indices
-            .map_or_else(OutOfRange::default, |(_, policy)| policy)
-    }
-
-    fn scatter(&self, combine: Combine, indexing: Indexing) -> Scatter {
-        Scatter {
-            combine,
-            out_of_range: self.policy(),
-            negative: negative(indexing),
-            ..Scatter::default()
-        }
-    }
-
-    fn params(&self, params: &Params<'_>) -> Result<TensorView, Error> {
-        self.view(params.tensor, &params.view)
-    }
-
-    fn view(&self, input: &Tensor, steps: &[Step]) -> Result<TensorView, Error> {
+    pub(crate) fn view(&self, input: &Tensor, steps: &[Step]) -> Result<TensorView, Error> {
         let whole = self.tensor(input)?.view();
         steps
             .iter()
             .try_fold(whole, |view, step| step.of_tensor(&view))
     }
-}
 
-fn negative(indexing: Indexing) -> Negative {
-    match indexing.wrap {
-        true => Negative::Wrap,
-        false => Negative::OutOfRange,
+    pub(crate) fn indices(&self, tensor: &Tensor) -> Result<wgslice::Tensor, Error> {
+        let kind = self.variant.indices.map_or(DType::I64, |(kind, _)| kind);
+        let bytes = native(&tensor.data, kind).unwrap_or_default();
+        self.device.adopt(kind, &tensor.shape, bytes)
+    }
+
+    pub(crate) fn policy(&self) -> OutOfRange {
+        self.variant
+            .indices
+            .map_or_else(OutOfRange::default, |(_, policy)| policy)
+    }
+
+    pub(crate) fn negative(&self, indexing: Indexing) -> Negative {
+        match indexing.wrap {
+            true => Negative::Wrap,
+            false => Negative::OutOfRange,
+        }
+    }
+
+    /// The policies of a gather.
+    pub(crate) fn gather(&self, indexing: Indexing) -> Gather {
+        Gather {
+            out_of_range: self.policy(),
+            negative: self.negative(indexing),
+            ..Gather::default()
+        }
+    }
+
+    /// A gather, and the number of out-of-range indices.
+    pub(crate) fn gathered(
+        &self,
+        params: &TensorView,
+        indices: &Tensor,
+        options: Gather,
+    ) -> Result<(wgslice::Tensor, usize), Error> {
+        let gathered = params.gather(&self.indices(indices)?, options)?;
+        let bad = gathered.report()?.bad;
+        Ok((gathered.tensor, bad))
+    }
+
+    /// The options of a scatter.
+    pub(crate) fn scatter(&self, combine: Combine, indexing: Indexing) -> Scatter {
+        Scatter {
+            combine,
+            out_of_range: self.policy(),
+            negative: self.negative(indexing),
+            ..Scatter::default()
+        }
     }
 }
 

@@ -7,15 +7,15 @@
 //! | begin, end | around the dimension, beyond it, or at the ends of 64 bits |
 //! | indices | most are inside, some negative, one too large, or beyond 32 bits |
 
-use crate::case::Tensor;
+use crate::{arguments::Arguments, case::Tensor, oracle};
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
 /// Elements of a case's largest tensor, at most.
-pub(super) const MOST: usize = 3000;
+pub(crate) const MOST: usize = 3000;
 
 /// Draws begin, end, strides and masks for a shape.
-pub(super) fn spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
+pub(crate) fn spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
     // There are rarely more entries than dimensions.
     let most = shape.len() + usize::from(rng.u8(..3) == 0) * 2;
     let entries = rng.usize(..=most);
@@ -69,7 +69,7 @@ pub(super) fn spec(rng: &mut Rng, shape: &[usize]) -> Map<String, Value> {
 }
 
 /// Index tuples of shape `lead` into dimensions of these sizes.
-pub(super) fn tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
+pub(crate) fn tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
     let shape = [lead, &[sizes.len()]].concat();
     let bad = rng.u8(..2) == 0;
     let rows: usize = lead.iter().product();
@@ -91,7 +91,7 @@ pub(super) fn tuples(rng: &mut Rng, lead: &[usize], sizes: &[usize]) -> Tensor {
 }
 
 /// Sometimes another policy than TensorFlow's.
-pub(super) fn policy(rng: &mut Rng, args: &mut Map<String, Value>) {
+pub(crate) fn policy(rng: &mut Rng, args: &mut Map<String, Value>) {
     if rng.u8(..3) == 0 {
         args.insert("negative".into(), "wrap".into());
     }
@@ -100,7 +100,7 @@ pub(super) fn policy(rng: &mut Rng, args: &mut Map<String, Value>) {
     }
 }
 
-pub(super) fn tensor(rng: &mut Rng, shape: &[usize]) -> Tensor {
+pub(crate) fn tensor(rng: &mut Rng, shape: &[usize]) -> Tensor {
     let value = |_| match rng.i64(-127..127) {
         0 => 127,
         value => value,
@@ -111,7 +111,7 @@ pub(super) fn tensor(rng: &mut Rng, shape: &[usize]) -> Tensor {
 }
 
 /// A shape of at least `least` and at most `most` dimensions.
-pub(super) fn shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
+pub(crate) fn shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
     let rank = rng.usize(least..=most);
     let size = |_| match rng.u8(..24) {
         0 => 0,
@@ -134,12 +134,12 @@ pub(super) fn shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
 }
 
 /// Up to `most` small dimensions.
-pub(super) fn few(rng: &mut Rng, most: usize) -> Vec<usize> {
+pub(crate) fn few(rng: &mut Rng, most: usize) -> Vec<usize> {
     (0..rng.usize(..=most)).map(|_| rng.usize(..6)).collect()
 }
 
 /// Rarely makes a shape invalid.
-pub(super) fn disturb(rng: &mut Rng, shape: &mut Vec<usize>) {
+pub(crate) fn disturb(rng: &mut Rng, shape: &mut Vec<usize>) {
     match rng.u8(..40) {
         0 => shape.push(1),
         1 => drop(shape.pop()),
@@ -149,13 +149,69 @@ pub(super) fn disturb(rng: &mut Rng, shape: &mut Vec<usize>) {
 }
 
 /// An integer of `low..=high`.
-pub(super) fn integer(rng: &mut Rng, low: usize, high: usize) -> i64 {
+pub(crate) fn integer(rng: &mut Rng, low: usize, high: usize) -> i64 {
     rng.usize(low..=high) as i64
 }
 
-pub(super) fn rarely(rng: &mut Rng, mostly: i64, rarely: i64) -> i64 {
+pub(crate) fn rarely(rng: &mut Rng, mostly: i64, rarely: i64) -> i64 {
     match rng.u8(..40) {
         0 => rarely,
         _ => mostly,
     }
+}
+
+/// One to three steps of a view: slices, transposes and broadcasts.
+pub(crate) fn steps(rng: &mut Rng, source: &[usize]) -> Vec<Value> {
+    let mut steps = Vec::new();
+    let mut shape = source.to_vec();
+    for _ in 0..rng.usize(1..=3) {
+        let step = match rng.u8(..4) {
+            0 => {
+                let mut permutation: Vec<usize> = (0..shape.len()).collect();
+                rng.shuffle(&mut permutation);
+                json!({ "transpose": permutation })
+            }
+            1 => {
+                let mut to = shape.clone();
+                for size in &mut to {
+                    if *size == 1 {
+                        *size = rng.usize(..4);
+                    }
+                }
+                if to.iter().product::<usize>() * 3 < MOST && rng.bool() {
+                    to.insert(0, rng.usize(1..4));
+                }
+                json!({ "broadcast_to": to })
+            }
+            _ => json!({ "strided_slice": spec(rng, &shape) }),
+        };
+        steps.push(step);
+        match viewed_shape(source, &steps) {
+            Some(after) => shape = after,
+            // Stops at an error, because later steps would not run.
+            None => break,
+        }
+    }
+    steps
+}
+
+/// The shape of a view after these steps. `None` if one is an error.
+pub(crate) fn viewed_shape(source: &[usize], steps: &[Value]) -> Option<Vec<usize>> {
+    let args = Map::from_iter([("steps".to_owned(), steps.to_vec().into())]);
+    let args = Arguments {
+        line: 0,
+        args: &args,
+    };
+    let source = Tensor {
+        shape: source.to_vec(),
+        data: vec![0; source.iter().product()],
+    };
+    let viewed = oracle::viewed(&source, &args.steps("steps").ok()?);
+    viewed.ok().map(|viewed| viewed.shape)
+}
+
+/// The shape of a slice, or any shape if the slice is an error.
+pub(crate) fn forward(shape: &[usize], args: &Map<String, Value>) -> Vec<usize> {
+    let step = json!({ "strided_slice": args });
+    viewed_shape(shape, &[step]).unwrap_or_default()
 }

@@ -1,0 +1,81 @@
+use super::{Op, Operation, Params, params::random_view};
+use crate::{
+    case::{BadLine, Case, Tensor},
+    oracle::{Answer, gathered},
+    random::draw::{few, policy, shape, tensor, tuples},
+    variant::Run,
+};
+use fastrand::Rng;
+use serde_json::Map;
+use wgslice::{
+    Error,
+    reference::{self, Indexing, ReferenceError},
+};
+
+/// The slices of `params` that index tuples point at.
+#[derive(Clone, Debug)]
+pub struct GatherNd<'a> {
+    /// The array.
+    pub params: Params<'a>,
+    /// The index tuples.
+    pub indices: &'a Tensor,
+    /// The leading dimensions that both share.
+    pub batch_dims: usize,
+    /// The policies of the indices.
+    pub indexing: Indexing,
+}
+
+impl<'a> Op<'a> for GatherNd<'a> {
+    const WEIGHT: usize = 2;
+
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            params: Params::of(case)?,
+            indices: case.tensor("indices")?,
+            batch_dims: case.arguments().size("batch_dims")?,
+            indexing: case.arguments().indexing()?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let params = self.params.materialised()?;
+        let Tensor { shape, data } = self.indices;
+        let (values, from) = (&params.data, &params.shape);
+        reference::gather_nd(values, from, data, shape, self.batch_dims, self.indexing)
+            .map(gathered)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+        let options = wgslice::GatherNd {
+            batch_dims: self.batch_dims,
+            out_of_range: run.policy(),
+            negative: run.negative(self.indexing),
+        };
+        let params = self.params.on(run)?;
+        let gathered = params.gather_nd(&run.indices(self.indices)?, options)?;
+        let bad = gathered.report()?.bad;
+        Ok((gathered.tensor, bad))
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let source = shape(rng, 5, 1);
+        let mut args = Map::new();
+        let params = random_view(rng, &source, &mut args);
+        let batch_dims = match params.len() {
+            2.. if rng.u8(..3) == 0 => rng.usize(..params.len()),
+            _ => 0,
+        };
+        let depth = rng.usize(..=params.len() - batch_dims);
+        let mut lead = params[..batch_dims].to_vec();
+        lead.extend(few(rng, 3));
+        let indices = tuples(rng, &lead, &params[batch_dims..batch_dims + depth]);
+        args.insert("batch_dims".into(), batch_dims.into());
+        policy(rng, &mut args);
+        let tensors = [("params", tensor(rng, &source)), ("indices", indices)];
+        Case::new(operation, tensors, args)
+    }
+
+    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        Some((self.indices, self.indexing))
+    }
+}

@@ -1,0 +1,190 @@
+//! The operations of vector files: one file for each, with what the crate does with it.
+//!
+//! Beside TensorFlow's arguments, which `tests/vectors/README.md` lists, a case may have
+//!
+//! | operation | argument | meaning |
+//! |---|---|---|
+//! | gathers and scatters | `negative: "wrap"` | negative indices count from the end |
+//! | gathers and scatters | `out_of_range: "clamp"` | other indices move to the nearest end |
+//! | gathers | `view` | params are the tensor `params` after these steps |
+//!
+//! The operations `view` (steps alone), `batch_gather` and `tensor_scatter_nd_add` are additional.
+
+mod batch_gather;
+mod gather;
+mod gather_nd;
+mod params;
+mod scatter_nd;
+mod slice;
+mod strided_slice;
+mod strided_slice_grad;
+mod strided_slice_update;
+mod tensor_scatter_nd;
+mod view;
+
+pub use {
+    batch_gather::BatchGather, gather::Gather, gather_nd::GatherNd, params::Params,
+    scatter_nd::ScatterNd, slice::Slice, strided_slice::StridedSlice,
+    strided_slice_grad::StridedSliceGrad, strided_slice_update::StridedSliceUpdate,
+    tensor_scatter_nd::TensorScatterNd, view::View,
+};
+
+use crate::{
+    case::{BadLine, Case, Tensor},
+    oracle::Answer,
+    variant::Run,
+};
+use fastrand::Rng;
+use std::fmt;
+use wgslice::{
+    Error,
+    reference::{Indexing, ReferenceError},
+};
+
+/// An operation with its arguments.
+pub(crate) trait Op<'a>: Sized {
+    /// Whether out-of-range index tuples drop their rows, rather than giving zeros as in a gather.
+    const SCATTERS: bool = false;
+
+    /// How often random cases are of this operation, by the number of ways in which it can go wrong.
+    const WEIGHT: usize = 1;
+
+    /// The arguments of a case of this operation.
+    fn of(case: &'a Case) -> Result<Self, BadLine>;
+
+    /// The answer of the naive reference.
+    fn answer(&self) -> Result<Answer, ReferenceError>;
+
+    /// The result on a device, and the number of out-of-range index tuples.
+    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error>;
+
+    /// A random case: the arguments mostly match, and sometimes do not.
+    fn random(operation: Operation, rng: &mut Rng) -> Case;
+
+    /// The index tuples of a gather or a scatter, and their policies.
+    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        None
+    }
+
+    /// Whether values are added, and so must be numbers.
+    fn adds(&self) -> bool {
+        false
+    }
+}
+
+macro_rules! operations {
+    ($($operation:ident($op:ident) = $name:literal,)*) => {
+        /// An operation. All but views and sums are TensorFlow's.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[allow(missing_docs, reason = "`name` says them as TensorFlow does")]
+        pub enum Operation {
+            $($operation),*
+        }
+
+        impl Operation {
+            /// All operations.
+            pub const ALL: &[Self] = &[$(Self::$operation),*];
+
+            /// Its name in vector files.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$operation => $name),*
+                }
+            }
+
+            /// Whether out-of-range index tuples drop their rows, rather than giving zeros as in a gather.
+            pub(crate) fn scatters(self) -> bool {
+                match self {
+                    $(Self::$operation => $op::SCATTERS),*
+                }
+            }
+
+            /// How often random cases are of this operation.
+            pub(crate) fn weight(self) -> usize {
+                match self {
+                    $(Self::$operation => $op::WEIGHT),*
+                }
+            }
+
+            /// A random case: the arguments mostly match, and sometimes do not.
+            pub(crate) fn random(self, rng: &mut Rng) -> Case {
+                match self {
+                    $(Self::$operation => $op::random(self, rng)),*
+                }
+            }
+        }
+
+        /// An operation with its arguments, by TensorFlow's names of both.
+        #[allow(missing_docs, reason = "the names are TensorFlow's")]
+        #[derive(Clone, Debug)]
+        pub enum Call<'a> {
+            $($operation($op<'a>)),*
+        }
+
+        impl<'a> Call<'a> {
+            /// The call of a case.
+            ///
+            /// # Errors
+            ///
+            /// An error with the line number.
+            pub fn of(case: &'a Case) -> Result<Self, BadLine> {
+                Ok(match case.op {
+                    $(Operation::$operation => Self::$operation($op::of(case)?)),*
+                })
+            }
+
+            pub(crate) fn answer(&self) -> Result<Answer, ReferenceError> {
+                match self {
+                    $(Self::$operation(op) => op.answer()),*
+                }
+            }
+
+            pub(crate) fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+                match self {
+                    $(Self::$operation(op) => op.run(run)),*
+                }
+            }
+
+            /// The index tuples of a gather or a scatter, and their policies.
+            pub fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+                match self {
+                    $(Self::$operation(op) => op.tuples()),*
+                }
+            }
+
+            /// Whether values are added, and so must be numbers.
+            pub(crate) fn adds(&self) -> bool {
+                match self {
+                    $(Self::$operation(op) => op.adds()),*
+                }
+            }
+        }
+    };
+}
+
+operations! {
+    StridedSlice(StridedSlice) = "strided_slice",
+    View(View) = "view",
+    Slice(Slice) = "slice",
+    StridedSliceGrad(StridedSliceGrad) = "strided_slice_grad",
+    StridedSliceUpdate(StridedSliceUpdate) = "tensor_strided_slice_update",
+    GatherNd(GatherNd) = "gather_nd",
+    Gather(Gather) = "gather",
+    BatchGather(BatchGather) = "batch_gather",
+    ScatterNd(ScatterNd) = "scatter_nd",
+    TensorScatterNdUpdate(TensorScatterNd) = "tensor_scatter_nd_update",
+    TensorScatterNdAdd(TensorScatterNd) = "tensor_scatter_nd_add",
+}
+
+impl Operation {
+    /// The operation with this name, if there is one.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|op| op.name() == name)
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}

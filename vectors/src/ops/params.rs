@@ -1,0 +1,58 @@
+//! The params of a gather: a view of a tensor.
+
+use crate::{
+    case::{BadLine, Case, Tensor},
+    oracle::viewed,
+    random::draw::{steps, viewed_shape},
+    step::Step,
+    variant::Run,
+};
+use fastrand::Rng;
+use serde_json::{Map, Value};
+use wgslice::{Error, TensorView, reference::ReferenceError};
+
+/// A view of a tensor.
+#[derive(Clone, Debug)]
+pub struct Params<'a> {
+    /// The source of the view.
+    pub tensor: &'a Tensor,
+    /// The steps of the view. None for the whole tensor.
+    pub view: Vec<Step>,
+}
+
+impl<'a> Params<'a> {
+    pub(super) fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            tensor: case.tensor("params")?,
+            view: case.arguments().steps("view")?,
+        })
+    }
+
+    pub(super) fn materialised(&self) -> Result<Tensor, ReferenceError> {
+        viewed(self.tensor, &self.view)
+    }
+
+    pub(super) fn on(&self, run: &Run<'_>) -> Result<TensorView, Error> {
+        run.view(self.tensor, &self.view)
+    }
+}
+
+/// Draws the steps of a view on params of this shape, if any. Returns the resulting shape.
+pub(super) fn random_view(
+    rng: &mut Rng,
+    source: &[usize],
+    args: &mut Map<String, Value>,
+) -> Vec<usize> {
+    if rng.u8(..3) > 0 {
+        return source.to_vec();
+    }
+    let steps = steps(rng, source);
+    match viewed_shape(source, &steps) {
+        // A gather needs at least one dimension.
+        Some(shape) if !shape.is_empty() => {
+            args.insert("view".into(), steps.into());
+            shape
+        }
+        _ => source.to_vec(),
+    }
+}

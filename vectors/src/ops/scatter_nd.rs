@@ -1,0 +1,112 @@
+use super::{Op, Operation};
+use crate::{
+    case::{BadLine, Case, Tensor},
+    oracle::{Answer, add, scattered},
+    random::draw::{MOST, disturb, few, policy, shape, tensor, tuples},
+    variant::Run,
+};
+use fastrand::Rng;
+use serde_json::{Map, Value};
+use wgslice::{
+    Combine, Error,
+    reference::{self, Indexing, ReferenceError},
+};
+
+/// The sums of the rows of `updates` for each slice of zeros.
+#[derive(Clone, Debug)]
+pub struct ScatterNd<'a> {
+    /// The index tuples.
+    pub indices: &'a Tensor,
+    /// The rows.
+    pub updates: &'a Tensor,
+    /// The shape of the result.
+    pub shape: Vec<usize>,
+    /// The policies of the indices.
+    pub indexing: Indexing,
+}
+
+impl<'a> Op<'a> for ScatterNd<'a> {
+    const SCATTERS: bool = true;
+
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            indices: case.tensor("indices")?,
+            updates: case.tensor("updates")?,
+            shape: case.arguments().sizes("shape")?,
+            indexing: case.arguments().indexing()?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let (indices, updates) = (self.indices, self.updates);
+        let scattered_rows = reference::scatter_nd(
+            &indices.data,
+            &indices.shape,
+            &updates.data,
+            &updates.shape,
+            &self.shape,
+            self.indexing,
+            add,
+        )?;
+        Ok(scattered(scattered_rows, &self.shape))
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+        let options = run.scatter(Combine::Add, self.indexing);
+        let (updates, indices) = (run.tensor(self.updates)?, run.indices(self.indices)?);
+        let (sums, report) = updates.scatter_nd(&indices, &self.shape, options)?;
+        Ok((sums, report.report()?.bad))
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let shape = shape(rng, 4, 1);
+        let mut args = Map::new();
+        let (indices, updates) = random_rows(rng, &shape, &mut args);
+        args.insert("shape".into(), shape.into());
+        Case::new(
+            operation,
+            [("indices", indices), ("updates", updates)],
+            args,
+        )
+    }
+
+    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        Some((self.indices, self.indexing))
+    }
+
+    fn adds(&self) -> bool {
+        true
+    }
+}
+
+/// Index tuples into a shape, and the updates. Duplicates are frequent.
+pub(super) fn random_rows(
+    rng: &mut Rng,
+    shape: &[usize],
+    args: &mut Map<String, Value>,
+) -> (Tensor, Tensor) {
+    let depth = 1 + rng.usize(..shape.len());
+    let lead = match rng.bool() {
+        true => vec![rng.usize(..40)],
+        false => few(rng, 3),
+    };
+    let mut updates = [&lead, &shape[depth..]].concat();
+    if updates.iter().product::<usize>() > MOST {
+        updates = [&lead[..0], &shape[depth..]].concat();
+        updates.insert(0, 1);
+        let indices = tuples(rng, &[1], &shape[..depth]);
+        return (indices, tensor(rng, &updates));
+    }
+    // Half of them have few positions, with many rows each.
+    let mut places = shape[..depth].to_vec();
+    if rng.bool() {
+        places.iter_mut().for_each(|size| *size = (*size).min(4));
+    }
+    let indices = tuples(rng, &lead, &places);
+    disturb(rng, &mut updates);
+    policy(rng, args);
+    let mut updates = tensor(rng, &updates);
+    // Sums of a few fit the smallest elements.
+    updates.data.iter_mut().for_each(|value| *value %= 8);
+    (indices, updates)
+}

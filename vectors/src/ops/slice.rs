@@ -1,0 +1,62 @@
+use super::{Op, Operation};
+use crate::{
+    case::{BadLine, Case, Tensor},
+    oracle::{Answer, good},
+    random::draw::{integer, rarely, shape, tensor},
+    variant::Run,
+};
+use fastrand::Rng;
+use serde_json::Map;
+use wgslice::{Error, reference};
+
+/// A block of `input`.
+#[derive(Clone, Debug)]
+pub struct Slice<'a> {
+    /// The array.
+    pub input: &'a Tensor,
+    /// The first position of each dimension.
+    pub begin: Vec<i64>,
+    /// The number of positions; -1 for all from `begin` on.
+    pub size: Vec<i64>,
+}
+
+impl<'a> Op<'a> for Slice<'a> {
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            input: case.tensor("input")?,
+            begin: case.arguments().integers("begin")?,
+            size: case.arguments().integers("size")?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, reference::ReferenceError> {
+        let Tensor { shape, data } = self.input;
+        reference::slice(data, shape, &self.begin, &self.size).map(good)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+        let block = run
+            .tensor(self.input)?
+            .slice_block(&self.begin, &self.size)?;
+        Ok((block, 0))
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let shape = shape(rng, 6, 0);
+        let (mut begin, mut size) = (Vec::new(), Vec::new());
+        for &dim in &shape {
+            let first = integer(rng, 0, dim);
+            let left = dim.saturating_sub(usize::try_from(first).unwrap_or(0));
+            begin.push(rarely(rng, first, -1));
+            let taken = integer(rng, 0, left);
+            size.push(match rng.u8(..10) {
+                0..3 => -1,
+                _ => rarely(rng, taken, left as i64 + 1),
+            });
+        }
+        let mut args = Map::new();
+        args.insert("begin".into(), begin.into());
+        args.insert("size".into(), size.into());
+        Case::new(operation, [("input", tensor(rng, &shape))], args)
+    }
+}

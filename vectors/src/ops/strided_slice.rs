@@ -1,0 +1,48 @@
+use super::{Op, Operation};
+use crate::{
+    case::{BadLine, Case, Tensor},
+    oracle::{Answer, good},
+    random::draw::{shape, spec, tensor},
+    step::spec_of,
+    variant::Run,
+};
+use fastrand::Rng;
+use wgslice::{Error, SliceSpec, reference};
+
+/// A slice of `input`.
+#[derive(Clone, Debug)]
+pub struct StridedSlice<'a> {
+    /// The array.
+    pub input: &'a Tensor,
+    /// The slice.
+    pub spec: wgslice::StridedSlice,
+}
+
+impl<'a> Op<'a> for StridedSlice<'a> {
+    const WEIGHT: usize = 2;
+
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            input: case.tensor("input")?,
+            spec: case.arguments().strided_slice()?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, reference::ReferenceError> {
+        let Tensor { shape, data } = self.input;
+        reference::strided_slice(data, shape, &spec_of(&self.spec)).map(good)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+        let sliced = run
+            .tensor(self.input)?
+            .slice(&SliceSpec::try_from(&self.spec)?)?;
+        Ok((sliced, 0))
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let shape = shape(rng, 8, 0);
+        let args = spec(rng, &shape);
+        Case::new(operation, [("input", tensor(rng, &shape))], args)
+    }
+}

@@ -1,0 +1,52 @@
+use super::{Op, Operation};
+use crate::{
+    case::{BadLine, Case, Tensor},
+    oracle::{Answer, good},
+    random::draw::{disturb, forward, shape, spec, tensor},
+    step::spec_of,
+    variant::Run,
+};
+use fastrand::Rng;
+use wgslice::{Error, SliceSpec, reference};
+
+/// The gradient of a slice of an array of this shape.
+#[derive(Clone, Debug)]
+pub struct StridedSliceGrad<'a> {
+    /// The shape of the array.
+    pub shape: Vec<usize>,
+    /// The slice.
+    pub spec: wgslice::StridedSlice,
+    /// The gradient of the slice.
+    pub dy: &'a Tensor,
+}
+
+impl<'a> Op<'a> for StridedSliceGrad<'a> {
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            shape: case.arguments().sizes("shape")?,
+            spec: case.arguments().strided_slice()?,
+            dy: case.tensor("dy")?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, reference::ReferenceError> {
+        let (dy, shape) = (self.dy, &self.shape);
+        let data = reference::strided_slice_grad(shape, &spec_of(&self.spec), &dy.data, &dy.shape)?;
+        Ok(good((shape.clone(), data)))
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+        let dy = run.tensor(self.dy)?;
+        let grad = dy.strided_slice_grad(&self.shape, &SliceSpec::try_from(&self.spec)?)?;
+        Ok((grad, 0))
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let shape = shape(rng, 8, 0);
+        let mut args = spec(rng, &shape);
+        let mut dy = forward(&shape, &args);
+        disturb(rng, &mut dy);
+        args.insert("shape".into(), shape.into());
+        Case::new(operation, [("dy", tensor(rng, &dy))], args)
+    }
+}

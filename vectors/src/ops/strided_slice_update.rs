@@ -1,0 +1,69 @@
+use super::{Op, Operation};
+use crate::{
+    case::{BadLine, Case, Tensor},
+    oracle::{Answer, good},
+    random::draw::{disturb, forward, shape, spec, tensor},
+    step::spec_of,
+    variant::Run,
+};
+use fastrand::Rng;
+use wgslice::{Error, SliceSpec, reference};
+
+/// `input` with a slice replaced.
+#[derive(Clone, Debug)]
+pub struct StridedSliceUpdate<'a> {
+    /// The array.
+    pub input: &'a Tensor,
+    /// The slice.
+    pub spec: wgslice::StridedSlice,
+    /// What it is replaced with.
+    pub value: &'a Tensor,
+}
+
+impl<'a> Op<'a> for StridedSliceUpdate<'a> {
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            input: case.tensor("input")?,
+            spec: case.arguments().strided_slice()?,
+            value: case.tensor("value")?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, reference::ReferenceError> {
+        let (input, value) = (self.input, self.value);
+        let data = reference::strided_slice_update(
+            &input.data,
+            &input.shape,
+            &spec_of(&self.spec),
+            &value.data,
+            &value.shape,
+        )?;
+        Ok(good((input.shape.clone(), data)))
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+        let (input, value) = (run.tensor(self.input)?, run.tensor(self.value)?);
+        Ok((input.updated(&SliceSpec::try_from(&self.spec)?, &value)?, 0))
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let shape = shape(rng, 8, 0);
+        let args = spec(rng, &shape);
+        let mut value = forward(&shape, &args);
+        for size in &mut value {
+            if rng.u8(..6) == 0 {
+                *size = 1;
+            }
+        }
+        match rng.u8(..6) {
+            0 => value = value.split_off(rng.usize(..=value.len())),
+            1 => value.insert(0, 1),
+            _ => disturb(rng, &mut value),
+        }
+        let tensors = [
+            ("input", tensor(rng, &shape)),
+            ("value", tensor(rng, &value)),
+        ];
+        Case::new(operation, tensors, args)
+    }
+}

@@ -1,0 +1,90 @@
+use super::{Op, Operation, scatter_nd::random_rows};
+use crate::{
+    case::{BadLine, Case, Tensor},
+    oracle::{Answer, add, put, scattered},
+    random::draw::{shape, tensor},
+    variant::Run,
+};
+use fastrand::Rng;
+use serde_json::Map;
+use wgslice::{
+    Combine, Error,
+    reference::{self, Indexing, ReferenceError},
+};
+
+/// `tensor` with the rows of `updates` written to, or added to, its slices.
+#[derive(Clone, Debug)]
+pub struct TensorScatterNd<'a> {
+    /// The array.
+    pub tensor: &'a Tensor,
+    /// The index tuples.
+    pub indices: &'a Tensor,
+    /// The rows.
+    pub updates: &'a Tensor,
+    /// Whether updates are added rather than written.
+    pub adds: bool,
+    /// The policies of the indices.
+    pub indexing: Indexing,
+}
+
+impl<'a> Op<'a> for TensorScatterNd<'a> {
+    const SCATTERS: bool = true;
+
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            tensor: case.tensor("tensor")?,
+            indices: case.tensor("indices")?,
+            updates: case.tensor("updates")?,
+            adds: case.op == Operation::TensorScatterNdAdd,
+            indexing: case.arguments().indexing()?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let (tensor, indices, updates) = (self.tensor, self.indices, self.updates);
+        let scattered_rows = reference::tensor_scatter_nd(
+            &tensor.data,
+            &tensor.shape,
+            &indices.data,
+            &indices.shape,
+            &updates.data,
+            &updates.shape,
+            self.indexing,
+            if self.adds { add } else { put },
+        )?;
+        Ok(scattered(scattered_rows, &tensor.shape))
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+        let combine = if self.adds {
+            Combine::Add
+        } else {
+            Combine::Update
+        };
+        let options = run.scatter(combine, self.indexing);
+        let (tensor, updates) = (run.tensor(self.tensor)?, run.tensor(self.updates)?);
+        let (changed, report) = tensor.scattered(&run.indices(self.indices)?, &updates, options)?;
+        Ok((changed, report.report()?.bad))
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let shape = shape(rng, 4, 1);
+        let mut args = Map::new();
+        let (indices, updates) = random_rows(rng, &shape, &mut args);
+        let tensor = tensor(rng, &shape);
+        let tensors = [
+            ("tensor", tensor),
+            ("indices", indices),
+            ("updates", updates),
+        ];
+        Case::new(operation, tensors, args)
+    }
+
+    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        Some((self.indices, self.indexing))
+    }
+
+    fn adds(&self) -> bool {
+        self.adds
+    }
+}

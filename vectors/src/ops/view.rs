@@ -1,0 +1,44 @@
+use super::{Op, Operation};
+use crate::{
+    case::{BadLine, Case, Tensor},
+    oracle::{Answer, good, viewed},
+    random::draw::{shape, steps, tensor},
+    step::Step,
+    variant::Run,
+};
+use fastrand::Rng;
+use serde_json::Map;
+use wgslice::{Error, reference::ReferenceError};
+
+/// `input` after the steps of a view.
+#[derive(Clone, Debug)]
+pub struct View<'a> {
+    /// The array.
+    pub input: &'a Tensor,
+    /// The steps.
+    pub steps: Vec<Step>,
+}
+
+impl<'a> Op<'a> for View<'a> {
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            input: case.tensor("input")?,
+            steps: case.arguments().steps("steps")?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        viewed(self.input, &self.steps).map(good)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+        Ok((run.view(self.input, &self.steps)?.to_tensor()?, 0))
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let shape = shape(rng, 5, 0);
+        let mut args = Map::new();
+        args.insert("steps".into(), steps(rng, &shape).into());
+        Case::new(operation, [("input", tensor(rng, &shape))], args)
+    }
+}
