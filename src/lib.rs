@@ -61,6 +61,7 @@ pub use error::{BadRow, Error, GatherError, ParseError, ScatterError, SpecError,
 pub use gpu::Gpu;
 pub use ops::{
     gather::Gather,
+    gather_elements::GatherElements,
     gather_nd::GatherNd,
     index::{Negative, OutOfRange},
     scatter_nd::{Order, Scatter},

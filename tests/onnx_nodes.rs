@@ -1,4 +1,4 @@
-//! ONNX's own node tests of Slice, Gather, GatherND and ScatterND, on every device.
+//! ONNX's own node tests of Slice, Gather, GatherElements, GatherND and ScatterND, on every device.
 //!
 //! `tests/vectors/gen_onnx.py` extracted them from the package `onnx`. In them negative indices count from the
 //! end, and an out-of-range index is an error.
@@ -7,8 +7,8 @@ use crate::harness::devices;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use wgslice::{
-    Backend, Combine, DType, Error, Gather, GatherNd, Negative, OutOfRange, Scatter, SliceSpec,
-    Tensor,
+    Backend, Combine, DType, Error, Gather, GatherElements, GatherNd, Negative, OutOfRange,
+    Scatter, SliceSpec, Tensor,
 };
 
 #[derive(Deserialize)]
@@ -86,6 +86,14 @@ impl Line {
                 };
                 Ok(data.gather(&tensor("indices")?, options)?.tensor)
             }
+            "GatherElements" => {
+                let options = GatherElements {
+                    axis: self.integer("axis"),
+                    out_of_range,
+                    negative,
+                };
+                Ok(data.gather_elements(&tensor("indices")?, options)?.tensor)
+            }
             "GatherND" => {
                 let options = GatherNd {
                     batch_dims: self.integer("batch_dims").try_into().unwrap(),
@@ -137,6 +145,7 @@ fn the_node_tests_of_onnx_pass_on_every_device() {
         counts,
         [
             ("Gather", 4),
+            ("GatherElements", 3),
             ("GatherND", 3),
             ("ScatterND", 7),
             ("Slice", 8)

@@ -83,6 +83,7 @@ fn random_gathers() {
     check(Operation::GatherNd, 200, whole);
     check(Operation::Gather, 150, whole);
     check(Operation::BatchGather, 50, all);
+    check(Operation::GatherElements, 100, whole);
 }
 
 /// gather_nd and gather from any view, under any policy, at some element size.
@@ -90,6 +91,7 @@ fn random_gathers() {
 fn random_gathers_of_views() {
     check(Operation::GatherNd, 200, of_a_view);
     check(Operation::Gather, 200, of_a_view);
+    check(Operation::GatherElements, 100, of_a_view);
 }
 
 /// Every begin, end and stride around a short axis, exhaustively.

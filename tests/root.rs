@@ -7,6 +7,7 @@ mod encode;
 #[cfg(feature = "gpu")]
 mod failures;
 mod gather;
+mod gather_elements;
 mod gather_nd;
 mod golden;
 #[cfg(feature = "gpu")]

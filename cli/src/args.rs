@@ -5,8 +5,8 @@ mod numbers;
 pub(crate) use numbers::{Integers, Sizes, mask, memory};
 
 use crate::{
-    bench::Bench, gather::Gather, gather_nd::GatherNd, grad::Grad, scatter_nd::ScatterNd,
-    slice::Slice, slice_update::SliceUpdate, verify::Verify,
+    bench::Bench, gather::Gather, gather_elements::GatherElements, gather_nd::GatherNd, grad::Grad,
+    scatter_nd::ScatterNd, slice::Slice, slice_update::SliceUpdate, verify::Verify,
 };
 use clap::{Args as ArgGroup, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -74,6 +74,7 @@ pub(crate) enum Command {
     Slice(Slice),
     GatherNd(GatherNd),
     Gather(Gather),
+    GatherElements(GatherElements),
     ScatterNd(ScatterNd),
     SliceUpdate(SliceUpdate),
     Grad(Grad),

@@ -5,7 +5,7 @@
 //! | `args` | the command line |
 //! | `device` | the backend that the options select |
 //! | `files` | reading and writing arrays |
-//! | `slice`, `gather`, `gather_nd`, `scatter_nd`, `slice_update`, `grad`, `info`, `verify`, `bench` | one subcommand each |
+//! | `slice`, `gather`, `gather_nd`, `gather_elements`, `scatter_nd`, `slice_update`, `grad`, `info`, `verify`, `bench` | one subcommand each |
 //! | `job` | the common part of subcommands on whole tensors |
 //! | `report` | the output of a run |
 //! | `times` | the times of the stages of a run |
@@ -19,6 +19,7 @@ mod device;
 mod failure;
 mod files;
 mod gather;
+mod gather_elements;
 mod gather_nd;
 mod grad;
 mod info;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Slice(args) => slice::run(&global, args),
         Command::GatherNd(args) => gather_nd::run(&global, args),
         Command::Gather(args) => gather::run(&global, args),
+        Command::GatherElements(args) => gather_elements::run(&global, args),
         Command::ScatterNd(args) => scatter_nd::run(&global, args),
         Command::SliceUpdate(args) => slice_update::run(&global, args),
         Command::Grad(args) => grad::run(&global, args),

@@ -66,6 +66,21 @@ pub enum GatherError {
         /// The rank of `indices`.
         indices_rank: usize,
     },
+    /// `gather_elements` with indices of another rank, or longer than `params` in another dimension than the axis.
+    #[error(
+        "indices of shape {} must have as many dimensions as params {}, and no longer ones but \
+         dimension {axis}, the axis",
+        Shape(indices),
+        Shape(params)
+    )]
+    ElementsShape {
+        /// The dimension that indices count along.
+        axis: usize,
+        /// The shape of `params`.
+        params: Vec<usize>,
+        /// The shape of `indices`.
+        indices: Vec<usize>,
+    },
     /// The leading `batch_dims` dimensions differ.
     #[error(
         "the first {batch_dims} dimensions of params {} and indices {} differ, \

@@ -118,7 +118,7 @@ pub fn batch_gather<T: Clone + Default>(
     )
 }
 
-fn resolve_axis(axis: i64, rank: usize) -> Result<usize, ReferenceError> {
+pub(super) fn resolve_axis(axis: i64, rank: usize) -> Result<usize, ReferenceError> {
     if rank == 0 {
         return fail("params_rank", "params must be at least 1 dimensional");
     }

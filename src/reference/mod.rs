@@ -23,6 +23,7 @@
 
 mod broadcast_to;
 mod gather;
+mod gather_elements;
 mod gather_nd;
 mod indexing;
 mod scatter_nd;
@@ -34,6 +35,7 @@ mod transpose;
 
 pub use broadcast_to::broadcast_to;
 pub use gather::{batch_gather, gather};
+pub use gather_elements::gather_elements;
 pub use gather_nd::{Gathered, gather_nd};
 pub use indexing::Indexing;
 pub use scatter_nd::{Scattered, scatter_nd, tensor_scatter_nd};

@@ -1,7 +1,7 @@
 //! Selections of a tensor that are not copied yet.
 
 use super::{Gathered, Tensor};
-use crate::{DType, Error, Gather, GatherNd, SliceSpec, View};
+use crate::{DType, Error, Gather, GatherNd, Plan, SliceSpec, View};
 
 /// A selection of a tensor that is not copied yet. Slices, transposes and broadcasts compose, and the final copy or
 /// gather is one plan, in one pass over the data.
@@ -110,6 +110,11 @@ impl TensorView {
     pub fn gather(&self, indices: &Tensor, options: Gather) -> Result<Gathered, Error> {
         let plan = self.view.gather(indices.shape(), options, self.dtype())?;
         self.tensor.gathered(&plan, indices)
+    }
+
+    /// Runs the plan of a gather from the selection.
+    pub(crate) fn gathered(&self, plan: &Plan, indices: &Tensor) -> Result<Gathered, Error> {
+        self.tensor.gathered(plan, indices)
     }
 
     fn selecting(&self, view: View) -> Result<Self, Error> {

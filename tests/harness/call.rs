@@ -5,7 +5,8 @@ use super::{
     check_update, check_view,
 };
 use wgslice::{
-    Combine, Gather, GatherNd, Negative, Order, OutOfRange, Scatter, reference::Indexing,
+    Combine, Gather, GatherElements, GatherNd, Negative, Order, OutOfRange, Scatter,
+    reference::Indexing,
 };
 use wgslice_vectors::{
     BatchGather, Call, Gather as GatherCall, GatherNd as GatherNdCall, Params, ScatterNd, Slice,
@@ -55,6 +56,15 @@ pub(crate) fn check_call(call: &Call<'_>, number: usize) {
                 negative: negative(*indexing),
             };
             gather(number, params, indices, How::Gather(options));
+        }
+        Call::GatherElements(call) => {
+            let options = GatherElements {
+                axis: call.axis.try_into().unwrap(),
+                out_of_range: out_of_range(call.indexing, number),
+                negative: negative(call.indexing),
+            };
+            let how = How::GatherElements(options);
+            gather(number, &call.params, call.indices, how);
         }
         Call::BatchGather(BatchGather {
             params,

@@ -2,8 +2,8 @@
 
 use super::{Device, SIZES, assert_same, devices, elements, kind, to_bytes};
 use wgslice::{
-    BadRow, DType, Error, Gather, GatherError, GatherNd, Indices, Negative, OutOfRange, Plan,
-    Report, View,
+    BadRow, DType, Error, Gather, GatherElements, GatherError, GatherNd, Indices, Negative,
+    OutOfRange, Plan, Report, View,
     reference::{self, Gathered, Indexing, ReferenceError},
 };
 use wgslice_vectors::Step;
@@ -13,6 +13,7 @@ use wgslice_vectors::Step;
 pub(crate) enum How {
     GatherNd(GatherNd),
     Gather(Gather),
+    GatherElements(GatherElements),
     /// With the options of [`Gather::batch`]. The reference has a separate function for it.
     BatchGather(Gather),
 }
@@ -20,6 +21,7 @@ pub(crate) enum How {
 impl How {
     fn plan(&self, view: &View, indices: &[usize], dtype: DType) -> Result<Plan, Error> {
         match *self {
+            Self::GatherElements(options) => view.gather_elements(indices, options, dtype),
             Self::GatherNd(options) => view.gather_nd(indices, options, dtype),
             Self::Gather(options) | Self::BatchGather(options) => {
                 view.gather(indices, options, dtype)
@@ -30,6 +32,7 @@ impl How {
     fn out_of_range(&self) -> OutOfRange {
         match self {
             Self::GatherNd(options) => options.out_of_range,
+            Self::GatherElements(options) => options.out_of_range,
             Self::Gather(options) | Self::BatchGather(options) => options.out_of_range,
         }
     }
@@ -37,6 +40,7 @@ impl How {
     fn negative(&self) -> Negative {
         match self {
             Self::GatherNd(options) => options.negative,
+            Self::GatherElements(options) => options.negative,
             Self::Gather(options) | Self::BatchGather(options) => options.negative,
         }
     }
@@ -45,6 +49,11 @@ impl How {
     fn under(self, out_of_range: OutOfRange, negative: Negative) -> Self {
         match self {
             Self::GatherNd(options) => Self::GatherNd(GatherNd {
+                out_of_range,
+                negative,
+                ..options
+            }),
+            Self::GatherElements(options) => Self::GatherElements(GatherElements {
                 out_of_range,
                 negative,
                 ..options
@@ -85,6 +94,14 @@ impl How {
                     indexing,
                 )
             }
+            Self::GatherElements(options) => reference::gather_elements(
+                &params,
+                &shape,
+                indices,
+                indices_shape,
+                options.axis as i64,
+                indexing,
+            ),
             Self::Gather(options) => reference::gather(
                 &params,
                 &shape,
@@ -161,6 +178,7 @@ impl Device {
             };
             let gathered = match *how {
                 How::GatherNd(options) => params.gather_nd(&indices, options)?,
+                How::GatherElements(options) => params.gather_elements(&indices, options)?,
                 How::Gather(options) | How::BatchGather(options) => {
                     params.gather(&indices, options)?
                 }

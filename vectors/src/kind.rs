@@ -35,6 +35,7 @@ pub fn kind(error: &Error) -> &'static str {
             GatherError::Axis { .. } => "axis",
             GatherError::BatchDims { .. } | GatherError::BatchDimsOfAxis { .. } => "batch_dims",
             GatherError::BatchShape { .. } => "batch_shape",
+            GatherError::ElementsShape { .. } => "elements_shape",
             GatherError::EmptyParams { .. } => "empty_params",
             GatherError::OutOfRange { .. } => "out_of_range",
             _ => "other",

@@ -52,10 +52,7 @@ pub use arguments::Arguments;
 pub use case::{BadLine, Case, Expectation, Tensor, parse};
 pub use judge::{Difference, check, check_all};
 pub use kind::kind;
-pub use ops::{
-    BatchGather, Call, Gather, GatherNd, Operation, Params, ScatterNd, Slice, StridedSlice,
-    StridedSliceGrad, StridedSliceUpdate, TensorScatterNd, View,
-};
+pub use ops::*;
 pub use oracle::{Answer, answer, expectation};
 pub use step::{Step, spec_of};
 pub use variant::{Outcome, Variant, run, variants};

@@ -56,6 +56,29 @@ fn gather_takes_an_axis_and_batch_dims() {
 }
 
 #[test]
+fn gather_elements_takes_an_axis() {
+    let folder = Folder::new();
+    let params = folder.arange("params.npy", &[2, 3]);
+    let places = folder.npy("places.npy", "<i4", &[2, 2], &bytes(&[2, 0, -1, 1]));
+    on_every_device(
+        &folder,
+        &[
+            "gather-elements",
+            &params,
+            &places,
+            "--axis",
+            "-1",
+            "--negative",
+            "wrap",
+        ],
+        |ran, out| {
+            assert_eq!(out, (vec![2, 2], vec![2, 0, 5, 4]));
+            assert_eq!(ran.json()["out_of_range"]["bad"], 0);
+        },
+    );
+}
+
+#[test]
 fn scatter_nd_adds_into_zeros_and_updates_arrays() {
     let folder = Folder::new();
     let rows = folder.npy("rows.npy", "<i4", &[3, 1], &bytes(&[1, 4, 1]));

@@ -8,10 +8,11 @@
 //! | gathers and scatters | `out_of_range: "clamp"` | other indices move to the nearest end |
 //! | gathers | `view` | params are the tensor `params` after these steps |
 //!
-//! The operations `view` (steps alone), `batch_gather` and `tensor_scatter_nd_add` are additional.
+//! The operations `view` (steps alone), `batch_gather`, `gather_elements` and `tensor_scatter_nd_add` are additional.
 
 mod batch_gather;
 mod gather;
+mod gather_elements;
 mod gather_nd;
 mod params;
 mod scatter_nd;
@@ -23,10 +24,10 @@ mod tensor_scatter_nd;
 mod view;
 
 pub use {
-    batch_gather::BatchGather, gather::Gather, gather_nd::GatherNd, params::Params,
-    scatter_nd::ScatterNd, slice::Slice, strided_slice::StridedSlice,
-    strided_slice_grad::StridedSliceGrad, strided_slice_update::StridedSliceUpdate,
-    tensor_scatter_nd::TensorScatterNd, view::View,
+    batch_gather::BatchGather, gather::Gather, gather_elements::GatherElements,
+    gather_nd::GatherNd, params::Params, scatter_nd::ScatterNd, slice::Slice,
+    strided_slice::StridedSlice, strided_slice_grad::StridedSliceGrad,
+    strided_slice_update::StridedSliceUpdate, tensor_scatter_nd::TensorScatterNd, view::View,
 };
 
 use crate::{
@@ -171,6 +172,7 @@ operations! {
     GatherNd(GatherNd) = "gather_nd",
     Gather(Gather) = "gather",
     BatchGather(BatchGather) = "batch_gather",
+    GatherElements(GatherElements) = "gather_elements",
     ScatterNd(ScatterNd) = "scatter_nd",
     TensorScatterNdUpdate(TensorScatterNd) = "tensor_scatter_nd_update",
     TensorScatterNdAdd(TensorScatterNd) = "tensor_scatter_nd_add",

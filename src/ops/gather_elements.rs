@@ -1,0 +1,196 @@
+//! gather_elements: one element of params for each index, at the index's own position in all dimensions but one.
+//!
+//! ```text
+//! params  [d0 … d(n-1)]
+//! indices [e0 … e(n-1)]      no longer than params, except in dimension `axis`
+//! result  [e0 … e(n-1)]      result[i0 … i(n-1)] = params[i0 … indices[i0 … i(n-1)] … i(n-1)]
+//! ```
+//!
+//! ONNX's `GatherElements`, `torch.gather`, and NumPy's `take_along_axis` of arrays that need no broadcast. TensorFlow
+//! has no such operation; policies and reports are those of its gathers here.
+
+use super::{
+    index::{Negative, OutOfRange, Policy},
+    indexed::{Dimension, Map},
+};
+use crate::{
+    Array, Backend, DType, Element, Error, GatherError, Gathered, Indices, Plan, Report, Tensor,
+    TensorView, View, layout::Axis, shape,
+};
+
+/// Options of a gather of single elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct GatherElements {
+    /// The dimension that indices count along. A negative one counts from the end.
+    pub axis: isize,
+    /// The treatment of out-of-range indices.
+    pub out_of_range: OutOfRange,
+    /// The meaning of a negative index. ONNX and NumPy count from the end, which is [`Negative::Wrap`].
+    pub negative: Negative,
+}
+
+impl Plan {
+    /// Plans a gather of single elements from `params` of this shape and element type, with indices of shape
+    /// `indices`, which is also the shape of the result.
+    ///
+    /// ```
+    /// use wgslice::{DType, GatherElements, Indices, Plan};
+    ///
+    /// let options = GatherElements { axis: 1, ..GatherElements::default() };
+    /// let plan = Plan::gather_elements(&[2, 3], &[2, 2], options, DType::U8)?;
+    /// let mut result = [0; 4];
+    /// plan.run_with(&[1, 2, 3, 4, 5, 6], Indices::I32(&[2, 0, 1, 1]), &mut result)?;
+    /// assert_eq!(result, [3, 1, 5, 5]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`GatherError`]; [`Error::ShapeTooLarge`].
+    pub fn gather_elements(
+        params: &[usize],
+        indices: &[usize],
+        options: GatherElements,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        View::of(params)?.gather_elements(indices, options, dtype)
+    }
+}
+
+impl View {
+    /// Plans a gather of single elements of this view: [`Plan::gather_elements`] without copying the view first.
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::gather_elements`].
+    pub fn gather_elements(
+        &self,
+        indices: &[usize],
+        options: GatherElements,
+        dtype: DType,
+    ) -> Result<Plan, Error> {
+        shape::elements(indices)?;
+        let axis = check(&self.shape, indices, options.axis)?;
+        let dimension = |(d, &size): (usize, &usize)| Dimension {
+            size,
+            stride: if d == axis { 0 } else { self.strides[d] },
+            repeats: false,
+        };
+        let map = Map {
+            name: "gather_elements",
+            offset: self.offset,
+            walk: indices.iter().enumerate().map(dimension).collect(),
+            coordinates: vec![Axis {
+                size: self.shape[axis],
+                stride: self.strides[axis],
+            }],
+            params: self.shape.clone(),
+            indices: indices.to_vec(),
+            tuple_dims: indices.len(),
+            policy: Policy {
+                out_of_range: options.out_of_range,
+                negative: options.negative,
+            },
+        };
+        map.plan(self, dtype.size())
+    }
+}
+
+impl Backend {
+    /// Gathers single elements of host values along a dimension. The report counts the indices that were out of range.
+    ///
+    /// ```
+    /// use wgslice::{Backend, GatherElements, Negative};
+    ///
+    /// // The second best of each row.
+    /// let scores = [0.1f32, 0.7, 0.2, 0.5, 0.3, 0.2];
+    /// let ranks = [1i64, -1, 0, 0, 1, 2];
+    /// let options = GatherElements { axis: 1, negative: Negative::Wrap, ..Default::default() };
+    /// let (array, report) =
+    ///     Backend::cpu().gather_elements(&scores, &[2, 3], &ranks[..], &[2, 3], options)?;
+    /// assert_eq!(array.data, [0.7, 0.2, 0.1, 0.5, 0.3, 0.2]);
+    /// assert_eq!(report.bad, 0);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`GatherError`], [`Error::Length`], or an error of the device.
+    pub fn gather_elements<'a, T: Element>(
+        &self,
+        params: &[T],
+        params_shape: &[usize],
+        indices: impl Into<Indices<'a>>,
+        indices_shape: &[usize],
+        options: GatherElements,
+    ) -> Result<(Array<T>, Report), Error> {
+        let plan = Plan::gather_elements(params_shape, indices_shape, options, T::DTYPE)?;
+        let indices = (indices.into(), indices_shape);
+        self.gather_by(&plan, (params, params_shape), indices)
+    }
+}
+
+impl Tensor {
+    /// Gathers single elements of this tensor, as `params`, along a dimension. The result has the shape of `indices`.
+    ///
+    /// ```
+    /// use wgslice::{Backend, GatherElements};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let values = backend.upload(&[10u8, 20, 30, 40], &[2, 2])?;
+    /// let rows = backend.upload(&[1u32, 0], &[1, 2])?;
+    /// let picked = values.gather_elements(&rows, GatherElements::default())?.tensor;
+    /// assert_eq!(picked.to_array::<u8>()?.data, [30, 20]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::gather_nd`].
+    pub fn gather_elements(
+        &self,
+        indices: &Self,
+        options: GatherElements,
+    ) -> Result<Gathered, Error> {
+        self.view().gather_elements(indices, options)
+    }
+}
+
+impl TensorView {
+    /// [`Tensor::gather_elements`] from the selection.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::gather_nd`].
+    pub fn gather_elements(
+        &self,
+        indices: &Tensor,
+        options: GatherElements,
+    ) -> Result<Gathered, Error> {
+        let view = self.layout();
+        let plan = view.gather_elements(indices.shape(), options, self.dtype())?;
+        self.gathered(&plan, indices)
+    }
+}
+
+/// Checks the shapes, and returns the axis.
+fn check(params: &[usize], indices: &[usize], axis: isize) -> Result<usize, GatherError> {
+    let params_rank = params.len();
+    if params.is_empty() {
+        return Err(GatherError::ParamsRank);
+    }
+    let from_end = params_rank.checked_add_signed(axis);
+    let counted = usize::try_from(axis).ok().or(from_end);
+    let Some(axis) = counted.filter(|&axis| axis < params_rank) else {
+        return Err(GatherError::Axis { axis, params_rank });
+    };
+    let longer = |d: usize| d != axis && indices[d] > params[d];
+    if indices.len() != params_rank || (0..params_rank).any(longer) {
+        return Err(GatherError::ElementsShape {
+            axis,
+            params: params.to_vec(),
+            indices: indices.to_vec(),
+        });
+    }
+    Ok(axis)
+}

@@ -1,0 +1,70 @@
+//! `gather_elements`: an element along one axis for each index.
+
+use super::{
+    Gathered, Indexing, ReferenceError, at, check_length, coordinates, fail, gather::resolve_axis,
+    room,
+};
+
+/// The elements of `params` at the positions in `indices` along `axis`, for arrays of the same rank in row-major
+/// order.
+///
+/// The result has the shape of `indices`. Along all other axes an element lies where its index does, so `indices`
+/// must not be longer there. A negative `axis` counts from the end. [`Gathered::bad_rows`] numbers the elements of
+/// `indices`. Their elements in the result are `T::default()`.
+///
+/// ```
+/// use wgslice::reference::{Indexing, gather_elements};
+///
+/// let table = ["a", "b", "c", "d", "e", "f"];
+/// let picked = gather_elements(&table, &[2, 3], &[2, 0, 1, 3], &[2, 2], 1, Indexing::default())?;
+/// assert_eq!(picked.values, ["c", "a", "e", ""]);
+/// assert_eq!(picked.bad_rows, [3]);
+/// # Ok::<(), wgslice::reference::ReferenceError>(())
+/// ```
+///
+/// # Errors
+///
+/// `data_length`, `params_rank`, `axis`, `elements_shape` or `too_large`, in this order.
+pub fn gather_elements<T: Clone + Default>(
+    params: &[T],
+    params_shape: &[usize],
+    indices: &[i64],
+    indices_shape: &[usize],
+    axis: i64,
+    indexing: Indexing,
+) -> Result<Gathered<T>, ReferenceError> {
+    check_length("params", params.len(), params_shape)?;
+    check_length("indices", indices.len(), indices_shape)?;
+    let axis = resolve_axis(axis, params_shape.len())?;
+    if indices_shape.len() != params_shape.len() {
+        return fail("elements_shape", "indices must have the rank of params");
+    }
+    for (d, (size, most)) in indices_shape.iter().zip(params_shape).enumerate() {
+        if d != axis && size > most {
+            return fail(
+                "elements_shape",
+                format!("indices are longer along axis {d}"),
+            );
+        }
+    }
+    let mut values = room(indices_shape)?;
+    let mut bad_rows = Vec::new();
+    for (row, mut element) in coordinates(indices_shape).enumerate() {
+        let index = *at(indices, indices_shape, &element);
+        match indexing.resolve(index, params_shape[axis]) {
+            Some(position) => {
+                element[axis] = position;
+                values.push(at(params, params_shape, &element).clone());
+            }
+            None => {
+                bad_rows.push(row);
+                values.push(T::default());
+            }
+        }
+    }
+    Ok(Gathered {
+        shape: indices_shape.to_vec(),
+        bad_rows,
+        values,
+    })
+}

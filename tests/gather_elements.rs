@@ -1,0 +1,81 @@
+//! gather_elements on every device, against the reference.
+
+use crate::harness::{How, check_policies, kind};
+use wgslice::{DType, GatherElements, Plan, View};
+use wgslice_vectors::Step;
+
+fn along(axis: isize) -> How {
+    How::GatherElements(GatherElements {
+        axis,
+        ..GatherElements::default()
+    })
+}
+
+/// Indices into an axis of this size: from two before its beginning to two after its end.
+fn indices(count: usize, size: usize) -> Vec<i64> {
+    let size = size as i64;
+    (0..count as i64).map(|n| n * 7 % (size + 4) - 2).collect()
+}
+
+#[test]
+fn every_axis() {
+    let params = [4, 5, 6];
+    let mut number = 0;
+    for axis in -3..3isize {
+        let position = axis.rem_euclid(3).cast_unsigned();
+        for longer in [0, 1, 9] {
+            let mut shape = [4, 3, 6];
+            shape[position] = longer;
+            let indices = indices(shape.iter().product(), params[position]);
+            check_policies(number, (&params, &[]), (&indices, &shape), along(axis));
+            number += 1;
+        }
+    }
+}
+
+#[test]
+fn views_are_not_copied() {
+    let steps = [
+        Step::Transpose(vec![2, 0, 1]),
+        Step::Broadcast(vec![2, 6, 4, 5]),
+    ];
+    for (number, axis) in (0..4).enumerate() {
+        let shape = [2, 5, 4, 3];
+        let indices = indices(120, [2, 6, 4, 5][axis]);
+        let axis = axis.cast_signed();
+        check_policies(
+            number,
+            (&[4, 5, 6], &steps),
+            (&indices, &shape),
+            along(axis),
+        );
+    }
+}
+
+#[test]
+fn shapes_that_do_not_match_are_errors() {
+    for (params, indices, axis, tag) in [
+        (&[][..], &[][..], 0, "params_rank"),
+        (&[3], &[3], 1, "axis"),
+        (&[3], &[3], isize::MIN, "axis"),
+        (&[3, 4], &[3], 0, "elements_shape"),
+        (&[3, 4], &[3, 5], 0, "elements_shape"),
+        (&[3, 4], &[4, 4], -1, "elements_shape"),
+    ] {
+        let options = GatherElements {
+            axis,
+            ..GatherElements::default()
+        };
+        let error = Plan::gather_elements(params, indices, options, DType::F32).unwrap_err();
+        assert_eq!(kind(&error), tag, "{error}");
+    }
+    let view = View::of(&[3, 4]).unwrap();
+    let error = view
+        .gather_elements(&[3, 5], GatherElements::default(), DType::F32)
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "indices of shape [3,5] must have as many dimensions as params [3,4], and no longer ones \
+         but dimension 0, the axis"
+    );
+}
