@@ -24,7 +24,7 @@ pub(crate) fn check_call(call: &Call<'_>, number: usize) {
         Call::View(View { input, steps }) => check_view(&input.shape, steps),
         Call::Slice(Slice { input, begin, size }) => check_block(&input.shape, begin, size),
         Call::StridedSliceGrad(StridedSliceGrad { shape, spec, dy }) => {
-            check_grad(shape, spec, &dy.shape)
+            check_grad(shape, spec, &dy.shape);
         }
         Call::StridedSliceUpdate(StridedSliceUpdate { input, spec, value }) => {
             check_update(&input.shape, spec, &value.shape);
