@@ -61,8 +61,10 @@ impl Plan {
                 Some(pairs) => of_pairs(pairs),
                 None => "nothing is selected".into(),
             },
-            Map::ScatterNd(scatter_nd::Map { axes, slices, .. }) => {
-                let coordinates = joined(axes.iter().copied());
+            Map::ScatterNd(scatter_nd::Map {
+                axes, walk, slices, ..
+            }) => {
+                let coordinates = joined(walk.iter().chain(axes).copied());
                 let rows = counted(count, "row", "rows");
                 let slices = counted(slices, "slice", "slices");
                 format!("{rows} of {run} into {slices}, by {coordinates}")

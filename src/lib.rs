@@ -64,6 +64,7 @@ pub use ops::{
     gather_elements::GatherElements,
     gather_nd::GatherNd,
     index::{Negative, OutOfRange},
+    scatter_elements::ScatterElements,
     scatter_nd::{Order, Scatter},
 };
 pub use plan::Plan;

@@ -107,8 +107,7 @@ impl Map {
             Self::StridedSliceUpdate(_) => "strided_slice_update",
             Self::StridedSliceGrad(_) => "strided_slice_grad",
             Self::Indexed(map) => map.name,
-            Self::ScatterNd(map) if map.fresh => "scatter_nd",
-            Self::ScatterNd(_) => "tensor_scatter_nd",
+            Self::ScatterNd(map) => map.name,
         }
     }
 }
@@ -122,6 +121,7 @@ impl Map {
 /// | slices | [`Plan::strided_slice`], [`Plan::slice`], [`View::plan`](crate::View::plan) |
 /// | gathers | [`Plan::gather_nd`], [`Plan::gather`], [`View::gather_nd`](crate::View::gather_nd), [`View::gather`](crate::View::gather) |
 /// | update and gradient of a slice | [`Plan::strided_slice_update`], [`Plan::strided_slice_grad`] |
+/// | single elements by their indices | [`Plan::gather_elements`], [`Plan::scatter_elements`] |
 /// | scatters | [`Plan::scatter_nd`], [`Plan::tensor_scatter_nd`] |
 ///
 /// [`Plan::run`] and [`Plan::run_with`] run it on the CPU. [`Gpu::encode`](crate::Gpu::encode),
@@ -250,7 +250,7 @@ impl Plan {
             }),
             Map::ScatterNd(map) => Some(Tuples {
                 indices: &map.indices,
-                shape: &map.indices[..map.indices.len() - 1],
+                shape: &map.indices[..map.tuple_dims],
                 depth: map.axes.len(),
                 target: &self.shape,
                 policy: map.policy(),

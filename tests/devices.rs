@@ -4,7 +4,7 @@
 //! The harness compares with the reference, at every element size. The reference agrees with TensorFlow on
 //! these vectors (`golden`).
 
-use crate::harness::{check_call, check_gather};
+use crate::harness::{check_case, check_gather};
 use std::collections::BTreeMap;
 use wgslice_vectors::{Call, parse};
 
@@ -21,7 +21,7 @@ fn every_vector_on_every_device() {
                 &call.indices.shape,
                 call.batch_dims,
             ),
-            call => check_call(&call, case.line),
+            _ => check_case(&case),
         }
         *checked.entry(case.op.name()).or_insert(0) += 1;
     }

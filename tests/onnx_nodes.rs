@@ -1,4 +1,4 @@
-//! ONNX's own node tests of Slice, Gather, GatherElements, GatherND and ScatterND, on every device.
+//! ONNX's own node tests of Slice, and of the gathers and scatters, on every device.
 //!
 //! `tests/vectors/gen_onnx.py` extracted them from the package `onnx`. In them negative indices count from the
 //! end, and an out-of-range index is an error.
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use wgslice::{
     Backend, Combine, DType, Error, Gather, GatherElements, GatherNd, Negative, OutOfRange,
-    Scatter, SliceSpec, Tensor,
+    Scatter, ScatterElements, SliceSpec, Tensor,
 };
 
 #[derive(Deserialize)]
@@ -103,17 +103,8 @@ impl Line {
                 Ok(data.gather_nd(&tensor("indices")?, options)?.tensor)
             }
             "ScatterND" => {
-                let reduction = self.attributes.get("reduction");
-                let combine = match reduction.map_or("none", |name| name.as_str().unwrap()) {
-                    "none" => Combine::Update,
-                    "add" => Combine::Add,
-                    "mul" => Combine::Mul,
-                    "max" => Combine::Max,
-                    "min" => Combine::Min,
-                    other => panic!("{other}"),
-                };
                 let options = Scatter {
-                    combine,
+                    combine: self.reduction(),
                     out_of_range,
                     negative,
                     ..Scatter::default()
@@ -121,6 +112,31 @@ impl Line {
                 let (indices, updates) = (tensor("indices")?, tensor("updates")?);
                 Ok(data.scattered(&indices, &updates, options)?.0)
             }
+            "ScatterElements" => {
+                let options = ScatterElements {
+                    axis: self.integer("axis"),
+                    combine: self.reduction(),
+                    out_of_range,
+                    negative,
+                    ..ScatterElements::default()
+                };
+                let (indices, updates) = (tensor("indices")?, tensor("updates")?);
+                let mut changed = data;
+                changed.scatter_elements(&indices, &updates, options)?;
+                Ok(changed)
+            }
+            other => panic!("{other}"),
+        }
+    }
+
+    fn reduction(&self) -> Combine {
+        let reduction = self.attributes.get("reduction");
+        match reduction.map_or("none", |name| name.as_str().unwrap()) {
+            "none" => Combine::Update,
+            "add" => Combine::Add,
+            "mul" => Combine::Mul,
+            "max" => Combine::Max,
+            "min" => Combine::Min,
             other => panic!("{other}"),
         }
     }
@@ -147,6 +163,7 @@ fn the_node_tests_of_onnx_pass_on_every_device() {
             ("Gather", 4),
             ("GatherElements", 3),
             ("GatherND", 3),
+            ("ScatterElements", 7),
             ("ScatterND", 7),
             ("Slice", 8)
         ]

@@ -21,6 +21,7 @@ mod onnx;
 mod onnx_nodes;
 mod property;
 mod reference;
+mod scatter_elements;
 mod scatter_nd;
 mod slice;
 mod spec;

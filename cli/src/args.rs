@@ -6,7 +6,8 @@ pub(crate) use numbers::{Integers, Sizes, mask, memory};
 
 use crate::{
     bench::Bench, gather::Gather, gather_elements::GatherElements, gather_nd::GatherNd, grad::Grad,
-    scatter_nd::ScatterNd, slice::Slice, slice_update::SliceUpdate, verify::Verify,
+    scatter_elements::ScatterElements, scatter_nd::ScatterNd, slice::Slice,
+    slice_update::SliceUpdate, verify::Verify,
 };
 use clap::{Args as ArgGroup, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
@@ -76,6 +77,7 @@ pub(crate) enum Command {
     Gather(Gather),
     GatherElements(GatherElements),
     ScatterNd(ScatterNd),
+    ScatterElements(ScatterElements),
     SliceUpdate(SliceUpdate),
     Grad(Grad),
     /// Show the adapters of this machine, their limits, and which would be used and why

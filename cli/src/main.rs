@@ -5,7 +5,8 @@
 //! | `args` | the command line |
 //! | `device` | the backend that the options select |
 //! | `files` | reading and writing arrays |
-//! | `slice`, `gather`, `gather_nd`, `gather_elements`, `scatter_nd`, `slice_update`, `grad`, `info`, `verify`, `bench` | one subcommand each |
+//! | `slice`, `slice_update`, `grad`, `gather` and the others of their names | one operation each |
+//! | `info`, `verify`, `bench` | one subcommand each |
 //! | `job` | the common part of subcommands on whole tensors |
 //! | `report` | the output of a run |
 //! | `times` | the times of the stages of a run |
@@ -27,6 +28,7 @@ mod job;
 mod print;
 mod progress;
 mod report;
+mod scatter_elements;
 mod scatter_nd;
 mod slice;
 mod slice_update;
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Command::Gather(args) => gather::run(&global, args),
         Command::GatherElements(args) => gather_elements::run(&global, args),
         Command::ScatterNd(args) => scatter_nd::run(&global, args),
+        Command::ScatterElements(args) => scatter_elements::run(&global, args),
         Command::SliceUpdate(args) => slice_update::run(&global, args),
         Command::Grad(args) => grad::run(&global, args),
         Command::Info => info::run(&global),

@@ -48,18 +48,13 @@ impl ScatterNd {
         match (self.combine, &self.into) {
             (None, None) => Combine::Add,
             (None, Some(_)) => Combine::Update,
-            (Some(Combination::Update), _) => Combine::Update,
-            (Some(Combination::Add), _) => Combine::Add,
-            (Some(Combination::Sub), _) => Combine::Sub,
-            (Some(Combination::Mul), _) => Combine::Mul,
-            (Some(Combination::Min), _) => Combine::Min,
-            (Some(Combination::Max), _) => Combine::Max,
+            (Some(combination), _) => combination.into(),
         }
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Combination {
+pub(crate) enum Combination {
     /// Replaces the old value; the last update counts
     Update,
     /// Adds the update
@@ -72,6 +67,19 @@ enum Combination {
     Min,
     /// Keeps the larger value
     Max,
+}
+
+impl From<Combination> for Combine {
+    fn from(combination: Combination) -> Self {
+        match combination {
+            Combination::Update => Self::Update,
+            Combination::Add => Self::Add,
+            Combination::Sub => Self::Sub,
+            Combination::Mul => Self::Mul,
+            Combination::Min => Self::Min,
+            Combination::Max => Self::Max,
+        }
+    }
 }
 
 pub(crate) fn run(global: &Global, args: &ScatterNd) -> Result<ExitCode, Failure> {

@@ -83,15 +83,26 @@ impl Backend {
         options: Scatter,
     ) -> Result<(Array<T>, Report), Error> {
         let plan = Plan::tensor_scatter_nd(shape, indices_shape, updates_shape, options, T::DTYPE)?;
-        let indices = indices.into();
-        check_elements("tensor", shape, tensor.len())?;
+        self.scatter_by(&plan, tensor, indices.into(), updates)
+    }
+
+    /// Runs the plan of a scatter on a copy of `tensor`.
+    pub(crate) fn scatter_by<T: Element>(
+        &self,
+        plan: &Plan,
+        tensor: &[T],
+        indices: Indices<'_>,
+        updates: &[T],
+    ) -> Result<(Array<T>, Report), Error> {
+        let indices_shape = plan.tuples().map_or(&[][..], |tuples| tuples.indices);
+        check_elements("tensor", &plan.shape, tensor.len())?;
         check_elements("indices", indices_shape, indices.len())?;
-        check_elements("updates", updates_shape, updates.len())?;
+        check_elements("updates", &plan.source, updates.len())?;
         let on_device = || {
             let indices = self.upload_indices(indices, indices_shape)?;
-            let updates = self.upload(updates, updates_shape)?;
-            let mut tensor = self.upload(tensor, shape)?;
-            let report = tensor.scatter(&indices, &updates, options)?;
+            let updates = self.upload(updates, &plan.source)?;
+            let mut tensor = self.upload(tensor, &plan.shape)?;
+            let report = tensor.run_scatter(plan, &indices, &updates)?;
             Ok((tensor.to_array()?, report.report()?))
         };
         self.on_device_or(&self.device, on_device, || {
@@ -99,7 +110,7 @@ impl Backend {
                 dest.copy_from_slice(T::as_bytes(tensor));
                 plan.run_with(T::as_bytes(updates), indices, dest)
             };
-            Array::collect(&plan, run)
+            Array::collect(plan, run)
         })
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     ops::{
         index::{Index, OutOfRange, Policy},
         scatter_nd::{Combine, Map},
+        strided_slice::Odometer,
     },
     plan::Rows,
     report::Missing,
@@ -90,8 +91,16 @@ fn locate_all<I: Index>(map: &Map, count: usize, indices: &[I], threads: usize) 
     let part = count.div_ceil(threads).max(1);
     let parts = places.chunks_mut(part).enumerate();
     threads::share(parts, threads, |(number, places)| {
-        for (row, place) in (number * part..).zip(places) {
+        let first = number * part;
+        for (row, place) in (first..).zip(&mut *places) {
             *place = locate(&map.axes, map.policy(), &indices[row * depth..][..depth]);
+        }
+        if !map.walk.is_empty() {
+            for (place, begin) in places.iter_mut().zip(Odometer::at(&map.walk, 0, first)) {
+                if *place != NOWHERE {
+                    *place += begin;
+                }
+            }
         }
     });
     places

@@ -52,6 +52,44 @@ pub enum ScatterError {
         /// The shape of the destination.
         shape: Vec<usize>,
     },
+    /// `scatter_elements` along a dimension that the destination does not have.
+    #[error(
+        "axis is {axis}, but the destination has {rank} dimensions: it must be in [-{rank}, {rank})"
+    )]
+    Axis {
+        /// `axis`.
+        axis: isize,
+        /// The rank of the destination.
+        rank: usize,
+    },
+    /// `scatter_elements` with indices of another rank, or longer than the destination in another dimension than the
+    /// axis.
+    #[error(
+        "indices of shape {} must have as many dimensions as the destination {}, and no longer \
+         ones but dimension {axis}, the axis",
+        Shape(indices),
+        Shape(shape)
+    )]
+    ElementsShape {
+        /// The dimension that indices count along.
+        axis: usize,
+        /// The shape of `indices`.
+        indices: Vec<usize>,
+        /// The shape of the destination.
+        shape: Vec<usize>,
+    },
+    /// `scatter_elements` with updates of another shape than the indices.
+    #[error(
+        "updates have shape {}, but there must be one for each index: indices have shape {}",
+        Shape(updates),
+        Shape(indices)
+    )]
+    UpdateForEachIndex {
+        /// The shape of `indices`.
+        indices: Vec<usize>,
+        /// The shape of `updates`.
+        updates: Vec<usize>,
+    },
     /// A combination that is not defined for the element type.
     #[error(
         "Combine::{combine:?} is not defined for {dtype}: booleans cannot be subtracted, and complex \

@@ -179,11 +179,7 @@ fn check(params: &[usize], indices: &[usize], axis: isize) -> Result<usize, Gath
     if params.is_empty() {
         return Err(GatherError::ParamsRank);
     }
-    let from_end = params_rank.checked_add_signed(axis);
-    let counted = usize::try_from(axis).ok().or(from_end);
-    let Some(axis) = counted.filter(|&axis| axis < params_rank) else {
-        return Err(GatherError::Axis { axis, params_rank });
-    };
+    let axis = check_axis(axis, params_rank).ok_or(GatherError::Axis { axis, params_rank })?;
     let longer = |d: usize| d != axis && indices[d] > params[d];
     if indices.len() != params_rank || (0..params_rank).any(longer) {
         return Err(GatherError::ElementsShape {
@@ -193,4 +189,11 @@ fn check(params: &[usize], indices: &[usize], axis: isize) -> Result<usize, Gath
         });
     }
     Ok(axis)
+}
+
+/// The position of an axis, which counts from the end if it is negative, if there is such a dimension.
+pub(super) fn check_axis(axis: isize, rank: usize) -> Option<usize> {
+    let from_end = rank.checked_add_signed(axis);
+    let counted = usize::try_from(axis).ok().or(from_end);
+    counted.filter(|&axis| axis < rank)
 }

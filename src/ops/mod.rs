@@ -6,7 +6,7 @@
 //! | `slice` | slice by begin and size | `StridedSlice`: it is planned as a strided_slice |
 //! | `strided_slice_update`, `strided_slice_grad` | the same | the same |
 //! | `gather_nd`, `gather`, `gather_elements` | gather_nd; gather and batch_gather; gather_elements | `Indexed`, in `indexed` |
-//! | `scatter_nd` | scatter_nd and tensor_scatter_nd | `ScatterNd` |
+//! | `scatter_nd`, `scatter_elements` | scatter_nd and tensor_scatter_nd; scatter_elements | `ScatterNd` |
 //! | `index` | | how negative and out-of-range indices are treated |
 //!
 //! `src/cpu` runs plans on the CPU, `src/gpu` and `shaders` on a GPU.
@@ -16,6 +16,7 @@ pub(crate) mod gather_elements;
 pub(crate) mod gather_nd;
 pub(crate) mod index;
 pub(crate) mod indexed;
+pub(crate) mod scatter_elements;
 pub(crate) mod scatter_nd;
 pub(crate) mod slice;
 pub(crate) mod strided_slice;

@@ -62,10 +62,16 @@ pub struct Scatter {
 /// The slice of each row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Map {
+    /// The name of the operation.
+    pub(crate) name: &'static str,
     /// One for each coordinate of a tuple. Strides are in slices.
     pub(crate) axes: Vec<Axis>,
-    /// The shape of indices.
+    /// The dimensions that number the rows, outermost first, if a row's slice also depends on its number. Strides are
+    /// in slices.
+    pub(crate) walk: Vec<Axis>,
+    /// The shape of indices, and the number of its dimensions that number the tuples.
     pub(crate) indices: Vec<usize>,
+    pub(crate) tuple_dims: usize,
     /// The number of slices of the destination.
     pub(crate) slices: usize,
     /// Whether the destination begins as zeros, rather than being changed in place.
@@ -176,8 +182,15 @@ impl Plan {
                 stride: stride.cast_signed(),
             });
         let map = Map {
+            name: if fresh {
+                "scatter_nd"
+            } else {
+                "tensor_scatter_nd"
+            },
             axes: axes.collect(),
+            walk: Vec::new(),
             indices: indices.to_vec(),
+            tuple_dims: indices.len() - 1,
             slices: indexed.iter().product(),
             fresh,
             dtype,

@@ -35,18 +35,7 @@ pub fn gather_elements<T: Clone + Default>(
 ) -> Result<Gathered<T>, ReferenceError> {
     check_length("params", params.len(), params_shape)?;
     check_length("indices", indices.len(), indices_shape)?;
-    let axis = resolve_axis(axis, params_shape.len())?;
-    if indices_shape.len() != params_shape.len() {
-        return fail("elements_shape", "indices must have the rank of params");
-    }
-    for (d, (size, most)) in indices_shape.iter().zip(params_shape).enumerate() {
-        if d != axis && size > most {
-            return fail(
-                "elements_shape",
-                format!("indices are longer along axis {d}"),
-            );
-        }
-    }
+    let axis = check_elements_shape(params_shape, indices_shape, axis)?;
     let mut values = room(indices_shape)?;
     let mut bad_rows = Vec::new();
     for (row, mut element) in coordinates(indices_shape).enumerate() {
@@ -67,4 +56,23 @@ pub fn gather_elements<T: Clone + Default>(
         bad_rows,
         values,
     })
+}
+
+/// Checks that indices have the rank of the array and are no longer, except along the axis, which is returned.
+pub(super) fn check_elements_shape(
+    shape: &[usize],
+    indices_shape: &[usize],
+    axis: i64,
+) -> Result<usize, ReferenceError> {
+    let axis = resolve_axis(axis, shape.len())?;
+    if indices_shape.len() != shape.len() {
+        return fail("elements_shape", "indices must have the rank of the array");
+    }
+    for (d, (size, most)) in indices_shape.iter().zip(shape).enumerate() {
+        if d != axis && size > most {
+            let message = format!("indices are longer along axis {d}");
+            return fail("elements_shape", message);
+        }
+    }
+    Ok(axis)
 }

@@ -88,7 +88,7 @@ impl Tensor {
         Ok((sums, report))
     }
 
-    fn run_scatter(
+    pub(crate) fn run_scatter(
         &mut self,
         plan: &Plan,
         indices: &Self,

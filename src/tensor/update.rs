@@ -71,7 +71,7 @@ impl Tensor {
     }
 
     /// Checks that an argument has the device and the element type of this tensor.
-    pub(super) fn check_goes_with(
+    pub(crate) fn check_goes_with(
         &self,
         argument: &'static str,
         other: &Self,

@@ -2,24 +2,26 @@
 
 use super::{
     How, ScatterCase, check_block, check_gathering, check_grad, check_scatter, check_slice,
-    check_update, check_view,
+    check_update, check_view, devices,
 };
 use wgslice::{
-    Combine, Gather, GatherElements, GatherNd, Negative, Order, OutOfRange, Scatter,
-    reference::Indexing,
+    Combine, Gather, GatherNd, Negative, Order, OutOfRange, Scatter, reference::Indexing,
 };
 use wgslice_vectors::{
-    BatchGather, Call, Gather as GatherCall, GatherNd as GatherNdCall, Params, ScatterNd, Slice,
-    StridedSlice, StridedSliceGrad, StridedSliceUpdate, Tensor, TensorScatterNd, View,
+    BatchGather, Call, Case, Gather as GatherCall, GatherNd as GatherNdCall, Params, ScatterNd,
+    Slice, StridedSlice, StridedSliceGrad, StridedSliceUpdate, Tensor, TensorScatterNd, View,
+    check, random,
 };
 
-/// Runs the shapes and arguments of a call on every device against the reference, with values of the harness.
+/// Runs a case on every device against the reference: its shapes and arguments with values of the harness, or where
+/// the harness has no check for the operation, the case itself in one way.
 ///
-/// Unspecified options alternate by `number`: whether out-of-range indices are an error, the combination and
+/// Unspecified options alternate by the number of the case: whether out-of-range indices are an error, the combination and
 /// order of a scatter, and the element size and index type of a gather.
 #[track_caller]
-pub(crate) fn check_call(call: &Call<'_>, number: usize) {
-    match call {
+pub(crate) fn check_case(case: &Case) {
+    let number = case.line;
+    match &Call::of(case).unwrap() {
         Call::StridedSlice(StridedSlice { input, spec }) => check_slice(&input.shape, spec),
         Call::View(View { input, steps }) => check_view(&input.shape, steps),
         Call::Slice(Slice { input, begin, size }) => check_block(&input.shape, begin, size),
@@ -57,15 +59,6 @@ pub(crate) fn check_call(call: &Call<'_>, number: usize) {
             };
             gather(number, params, indices, How::Gather(options));
         }
-        Call::GatherElements(call) => {
-            let options = GatherElements {
-                axis: call.axis.try_into().unwrap(),
-                out_of_range: out_of_range(call.indexing, number),
-                negative: negative(call.indexing),
-            };
-            let how = How::GatherElements(options);
-            gather(number, &call.params, call.indices, how);
-        }
         Call::BatchGather(BatchGather {
             params,
             indices,
@@ -102,6 +95,14 @@ pub(crate) fn check_call(call: &Call<'_>, number: usize) {
             let combine = if *adds { Combine::Add } else { Combine::Update };
             let rows = (*indices, *updates);
             scatter(number, *indexing, &tensor.shape, rows, false, combine);
+        }
+        call => {
+            let case = random::answered(case.clone()).unwrap();
+            let variant = random::variant(&case).unwrap();
+            for device in devices() {
+                let same = check(&case, call, &device.backend, &variant);
+                same.unwrap_or_else(|problem| panic!("{}: {variant}: {problem}", device.name));
+            }
         }
     }
 }

@@ -16,7 +16,7 @@ mod scatter;
 mod view;
 mod write;
 
-pub(crate) use call::check_call;
+pub(crate) use call::check_case;
 pub(crate) use combine::{Float, combined};
 pub(crate) use gather::{How, check_gather, check_gather_on_cpu, check_gathering, check_policies};
 pub(crate) use scatter::{

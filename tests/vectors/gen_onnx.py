@@ -1,4 +1,4 @@
-"""Writes the node tests of ONNX for Slice, Gather, GatherElements, GatherND and ScatterND as JSON lines.
+"""Writes the node tests of ONNX for Slice, and of the gathers and scatters, as JSON lines.
 
     python3 -m venv venv
     venv/bin/pip install onnx==1.23.2
@@ -17,7 +17,7 @@ warnings.simplefilter("ignore")
 from onnx import defs, helper
 from onnx.backend.test.case.node import collect_testcases
 
-OPERATORS = {"Slice", "Gather", "GatherElements", "GatherND", "ScatterND"}
+OPERATORS = {"Slice", "Gather", "GatherElements", "GatherND", "ScatterElements", "ScatterND"}
 
 
 def tensor(array):

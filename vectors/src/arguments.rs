@@ -124,7 +124,8 @@ impl Arguments<'_> {
         })
     }
 
-    fn says(&self, name: &str, word: &str) -> Result<bool, BadLine> {
+    /// Whether an argument that may be left out is this word.
+    pub(crate) fn says(&self, name: &str, word: &str) -> Result<bool, BadLine> {
         match self.args.get(name) {
             None => Ok(false),
             Some(value) if value == word => Ok(true),

@@ -24,7 +24,11 @@ pub fn kind(error: &Error) -> &'static str {
         Error::Scatter(error) => match error {
             ScatterError::UpdatesRank { .. } => "updates_rank",
             ScatterError::EmptyOutput { .. } => "empty_output",
-            ScatterError::UpdatesShape { .. } => "updates_shape",
+            ScatterError::UpdatesShape { .. } | ScatterError::UpdateForEachIndex { .. } => {
+                "updates_shape"
+            }
+            ScatterError::Axis { .. } => "axis",
+            ScatterError::ElementsShape { .. } => "elements_shape",
             ScatterError::OutOfRange { .. } => "out_of_range",
             _ => "other",
         },

@@ -79,6 +79,33 @@ fn gather_elements_takes_an_axis() {
 }
 
 #[test]
+fn scatter_elements_takes_an_axis_and_combines() {
+    let folder = Folder::new();
+    let data = folder.arange("data.npy", &[2, 3]);
+    let places = folder.npy("places.npy", "<i4", &[2, 2], &bytes(&[2, 0, 1, 1]));
+    let updates = folder.npy("updates.npy", "<i4", &[2, 2], &bytes(&[10, 20, 30, 40]));
+    for (combine, sums) in [
+        ("add", [20, 1, 12, 3, 74, 5]),
+        ("update", [20, 1, 10, 3, 40, 5]),
+    ] {
+        on_every_device(
+            &folder,
+            &[
+                "scatter-elements",
+                &data,
+                &places,
+                &updates,
+                "--axis",
+                "1",
+                "--combine",
+                combine,
+            ],
+            |_, out| assert_eq!(out, (vec![2, 3], sums.to_vec())),
+        );
+    }
+}
+
+#[test]
 fn scatter_nd_adds_into_zeros_and_updates_arrays() {
     let folder = Folder::new();
     let rows = folder.npy("rows.npy", "<i4", &[3, 1], &bytes(&[1, 4, 1]));

@@ -106,8 +106,10 @@ pub(crate) struct Gather {
 /// Slices are found where index tuples point.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolve {
-    /// The coordinates, with the first pair left open.
+    /// The coordinates and the walk, with the first pair left open.
     pub(crate) map: IndexedMap,
+    /// Dimensions that number the rows.
+    pub(crate) walked: usize,
     pub(crate) depth: usize,
     /// The policy, and whether the dispatch is plain: see `is_plain`.
     pub(crate) policy: Policy,
@@ -116,8 +118,9 @@ pub(crate) struct Resolve {
     pub(crate) index_base: u32,
     /// Whether the tuples of each four rows are whole vectors of the binding.
     pub(crate) whole_fours: bool,
-    /// The slices that are bound: the first, and how many.
-    pub(crate) slices: (usize, usize),
+    /// The slices that are bound: the first, relative to that of the first row if all its indices are zeros, and how
+    /// many.
+    pub(crate) slices: (i64, usize),
     /// Whether rows are looked at for bad ones alone.
     pub(crate) checks: bool,
     /// Whether the rows of a slice are chained.
@@ -248,11 +251,12 @@ impl Resolve {
     pub(super) fn combined(&self, combine: u32) -> Lowered {
         let (first, slices) = self.slices;
         let mut axes = self.map;
-        axes[0] = [self.index_base, wrap(first as i64)];
+        axes[0] = [self.index_base, wrap(first)];
         let lookup = Lookup::of(self.index);
-        let plain = lookup.plain(self.depth, true);
+        let plain = lookup.plain(self.depth, self.walked == 0);
         let flags = Flags {
             dims: self.depth,
+            walked: self.walked,
             index: self.index,
             policy: self.policy,
             checks: self.checks,
@@ -285,8 +289,19 @@ pub(crate) fn resolve_map(map: &scatter_nd::Map) -> Result<IndexedMap, Error> {
     let sizes = map.axes.iter().map(|axis| axis.size).chain([map.slices]);
     match sizes.max().filter(|&size| size > most) {
         Some(size) => Err(too_far(size as u64)),
-        None => indexed_map(&map.axes, &[], 0, 0),
+        None => indexed_map(&map.axes, &walk(map), 0, 0),
     }
+}
+
+/// The dimensions that number the rows of a scatter. The outermost has one position: shaders find its stride where that
+/// of a scatter has the first slice.
+fn walk(map: &scatter_nd::Map) -> Vec<Axis> {
+    let one = Axis { size: 1, stride: 0 };
+    let outermost = (!map.walk.is_empty()).then_some(one);
+    outermost
+        .into_iter()
+        .chain(map.walk.iter().copied())
+        .collect()
 }
 
 /// The map of a gather with these coordinates and walked dimensions, whose tuples begin at word

@@ -19,9 +19,11 @@ use crate::{
         scratch::Scratch,
         uniforms::wrap,
     },
+    layout::middle,
     ops::{
         index::OutOfRange,
         scatter_nd::{self, Map},
+        strided_slice::Odometer,
     },
     plan::Rows,
 };
@@ -100,7 +102,7 @@ impl ScatterCutter<'_> {
             out.push(dispatch);
             return Ok(());
         }
-        let [head, tail] = rows.halves().ok_or_else(|| self.too_small())?;
+        let [head, tail] = self.halves(rows).ok_or_else(|| self.too_small())?;
         self.checks(head, out)?;
         self.checks(tail, out)
     }
@@ -112,13 +114,35 @@ impl ScatterCutter<'_> {
                 out.push(block, step, scratch);
                 return Ok(());
             }
-            Err(Cut::Rows) => block.halves(|block| &mut block.rows),
-            Err(Cut::Slices) => block.halves(|block| &mut block.slices),
+            Err(Cut::Rows) => self
+                .halves(block.rows)
+                .map(|halves| halves.map(|rows| Block { rows, ..*block })),
+            Err(Cut::Slices) => block
+                .slices
+                .halves()
+                .map(|halves| halves.map(|slices| Block { slices, ..*block })),
         };
-        let halves = halves.or_else(|| block.halves(|block| &mut block.run));
+        let of_run = || {
+            let halves = block.run.halves()?;
+            Some(halves.map(|run| Block { run, ..*block }))
+        };
+        let halves = halves.or_else(of_run);
         let [head, tail] = halves.ok_or_else(|| self.too_small())?;
         self.blocks(&head, out)?;
         self.blocks(&tail, out)
+    }
+
+    /// Two halves of the rows. If rows are walked, they are cut along the outermost dimension of several positions.
+    fn halves(&self, rows: Interval) -> Option<[Interval; 2]> {
+        let mut each = 1;
+        for axis in self.map.walk.iter().rev() {
+            let more = each * axis.size;
+            if more >= rows.len {
+                break;
+            }
+            each = more;
+        }
+        Some(rows.split(middle(rows.len / each)? * each))
     }
 
     /// The step of a block whose first row has this number.
@@ -282,15 +306,23 @@ impl ScatterCutter<'_> {
         }
         let index_base = residue / 4;
         let policy = self.map.policy();
+        let begin = Odometer::at(&self.map.walk, 0, rows.first).next();
         let resolve = Resolve {
             map: self.axes,
+            walked: match self.map.walk.len() {
+                0 => 0,
+                walked => walked + 1,
+            },
             depth: self.map.axes.len(),
             policy,
             is_plain: is_plain(&self.map.axes, 0, u32::MAX, policy),
             index: self.plan.places.index,
             index_base: wrap(index_base.cast_signed()),
             whole_fours: rows.len.is_multiple_of(FOUR) && index_base.is_multiple_of(4),
-            slices: (slices.first, slices.len),
+            slices: (
+                slices.first as i64 - begin.unwrap_or_default() as i64,
+                slices.len,
+            ),
             checks,
             chains: self.chains && !checks,
         };

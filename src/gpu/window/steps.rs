@@ -84,17 +84,3 @@ pub(super) struct Block {
     pub(super) slices: Interval,
     pub(super) run: Interval,
 }
-
-impl Block {
-    /// The block in two, cut along the chosen interval.
-    pub(super) fn halves(
-        mut self,
-        interval: impl Fn(&mut Self) -> &mut Interval,
-    ) -> Option<[Self; 2]> {
-        let halves = interval(&mut self).halves()?;
-        Some(halves.map(|half| {
-            *interval(&mut self) = half;
-            self
-        }))
-    }
-}

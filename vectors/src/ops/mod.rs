@@ -8,13 +8,15 @@
 //! | gathers and scatters | `out_of_range: "clamp"` | other indices move to the nearest end |
 //! | gathers | `view` | params are the tensor `params` after these steps |
 //!
-//! The operations `view` (steps alone), `batch_gather`, `gather_elements` and `tensor_scatter_nd_add` are additional.
+//! The operations `view` (steps alone), `batch_gather`, `gather_elements`, `scatter_elements` and
+//! `tensor_scatter_nd_add` are additional.
 
 mod batch_gather;
 mod gather;
 mod gather_elements;
 mod gather_nd;
 mod params;
+mod scatter_elements;
 mod scatter_nd;
 mod slice;
 mod strided_slice;
@@ -25,8 +27,8 @@ mod view;
 
 pub use {
     batch_gather::BatchGather, gather::Gather, gather_elements::GatherElements,
-    gather_nd::GatherNd, params::Params, scatter_nd::ScatterNd, slice::Slice,
-    strided_slice::StridedSlice, strided_slice_grad::StridedSliceGrad,
+    gather_nd::GatherNd, params::Params, scatter_elements::ScatterElements, scatter_nd::ScatterNd,
+    slice::Slice, strided_slice::StridedSlice, strided_slice_grad::StridedSliceGrad,
     strided_slice_update::StridedSliceUpdate, tensor_scatter_nd::TensorScatterNd, view::View,
 };
 
@@ -174,6 +176,7 @@ operations! {
     BatchGather(BatchGather) = "batch_gather",
     GatherElements(GatherElements) = "gather_elements",
     ScatterNd(ScatterNd) = "scatter_nd",
+    ScatterElements(ScatterElements) = "scatter_elements",
     TensorScatterNdUpdate(TensorScatterNd) = "tensor_scatter_nd_update",
     TensorScatterNdAdd(TensorScatterNd) = "tensor_scatter_nd_add",
 }

@@ -1,0 +1,221 @@
+//! scatter_elements: one element of updates for each index, combined into the element of an array at the index's own
+//! position in all dimensions but one.
+//!
+//! ```text
+//! array   [d0 … d(n-1)]
+//! indices [e0 … e(n-1)]      no longer than the array, except in dimension `axis`
+//! updates [e0 … e(n-1)]      array[i0 … indices[i0 … i(n-1)] … i(n-1)] takes updates[i0 … i(n-1)]
+//! ```
+//!
+//! ONNX's `ScatterElements`, and PyTorch's `scatter_` and `scatter_reduce_`. Elements take effect in row-major order of
+//! the updates, as the rows of `scatter_nd` do, with the same combinations, policies and reports.
+
+use super::{
+    gather_elements::check_axis,
+    index::{Negative, OutOfRange},
+    scatter_nd::{Combine, Map, Order, Scatter},
+};
+use crate::{
+    Array, Backend, DType, Element, Error, Indices, Plan, Report, ScatterError, ScatterReport,
+    Tensor,
+    layout::Axis,
+    plan::{self, Rows},
+    shape,
+};
+
+/// Options of a scatter of single elements.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ScatterElements {
+    /// The dimension that indices count along. A negative one counts from the end.
+    pub axis: isize,
+    /// How an update is combined with its element.
+    pub combine: Combine,
+    /// The treatment of out-of-range indices: see [`Scatter::out_of_range`].
+    pub out_of_range: OutOfRange,
+    /// The meaning of a negative index. ONNX counts from the end, which is [`Negative::Wrap`].
+    pub negative: Negative,
+    /// The order in which several updates are combined with one element.
+    pub order: Order,
+}
+
+impl Plan {
+    /// Plans scattering single elements of `updates` into an array of this shape, in place. The updates have the shape
+    /// of `indices`, and are the source of the plan; the array is its destination.
+    ///
+    /// ```
+    /// use wgslice::{Combine, DType, Indices, Plan, ScatterElements};
+    ///
+    /// let options = ScatterElements { axis: 1, combine: Combine::Update, ..Default::default() };
+    /// let plan = Plan::scatter_elements(&[2, 3], &[2, 1], options, DType::U8)?;
+    /// let mut table = [1, 2, 3, 4, 5, 6];
+    /// plan.run_with(&[10, 20], Indices::I32(&[2, 0]), &mut table)?;
+    /// assert_eq!(table, [1, 2, 10, 20, 5, 6]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ScatterError`]; [`Error::ShapeTooLarge`].
+    pub fn scatter_elements(
+        shape: &[usize],
+        indices: &[usize],
+        options: ScatterElements,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        let slices = shape::elements(shape)?;
+        let count = shape::elements(indices)?;
+        let axis = check_axis(options.axis, shape.len()).ok_or(ScatterError::Axis {
+            axis: options.axis,
+            rank: shape.len(),
+        })?;
+        let longer = |d: usize| d != axis && indices[d] > shape[d];
+        if indices.len() != shape.len() || (0..shape.len()).any(longer) {
+            return Err(ScatterError::ElementsShape {
+                axis,
+                indices: indices.to_vec(),
+                shape: shape.to_vec(),
+            }
+            .into());
+        }
+        if slices == 0 && count > 0 {
+            return Err(ScatterError::EmptyOutput {
+                indices: indices.to_vec(),
+                updates: indices.to_vec(),
+                shape: shape.to_vec(),
+            }
+            .into());
+        }
+        let combine = options.combine;
+        if !combine.is_defined_for(dtype) {
+            return Err(ScatterError::Undefined { combine, dtype }.into());
+        }
+        let strides = shape::strides(shape);
+        let along = |d: usize| Axis {
+            size: indices[d],
+            stride: if d == axis {
+                0
+            } else {
+                strides[d].cast_signed()
+            },
+        };
+        let rows = Rows {
+            unit: dtype.size(),
+            count,
+            ..Rows::NONE
+        };
+        let map = Map {
+            name: "scatter_elements",
+            axes: vec![Axis {
+                size: shape[axis],
+                stride: strides[axis].cast_signed(),
+            }],
+            walk: merged((0..shape.len()).map(along)),
+            indices: indices.to_vec(),
+            tuple_dims: indices.len(),
+            slices,
+            fresh: false,
+            dtype,
+            options: Scatter {
+                combine,
+                out_of_range: options.out_of_range,
+                negative: options.negative,
+                order: options.order,
+            },
+        };
+        Ok(Self {
+            shape: shape.to_vec(),
+            element: dtype.size(),
+            source: indices.to_vec(),
+            rows,
+            map: plan::Map::ScatterNd(map),
+        })
+    }
+}
+
+/// Dimensions that number rows, joined where one stride can walk two.
+fn merged(axes: impl Iterator<Item = Axis>) -> Vec<Axis> {
+    let mut merged: Vec<Axis> = axes.filter(|axis| axis.size != 1).collect();
+    merged.dedup_by(|inner, outer| {
+        let joins = outer.stride == inner.stride * inner.size.cast_signed();
+        if joins {
+            outer.size *= inner.size;
+            outer.stride = inner.stride;
+        }
+        joins
+    });
+    merged
+}
+
+impl Backend {
+    /// Scatters single elements of `updates` into a copy of `tensor`: see [`Plan::scatter_elements`]. Updates have the
+    /// shape of `indices`. The report counts the indices that were out of range.
+    ///
+    /// ```
+    /// use wgslice::{Backend, Combine, ScatterElements};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let (table, columns, updates) = ([1, 2, 3, 4], [1i64, 1, 0, 2], [10, 20, 30, 40]);
+    /// let options = ScatterElements { axis: -1, combine: Combine::Add, ..Default::default() };
+    /// let (sums, report) = backend
+    ///     .scatter_elements(&table, &[2, 2], &columns[..], &[2, 2], &updates, options)?;
+    /// assert_eq!(sums.data, [1, 32, 33, 4]);
+    /// assert_eq!(report.first.unwrap().position, [1, 1]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Backend::scatter_nd`].
+    pub fn scatter_elements<'a, T: Element>(
+        &self,
+        tensor: &[T],
+        shape: &[usize],
+        indices: impl Into<Indices<'a>>,
+        indices_shape: &[usize],
+        updates: &[T],
+        options: ScatterElements,
+    ) -> Result<(Array<T>, Report), Error> {
+        let plan = Plan::scatter_elements(shape, indices_shape, options, T::DTYPE)?;
+        self.scatter_by(&plan, tensor, indices.into(), updates)
+    }
+}
+
+impl Tensor {
+    /// Scatters single elements of `updates` into this tensor, in place: see [`Plan::scatter_elements`] and
+    /// [`Tensor::scatter`].
+    ///
+    /// ```
+    /// use wgslice::{Backend, ScatterElements};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let mut sums = backend.upload(&[0.5f32; 4], &[2, 2])?;
+    /// let columns = backend.upload(&[1u32, 0], &[2, 1])?;
+    /// let updates = backend.upload(&[1.0f32, 2.0], &[2, 1])?;
+    /// let options = ScatterElements { axis: 1, ..ScatterElements::default() };
+    /// sums.scatter_elements(&columns, &updates, options)?;
+    /// assert_eq!(sums.to_array::<f32>()?.data, [0.5, 1.5, 2.5, 0.5]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::scatter`].
+    pub fn scatter_elements(
+        &mut self,
+        indices: &Self,
+        updates: &Self,
+        options: ScatterElements,
+    ) -> Result<ScatterReport, Error> {
+        self.check_goes_with("updates", updates)?;
+        let dtype = self.dtype();
+        let plan = Plan::scatter_elements(self.shape(), indices.shape(), options, dtype)?;
+        if updates.shape() != indices.shape() {
+            return Err(ScatterError::UpdateForEachIndex {
+                indices: indices.shape().to_vec(),
+                updates: updates.shape().to_vec(),
+            }
+            .into());
+        }
+        self.run_scatter(&plan, indices, updates)
+    }
+}

@@ -1,0 +1,139 @@
+//! scatter_elements on every device, against the reference.
+
+use crate::harness::{check_case, devices, kind};
+use serde_json::{Map, json};
+use wgslice::{Combine, DType, OutOfRange, Plan, ScatterElements};
+use wgslice_vectors::{Case, Operation, Tensor};
+
+/// A case with indices from two before the beginning of the axis to two after its end.
+fn case(shape: &[usize], sizes: &[usize], axis: i64, adds: bool, number: usize) -> Case {
+    let filled = |shape: &[usize], value: &dyn Fn(i64) -> i64| Tensor {
+        shape: shape.to_vec(),
+        data: (0..shape.iter().product::<usize>() as i64)
+            .map(value)
+            .collect(),
+    };
+    let position = axis.rem_euclid(shape.len() as i64);
+    let size = shape[usize::try_from(position).unwrap()] as i64;
+    let mut args = Map::new();
+    args.insert("axis".into(), axis.into());
+    if adds {
+        args.insert("combine".into(), json!("add"));
+    }
+    match number % 3 {
+        1 => drop(args.insert("negative".into(), json!("wrap"))),
+        2 => drop(args.insert("out_of_range".into(), json!("clamp"))),
+        _ => {}
+    }
+    let tensors = [
+        ("tensor", filled(shape, &|n| n % 50 + 1)),
+        ("indices", filled(sizes, &|n| n * 7 % (size + 4) - 2)),
+        ("updates", filled(sizes, &|n| n % 3)),
+    ];
+    let mut case = Case::new(Operation::ScatterElements, tensors, args);
+    case.line = number;
+    case
+}
+
+/// Element size, index type and policy alternate by the number of the case.
+#[test]
+fn every_axis() {
+    let shape = [4, 5, 6];
+    let mut number = 0;
+    for axis in -3..3_i64 {
+        let position = usize::try_from(axis.rem_euclid(3)).unwrap();
+        for longer in [0, 1, 9] {
+            for adds in [false, true] {
+                let mut sizes = [4, 3, 6];
+                sizes[position] = longer;
+                check_case(&case(&shape, &sizes, axis, adds, number));
+                number += 1;
+            }
+        }
+    }
+}
+
+/// As many dimensions as a shader can walk, none of which joins another.
+#[test]
+fn many_dimensions() {
+    let (shape, sizes) = ([2, 3, 3, 3, 3, 3, 3, 3], [2; 8]);
+    for (number, axis) in [0, 3, 7].into_iter().enumerate() {
+        check_case(&case(&shape, &sizes, axis, number % 2 == 0, number));
+    }
+}
+
+/// More rows than a block of the smallest limits holds: rows are cut, along each dimension.
+#[test]
+fn many_rows() {
+    for (axis, sizes) in [(0, [300, 3]), (1, [130, 7])] {
+        for number in 0..2 {
+            check_case(&case(&[200, 5], &sizes, axis, number % 2 == 0, number));
+        }
+    }
+}
+
+#[test]
+fn floats_are_added_in_order() {
+    let options = ScatterElements {
+        axis: 1,
+        ..ScatterElements::default()
+    };
+    // 2^24 + 1 is rounded to 2^24, so that the order counts.
+    let big = 16_777_216.0_f32;
+    let updates: [f32; 8] = [big, 1.0, 1.0, -big, 1.0, 1.0, big, -big];
+    let columns = [2_i32, 2, 2, 2, 0, 0, 0, 0];
+    for device in devices() {
+        let backend = &device.backend;
+        let (sums, _) = backend
+            .scatter_elements(&[0.0; 6], &[2, 3], &columns[..], &[2, 4], &updates, options)
+            .unwrap();
+        assert_eq!(sums.data, [0.0, 0.0, 0.0, 2.0, 0.0, 0.0], "{}", device.name);
+    }
+}
+
+/// Under this policy a single bad index keeps the array unchanged.
+#[test]
+fn an_index_out_of_range_changes_nothing() {
+    let options = ScatterElements {
+        out_of_range: OutOfRange::Error,
+        combine: Combine::Update,
+        ..ScatterElements::default()
+    };
+    for device in devices() {
+        let upload = |data: &[i32]| device.backend.upload(data, &[2, 2]).unwrap();
+        let (mut tensor, indices) = (upload(&[1, 2, 3, 4]), upload(&[0, 1, 2, 0]));
+        let report = tensor.scatter_elements(&indices, &upload(&[5, 6, 7, 8]), options);
+        let error = report.and_then(|report| report.report()).unwrap_err();
+        assert_eq!(kind(&error), "out_of_range", "{}: {error}", device.name);
+        assert_eq!(tensor.to_array::<i32>().unwrap().data, [1, 2, 3, 4]);
+    }
+}
+
+#[test]
+fn shapes_that_do_not_match_are_errors() {
+    for (shape, indices, axis, tag) in [
+        (&[][..], &[][..], 0, "axis"),
+        (&[3], &[3], 1, "axis"),
+        (&[3, 4], &[3], 0, "elements_shape"),
+        (&[3, 4], &[3, 5], 0, "elements_shape"),
+        (&[3, 4], &[4, 4], -1, "elements_shape"),
+    ] {
+        let options = ScatterElements {
+            axis,
+            ..ScatterElements::default()
+        };
+        let error = Plan::scatter_elements(shape, indices, options, DType::F32).unwrap_err();
+        assert_eq!(kind(&error), tag, "{error}");
+    }
+    let backend = wgslice::Backend::cpu();
+    let mut tensor = backend.upload(&[0i32; 4], &[2, 2]).unwrap();
+    let indices = backend.upload(&[0i32; 2], &[1, 2]).unwrap();
+    let updates = backend.upload(&[0i32; 2], &[2, 1]).unwrap();
+    let error = tensor
+        .scatter_elements(&indices, &updates, ScatterElements::default())
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "updates have shape [2,1], but there must be one for each index: indices have shape [1,2]"
+    );
+}

@@ -1,0 +1,124 @@
+use super::{Op, Operation};
+use crate::{
+    case::{BadLine, Case, Tensor},
+    oracle::{Answer, add, put, scattered},
+    random::draw::{disturb, policy, shape, tensor, tuples},
+    variant::Run,
+};
+use fastrand::Rng;
+use serde_json::Map;
+use wgslice::{
+    Combine, Error,
+    reference::{self, Indexing, ReferenceError},
+};
+
+/// `tensor` with an element along an axis written, or added to, for each index.
+#[derive(Clone, Debug)]
+pub struct ScatterElements<'a> {
+    /// The array.
+    pub tensor: &'a Tensor,
+    /// The indices.
+    pub indices: &'a Tensor,
+    /// The updates.
+    pub updates: &'a Tensor,
+    /// The axis.
+    pub axis: i64,
+    /// Whether updates are added rather than written.
+    pub adds: bool,
+    /// The policies of the indices.
+    pub indexing: Indexing,
+}
+
+impl<'a> Op<'a> for ScatterElements<'a> {
+    const SCATTERS: bool = true;
+
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        Ok(Self {
+            tensor: case.tensor("tensor")?,
+            indices: case.tensor("indices")?,
+            updates: case.tensor("updates")?,
+            axis: case.arguments().integer("axis")?,
+            adds: case.arguments().says("combine", "add")?,
+            indexing: case.arguments().indexing()?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let (tensor, indices) = (self.tensor, self.indices);
+        let scattered_elements = reference::scatter_elements(
+            &tensor.data,
+            &tensor.shape,
+            &indices.data,
+            &indices.shape,
+            &self.updates.data,
+            &self.updates.shape,
+            self.axis,
+            self.indexing,
+            if self.adds { add } else { put },
+        )?;
+        Ok(scattered(scattered_elements, &tensor.shape))
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+        let combine = if self.adds {
+            Combine::Add
+        } else {
+            Combine::Update
+        };
+        let policies = run.scatter(combine, self.indexing);
+        let options = wgslice::ScatterElements {
+            axis: isize::try_from(self.axis).unwrap_or(isize::MAX),
+            combine,
+            out_of_range: policies.out_of_range,
+            negative: policies.negative,
+            order: policies.order,
+        };
+        let (mut tensor, updates) = (run.tensor(self.tensor)?, run.tensor(self.updates)?);
+        let indices = run.indices(self.indices)?;
+        let report = tensor.scatter_elements(&indices, &updates, options)?;
+        Ok((tensor, report.report()?.bad))
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let shape = shape(rng, 5, 1);
+        let axis = rng.usize(..shape.len());
+        let mut sizes = shape.clone();
+        for size in &mut sizes {
+            if rng.u8(..3) == 0 {
+                *size = rng.usize(..=*size);
+            }
+        }
+        sizes[axis] = rng.usize(..6);
+        let mut indices = tuples(rng, &sizes, &shape[axis..=axis]);
+        disturb(rng, &mut sizes);
+        indices.data.resize(sizes.iter().product(), 0);
+        let mut updates_shape = sizes.clone();
+        disturb(rng, &mut updates_shape);
+        let mut updates = tensor(rng, &updates_shape);
+        // Sums of a few fit the smallest elements.
+        updates.data.iter_mut().for_each(|value| *value %= 8);
+        indices.shape = sizes;
+        let mut args = Map::new();
+        let from_end = if rng.bool() { shape.len() as i64 } else { 0 };
+        args.insert("axis".into(), (axis as i64 - from_end).into());
+        if rng.bool() {
+            args.insert("combine".into(), "add".into());
+        }
+        policy(rng, &mut args);
+        let tensor = tensor(rng, &shape);
+        let tensors = [
+            ("tensor", tensor),
+            ("indices", indices),
+            ("updates", updates),
+        ];
+        Case::new(operation, tensors, args)
+    }
+
+    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        Some((self.indices, self.indexing))
+    }
+
+    fn adds(&self) -> bool {
+        self.adds
+    }
+}
