@@ -38,12 +38,12 @@ fn axis(d: u32) -> Axis {
     return Axis(pair.z, pair.w);
 }
 
-// Coordinates of an index tuple.
+// The number of coordinates in an index tuple.
 fn dims() -> u32 {
     return uniforms.map.flags & 15u;
 }
 
-// Dimensions that are walked beside the tuples. 0 if the tuples alone number the rows.
+// The number of dimensions that are walked beside the tuples: 0 if the tuples alone number the rows.
 fn walked_dims() -> u32 {
     return (uniforms.map.flags >> 4u) & 15u;
 }

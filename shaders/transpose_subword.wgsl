@@ -10,8 +10,9 @@ fn is_stretch() -> bool {
     return false;
 }
 
-// A word of a line. If the line may begin at any unit of a word, it lies in up to two words of the source, of which the
-// second is read only if it holds units of the line. Outside, the first word of the source.
+// Loads one word of a line. With LINES_SHIFT, a line may begin at any unit of a source word, so that each of its words
+// may straddle two words of the source; the second is read only if it holds units of the line. A load outside the lines
+// of the tile reads word 0 of the source instead, which is always bound; its value never reaches the result.
 fn load(load: Load, allowed: Inside) -> u32 {
     let is_inside = load.index < allowed.end;
     if !LINES_SHIFT {

@@ -8,7 +8,8 @@ fn is_stretch() -> bool {
     return (uniforms.map.tiling.x & 0x10000u) != 0u;
 }
 
-// Outside, the first unit of the source.
+// A load outside the lines of the tile reads unit 0 of the source instead, which is always bound; its value never
+// reaches the result.
 fn load(load: Load, allowed: Inside) -> Unit {
     return source[select(0u, load.at, load.index < allowed.end)];
 }

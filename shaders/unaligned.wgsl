@@ -13,7 +13,7 @@ override UNIT_BYTES: u32;
 const PARTS: u32 = 1u;
 const VECTOR_BYTES: u32 = 16u;
 
-// A vector of the source. An index outside the binding is clamped: no byte of that vector is used.
+// Vector `at` of the source. An index outside the binding is clamped to the last vector: the caller uses no byte of it.
 fn source_vector(at: u32) -> vec4<u32> {
     return source[min(at, arrayLength(&source) - 1u)];
 }

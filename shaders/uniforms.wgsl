@@ -52,7 +52,7 @@ struct Segment {
     end: u32,
 }
 
-// Four consecutive rows.
+// Where four consecutive rows begin.
 struct Four {
     a: Row,
     b: Row,

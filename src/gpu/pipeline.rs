@@ -86,7 +86,7 @@ impl Pipelines {
         }
     }
 
-    /// How params reach the shaders.
+    /// How the uniforms reach the shaders.
     pub(crate) fn space(&self) -> UniformSpace {
         self.space
     }

@@ -39,7 +39,7 @@ pub(crate) enum UniformSpace {
 }
 
 impl UniformSpace {
-    /// How params reach the shaders of a device.
+    /// How the uniforms reach the shaders of a device.
     pub(super) fn of(device: &wgpu::Device, kind: Kind) -> Self {
         let limits = device.limits();
         let immediates = device.features().contains(wgpu::Features::IMMEDIATES)
@@ -101,7 +101,7 @@ pub(crate) struct Program {
     pub(crate) op: Op,
     pub(crate) form: Form,
     pub(crate) lookup: Lookup,
-    /// Invocations of a workgroup: `WORKGROUP`.
+    /// Invocations per workgroup: the constant `WORKGROUP` of the shader.
     pub(crate) workgroup: u32,
 }
 

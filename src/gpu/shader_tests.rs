@@ -1,4 +1,4 @@
-//! Every shader variant is valid WGSL, and lays its params out as the host does. No adapter needed.
+//! Every shader text is valid WGSL, and lays its uniforms out as the host does. No adapter is needed.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -28,7 +28,7 @@ use std::{
     mem::{offset_of, size_of},
 };
 
-/// How params may reach the shaders of a device of this kind.
+/// How the uniforms may reach the shaders of a device of this kind.
 fn spaces(kind: Kind) -> &'static [UniformSpace] {
     use UniformSpace::{Immediate, Storage, Uniform};
     match kind {
@@ -168,7 +168,7 @@ fn every_program_is_valid() {
     }
 }
 
-/// Those whose params do not come with the dispatch.
+/// The texts whose uniforms are not immediates.
 fn modules_elsewhere() -> impl Iterator<Item = (Program, UniformSpace, Module)> {
     modules().filter(|(_, space, _)| *space != UniformSpace::Immediate)
 }

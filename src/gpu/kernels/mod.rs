@@ -65,7 +65,8 @@ pub(crate) static KERNELS: [Kernel; 16] = [
 /// A shader that moves or combines rows, and the jobs that it runs.
 pub(crate) struct Kernel {
     pub(crate) source: Source,
-    /// The launch of a job whose rows have these vectors, if the kernel runs it.
+    /// Describes how the kernel runs a job whose rows are divided into the given vectors. `None` if the kernel does not
+    /// accept the job.
     launch: fn(&Job<'_>, &Vectors) -> Option<Launch>,
     /// All forms in which the kernel can be compiled for an operation on a kind of adapter.
     pub(crate) forms: fn(Op, Kind) -> Vec<Form>,

@@ -50,21 +50,22 @@ pub(crate) struct Words {
     pub(crate) axes: IndexedMap,
 }
 
-/// What all invocations of a dispatch agree on.
+/// What is the same for all invocations of a dispatch: the word `flags` of `Map` in `indexed.wgsl`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Flags {
-    /// Coordinates of an index tuple.
+    /// The number of coordinates in an index tuple.
     pub(crate) dims: usize,
-    /// Dimensions that a gather walks beside its tuples, and a bit for each that repeats them.
+    /// The number of dimensions that are walked beside the tuples.
     pub(crate) walked: usize,
+    /// Bit d: all positions of walked dimension d have the same tuples.
     pub(crate) repeats: u32,
     pub(crate) index: IndexType,
     pub(crate) policy: Policy,
-    /// A scatter only looks for rows out of range.
+    /// The dispatch only checks the tuples of a scatter, and changes nothing.
     pub(crate) checks: bool,
-    /// A scatter links all rows of a slice.
+    /// A scatter links all rows of a slice, rather than keep the last one.
     pub(crate) chains: bool,
-    /// How atomics combine numbers: 0 to 4.
+    /// [`Rule::combine_number`](crate::gpu::rule::Rule::combine_number), for atomics.
     pub(crate) combine: u32,
 }
 
@@ -95,10 +96,11 @@ pub(crate) struct Gather {
     pub(crate) index: IndexType,
     /// The first word of the tuples in their binding.
     pub(crate) index_base: u32,
-    /// Units of params that are bound, and whether they are all that the rows may point at.
+    /// The number of units of params that are bound.
     pub(crate) bound: u64,
+    /// Whether the binding holds all units that any tuple may point at.
     pub(crate) binds_all: bool,
-    /// The indices into the first dimension that this dispatch looks at.
+    /// The dispatch moves only rows whose first coordinate is in `first..first + count`; others belong to other dispatches.
     pub(crate) first: u64,
     pub(crate) count: u32,
 }
@@ -108,11 +110,11 @@ pub(crate) struct Gather {
 pub(crate) struct Resolve {
     /// The coordinates and the walk, with the first pair left open.
     pub(crate) map: IndexedMap,
-    /// Dimensions that number the rows.
+    /// The number of dimensions that number the rows; 0 if only the tuples do.
     pub(crate) walked: usize,
     pub(crate) depth: usize,
-    /// The policy, and whether the dispatch is plain: see `is_plain`.
     pub(crate) policy: Policy,
+    /// [`is_plain`] of the dispatch.
     pub(crate) is_plain: bool,
     pub(crate) index: IndexType,
     pub(crate) index_base: u32,
@@ -121,16 +123,17 @@ pub(crate) struct Resolve {
     /// The slices that are bound: the first, relative to that of the first row if all its indices are zeros, and how
     /// many.
     pub(crate) slices: (i64, usize),
-    /// Whether rows are looked at for bad ones alone.
+    /// Whether the dispatch only checks the tuples, and changes nothing.
     pub(crate) checks: bool,
-    /// Whether the rows of a slice are chained.
+    /// Whether all rows of a slice are linked, rather than the last one kept.
     pub(crate) chains: bool,
 }
 
-/// How a shader reads index tuples: constants of `indexed.wgsl`, and which file reads the words.
+/// How a shader reads index tuples: the values of the constants of `indexed.wgsl`, and whether `index_words.wgsl` or
+/// `index_vectors.wgsl` declares `indices` and reads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Lookup {
-    /// `DIMS`: coordinates of a tuple that are looked up without a loop, or 0.
+    /// `DIMS`: the number of coordinates, if they are looked up without a loop; otherwise 0.
     pub(crate) unrolled: usize,
     /// `INDEX_WORDS`.
     pub(crate) words: u32,
@@ -141,10 +144,10 @@ pub(crate) struct Lookup {
 }
 
 impl Lookup {
-    /// Coordinates of a tuple that are looked up without a loop: most tuples have no others.
+    /// The numbers of coordinates that are looked up without a loop. Most tuples have 1 or 2.
     const UNROLLED: RangeInclusive<usize> = 1..=2;
 
-    /// For indices of this type, with loops.
+    /// The lookup of indices of this type, with a loop over coordinates.
     pub(crate) fn of(index: IndexType) -> Self {
         Self {
             unrolled: 0,

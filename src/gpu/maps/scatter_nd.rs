@@ -55,16 +55,16 @@ pub(crate) struct SortWords {
     pad: [u32; 20],
 }
 
-/// Rows of updates go to slices, which are as long and lie as far apart.
+/// Rows of updates go to slices, which have the length and the distance of the rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Scatter {
-    /// Units from one row, and from one slice, to the next.
+    /// The distance from one row of the updates to the next, and from one slice to the next, in units.
     pub(crate) pitch: usize,
-    /// Where the links between rows begin in what is kept of them.
+    /// The word at which links begin in the storage of [`Lists`].
     pub(crate) links: usize,
     /// The number of the first row.
     pub(crate) first: u32,
-    /// Whether nothing is changed if a row is bad.
+    /// Whether a single row that is out of range forbids all changes.
     pub(crate) strict: bool,
     /// Whether all rows of a slice are combined with it, rather than the last one kept.
     pub(crate) combines: bool,
@@ -84,7 +84,7 @@ pub(crate) struct Sort {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Short,
-    /// Those that fit workgroup memory.
+    /// Lists that one invocation does not sort, but that fit in workgroup memory.
     Middle,
     Long,
 }
@@ -93,8 +93,9 @@ pub(crate) enum Order {
 #[derive(Clone, Debug)]
 pub(crate) struct Atomic {
     pub(crate) resolve: Resolve,
-    /// Elements of a row, and from one row or slice to the next.
+    /// Elements per row.
     pub(crate) run: usize,
+    /// The distance from one row of the updates to the next, and from one slice to the next, in elements.
     pub(crate) pitch: usize,
     pub(crate) rule: Rule,
 }
