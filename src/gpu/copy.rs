@@ -82,30 +82,26 @@ pub(super) fn copyable(source: &Argument<'_>, dest: &Argument<'_>) -> bool {
 pub(super) fn copy(
     encoder: &mut CommandEncoder,
     source: &Argument<'_>,
-    mut from: u64,
+    from: u64,
     dest: &Argument<'_>,
     mut to: u64,
-    mut bytes: u64,
+    bytes: u64,
 ) {
-    while bytes > 0 {
-        let (source_buffer, source_at, source_left) = source.at(from);
-        let (dest_buffer, dest_at, dest_left) = dest.at(to);
-        let piece = bytes.min(source_left).min(dest_left);
-        encoder.copy_buffer_to_buffer(source_buffer, source_at, dest_buffer, dest_at, piece);
-        from += piece;
-        to += piece;
-        bytes -= piece;
+    for piece in source.slices(from, bytes) {
+        let mut at = piece.offset();
+        for into in dest.slices(to, piece.size()) {
+            let (buffer, offset, bytes) = (into.buffer(), into.offset(), into.size());
+            encoder.copy_buffer_to_buffer(piece.buffer(), at, buffer, offset, bytes);
+            at += bytes;
+        }
+        to += piece.size();
     }
 }
 
 /// Fills an argument with zeros, part by part.
 pub(super) fn clear(encoder: &mut CommandEncoder, dest: &Argument<'_>) {
-    let mut at = 0;
-    while at < dest.needed {
-        let (buffer, offset, left) = dest.at(at);
-        let piece = left.min(dest.needed - at);
-        encoder.clear_buffer(buffer, offset, Some(piece));
-        at += piece;
+    for piece in dest.slices(0, dest.needed) {
+        encoder.clear_buffer(piece.buffer(), piece.offset(), Some(piece.size()));
     }
 }
 

@@ -3,14 +3,13 @@
 use super::{
     Gpu,
     argument::Argument,
-    caps::Parts,
-    caps::VECTOR,
+    caps::{Parts, VECTOR},
     pool::Lent,
-    readback::{Piece, Readback},
+    readback::Readback,
 };
 use crate::Error;
-use std::{collections::VecDeque, ops::Range, sync::Arc};
-use wgpu::BufferUsages;
+use std::{pin::pin, sync::Arc};
+use wgpu::{BufferSlice, BufferUsages};
 
 /// Buffers are padded to multiples of this many bytes, so that whole vectors can be bound.
 pub(super) const PADDING: u64 = VECTOR as u64;
@@ -27,7 +26,7 @@ const STAGING_BYTES: u64 = 8 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceBytes {
     lent: Arc<Lent>,
-    parts: Parts,
+    pub(super) parts: Parts,
     bytes: usize,
 }
 
@@ -54,43 +53,17 @@ impl DeviceBytes {
             parts: self.parts,
             passed: self.bytes as u64,
             needed: self.bytes as u64,
-            callers: false,
         }
     }
 
-    /// The locations of `bytes` bytes from `at` on: for each part, its number, the offset in it, and the range of the
-    /// bytes.
-    pub(super) fn places(
+    /// The words that hold `bytes` bytes from byte `at` on, part by part.
+    pub(super) fn slices(
         &self,
         at: usize,
         bytes: usize,
-    ) -> impl Iterator<Item = (usize, usize, Range<usize>)> + use<> {
-        let part_bytes = usize::try_from(self.parts.bytes).unwrap_or(usize::MAX);
-        let mut done = 0;
-        std::iter::from_fn(move || {
-            let (part, within) = ((at + done) / part_bytes, (at + done) % part_bytes);
-            let begin = done;
-            done += (bytes - done).min(part_bytes - within);
-            (done > begin).then_some((part, within, begin..done))
-        })
-    }
-
-    /// All bytes, padded to words, in pieces of at most `most` bytes.
-    fn pieces(&self, most: u64) -> impl Iterator<Item = Piece<'_>> {
-        let total = self.bytes as u64;
-        self.buffers()
-            .iter()
-            .zip(0u64..)
-            .flat_map(move |(buffer, part)| {
-                let left = total - part * self.parts.bytes.min(total);
-                let length = left.min(self.parts.bytes).next_multiple_of(4);
-                let step = usize::try_from(most).unwrap_or(usize::MAX);
-                (0..length).step_by(step).map(move |offset| Piece {
-                    buffer,
-                    offset,
-                    bytes: most.min(length - offset),
-                })
-            })
+    ) -> impl Iterator<Item = BufferSlice<'_>> + Clone {
+        let bytes = bytes.next_multiple_of(4) as u64;
+        self.parts.slices(self.buffers(), at as u64, bytes)
     }
 }
 
@@ -183,18 +156,11 @@ impl Gpu {
         })
     }
 
-    /// Reads all bytes of a tensor, blocking until all earlier submissions are done. One piece is copied to the host
-    /// while the device copies the next.
+    /// Reads all bytes of a tensor, blocking until all earlier submissions are done.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn download(&self, source: &DeviceBytes, into: &mut [u8]) -> Result<(), Error> {
-        pollster::block_on(self.download_with(source, into, |readback| {
-            let waited = if readback.has_arrived() {
-                Ok(())
-            } else {
-                self.wait()
-            };
-            std::future::ready(waited)
-        }))
+        let mut downloading = pin!(self.download_async(source, into));
+        self.wait_until(|context| downloading.as_mut().poll(context))
     }
 
     /// Browsers do not allow blocking.
@@ -203,57 +169,32 @@ impl Gpu {
         self.wait()
     }
 
-    /// [`Gpu::download`] without blocking.
+    /// [`Gpu::download`] without blocking. One piece is copied to the host while the device copies the next.
     pub(crate) async fn download_async(
         &self,
         source: &DeviceBytes,
         into: &mut [u8],
     ) -> Result<(), Error> {
-        self.download_with(source, into, |readback| {
-            let arrival = readback.arrival();
-            async move {
-                arrival.await;
-                Ok(())
-            }
-        })
-        .await
-    }
-
-    async fn download_with<W: Future<Output = Result<(), Error>>>(
-        &self,
-        source: &DeviceBytes,
-        mut into: &mut [u8],
-        arrived: impl Fn(&Readback) -> W,
-    ) -> Result<(), Error> {
-        if into.is_empty() {
-            return Ok(());
-        }
         let most = STAGING_BYTES.min(self.inner.limits.max_buffer_size / 4 * 4);
-        let mut under_way: VecDeque<(Readback, u64)> = VecDeque::new();
-        let mut pieces = source.pieces(most).peekable();
-        let longest = pieces.peek().map_or(0, |piece| piece.bytes);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let longest = into.len().min(most).next_multiple_of(4) as u64;
+        let mut under_way: Option<(Readback, &mut [u8])> = None;
         let mut idle = None;
-        loop {
-            let next = pieces.next();
-            if let Some(piece) = next {
-                let staging = match idle.take() {
-                    Some(staging) => staging,
-                    None => self.staging(longest)?,
-                };
-                let readback = self.read_back_through(staging, [piece].into_iter())?;
-                under_way.push_back((readback, piece.bytes));
+        for (number, piece) in into.chunks_mut(most).enumerate() {
+            let staging = match idle.take() {
+                Some(staging) => staging,
+                None => self.staging(longest)?,
+            };
+            let copied = source.slices(number * most, piece.len());
+            let readback = self.read_back_through(staging, copied)?;
+            if let Some((before, piece)) = under_way.replace((readback, piece)) {
+                before.copy_to(piece).await?;
+                idle = Some(before.into_staging());
             }
-            if under_way.len() == 2 || next.is_none() {
-                let Some((readback, bytes)) = under_way.pop_front() else {
-                    return Ok(());
-                };
-                arrived(&readback).await?;
-                let length = usize::try_from(bytes).unwrap_or(usize::MAX).min(into.len());
-                let (now, rest) = into.split_at_mut(length);
-                readback.copy_to(now)?;
-                idle = Some(readback.into_staging());
-                into = rest;
-            }
+        }
+        match under_way {
+            Some((last, piece)) => last.copy_to(piece).await,
+            None => Ok(()),
         }
     }
 

@@ -52,12 +52,15 @@ impl Gpu {
             .map(|buffer| buffer.get_mapped_range_mut(..))
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| device_error(self, DOING, &error))?;
-        fill(plan, source, |at, bytes| {
-            for (part, within, range) in dest.places(at, bytes.len()) {
-                let length = range.len();
-                mapped[part]
-                    .slice(within..within + length)
-                    .copy_from_slice(&bytes[range]);
+        let length = |bytes| usize::try_from(bytes).unwrap_or(usize::MAX);
+        fill(plan, source, |at, mut bytes| {
+            for span in dest.parts.spans(at as u64, bytes.len() as u64) {
+                let (now, rest) = bytes.split_at(length(span.bytes));
+                let within = length(span.offset);
+                mapped[span.part]
+                    .slice(within..within + now.len())
+                    .copy_from_slice(now);
+                bytes = rest;
             }
             Ok(())
         })?;
@@ -166,14 +169,12 @@ mod staged {
             };
             drop(view);
             staging.unmap();
-            let places = self.dest.places(self.begin, self.end - self.begin);
             let ((), submission) = self.gpu.submit(DOING, |encoder| {
-                for (part, within, range) in places {
-                    let dest = &self.dest.buffers()[part];
-                    // Tensors are padded, so the last word may be copied whole.
-                    let length = range.len().next_multiple_of(4) as u64;
-                    let (from, to) = (range.start as u64, within as u64);
+                let mut from = 0;
+                for piece in self.dest.slices(self.begin, self.end - self.begin) {
+                    let (dest, to, length) = (piece.buffer(), piece.offset(), piece.size());
                     encoder.copy_buffer_to_buffer(&staging, from, dest, to, length);
+                    from += length;
                 }
                 // `get_mapped_range_mut` reports errors.
                 encoder.map_buffer_on_submit(&staging, MapMode::Write, .., |_| {});

@@ -18,6 +18,7 @@ pub(crate) enum Op {
 }
 
 impl Op {
+    #[cfg(test)]
     pub(crate) const ALL: [Self; 9] = [
         Self::StridedSlice,
         Self::StridedSliceUpdate,
