@@ -3,12 +3,14 @@
 
 use super::{
     DeviceIndices, Gpu, Inner,
+    pool::{Lent, Pool},
     program::{REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
     slots::{Slot, Slots},
     uniforms::Uniforms,
 };
 use crate::{Backend, DType, Error, GatherNd, Plan, Scatter, slice};
 use bytemuck::Zeroable;
+use std::sync::Arc;
 
 /// A device of the noop backend, which is treated as a software adapter.
 fn noop(features: wgpu::Features, storage_buffers: u32) -> Gpu {
@@ -94,17 +96,17 @@ fn repeated_recording_creates_only_bind_groups() {
                 pipelines, scatter, ..
             } = &*gpu.inner;
             let strips = [&pipelines.uniforms.slots, &pipelines.reports].map(Slots::strips);
-            (strips, scatter.kept())
+            (strips, scatter.lock().unwrap().clone())
         };
         let made = round(true);
         let uniforms = usize::from(gpu.inner.pipelines.space != UniformSpace::Immediate);
         assert_eq!(made.0, [uniforms, 4], "200 reports");
-        assert!(made.1.is_some());
+        assert!(made.1.iter().all(Option::is_some));
         for submit in [true, false, true, true] {
             assert_eq!(round(submit), made);
         }
         gpu.trim();
-        assert_eq!(gpu.inner.scatter.kept(), None);
+        assert_eq!(*gpu.inner.scatter.lock().unwrap(), [None, None]);
     }
 }
 
@@ -186,6 +188,60 @@ fn tensors_reuse_the_buffers_of_dropped_tensors() {
         gpu.trim();
         assert_eq!(kept(), 0);
     }
+}
+
+/// A pool, and tensors of one buffer each that are lent from it.
+fn pool(gpu: &Gpu) -> (Arc<Pool>, impl Fn(u64) -> Lent + use<>) {
+    let (device, pool) = (gpu.device().clone(), Arc::<Pool>::default());
+    let lender = Arc::clone(&pool);
+    let lend = move |size| {
+        let descriptor = wgpu::BufferDescriptor {
+            label: None,
+            size,
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        };
+        let pooled = lender.take(size);
+        lender.lend(vec![
+            pooled.unwrap_or_else(|| device.create_buffer(&descriptor)),
+        ])
+    };
+    (pool, lend)
+}
+
+#[test]
+fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
+    let (pool, lend) = pool(&noop(wgpu::Features::empty(), 8));
+    drop([lend(8), lend(12)]);
+    assert_eq!(pool.kept(), 20);
+    assert_eq!(
+        pool.take(4),
+        None,
+        "only buffers of the same size are reused"
+    );
+    // Pooled buffers make room for a tensor of another size, the oldest first.
+    let other = lend(4);
+    assert_eq!(pool.kept(), 12);
+    drop(other);
+    assert_eq!(pool.kept(), 16);
+    let large = lend(100);
+    assert_eq!(pool.kept(), 0);
+    drop(large);
+    // The number of buffers is bounded too.
+    drop(Vec::from_iter((0..100).map(|_| lend(4))));
+    assert_eq!(pool.kept(), 64 * 4);
+}
+
+#[test]
+fn buffers_that_are_not_reused_are_freed() {
+    let (pool, lend) = pool(&noop(wgpu::Features::empty(), 8));
+    drop([lend(8), lend(16)]);
+    for _ in 0..32 {
+        drop(lend(8));
+    }
+    assert_eq!(pool.kept(), 24);
+    drop(lend(8));
+    assert_eq!(pool.kept(), 8);
 }
 
 /// Allocations are simulated, so that they fail a given number of times.

@@ -71,7 +71,7 @@ use pipeline::Pipelines;
 use pool::Pool;
 use program::UniformSpace;
 use scratch::ScatterMemory;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 /// A GPU, or a software adapter that acts as one: a `wgpu` device and its compiled pipelines.
 ///
@@ -286,7 +286,11 @@ impl Gpu {
     /// ordinary programs use tens.
     pub fn trim(&self) {
         self.inner.pool.clear();
-        self.inner.scatter.clear();
+        *self
+            .inner
+            .scatter
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = [None, None];
     }
 }
 

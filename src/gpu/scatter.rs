@@ -14,11 +14,10 @@
 //! scratch memory belongs to the [`Gpu`] and serves every recording, since wgpu runs submissions in order.
 
 use super::{
-    DeviceBytes, DeviceIndices, Gpu, Inner,
+    DeviceBytes, DeviceIndices, Gpu,
     argument::Argument,
     report::{Counts, PendingReport},
     rule::Rule,
-    scratch::{Buffers, Scratch},
     window::{self, Before, Places, Step, Steps},
 };
 use crate::{
@@ -165,30 +164,19 @@ impl Gpu {
         window::scatter_steps(&self.inner.reach, &rows, map, places, rule)
     }
 
-    /// Scratch memory for the steps.
-    fn scratch(&self, needed: Scratch) -> Result<Buffers, Error> {
-        let Inner { device, limits, .. } = &*self.inner;
-        let most = limits.max_buffer_size;
-        self.inner.scatter.get(needed, most, |descriptor| {
-            self.guarded("allocating memory for a scatter", || {
-                device.create_buffer(descriptor)
-            })
-        })
-    }
-
     fn record_steps(
         &self,
         encoder: &mut CommandEncoder,
         steps: &Steps,
         [updates, indices, dest]: [Argument<'_>; 3],
-        scratch: &Buffers,
+        scratch: &[wgpu::Buffer; 2],
         counts: &mut Counts,
     ) -> Result<(), Error> {
-        let head = Argument::of("head", scratch.head.slice(..), 0);
-        let rows = Argument::of("rows", scratch.rows.slice(..), 0);
+        let head = Argument::of("head", scratch[0].slice(..), 0);
+        let rows = Argument::of("rows", scratch[1].slice(..), 0);
         let resolving = [head, rows, indices];
         if !steps.checks.is_empty() {
-            encoder.clear_buffer(&scratch.head, 0, Some(4));
+            encoder.clear_buffer(&scratch[0], 0, Some(4));
             let mut pass = encoder.begin_compute_pass(&Default::default());
             for check in &steps.checks {
                 self.dispatch(&mut pass, check, &resolving, counts)?;
@@ -201,7 +189,7 @@ impl Gpu {
                 ..
             }) = before
             {
-                encoder.clear_buffer(&scratch.head, 4, Some(bytes - 4));
+                encoder.clear_buffer(&scratch[0], 4, Some(bytes - 4));
             }
             let mut pass = encoder.begin_compute_pass(&Default::default());
             let Some(Before { resolve, order, .. }) = before else {
