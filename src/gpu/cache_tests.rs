@@ -3,14 +3,12 @@
 
 use super::{
     DeviceIndices, Gpu, Inner,
-    pool::{Lent, Pool},
     program::{REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
     slots::{Slot, Slots},
     uniforms::Uniforms,
 };
 use crate::{Backend, DType, Error, GatherNd, Plan, Scatter, slice};
 use bytemuck::Zeroable;
-use std::sync::Arc;
 
 /// A device of the noop backend, which is treated as a software adapter.
 fn noop(features: wgpu::Features, storage_buffers: u32) -> Gpu {
@@ -190,107 +188,78 @@ fn tensors_reuse_the_buffers_of_dropped_tensors() {
     }
 }
 
-/// A pool, and tensors of one buffer each that are lent from it.
-fn pool(gpu: &Gpu) -> (Arc<Pool>, impl Fn(u64) -> Lent + use<>) {
-    let (device, pool) = (gpu.device().clone(), Arc::<Pool>::default());
-    let lender = Arc::clone(&pool);
-    let lend = move |size| {
-        let descriptor = wgpu::BufferDescriptor {
-            label: None,
-            size,
-            usage: wgpu::BufferUsages::STORAGE,
-            mapped_at_creation: false,
-        };
-        let pooled = lender.take(size);
-        lender.lend(vec![
-            pooled.unwrap_or_else(|| device.create_buffer(&descriptor)),
-        ])
-    };
-    (pool, lend)
-}
-
 #[test]
 fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
-    let (pool, lend) = pool(&noop(wgpu::Features::empty(), 8));
-    drop([lend(8), lend(12)]);
-    assert_eq!(pool.kept(), 20);
-    assert_eq!(
-        pool.take(4),
-        None,
-        "only buffers of the same size are reused"
+    let gpu = noop(wgpu::Features::empty(), 8);
+    let (lend, kept) = (
+        |bytes| gpu.create(bytes, 1).unwrap(),
+        || gpu.inner.pool.kept(),
     );
+    drop([lend(32), lend(48)]);
+    assert_eq!(kept(), 80);
     // Pooled buffers make room for a tensor of another size, the oldest first.
-    let other = lend(4);
-    assert_eq!(pool.kept(), 12);
+    let other = lend(16);
+    assert_eq!(kept(), 48);
     drop(other);
-    assert_eq!(pool.kept(), 16);
-    let large = lend(100);
-    assert_eq!(pool.kept(), 0);
+    assert_eq!(kept(), 64);
+    let large = lend(800);
+    assert_eq!(kept(), 0);
     drop(large);
     // The number of buffers is bounded too.
-    drop(Vec::from_iter((0..100).map(|_| lend(4))));
-    assert_eq!(pool.kept(), 64 * 4);
+    drop(Vec::from_iter((0..100).map(|_| lend(16))));
+    assert_eq!(kept(), 64 * 16);
 }
 
 #[test]
 fn buffers_that_are_not_reused_are_freed() {
-    let (pool, lend) = pool(&noop(wgpu::Features::empty(), 8));
-    drop([lend(8), lend(16)]);
-    for _ in 0..32 {
-        drop(lend(8));
-    }
-    assert_eq!(pool.kept(), 24);
-    drop(lend(8));
-    assert_eq!(pool.kept(), 8);
+    let gpu = noop(wgpu::Features::empty(), 8);
+    let (lend, kept) = (
+        |bytes| gpu.create(bytes, 1).unwrap(),
+        || gpu.inner.pool.kept(),
+    );
+    drop([lend(32), lend(48)]);
+    (0..32).for_each(|_| drop(lend(32)));
+    assert_eq!(kept(), 80);
+    drop(lend(32));
+    assert_eq!(kept(), 32);
 }
 
 /// Allocations are simulated, so that they fail a given number of times.
 #[test]
 fn the_pool_is_emptied_once_if_memory_runs_out() {
-    let short = || Error::OutOfDeviceMemory { doing: "this" };
-    for gpu in gpus() {
-        let backend = Backend::from(gpu.clone());
-        let pool = &gpu.inner.pool;
-        // The outcome if the first `failures` tries fail, the number of tries, and the bytes in the pool.
-        let outcome = |failures| {
-            let mut tries = 0;
-            let create = || {
-                tries += 1;
-                if tries > failures {
-                    Ok(tries)
-                } else {
-                    Err(short())
-                }
-            };
-            let outcome = pool.make_room(create, || {
-                assert_eq!(
-                    pool.kept(),
-                    0,
-                    "the pool is empty before the device frees memory"
-                );
-                gpu.poll()
-            });
-            (outcome, tries, pool.kept())
-        };
-        let keep = || drop(backend.upload(&[1u32; 256], &[16, 16]).unwrap());
-        keep();
-        assert_eq!(outcome(0), (Ok(1), 1, 1024));
-        assert_eq!(outcome(1), (Ok(2), 2, 0));
-        keep();
-        assert_eq!(outcome(2), (Err(short()), 2, 0));
-        assert_eq!(outcome(1), (Err(short()), 1, 0), "the pool was empty");
-
-        keep();
-        let mut tries = 0;
-        let other = Error::Device {
-            doing: "this",
-            message: "another failure".to_owned(),
-        };
+    let gpu = noop(wgpu::Features::empty(), 8);
+    let pool = &gpu.inner.pool;
+    let short = Error::OutOfDeviceMemory { doing: "this" };
+    let other = Error::Device {
+        doing: "this",
+        message: "another failure".to_owned(),
+    };
+    // Failures, whether a buffer is pooled, and then whether there is room, after how many tries, and the bytes in the pool.
+    for (failures, error, pooled, room, tries, kept) in [
+        (0, &short, true, true, 1, 1024),
+        (1, &short, true, true, 2, 0),
+        (2, &short, true, false, 2, 0),
+        (1, &short, false, false, 1, 0),
+        (1, &other, true, false, 1, 1024),
+    ] {
+        pool.clear();
+        if pooled {
+            drop(gpu.create(1024, 1).unwrap());
+        }
+        let mut tried = 0;
         let create = || {
-            tries += 1;
-            Err::<(), _>(other.clone())
+            tried += 1;
+            if tried > failures {
+                Ok(())
+            } else {
+                Err(error.clone())
+            }
         };
-        assert_eq!(pool.make_room(create, || Ok(())), Err(other));
-        assert_eq!((tries, pool.kept()), (1, 1024));
+        let outcome = pool.make_room(create, || {
+            assert_eq!(pool.kept(), 0, "emptied before the device frees memory");
+            gpu.poll()
+        });
+        assert_eq!(outcome, if room { Ok(()) } else { Err(error.clone()) });
+        assert_eq!((tried, pool.kept()), (tries, kept));
     }
 }

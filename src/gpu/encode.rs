@@ -14,11 +14,7 @@ use super::{
     route::{Route, route},
     window::{self, Places},
 };
-use crate::{
-    Error, Plan,
-    ops::index::IndexType,
-    plan::{Map, Rows},
-};
+use crate::{Error, Plan, ops::index::IndexType, plan::Map};
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 
 /// Index tuples in a buffer on the device.
@@ -215,13 +211,7 @@ impl Gpu {
         }
         source.check(&dest)?;
         match route {
-            Route::Copies(copies) => {
-                let Rows { unit, run, .. } = plan.rows;
-                copies.each(&plan.rows, |from, to| {
-                    let [from, to, bytes] = [from, to, run].map(|units| (units * unit) as u64);
-                    copy(encoder, &source, from, &dest, to, bytes);
-                });
-            }
+            Route::Copies => copy(encoder, plan, &source, &dest),
             Route::Clear => clear(encoder, &dest),
             Route::Nothing | Route::Dispatches => {
                 let mut pass = encoder.begin_compute_pass(&Default::default());

@@ -35,7 +35,7 @@ impl Gpu {
         let rows = &plan.rows;
         match route(plan, self.inner.reach.kind, true) {
             Route::Nothing => return "nothing is recorded".into(),
-            Route::Copies(_) => {
+            Route::Copies => {
                 let copies = counted(rows.count, "buffer copy", "buffer copies");
                 let bytes = counted(rows.run * rows.unit, "byte", "bytes");
                 return format!("{copies} of {bytes}");

@@ -11,6 +11,9 @@ use wgpu::{BufferSlice, BufferUsages};
 
 const DOING: &str = "reading back";
 
+/// The waker of callers that poll the device themselves.
+pub(super) static POLLING: &Waker = Waker::noop();
+
 /// A submitted copy into a buffer that will be mapped.
 #[derive(Debug)]
 pub(super) struct Readback {
@@ -87,7 +90,7 @@ impl Gpu {
         mut poll: impl FnMut(&mut Context<'_>) -> Poll<Result<T, Error>>,
     ) -> Result<T, Error> {
         loop {
-            if let Poll::Ready(output) = poll(&mut Context::from_waker(Waker::noop())) {
+            if let Poll::Ready(output) = poll(&mut Context::from_waker(POLLING)) {
                 return output;
             }
             self.wait()?;
@@ -98,8 +101,8 @@ impl Gpu {
 impl Readback {
     /// Copies the first `bytes.len()` bytes when they have arrived.
     ///
-    /// A caller with [`Waker::noop`] polls the device itself. For any other a thread waits for the device, since a
-    /// future must not block; browsers need none.
+    /// Unless the caller is [`POLLING`], a thread waits for the device, since a future must not block; browsers need
+    /// none.
     pub(super) async fn copy_to(&self, bytes: &mut [u8]) -> Result<(), Error> {
         let gpu = &self.gpu;
         let mut watched = cfg!(target_arch = "wasm32");
@@ -109,7 +112,7 @@ impl Readback {
                 return Poll::Ready(result.clone());
             }
             mapping.waker = Some(context.waker().clone());
-            if !watched && !context.waker().will_wake(Waker::noop()) {
+            if !watched && !std::ptr::eq(context.waker(), POLLING) {
                 watched = true;
                 let gpu = gpu.clone();
                 std::thread::spawn(move || gpu.wait());

@@ -1,13 +1,16 @@
 //! The report of a gather or scatter, which arrives when the device is done.
 
-use super::{DeviceBytes, Gpu, argument::Argument, caps::Parts, kernels::Dispatch, slots::Slot};
+use super::{
+    DeviceBytes, Gpu, argument::Argument, caps::Parts, kernels::Dispatch, readback::POLLING,
+    slots::Slot,
+};
 use crate::{Error, Plan, Report, ops::index::IndexType, report::Missing};
 use std::{
     fmt,
     future::poll_fn,
     pin::Pin,
     sync::{Mutex, PoisonError},
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
 };
 use wgpu::BufferUsages;
 
@@ -60,20 +63,12 @@ impl PendingReport {
         indices: &Argument<'_>,
         index: IndexType,
     ) -> Self {
-        let tuples = Tuples {
-            buffers: indices.buffers.to_vec(),
-            parts: indices.parts,
-            index,
-        };
+        let tuples = (indices.buffers.to_vec(), indices.parts);
+        let reading = read(gpu.clone(), plan.clone(), counts.read, tuples, index);
         Self {
             gpu: gpu.clone(),
             held: None,
-            state: Mutex::new(State::Reading(Box::pin(read(
-                gpu.clone(),
-                plan.clone(),
-                counts.read,
-                tuples,
-            )))),
+            state: Mutex::new(State::Reading(Box::pin(reading))),
         }
     }
 
@@ -90,12 +85,12 @@ impl PendingReport {
     /// An error of the device, or [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) by the
     /// plan's policy.
     pub fn poll(&self) -> Result<Option<Report>, Error> {
+        let now = || self.advance(&mut Context::from_waker(POLLING));
         // The first call starts to read.
-        if let Poll::Ready(report) = self.advance(&mut Context::from_waker(Waker::noop())) {
-            return report.map(Some);
+        if now().is_pending() {
+            self.gpu.poll()?;
         }
-        self.gpu.poll()?;
-        match self.advance(&mut Context::from_waker(Waker::noop())) {
+        match now() {
             Poll::Ready(report) => report.map(Some),
             Poll::Pending => Ok(None),
         }
@@ -153,22 +148,16 @@ impl fmt::Debug for PendingReport {
     }
 }
 
-/// The index tuples of a gather or scatter.
-struct Tuples {
-    buffers: Vec<wgpu::Buffer>,
-    parts: Parts,
-    index: IndexType,
-}
-
 /// Reads the counts, and then the first invalid tuple.
 async fn read(
     gpu: Gpu,
     plan: Plan,
     reports: Vec<(Slot, usize)>,
-    tuples: Tuples,
+    (buffers, parts): (Vec<wgpu::Buffer>, Parts),
+    index: IndexType,
 ) -> Result<Report, Error> {
     let mut missing = Missing::default();
-    let most = gpu.inner.limits.max_buffer_size / REPORT_BYTES;
+    let most = (gpu.inner.limits.max_buffer_size / REPORT_BYTES).max(1);
     for some in reports.chunks(usize::try_from(most).unwrap_or(usize::MAX)) {
         let mut words = vec![[0u32; 2]; some.len()];
         let slots = some.iter().map(|(slot, _)| slot.first(REPORT_BYTES));
@@ -184,11 +173,6 @@ async fn read(
         }
     }
     let readable = |buffer: &wgpu::Buffer| buffer.usage().contains(BufferUsages::COPY_SRC);
-    let Tuples {
-        buffers,
-        parts,
-        index,
-    } = tuples;
     let Some(tuple) = missing.first.filter(|_| buffers.iter().all(readable)) else {
         return plan.report(missing, |_| Vec::new());
     };

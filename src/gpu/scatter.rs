@@ -137,14 +137,7 @@ impl Gpu {
         if map.fresh && plan.result_bytes() > 0 {
             self.record(encoder, &Plan::zeros(plan.result_bytes()), updates, dest)?;
         }
-        let mut counts = Counts::default();
-        self.record_steps(
-            encoder,
-            &steps,
-            [updates, indices, dest],
-            &scratch,
-            &mut counts,
-        )?;
+        let counts = self.record_steps(encoder, &steps, [updates, indices, dest], &scratch)?;
         Ok(PendingReport::new(self, plan, counts, &indices, index))
     }
 
@@ -170,8 +163,8 @@ impl Gpu {
         steps: &Steps,
         [updates, indices, dest]: [Argument<'_>; 3],
         scratch: &[wgpu::Buffer; 2],
-        counts: &mut Counts,
-    ) -> Result<(), Error> {
+    ) -> Result<Counts, Error> {
+        let mut counts = Counts::default();
         let head = Argument::of("head", scratch[0].slice(..), 0);
         let rows = Argument::of("rows", scratch[1].slice(..), 0);
         let resolving = [head, rows, indices];
@@ -179,7 +172,7 @@ impl Gpu {
             encoder.clear_buffer(&scratch[0], 0, Some(4));
             let mut pass = encoder.begin_compute_pass(&Default::default());
             for check in &steps.checks {
-                self.dispatch(&mut pass, check, &resolving, counts)?;
+                self.dispatch(&mut pass, check, &resolving, &mut counts)?;
             }
         }
         for Step { before, apply } in &steps.blocks {
@@ -193,16 +186,16 @@ impl Gpu {
             }
             let mut pass = encoder.begin_compute_pass(&Default::default());
             let Some(Before { resolve, order, .. }) = before else {
-                self.dispatch(&mut pass, apply, &[updates, dest, indices], counts)?;
+                self.dispatch(&mut pass, apply, &[updates, dest, indices], &mut counts)?;
                 continue;
             };
-            self.dispatch(&mut pass, resolve, &resolving, counts)?;
+            self.dispatch(&mut pass, resolve, &resolving, &mut counts)?;
             for sort in order {
-                self.dispatch(&mut pass, sort, &[head, rows], counts)?;
+                self.dispatch(&mut pass, sort, &[head, rows], &mut counts)?;
             }
-            self.dispatch(&mut pass, apply, &[updates, dest, head, rows], counts)?;
+            self.dispatch(&mut pass, apply, &[updates, dest, head, rows], &mut counts)?;
         }
-        Ok(())
+        Ok(counts)
     }
 }
 

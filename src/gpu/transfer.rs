@@ -26,7 +26,7 @@ const STAGING_BYTES: u64 = 8 << 20;
 #[derive(Clone, Debug)]
 pub(crate) struct DeviceBytes {
     lent: Arc<Lent>,
-    pub(super) parts: Parts,
+    parts: Parts,
     bytes: usize,
 }
 
@@ -85,7 +85,7 @@ impl Gpu {
     /// Buffers on the device for an array, with unspecified contents.
     pub(crate) fn allocate(&self, shape: &[usize], element: usize) -> Result<DeviceBytes, Error> {
         let bytes = shape.iter().product::<usize>() * element;
-        self.create(bytes, row_bytes(shape, element), false)
+        self.create(bytes, row_bytes(shape, element))
     }
 
     /// Records a copy of a tensor's bytes into new buffers like its own.
@@ -95,7 +95,7 @@ impl Gpu {
         source: &DeviceBytes,
     ) -> Result<DeviceBytes, Error> {
         let buffers = source.buffers().iter().map(|buffer| {
-            let copy = self.tensor_buffer(buffer.size(), false)?;
+            let copy = self.tensor_buffer(buffer.size())?;
             encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, buffer.size());
             Ok(copy)
         });
@@ -106,10 +106,10 @@ impl Gpu {
         })
     }
 
-    /// A buffer from the pool, or a new one. Only a new one can be mapped at creation.
-    fn tensor_buffer(&self, size: u64, mapped_at_creation: bool) -> Result<wgpu::Buffer, Error> {
+    /// A buffer from the pool, or a new one.
+    fn tensor_buffer(&self, size: u64) -> Result<wgpu::Buffer, Error> {
         let pool = &self.inner.pool;
-        if !mapped_at_creation && let Some(buffer) = pool.take(size) {
+        if let Some(buffer) = pool.take(size) {
             return Ok(buffer);
         }
         let create = || {
@@ -118,7 +118,7 @@ impl Gpu {
                     label: Some("wgslice tensor"),
                     size,
                     usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
-                    mapped_at_creation,
+                    mapped_at_creation: false,
                 })
             })
         };
@@ -127,12 +127,7 @@ impl Gpu {
     }
 
     /// Buffers for `bytes` bytes, with unspecified contents.
-    pub(super) fn create(
-        &self,
-        bytes: usize,
-        row_bytes: u64,
-        mapped_at_creation: bool,
-    ) -> Result<DeviceBytes, Error> {
+    pub(super) fn create(&self, bytes: usize, row_bytes: u64) -> Result<DeviceBytes, Error> {
         let most = self.inner.limits.max_buffer_size;
         let padded = (bytes as u64).max(1).next_multiple_of(PADDING);
         let parts = if padded <= most {
@@ -146,7 +141,7 @@ impl Gpu {
         let mut first = 0;
         while first < padded {
             let size = parts.bytes.min(padded - first);
-            buffers.push(self.tensor_buffer(size, mapped_at_creation)?);
+            buffers.push(self.tensor_buffer(size)?);
             first += size;
         }
         Ok(DeviceBytes {
