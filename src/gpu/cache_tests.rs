@@ -192,7 +192,7 @@ fn tensors_reuse_the_buffers_of_dropped_tensors() {
 fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
     let gpu = noop(wgpu::Features::empty(), 8);
     let (lend, kept) = (
-        |bytes| gpu.create(bytes, 1).unwrap(),
+        |bytes| gpu.allocate(&[bytes], 1).unwrap(),
         || gpu.inner.pool.kept(),
     );
     drop([lend(32), lend(48)]);
@@ -214,7 +214,7 @@ fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
 fn buffers_that_are_not_reused_are_freed() {
     let gpu = noop(wgpu::Features::empty(), 8);
     let (lend, kept) = (
-        |bytes| gpu.create(bytes, 1).unwrap(),
+        |bytes| gpu.allocate(&[bytes], 1).unwrap(),
         || gpu.inner.pool.kept(),
     );
     drop([lend(32), lend(48)]);
@@ -244,7 +244,7 @@ fn the_pool_is_emptied_once_if_memory_runs_out() {
     ] {
         pool.clear();
         if pooled {
-            drop(gpu.create(1024, 1).unwrap());
+            drop(gpu.allocate(&[1024], 1).unwrap());
         }
         let mut tried = 0;
         let create = || {

@@ -61,34 +61,28 @@ impl Parts {
         bytes: 1 << 62,
     };
 
-    /// The ranges of `bytes` bytes from byte `at` on, part by part.
-    pub(super) fn spans(self, mut at: u64, bytes: u64) -> impl Iterator<Item = Span> + Clone {
-        let end = at + bytes;
-        std::iter::from_fn(move || {
-            let within = at % self.bytes;
-            let span = Span {
-                part: usize::try_from(at / self.bytes).ok()?,
-                offset: self.offset + within,
-                bytes: (self.bytes - within).min(end - at),
-            };
-            at += span.bytes;
-            (span.bytes > 0).then_some(span)
-        })
-    }
-
-    /// The same ranges in the buffers.
+    /// The ranges of the buffers that hold `bytes` bytes from byte `at` on.
     pub(super) fn slices(
         self,
         buffers: &[wgpu::Buffer],
-        at: u64,
+        mut at: u64,
         bytes: u64,
     ) -> impl Iterator<Item = wgpu::BufferSlice<'_>> + Clone {
-        let slice = |span: Span| buffers[span.part].slice(span.offset..span.offset + span.bytes);
-        self.spans(at, bytes).map(slice)
+        let end = at + bytes;
+        std::iter::from_fn(move || {
+            if at == end {
+                return None;
+            }
+            let (part, within) = (at / self.bytes, at % self.bytes);
+            let length = (self.bytes - within).min(end - at);
+            at += length;
+            let offset = self.offset + within;
+            Some(buffers[usize::try_from(part).ok()?].slice(offset..offset + length))
+        })
     }
 }
 
-/// A range of an argument in one buffer.
+/// A range of an argument as a binding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Span {
     pub(crate) part: usize,

@@ -148,10 +148,7 @@ impl Gpu {
         in_place: bool,
     ) -> Result<DeviceBytes, Error> {
         let (dest, _) = self.submit(plan.map.name(), |encoder| {
-            let dest = match in_place {
-                true => dest.clone(),
-                false => self.duplicate(encoder, dest)?,
-            };
+            let dest = self.changeable(encoder, dest, in_place)?;
             let (source, changed) = (source.argument("value"), dest.argument("dest"));
             self.record(encoder, plan, source, changed)?;
             Ok(dest)

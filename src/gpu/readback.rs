@@ -5,7 +5,7 @@ use crate::{Error, Plan};
 use std::{
     future::poll_fn,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll, Waker},
+    task::{Poll, Waker},
 };
 use wgpu::{BufferSlice, BufferUsages};
 
@@ -87,10 +87,11 @@ impl Gpu {
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn wait_until<T>(
         &self,
-        mut poll: impl FnMut(&mut Context<'_>) -> Poll<Result<T, Error>>,
+        mut poll: impl FnMut(&mut std::task::Context<'_>) -> Poll<Result<T, Error>>,
     ) -> Result<T, Error> {
+        let mut context = std::task::Context::from_waker(POLLING);
         loop {
-            if let Poll::Ready(output) = poll(&mut Context::from_waker(POLLING)) {
+            if let Poll::Ready(output) = poll(&mut context) {
                 return output;
             }
             self.wait()?;

@@ -76,10 +76,7 @@ impl Gpu {
         in_place: bool,
     ) -> Result<(DeviceBytes, PendingReport), Error> {
         let ((dest, report), _) = self.submit(plan.map.name(), |encoder| {
-            let dest = match in_place {
-                true => dest.clone(),
-                false => self.duplicate(encoder, dest)?,
-            };
+            let dest = self.changeable(encoder, dest, in_place)?;
             let tuples = (indices.argument("indices"), index);
             let (updates, changed) = (updates.argument("updates"), dest.argument("dest"));
             let report = self.record_scatter(encoder, plan, updates, tuples, changed)?;

@@ -8,7 +8,7 @@ use super::{
     readback::Readback,
 };
 use crate::Error;
-use std::{pin::pin, sync::Arc};
+use std::sync::Arc;
 use wgpu::{BufferSlice, BufferUsages};
 
 /// Buffers are padded to multiples of this many bytes, so that whole vectors can be bound.
@@ -67,11 +67,6 @@ impl DeviceBytes {
     }
 }
 
-/// Bytes of a row along the last dimension.
-pub(super) fn row_bytes(shape: &[usize], element: usize) -> u64 {
-    (shape.last().map_or(1, |&size| size.max(1)) * element) as u64
-}
-
 /// Bytes of a part, at most `most`: whole rows if possible, because an index tuple must not lie in two buffers. A
 /// longer row is no index tuple.
 fn part_bytes(most: u64, row_bytes: u64) -> u64 {
@@ -85,15 +80,41 @@ impl Gpu {
     /// Buffers on the device for an array, with unspecified contents.
     pub(crate) fn allocate(&self, shape: &[usize], element: usize) -> Result<DeviceBytes, Error> {
         let bytes = shape.iter().product::<usize>() * element;
-        self.create(bytes, row_bytes(shape, element))
+        let most = self.inner.limits.max_buffer_size;
+        let padded = (bytes as u64).max(1).next_multiple_of(PADDING);
+        let parts = if padded <= most {
+            Parts::ONE
+        } else {
+            let row = shape.last().map_or(1, |&size| size.max(1)) * element;
+            Parts {
+                offset: 0,
+                bytes: part_bytes(most, row as u64),
+            }
+        };
+        let mut buffers = Vec::new();
+        let mut first = 0;
+        while first < padded {
+            let size = parts.bytes.min(padded - first);
+            buffers.push(self.tensor_buffer(size)?);
+            first += size;
+        }
+        Ok(DeviceBytes {
+            lent: Arc::new(self.inner.pool.lend(buffers)),
+            parts,
+            bytes,
+        })
     }
 
-    /// Records a copy of a tensor's bytes into new buffers like its own.
-    pub(super) fn duplicate(
+    /// A tensor to change in place, or a recorded copy of it in new buffers.
+    pub(super) fn changeable(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         source: &DeviceBytes,
+        in_place: bool,
     ) -> Result<DeviceBytes, Error> {
+        if in_place {
+            return Ok(source.clone());
+        }
         let buffers = source.buffers().iter().map(|buffer| {
             let copy = self.tensor_buffer(buffer.size())?;
             encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, buffer.size());
@@ -126,35 +147,10 @@ impl Gpu {
         pool.make_room(create, || self.poll())
     }
 
-    /// Buffers for `bytes` bytes, with unspecified contents.
-    pub(super) fn create(&self, bytes: usize, row_bytes: u64) -> Result<DeviceBytes, Error> {
-        let most = self.inner.limits.max_buffer_size;
-        let padded = (bytes as u64).max(1).next_multiple_of(PADDING);
-        let parts = if padded <= most {
-            Parts::ONE
-        } else {
-            let offset = 0;
-            let bytes = part_bytes(most, row_bytes);
-            Parts { offset, bytes }
-        };
-        let mut buffers = Vec::new();
-        let mut first = 0;
-        while first < padded {
-            let size = parts.bytes.min(padded - first);
-            buffers.push(self.tensor_buffer(size)?);
-            first += size;
-        }
-        Ok(DeviceBytes {
-            lent: Arc::new(self.inner.pool.lend(buffers)),
-            parts,
-            bytes,
-        })
-    }
-
     /// Reads all bytes of a tensor, blocking until all earlier submissions are done.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn download(&self, source: &DeviceBytes, into: &mut [u8]) -> Result<(), Error> {
-        let mut downloading = pin!(self.download_async(source, into));
+        let mut downloading = std::pin::pin!(self.download_async(source, into));
         self.wait_until(|context| downloading.as_mut().poll(context))
     }
 

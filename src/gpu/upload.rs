@@ -3,7 +3,7 @@
 //! Bytes are written to staging memory, which wgpu does not clear first, and copied from there. Large tensors are
 //! uploaded in pieces: the device copies one while the host writes the next, and waiting for them bounds the memory.
 
-use super::{DeviceBytes, Gpu, failure::device_error, fill::fill, transfer::row_bytes};
+use super::{DeviceBytes, Gpu, failure::device_error, fill::fill};
 use crate::{Error, Plan};
 use std::{collections::VecDeque, io};
 use wgpu::{QueueWriteBufferView, SubmissionIndex};
@@ -25,27 +25,26 @@ impl Gpu {
         element: usize,
         bytes: &[u8],
     ) -> Result<DeviceBytes, Error> {
-        let copy = Plan::copy(bytes.len());
-        self.upload_result(&copy, bytes, row_bytes(shape, element))
+        self.upload_result(&Plan::copy(bytes.len()), bytes, shape, element)
     }
 
     /// Uploads a slice of host memory, packed straight into memory that the device reads.
     pub(crate) fn upload_slice(&self, plan: &Plan, source: &[u8]) -> Result<DeviceBytes, Error> {
-        self.upload_result(plan, source, row_bytes(plan.shape(), plan.element))
+        self.upload_result(plan, source, plan.shape(), plan.element)
     }
 
     fn upload_result(
         &self,
         plan: &Plan,
         source: &[u8],
-        row_bytes: u64,
+        shape: &[usize],
+        element: usize,
     ) -> Result<DeviceBytes, Error> {
-        let bytes = plan.result_bytes();
-        let dest = self.create(bytes, row_bytes)?;
+        let dest = self.allocate(shape, element)?;
         let mut upload = Upload {
             gpu: self,
             dest: &dest,
-            bytes,
+            bytes: plan.result_bytes(),
             done: 0,
             piece: None,
             under_way: VecDeque::new(),
@@ -108,8 +107,6 @@ impl Upload<'_> {
             let submission = self.gpu.guarded(DOING, || self.gpu.queue().submit([]))?;
             self.under_way.push_back(submission);
         }
-        // Browsers do not allow waiting.
-        #[cfg(not(target_arch = "wasm32"))]
         if self.under_way.len() == UNDER_WAY
             && let Some(oldest) = self.under_way.pop_front()
         {
