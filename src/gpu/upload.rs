@@ -100,7 +100,7 @@ impl Upload<'_> {
         staged.ok_or_else(lost)
     }
 
-    /// Copies a piece: with the next submission, if it is the whole tensor.
+    /// Copies a piece; the pieces of a small tensor with the next submission.
     fn send(&mut self, view: QueueWriteBufferView) -> Result<(), Error> {
         self.gpu.guarded(DOING, || drop(view))?;
         if self.bytes > PIECE {
