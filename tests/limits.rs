@@ -181,16 +181,21 @@ fn plans_are_explained() {
 #[test]
 fn few_or_long_rows_are_copied() {
     // The noop backend counts as a software adapter.
-    let gpu = noop(|_| {});
-    for (rows, bytes, copied) in [
-        (16, 64, true),
-        (17, 64, false),
-        (17, (16 << 10) - 4, false),
-        (17, 16 << 10, true),
+    let software = noop(|_| {});
+    let hardware = software.as_hardware();
+    for (gpu, rows, bytes, copied) in [
+        (&software, 16, 64, true),
+        (&software, 17, 64, false),
+        (&software, 17, (16 << 10) - 4, false),
+        (&software, 17, 16 << 10, true),
+        (&hardware, 1, 64, true),
+        (&hardware, 2, (1 << 20) - 4, false),
+        (&hardware, 2, 1 << 20, true),
     ] {
         let plan = Plan::strided_slice(&[rows * 2, bytes / 4], &slice![..; 2], DType::F32).unwrap();
         let said = gpu.explain(&plan);
-        let says = format!("{rows} buffer copies of {bytes} bytes");
+        let copies = if rows == 1 { "copy" } else { "copies" };
+        let says = format!("{rows} buffer {copies} of {bytes} bytes");
         assert_eq!(said.contains(&says), copied, "{said}");
         assert_eq!(said.contains("1 dispatch of"), !copied, "{said}");
         let [source, dest] = [plan.source_bytes(), plan.result_bytes()].map(|size| {

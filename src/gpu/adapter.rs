@@ -40,30 +40,24 @@ pub(super) const STORAGE_BUFFERS: u32 = 4;
 impl AdapterOptions {
     /// These options, with defaults from the environment.
     fn with_environment(&self) -> Result<Self, Error> {
-        let backends = match (self.backends, std::env::var("WGPU_BACKEND")) {
-            (Some(backends), _) => Some(backends),
-            (None, Ok(list)) => {
-                let backends = Backends::from_comma_list(&list);
-                if backends.is_empty() {
-                    return Err(Error::NoAdapter(format!(
-                        "WGPU_BACKEND={list} names no graphics API: use vulkan, metal, dx12, gl \
-                         or noop"
-                    )));
-                }
-                Some(backends)
+        let mut options = self.clone();
+        if options.backends.is_none()
+            && let Ok(list) = std::env::var("WGPU_BACKEND")
+        {
+            let backends = Backends::from_comma_list(&list);
+            if backends.is_empty() {
+                return Err(Error::NoAdapter(format!(
+                    "WGPU_BACKEND={list} names no graphics API: use vulkan, metal, dx12, gl or noop"
+                )));
             }
-            (None, Err(_)) => None,
-        };
-        Ok(Self {
-            name: self
-                .name
-                .clone()
-                .or_else(|| std::env::var("WGPU_ADAPTER_NAME").ok())
-                .filter(|name| !name.is_empty()),
-            backends,
-            power: self.power.or_else(PowerPreference::from_env),
-            software: self.software,
-        })
+            options.backends = Some(backends);
+        }
+        let name = options
+            .name
+            .or_else(|| std::env::var("WGPU_ADAPTER_NAME").ok());
+        options.name = name.filter(|name| !name.is_empty());
+        options.power = options.power.or_else(PowerPreference::from_env);
+        Ok(options)
     }
 
     /// All adapters of the machine, best first, and whether each fits these options.
@@ -72,13 +66,16 @@ impl AdapterOptions {
     ///
     /// [`Error::NoAdapter`] if `WGPU_BACKEND` names no graphics API.
     pub async fn adapters(&self) -> Result<Vec<Candidate>, Error> {
-        let options = self.with_environment()?;
-        match options.backends {
-            Some(backends) => Ok(options.look_through(backends).await),
+        Ok(self.with_environment()?.search().await)
+    }
+
+    async fn search(&self) -> Vec<Candidate> {
+        match self.backends {
+            Some(backends) => self.look_through(backends).await,
             // OpenGL is rarely the only API, and lists the adapters of the others again.
-            None => match options.look_through(Backends::PRIMARY).await {
-                none if none.is_empty() => Ok(options.look_through(Backends::SECONDARY).await),
-                some => Ok(some),
+            None => match self.look_through(Backends::PRIMARY).await {
+                none if none.is_empty() => self.look_through(Backends::SECONDARY).await,
+                some => some,
             },
         }
     }
@@ -110,20 +107,20 @@ impl AdapterOptions {
 
     /// The adapter to use.
     pub(super) async fn choose(&self) -> Result<wgpu::Adapter, Error> {
-        let mut candidates = self.adapters().await?;
+        let options = self.with_environment()?;
+        let mut candidates = options.search().await;
         match candidates.iter().position(Candidate::fits) {
             Some(best) => Ok(candidates.swap_remove(best).adapter),
-            None => Err(Error::NoAdapter(self.nothing_fits(&candidates)?)),
+            None => Err(Error::NoAdapter(options.nothing_fits(&candidates))),
         }
     }
 
-    fn nothing_fits(&self, candidates: &[Candidate]) -> Result<String, Error> {
-        let options = self.with_environment()?;
+    fn nothing_fits(&self, candidates: &[Candidate]) -> String {
         let mut message = String::from("no adapter fits");
-        if let Some(name) = &options.name {
+        if let Some(name) = &self.name {
             message += &format!(" the name {name:?}");
         }
-        message += match options.software {
+        message += match self.software {
             Software::Allow => "",
             Software::Require => " (only software adapters may be used)",
             Software::Refuse => " (software adapters may not be used)",
@@ -137,7 +134,7 @@ impl AdapterOptions {
                 message += &format!("\n  {candidate}");
             }
         }
-        Ok(message)
+        message
     }
 }
 

@@ -14,8 +14,6 @@ pub(super) struct Argument<'a> {
     /// Bytes that were passed, and bytes that the plan needs.
     pub(super) passed: u64,
     pub(super) needed: u64,
-    /// Whether the buffers are the caller's, who may pass them again.
-    pub(super) callers: bool,
 }
 
 impl<'a> Argument<'a> {
@@ -29,16 +27,12 @@ impl<'a> Argument<'a> {
             },
             passed: passed.size(),
             needed: needed as u64,
-            callers: true,
         }
     }
 
-    /// The location of byte `byte`: the buffer, the offset in it, and the bytes from there to the end of the part.
-    pub(super) fn at(&self, byte: u64) -> (&'a wgpu::Buffer, u64, u64) {
-        let within = byte % self.parts.bytes;
-        let part = usize::try_from(byte / self.parts.bytes).unwrap_or(usize::MAX);
-        let offset = self.parts.offset + within;
-        (&self.buffers[part], offset, self.parts.bytes - within)
+    /// The ranges of `bytes` bytes from byte `at` on, part by part.
+    pub(super) fn slices(&self, at: u64, bytes: u64) -> impl Iterator<Item = BufferSlice<'a>> {
+        self.parts.slices(self.buffers, at, bytes)
     }
 
     /// Checks that this argument and `dest` are long enough, that their buffers contain the whole of their last words,
@@ -84,13 +78,17 @@ impl<'a> Argument<'a> {
         self.buffers.iter().all(whole)
     }
 
-    /// Checks that index tuples begin with a word.
-    pub(super) fn check_word(&self) -> Result<(), Error> {
-        if self.parts.offset.is_multiple_of(4) {
-            return Ok(());
+    /// Checks these index tuples, and the arguments that rows are moved between.
+    pub(super) fn check_tuples(&self, source: &Self, dest: &Self) -> Result<(), Error> {
+        source.check(dest)?;
+        self.check(dest)?;
+        if !self.parts.offset.is_multiple_of(4) {
+            let problem = "begins in the middle of a word: its offset must be a multiple of 4";
+            return Err(self.problem(problem.into()));
         }
-        let problem = "begins in the middle of a word: its offset must be a multiple of 4";
-        Err(self.problem(problem.into()))
+        [source, self, dest]
+            .into_iter()
+            .try_for_each(Self::check_storage)
     }
 
     pub(super) fn check_storage(&self) -> Result<(), Error> {

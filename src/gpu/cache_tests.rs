@@ -1,8 +1,14 @@
-//! Tests on wgpu's noop backend, which needs no driver, that repeated recording creates no device objects, for every
-//! space of params.
+//! Tests on wgpu's noop backend, which needs no driver, of what recording and tensors reuse, for every space of
+//! uniforms.
 
-use super::{DeviceIndices, Gpu, program::UniformSpace};
+use super::{
+    DeviceIndices, Gpu, Inner,
+    program::{REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
+    slots::{Slot, Slots},
+    uniforms::Uniforms,
+};
 use crate::{Backend, DType, Error, GatherNd, Plan, Scatter, slice};
+use bytemuck::Zeroable;
 
 /// A device of the noop backend, which is treated as a software adapter.
 fn noop(features: wgpu::Features, storage_buffers: u32) -> Gpu {
@@ -25,7 +31,7 @@ fn noop(features: wgpu::Features, storage_buffers: u32) -> Gpu {
     Gpu::new(&device, &queue)
 }
 
-/// A device for each space of params.
+/// A device for each space of uniforms.
 fn gpus() -> [Gpu; 3] {
     let none = wgpu::Features::empty();
     let gpus = [
@@ -33,7 +39,7 @@ fn gpus() -> [Gpu; 3] {
         noop(none, 4),
         noop(none, 8),
     ];
-    let spaces = gpus.each_ref().map(|gpu| gpu.inner.pipelines.space());
+    let spaces = gpus.each_ref().map(|gpu| gpu.inner.pipelines.space);
     use UniformSpace::{Immediate, Storage, Uniform};
     assert_eq!(spaces, [Immediate, Uniform, Storage]);
     gpus
@@ -51,122 +57,109 @@ fn buffers(gpu: &Gpu, count: usize) -> Vec<wgpu::Buffer> {
     (0..count).map(buffer).collect()
 }
 
-impl Gpu {
-    /// The objects that recording has created: the number of bind groups, the last slot of params, and the number of
-    /// strips of reports.
-    fn made(&self) -> (usize, Option<(wgpu::Buffer, u32)>, usize) {
-        let pipelines = &self.inner.pipelines;
-        let (groups, reports) = (&self.inner.groups, &pipelines.reports);
-        (groups.made(), pipelines.uniforms.last(), reports.strips())
+/// Slices, gathers, updates and scatters between many buffers, in new passes and in an open one.
+fn record(gpu: &Gpu, buffers: &[wgpu::Buffer]) -> wgpu::CommandBuffer {
+    let (shape, add) = ([16, 16], Scatter::default());
+    let slice = Plan::strided_slice(&shape, &slice![4..12, ..; -1], DType::F32).unwrap();
+    let gather = Plan::gather_nd(&shape, &[4, 1], GatherNd::default(), DType::F32).unwrap();
+    let update = Plan::strided_slice_update(&shape, &slice![..; 2], &[16], DType::F32).unwrap();
+    let scatter = Plan::tensor_scatter_nd(&shape, &[4, 1], &[4, 16], add, DType::F32).unwrap();
+    let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    for three in buffers.chunks_exact(3) {
+        let [source, dest, tuples] = [0, 1, 2].map(|number: usize| three[number].slice(..));
+        let tuples = DeviceIndices::I32(tuples);
+        gpu.encode(&mut encoder, &slice, source, dest).unwrap();
+        gpu.encode(&mut encoder, &update, source, dest).unwrap();
+        gpu.encode_scatter(&mut encoder, &scatter, source, tuples, dest)
+            .unwrap();
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        gpu.encode_in_pass(&mut pass, &slice, source, dest).unwrap();
+        gpu.encode_gather_in_pass(&mut pass, &gather, source, tuples, dest)
+            .unwrap();
     }
-
-    /// Records slices and gathers between many buffers, into new passes and into an open one, and submits or drops
-    /// them.
-    fn round(&self, buffers: &[wgpu::Buffer], submit: bool) {
-        let slice = Plan::strided_slice(&[16, 16], &slice![4..12, ..; -1], DType::F32).unwrap();
-        let gather = Plan::gather_nd(&[16, 16], &[4, 1], GatherNd::default(), DType::F32).unwrap();
-        let mut encoder = self.device().create_command_encoder(&Default::default());
-        for three in buffers.chunks_exact(3) {
-            let [source, dest, tuples] = [0, 1, 2].map(|number: usize| three[number].slice(..));
-            let tuples = DeviceIndices::I32(tuples);
-            self.encode(&mut encoder, &slice, source, dest).unwrap();
-            self.encode_gather(&mut encoder, &gather, source, tuples, dest)
-                .unwrap();
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            self.encode_in_pass(&mut pass, &slice, source, dest)
-                .unwrap();
-            self.encode_gather_in_pass(&mut pass, &gather, source, tuples, dest)
-                .unwrap();
-        }
-        let commands = encoder.finish();
-        if submit {
-            self.queue().submit([commands]);
-            self.device()
-                .poll(wgpu::PollType::wait_indefinitely())
-                .unwrap();
-        }
-    }
+    encoder.finish()
 }
 
 #[test]
-fn repeated_slices_and_gathers_create_no_objects() {
+fn repeated_recording_creates_only_bind_groups() {
     for gpu in gpus() {
         let buffers = buffers(&gpu, 300);
-        gpu.round(&buffers, true);
-        gpu.round(&buffers, false);
-        let made = gpu.made();
-        assert!(made.0 > 0 && made.2 > 0, "{made:?}");
-        for submit in [true, false, true, true] {
-            gpu.round(&buffers, submit);
-            assert_eq!(gpu.made(), made);
-        }
-    }
-}
-
-/// The scratch memory of a scatter is created once.
-#[test]
-fn repeated_updates_gradients_and_scatters_create_no_objects() {
-    let (shape, add) = ([16, 16], Scatter::default());
-    let update = Plan::strided_slice_update(&shape, &slice![..; 2], &[16], DType::F32).unwrap();
-    let grad = Plan::strided_slice_grad(&shape, &slice![..; 2], &[8, 16], DType::F32).unwrap();
-    let scatter = Plan::tensor_scatter_nd(&shape, &[4, 1], &[4, 16], add, DType::F32).unwrap();
-    for gpu in gpus() {
-        let buffers = buffers(&gpu, 30);
-        let round = || {
-            let mut encoder = gpu.device().create_command_encoder(&Default::default());
-            for three in buffers.chunks_exact(3) {
-                let [source, dest, tuples] = [0, 1, 2].map(|number: usize| three[number].slice(..));
-                let tuples = DeviceIndices::I32(tuples);
-                gpu.encode(&mut encoder, &update, source, dest).unwrap();
-                gpu.encode(&mut encoder, &grad, source, dest).unwrap();
-                gpu.encode_scatter(&mut encoder, &scatter, source, tuples, dest)
-                    .unwrap();
+        let round = |submit| {
+            let commands = record(&gpu, &buffers);
+            if submit {
+                gpu.queue().submit([commands]);
+                gpu.wait().unwrap();
             }
-            gpu.queue().submit([encoder.finish()]);
-            gpu.device()
-                .poll(wgpu::PollType::wait_indefinitely())
-                .unwrap();
+            let Inner {
+                pipelines, scatter, ..
+            } = &*gpu.inner;
+            let strips = [&pipelines.uniforms.slots, &pipelines.reports].map(Slots::strips);
+            (strips, scatter.lock().unwrap().clone())
         };
-        round();
-        round();
-        let (made, memory) = (gpu.made(), gpu.inner.scatter.kept());
-        assert!(made.0 > 0 && memory.is_some(), "{made:?}");
-        for _ in 0..3 {
-            round();
-            assert_eq!(
-                (gpu.made(), gpu.inner.scatter.kept()),
-                (made.clone(), memory.clone())
-            );
+        let made = round(true);
+        let uniforms = usize::from(gpu.inner.pipelines.space != UniformSpace::Immediate);
+        assert_eq!(made.0, [uniforms, 4], "200 reports");
+        assert!(made.1.iter().all(Option::is_some));
+        for submit in [true, false, true, true] {
+            assert_eq!(round(submit), made);
         }
         gpu.trim();
-        assert_eq!(gpu.inner.scatter.kept(), None);
+        assert_eq!(*gpu.inner.scatter.lock().unwrap(), [None, None]);
     }
 }
 
-#[test]
-fn groups_of_buffers_that_do_not_recur_are_not_kept() {
-    for gpu in gpus() {
-        for _ in 0..3 {
-            gpu.round(&buffers(&gpu, 3), true);
-        }
-        // Each round records one slice and one gather twice, and the second time keeps the group.
-        assert_eq!(gpu.inner.groups.kept(), 6);
-        gpu.trim();
-        assert_eq!(gpu.inner.groups.kept(), 0);
-    }
+/// The layout of a group of a compiled pipeline that has both slots.
+fn layout(gpu: &Gpu, group: u32) -> wgpu::BindGroupLayout {
+    drop(record(gpu, &buffers(gpu, 3)));
+    let pipelines = &gpu.inner.pipelines;
+    let mut compiled = pipelines.compiled().into_iter();
+    let program = compiled.find(|program| program.op.facts().reports).unwrap();
+    pipelines.get(program).unwrap().get_bind_group_layout(group)
 }
 
 #[test]
-fn no_bind_group_holds_the_memory_of_tensors() {
-    for gpu in gpus() {
-        let backend = Backend::from(gpu.clone());
-        let tensor = backend.upload(&[1u32; 256], &[16, 16]).unwrap();
-        let mut dest = tensor.slice(&slice![..; -1, ..; -1]).unwrap();
-        for _ in 0..3 {
-            tensor.slice_into(&slice![.., ..; -1], &mut dest).unwrap();
-        }
-        assert_eq!(gpu.inner.groups.kept(), 0);
+fn slots_of_uniforms_are_shared_and_bounded() {
+    let gpu = noop(wgpu::Features::empty(), 8);
+    let layout = layout(&gpu, UNIFORMS_GROUP);
+    let shared = &gpu.inner.pipelines.uniforms;
+    let place = |run| {
+        let uniforms = Uniforms {
+            run,
+            ..Zeroable::zeroed()
+        };
+        place(&shared.get(&uniforms, || layout.clone()))
+    };
+    for run in 0..10_000 {
+        assert_eq!(place(run), place(run));
+        assert_ne!(place(run), place(run + 1));
     }
+    let strips = shared.slots.strips();
+    assert!(strips <= 65, "{strips}");
+}
+
+/// The buffer of a slot, and where it begins there.
+fn place(slot: &Slot) -> (wgpu::Buffer, u64) {
+    let first = slot.first(4);
+    (first.buffer().clone(), first.offset())
+}
+
+#[test]
+fn a_held_report_keeps_its_slot() {
+    let gpu = noop(wgpu::Features::empty(), 8);
+    let layout = layout(&gpu, REPORT_GROUP);
+    let reports = Slots::new(gpu.device(), gpu.queue());
+    let lend = || reports.lend(|| layout.clone());
+    let held = lend();
+    let mut places = vec![place(&held)];
+    for _ in 0..1000 {
+        let slot = lend();
+        assert_ne!(place(&slot), place(&held));
+        places.push(place(&slot));
+    }
+    assert_eq!(reports.strips(), 2, "the held one, and one for all others");
+    drop(held);
+    (0..64).for_each(|_| drop(lend()));
+    assert!((0..64).any(|_| place(&lend()) == places[0]));
 }
 
 #[test]
@@ -195,72 +188,78 @@ fn tensors_reuse_the_buffers_of_dropped_tensors() {
     }
 }
 
-/// Allocations are simulated, so that they fail a given number of times.
 #[test]
-fn the_pool_is_emptied_once_if_memory_runs_out() {
-    let short = || Error::OutOfDeviceMemory { doing: "this" };
-    for gpu in gpus() {
-        let backend = Backend::from(gpu.clone());
-        let pool = &gpu.inner.pool;
-        // The outcome if the first `failures` tries fail, the number of tries, and the bytes in the pool.
-        let outcome = |failures| {
-            let mut tries = 0;
-            let create = || {
-                tries += 1;
-                if tries > failures {
-                    Ok(tries)
-                } else {
-                    Err(short())
-                }
-            };
-            let outcome = pool.make_room(create, || {
-                assert_eq!(
-                    pool.kept(),
-                    0,
-                    "the pool is empty before the device frees memory"
-                );
-                gpu.poll()
-            });
-            (outcome, tries, pool.kept())
-        };
-        let keep = || drop(backend.upload(&[1u32; 256], &[16, 16]).unwrap());
-        keep();
-        assert_eq!(outcome(0), (Ok(1), 1, 1024));
-        assert_eq!(outcome(1), (Ok(2), 2, 0));
-        keep();
-        assert_eq!(outcome(2), (Err(short()), 2, 0));
-        assert_eq!(outcome(1), (Err(short()), 1, 0), "the pool was empty");
-
-        keep();
-        let mut tries = 0;
-        let other = Error::Device {
-            doing: "this",
-            message: "another failure".to_owned(),
-        };
-        let create = || {
-            tries += 1;
-            Err::<(), _>(other.clone())
-        };
-        assert_eq!(pool.make_room(create, || Ok(())), Err(other));
-        assert_eq!((tries, pool.kept()), (1, 1024));
-    }
+fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
+    let gpu = noop(wgpu::Features::empty(), 8);
+    let (lend, kept) = (
+        |bytes| gpu.allocate(&[bytes], 1).unwrap(),
+        || gpu.inner.pool.kept(),
+    );
+    drop([lend(32), lend(48)]);
+    assert_eq!(kept(), 80);
+    // Pooled buffers make room for a tensor of another size, the oldest first.
+    let other = lend(16);
+    assert_eq!(kept(), 48);
+    drop(other);
+    assert_eq!(kept(), 64);
+    let large = lend(800);
+    assert_eq!(kept(), 0);
+    drop(large);
+    // The number of buffers is bounded too.
+    drop(Vec::from_iter((0..100).map(|_| lend(16))));
+    assert_eq!(kept(), 64 * 16);
 }
 
 #[test]
-fn a_held_report_keeps_its_slot() {
+fn buffers_that_are_not_reused_are_freed() {
     let gpu = noop(wgpu::Features::empty(), 8);
-    let reports = &gpu.inner.pipelines.reports;
-    let lend = || reports.lend(gpu.device(), gpu.queue());
-    let held = lend();
-    let place = |slot: &super::slots::Slot| (slot.buffer().clone(), slot.offset());
-    let mut places = vec![place(&held)];
-    for _ in 0..1000 {
-        let slot = lend();
-        assert_ne!(place(&slot), place(&held));
-        places.push(place(&slot));
+    let (lend, kept) = (
+        |bytes| gpu.allocate(&[bytes], 1).unwrap(),
+        || gpu.inner.pool.kept(),
+    );
+    drop([lend(32), lend(48)]);
+    (0..32).for_each(|_| drop(lend(32)));
+    assert_eq!(kept(), 80);
+    drop(lend(32));
+    assert_eq!(kept(), 32);
+}
+
+/// Allocations are simulated, so that they fail a given number of times.
+#[test]
+fn the_pool_is_emptied_once_if_memory_runs_out() {
+    let gpu = noop(wgpu::Features::empty(), 8);
+    let pool = &gpu.inner.pool;
+    let short = Error::OutOfDeviceMemory { doing: "this" };
+    let other = Error::Device {
+        doing: "this",
+        message: "another failure".to_owned(),
+    };
+    // Failures, whether a buffer is pooled, and then whether there is room, after how many tries, and the bytes in the pool.
+    for (failures, error, pooled, room, tries, kept) in [
+        (0, &short, true, true, 1, 1024),
+        (1, &short, true, true, 2, 0),
+        (2, &short, true, false, 2, 0),
+        (1, &short, false, false, 1, 0),
+        (1, &other, true, false, 1, 1024),
+    ] {
+        pool.clear();
+        if pooled {
+            drop(gpu.allocate(&[1024], 1).unwrap());
+        }
+        let mut tried = 0;
+        let create = || {
+            tried += 1;
+            if tried > failures {
+                Ok(())
+            } else {
+                Err(error.clone())
+            }
+        };
+        let outcome = pool.make_room(create, || {
+            assert_eq!(pool.kept(), 0, "emptied before the device frees memory");
+            gpu.poll()
+        });
+        assert_eq!(outcome, if room { Ok(()) } else { Err(error.clone()) });
+        assert_eq!((tried, pool.kept()), (tries, kept));
     }
-    assert_eq!(reports.strips(), 2, "the held one, and one for all others");
-    drop(held);
-    (0..64).for_each(|_| drop(lend()));
-    assert!((0..64).any(|_| place(&lend()) == places[0]));
 }

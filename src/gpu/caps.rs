@@ -60,6 +60,26 @@ impl Parts {
         offset: 0,
         bytes: 1 << 62,
     };
+
+    /// The ranges of the buffers that hold `bytes` bytes from byte `at` on.
+    pub(super) fn slices(
+        self,
+        buffers: &[wgpu::Buffer],
+        mut at: u64,
+        bytes: u64,
+    ) -> impl Iterator<Item = wgpu::BufferSlice<'_>> + Clone {
+        let end = at + bytes;
+        std::iter::from_fn(move || {
+            if at == end {
+                return None;
+            }
+            let (part, within) = (at / self.bytes, at % self.bytes);
+            let length = (self.bytes - within).min(end - at);
+            at += length;
+            let offset = self.offset + within;
+            Some(buffers[usize::try_from(part).ok()?].slice(offset..offset + length))
+        })
+    }
 }
 
 /// A range of an argument as a binding.

@@ -8,8 +8,7 @@
 use super::{argument::Argument, caps::Kind};
 use crate::{
     Plan,
-    ops::strided_slice,
-    pairs::{Pairs, walk},
+    pairs::walk,
     plan::{Map, Rows},
 };
 use wgpu::{BufferUsages, CommandEncoder};
@@ -22,47 +21,23 @@ fn few_or_long(kind: Kind, rows: usize, bytes: usize) -> bool {
     }
 }
 
-/// The rows of buffer copies.
-pub(super) enum Copies<'a> {
-    /// Rows that are contiguous in the destination.
-    Slice(&'a strided_slice::Map),
-    /// Rows that are strided in the destination.
-    Pairs(&'a Pairs),
-}
-
-impl Copies<'_> {
-    /// Calls `each` with the first unit of every row, in the source and in the destination.
-    pub(super) fn each(&self, rows: &Rows, mut each: impl FnMut(usize, usize)) {
-        match self {
-            Self::Slice(map) => {
-                for (row, from) in map.rows(rows).enumerate() {
-                    each(from, row * rows.run);
-                }
-            }
-            Self::Pairs(pairs) => walk(pairs.run().1, pairs.from, pairs.to, &mut each),
-        }
-    }
-}
-
-/// The buffer copies that replace a plan's dispatch on an adapter of this kind, if any.
-pub(super) fn copied(plan: &Plan, kind: Kind) -> Option<Copies<'_>> {
+/// Whether buffer copies replace a plan's dispatch on an adapter of this kind.
+pub(super) fn is_copied(plan: &Plan, kind: Kind) -> bool {
     let Rows {
         unit,
         count,
         run,
         step,
     } = plan.rows;
-    if unit < 4 || step != 1 || !few_or_long(kind, count, run * unit) {
-        return None;
-    }
-    match &plan.map {
-        Map::StridedSlice(map) => Some(Copies::Slice(map)),
+    let whole = match &plan.map {
+        Map::StridedSlice(_) => true,
         Map::StridedSliceUpdate(map) => {
-            let pairs = map.pairs.as_ref()?;
-            (pairs.run().0.to == 1).then_some(Copies::Pairs(pairs))
+            let pairs = map.pairs.as_ref();
+            pairs.is_some_and(|pairs| pairs.run().0.to == 1)
         }
-        Map::StridedSliceGrad(_) | Map::Indexed(_) | Map::ScatterNd(_) => None,
-    }
+        Map::StridedSliceGrad(_) | Map::Indexed(_) | Map::ScatterNd(_) => false,
+    };
+    whole && unit >= 4 && step == 1 && few_or_long(kind, count, run * unit)
 }
 
 /// Whether the arguments' offsets and usages allow buffer copies.
@@ -78,48 +53,44 @@ pub(super) fn copyable(source: &Argument<'_>, dest: &Argument<'_>) -> bool {
         && has(dest, BufferUsages::COPY_DST)
 }
 
-/// Copies `bytes` from byte `from` of one argument to byte `to` of another, part by part.
+/// Copies the rows of a plan that is copied.
 pub(super) fn copy(
     encoder: &mut CommandEncoder,
+    plan: &Plan,
     source: &Argument<'_>,
-    mut from: u64,
     dest: &Argument<'_>,
-    mut to: u64,
-    mut bytes: u64,
 ) {
-    while bytes > 0 {
-        let (source_buffer, source_at, source_left) = source.at(from);
-        let (dest_buffer, dest_at, dest_left) = dest.at(to);
-        let piece = bytes.min(source_left).min(dest_left);
-        encoder.copy_buffer_to_buffer(source_buffer, source_at, dest_buffer, dest_at, piece);
-        from += piece;
-        to += piece;
-        bytes -= piece;
+    let Rows { unit, run, .. } = plan.rows;
+    let mut copy_row = |from: usize, to: usize| {
+        let [from, mut to, bytes] = [from, to, run].map(|units| (units * unit) as u64);
+        for piece in source.slices(from, bytes) {
+            let mut at = piece.offset();
+            for into in dest.slices(to, piece.size()) {
+                let (buffer, offset, bytes) = (into.buffer(), into.offset(), into.size());
+                encoder.copy_buffer_to_buffer(piece.buffer(), at, buffer, offset, bytes);
+                at += bytes;
+            }
+            to += piece.size();
+        }
+    };
+    match &plan.map {
+        Map::StridedSlice(map) => {
+            for (row, from) in map.rows(&plan.rows).enumerate() {
+                copy_row(from, row * run);
+            }
+        }
+        Map::StridedSliceUpdate(map) => {
+            if let Some(pairs) = &map.pairs {
+                walk(pairs.run().1, pairs.from, pairs.to, &mut copy_row);
+            }
+        }
+        Map::StridedSliceGrad(_) | Map::Indexed(_) | Map::ScatterNd(_) => {}
     }
 }
 
 /// Fills an argument with zeros, part by part.
 pub(super) fn clear(encoder: &mut CommandEncoder, dest: &Argument<'_>) {
-    let mut at = 0;
-    while at < dest.needed {
-        let (buffer, offset, left) = dest.at(at);
-        let piece = left.min(dest.needed - at);
-        encoder.clear_buffer(buffer, offset, Some(piece));
-        at += piece;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_are_copied_if_few_or_long() {
-        let software = |rows, bytes| few_or_long(Kind::Software, rows, bytes);
-        assert!(software(1, 4) && software(16, 4) && software(1 << 20, 16 << 10));
-        assert!(!software(17, (16 << 10) - 4));
-        let hardware = |rows, bytes| few_or_long(Kind::Hardware, rows, bytes);
-        assert!(hardware(1, 4) && hardware(1 << 10, 1 << 20));
-        assert!(!hardware(2, (1 << 20) - 4));
+    for piece in dest.slices(0, dest.needed) {
+        encoder.clear_buffer(piece.buffer(), piece.offset(), Some(piece.size()));
     }
 }

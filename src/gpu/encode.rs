@@ -1,27 +1,20 @@
 //! Records plans as `route` decides.
 //!
 //! Recording submits nothing and never waits. Buffers that wgpu would reject are reported before wgpu sees them. Once a
-//! pipeline is compiled and its buffers have been seen, recording creates no device objects.
+//! pipeline is compiled, recording creates bind groups, but no other device objects.
 
 use super::{
-    DeviceBytes, Gpu,
+    DeviceBytes, Gpu, Inner,
     argument::Argument,
-    caps::{Parts, Span},
+    caps::Parts,
     copy::{clear, copy, copyable},
-    groups::Key,
     kernels::Dispatch,
-    maps::Op,
     program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
-    report::PendingReport,
+    report::{Counts, PendingReport},
     route::{Route, route},
-    slots::Slot,
     window::{self, Places},
 };
-use crate::{
-    Error, Plan,
-    ops::index::IndexType,
-    plan::{Map, Rows},
-};
+use crate::{Error, Plan, ops::index::IndexType, plan::Map};
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 
 /// Index tuples in a buffer on the device.
@@ -155,10 +148,7 @@ impl Gpu {
         in_place: bool,
     ) -> Result<DeviceBytes, Error> {
         let (dest, _) = self.submit(plan.map.name(), |encoder| {
-            let dest = match in_place {
-                true => dest.clone(),
-                false => self.duplicate(encoder, dest)?,
-            };
+            let dest = self.changeable(encoder, dest, in_place)?;
             let (source, changed) = (source.argument("value"), dest.argument("dest"));
             self.record(encoder, plan, source, changed)?;
             Ok(dest)
@@ -218,13 +208,7 @@ impl Gpu {
         }
         source.check(&dest)?;
         match route {
-            Route::Copies(copies) => {
-                let Rows { unit, run, .. } = plan.rows;
-                copies.each(&plan.rows, |from, to| {
-                    let [from, to, bytes] = [from, to, run].map(|units| (units * unit) as u64);
-                    copy(encoder, &source, from, &dest, to, bytes);
-                });
-            }
+            Route::Copies => copy(encoder, plan, &source, &dest),
             Route::Clear => clear(encoder, &dest),
             Route::Nothing | Route::Dispatches => {
                 let mut pass = encoder.begin_compute_pass(&Default::default());
@@ -255,8 +239,8 @@ impl Gpu {
         source.check(&dest)?;
         source.check_storage()?;
         dest.check_storage()?;
-        let arguments = [Some(source), Some(dest), None, None];
-        self.dispatches(pass, plan, &arguments, IndexType::default(), |_| None)
+        let index = IndexType::default();
+        self.dispatches(pass, plan, &[source, dest], index, &mut Counts::default())
     }
 
     fn record_gather(
@@ -268,160 +252,108 @@ impl Gpu {
         dest: Argument<'_>,
     ) -> Result<PendingReport, Error> {
         let Map::Indexed(_) = plan.map else {
-            return Err(Error::Buffer {
-                argument: "indices",
-                problem: "is not used by a slice: record it with encode".into(),
-            });
+            let problem = "is not used by a slice: record it with encode";
+            return Err(indices.problem(problem.into()));
         };
-        let mut reports = Vec::new();
+        let mut counts = Counts::default();
         if plan.result_bytes() > 0 {
-            params.check(&dest)?;
-            indices.check(&dest)?;
-            indices.check_word()?;
-            for argument in [&params, &indices, &dest] {
-                argument.check_storage()?;
-            }
-            let arguments = [Some(params), Some(dest), Some(indices), None];
-            // If several dispatches process the same tuples, one counts the invalid ones, and the others count into a
-            // report that nobody reads.
-            let mut unread = None;
-            self.dispatches(pass, plan, &arguments, index, |dispatch| {
-                let lend = || self.lend_report();
-                Some(if dispatch.counts {
-                    let slot = lend();
-                    reports.push((slot.clone(), dispatch.first_tuple));
-                    slot
-                } else {
-                    unread.get_or_insert_with(lend).clone()
-                })
-            })?;
+            indices.check_tuples(&params, &dest)?;
+            self.dispatches(pass, plan, &[params, dest, indices], index, &mut counts)?;
         }
-        Ok(PendingReport::new(self, plan, reports, &indices, index))
+        Ok(PendingReport::new(self, plan, counts, &indices, index))
     }
 
-    pub(super) fn lend_report(&self) -> Slot {
-        let inner = &*self.inner;
-        inner.pipelines.reports.lend(&inner.device, &inner.queue)
-    }
-
-    /// Records a plan's dispatches. `report` returns the slot in which a dispatch counts invalid tuples.
+    /// Records a plan's dispatches.
     fn dispatches(
         &self,
         pass: &mut ComputePass<'_>,
         plan: &Plan,
-        arguments: &[Option<Argument<'_>>; 4],
+        arguments: &[Argument<'_>],
         index: IndexType,
-        mut report: impl FnMut(&Dispatch) -> Option<Slot>,
+        counts: &mut Counts,
     ) -> Result<(), Error> {
-        let inner = &*self.inner;
-        let parts = |argument: &Option<Argument<'_>>| {
-            argument
-                .as_ref()
-                .map_or(Parts::ONE, |argument| argument.parts)
+        let parts = |number: usize| {
+            arguments
+                .get(number)
+                .map_or(Parts::ONE, |found| found.parts)
         };
         let places = Places {
-            source: parts(&arguments[0]),
-            dest: parts(&arguments[1]),
-            indices: parts(&arguments[2]),
+            source: parts(0),
+            dest: parts(1),
+            indices: parts(2),
             index,
-            whole: arguments[..2].iter().flatten().all(Argument::is_whole),
+            whole: arguments.iter().take(2).all(Argument::is_whole),
         };
         // If nothing is read, the source is bound as a single word of 4 bytes.
         let widest = if plan.reads_nothing() { 4 } else { 16 };
         let (rows, map) = plan.in_units_of(places.unit().min(widest));
-        let dispatches = window::dispatches(&inner.reach, &rows, &map, &places)?;
-        // Every pipeline is fetched before anything is recorded, so that an error leaves the pass untouched.
-        let pipelines = dispatches
-            .iter()
-            .map(|dispatch| inner.pipelines.get(&inner.device, dispatch.program))
-            .collect::<Result<Vec<_>, _>>()?;
-        for (dispatch, pipeline) in dispatches.iter().zip(&pipelines) {
-            self.dispatch_with(pass, pipeline, dispatch, arguments, report(dispatch));
+        let dispatches = window::dispatches(&self.inner.reach, &rows, &map, &places)?;
+        // The first is compiled before it is recorded.
+        self.compile(dispatches.iter().skip(1))?;
+        for dispatch in &dispatches {
+            self.dispatch(pass, dispatch, arguments, counts)?;
         }
         Ok(())
     }
 
+    /// Compiles every pipeline before anything is recorded, so that an error leaves the pass untouched.
+    pub(super) fn compile<'a>(
+        &self,
+        mut dispatches: impl Iterator<Item = &'a Dispatch>,
+    ) -> Result<(), Error> {
+        dispatches.try_for_each(|dispatch| {
+            self.inner.pipelines.get(dispatch.program)?;
+            Ok(())
+        })
+    }
+
+    /// Records a dispatch with the arguments that it binds, in order.
     pub(super) fn dispatch(
         &self,
         pass: &mut ComputePass<'_>,
         dispatch: &Dispatch,
-        arguments: &[Option<Argument<'_>>; 4],
-        report: Option<Slot>,
+        arguments: &[Argument<'_>],
+        counts: &mut Counts,
     ) -> Result<(), Error> {
-        let inner = &*self.inner;
-        let pipeline = inner.pipelines.get(&inner.device, dispatch.program)?;
-        self.dispatch_with(pass, &pipeline, dispatch, arguments, report);
-        Ok(())
-    }
-
-    fn dispatch_with(
-        &self,
-        pass: &mut ComputePass<'_>,
-        pipeline: &wgpu::ComputePipeline,
-        dispatch: &Dispatch,
-        arguments: &[Option<Argument<'_>>; 4],
-        report: Option<Slot>,
-    ) {
-        let inner = &*self.inner;
-        pass.set_pipeline(pipeline);
-        let group = self.group(dispatch.program.op, arguments, &dispatch.spans);
+        let Inner {
+            device, pipelines, ..
+        } = &*self.inner;
+        let op = dispatch.program.op;
+        let pipeline = pipelines.get(dispatch.program)?;
+        pass.set_pipeline(&pipeline);
+        let entries: Vec<_> = (0..)
+            .zip(arguments.iter().zip(&dispatch.spans))
+            .map(|(binding, (argument, span))| wgpu::BindGroupEntry {
+                binding,
+                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                    buffer: &argument.buffers[span.part],
+                    offset: span.offset,
+                    size: wgpu::BufferSize::new(span.bytes),
+                }),
+            })
+            .collect();
+        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some(op.facts().name),
+            layout: &pipeline.get_bind_group_layout(BUFFERS_GROUP),
+            entries: &entries,
+        });
         pass.set_bind_group(BUFFERS_GROUP, &group, &[]);
-        match inner.pipelines.space() {
+        match pipelines.space {
             UniformSpace::Immediate => {
                 pass.set_immediates(0, bytemuck::bytes_of(&dispatch.uniforms));
             }
             UniformSpace::Uniform | UniformSpace::Storage => {
-                let shared = &inner.pipelines.uniforms;
-                let slot = shared.get(&inner.device, &inner.queue, &dispatch.uniforms);
-                pass.set_bind_group(UNIFORMS_GROUP, slot.group(), &[slot.offset()]);
+                let layout = || pipeline.get_bind_group_layout(UNIFORMS_GROUP);
+                let slot = pipelines.uniforms.get(&dispatch.uniforms, layout);
+                slot.bind(pass, UNIFORMS_GROUP);
             }
         }
-        if let Some(slot) = report {
-            pass.set_bind_group(REPORT_GROUP, slot.group(), &[slot.offset()]);
-            pass.on_submitted_work_done(move || drop(slot));
+        if op.facts().reports {
+            let layout = || pipeline.get_bind_group_layout(REPORT_GROUP);
+            let slot = counts.slot(dispatch, || pipelines.reports.lend(layout));
+            slot.bind(pass, REPORT_GROUP);
         }
         pass.dispatch_workgroups(dispatch.uniforms.grid_width(), dispatch.height, 1);
-    }
-
-    /// The group that binds these ranges of the arguments.
-    fn group(
-        &self,
-        op: Op,
-        arguments: &[Option<Argument<'_>>; 4],
-        spans: &[Span; 4],
-    ) -> wgpu::BindGroup {
-        let inner = &*self.inner;
-        let buffer = |number: usize| {
-            let argument: &Argument<'_> = arguments[number].as_ref()?;
-            Some(&argument.buffers[spans[number].part])
-        };
-        let key = Key {
-            op,
-            buffers: [buffer(0), buffer(1), buffer(2), buffer(3)],
-            spans: *spans,
-        };
-        let make = || {
-            let entries: Vec<_> = (0..)
-                .zip(key.buffers.iter().flatten().zip(&key.spans))
-                .map(|(binding, (buffer, span))| wgpu::BindGroupEntry {
-                    binding,
-                    resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                        buffer,
-                        offset: span.offset,
-                        size: wgpu::BufferSize::new(span.bytes),
-                    }),
-                })
-                .collect();
-            inner.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some(op.facts().name),
-                layout: inner.pipelines.buffers(op),
-                entries: &entries,
-            })
-        };
-        if arguments.iter().flatten().all(|argument| argument.callers) {
-            inner.groups.get(&key, make)
-        } else {
-            make()
-        }
+        Ok(())
     }
 }

@@ -3,8 +3,8 @@
 use super::{
     Gpu,
     caps::Parts,
+    kernels::Dispatch,
     route::{Route, route},
-    uniforms::Uniforms,
     window::{self, Places},
 };
 use crate::{Plan, ops::index::IndexType, plan::Map, text::counted};
@@ -35,7 +35,7 @@ impl Gpu {
         let rows = &plan.rows;
         match route(plan, self.inner.reach.kind, true) {
             Route::Nothing => return "nothing is recorded".into(),
-            Route::Copies(_) => {
+            Route::Copies => {
                 let copies = counted(rows.count, "buffer copy", "buffer copies");
                 let bytes = counted(rows.run * rows.unit, "byte", "bytes");
                 return format!("{copies} of {bytes}");
@@ -64,21 +64,19 @@ impl Gpu {
                 Err(error) => error.to_string(),
                 Ok(steps) => {
                     let applied = &steps.blocks[0].apply;
-                    format!(
-                        "{}, the first of {} x {} workgroups of the {} kernel, \
-                         {} and {} a tile; {} bytes between the steps",
-                        counted(steps.blocks.len(), "block", "blocks"),
-                        applied.uniforms.grid_width(),
-                        applied.height,
-                        applied.program.source.name,
-                        lanes(&applied.uniforms),
-                        units(&applied.uniforms, applied.tile_unit),
-                        steps.scratch.head + steps.scratch.rows,
-                    ) + if map.fresh {
+                    let blocks = counted(steps.blocks.len(), "block", "blocks");
+                    let kernel = applied.program.source.name;
+                    let (grid, tile) = (grid(applied), tile(applied));
+                    let bytes = steps.scratch.head + steps.scratch.rows;
+                    let cleared = if map.fresh {
                         "; the result is cleared first"
                     } else {
                         ""
-                    }
+                    };
+                    format!(
+                        "{blocks}, the first of {grid} of the {kernel} kernel, {tile}; \
+                         {bytes} bytes between the steps{cleared}"
+                    )
                 }
             };
         }
@@ -86,25 +84,23 @@ impl Gpu {
             Err(error) => error.to_string(),
             Ok(dispatches) => {
                 let first = &dispatches[0];
-                let (kernel, uniforms) = (first.program.source.name, &first.uniforms);
-                format!(
-                    "{} of the {kernel} kernel, the first {} x {} workgroups, {} and {} a tile",
-                    counted(dispatches.len(), "dispatch", "dispatches"),
-                    uniforms.grid_width(),
-                    first.height,
-                    lanes(uniforms),
-                    units(uniforms, first.tile_unit),
-                )
+                let dispatches = counted(dispatches.len(), "dispatch", "dispatches");
+                let kernel = first.program.source.name;
+                let (grid, tile) = (grid(first), tile(first));
+                format!("{dispatches} of the {kernel} kernel, the first {grid}, {tile}")
             }
         }
     }
 }
 
-fn lanes(uniforms: &Uniforms) -> String {
-    counted(uniforms.lanes(), "lane", "lanes")
+fn grid(dispatch: &Dispatch) -> String {
+    let width = dispatch.uniforms.grid_width();
+    format!("{width} x {} workgroups", dispatch.height)
 }
 
-fn units(uniforms: &Uniforms, bytes: usize) -> String {
-    let units = counted(uniforms.segment, "unit", "units");
-    format!("{units} of {}", counted(bytes, "byte", "bytes"))
+fn tile(dispatch: &Dispatch) -> String {
+    let lanes = counted(dispatch.uniforms.lanes(), "lane", "lanes");
+    let units = counted(dispatch.uniforms.segment, "unit", "units");
+    let bytes = counted(dispatch.tile_unit, "byte", "bytes");
+    format!("{lanes} and {units} of {bytes} a tile")
 }

@@ -32,8 +32,7 @@ impl Gpu {
         })
     }
 
-    /// Waits for this submission.
-    #[cfg(not(target_arch = "wasm32"))]
+    /// Waits for this submission; in a browser, which does not allow that, returns at once.
     pub(super) fn wait_for(&self, submission: wgpu::SubmissionIndex) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::Wait {
             submission_index: Some(submission),

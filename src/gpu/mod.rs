@@ -15,7 +15,7 @@
 //! | `encode`, `explain` | how that is recorded, and described |
 //! | `scatter`, `lists`, `scratch` | the steps of a scatter, and the memory between them |
 //! | `argument` | which buffers may be passed |
-//! | `groups`, `slots`, `recent` | which bind groups, uniform slots and report slots are reused, so that recording creates no device objects |
+//! | `slots` | which uniform slots and report slots are reused |
 //! | `pool` | which buffers of dropped tensors new tensors reuse |
 //! | `report` | how a gather reports later which tuples were out of range |
 //! | `transfer`, `upload`, `fill`, `readback`, `ring` | how bytes are transferred to the device and back |
@@ -32,7 +32,6 @@ mod explain;
 mod failure;
 mod fill;
 mod grid;
-mod groups;
 mod job;
 #[cfg(test)]
 mod kernel_tests;
@@ -43,7 +42,6 @@ mod pipeline;
 mod pool;
 mod program;
 mod readback;
-mod recent;
 mod report;
 #[cfg(not(target_arch = "wasm32"))]
 mod ring;
@@ -68,14 +66,12 @@ pub(crate) use ring::Ring;
 pub(crate) use transfer::DeviceBytes;
 
 use crate::Error;
-use caps::Kind;
-use caps::Reach;
-use groups::Groups;
+use caps::{Kind, Reach};
 use pipeline::Pipelines;
 use pool::Pool;
 use program::UniformSpace;
 use scratch::ScatterMemory;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 /// A GPU, or a software adapter that acts as one: a `wgpu` device and its compiled pipelines.
 ///
@@ -85,7 +81,7 @@ pub struct Gpu {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Inner {
     device: wgpu::Device,
     queue: wgpu::Queue,
@@ -93,8 +89,7 @@ struct Inner {
     limits: wgpu::Limits,
     reach: Reach,
     pipelines: Arc<Pipelines>,
-    groups: Groups,
-    scatter: ScatterMemory,
+    scatter: Arc<ScatterMemory>,
     pool: Arc<Pool>,
     /// Why the device was lost, once it was.
     lost: Arc<OnceLock<String>>,
@@ -135,9 +130,8 @@ impl Gpu {
                 info,
                 limits,
                 reach,
-                pipelines: Arc::new(Pipelines::new(device, space)),
-                groups: Groups::default(),
-                scatter: ScatterMemory::default(),
+                pipelines: Arc::new(Pipelines::new(device, queue, space, None)),
+                scatter: Arc::default(),
                 pool: Arc::default(),
                 lost: Arc::default(),
             }),
@@ -148,10 +142,7 @@ impl Gpu {
     /// particularly early, or to let other work run in between.
     #[must_use]
     pub fn with_dispatch_bytes(&self, bytes: u64) -> Self {
-        self.with_reach(Reach {
-            dispatch: bytes,
-            ..self.inner.reach
-        })
+        self.with(|inner| inner.reach.dispatch = bytes)
     }
 
     /// The same device with no pipelines yet, which compiles them through `cache`, for the caller to save. Drivers with
@@ -181,9 +172,11 @@ impl Gpu {
     /// ```
     #[must_use]
     pub fn with_pipeline_cache(&self, cache: wgpu::PipelineCache) -> Self {
-        let inner = &*self.inner;
-        let pipelines = inner.pipelines.with_cache(&inner.device, cache);
-        self.with(inner.reach, Arc::new(pipelines))
+        self.with(|inner| {
+            let space = inner.pipelines.space;
+            let pipelines = Pipelines::new(&inner.device, &inner.queue, space, Some(cache));
+            inner.pipelines = Arc::new(pipelines);
+        })
     }
 
     /// The same device with shader offsets limited to `units`, so that tests with small data take the paths of tensors
@@ -191,10 +184,7 @@ impl Gpu {
     #[doc(hidden)]
     #[must_use]
     pub fn with_offset_limit(&self, units: u64) -> Self {
-        self.with_reach(Reach {
-            units,
-            ..self.inner.reach
-        })
+        self.with(|inner| inner.reach.units = units)
     }
 
     /// The same device treated as a hardware GPU, so that tests on a software adapter also run the kernels and grids of
@@ -202,32 +192,17 @@ impl Gpu {
     #[doc(hidden)]
     #[must_use]
     pub fn as_hardware(&self) -> Self {
-        self.with_reach(Reach {
-            kind: Kind::Hardware,
-            workgroup: Kind::Hardware.workgroup(&self.inner.limits),
-            ..self.inner.reach
+        self.with(|inner| {
+            inner.reach.kind = Kind::Hardware;
+            inner.reach.workgroup = Kind::Hardware.workgroup(&inner.limits);
         })
     }
 
-    fn with_reach(&self, reach: Reach) -> Self {
-        self.with(reach, Arc::clone(&self.inner.pipelines))
-    }
-
-    fn with(&self, reach: Reach, pipelines: Arc<Pipelines>) -> Self {
-        let inner = &*self.inner;
+    fn with(&self, change: impl FnOnce(&mut Inner)) -> Self {
+        let mut inner = (*self.inner).clone();
+        change(&mut inner);
         Self {
-            inner: Arc::new(Inner {
-                device: inner.device.clone(),
-                queue: inner.queue.clone(),
-                info: inner.info.clone(),
-                limits: inner.limits.clone(),
-                reach,
-                pipelines,
-                groups: Groups::default(),
-                scatter: ScatterMemory::default(),
-                pool: Arc::clone(&inner.pool),
-                lost: Arc::clone(&inner.lost),
-            }),
+            inner: Arc::new(inner),
         }
     }
 
@@ -305,17 +280,17 @@ impl Gpu {
     /// - Buffers of dropped tensors, which new tensors of the same size reuse. Together with live tensors they never
     ///   exceed the most bytes that tensors have held at once, and a buffer is freed when 32 buffers were requested
     ///   without reusing it.
-    /// - Bind groups of caller's buffers that were recorded more than once, which keep these buffers alive. wgpu does
-    ///   not report when a caller drops a buffer, so otherwise a group is freed only after 2,048 to 4,096 dispatches
-    ///   without it.
     /// - The scratch memory of scatters.
     ///
     /// Compiled pipelines stay, since compiling them again takes longer than most work. There are fewer than 400, and
     /// ordinary programs use tens.
     pub fn trim(&self) {
         self.inner.pool.clear();
-        self.inner.groups.clear();
-        self.inner.scatter.clear();
+        *self
+            .inner
+            .scatter
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = [None, None];
     }
 }
 

@@ -8,10 +8,9 @@
 //! device's error, each time.
 
 use super::{
-    maps::Op,
     program::{Program, UniformSpace},
     scope::scoped,
-    slots::{Reports, SharedUniforms, Strips},
+    slots::{Slots, UniformSlots},
     uniforms::UNIFORM_BYTES,
 };
 use crate::Error;
@@ -19,110 +18,56 @@ use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},
 };
-use wgpu::{BufferBindingType, BufferUsages};
+use wgpu::BufferBindingType;
 
-/// The pipelines of a device and the layouts that they share.
+/// The pipelines of a device, and the slots that they bind.
 #[derive(Debug)]
 pub(crate) struct Pipelines {
-    space: UniformSpace,
+    device: wgpu::Device,
+    /// How the uniforms reach the shaders.
+    pub(super) space: UniformSpace,
     cache: Option<wgpu::PipelineCache>,
     made: Mutex<HashMap<Program, wgpu::ComputePipeline>>,
-    buffers: [wgpu::BindGroupLayout; Op::ALL.len()],
-    /// The errors of operations whose layouts the device rejected.
-    refused: [Option<Error>; Op::ALL.len()],
-    pub(super) reports: Reports,
-    pub(super) uniforms: SharedUniforms,
+    pub(super) reports: Slots,
+    pub(super) uniforms: UniformSlots,
 }
 
 impl Pipelines {
-    /// The layouts of this device, and no pipelines yet.
-    pub(crate) fn new(device: &wgpu::Device, space: UniformSpace) -> Self {
-        let storage = |&read_only: &bool| (BufferBindingType::Storage { read_only }, false);
-        let mut refused = [const { None }; Op::ALL.len()];
-        let mut layout = |label, entries: &[_], needed: &dyn Fn(Op) -> bool| {
-            let (layout, error) = scoped(device, || group_layout(device, label, entries));
-            if let Some(error) = error {
-                for op in Op::ALL.into_iter().filter(|&op| needed(op)) {
-                    refused[op as usize].get_or_insert_with(|| refusal(op.facts().name, &error));
-                }
-            }
-            layout
-        };
-        let buffers = Op::ALL.map(|op| {
-            let entries: Vec<_> = op.facts().buffers.iter().map(storage).collect();
-            layout(op.facts().name, &entries, &|other| other == op)
-        });
-        let mut strips = |label, usage, ty, needed: &dyn Fn(Op) -> bool| Strips {
-            label,
-            usage,
-            layout: layout(label, &[(ty, true)], needed),
-        };
-        let reports = Reports::new(strips(
-            "wgslice reports",
-            BufferUsages::STORAGE | BufferUsages::COPY_SRC,
-            BufferBindingType::Storage { read_only: false },
-            &|op| op.facts().reports,
-        ));
-        let (usage, ty) = match space {
-            UniformSpace::Storage => (
-                BufferUsages::STORAGE,
-                BufferBindingType::Storage { read_only: true },
-            ),
-            UniformSpace::Immediate | UniformSpace::Uniform => {
-                (BufferUsages::UNIFORM, BufferBindingType::Uniform)
-            }
-        };
-        let uniforms = SharedUniforms::new(strips("wgslice uniforms", usage, ty, &|_| {
-            space != UniformSpace::Immediate
-        }));
+    /// No pipelines yet. Each is compiled through `cache`, if there is one.
+    pub(crate) fn new(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        space: UniformSpace,
+        cache: Option<wgpu::PipelineCache>,
+    ) -> Self {
         Self {
+            device: device.clone(),
             space,
-            cache: None,
+            cache,
             made: Mutex::default(),
-            buffers,
-            refused,
-            reports,
-            uniforms,
+            reports: Slots::new(device, queue),
+            uniforms: UniformSlots::new(device, queue),
         }
-    }
-
-    /// How the uniforms reach the shaders.
-    pub(crate) fn space(&self) -> UniformSpace {
-        self.space
-    }
-
-    /// No pipelines yet, for the same device. Each is compiled through `cache`.
-    pub(crate) fn with_cache(&self, device: &wgpu::Device, cache: wgpu::PipelineCache) -> Self {
-        Self {
-            cache: Some(cache),
-            ..Self::new(device, self.space)
-        }
-    }
-
-    /// The bind group layout of an operation's buffers.
-    pub(crate) fn buffers(&self, op: Op) -> &wgpu::BindGroupLayout {
-        &self.buffers[op as usize]
     }
 
     /// The pipeline of a program, compiled if this is its first use.
-    pub(crate) fn get(
-        &self,
-        device: &wgpu::Device,
-        program: Program,
-    ) -> Result<wgpu::ComputePipeline, Error> {
+    pub(crate) fn get(&self, program: Program) -> Result<wgpu::ComputePipeline, Error> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(pipeline) = made.get(&program) {
             return Ok(pipeline.clone());
         }
-        if let Some(error) = &self.refused[program.op as usize] {
-            return Err(error.clone());
-        }
-        match scoped(device, || self.make(device, &program)) {
+        match scoped(&self.device, || self.make(&program)) {
             (pipeline, None) => {
                 made.insert(program, pipeline.clone());
                 Ok(pipeline)
             }
-            (_, Some(error)) => Err(refusal(&program.to_string(), &error)),
+            (_, Some(wgpu::Error::OutOfMemory { .. })) => Err(Error::OutOfDeviceMemory {
+                doing: "compiling a shader",
+            }),
+            (_, Some(error)) => Err(Error::Pipeline {
+                shader: program.to_string(),
+                message: error.to_string(),
+            }),
         }
     }
 
@@ -133,22 +78,31 @@ impl Pipelines {
         made.keys().copied().collect()
     }
 
-    fn make(&self, device: &wgpu::Device, program: &Program) -> wgpu::ComputePipeline {
+    fn make(&self, program: &Program) -> wgpu::ComputePipeline {
+        let device = &self.device;
         let label = program.to_string();
         let label = Some(label.as_str());
-        let immediate = self.space == UniformSpace::Immediate;
+        let storage = |&read_only: &bool| (BufferBindingType::Storage { read_only }, false);
+        let buffers: Vec<_> = program.op.facts().buffers.iter().map(storage).collect();
+        let reports = (BufferBindingType::Storage { read_only: false }, true);
+        let uniforms = match self.space {
+            UniformSpace::Immediate => None,
+            UniformSpace::Uniform => Some(BufferBindingType::Uniform),
+            UniformSpace::Storage => Some(BufferBindingType::Storage { read_only: true }),
+        };
+        let [buffers, reports, uniforms] = [
+            Some(buffers),
+            program.op.facts().reports.then(|| vec![reports]),
+            uniforms.map(|ty| vec![(ty, true)]),
+        ]
+        .map(|buffers| Some(group_layout(device, label, &buffers?)));
         let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label,
-            bind_group_layouts: &[
-                Some(self.buffers(program.op)),
-                program
-                    .op
-                    .facts()
-                    .reports
-                    .then_some(&self.reports.strips.layout),
-                (!immediate).then_some(&self.uniforms.strips.layout),
-            ],
-            immediate_size: if immediate { UNIFORM_BYTES } else { 0 },
+            bind_group_layouts: &[buffers.as_ref(), reports.as_ref(), uniforms.as_ref()],
+            immediate_size: match self.space {
+                UniformSpace::Immediate => UNIFORM_BYTES,
+                UniformSpace::Uniform | UniformSpace::Storage => 0,
+            },
         });
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label,
@@ -171,23 +125,10 @@ impl Pipelines {
     }
 }
 
-/// The error for a shader or layout that the device rejects.
-fn refusal(shader: &str, error: &wgpu::Error) -> Error {
-    match error {
-        wgpu::Error::OutOfMemory { .. } => Error::OutOfDeviceMemory {
-            doing: "compiling a shader",
-        },
-        _ => Error::Pipeline {
-            shader: shader.to_owned(),
-            message: error.to_string(),
-        },
-    }
-}
-
 /// A bind group layout of buffers, each with its type and whether its offset is dynamic.
 fn group_layout(
     device: &wgpu::Device,
-    label: &str,
+    label: Option<&str>,
     buffers: &[(BufferBindingType, bool)],
 ) -> wgpu::BindGroupLayout {
     let entries: Vec<_> = (0..)
@@ -206,7 +147,7 @@ fn group_layout(
         )
         .collect();
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: Some(label),
+        label,
         entries: &entries,
     })
 }

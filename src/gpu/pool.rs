@@ -12,7 +12,7 @@ use crate::Error;
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -25,12 +25,43 @@ const MOST: usize = 64;
 
 /// The pool of a device.
 #[derive(Debug, Default)]
-pub(super) struct Pool(Mutex<Shelf<wgpu::Buffer>>);
+pub(super) struct Pool(Mutex<Shelf>);
+
+#[derive(Debug, Default)]
+struct Shelf {
+    /// Pooled buffers, oldest first, and the value of `asked` when each returned.
+    idle: VecDeque<(wgpu::Buffer, u64)>,
+    /// Requests for buffers so far.
+    asked: u64,
+    /// Bytes that tensors hold, and the most bytes that they have held at once.
+    lent: u64,
+    most_lent: u64,
+}
+
+impl Shelf {
+    /// Bytes of pooled buffers.
+    fn kept(&self) -> u64 {
+        self.idle.iter().map(|(buffer, _)| buffer.size()).sum()
+    }
+
+    fn keep_bounds(&mut self) {
+        while self.idle.len() > MOST || self.lent + self.kept() > self.most_lent {
+            self.idle.pop_front();
+        }
+    }
+}
 
 impl Pool {
     /// A pooled buffer of this size, if there is one. Its contents are unspecified.
     pub(super) fn take(&self, size: u64) -> Option<wgpu::Buffer> {
-        self.with(|shelf| shelf.take(size))
+        let mut shelf = self.shelf();
+        shelf.asked += 1;
+        let asked = shelf.asked;
+        // The most recent, whose bytes may still be in a cache.
+        let found = shelf.idle.iter().rposition(|idle| idle.0.size() == size);
+        let taken = found.and_then(|place| shelf.idle.remove(place));
+        shelf.idle.retain(|(_, since)| asked - since <= PATIENCE);
+        taken.map(|(buffer, _)| buffer)
     }
 
     /// Calls `create`. If that runs out of memory, empties the pool, lets `free` make the device free the buffers, and
@@ -51,7 +82,10 @@ impl Pool {
 
     /// Lends buffers to a tensor; they return when it is dropped.
     pub(super) fn lend(self: &Arc<Self>, buffers: Vec<wgpu::Buffer>) -> Lent {
-        self.with(|shelf| shelf.lend(buffers.iter().map(wgpu::Buffer::size).sum()));
+        let mut shelf = self.shelf();
+        shelf.lent += buffers.iter().map(wgpu::Buffer::size).sum::<u64>();
+        shelf.most_lent = shelf.most_lent.max(shelf.lent);
+        shelf.keep_bounds();
         Lent {
             buffers,
             shown: AtomicBool::new(false),
@@ -61,17 +95,21 @@ impl Pool {
 
     /// Empties the pool. Returns whether there was a buffer.
     pub(super) fn clear(&self) -> bool {
-        self.with(Shelf::clear)
+        let mut shelf = self.shelf();
+        let any = !shelf.idle.is_empty();
+        shelf.idle.clear();
+        shelf.most_lent = shelf.lent;
+        any
     }
 
-    fn with<R>(&self, work: impl FnOnce(&mut Shelf<wgpu::Buffer>) -> R) -> R {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Bytes of pooled buffers.
     #[cfg(test)]
     pub(super) fn kept(&self) -> u64 {
-        self.with(|shelf| shelf.kept)
+        self.shelf().kept()
     }
 }
 
@@ -99,166 +137,14 @@ impl Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         let shown = *self.shown.get_mut();
-        let buffers = self.buffers.drain(..).map(|buffer| (buffer.size(), buffer));
-        self.pool.with(|shelf| shelf.give_back(buffers, !shown));
-    }
-}
-
-/// Pooled buffers, oldest first, and statistics.
-#[derive(Debug)]
-struct Shelf<B> {
-    idle: VecDeque<Idle<B>>,
-    /// Bytes of pooled buffers, bytes that tensors hold, and the most bytes that these have held at once.
-    kept: u64,
-    lent: u64,
-    most_lent: u64,
-    /// Requests for buffers so far.
-    asked: u64,
-}
-
-#[derive(Debug)]
-struct Idle<B> {
-    buffer: B,
-    size: u64,
-    /// The value of `asked` when it returned.
-    since: u64,
-}
-
-impl<B> Default for Shelf<B> {
-    fn default() -> Self {
-        Self {
-            idle: VecDeque::new(),
-            kept: 0,
-            lent: 0,
-            most_lent: 0,
-            asked: 0,
-        }
-    }
-}
-
-impl<B> Shelf<B> {
-    fn take(&mut self, size: u64) -> Option<B> {
-        self.asked += 1;
-        // The most recent, whose bytes may still be in a cache.
-        let found = self.idle.iter().rposition(|idle| idle.size == size);
-        let taken = found.and_then(|place| self.idle.remove(place));
-        if let Some(idle) = &taken {
-            self.kept -= idle.size;
-        }
-        while let Some(oldest) = self.idle.front()
-            && self.asked - oldest.since > PATIENCE
-        {
-            self.drop_oldest();
-        }
-        taken.map(|idle| idle.buffer)
-    }
-
-    fn lend(&mut self, size: u64) {
-        self.lent += size;
-        self.most_lent = self.most_lent.max(self.lent);
-        self.keep_bounds();
-    }
-
-    fn give_back(&mut self, buffers: impl Iterator<Item = (u64, B)>, keep: bool) {
-        for (size, buffer) in buffers {
-            self.lent -= size;
-            if keep {
-                self.kept += size;
-                self.idle.push_back(Idle {
-                    buffer,
-                    size,
-                    since: self.asked,
-                });
+        let mut shelf = self.pool.shelf();
+        let since = shelf.asked;
+        for buffer in self.buffers.drain(..) {
+            shelf.lent -= buffer.size();
+            if !shown {
+                shelf.idle.push_back((buffer, since));
             }
         }
-        self.keep_bounds();
-    }
-
-    fn keep_bounds(&mut self) {
-        while self.idle.len() > MOST || self.lent + self.kept > self.most_lent {
-            self.drop_oldest();
-        }
-    }
-
-    fn drop_oldest(&mut self) {
-        if let Some(oldest) = self.idle.pop_front() {
-            self.kept -= oldest.size;
-        }
-    }
-
-    fn clear(&mut self) -> bool {
-        let any = !self.idle.is_empty();
-        self.idle.clear();
-        self.kept = 0;
-        self.most_lent = self.lent;
-        any
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn back(shelf: &mut Shelf<&'static str>, size: u64, buffer: &'static str) {
-        shelf.give_back([(size, buffer)].into_iter(), true);
-    }
-
-    #[test]
-    fn a_returned_buffer_serves_the_next_tensor_of_its_size() {
-        let mut shelf = Shelf::default();
-        assert_eq!(shelf.take(8), None);
-        shelf.lend(8);
-        back(&mut shelf, 8, "a");
-        assert_eq!(shelf.take(4), None);
-        assert_eq!(shelf.take(8), Some("a"));
-        assert_eq!(shelf.take(8), None);
-    }
-
-    #[test]
-    fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
-        let mut shelf = Shelf::default();
-        for buffer in ["a", "b"] {
-            shelf.lend(8);
-            back(&mut shelf, 8, buffer);
-        }
-        // Tensors never held more than 8 at once.
-        assert_eq!((shelf.kept, shelf.idle.len()), (8, 1));
-        assert_eq!(shelf.idle[0].buffer, "b");
-        // Pooled buffers make room for a tensor of another size.
-        shelf.lend(6);
-        assert_eq!((shelf.lent, shelf.kept), (6, 0));
-        shelf.lend(10);
-        back(&mut shelf, 6, "c");
-        back(&mut shelf, 10, "d");
-        assert_eq!((shelf.lent, shelf.kept, shelf.most_lent), (0, 16, 16));
-    }
-
-    #[test]
-    fn unused_buffers_are_freed() {
-        let mut shelf = Shelf::default();
-        shelf.lend(24);
-        back(&mut shelf, 8, "needed");
-        back(&mut shelf, 16, "not needed");
-        for _ in 0..=PATIENCE {
-            assert_eq!(shelf.take(8), Some("needed"));
-            shelf.lend(8);
-            back(&mut shelf, 8, "needed");
-        }
-        assert_eq!((shelf.kept, shelf.idle.len()), (8, 1));
-    }
-
-    #[test]
-    fn exposed_buffers_are_not_pooled_and_the_number_of_others_is_bounded() {
-        let mut shelf = Shelf::default();
-        shelf.lend(1000);
-        shelf.give_back([(8, "shown")].into_iter(), false);
-        assert_eq!((shelf.lent, shelf.kept), (992, 0));
-        for _ in 0..=MOST {
-            back(&mut shelf, 8, "kept");
-        }
-        assert_eq!(shelf.idle.len(), MOST);
-        assert!(shelf.clear());
-        assert!(!shelf.clear());
-        assert_eq!((shelf.kept, shelf.most_lent), (0, shelf.lent));
+        shelf.keep_bounds();
     }
 }

@@ -3,61 +3,39 @@
 use super::{Gpu, failure::device_error};
 use crate::{Error, Plan};
 use std::{
-    future::Future,
-    pin::Pin,
+    future::poll_fn,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll, Waker},
+    task::{Poll, Waker},
 };
-use wgpu::BufferUsages;
+use wgpu::{BufferSlice, BufferUsages};
 
 const DOING: &str = "reading back";
 
-/// A range of a buffer. Its offset and length are multiples of 4 bytes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Piece<'a> {
-    pub(super) buffer: &'a wgpu::Buffer,
-    pub(super) offset: u64,
-    pub(super) bytes: u64,
-}
+/// The waker of callers that poll the device themselves.
+pub(super) static POLLING: &Waker = Waker::noop();
 
-/// A submitted copy of pieces, one after the other, into a buffer that will be mapped.
+/// A submitted copy into a buffer that will be mapped.
 #[derive(Debug)]
 pub(super) struct Readback {
     gpu: Gpu,
     staging: wgpu::Buffer,
-    mapping: Arc<Mapping>,
+    mapping: Arc<Mutex<Mapping>>,
 }
 
 #[derive(Debug, Default)]
-struct Mapping(Mutex<MappingState>);
-
-#[derive(Debug, Default)]
-struct MappingState {
+struct Mapping {
     result: Option<Result<(), wgpu::BufferAsyncError>>,
     waker: Option<Waker>,
 }
 
-impl Mapping {
-    fn state(&self) -> MutexGuard<'_, MappingState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn arrive(&self, result: Result<(), wgpu::BufferAsyncError>) {
-        let mut state = self.state();
-        state.result = Some(result);
-        if let Some(waker) = state.waker.take() {
-            waker.wake();
-        }
-    }
-}
-
 impl Gpu {
-    /// Submits a copy of the pieces, to be mapped.
+    /// Submits a copy of the pieces, one after the other, to be mapped. Their offsets and lengths are multiples of 4
+    /// bytes.
     pub(super) fn read_back<'a>(
         &self,
-        pieces: impl Iterator<Item = Piece<'a>> + Clone,
+        pieces: impl Iterator<Item = BufferSlice<'a>> + Clone,
     ) -> Result<Readback, Error> {
-        let size = pieces.clone().map(|piece| piece.bytes).sum();
+        let size = pieces.clone().map(|piece| piece.size()).sum();
         let staging = self.staging(size)?;
         self.read_back_through(staging, pieces)
     }
@@ -78,23 +56,23 @@ impl Gpu {
     pub(super) fn read_back_through<'a>(
         &self,
         staging: wgpu::Buffer,
-        pieces: impl Iterator<Item = Piece<'a>>,
+        pieces: impl Iterator<Item = BufferSlice<'a>>,
     ) -> Result<Readback, Error> {
-        let mapping = Arc::new(Mapping::default());
+        let mapping = Arc::<Mutex<Mapping>>::default();
         self.submit(DOING, |encoder| {
             let mut at = 0;
-            for Piece {
-                buffer,
-                offset,
-                bytes,
-            } in pieces
-            {
-                encoder.copy_buffer_to_buffer(buffer, offset, &staging, at, bytes);
-                at += bytes;
+            for piece in pieces {
+                let (buffer, offset, size) = (piece.buffer(), piece.offset(), piece.size());
+                encoder.copy_buffer_to_buffer(buffer, offset, &staging, at, size);
+                at += size;
             }
             let mapping = Arc::clone(&mapping);
             encoder.map_buffer_on_submit(&staging, wgpu::MapMode::Read, .., move |result| {
-                mapping.arrive(result);
+                let mut mapping = lock(&mapping);
+                mapping.result = Some(result);
+                if let Some(waker) = mapping.waker.take() {
+                    waker.wake();
+                }
             });
             Ok(())
         })?;
@@ -104,25 +82,47 @@ impl Gpu {
             mapping,
         })
     }
+
+    /// The output of `poll` once it is ready, blocking until all submissions are done.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn wait_until<T>(
+        &self,
+        mut poll: impl FnMut(&mut std::task::Context<'_>) -> Poll<Result<T, Error>>,
+    ) -> Result<T, Error> {
+        let mut context = std::task::Context::from_waker(POLLING);
+        loop {
+            if let Poll::Ready(output) = poll(&mut context) {
+                return output;
+            }
+            self.wait()?;
+        }
+    }
 }
 
 impl Readback {
-    /// Whether the bytes, or an error, have arrived.
-    pub(super) fn has_arrived(&self) -> bool {
-        let state = self.mapping.state();
-        state.result.is_some()
-    }
-
-    /// Copies the first `bytes.len()` bytes, which must have arrived.
-    pub(super) fn copy_to(&self, bytes: &mut [u8]) -> Result<(), Error> {
-        let mapped = {
-            let state = self.mapping.state();
-            state.result.clone()
-        };
+    /// Copies the first `bytes.len()` bytes when they have arrived.
+    ///
+    /// Unless the caller is [`POLLING`], a thread waits for the device, since a future must not block; browsers need
+    /// none.
+    pub(super) async fn copy_to(&self, bytes: &mut [u8]) -> Result<(), Error> {
         let gpu = &self.gpu;
-        if let Some(Err(error)) = mapped {
-            return Err(device_error(gpu, DOING, &error));
-        }
+        let mut watched = cfg!(target_arch = "wasm32");
+        let mapped = poll_fn(|context| {
+            let mut mapping = lock(&self.mapping);
+            if let Some(result) = &mapping.result {
+                return Poll::Ready(result.clone());
+            }
+            mapping.waker = Some(context.waker().clone());
+            if !watched && !std::ptr::eq(context.waker(), POLLING) {
+                watched = true;
+                let gpu = gpu.clone();
+                std::thread::spawn(move || gpu.wait());
+            }
+            Poll::Pending
+        });
+        mapped
+            .await
+            .map_err(|error| device_error(gpu, DOING, &error))?;
         let view = self
             .staging
             .get_mapped_range(..)
@@ -137,52 +137,8 @@ impl Readback {
         self.staging.unmap();
         self.staging
     }
-
-    /// A future that is ready when the bytes have arrived.
-    pub(super) fn arrival(&self) -> Arrival {
-        Arrival {
-            gpu: self.gpu.clone(),
-            mapping: Arc::clone(&self.mapping),
-            watched: false,
-        }
-    }
 }
 
-/// A future that is ready when the bytes have arrived.
-#[derive(Debug)]
-pub(super) struct Arrival {
-    gpu: Gpu,
-    mapping: Arc<Mapping>,
-    watched: bool,
-}
-
-impl Future for Arrival {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        {
-            let mut state = self.mapping.state();
-            if state.result.is_some() {
-                return Poll::Ready(());
-            }
-            state.waker = Some(context.waker().clone());
-        }
-        if !self.watched {
-            self.watched = true;
-            watch(&self.gpu);
-        }
-        Poll::Pending
-    }
-}
-
-/// Makes the device run its callbacks. A browser does so by itself; elsewhere a thread waits for the device, since a
-/// future must not block.
-fn watch(gpu: &Gpu) {
-    #[cfg(not(target_arch = "wasm32"))]
-    {
-        let gpu = gpu.clone();
-        std::thread::spawn(move || gpu.wait());
-    }
-    #[cfg(target_arch = "wasm32")]
-    let _ = gpu;
+fn lock(mapping: &Mutex<Mapping>) -> MutexGuard<'_, Mapping> {
+    mapping.lock().unwrap_or_else(PoisonError::into_inner)
 }

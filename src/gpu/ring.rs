@@ -91,34 +91,23 @@ impl Ring {
     }
 
     fn slot(&self, packed: u64, result: u64) -> Result<Slot, Error> {
-        let buffer = |label, size, usage, mapped_at_creation| {
-            self.gpu
-                .inner
-                .device
-                .create_buffer(&wgpu::BufferDescriptor {
+        let (from, to) = (BufferUsages::COPY_SRC, BufferUsages::COPY_DST);
+        let storage = BufferUsages::STORAGE | from | to;
+        let buffer = |label, size, usage| {
+            self.gpu.guarded("allocating room to stream", || {
+                self.gpu.device().create_buffer(&wgpu::BufferDescriptor {
                     label: Some(label),
                     size,
                     usage,
-                    mapped_at_creation,
+                    mapped_at_creation: usage.contains(BufferUsages::MAP_WRITE),
                 })
+            })
         };
-        let (from, to) = (BufferUsages::COPY_SRC, BufferUsages::COPY_DST);
-        let storage = BufferUsages::STORAGE | from | to;
-        self.gpu.guarded("allocating room to stream", || Slot {
-            upload: buffer(
-                "wgslice upload",
-                packed,
-                BufferUsages::MAP_WRITE | from,
-                true,
-            ),
-            source: buffer("wgslice packed", packed, storage, false),
-            result: buffer("wgslice result", result, storage, false),
-            readback: buffer(
-                "wgslice readback",
-                result,
-                BufferUsages::MAP_READ | to,
-                false,
-            ),
+        Ok(Slot {
+            upload: buffer("wgslice upload", packed, BufferUsages::MAP_WRITE | from)?,
+            source: buffer("wgslice packed", packed, storage)?,
+            result: buffer("wgslice result", result, storage)?,
+            readback: buffer("wgslice readback", result, BufferUsages::MAP_READ | to)?,
         })
     }
 

@@ -7,33 +7,28 @@
 //! | writes only zeros, in whole words, into an encoder | a clear of the buffer |
 //! | any other | a dispatch, or several if the device's limits require it |
 
-use super::{
-    caps::Kind,
-    copy::{Copies, copied},
-};
+use super::{caps::Kind, copy::is_copied};
 use crate::{Plan, ops::strided_slice_grad, plan::Map};
 
 /// The commands for a plan.
-pub(super) enum Route<'a> {
+pub(super) enum Route {
     Nothing,
-    Copies(Copies<'a>),
+    Copies,
     Clear,
     Dispatches,
 }
 
 /// The commands for a plan without indices on an adapter of this kind, into an encoder. `copyable` tells whether its
 /// buffers allow copies.
-pub(super) fn route(plan: &Plan, kind: Kind, copyable: bool) -> Route<'_> {
-    if plan.rows.count == 0 {
-        return Route::Nothing;
-    }
-    if !copyable {
-        return Route::Dispatches;
-    }
+pub(super) fn route(plan: &Plan, kind: Kind, copyable: bool) -> Route {
     let zeros = Map::StridedSliceGrad(strided_slice_grad::Map { pairs: None });
-    match copied(plan, kind) {
-        Some(copies) => Route::Copies(copies),
-        None if plan.map == zeros && plan.result_bytes().is_multiple_of(4) => Route::Clear,
-        None => Route::Dispatches,
+    if plan.rows.count == 0 {
+        Route::Nothing
+    } else if copyable && is_copied(plan, kind) {
+        Route::Copies
+    } else if copyable && plan.map == zeros && plan.result_bytes().is_multiple_of(4) {
+        Route::Clear
+    } else {
+        Route::Dispatches
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | step | for | does | shader |
 //! |---|---|---|---|
-//! | check | [`OutOfRange::Error`] | reports invalid rows | `scatter_resolve.wgsl` |
+//! | check | [`OutOfRange::Error`](crate::OutOfRange::Error) | reports invalid rows | `scatter_resolve.wgsl` |
 //! | resolve | each row | finds its slice; the last row of a slice wins, or all are linked to a list | `scatter_resolve.wgsl` |
 //! | sort | lists whose order affects results | sorts short lists in ascending order | `scatter_sort.wgsl` |
 //! | | | sorts lists of up to 256 rows | `scatter_middle_lists.wgsl` |
@@ -10,22 +10,18 @@
 //! | apply | each slice | writes its last row, or combines its list, element by element | `scatter_nd.wgsl` |
 //!
 //! No two invocations write the same bytes, so results do not depend on scheduling. Short rows of integers are instead
-//! combined in one step by atomics, in any order (`combine_atomic.wgsl`), except under [`OutOfRange::Error`]. The
+//! combined in one step by atomics, in any order (`combine_atomic.wgsl`), except under [`OutOfRange::Error`](crate::OutOfRange::Error). The
 //! scratch memory belongs to the [`Gpu`] and serves every recording, since wgpu runs submissions in order.
 
 use super::{
-    DeviceBytes, DeviceIndices, Gpu, Inner,
+    DeviceBytes, DeviceIndices, Gpu,
     argument::Argument,
-    caps::Parts,
-    kernels::Dispatch,
-    report::PendingReport,
+    report::{Counts, PendingReport},
     rule::Rule,
-    scratch::{Buffers, Scratch},
-    slots::Slot,
     window::{self, Before, Places, Step, Steps},
 };
 use crate::{
-    Error, OutOfRange, Plan,
+    Error, Plan,
     ops::{index::IndexType, scatter_nd::Map as ScatterNd},
     plan::Map,
 };
@@ -35,7 +31,7 @@ impl Gpu {
     /// Records a scatter: reads `updates` and `indices`, and changes `dest` in place, or writes the result of a
     /// `scatter_nd` to it.
     ///
-    /// Rows that are out of range are dropped, and the report says later which they were. Under [`OutOfRange::Error`]
+    /// Rows that are out of range are dropped, and the report says later which they were. Under [`OutOfRange::Error`](crate::OutOfRange::Error)
     /// the device changes nothing if any row is out of range, and the report is the error. The buffers must be as for
     /// [`Gpu::encode`], and `indices` must begin at a multiple of 4 bytes. If `indices` has the usage `COPY_SRC`, the
     /// report can name the first invalid tuple. Unless the scatter only replaces elements, `updates` and `dest` must
@@ -80,10 +76,7 @@ impl Gpu {
         in_place: bool,
     ) -> Result<(DeviceBytes, PendingReport), Error> {
         let ((dest, report), _) = self.submit(plan.map.name(), |encoder| {
-            let dest = match in_place {
-                true => dest.clone(),
-                false => self.duplicate(encoder, dest)?,
-            };
+            let dest = self.changeable(encoder, dest, in_place)?;
             let tuples = (indices.argument("indices"), index);
             let (updates, changed) = (updates.argument("updates"), dest.argument("dest"));
             let report = self.record_scatter(encoder, plan, updates, tuples, changed)?;
@@ -106,13 +99,7 @@ impl Gpu {
         };
         let computes = map.options.combine.computes();
         let (_, element) = rule_of(plan, map)?;
-        updates.check(&dest)?;
-        indices.check(&dest)?;
-        indices.check_word()?;
-        for argument in [&updates, &indices, &dest] {
-            argument.check_storage()?;
-        }
-        let mut reports = Vec::new();
+        indices.check_tuples(&updates, &dest)?;
         let steps = if plan.rows.count == 0 {
             Steps::default()
         } else {
@@ -137,20 +124,18 @@ impl Gpu {
             self.scatter_steps(plan, map, &places)?
         };
         // Memory and pipelines are fetched before anything is recorded, so that an error leaves the encoder untouched.
-        let memory = self.scratch(steps.scratch)?;
-        self.prepare(&steps)?;
+        let scratch = self.scratch(steps.scratch)?;
+        let blocks = steps.blocks.iter().flat_map(|Step { before, apply }| {
+            let before = before.iter();
+            let before = before.flat_map(|before| before.order.iter().chain([&before.resolve]));
+            before.chain([apply])
+        });
+        self.compile(steps.checks.iter().chain(blocks))?;
         if map.fresh && plan.result_bytes() > 0 {
             self.record(encoder, &Plan::zeros(plan.result_bytes()), updates, dest)?;
         }
-        let arguments = Arguments {
-            updates,
-            indices,
-            dest,
-            head: Argument::own("head", &memory.head),
-            rows: Argument::own("rows", &memory.rows),
-        };
-        self.record_steps(encoder, map, &steps, &arguments, &mut reports)?;
-        Ok(PendingReport::new(self, plan, reports, &indices, index))
+        let counts = self.record_steps(encoder, &steps, [updates, indices, dest], &scratch)?;
+        Ok(PendingReport::new(self, plan, counts, &indices, index))
     }
 
     /// The steps of a non-empty plan whose arguments begin at multiples of an element.
@@ -169,101 +154,46 @@ impl Gpu {
         window::scatter_steps(&self.inner.reach, &rows, map, places, rule)
     }
 
-    /// Scratch memory for the steps.
-    fn scratch(&self, needed: Scratch) -> Result<Buffers, Error> {
-        let Inner { device, limits, .. } = &*self.inner;
-        let most = limits.max_buffer_size;
-        self.inner.scatter.get(needed, most, |descriptor| {
-            self.guarded("allocating memory for a scatter", || {
-                device.create_buffer(descriptor)
-            })
-        })
-    }
-
-    /// Compiles every pipeline that the steps need.
-    fn prepare(&self, steps: &Steps) -> Result<(), Error> {
-        let inner = &*self.inner;
-        let blocks = steps.blocks.iter().flat_map(|Step { before, apply }| {
-            let before = before.iter();
-            let before = before.flat_map(|before| before.order.iter().chain([&before.resolve]));
-            before.chain([apply])
-        });
-        for dispatch in steps.checks.iter().chain(blocks) {
-            inner.pipelines.get(&inner.device, dispatch.program)?;
-        }
-        Ok(())
-    }
-
     fn record_steps(
         &self,
         encoder: &mut CommandEncoder,
-        map: &ScatterNd,
         steps: &Steps,
-        arguments: &Arguments<'_>,
-        reports: &mut Vec<(Slot, usize)>,
-    ) -> Result<(), Error> {
-        let Arguments {
-            updates,
-            indices,
-            dest,
-            head,
-            rows,
-        } = *arguments;
-        let mut unread = None;
-        let mut report = |dispatch: &Dispatch| {
-            if dispatch.counts {
-                let slot = self.lend_report();
-                reports.push((slot.clone(), dispatch.first_tuple));
-                slot
-            } else {
-                unread.get_or_insert_with(|| self.lend_report()).clone()
-            }
-        };
-        let resolving = [Some(head), Some(rows), Some(indices), None];
-        if map.options.out_of_range == OutOfRange::Error && !steps.checks.is_empty() {
-            encoder.clear_buffer(&head.buffers[0], 0, Some(4));
+        [updates, indices, dest]: [Argument<'_>; 3],
+        scratch: &[wgpu::Buffer; 2],
+    ) -> Result<Counts, Error> {
+        let mut counts = Counts::default();
+        let head = Argument::of("head", scratch[0].slice(..), 0);
+        let rows = Argument::of("rows", scratch[1].slice(..), 0);
+        let resolving = [head, rows, indices];
+        if !steps.checks.is_empty() {
+            encoder.clear_buffer(&scratch[0], 0, Some(4));
             let mut pass = encoder.begin_compute_pass(&Default::default());
             for check in &steps.checks {
-                let slot = report(check);
-                self.dispatch(&mut pass, check, &resolving, Some(slot))?;
+                self.dispatch(&mut pass, check, &resolving, &mut counts)?;
             }
         }
-        for step in &steps.blocks {
-            let Step { before, apply } = step;
-            if let Some(&Before { cleared, .. }) = before.as_ref()
-                && cleared > 4
+        for Step { before, apply } in &steps.blocks {
+            // The first word counts invalid rows, for all blocks.
+            if let &Some(Before {
+                cleared: bytes @ 5..,
+                ..
+            }) = before
             {
-                encoder.clear_buffer(&head.buffers[0], 4, Some(cleared - 4));
+                encoder.clear_buffer(&scratch[0], 4, Some(bytes - 4));
             }
             let mut pass = encoder.begin_compute_pass(&Default::default());
-            if let Some(Before { resolve, order, .. }) = before {
-                let slot = Some(report(resolve));
-                self.dispatch(&mut pass, resolve, &resolving, slot)?;
-                for dispatch in order {
-                    let ordering = [Some(head), Some(rows), None, None];
-                    self.dispatch(&mut pass, dispatch, &ordering, None)?;
-                }
-            }
-            let (applying, slot) = if apply.program.op.facts().reports {
-                let applying = [Some(updates), Some(dest), Some(indices), None];
-                (applying, Some(report(apply)))
-            } else {
-                let applying = [Some(updates), Some(dest), Some(head), Some(rows)];
-                (applying, None)
+            let Some(Before { resolve, order, .. }) = before else {
+                self.dispatch(&mut pass, apply, &[updates, dest, indices], &mut counts)?;
+                continue;
             };
-            self.dispatch(&mut pass, apply, &applying, slot)?;
+            self.dispatch(&mut pass, resolve, &resolving, &mut counts)?;
+            for sort in order {
+                self.dispatch(&mut pass, sort, &[head, rows], &mut counts)?;
+            }
+            self.dispatch(&mut pass, apply, &[updates, dest, head, rows], &mut counts)?;
         }
-        Ok(())
+        Ok(counts)
     }
-}
-
-/// The arguments that the steps bind.
-struct Arguments<'a> {
-    updates: Argument<'a>,
-    indices: Argument<'a>,
-    dest: Argument<'a>,
-    head: Argument<'a>,
-    rows: Argument<'a>,
 }
 
 /// The rule that combines elements, if it combines any, and the bytes of its operands.
@@ -277,18 +207,4 @@ fn rule_of(plan: &Plan, map: &ScatterNd) -> Result<(Rule, usize), Error> {
         combine,
         dtype,
     })
-}
-
-impl<'a> Argument<'a> {
-    /// A buffer that the [`Gpu`] owns.
-    fn own(name: &'static str, buffer: &'a wgpu::Buffer) -> Self {
-        Self {
-            name,
-            buffers: std::slice::from_ref(buffer),
-            parts: Parts::ONE,
-            passed: buffer.size(),
-            needed: 0,
-            callers: false,
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! The scratch memory between the steps of a scatter. A device has one, which serves every recording.
 
+use super::{Gpu, Inner};
 use crate::Error;
 use std::sync::{Mutex, PoisonError};
 use wgpu::{BufferDescriptor, BufferUsages};
@@ -22,62 +23,42 @@ impl Scratch {
     }
 }
 
-/// Scratch memory, as large as the largest scatter so far has needed.
-#[derive(Debug, Default)]
-pub(super) struct ScatterMemory(Mutex<Option<Buffers>>);
+/// The buffers of `head` and `rows`, each as large as the largest scatter so far has needed.
+pub(super) type ScatterMemory = Mutex<[Option<wgpu::Buffer>; 2]>;
 
-#[derive(Clone, Debug)]
-pub(super) struct Buffers {
-    pub(super) head: wgpu::Buffer,
-    pub(super) rows: wgpu::Buffer,
-}
+impl Gpu {
+    /// Buffers for `head` and `rows` of at least these sizes.
+    pub(super) fn scratch(&self, needed: Scratch) -> Result<[wgpu::Buffer; 2], Error> {
+        let mut kept = self
+            .inner
+            .scatter
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let [head, rows] = &mut *kept;
+        Ok([
+            self.grown(head, needed.head)?,
+            self.grown(rows, needed.rows)?,
+        ])
+    }
 
-impl ScatterMemory {
-    /// Buffers of at least the size `needed`, and of at most `most` bytes if that is enough.
-    pub(super) fn get(
-        &self,
-        needed: Scratch,
-        most: u64,
-        create: impl Fn(&BufferDescriptor<'_>) -> Result<wgpu::Buffer, Error>,
-    ) -> Result<Buffers, Error> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let size = kept.as_ref().map_or(Scratch::default(), |kept| Scratch {
-            head: kept.head.size(),
-            rows: kept.rows.size(),
-        });
-        if let Some(kept) = &*kept
-            && size.head >= needed.head
-            && size.rows >= needed.rows
+    fn grown(&self, kept: &mut Option<wgpu::Buffer>, needed: u64) -> Result<wgpu::Buffer, Error> {
+        if let Some(kept) = kept
+            && kept.size() >= needed
         {
             return Ok(kept.clone());
         }
-        let make = |label, needed: u64, had: u64| {
-            // Rounded up to a power of two, to serve a slightly larger scatter too.
-            let size = needed.max(had).max(256);
-            let size = size.checked_next_power_of_two().unwrap_or(size).min(most);
-            create(&BufferDescriptor {
-                label: Some(label),
-                size: size.max(needed) / 4 * 4,
+        let Inner { device, limits, .. } = &*self.inner;
+        // Rounded up to a power of two, to serve a slightly larger scatter too.
+        let size = needed.max(256);
+        let size = size.checked_next_power_of_two().unwrap_or(size);
+        let made = self.guarded("allocating memory for a scatter", || {
+            device.create_buffer(&BufferDescriptor {
+                label: Some("wgslice scatter"),
+                size: size.min(limits.max_buffer_size).max(needed) / 4 * 4,
                 usage: BufferUsages::STORAGE | BufferUsages::COPY_DST,
                 mapped_at_creation: false,
             })
-        };
-        let made = Buffers {
-            head: make("wgslice scatter slices", needed.head, size.head)?,
-            rows: make("wgslice scatter rows", needed.rows, size.rows)?,
-        };
+        })?;
         Ok(kept.insert(made).clone())
-    }
-
-    /// The buffers, if there are any.
-    #[cfg(test)]
-    pub(super) fn kept(&self) -> Option<[wgpu::Buffer; 2]> {
-        let kept = self.0.lock().unwrap().clone();
-        kept.map(|kept| [kept.head, kept.rows])
-    }
-
-    /// Frees the buffers.
-    pub(super) fn clear(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

@@ -1,21 +1,16 @@
-//! Slots of device memory that dispatches bind by dynamic offsets: uniforms where there are no immediates, and reports.
+//! Slots of device memory that dispatches bind by dynamic offsets: reports, and uniforms where there are no immediates.
 //!
-//! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. Recording creates a strip for
-//! every 64 new slots at most, and none once there are enough:
-//!
-//! | | a slot | a strip |
-//! |---|---|---|
-//! | [`SharedUniforms`] | is written once, and serves every dispatch with the same uniforms | is freed once none of its slots was reused for 2,048 dispatches |
-//! | [`Reports`] | is zero when it is lent | is cleared by one write, and lent again, once none of its slots is held |
-//!
-//! A report's slot is held by the report until it is read, and by the commands until they finish or are dropped. Uniforms
-//! are never overwritten, so only wgpu holds their slots.
+//! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. A slot is held by the report until it
+//! is read or by the cache of uniforms, and by the commands that bind it until they finish or are dropped. Once none of
+//! a strip's slots is held, one write clears the strip, and its slots are lent again. So recording creates a strip for
+//! every 64 new slots at most, and none once there are enough.
 
-use super::{recent::Recent, uniforms::Uniforms};
+use super::uniforms::{UNIFORM_BYTES, Uniforms};
 use std::{
-    hash::{BuildHasher, RandomState},
+    collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
 };
+use wgpu::{BufferSlice, BufferUsages, ComputePass};
 
 /// Bytes from one slot to the next: the largest alignment of dynamic offsets that a device may require.
 const SLOT_BYTES: u32 = 256;
@@ -23,14 +18,8 @@ const SLOT_BYTES: u32 = 256;
 /// Slots of a strip, unless the device's buffers are shorter.
 const SLOTS: u32 = 64;
 
-/// How strips are created.
-#[derive(Debug)]
-pub(super) struct Strips {
-    pub(super) label: &'static str,
-    pub(super) usage: wgpu::BufferUsages,
-    /// The layout of a group that binds a slot by a dynamic offset.
-    pub(super) layout: wgpu::BindGroupLayout,
-}
+/// The most uniforms that are kept for later dispatches: 1 MiB of slots.
+const MOST_UNIFORMS: usize = 4096;
 
 #[derive(Debug)]
 struct Strip {
@@ -46,16 +35,16 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub(super) fn buffer(&self) -> &wgpu::Buffer {
-        &self.strip.buffer
+    /// The first bytes of the slot.
+    pub(super) fn first(&self, bytes: u64) -> BufferSlice<'_> {
+        let begin = u64::from(self.offset);
+        self.strip.buffer.slice(begin..begin + bytes)
     }
 
-    pub(super) fn group(&self) -> &wgpu::BindGroup {
-        &self.strip.group
-    }
-
-    pub(super) fn offset(&self) -> u32 {
-        self.offset
+    /// Binds the slot, and holds it until the commands finish or are dropped.
+    pub(super) fn bind(self, pass: &mut ComputePass<'_>, group: u32) {
+        pass.set_bind_group(group, &self.strip.group, &[self.offset]);
+        pass.on_submitted_work_done(move || drop(self));
     }
 
     /// The next slot of the strip.
@@ -68,23 +57,26 @@ impl Slot {
     }
 }
 
-impl Strips {
+impl Strip {
     /// A strip of zeros.
-    fn make(&self, device: &wgpu::Device) -> Arc<Strip> {
+    fn new(device: &wgpu::Device, layout: &wgpu::BindGroupLayout) -> Self {
         let slot = u64::from(SLOT_BYTES);
         let slots = (device.limits().max_buffer_size / slot).clamp(1, SLOTS.into());
         let buffer = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some(self.label),
+            label: Some("wgslice slots"),
             size: slot * slots,
-            usage: self.usage | wgpu::BufferUsages::COPY_DST,
+            usage: BufferUsages::STORAGE
+                | BufferUsages::UNIFORM
+                | BufferUsages::COPY_SRC
+                | BufferUsages::COPY_DST,
             // Mapping makes wgpu count the buffer as initialized. Otherwise wgpu clears it at the first submission that
             // binds it, and loses a write by another thread in between.
             mapped_at_creation: true,
         });
         buffer.unmap();
         let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some(self.label),
-            layout: &self.layout,
+            label: Some("wgslice slots"),
+            layout,
             entries: &[wgpu::BindGroupEntry {
                 binding: 0,
                 resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
@@ -94,97 +86,43 @@ impl Strips {
                 }),
             }],
         });
-        Arc::new(Strip { buffer, group })
+        Self { buffer, group }
     }
 }
 
-/// Slots with the uniforms of recent dispatches.
+/// Slots that are bound by groups of one layout.
 #[derive(Debug)]
-pub(super) struct SharedUniforms {
-    pub(super) strips: Strips,
-    state: Mutex<UniformsState>,
-    hasher: RandomState,
+pub(super) struct Slots {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    strips: Mutex<Strips>,
 }
 
 #[derive(Debug, Default)]
-struct UniformsState {
-    recent: Recent<(Uniforms, Slot)>,
-    last: Option<Slot>,
-}
-
-impl SharedUniforms {
-    pub(super) fn new(strips: Strips) -> Self {
-        Self {
-            strips,
-            state: Mutex::default(),
-            hasher: RandomState::default(),
-        }
-    }
-
-    /// A slot that contains `uniforms` when the next submission runs.
-    pub(super) fn get(
-        &self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
-        uniforms: &Uniforms,
-    ) -> Slot {
-        let bytes = bytemuck::bytes_of(uniforms);
-        let hash = self.hasher.hash_one(bytes);
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((uniforms, slot)) = state.recent.find(hash)
-            && bytemuck::bytes_of(uniforms) == bytes
-        {
-            return slot.clone();
-        }
-        let next = state.last.as_ref().and_then(Slot::next);
-        let slot = next.unwrap_or_else(|| Slot {
-            strip: self.strips.make(device),
-            offset: 0,
-        });
-        queue.write_buffer(slot.buffer(), slot.offset.into(), bytes);
-        state.last = Some(slot.clone());
-        state.recent.keep(hash, (*uniforms, slot.clone()));
-        slot
-    }
-
-    /// The slot of the uniforms that were written last.
-    #[cfg(test)]
-    pub(super) fn last(&self) -> Option<(wgpu::Buffer, u32)> {
-        let last = self.state.lock().unwrap().last.clone();
-        last.map(|slot| (slot.buffer().clone(), slot.offset()))
-    }
-}
-
-/// Slots in which gathers and scatters count invalid tuples.
-#[derive(Debug)]
-pub(super) struct Reports {
-    pub(super) strips: Strips,
-    state: Mutex<ReportsState>,
-}
-
-#[derive(Debug, Default)]
-struct ReportsState {
+struct Strips {
     all: Vec<Arc<Strip>>,
     /// The slot to lend next.
     next: Option<Slot>,
 }
 
-impl Reports {
-    pub(super) fn new(strips: Strips) -> Self {
+impl Slots {
+    pub(super) fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
         Self {
-            strips,
-            state: Mutex::default(),
+            device: device.clone(),
+            queue: queue.clone(),
+            strips: Mutex::default(),
         }
     }
 
-    /// Lends a slot that is zero when the next submission runs.
-    pub(super) fn lend(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Slot {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let slot = state.next.take().unwrap_or_else(|| Slot {
-            strip: self.strip(&mut state.all, device, queue),
+    /// Lends a slot that is zero when the next submission runs. `layout` returns the layout of its group.
+    pub(super) fn lend(&self, layout: impl FnOnce() -> wgpu::BindGroupLayout) -> Slot {
+        let mut strips = self.strips.lock().unwrap_or_else(PoisonError::into_inner);
+        let Strips { all, next } = &mut *strips;
+        let slot = next.take().unwrap_or_else(|| Slot {
+            strip: self.strip(all, layout),
             offset: 0,
         });
-        state.next = slot.next();
+        *next = slot.next();
         slot
     }
 
@@ -192,22 +130,60 @@ impl Reports {
     fn strip(
         &self,
         all: &mut Vec<Arc<Strip>>,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
+        layout: impl FnOnce() -> wgpu::BindGroupLayout,
     ) -> Arc<Strip> {
         if let Some(strip) = all.iter().find(|strip| Arc::strong_count(strip) == 1) {
             const ZEROS: [u8; (SLOTS * SLOT_BYTES) as usize] = [0; (SLOTS * SLOT_BYTES) as usize];
             let bytes = usize::try_from(strip.buffer.size()).unwrap_or(ZEROS.len());
-            queue.write_buffer(&strip.buffer, 0, &ZEROS[..bytes]);
+            self.queue.write_buffer(&strip.buffer, 0, &ZEROS[..bytes]);
             return Arc::clone(strip);
         }
-        let strip = self.strips.make(device);
+        let strip = Arc::new(Strip::new(&self.device, &layout()));
         all.push(Arc::clone(&strip));
         strip
     }
 
     #[cfg(test)]
     pub(super) fn strips(&self) -> usize {
-        self.state.lock().unwrap().all.len()
+        self.strips.lock().unwrap().all.len()
+    }
+}
+
+type Bytes = [u8; UNIFORM_BYTES as usize];
+
+/// Slots with the uniforms of dispatches.
+#[derive(Debug)]
+pub(super) struct UniformSlots {
+    pub(super) slots: Slots,
+    known: Mutex<HashMap<Bytes, Slot>>,
+}
+
+impl UniformSlots {
+    pub(super) fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
+        Self {
+            slots: Slots::new(device, queue),
+            known: Mutex::default(),
+        }
+    }
+
+    /// A slot that contains `uniforms` when the next submission runs, the same for the same uniforms.
+    pub(super) fn get(
+        &self,
+        uniforms: &Uniforms,
+        layout: impl FnOnce() -> wgpu::BindGroupLayout,
+    ) -> Slot {
+        let bytes: Bytes = bytemuck::cast(*uniforms);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(slot) = known.get(&bytes) {
+            return slot.clone();
+        }
+        if known.len() == MOST_UNIFORMS {
+            known.clear();
+        }
+        let slot = self.slots.lend(layout);
+        let queue = &self.slots.queue;
+        queue.write_buffer(&slot.strip.buffer, slot.offset.into(), &bytes);
+        known.insert(bytes, slot.clone());
+        slot
     }
 }

@@ -3,14 +3,13 @@
 use super::{
     Gpu,
     argument::Argument,
-    caps::Parts,
-    caps::VECTOR,
+    caps::{Parts, VECTOR},
     pool::Lent,
-    readback::{Piece, Readback},
+    readback::Readback,
 };
 use crate::Error;
-use std::{collections::VecDeque, ops::Range, sync::Arc};
-use wgpu::BufferUsages;
+use std::sync::Arc;
+use wgpu::{BufferSlice, BufferUsages};
 
 /// Buffers are padded to multiples of this many bytes, so that whole vectors can be bound.
 pub(super) const PADDING: u64 = VECTOR as u64;
@@ -54,49 +53,18 @@ impl DeviceBytes {
             parts: self.parts,
             passed: self.bytes as u64,
             needed: self.bytes as u64,
-            callers: false,
         }
     }
 
-    /// The locations of `bytes` bytes from `at` on: for each part, its number, the offset in it, and the range of the
-    /// bytes.
-    pub(super) fn places(
+    /// The words that hold `bytes` bytes from byte `at` on, part by part.
+    pub(super) fn slices(
         &self,
         at: usize,
         bytes: usize,
-    ) -> impl Iterator<Item = (usize, usize, Range<usize>)> + use<> {
-        let part_bytes = usize::try_from(self.parts.bytes).unwrap_or(usize::MAX);
-        let mut done = 0;
-        std::iter::from_fn(move || {
-            let (part, within) = ((at + done) / part_bytes, (at + done) % part_bytes);
-            let begin = done;
-            done += (bytes - done).min(part_bytes - within);
-            (done > begin).then_some((part, within, begin..done))
-        })
+    ) -> impl Iterator<Item = BufferSlice<'_>> + Clone {
+        let bytes = bytes.next_multiple_of(4) as u64;
+        self.parts.slices(self.buffers(), at as u64, bytes)
     }
-
-    /// All bytes, padded to words, in pieces of at most `most` bytes.
-    fn pieces(&self, most: u64) -> impl Iterator<Item = Piece<'_>> {
-        let total = self.bytes as u64;
-        self.buffers()
-            .iter()
-            .zip(0u64..)
-            .flat_map(move |(buffer, part)| {
-                let left = total - part * self.parts.bytes.min(total);
-                let length = left.min(self.parts.bytes).next_multiple_of(4);
-                let step = usize::try_from(most).unwrap_or(usize::MAX);
-                (0..length).step_by(step).map(move |offset| Piece {
-                    buffer,
-                    offset,
-                    bytes: most.min(length - offset),
-                })
-            })
-    }
-}
-
-/// Bytes of a row along the last dimension.
-pub(super) fn row_bytes(shape: &[usize], element: usize) -> u64 {
-    (shape.last().map_or(1, |&size| size.max(1)) * element) as u64
 }
 
 /// Bytes of a part, at most `most`: whole rows if possible, because an index tuple must not lie in two buffers. A
@@ -112,17 +80,43 @@ impl Gpu {
     /// Buffers on the device for an array, with unspecified contents.
     pub(crate) fn allocate(&self, shape: &[usize], element: usize) -> Result<DeviceBytes, Error> {
         let bytes = shape.iter().product::<usize>() * element;
-        self.create(bytes, row_bytes(shape, element), false)
+        let most = self.inner.limits.max_buffer_size;
+        let padded = (bytes as u64).max(1).next_multiple_of(PADDING);
+        let parts = if padded <= most {
+            Parts::ONE
+        } else {
+            let row = shape.last().map_or(1, |&size| size.max(1)) * element;
+            Parts {
+                offset: 0,
+                bytes: part_bytes(most, row as u64),
+            }
+        };
+        let mut buffers = Vec::new();
+        let mut first = 0;
+        while first < padded {
+            let size = parts.bytes.min(padded - first);
+            buffers.push(self.tensor_buffer(size)?);
+            first += size;
+        }
+        Ok(DeviceBytes {
+            lent: Arc::new(self.inner.pool.lend(buffers)),
+            parts,
+            bytes,
+        })
     }
 
-    /// Records a copy of a tensor's bytes into new buffers like its own.
-    pub(super) fn duplicate(
+    /// A tensor to change in place, or a recorded copy of it in new buffers.
+    pub(super) fn changeable(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         source: &DeviceBytes,
+        in_place: bool,
     ) -> Result<DeviceBytes, Error> {
+        if in_place {
+            return Ok(source.clone());
+        }
         let buffers = source.buffers().iter().map(|buffer| {
-            let copy = self.tensor_buffer(buffer.size(), false)?;
+            let copy = self.tensor_buffer(buffer.size())?;
             encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, buffer.size());
             Ok(copy)
         });
@@ -133,10 +127,10 @@ impl Gpu {
         })
     }
 
-    /// A buffer from the pool, or a new one. Only a new one can be mapped at creation.
-    fn tensor_buffer(&self, size: u64, mapped_at_creation: bool) -> Result<wgpu::Buffer, Error> {
+    /// A buffer from the pool, or a new one.
+    fn tensor_buffer(&self, size: u64) -> Result<wgpu::Buffer, Error> {
         let pool = &self.inner.pool;
-        if !mapped_at_creation && let Some(buffer) = pool.take(size) {
+        if let Some(buffer) = pool.take(size) {
             return Ok(buffer);
         }
         let create = || {
@@ -145,7 +139,7 @@ impl Gpu {
                     label: Some("wgslice tensor"),
                     size,
                     usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
-                    mapped_at_creation,
+                    mapped_at_creation: false,
                 })
             })
         };
@@ -153,48 +147,11 @@ impl Gpu {
         pool.make_room(create, || self.poll())
     }
 
-    /// Buffers for `bytes` bytes, with unspecified contents.
-    pub(super) fn create(
-        &self,
-        bytes: usize,
-        row_bytes: u64,
-        mapped_at_creation: bool,
-    ) -> Result<DeviceBytes, Error> {
-        let most = self.inner.limits.max_buffer_size;
-        let padded = (bytes as u64).max(1).next_multiple_of(PADDING);
-        let parts = if padded <= most {
-            Parts::ONE
-        } else {
-            let offset = 0;
-            let bytes = part_bytes(most, row_bytes);
-            Parts { offset, bytes }
-        };
-        let mut buffers = Vec::new();
-        let mut first = 0;
-        while first < padded {
-            let size = parts.bytes.min(padded - first);
-            buffers.push(self.tensor_buffer(size, mapped_at_creation)?);
-            first += size;
-        }
-        Ok(DeviceBytes {
-            lent: Arc::new(self.inner.pool.lend(buffers)),
-            parts,
-            bytes,
-        })
-    }
-
-    /// Reads all bytes of a tensor, blocking until all earlier submissions are done. One piece is copied to the host
-    /// while the device copies the next.
+    /// Reads all bytes of a tensor, blocking until all earlier submissions are done.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn download(&self, source: &DeviceBytes, into: &mut [u8]) -> Result<(), Error> {
-        pollster::block_on(self.download_with(source, into, |readback| {
-            let waited = if readback.has_arrived() {
-                Ok(())
-            } else {
-                self.wait()
-            };
-            std::future::ready(waited)
-        }))
+        let mut downloading = std::pin::pin!(self.download_async(source, into));
+        self.wait_until(|context| downloading.as_mut().poll(context))
     }
 
     /// Browsers do not allow blocking.
@@ -203,57 +160,32 @@ impl Gpu {
         self.wait()
     }
 
-    /// [`Gpu::download`] without blocking.
+    /// [`Gpu::download`] without blocking. One piece is copied to the host while the device copies the next.
     pub(crate) async fn download_async(
         &self,
         source: &DeviceBytes,
         into: &mut [u8],
     ) -> Result<(), Error> {
-        self.download_with(source, into, |readback| {
-            let arrival = readback.arrival();
-            async move {
-                arrival.await;
-                Ok(())
-            }
-        })
-        .await
-    }
-
-    async fn download_with<W: Future<Output = Result<(), Error>>>(
-        &self,
-        source: &DeviceBytes,
-        mut into: &mut [u8],
-        arrived: impl Fn(&Readback) -> W,
-    ) -> Result<(), Error> {
-        if into.is_empty() {
-            return Ok(());
-        }
         let most = STAGING_BYTES.min(self.inner.limits.max_buffer_size / 4 * 4);
-        let mut under_way: VecDeque<(Readback, u64)> = VecDeque::new();
-        let mut pieces = source.pieces(most).peekable();
-        let longest = pieces.peek().map_or(0, |piece| piece.bytes);
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let longest = into.len().min(most).next_multiple_of(4) as u64;
+        let mut under_way: Option<(Readback, &mut [u8])> = None;
         let mut idle = None;
-        loop {
-            let next = pieces.next();
-            if let Some(piece) = next {
-                let staging = match idle.take() {
-                    Some(staging) => staging,
-                    None => self.staging(longest)?,
-                };
-                let readback = self.read_back_through(staging, [piece].into_iter())?;
-                under_way.push_back((readback, piece.bytes));
+        for (number, piece) in into.chunks_mut(most).enumerate() {
+            let staging = match idle.take() {
+                Some(staging) => staging,
+                None => self.staging(longest)?,
+            };
+            let copied = source.slices(number * most, piece.len());
+            let readback = self.read_back_through(staging, copied)?;
+            if let Some((before, piece)) = under_way.replace((readback, piece)) {
+                before.copy_to(piece).await?;
+                idle = Some(before.into_staging());
             }
-            if under_way.len() == 2 || next.is_none() {
-                let Some((readback, bytes)) = under_way.pop_front() else {
-                    return Ok(());
-                };
-                arrived(&readback).await?;
-                let length = usize::try_from(bytes).unwrap_or(usize::MAX).min(into.len());
-                let (now, rest) = into.split_at_mut(length);
-                readback.copy_to(now)?;
-                idle = Some(readback.into_staging());
-                into = rest;
-            }
+        }
+        match under_way {
+            Some((last, piece)) => last.copy_to(piece).await,
+            None => Ok(()),
         }
     }
 

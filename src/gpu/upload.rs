@@ -1,17 +1,21 @@
 //! Uploads host bytes to the device.
 //!
-//! Below 4 MiB, bytes are written into the tensor's buffers, which are created mapped. From there on, two staging
-//! buffers alternate: the device copies from one while the host writes the other. wgpu fills all memory that is created
-//! mapped with zeros, and if the host cannot access device memory it allocates as much again.
+//! Bytes are written to staging memory, which wgpu does not clear first, and copied from there. Large tensors are
+//! uploaded in pieces: the device copies one while the host writes the next, and waiting for them bounds the memory.
 
-use super::{DeviceBytes, Gpu, failure::device_error, fill::fill, transfer::row_bytes};
+use super::{DeviceBytes, Gpu, failure::device_error, fill::fill};
 use crate::{Error, Plan};
+use std::{collections::VecDeque, io};
+use wgpu::{QueueWriteBufferView, SubmissionIndex};
 
 const DOING: &str = "uploading";
 
-/// The least bytes that are uploaded through staging buffers.
-#[cfg(not(target_arch = "wasm32"))]
-const STAGED_BYTES: usize = 4 << 20;
+/// Bytes of a piece: enough to keep the bus busy, and few enough to stay in the CPU's cache until the device has copied
+/// them.
+const PIECE: usize = 2 << 20;
+
+/// The most pieces that the device has not copied yet.
+const UNDER_WAY: usize = 2;
 
 impl Gpu {
     /// Uploads an array.
@@ -21,167 +25,93 @@ impl Gpu {
         element: usize,
         bytes: &[u8],
     ) -> Result<DeviceBytes, Error> {
-        let copy = Plan::copy(bytes.len());
-        self.upload_result(&copy, bytes, row_bytes(shape, element))
+        self.upload_result(&Plan::copy(bytes.len()), bytes, shape, element)
     }
 
     /// Uploads a slice of host memory, packed straight into memory that the device reads.
     pub(crate) fn upload_slice(&self, plan: &Plan, source: &[u8]) -> Result<DeviceBytes, Error> {
-        self.upload_result(plan, source, row_bytes(plan.shape(), plan.element))
+        self.upload_result(plan, source, plan.shape(), plan.element)
     }
 
     fn upload_result(
         &self,
         plan: &Plan,
         source: &[u8],
-        row_bytes: u64,
+        shape: &[usize],
+        element: usize,
     ) -> Result<DeviceBytes, Error> {
-        let bytes = plan.result_bytes();
-        #[cfg(not(target_arch = "wasm32"))]
-        if bytes >= STAGED_BYTES {
-            let dest = self.create(bytes, row_bytes, false)?;
-            let mut upload = staged::Upload::new(self, &dest);
-            fill(plan, source, |at, bytes| upload.put(at, bytes))?;
-            upload.finish()?;
-            return Ok(dest);
-        }
-        let dest = self.create(bytes, row_bytes, true)?;
-        let mut mapped = dest
-            .buffers()
-            .iter()
-            .map(|buffer| buffer.get_mapped_range_mut(..))
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| device_error(self, DOING, &error))?;
-        fill(plan, source, |at, bytes| {
-            for (part, within, range) in dest.places(at, bytes.len()) {
-                let length = range.len();
-                mapped[part]
-                    .slice(within..within + length)
-                    .copy_from_slice(&bytes[range]);
-            }
-            Ok(())
-        })?;
-        drop(mapped);
-        self.guarded(DOING, || {
-            dest.buffers().iter().for_each(wgpu::Buffer::unmap);
-        })?;
+        let dest = self.allocate(shape, element)?;
+        let mut upload = Upload {
+            gpu: self,
+            dest: &dest,
+            bytes: plan.result_bytes(),
+            done: 0,
+            piece: None,
+            under_way: VecDeque::new(),
+        };
+        fill(plan, source, |_, bytes| upload.put(bytes))?;
         Ok(dest)
     }
 }
 
-/// Uploads through staging buffers, which browsers do not allow to wait for.
-#[cfg(not(target_arch = "wasm32"))]
-mod staged {
-    use super::*;
-    use std::collections::VecDeque;
-    use wgpu::{BufferUsages, BufferViewMut, MapMode, SubmissionIndex};
+/// Writes a tensor from its first byte on.
+struct Upload<'a> {
+    gpu: &'a Gpu,
+    dest: &'a DeviceBytes,
+    bytes: usize,
+    done: usize,
+    /// The piece that is being written, and the bytes written of it.
+    piece: Option<(QueueWriteBufferView, usize)>,
+    under_way: VecDeque<SubmissionIndex>,
+}
 
-    /// Bytes of a staging buffer: enough to keep the bus busy, and few enough to stay in the CPU's cache until the
-    /// device has copied them.
-    const STAGING_BYTES: usize = 2 << 20;
-
-    /// The number of staging buffers.
-    const BUFFERS: usize = 2;
-
-    pub(super) struct Upload<'a> {
-        gpu: &'a Gpu,
-        dest: &'a DeviceBytes,
-        /// The staging buffer that contains bytes `begin..end` of the tensor.
-        current: Option<(wgpu::Buffer, BufferViewMut)>,
-        begin: usize,
-        end: usize,
-        /// The buffers that the device copies from, oldest first.
-        busy: VecDeque<(wgpu::Buffer, SubmissionIndex)>,
+impl Upload<'_> {
+    fn put(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
+        while !bytes.is_empty() {
+            let (mut view, written) = match self.piece.take() {
+                Some(piece) => piece,
+                None => (self.view()?, 0),
+            };
+            let (now, rest) = bytes.split_at(bytes.len().min(view.len() - written));
+            let written = written + now.len();
+            view.slice(written - now.len()..written)
+                .copy_from_slice(now);
+            self.done += now.len();
+            bytes = rest;
+            if written == view.len() || self.done == self.bytes {
+                self.send(view)?;
+            } else {
+                self.piece = Some((view, written));
+            }
+        }
+        Ok(())
     }
 
-    impl<'a> Upload<'a> {
-        pub(super) fn new(gpu: &'a Gpu, dest: &'a DeviceBytes) -> Self {
-            Self {
-                gpu,
-                dest,
-                current: None,
-                begin: 0,
-                end: 0,
-                busy: VecDeque::new(),
-            }
-        }
+    /// Staging memory for the next piece.
+    fn view(&self) -> Result<QueueWriteBufferView, Error> {
+        let piece = PIECE.min(self.bytes - self.done);
+        let staged = self.gpu.guarded(DOING, || {
+            let into = self.dest.slices(self.done, piece).next()?;
+            let size = wgpu::BufferSize::new(into.size())?;
+            let queue = self.gpu.queue();
+            queue.write_buffer_with(into.buffer(), into.offset(), size)
+        })?;
+        let lost = || device_error(self.gpu, DOING, &io::Error::other("no staging memory"));
+        staged.ok_or_else(lost)
+    }
 
-        /// Uploads bytes to byte `at` of the tensor, the end of the bytes before.
-        pub(super) fn put(&mut self, at: usize, mut bytes: &[u8]) -> Result<(), Error> {
-            debug_assert_eq!(at, self.end);
-            while !bytes.is_empty() {
-                let (staging, mut view) = match self.current.take() {
-                    Some(current) => current,
-                    None => self.staging()?,
-                };
-                let written = self.end - self.begin;
-                let room = view.len() - written;
-                let (now, rest) = bytes.split_at(bytes.len().min(room));
-                view.slice(written..written + now.len())
-                    .copy_from_slice(now);
-                self.current = Some((staging, view));
-                self.end += now.len();
-                bytes = rest;
-                if now.len() == room {
-                    self.send()?;
-                }
-            }
-            Ok(())
+    /// Copies a piece; the pieces of a small tensor with the next submission.
+    fn send(&mut self, view: QueueWriteBufferView) -> Result<(), Error> {
+        self.gpu.guarded(DOING, || drop(view))?;
+        if self.bytes > PIECE {
+            let submission = self.gpu.guarded(DOING, || self.gpu.queue().submit([]))?;
+            self.under_way.push_back(submission);
         }
-
-        /// Submits the last copy.
-        pub(super) fn finish(mut self) -> Result<(), Error> {
-            self.send()
+        if self.under_way.len() == UNDER_WAY
+            && let Some(oldest) = self.under_way.pop_front()
+        {
+            self.gpu.wait_for(oldest)?;
         }
-
-        /// A mapped staging buffer.
-        fn staging(&mut self) -> Result<(wgpu::Buffer, BufferViewMut), Error> {
-            let staging = match self.busy.pop_front() {
-                Some((staging, submission)) if self.busy.len() + 1 == BUFFERS => {
-                    self.gpu.wait_for(submission)?;
-                    staging
-                }
-                other => {
-                    self.busy.extend(other);
-                    let size = self.gpu.inner.limits.max_buffer_size / 4 * 4;
-                    self.gpu.guarded("allocating upload memory", || {
-                        let device = &self.gpu.inner.device;
-                        device.create_buffer(&wgpu::BufferDescriptor {
-                            label: Some("wgslice upload"),
-                            size: size.min(STAGING_BYTES as u64),
-                            usage: BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC,
-                            mapped_at_creation: true,
-                        })
-                    })?
-                }
-            };
-            let view = staging.get_mapped_range_mut(..);
-            let view = view.map_err(|error| device_error(self.gpu, DOING, &error))?;
-            Ok((staging, view))
-        }
-
-        fn send(&mut self) -> Result<(), Error> {
-            let Some((staging, view)) = self.current.take() else {
-                return Ok(());
-            };
-            drop(view);
-            staging.unmap();
-            let places = self.dest.places(self.begin, self.end - self.begin);
-            let ((), submission) = self.gpu.submit(DOING, |encoder| {
-                for (part, within, range) in places {
-                    let dest = &self.dest.buffers()[part];
-                    // Tensors are padded, so the last word may be copied whole.
-                    let length = range.len().next_multiple_of(4) as u64;
-                    let (from, to) = (range.start as u64, within as u64);
-                    encoder.copy_buffer_to_buffer(&staging, from, dest, to, length);
-                }
-                // `get_mapped_range_mut` reports errors.
-                encoder.map_buffer_on_submit(&staging, MapMode::Write, .., |_| {});
-                Ok(())
-            })?;
-            self.busy.push_back((staging, submission));
-            self.begin = self.end;
-            Ok(())
-        }
+        Ok(())
     }
 }

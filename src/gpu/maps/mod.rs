@@ -100,6 +100,7 @@ pub(crate) struct Facts {
 }
 
 impl Op {
+    #[cfg(test)]
     pub(crate) const ALL: [Self; 9] = [
         Self::StridedSlice,
         Self::StridedSliceUpdate,

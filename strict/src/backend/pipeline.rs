@@ -1,6 +1,10 @@
 //! Makes a program of a shader: parses and validates it like wgpu, and replaces its overrides by values.
 
-use super::{PipelineRequest, Shared, bind::StrictGroupLayout, locked};
+use super::{
+    PipelineRequest, Shared,
+    bind::{StrictGroupLayout, StrictPipelineLayout},
+    locked,
+};
 use crate::machine::{Program, check_supported};
 use naga::{
     AddressSpace, Module, ShaderStage, StorageAccess,
@@ -67,14 +71,19 @@ impl ShaderModuleInterface for StrictShader {
     }
 }
 
-/// A pipeline, or an error if its shader cannot run.
+/// A pipeline, or an error if its shader cannot run, and the layouts of its groups if they were given.
 #[derive(Clone, Debug)]
-pub(super) struct StrictPipeline(pub(super) Option<Arc<Program>>);
+pub(super) struct StrictPipeline(
+    pub(super) Option<Arc<Program>>,
+    Option<Vec<StrictGroupLayout>>,
+);
 
 impl StrictPipeline {
     pub(super) fn new(shared: &Shared, descriptor: &wgpu::ComputePipelineDescriptor<'_>) -> Self {
         let label = descriptor.label.unwrap_or("a pipeline without a label");
-        Self(match program(descriptor, label) {
+        let layout = descriptor.layout.and_then(|layout| layout.as_custom());
+        let groups = layout.map(|layout: &StrictPipelineLayout| layout.groups.clone());
+        let program = match program(descriptor, label) {
             Ok(program) => {
                 if shared.options.keeps_pipelines {
                     locked(&shared.log.pipelines).push(PipelineRequest::of(descriptor, &program));
@@ -85,7 +94,8 @@ impl StrictPipeline {
                 shared.invalid(format!("{label}: {problem}"));
                 None
             }
-        })
+        };
+        Self(program, groups)
     }
 }
 
@@ -161,10 +171,11 @@ pub(super) fn group_layout(module: &Module, group: u32) -> StrictGroupLayout {
 
 impl ComputePipelineInterface for StrictPipeline {
     fn get_bind_group_layout(&self, index: u32) -> DispatchBindGroupLayout {
-        let layout = self
-            .0
-            .as_ref()
-            .map(|program| group_layout(&program.module, index));
+        let layout = match (&self.1, &self.0) {
+            (Some(groups), _) => groups.get(index as usize).cloned(),
+            (None, Some(program)) => Some(group_layout(&program.module, index)),
+            (None, None) => None,
+        };
         DispatchBindGroupLayout::custom(layout.unwrap_or_default())
     }
 }
