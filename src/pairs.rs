@@ -87,11 +87,12 @@ impl Pairs {
             to: 0,
             axes: Vec::with_capacity(view.shape.len()),
         };
-        let mut elements: usize = view.shape.iter().product();
-        for (&size, &from) in view.shape.iter().zip(&view.strides) {
-            elements /= size;
-            pairs.push(size, from, elements.cast_signed());
+        let mut to = 1;
+        for (&size, &from) in view.shape.iter().zip(&view.strides).rev() {
+            pairs.push(size, from, to);
+            to *= size.cast_signed();
         }
+        pairs.axes.reverse();
         pairs.reduced(0)
     }
 

@@ -71,44 +71,30 @@ pub struct Tensor {
 /// Where a tensor's bytes are. The variant always agrees with the tensor's backend.
 #[derive(Clone)]
 pub(crate) enum Storage {
-    Host(HostStorage),
+    /// Memory of this crate on the host. Clones share it.
+    Pooled(Arc<PooledBytes>),
+    /// The caller's memory on the host, such as a vector or a memory map. Never written.
+    Borrowed(Arc<dyn AsRef<[u8]> + Send + Sync>),
     #[cfg(feature = "gpu")]
     Device(DeviceBytes),
 }
 
 impl Storage {
-    pub(crate) fn pooled(bytes: PooledBytes) -> Self {
-        Self::Host(HostStorage::Pooled(Arc::new(bytes)))
-    }
-
-    /// Bytes of the caller, such as a vector or a memory map.
-    pub(crate) fn borrowed(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
-        Self::Host(HostStorage::Borrowed(Arc::new(bytes)))
-    }
-}
-
-/// The bytes of a tensor on the host. Clones share them.
-#[derive(Clone)]
-pub(crate) enum HostStorage {
-    /// Memory of this crate.
-    Pooled(Arc<PooledBytes>),
-    /// The caller's memory, never written.
-    Borrowed(Arc<dyn AsRef<[u8]> + Send + Sync>),
-}
-
-impl HostStorage {
-    fn bytes(&self) -> &[u8] {
+    /// The bytes on the host. Empty on a device.
+    pub(super) fn host(&self) -> &[u8] {
         match self {
             Self::Pooled(bytes) => (**bytes).as_ref(),
             Self::Borrowed(bytes) => (**bytes).as_ref(),
+            #[cfg(feature = "gpu")]
+            Self::Device(_) => &[],
         }
     }
 
-    /// The bytes for writing, if no other tensor shares them and they are not the caller's.
-    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+    /// The bytes on the host for writing, if no other tensor shares them and they are not the caller's.
+    pub(super) fn host_mut(&mut self) -> Option<&mut [u8]> {
         match self {
             Self::Pooled(bytes) => Arc::get_mut(bytes).map(AsMut::as_mut),
-            Self::Borrowed(_) => None,
+            _ => None,
         }
     }
 }
@@ -146,8 +132,8 @@ impl Tensor {
     #[cfg(feature = "gpu")]
     pub fn buffers(&self) -> &[wgpu::Buffer] {
         match &self.storage {
-            Storage::Host(_) => &[],
             Storage::Device(bytes) => bytes.show(),
+            _ => &[],
         }
     }
 
@@ -240,14 +226,13 @@ impl Tensor {
             }
             (_, _, storage) => {
                 let source = self.bytes()?;
-                if let Storage::Host(host) = storage
-                    && let Some(bytes) = host.bytes_mut()
-                {
-                    plan.run(&source, bytes)?;
-                } else {
-                    let bytes = plan.result_bytes();
-                    *storage =
-                        (self.backend).host_storage(bytes, |dest| plan.run(&source, dest))?;
+                let bytes = plan.result_bytes();
+                match storage.host_mut() {
+                    Some(dest) => plan.run(&source, dest)?,
+                    None => {
+                        *storage =
+                            (self.backend).host_storage(bytes, |dest| plan.run(&source, dest))?;
+                    }
                 }
             }
         }
@@ -315,13 +300,13 @@ impl Tensor {
     /// An error of the device.
     pub fn bytes(&self) -> Result<Cow<'_, [u8]>, Error> {
         match &self.storage {
-            Storage::Host(storage) => Ok(Cow::Borrowed(storage.bytes())),
             #[cfg(feature = "gpu")]
             Storage::Device(_) => {
                 let mut bytes = zeroed(self.len_bytes())?;
                 self.read(&mut bytes)?;
                 Ok(Cow::Owned(bytes))
             }
+            host => Ok(Cow::Borrowed(host.host())),
         }
     }
 

@@ -311,7 +311,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
     fn locate_one(&self, axes: &[Axis], tuple: &[I]) -> usize {
         let mut place = self.map.offset;
         for (index, axis) in tuple.iter().zip(axes) {
-            match index.within::<WRAPS, CLAMPS>(axis.size) {
+            match index.within(axis.size, WRAPS, CLAMPS) {
                 Some(index) => {
                     place = place.wrapping_add(index.wrapping_mul(axis.stride.cast_unsigned()));
                 }

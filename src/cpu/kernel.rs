@@ -76,7 +76,7 @@ impl Kernel {
 
     fn run(self, rows: PieceRows<'_>) {
         match self {
-            Self::Strided { unit, stride } => strided_load::run(rows, unit, stride),
+            Self::Strided { unit, stride } => rows.run_strided(unit, stride),
             Self::Pieces { bytes } | Self::Copy { bytes } => with_copy_kernel(bytes, rows),
         }
     }

@@ -65,11 +65,8 @@ impl Plan {
     ///
     /// [`Error::Length`] if a length is not that of the plan, or if the plan needs indices.
     pub fn run(&self, source: &[u8], dest: &mut [u8]) -> Result<(), Error> {
-        let indices = Indices::I32(&[]);
-        match self.tuples() {
-            None => self.execute(source, indices, dest).map(drop),
-            Some(_) => self.run_with(source, indices, dest).map(drop),
-        }
+        // Without integers no tuple is out of range.
+        self.execute(source, Indices::I32(&[]), dest).map(drop)
     }
 
     /// Runs a part of a slice on the CPU: the `dest.len()` bytes of the result from byte `first` on.

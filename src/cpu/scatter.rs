@@ -101,13 +101,7 @@ fn locate_all<I: Index>(map: &Map, count: usize, indices: &[I], threads: usize) 
 fn locate<I: Index>(axes: &[Axis], policy: Policy, tuple: &[I]) -> usize {
     let mut place = 0;
     for (&index, axis) in tuple.iter().zip(axes) {
-        let position = match (policy.wraps(), policy.clamps()) {
-            (false, false) => index.within::<false, false>(axis.size),
-            (false, true) => index.within::<false, true>(axis.size),
-            (true, false) => index.within::<true, false>(axis.size),
-            (true, true) => index.within::<true, true>(axis.size),
-        };
-        match position {
+        match index.within(axis.size, policy.wraps(), policy.clamps()) {
             Some(position) => place += position * axis.stride.unsigned_abs(),
             None => return NOWHERE,
         }

@@ -5,7 +5,7 @@
 use crate::{
     DType, Error, Plan, SliceSpec, View,
     layout::{Axis, middle, span},
-    pairs::{PairAxis, Pairs},
+    pairs::Pairs,
     plan::{self, Rows},
 };
 use std::ops::Range;
@@ -35,7 +35,7 @@ impl Plan {
             (Rows::NONE, Map::default())
         } else {
             let pairs = Pairs::of_view(&view, element);
-            (Rows::of_pairs(&pairs), Map::of_source(&pairs))
+            (Rows::of_pairs(&pairs), Map::of_source(pairs))
         };
         Self {
             shape: view.shape,
@@ -56,12 +56,12 @@ impl View {
 
 impl Map {
     /// The odometer over the rows of the source of pairs.
-    pub(crate) fn of_source(pairs: &Pairs) -> Self {
-        let (_, outer) = pairs.run();
-        Self {
-            offset: pairs.from,
-            axes: outer.iter().map(PairAxis::source).collect(),
-        }
+    pub(crate) fn of_source(mut pairs: Pairs) -> Self {
+        pairs.axes.pop();
+        // The memory of the pairs becomes that of the map: a small slice spends its time on allocations.
+        let axes = pairs.axes.into_iter().map(|axis| axis.source()).collect();
+        let offset = pairs.from;
+        Self { offset, axes }
     }
 
     /// The source unit where each row begins, in order.

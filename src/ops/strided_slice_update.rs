@@ -80,7 +80,7 @@ impl Map {
             }
             filled *= axis.size;
         }
-        let map = strided_slice::Map::of_source(pairs);
+        let map = strided_slice::Map::of_source(pairs.clone());
         Some((Rows::of_pairs(pairs), map, pairs.to))
     }
 }

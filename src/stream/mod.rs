@@ -22,7 +22,7 @@ use std::{
 };
 
 pub(crate) use piece::Piece;
-use piece::Pieces;
+use piece::pieces;
 
 /// Bytes held at once, at most, unless [`Stream::with_memory`] sets another bound.
 const MEMORY: usize = 1 << 30;
@@ -194,7 +194,7 @@ impl Stream<'_> {
     fn cpu_pieces(&self) -> impl Iterator<Item = Piece> {
         let memory = self.memory;
         let most = CPU_PIECE.min(memory);
-        Pieces::new(&self.plan, move |piece| {
+        pieces(&self.plan, move |piece| {
             piece.result_bytes() <= most && piece.touched() <= memory
         })
     }
@@ -203,7 +203,7 @@ impl Stream<'_> {
     fn gpu_pieces(&self, gpu: &crate::Gpu) -> impl Iterator<Item = Piece> {
         let memory = self.memory;
         let longest = gpu.device().limits().max_buffer_size;
-        Pieces::new(&self.plan, move |piece| {
+        pieces(&self.plan, move |piece| {
             let result = piece.result_bytes();
             let packed = piece.split().host.result_bytes();
             let held = Ring::bytes_held(packed, result).saturating_add(piece.touched());

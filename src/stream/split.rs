@@ -85,7 +85,7 @@ mod tests {
     use crate::{
         DType, SliceSpec,
         stream::piece::{
-            Pieces,
+            pieces,
             tests::{cases, run},
         },
     };
@@ -94,7 +94,7 @@ mod tests {
     fn the_two_halves_of_a_split_make_the_piece() {
         for (plan, source) in cases() {
             for most in [1, 16, 100, 1 << 20] {
-                for piece in Pieces::new(&plan, |piece| piece.result_bytes() <= most) {
+                for piece in pieces(&plan, |piece| piece.result_bytes() <= most) {
                     let source = &source[piece.span()];
                     let Split { host, device } = piece.split();
                     assert!(host.result_bytes() <= MOST_READ * piece.result_bytes());

@@ -68,7 +68,7 @@ impl Tensor {
                 let indices = (index, &*indices.bytes()?);
                 let report = run_with(plan, &self.bytes()?, indices, dest.as_mut())?;
                 Ok(Gathered {
-                    tensor: self.result(plan, Storage::pooled(dest)),
+                    tensor: self.result(plan, Storage::Pooled(dest.into())),
                     report: LazyReport::Known(report),
                 })
             }

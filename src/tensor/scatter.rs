@@ -81,7 +81,7 @@ impl Tensor {
         let storage = match &self.backend.device {
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Device(gpu.allocate(shape, plan.element)?),
-            _ => Storage::pooled(self.backend.host_pool.take(plan.result_bytes())?),
+            _ => (self.backend).host_storage(plan.result_bytes(), |_| Ok(()))?,
         };
         let mut sums = self.result(&plan, storage);
         let report = sums.run_scatter(&plan, indices, self)?;
