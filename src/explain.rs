@@ -89,10 +89,9 @@ impl Plan {
     fn moved_bytes(&self) -> (usize, usize) {
         let moved = self.rows.units() * self.rows.unit;
         match &self.map {
-            Map::StridedSlice(_) | Map::Indexed(_) | Map::StridedSliceUpdate(_) => (moved, moved),
             Map::StridedSliceGrad(_) => (self.source_bytes(), self.result_bytes()),
             Map::ScatterNd(map) if map.fresh => (moved, self.result_bytes()),
-            Map::ScatterNd(_) => (moved, moved),
+            _ => (moved, moved),
         }
     }
 }

@@ -5,7 +5,8 @@ use super::{
     rows::PieceRows,
     strided_load,
 };
-use crate::layout::Axis;
+use crate::{layout::Axis, text::counted};
+use std::fmt;
 
 /// A loop over rows of pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +79,20 @@ impl Kernel {
         match self {
             Self::Strided { unit, stride } => rows.run_strided(unit, stride),
             Self::Pieces { bytes } | Self::Copy { bytes } => with_copy_kernel(bytes, rows),
+        }
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |bytes| counted(bytes, "byte", "bytes");
+        match self {
+            Self::Copy { bytes } => write!(f, "pieces of {} by memcpy", of(bytes)),
+            Self::Pieces { bytes } => write!(f, "pieces of {} by fixed moves", of(bytes)),
+            Self::Strided { unit, stride } => {
+                let (step, unit) = (stride / unit.cast_signed(), of(unit));
+                write!(f, "units of {unit} at step {step} by a loop for this step")
+            }
         }
     }
 }

@@ -18,10 +18,8 @@
 //! | `fixed_copy` | how one piece is copied, by its size |
 //! | `strided_load`, `strided_store` | vectorized loops over units a small step apart |
 //! | `threads` | how many threads write a result, and which part each writes |
-//! | `explain` | the same decisions in words |
 
 mod combine;
-mod explain;
 mod fixed_copy;
 mod gather;
 mod indices;
@@ -45,6 +43,7 @@ use crate::{
     plan::Map,
     report::{Missing, Report},
     shape::check_length,
+    text::counted,
 };
 
 impl Plan {
@@ -145,6 +144,33 @@ impl Plan {
             Map::ScatterNd(map) => return scatter::run(&self.rows, map, source, indices, dest),
         }
         Missing::default()
+    }
+
+    /// Describes in one line how [`Plan::run`] and [`Plan::run_with`] move the bytes on the CPU.
+    ///
+    /// ```
+    /// use wgslice::{slice, DType, Plan};
+    ///
+    /// let plan = Plan::strided_slice(&[32, 32], &slice![4..20, ..; 2], DType::F32)?;
+    /// assert_eq!(
+    ///     plan.explain_cpu(),
+    ///     "1024 bytes on 1 thread, units of 4 bytes at step 2 by a loop for this step"
+    /// );
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    pub fn explain_cpu(&self) -> String {
+        let bytes = self.rows.units() * self.rows.unit;
+        if bytes == 0 {
+            return "nothing to move".into();
+        }
+        let how = match &self.map {
+            Map::StridedSlice(map) => slice::LoopNest::of(&self.rows, map).explain(bytes),
+            Map::StridedSliceUpdate(map) => place::explain(map.pairs.as_ref(), bytes),
+            Map::StridedSliceGrad(map) => place::explain(map.pairs.as_ref(), bytes),
+            Map::Indexed(map) => gather::explain(&self.rows, map, bytes),
+            Map::ScatterNd(map) => scatter::explain(&self.rows, map),
+        };
+        format!("{}{how}", counted(bytes, "byte", "bytes"))
     }
 
     fn check_source(&self, source: &[u8]) -> Result<(), Error> {

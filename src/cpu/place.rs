@@ -36,8 +36,24 @@ pub(super) fn grad(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8]) {
     }
 }
 
+/// Describes an update or a gradient that writes `bytes` bytes.
+pub(super) fn explain(pairs: Option<&Pairs>, bytes: usize) -> String {
+    let Some(pairs) = pairs else {
+        return " of zeros".into();
+    };
+    let how = match StoreRows::of(pairs).store {
+        StoreLoop::Repeat { bytes } => format!("a piece of {bytes} bytes again and again"),
+        StoreLoop::Contiguous(kernel) | StoreLoop::Each(kernel) => kernel.to_string(),
+        StoreLoop::Strided { unit, pitch } => {
+            let step = pitch / unit;
+            format!("units of {unit} bytes laid {step} apart by a loop for this step")
+        }
+    };
+    threads::explain(threads(pairs, bytes), how)
+}
+
 /// How many threads write `bytes` bytes.
-pub(super) fn threads(pairs: &Pairs, bytes: usize) -> usize {
+fn threads(pairs: &Pairs, bytes: usize) -> usize {
     let rows = StoreRows::of(pairs);
     let pieces = match rows.store {
         StoreLoop::Each(_) | StoreLoop::Contiguous(Kernel::Pieces { .. } | Kernel::Copy { .. }) => {
@@ -49,8 +65,8 @@ pub(super) fn threads(pairs: &Pairs, bytes: usize) -> usize {
 }
 
 /// The loop that writes the pieces of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StoreLoop {
+#[derive(Clone, Copy)]
+enum StoreLoop {
     /// The same piece again and again, contiguous in the destination.
     Repeat { bytes: usize },
     /// Pieces that are contiguous in the destination, as in a slice.
@@ -59,12 +75,6 @@ pub(super) enum StoreLoop {
     Strided { unit: usize, pitch: usize },
     /// Each piece by itself.
     Each(Kernel),
-}
-
-impl StoreLoop {
-    pub(super) fn of(pairs: &Pairs) -> Self {
-        StoreRows::of(pairs).store
-    }
 }
 
 /// Writes pairs, and zeros everywhere else if `ZEROS`.

@@ -72,7 +72,6 @@ fn threads(rows: &Rows) -> usize {
     threads::worth(rows.units() * rows.unit, 4 * rows.count)
 }
 
-/// Describes the work for [`Plan::explain_cpu`](crate::Plan::explain_cpu).
 pub(super) fn explain(rows: &Rows, map: &Map) -> String {
     let threads = counted(threads(rows), "thread", "threads");
     let bytes = rows.run * rows.unit;
@@ -80,7 +79,7 @@ pub(super) fn explain(rows: &Rows, map: &Map) -> String {
         Combine::Update => "moved".to_owned(),
         combine => format!("combined by {combine} of {}", map.dtype),
     };
-    format!("rows of {bytes} bytes {how} on {threads}")
+    format!(", rows of {bytes} bytes {how} on {threads}")
 }
 
 /// The number of the slice that each of `count` tuples points at.

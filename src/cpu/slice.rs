@@ -21,7 +21,7 @@ use super::{
     threads,
     tile::{LINE, Tiles},
 };
-use crate::{layout::Axis, ops::strided_slice::Map, plan};
+use crate::{layout::Axis, ops::strided_slice::Map, plan, text::counted};
 use std::{hint::black_box, ops::Range};
 
 /// Bytes that a stream may go back or skip without ending.
@@ -122,8 +122,19 @@ impl<'a> LoopNest<'a> {
     }
 
     /// How many threads write `bytes` bytes.
-    pub(super) fn threads(&self, bytes: usize) -> usize {
+    fn threads(&self, bytes: usize) -> usize {
         threads::worth(bytes, self.pieces(bytes))
+    }
+
+    pub(super) fn explain(&self, bytes: usize) -> String {
+        let how = match &self.tiles {
+            Some(tiles) => {
+                let bytes = counted(tiles.piece, "byte", "bytes");
+                format!("transposed pieces of {bytes} in tiles")
+            }
+            None => self.kernel.to_string(),
+        };
+        threads::explain(self.threads(bytes), how)
     }
 
     /// The pieces in `bytes` bytes that are copied one by one.
