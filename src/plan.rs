@@ -17,9 +17,7 @@
 
 use crate::{
     layout::Axis,
-    ops::{
-        index::Policy, indexed, scatter_nd, strided_slice, strided_slice_grad, strided_slice_update,
-    },
+    ops::{index::Policy, indexed, scatter_nd, strided_slice},
     pairs::Pairs,
     text::{Shape, counted},
 };
@@ -93,8 +91,10 @@ impl Rows {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Map {
     StridedSlice(strided_slice::Map),
-    StridedSliceUpdate(strided_slice_update::Map),
-    StridedSliceGrad(strided_slice_grad::Map),
+    /// The elements that are written, if any.
+    StridedSliceUpdate(Option<Pairs>),
+    /// The elements that are not zero, if any.
+    StridedSliceGrad(Option<Pairs>),
     Indexed(indexed::Map),
     ScatterNd(scatter_nd::Map),
 }
@@ -211,12 +211,13 @@ impl Plan {
         }
         let mut map = self.map.clone();
         match &mut map {
-            Map::StridedSliceUpdate(strided_slice_update::Map { pairs }) => {
-                *pairs = pairs.as_ref().map(|pairs| pairs.narrowed(factor));
-                rows = pairs.as_ref().map_or(rows, Rows::of_pairs);
+            Map::StridedSliceUpdate(Some(pairs)) => {
+                *pairs = pairs.narrowed(factor);
+                rows = Rows::of_pairs(pairs);
             }
-            Map::StridedSliceGrad(map) => {
-                map.pairs = map.pairs.as_ref().map(|pairs| pairs.narrowed(factor));
+            Map::StridedSliceUpdate(None) => {}
+            Map::StridedSliceGrad(pairs) => {
+                *pairs = pairs.as_ref().map(|pairs| pairs.narrowed(factor));
                 rows.split_units(factor);
             }
             Map::StridedSlice(map) => map.split_units(&mut rows, factor),
@@ -315,8 +316,8 @@ impl fmt::Display for Plan {
         if count == 0 {
             return f.write_str("empty");
         }
-        if let Map::StridedSliceGrad(map) = &self.map {
-            let kept = map.pairs.as_ref().map_or(0, Pairs::units);
+        if let Map::StridedSliceGrad(pairs) = &self.map {
+            let kept = pairs.as_ref().map_or(0, Pairs::units);
             let zeros = run - kept;
             let kept = counted(kept, "unit", "units");
             return write!(f, "{kept} of {bytes} and {zeros} of zeros");

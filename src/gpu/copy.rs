@@ -57,11 +57,8 @@ pub(super) fn copied(plan: &Plan, kind: Kind) -> Option<Copies<'_>> {
     }
     match &plan.map {
         Map::StridedSlice(map) => Some(Copies::Slice(map)),
-        Map::StridedSliceUpdate(map) => {
-            let pairs = map.pairs.as_ref()?;
-            (pairs.run().0.to == 1).then_some(Copies::Pairs(pairs))
-        }
-        Map::StridedSliceGrad(_) | Map::Indexed(_) | Map::ScatterNd(_) => None,
+        Map::StridedSliceUpdate(Some(pairs)) if pairs.run().0.to == 1 => Some(Copies::Pairs(pairs)),
+        _ => None,
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
     caps::Kind,
     copy::{Copies, copied},
 };
-use crate::{Plan, ops::strided_slice_grad, plan::Map};
+use crate::{Plan, plan::Map};
 
 /// The commands for a plan.
 pub(super) enum Route<'a> {
@@ -30,10 +30,13 @@ pub(super) fn route(plan: &Plan, kind: Kind, copyable: bool) -> Route<'_> {
     if !copyable {
         return Route::Dispatches;
     }
-    let zeros = Map::StridedSliceGrad(strided_slice_grad::Map { pairs: None });
     match copied(plan, kind) {
         Some(copies) => Route::Copies(copies),
-        None if plan.map == zeros && plan.result_bytes().is_multiple_of(4) => Route::Clear,
+        None if plan.map == Map::StridedSliceGrad(None)
+            && plan.result_bytes().is_multiple_of(4) =>
+        {
+            Route::Clear
+        }
         None => Route::Dispatches,
     }
 }

@@ -1,9 +1,9 @@
 //! Scatters into tensors.
 
-use super::{Storage, Tensor, indices::run_with, report::LazyReport};
-#[cfg(feature = "gpu")]
-use crate::backend::Device;
+use super::{Tensor, indices::run_with, report::LazyReport};
 use crate::{Error, Plan, Report, Scatter};
+#[cfg(feature = "gpu")]
+use {super::Storage, crate::backend::Device};
 
 impl Tensor {
     /// Scatters `updates` into this tensor, in place, at the positions in `indices`: see

@@ -1,9 +1,9 @@
 //! Updates of slices in place, and gradients of slices, on tensors.
 
-use super::{Storage, Tensor};
-#[cfg(feature = "gpu")]
-use crate::backend::Device;
+use super::Tensor;
 use crate::{Error, Plan, SliceSpec};
+#[cfg(feature = "gpu")]
+use {super::Storage, crate::backend::Device};
 
 impl Tensor {
     /// Writes `value` into a slice of this tensor, in place, as TensorFlow's
