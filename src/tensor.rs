@@ -31,13 +31,13 @@ pub struct Array<T> {
 }
 
 impl<T: Element> Array<T> {
-    /// The result of a plan whose bytes `run` writes.
+    /// An array of this shape whose bytes `run` writes.
     pub(crate) fn collect<R>(
-        plan: &Plan,
+        shape: &[usize],
         run: impl FnOnce(&mut [u8]) -> Result<R, Error>,
     ) -> Result<(Self, R), Error> {
-        let (data, outcome) = T::collect(plan.shape.iter().product(), run)?;
-        let shape = plan.shape.clone();
+        let (data, outcome) = T::collect(shape.iter().product(), run)?;
+        let shape = shape.to_vec();
         Ok((Self { shape, data }, outcome))
     }
 }
@@ -146,12 +146,8 @@ impl Tensor {
         self.moved(&Plan::strided_slice(&self.shape, spec, self.dtype)?)
     }
 
-    /// [`Tensor::slice`] of the block that begins at `begin` and has `size`, as TensorFlow's `tf.slice`: see
-    /// [`SliceSpec::block`].
-    ///
-    /// # Errors
-    ///
-    /// As [`SliceSpec::block`] and [`Tensor::slice`].
+    /// [`Tensor::slice`] of the block that begins at `begin` and has `size`, as TensorFlow's `tf.slice`, with the rules
+    /// and errors of [`SliceSpec::block`].
     pub fn slice_block(&self, begin: &[i64], size: &[i64]) -> Result<Self, Error> {
         self.slice(&SliceSpec::block(self.shape(), begin, size)?)
     }
@@ -246,7 +242,7 @@ impl Tensor {
     /// [`Error::DType`] if `T` is not the tensor's element type, or an error of the device.
     pub fn to_array<T: Element>(&self) -> Result<Array<T>, Error> {
         self.check_elements_are::<T>()?;
-        self.collect(|bytes| self.read(bytes))
+        Ok(Array::collect(&self.shape, |bytes| self.read(bytes))?.0)
     }
 
     /// Reads the values back into existing memory. Allocating new memory for a large result can take longer than
@@ -273,11 +269,7 @@ impl Tensor {
         T::fill(values, |bytes| self.read(bytes))
     }
 
-    /// [`Tensor::to_array`] without blocking: for programs that run in a browser, or on an executor.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::to_array`].
+    /// [`Tensor::to_array`], with its errors, without blocking: for programs that run in a browser, or on an executor.
     #[cfg(feature = "gpu")]
     pub async fn to_array_async<T: Element>(&self) -> Result<Array<T>, Error> {
         let (Device::Gpu(gpu), Storage::Device(source)) = (&self.backend.device, &self.storage)
@@ -287,10 +279,11 @@ impl Tensor {
         self.check_elements_are::<T>()?;
         let mut bytes = zeroed(self.len_bytes())?;
         gpu.download_async(source, &mut bytes).await?;
-        self.collect(|values| {
+        let copy = |values: &mut [u8]| {
             values.copy_from_slice(&bytes);
             Ok(())
-        })
+        };
+        Ok(Array::collect(&self.shape, copy)?.0)
     }
 
     /// The bytes: borrowed on the CPU, read back from a GPU.
@@ -308,15 +301,6 @@ impl Tensor {
             }
             host => Ok(Cow::Borrowed(host.host())),
         }
-    }
-
-    fn collect<T: Element>(
-        &self,
-        fill: impl FnOnce(&mut [u8]) -> Result<(), Error>,
-    ) -> Result<Array<T>, Error> {
-        let (data, ()) = T::collect(self.shape.iter().product(), fill)?;
-        let shape = self.shape.clone();
-        Ok(Array { shape, data })
     }
 
     fn check_elements_are<T: Element>(&self) -> Result<(), Error> {

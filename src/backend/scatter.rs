@@ -45,7 +45,7 @@ impl Backend {
         };
         self.on_device_or(&self.device, on_device, || {
             let run = |dest: &mut [u8]| plan.run_with(T::as_bytes(updates), indices, dest);
-            Array::collect(&plan, run)
+            Array::collect(&plan.shape, run)
         })
     }
 
@@ -99,7 +99,7 @@ impl Backend {
                 dest.copy_from_slice(T::as_bytes(tensor));
                 plan.run_with(T::as_bytes(updates), indices, dest)
             };
-            Array::collect(&plan, run)
+            Array::collect(&plan.shape, run)
         })
     }
 }

@@ -80,8 +80,10 @@ fn run_as<I: Index, const WRAPS: bool, const CLAMPS: bool>(
 
 pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize) -> String {
     let group = Group::of(rows, map);
-    let contiguous = || Kernel::of_piece(group.bytes());
-    let kernel = (group.slice()).map_or_else(contiguous, |slice| slice.kernel);
+    let contiguous = Kernel::Copy {
+        bytes: group.bytes(),
+    };
+    let kernel = group.slice().map_or(contiguous, |slice| slice.kernel);
     threads::explain(group.threads(bytes), kernel)
 }
 

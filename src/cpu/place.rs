@@ -41,13 +41,17 @@ pub(super) fn explain(pairs: Option<&Pairs>, bytes: usize) -> String {
     let Some(pairs) = pairs else {
         return " of zeros".into();
     };
-    let how = match StoreRows::of(pairs).store {
-        StoreLoop::Repeat { bytes } => format!("a piece of {bytes} bytes again and again"),
-        StoreLoop::Contiguous(kernel) | StoreLoop::Each(kernel) => kernel.to_string(),
-        StoreLoop::Strided { unit, pitch } => {
-            let step = pitch / unit;
-            format!("units of {unit} bytes laid {step} apart by a loop for this step")
+    let StoreRows {
+        piece, row, store, ..
+    } = StoreRows::of(pairs);
+    let how = match store {
+        StoreLoop::Repeat => format!("a piece of {piece} bytes again and again"),
+        StoreLoop::Contiguous(kernel) => kernel.to_string(),
+        StoreLoop::Strided => {
+            let step = row.to / piece;
+            format!("units of {piece} bytes laid {step} apart by a loop for this step")
         }
+        StoreLoop::Each => Kernel::Copy { bytes: piece }.to_string(),
     };
     threads::explain(threads(pairs, bytes), how)
 }
@@ -56,10 +60,10 @@ pub(super) fn explain(pairs: Option<&Pairs>, bytes: usize) -> String {
 fn threads(pairs: &Pairs, bytes: usize) -> usize {
     let rows = StoreRows::of(pairs);
     let pieces = match rows.store {
-        StoreLoop::Each(_) | StoreLoop::Contiguous(Kernel::Pieces { .. } | Kernel::Copy { .. }) => {
+        StoreLoop::Each | StoreLoop::Contiguous(Kernel::Copy { .. }) => {
             pairs.units() * pairs.unit / rows.piece
         }
-        StoreLoop::Repeat { .. } | StoreLoop::Contiguous(_) | StoreLoop::Strided { .. } => 0,
+        StoreLoop::Repeat | StoreLoop::Contiguous(_) | StoreLoop::Strided => 0,
     };
     threads::worth(bytes, pieces)
 }
@@ -68,13 +72,13 @@ fn threads(pairs: &Pairs, bytes: usize) -> usize {
 #[derive(Clone, Copy)]
 enum StoreLoop {
     /// The same piece again and again, contiguous in the destination.
-    Repeat { bytes: usize },
+    Repeat,
     /// Pieces that are contiguous in the destination, as in a slice.
     Contiguous(Kernel),
     /// Single units a small step apart, many at a time.
-    Strided { unit: usize, pitch: usize },
+    Strided,
     /// Each piece by itself.
-    Each(Kernel),
+    Each,
 }
 
 /// Writes pairs, and zeros everywhere else if `ZEROS`.
@@ -148,14 +152,13 @@ impl<'a> StoreRows<'a> {
             (unit, in_bytes(run), outer)
         };
         let store = if row.to == piece && row.from == 0 {
-            StoreLoop::Repeat { bytes: piece }
+            StoreLoop::Repeat
         } else if row.to == piece {
             StoreLoop::Contiguous(Kernel::of(piece, row.source()))
         } else if strided_store::supports(piece, row.size, row.to) {
-            let (unit, pitch) = (piece, row.to);
-            StoreLoop::Strided { unit, pitch }
+            StoreLoop::Strided
         } else {
-            StoreLoop::Each(Kernel::of_piece(piece))
+            StoreLoop::Each
         };
         let (block, outer) = match (store, outer.split_last()) {
             (StoreLoop::Contiguous(_), Some((&block, outer)))
@@ -201,21 +204,21 @@ impl<const ZEROS: bool> Store<'_, ZEROS> {
         } = *self.rows;
         let source = self.source;
         match self.rows.store {
-            StoreLoop::Repeat { .. } => self.rows.walk(|from, to| {
+            StoreLoop::Repeat => self.rows.walk(|from, to| {
                 repeat(&source[from..][..piece], self.all(to, row.size * piece));
             }),
             StoreLoop::Contiguous(kernel) => self.rows.walk(|from, to| {
                 let dest = self.all(to, block.size * row.size * piece);
                 kernel.rows(source, from, row.source(), block.from, dest);
             }),
-            StoreLoop::Strided { unit, pitch } => self.rows.walk(|from, to| {
-                staged(source, from, unit, row, |first, units| {
-                    let length = (units.len() / unit - 1) * pitch + unit;
-                    let dest = self.all(to + first * pitch, length);
-                    strided_store::store::<ZEROS>(unit, pitch, units, dest);
+            StoreLoop::Strided => self.rows.walk(|from, to| {
+                staged(source, from, piece, row, |first, units| {
+                    let length = (units.len() / piece - 1) * row.to + piece;
+                    let dest = self.all(to + first * row.to, length);
+                    strided_store::store::<ZEROS>(piece, row.to, units, dest);
                 });
             }),
-            StoreLoop::Each(_) => return with_copy_kernel(piece, self),
+            StoreLoop::Each => return with_copy_kernel(piece, self),
         }
         self.finish();
     }

@@ -17,7 +17,7 @@
 
 use super::{
     kernel::Kernel,
-    rows::{along, split_pieces},
+    rows::{PieceRows, along, split_pieces},
     threads,
     tile::{LINE, Tiles},
 };
@@ -141,7 +141,7 @@ impl<'a> LoopNest<'a> {
     pub(super) fn pieces(&self, bytes: usize) -> usize {
         match self.kernel {
             Kernel::Strided { .. } => 0,
-            Kernel::Pieces { .. } | Kernel::Copy { .. } => bytes / self.piece,
+            Kernel::Copy { .. } => bytes / self.piece,
         }
     }
 
@@ -217,9 +217,15 @@ impl<'a> LoopNest<'a> {
 
     /// Writes the group that begins at `at`.
     fn whole_group(&self, source: &[u8], at: usize, dest: &mut [u8]) {
-        let stride = self.group.stride;
-        self.kernel
-            .blocks(source, at, self.row, self.block, stride, dest);
+        self.kernel.blocks(PieceRows {
+            source,
+            at,
+            row: self.row,
+            pitch: self.block.stride,
+            block_bytes: self.piece * self.row.size * self.block.size,
+            stride: self.group.stride,
+            dest,
+        });
     }
 
     /// Writes the bytes from `skip` on of the group that begins at `at`.

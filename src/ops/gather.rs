@@ -78,7 +78,8 @@ impl Plan {
 }
 
 impl View {
-    /// Plans a gather along a dimension of this view: [`Plan::gather`] without copying the view first.
+    /// Plans a gather along a dimension of this view: [`Plan::gather`], with its errors, without a
+    /// copy of the view.
     ///
     /// ```
     /// use wgslice::{DType, Gather, View};
@@ -89,10 +90,6 @@ impl View {
     /// assert_eq!(matrix.gather(&[5], options, DType::F32)?.shape(), [1000, 5]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`Plan::gather`].
     pub fn gather(&self, indices: &[usize], options: Gather, dtype: DType) -> Result<Plan, Error> {
         shape::elements(indices)?;
         let (axis, batch_dims) = check(&self.shape, indices, &options)?;

@@ -60,7 +60,8 @@ impl Plan {
     }
 }
 
-/// An update as a slice of the value, if it fills a contiguous part of the destination, and the first unit of that part.
+/// An update as a slice of the value, if it fills a contiguous part of the destination, and the first unit of that
+/// part.
 #[cfg(feature = "gpu")]
 pub(crate) fn as_slice(pairs: &Pairs) -> Option<(Rows, strided_slice::Map, usize)> {
     let mut filled = 1;

@@ -40,12 +40,8 @@ impl Tensor {
         self.view().gather(indices, options)
     }
 
-    /// Gathers from each batch of this tensor by the same batch of `indices`: [`Tensor::gather`] with
-    /// [`Gather::batch`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::gather_nd`].
+    /// Gathers from each batch of this tensor by the same batch of `indices`: [`Tensor::gather`], with its
+    /// errors, with [`Gather::batch`].
     pub fn batch_gather(&self, indices: &Self) -> Result<Gathered, Error> {
         self.gather(indices, Gather::batch(indices.shape.len()))
     }
@@ -96,11 +92,7 @@ impl Gathered {
         self.report.get()
     }
 
-    /// [`Gathered::report`] without blocking: for programs that run in a browser, or on an executor.
-    ///
-    /// # Errors
-    ///
-    /// As [`Gathered::report`].
+    /// [`Gathered::report`], with its errors, without blocking: for programs that run in a browser, or on an executor.
     #[cfg(feature = "gpu")]
     pub async fn report_async(&self) -> Result<Report, Error> {
         self.report.get_async().await

@@ -48,11 +48,7 @@ impl Tensor {
         self.run_scatter(&plan, indices, updates)
     }
 
-    /// [`Tensor::scatter`] into a copy. This tensor does not change.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::scatter`].
+    /// [`Tensor::scatter`] into a copy, with the same errors. This tensor does not change.
     pub fn scattered(
         &self,
         indices: &Self,
@@ -142,11 +138,8 @@ impl ScatterReport {
         self.0.get()
     }
 
-    /// [`ScatterReport::report`] without blocking: for programs that run in a browser, or on an executor.
-    ///
-    /// # Errors
-    ///
-    /// As [`ScatterReport::report`].
+    /// [`ScatterReport::report`], with its errors, without blocking: for programs that run in a browser, or on an
+    /// executor.
     #[cfg(feature = "gpu")]
     pub async fn report_async(&self) -> Result<Report, Error> {
         self.0.get_async().await

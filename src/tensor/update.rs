@@ -47,11 +47,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// [`Tensor::update`] of a copy. This tensor does not change.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::update`].
+    /// [`Tensor::update`] of a copy, with the same errors. This tensor does not change.
     pub fn updated(&self, spec: &SliceSpec, value: &Self) -> Result<Self, Error> {
         // A clone shares the memory, which is therefore copied.
         let mut updated = self.clone();

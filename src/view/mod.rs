@@ -60,14 +60,14 @@ impl View {
 
     /// The view of a whole array whose shape has been checked.
     pub(crate) fn whole(shape: &[usize]) -> Self {
-        let mut strides = vec![0; shape.len()];
         let mut next = 1;
-        for (stride, &size) in strides.iter_mut().zip(shape).rev() {
-            if size > 1 {
-                *stride = next;
-                next *= size.cast_signed();
-            }
-        }
+        let stride = |&size: &usize| {
+            let stride = next;
+            next *= size.max(1).cast_signed();
+            if size > 1 { stride } else { 0 }
+        };
+        let mut strides: Vec<isize> = shape.iter().rev().map(stride).collect();
+        strides.reverse();
         let view = Self {
             source: shape.to_vec(),
             offset: 0,
