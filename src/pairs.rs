@@ -19,7 +19,7 @@
 #[cfg(feature = "gpu")]
 use crate::layout::span;
 use crate::{
-    layout::{Axis, MAX_UNIT},
+    layout::{Axis, MAX_UNIT, along},
     shape::common_power_of_two,
     view::View,
 };
@@ -111,9 +111,8 @@ impl Pairs {
         }
         if to < 0 {
             // The last position exists on both sides, so this cannot overflow.
-            let last = (size - 1).cast_signed();
-            self.from = self.from.wrapping_add_signed(last * from);
-            self.to = self.to.wrapping_add_signed(last * to);
+            self.from = along(self.from, from, size - 1);
+            self.to = along(self.to, to, size - 1);
             from = -from;
         }
         let to = to.unsigned_abs();
@@ -192,7 +191,6 @@ impl Pairs {
     pub(crate) fn halves(&self) -> Option<[Self; 2]> {
         let (outer, inner) = self.axes.split_first()?;
         let half = |first: usize, size: usize| {
-            let from = outer.from.wrapping_mul(first.cast_signed());
             let mut axes = Vec::with_capacity(self.axes.len());
             if size > 1 {
                 axes.push(PairAxis { size, ..*outer });
@@ -200,7 +198,7 @@ impl Pairs {
             axes.extend_from_slice(inner);
             Self {
                 unit: self.unit,
-                from: self.from.wrapping_add_signed(from),
+                from: along(self.from, outer.from, first),
                 to: self.to + first * outer.to,
                 axes,
             }

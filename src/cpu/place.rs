@@ -9,7 +9,7 @@ use super::{
     strided_store, threads,
 };
 use crate::{
-    layout::Axis,
+    layout::{Axis, along},
     pairs::{PairAxis, Pairs, walk},
 };
 
@@ -308,7 +308,7 @@ fn staged(
         let units = &mut stage[..size * unit];
         if stride != 0 {
             let axis = Axis { size, stride };
-            let from = from.wrapping_add_signed(stride.wrapping_mul(first.cast_signed()));
+            let from = along(from, stride, first);
             Kernel::of(unit, axis).rows(source, from, axis, 0, units);
         } else if first == 0 {
             repeat(&source[from..][..unit], units);

@@ -4,7 +4,7 @@
 
 use crate::{
     DType, Error, Plan, SliceSpec, View,
-    layout::{Axis, middle, span},
+    layout::{Axis, along, middle, span},
     pairs::Pairs,
     plan::{self, Rows},
 };
@@ -100,21 +100,16 @@ impl Map {
                 if size > 1 {
                     axes.insert(0, Axis { size, ..*outer });
                 }
-                let offset = self.at(first, outer.stride);
+                let offset = along(self.offset, outer.stride, first);
                 (Rows { count, ..*rows }, Self { offset, axes })
             }
             None => {
-                let offset = self.at(first, rows.step);
+                let offset = along(self.offset, rows.step, first);
                 let axes = Vec::new();
                 (Rows { run: size, ..*rows }, Self { offset, axes })
             }
         };
         [half(0, middle), half(middle, self.outermost(rows) - middle)]
-    }
-
-    fn at(&self, position: usize, stride: isize) -> usize {
-        self.offset
-            .wrapping_add_signed(stride.wrapping_mul(position.cast_signed()))
     }
 
     /// The range of source units that are read.
@@ -162,7 +157,7 @@ impl<'a> Odometer<'a> {
         for (axis, at) in axes.iter().zip(position.of_rank(axes.len())).rev() {
             *at = first % axis.size;
             first /= axis.size;
-            base = base.wrapping_add_signed(axis.stride.wrapping_mul(at.cast_signed()));
+            base = along(base, axis.stride, *at);
         }
         Self {
             axes,

@@ -80,12 +80,9 @@ fn broadcast(value: &[usize], slice: &[usize]) -> Result<View, Error> {
     let surplus = value.len().saturating_sub(slice.len());
     let ones = value.iter().take_while(|&&size| size == 1).count();
     let view = View::of(&value[surplus.min(ones)..])?;
-    view.broadcast_to(slice).map_err(|error| match error {
-        Error::View(ViewError::Broadcast { .. }) => ViewError::Broadcast {
-            from: value.to_vec(),
-            to: slice.to_vec(),
-        }
-        .into(),
-        other => other,
+    // The error names all dimensions of the value.
+    view.broadcast_to(slice).map_err(|_| {
+        let (from, to) = (value.to_vec(), slice.to_vec());
+        ViewError::Broadcast { from, to }.into()
     })
 }

@@ -184,12 +184,6 @@ impl View {
         Ok(view.normal())
     }
 
-    /// Moves the offset by `first` positions along a stride, to an existing element.
-    fn advance(&mut self, first: usize, stride: isize) {
-        let units = first.cast_signed().wrapping_mul(stride);
-        self.offset = self.offset.wrapping_add_signed(units);
-    }
-
     /// Makes empty views of the same shape equal.
     fn normal(mut self) -> Self {
         if self.shape.contains(&0) {

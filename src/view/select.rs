@@ -4,7 +4,7 @@
 //! dimension is resolved to existing positions in turn. So the first error is TensorFlow's first error.
 
 use super::View;
-use crate::{Error, SliceItem, SliceSpec, SpecError};
+use crate::{Error, SliceItem, SliceSpec, SpecError, layout::along};
 
 impl View {
     /// The slice of this view, itself a view of the same source. Nothing is copied.
@@ -24,6 +24,9 @@ impl View {
         let (mut dimension, mut at) = (0, 0);
         for &item in spec.items() {
             match item {
+                SliceItem::Index { stride: 0, .. } | SliceItem::Range { stride: 0, .. } => {
+                    return Err(SpecError::StrideZero { dimension }.into());
+                }
                 SliceItem::NewAxis => {
                     self.shape.insert(at, 1);
                     self.strides.insert(at, 0);
@@ -37,16 +40,16 @@ impl View {
                     let position = single(dimension, self.shape[at], index, stride)?;
                     self.shape.remove(at);
                     let stride = self.strides.remove(at);
-                    self.advance(position, stride);
+                    self.offset = along(self.offset, stride, position);
                     dimension += 1;
                 }
                 SliceItem::Range { begin, end, stride } => {
                     let (size, spacing) = (self.shape[at], self.strides[at]);
-                    let (first, step, count) = range(dimension, size, begin, end, stride)?;
+                    let (first, step, count) = range(size, begin, end, stride);
                     self.shape[at] = count;
                     // With two positions or more the stride spans existing elements and cannot overflow.
                     self.strides[at] = if count > 1 { step * spacing } else { 0 };
-                    self.advance(first, spacing);
+                    self.offset = along(self.offset, spacing, first);
                     dimension += 1;
                     at += 1;
                 }
@@ -82,16 +85,7 @@ impl SliceSpec {
 }
 
 /// The positions of a range in a dimension: the first, the distance between two, and their number.
-fn range(
-    dimension: usize,
-    size: usize,
-    begin: Option<i64>,
-    end: Option<i64>,
-    stride: i64,
-) -> Result<(usize, isize, usize), SpecError> {
-    if stride == 0 {
-        return Err(SpecError::StrideZero { dimension });
-    }
+fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usize, isize, usize) {
     // A shape that passed `elements` has dimensions far below i64::MAX.
     let size = size as i64;
     // A descending range may end at -1, one before the first position.
@@ -106,22 +100,19 @@ fn range(
     let end = end.map_or(far, clamp);
     let distance = if stride > 0 { end - begin } else { begin - end };
     if distance <= 0 {
-        return Ok((0, 1, 0));
+        return (0, 1, 0);
     }
     let count = (distance.unsigned_abs() - 1) / stride.unsigned_abs() + 1;
     // `begin` and `count` are within the dimension and fit. A stride beyond isize has count 1 and is not used.
-    Ok((
+    (
         usize::try_from(begin).unwrap_or(0),
         isize::try_from(stride).unwrap_or(0),
         usize::try_from(count).unwrap_or(0),
-    ))
+    )
 }
 
 /// The position of a single index.
 fn single(dimension: usize, size: usize, index: i64, stride: i64) -> Result<usize, SpecError> {
-    if stride == 0 {
-        return Err(SpecError::StrideZero { dimension });
-    }
     if stride < 0 {
         return Err(SpecError::ShrinkStride { dimension, stride });
     }
