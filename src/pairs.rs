@@ -35,14 +35,12 @@ pub(crate) struct PairAxis {
 }
 
 impl PairAxis {
-    /// A single unit.
     pub(crate) const ONE: Self = Self {
         size: 1,
         from: 1,
         to: 1,
     };
 
-    /// The dimension in the source.
     pub(crate) fn source(&self) -> Axis {
         let &Self { size, from, .. } = self;
         Axis { size, stride: from }
@@ -174,7 +172,6 @@ impl Pairs {
         pairs
     }
 
-    /// The number of units.
     pub(crate) fn units(&self) -> usize {
         self.axes.iter().map(|axis| axis.size).product()
     }

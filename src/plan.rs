@@ -1,19 +1,10 @@
 //! A plan: an operation on known shapes, independent of any device.
 //!
-//! Both executors run the same plan. Every operation moves rows: the result is `count` rows of `run` units, one
-//! after the other. A [`Map`] gives the source unit where each row begins, or says that the row has no source and
-//! becomes zeros. Within a row, source units are `step` units apart.
-//!
-//! | | rows | a row begins at |
-//! |---|---|---|
-//! | strided_slice | all merged dimensions but the innermost | an odometer over them |
-//! | gather_nd, gather | the index tuples, and dimensions that repeat them | an odometer over them + tuple · strides; no source for an out-of-range tuple |
-//!
-//! `strided_slice_update` and `strided_slice_grad` write to strided positions, by an odometer over source and
-//! destination, [`Pairs`]. The rows of `scatter_nd` are written at the positions of their tuples.
-//!
-//! The map defines an operation: once in Rust (`ops/`), once in WGSL (`shaders/`). All operations share the code
-//! that moves the units of a row.
+//! Both executors run the same plan. Every operation moves rows: `count` rows of `run` units, one after the other in
+//! the result (in the source of an update or a scatter). Within a row, units of the source are `step` units apart. A
+//! [`Map`] says where each row begins on the other side, or that it has no source and becomes zeros. It defines an
+//! operation: once in Rust (`ops/`), once in WGSL (`shaders/`). All operations share the code that moves the units of
+//! a row.
 
 use crate::{
     layout::Axis,
@@ -80,7 +71,6 @@ impl Rows {
         apart
     }
 
-    /// Units moved.
     pub(crate) fn units(&self) -> usize {
         self.count * self.run
     }
@@ -100,7 +90,6 @@ pub(crate) enum Map {
 }
 
 impl Map {
-    /// The operation's name.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::StridedSlice(_) => "strided_slice",
@@ -149,13 +138,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A copy of `bytes` bytes.
     #[cfg(feature = "gpu")]
     pub(crate) fn copy(bytes: usize) -> Self {
         Self::of_view(crate::View::flat(bytes), 1)
     }
 
-    /// `bytes` bytes of zeros.
     #[cfg(feature = "gpu")]
     pub(crate) fn zeros(bytes: usize) -> Self {
         Self::of_grad(&[bytes], 1, &[0], None)
@@ -280,7 +267,6 @@ impl Plan {
     }
 }
 
-/// The index tuples of a plan.
 pub(crate) struct Tuples<'a> {
     /// The shape of the index tensor.
     pub(crate) indices: &'a [usize],
@@ -294,7 +280,6 @@ pub(crate) struct Tuples<'a> {
 }
 
 impl Tuples<'_> {
-    /// Elements of the index tensor.
     pub(crate) fn integers(&self) -> usize {
         self.indices.iter().product()
     }

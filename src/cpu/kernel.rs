@@ -41,7 +41,6 @@ impl Kernel {
         });
     }
 
-    /// Moves whole blocks of rows.
     pub(super) fn blocks(self, rows: PieceRows<'_>) {
         match self {
             Self::Strided { unit, stride } => rows.run_strided(unit, stride),

@@ -36,7 +36,6 @@ pub(super) fn grad(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8]) {
     }
 }
 
-/// Describes an update or a gradient that writes `bytes` bytes.
 pub(super) fn explain(pairs: Option<&Pairs>, bytes: usize) -> String {
     let Some(pairs) = pairs else {
         return " of zeros".into();
@@ -56,7 +55,6 @@ pub(super) fn explain(pairs: Option<&Pairs>, bytes: usize) -> String {
     threads::explain(threads(pairs, bytes), how)
 }
 
-/// How many threads write `bytes` bytes.
 fn threads(pairs: &Pairs, bytes: usize) -> usize {
     let rows = StoreRows::of(pairs);
     let pieces = match rows.store {
@@ -317,7 +315,6 @@ fn staged(
     }
 }
 
-/// Fills `dest` with copies of a piece.
 fn repeat(piece: &[u8], dest: &mut [u8]) {
     if let &[byte] = piece {
         return dest.fill(byte);

@@ -121,7 +121,6 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// How many threads write `bytes` bytes.
     fn threads(&self, bytes: usize) -> usize {
         threads::worth(bytes, self.pieces(bytes))
     }

@@ -124,41 +124,22 @@ impl Map {
 /// The units that axes number, in order, without a division per unit.
 pub(crate) struct Odometer<'a> {
     axes: &'a [Axis],
-    position: Position,
+    /// The coordinates of the next unit, innermost first.
+    position: Vec<usize>,
     base: usize,
-}
-
-/// Coordinates, without an allocation for up to 6 axes.
-struct Position {
-    few: [usize; 6],
-    many: Vec<usize>,
-}
-
-impl Position {
-    fn of(rank: usize) -> Self {
-        let many = if rank > 6 { vec![0; rank] } else { Vec::new() };
-        Self { few: [0; 6], many }
-    }
-
-    fn of_rank(&mut self, rank: usize) -> &mut [usize] {
-        if rank > 6 {
-            &mut self.many
-        } else {
-            &mut self.few[..rank]
-        }
-    }
 }
 
 impl<'a> Odometer<'a> {
     /// The units from number `first` on. Number 0 is unit `offset`.
     pub(crate) fn at(axes: &'a [Axis], offset: usize, mut first: usize) -> Self {
-        let mut position = Position::of(axes.len());
         let mut base = offset;
-        for (axis, at) in axes.iter().zip(position.of_rank(axes.len())).rev() {
-            *at = first % axis.size;
+        let digit = |axis: &Axis| {
+            let digit = first % axis.size;
             first /= axis.size;
-            base = along(base, axis.stride, *at);
-        }
+            base = along(base, axis.stride, digit);
+            digit
+        };
+        let position = axes.iter().rev().map(digit).collect();
         Self {
             axes,
             position,
@@ -174,15 +155,13 @@ impl Iterator for Odometer<'_> {
     // outside of it, and wrap.
     fn next(&mut self) -> Option<usize> {
         let base = self.base;
-        let position = self.position.of_rank(self.axes.len());
-        for (axis, at) in self.axes.iter().zip(position).rev() {
+        for (axis, at) in self.axes.iter().rev().zip(&mut self.position) {
             *at += 1;
             self.base = self.base.wrapping_add_signed(axis.stride);
             if *at < axis.size {
                 break;
             }
-            let span = axis.stride.wrapping_mul(axis.size.cast_signed());
-            self.base = self.base.wrapping_add_signed(span.wrapping_neg());
+            self.base = along(self.base, axis.stride.wrapping_neg(), axis.size);
             *at = 0;
         }
         Some(base)

@@ -131,7 +131,6 @@ impl Parser<'_> {
         }
     }
 
-    /// The position in characters.
     fn at(&self) -> usize {
         let before = self.text.len() - self.rest.len();
         self.text[..before].chars().count()

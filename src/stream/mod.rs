@@ -106,7 +106,6 @@ impl Backend {
         Ok(self.stream_plan(Plan::strided_slice(shape, spec, dtype)?))
     }
 
-    /// Streams the plan of a slice.
     pub(crate) fn stream_plan(&self, plan: Plan) -> Stream<'_> {
         let memory = match self.device_for(&plan) {
             Device::Cpu => MEMORY,
