@@ -128,10 +128,10 @@ fn check(
         return Err(GatherError::ParamsRank);
     }
     let axis = options.axis.unwrap_or(options.batch_dims);
-    let Some(axis) = from_end(axis, params_rank).filter(|&axis| axis < params_rank) else {
+    let Some(axis) = shape::from_end(axis, params_rank).filter(|&axis| axis < params_rank) else {
         return Err(GatherError::Axis { axis, params_rank });
     };
-    let batch_dims = from_end(options.batch_dims, indices_rank)
+    let batch_dims = shape::from_end(options.batch_dims, indices_rank)
         .filter(|&batch_dims| batch_dims <= indices_rank.min(axis));
     let Some(batch_dims) = batch_dims else {
         return Err(GatherError::BatchDimsOfAxis {
@@ -148,12 +148,4 @@ fn check(
         });
     }
     Ok((axis, batch_dims))
-}
-
-/// `number`, counted from `rank` if it is negative.
-fn from_end(number: isize, rank: usize) -> Option<usize> {
-    match usize::try_from(number) {
-        Ok(number) => Some(number),
-        Err(_) => rank.checked_sub(number.unsigned_abs()),
-    }
 }
