@@ -19,7 +19,8 @@ impl Tensor {
         self.view().gather_nd(indices, options)
     }
 
-    /// Gathers the slices of this tensor, as `params`, that `indices` select along a dimension.
+    /// Gathers the slices of this tensor, as `params`, that `indices` select along a dimension. The errors are
+    /// those of [`Tensor::gather_nd`].
     ///
     /// ```
     /// use wgslice::{Backend, Gather};
@@ -32,10 +33,6 @@ impl Tensor {
     /// assert_eq!(swapped.to_array::<u8>()?.data, [3, 2, 1, 6, 5, 4]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::gather_nd`].
     pub fn gather(&self, indices: &Self, options: Gather) -> Result<Gathered, Error> {
         self.view().gather(indices, options)
     }

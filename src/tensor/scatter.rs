@@ -62,11 +62,7 @@ impl Tensor {
     }
 
     /// Scatters this tensor, as `updates`, into zeros of `shape`, at the positions in `indices`: see
-    /// [`Plan::scatter_nd`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::scatter`].
+    /// [`Plan::scatter_nd`]. The errors are those of [`Tensor::scatter`].
     pub fn scatter_nd(
         &self,
         indices: &Self,
