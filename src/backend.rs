@@ -294,11 +294,7 @@ impl Backend {
         pollster::block_on(Self::open_gpu_async(options))
     }
 
-    /// [`Backend::open_gpu`] without blocking: for programs that run in a browser, or on an executor.
-    ///
-    /// # Errors
-    ///
-    /// As [`Backend::open_gpu`].
+    /// [`Backend::open_gpu`], with its errors, without blocking: for programs that run in a browser, or on an executor.
     pub async fn open_gpu_async(options: &AdapterOptions) -> Result<Self, Error> {
         let gpu = Gpu::open_async(options).await?;
         let reason = if gpu.is_software() && options.software != Software::Require {

@@ -6,93 +6,52 @@
 
 use std::fmt;
 
-/// The fixed-size element types that the crate works on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum DType {
-    /// One byte, 0 or 1.
-    Bool,
-    /// Signed 8-bit integer.
-    I8,
-    /// Unsigned 8-bit integer.
-    U8,
-    /// Signed 16-bit integer.
-    I16,
-    /// Unsigned 16-bit integer.
-    U16,
-    /// IEEE 754 half precision.
-    F16,
-    /// The upper half of an `f32`.
-    BF16,
-    /// Signed 32-bit integer.
-    I32,
-    /// Unsigned 32-bit integer.
-    U32,
-    /// IEEE 754 single precision.
-    F32,
-    /// Signed 64-bit integer.
-    I64,
-    /// Unsigned 64-bit integer.
-    U64,
-    /// IEEE 754 double precision.
-    F64,
-    /// Two `f32`: real and imaginary part.
-    Complex64,
-    /// Two `f64`: real and imaginary part.
-    Complex128,
+macro_rules! dtypes {
+    ($($dtype:ident, $name:literal, $bytes:literal, $what:literal;)*) => {
+        /// The fixed-size element types that the crate works on.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum DType {
+            $(#[doc = $what] $dtype,)*
+        }
+
+        impl DType {
+            /// Every element type.
+            pub const ALL: [Self; 15] = [$(Self::$dtype),*];
+
+            /// Bytes of one element: 1, 2, 4, 8 or 16.
+            pub const fn size(self) -> usize {
+                match self {
+                    $(Self::$dtype => $bytes,)*
+                }
+            }
+
+            /// TensorFlow's name of the type, as in `"float32"`.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$dtype => $name,)*
+                }
+            }
+        }
+    };
 }
 
-impl DType {
-    /// Every element type.
-    pub const ALL: [Self; 15] = [
-        Self::Bool,
-        Self::I8,
-        Self::U8,
-        Self::I16,
-        Self::U16,
-        Self::F16,
-        Self::BF16,
-        Self::I32,
-        Self::U32,
-        Self::F32,
-        Self::I64,
-        Self::U64,
-        Self::F64,
-        Self::Complex64,
-        Self::Complex128,
-    ];
-
-    /// Bytes of one element: 1, 2, 4, 8 or 16.
-    pub const fn size(self) -> usize {
-        match self {
-            Self::Bool | Self::I8 | Self::U8 => 1,
-            Self::I16 | Self::U16 | Self::F16 | Self::BF16 => 2,
-            Self::I32 | Self::U32 | Self::F32 => 4,
-            Self::I64 | Self::U64 | Self::F64 | Self::Complex64 => 8,
-            Self::Complex128 => 16,
-        }
-    }
-
-    /// TensorFlow's name of the type, as in `"float32"`.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bool => "bool",
-            Self::I8 => "int8",
-            Self::U8 => "uint8",
-            Self::I16 => "int16",
-            Self::U16 => "uint16",
-            Self::F16 => "float16",
-            Self::BF16 => "bfloat16",
-            Self::I32 => "int32",
-            Self::U32 => "uint32",
-            Self::F32 => "float32",
-            Self::I64 => "int64",
-            Self::U64 => "uint64",
-            Self::F64 => "float64",
-            Self::Complex64 => "complex64",
-            Self::Complex128 => "complex128",
-        }
-    }
+dtypes! {
+    Bool, "bool", 1, "One byte, 0 or 1.";
+    I8, "int8", 1, "Signed 8-bit integer.";
+    U8, "uint8", 1, "Unsigned 8-bit integer.";
+    I16, "int16", 2, "Signed 16-bit integer.";
+    U16, "uint16", 2, "Unsigned 16-bit integer.";
+    F16, "float16", 2, "IEEE 754 half precision.";
+    BF16, "bfloat16", 2, "The upper half of an `f32`.";
+    I32, "int32", 4, "Signed 32-bit integer.";
+    U32, "uint32", 4, "Unsigned 32-bit integer.";
+    F32, "float32", 4, "IEEE 754 single precision.";
+    I64, "int64", 8, "Signed 64-bit integer.";
+    U64, "uint64", 8, "Unsigned 64-bit integer.";
+    F64, "float64", 8, "IEEE 754 double precision.";
+    Complex64, "complex64", 8, "Two `f32`: real and imaginary part.";
+    Complex128, "complex128", 16, "Two `f64`: real and imaginary part.";
 }
 
 impl fmt::Display for DType {

@@ -12,7 +12,9 @@ pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
 
     /// The bytes of `values`, in memory order.
     #[doc(hidden)]
-    fn as_bytes(values: &[Self]) -> &[u8];
+    fn as_bytes(values: &[Self]) -> &[u8] {
+        bytemuck::cast_slice(values)
+    }
 
     /// Makes `len` elements from the bytes that `fill` writes.
     #[doc(hidden)]
@@ -30,7 +32,7 @@ pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
 }
 
 mod sealed {
-    pub trait Sealed {}
+    pub trait Sealed: bytemuck::NoUninit {}
 }
 
 /// A zeroed vector, or an error if it cannot be allocated.
@@ -59,10 +61,6 @@ macro_rules! elements {
         impl sealed::Sealed for $type {}
         impl Element for $type {
             const DTYPE: DType = DType::$dtype;
-
-            fn as_bytes(values: &[Self]) -> &[u8] {
-                bytemuck::cast_slice(values)
-            }
 
             fn collect<R>(
                 len: usize,
@@ -93,10 +91,6 @@ elements! { half::f16 => F16, half::bf16 => BF16 }
 impl sealed::Sealed for bool {}
 impl Element for bool {
     const DTYPE: DType = DType::Bool;
-
-    fn as_bytes(values: &[Self]) -> &[u8] {
-        bytemuck::cast_slice(values)
-    }
 
     // A Rust bool must be 0 or 1, but bytes from outside may have other values. These count as true.
     fn collect<R>(

@@ -6,7 +6,7 @@ use crate::{
     layout::Axis,
     ops::{
         indexed::{self, Dimension},
-        scatter_nd, strided_slice, strided_slice_grad, strided_slice_update,
+        scatter_nd, strided_slice,
     },
     pairs::Pairs,
     plan::{Map, Rows},
@@ -56,8 +56,7 @@ impl Plan {
         let Rows { count, run, .. } = self.rows;
         let innermost = self.rows.run_axis();
         match &self.map {
-            Map::StridedSliceUpdate(strided_slice_update::Map { pairs })
-            | Map::StridedSliceGrad(strided_slice_grad::Map { pairs }) => match pairs {
+            Map::StridedSliceUpdate(pairs) | Map::StridedSliceGrad(pairs) => match pairs {
                 Some(pairs) => of_pairs(pairs),
                 None => "nothing is selected".into(),
             },
@@ -91,10 +90,9 @@ impl Plan {
     fn moved_bytes(&self) -> (usize, usize) {
         let moved = self.rows.units() * self.rows.unit;
         match &self.map {
-            Map::StridedSlice(_) | Map::Indexed(_) | Map::StridedSliceUpdate(_) => (moved, moved),
             Map::StridedSliceGrad(_) => (self.source_bytes(), self.result_bytes()),
             Map::ScatterNd(map) if map.fresh => (moved, self.result_bytes()),
-            Map::ScatterNd(_) => (moved, moved),
+            _ => (moved, moved),
         }
     }
 }

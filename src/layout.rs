@@ -28,6 +28,11 @@ pub(crate) fn axes(shape: &[usize], strides: &[isize]) -> impl Iterator<Item = A
     axes.map(|(&size, &stride)| Axis { size, stride })
 }
 
+/// `at + count · stride`. Only the result need lie within the source.
+pub(crate) fn along(at: usize, stride: isize, count: usize) -> usize {
+    at.wrapping_add_signed(stride.wrapping_mul(count.cast_signed()))
+}
+
 /// The range of units that axes reach from `offset`.
 pub(crate) fn span(offset: usize, axes: impl Iterator<Item = Axis>) -> Range<usize> {
     let (mut low, mut high) = (offset, offset);

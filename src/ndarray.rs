@@ -314,11 +314,8 @@ fn copied<T: Element>(mut array: ArrayViewD<'_, T>, spec: &SliceSpec) -> Result<
             }
         }
     }
-    let (data, ()) = T::collect(array.len(), |_| Ok(()))?;
-    let mut selected = ArrayD::try_from(Array {
-        shape: array.shape().to_vec(),
-        data,
-    })?;
+    let (zeros, ()) = Array::collect(array.shape(), |_| Ok(()))?;
+    let mut selected = ArrayD::try_from(zeros)?;
     selected.assign(&array);
     // Dropping and inserting dimensions of size 1 keeps the data.
     let Array { data, .. } = selected.into();

@@ -19,7 +19,7 @@
 #[cfg(feature = "gpu")]
 use crate::layout::span;
 use crate::{
-    layout::{Axis, MAX_UNIT},
+    layout::{Axis, MAX_UNIT, along},
     shape::common_power_of_two,
     view::View,
 };
@@ -35,14 +35,12 @@ pub(crate) struct PairAxis {
 }
 
 impl PairAxis {
-    /// A single unit.
     pub(crate) const ONE: Self = Self {
         size: 1,
         from: 1,
         to: 1,
     };
 
-    /// The dimension in the source.
     pub(crate) fn source(&self) -> Axis {
         let &Self { size, from, .. } = self;
         Axis { size, stride: from }
@@ -87,11 +85,12 @@ impl Pairs {
             to: 0,
             axes: Vec::with_capacity(view.shape.len()),
         };
-        let mut elements: usize = view.shape.iter().product();
-        for (&size, &from) in view.shape.iter().zip(&view.strides) {
-            elements /= size;
-            pairs.push(size, from, elements.cast_signed());
+        let mut to = 1;
+        for (&size, &from) in view.shape.iter().zip(&view.strides).rev() {
+            pairs.push(size, from, to);
+            to *= size.cast_signed();
         }
+        pairs.axes.reverse();
         pairs.reduced(0)
     }
 
@@ -110,9 +109,8 @@ impl Pairs {
         }
         if to < 0 {
             // The last position exists on both sides, so this cannot overflow.
-            let last = (size - 1).cast_signed();
-            self.from = self.from.wrapping_add_signed(last * from);
-            self.to = self.to.wrapping_add_signed(last * to);
+            self.from = along(self.from, from, size - 1);
+            self.to = along(self.to, to, size - 1);
             from = -from;
         }
         let to = to.unsigned_abs();
@@ -174,7 +172,6 @@ impl Pairs {
         pairs
     }
 
-    /// The number of units.
     pub(crate) fn units(&self) -> usize {
         self.axes.iter().map(|axis| axis.size).product()
     }
@@ -191,7 +188,6 @@ impl Pairs {
     pub(crate) fn halves(&self) -> Option<[Self; 2]> {
         let (outer, inner) = self.axes.split_first()?;
         let half = |first: usize, size: usize| {
-            let from = outer.from.wrapping_mul(first.cast_signed());
             let mut axes = Vec::with_capacity(self.axes.len());
             if size > 1 {
                 axes.push(PairAxis { size, ..*outer });
@@ -199,7 +195,7 @@ impl Pairs {
             axes.extend_from_slice(inner);
             Self {
                 unit: self.unit,
-                from: self.from.wrapping_add_signed(from),
+                from: along(self.from, outer.from, first),
                 to: self.to + first * outer.to,
                 axes,
             }

@@ -1,25 +1,14 @@
 //! A plan: an operation on known shapes, independent of any device.
 //!
-//! Both executors run the same plan. Every operation moves rows: the result is `count` rows of `run` units, one
-//! after the other. A [`Map`] gives the source unit where each row begins, or says that the row has no source and
-//! becomes zeros. Within a row, source units are `step` units apart.
-//!
-//! | | rows | a row begins at |
-//! |---|---|---|
-//! | strided_slice | all merged dimensions but the innermost | an odometer over them |
-//! | gather_nd, gather | the index tuples, and dimensions that repeat them | an odometer over them + tuple · strides; no source for an out-of-range tuple |
-//!
-//! `strided_slice_update` and `strided_slice_grad` write to strided positions, by an odometer over source and
-//! destination, [`Pairs`]. The rows of `scatter_nd` are written at the positions of their tuples.
-//!
-//! The map defines an operation: once in Rust (`ops/`), once in WGSL (`shaders/`). All operations share the code
-//! that moves the units of a row.
+//! Both executors run the same plan. Every operation moves rows: `count` rows of `run` units, one after the other in
+//! the result (in the source of an update or a scatter). Within a row, units of the source are `step` units apart. A
+//! [`Map`] says where each row begins on the other side, or that it has no source and becomes zeros. It defines an
+//! operation: once in Rust (`ops/`), once in WGSL (`shaders/`). All operations share the code that moves the units of
+//! a row.
 
 use crate::{
     layout::Axis,
-    ops::{
-        index::Policy, indexed, scatter_nd, strided_slice, strided_slice_grad, strided_slice_update,
-    },
+    ops::{index::Policy, indexed, scatter_nd, strided_slice},
     pairs::Pairs,
     text::{Shape, counted},
 };
@@ -82,7 +71,6 @@ impl Rows {
         apart
     }
 
-    /// Units moved.
     pub(crate) fn units(&self) -> usize {
         self.count * self.run
     }
@@ -93,14 +81,15 @@ impl Rows {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Map {
     StridedSlice(strided_slice::Map),
-    StridedSliceUpdate(strided_slice_update::Map),
-    StridedSliceGrad(strided_slice_grad::Map),
+    /// The elements that are written, if any.
+    StridedSliceUpdate(Option<Pairs>),
+    /// The elements that are not zero, if any.
+    StridedSliceGrad(Option<Pairs>),
     Indexed(indexed::Map),
     ScatterNd(scatter_nd::Map),
 }
 
 impl Map {
-    /// The operation's name.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::StridedSlice(_) => "strided_slice",
@@ -149,13 +138,11 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A copy of `bytes` bytes.
     #[cfg(feature = "gpu")]
     pub(crate) fn copy(bytes: usize) -> Self {
         Self::of_view(crate::View::flat(bytes), 1)
     }
 
-    /// `bytes` bytes of zeros.
     #[cfg(feature = "gpu")]
     pub(crate) fn zeros(bytes: usize) -> Self {
         Self::of_grad(&[bytes], 1, &[0], None)
@@ -211,12 +198,13 @@ impl Plan {
         }
         let mut map = self.map.clone();
         match &mut map {
-            Map::StridedSliceUpdate(strided_slice_update::Map { pairs }) => {
-                *pairs = pairs.as_ref().map(|pairs| pairs.narrowed(factor));
-                rows = pairs.as_ref().map_or(rows, Rows::of_pairs);
+            Map::StridedSliceUpdate(Some(pairs)) => {
+                *pairs = pairs.narrowed(factor);
+                rows = Rows::of_pairs(pairs);
             }
-            Map::StridedSliceGrad(map) => {
-                map.pairs = map.pairs.as_ref().map(|pairs| pairs.narrowed(factor));
+            Map::StridedSliceUpdate(None) => {}
+            Map::StridedSliceGrad(pairs) => {
+                *pairs = pairs.as_ref().map(|pairs| pairs.narrowed(factor));
                 rows.split_units(factor);
             }
             Map::StridedSlice(map) => map.split_units(&mut rows, factor),
@@ -279,7 +267,6 @@ impl Plan {
     }
 }
 
-/// The index tuples of a plan.
 pub(crate) struct Tuples<'a> {
     /// The shape of the index tensor.
     pub(crate) indices: &'a [usize],
@@ -293,7 +280,6 @@ pub(crate) struct Tuples<'a> {
 }
 
 impl Tuples<'_> {
-    /// Elements of the index tensor.
     pub(crate) fn integers(&self) -> usize {
         self.indices.iter().product()
     }
@@ -315,8 +301,8 @@ impl fmt::Display for Plan {
         if count == 0 {
             return f.write_str("empty");
         }
-        if let Map::StridedSliceGrad(map) = &self.map {
-            let kept = map.pairs.as_ref().map_or(0, Pairs::units);
+        if let Map::StridedSliceGrad(pairs) = &self.map {
+            let kept = pairs.as_ref().map_or(0, Pairs::units);
             let zeros = run - kept;
             let kept = counted(kept, "unit", "units");
             return write!(f, "{kept} of {bytes} and {zeros} of zeros");

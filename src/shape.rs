@@ -77,3 +77,11 @@ pub(crate) fn common_power_of_two(limit: usize, values: impl IntoIterator<Item =
     let all_bits = values.into_iter().fold(limit, |bits, value| bits | value);
     1 << all_bits.trailing_zeros()
 }
+
+/// `number`, counted from `rank` if it is negative.
+pub(crate) fn from_end(number: isize, rank: usize) -> Option<usize> {
+    match usize::try_from(number) {
+        Ok(number) => Some(number),
+        Err(_) => rank.checked_sub(number.unsigned_abs()),
+    }
+}

@@ -31,13 +31,13 @@ pub struct Array<T> {
 }
 
 impl<T: Element> Array<T> {
-    /// The result of a plan whose bytes `run` writes.
+    /// An array of this shape whose bytes `run` writes.
     pub(crate) fn collect<R>(
-        plan: &Plan,
+        shape: &[usize],
         run: impl FnOnce(&mut [u8]) -> Result<R, Error>,
     ) -> Result<(Self, R), Error> {
-        let (data, outcome) = T::collect(plan.shape.iter().product(), run)?;
-        let shape = plan.shape.clone();
+        let (data, outcome) = T::collect(shape.iter().product(), run)?;
+        let shape = shape.to_vec();
         Ok((Self { shape, data }, outcome))
     }
 }
@@ -71,44 +71,30 @@ pub struct Tensor {
 /// Where a tensor's bytes are. The variant always agrees with the tensor's backend.
 #[derive(Clone)]
 pub(crate) enum Storage {
-    Host(HostStorage),
+    /// Memory of this crate on the host. Clones share it.
+    Pooled(Arc<PooledBytes>),
+    /// The caller's memory on the host, such as a vector or a memory map. Never written.
+    Borrowed(Arc<dyn AsRef<[u8]> + Send + Sync>),
     #[cfg(feature = "gpu")]
     Device(DeviceBytes),
 }
 
 impl Storage {
-    pub(crate) fn pooled(bytes: PooledBytes) -> Self {
-        Self::Host(HostStorage::Pooled(Arc::new(bytes)))
-    }
-
-    /// Bytes of the caller, such as a vector or a memory map.
-    pub(crate) fn borrowed(bytes: impl AsRef<[u8]> + Send + Sync + 'static) -> Self {
-        Self::Host(HostStorage::Borrowed(Arc::new(bytes)))
-    }
-}
-
-/// The bytes of a tensor on the host. Clones share them.
-#[derive(Clone)]
-pub(crate) enum HostStorage {
-    /// Memory of this crate.
-    Pooled(Arc<PooledBytes>),
-    /// The caller's memory, never written.
-    Borrowed(Arc<dyn AsRef<[u8]> + Send + Sync>),
-}
-
-impl HostStorage {
-    fn bytes(&self) -> &[u8] {
+    /// The bytes on the host. Empty on a device.
+    pub(super) fn host(&self) -> &[u8] {
         match self {
             Self::Pooled(bytes) => (**bytes).as_ref(),
             Self::Borrowed(bytes) => (**bytes).as_ref(),
+            #[cfg(feature = "gpu")]
+            Self::Device(_) => &[],
         }
     }
 
-    /// The bytes for writing, if no other tensor shares them and they are not the caller's.
-    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+    /// The bytes on the host for writing, if no other tensor shares them and they are not the caller's.
+    pub(super) fn host_mut(&mut self) -> Option<&mut [u8]> {
         match self {
             Self::Pooled(bytes) => Arc::get_mut(bytes).map(AsMut::as_mut),
-            Self::Borrowed(_) => None,
+            _ => None,
         }
     }
 }
@@ -146,8 +132,8 @@ impl Tensor {
     #[cfg(feature = "gpu")]
     pub fn buffers(&self) -> &[wgpu::Buffer] {
         match &self.storage {
-            Storage::Host(_) => &[],
             Storage::Device(bytes) => bytes.show(),
+            _ => &[],
         }
     }
 
@@ -160,12 +146,8 @@ impl Tensor {
         self.moved(&Plan::strided_slice(&self.shape, spec, self.dtype)?)
     }
 
-    /// [`Tensor::slice`] of the block that begins at `begin` and has `size`, as TensorFlow's `tf.slice`: see
-    /// [`SliceSpec::block`].
-    ///
-    /// # Errors
-    ///
-    /// As [`SliceSpec::block`] and [`Tensor::slice`].
+    /// [`Tensor::slice`] of the block that begins at `begin` and has `size`, as TensorFlow's `tf.slice`, with the rules
+    /// and errors of [`SliceSpec::block`].
     pub fn slice_block(&self, begin: &[i64], size: &[i64]) -> Result<Self, Error> {
         self.slice(&SliceSpec::block(self.shape(), begin, size)?)
     }
@@ -240,14 +222,13 @@ impl Tensor {
             }
             (_, _, storage) => {
                 let source = self.bytes()?;
-                if let Storage::Host(host) = storage
-                    && let Some(bytes) = host.bytes_mut()
-                {
-                    plan.run(&source, bytes)?;
-                } else {
-                    let bytes = plan.result_bytes();
-                    *storage =
-                        (self.backend).host_storage(bytes, |dest| plan.run(&source, dest))?;
+                let bytes = plan.result_bytes();
+                match storage.host_mut() {
+                    Some(dest) => plan.run(&source, dest)?,
+                    None => {
+                        *storage =
+                            (self.backend).host_storage(bytes, |dest| plan.run(&source, dest))?;
+                    }
                 }
             }
         }
@@ -261,7 +242,7 @@ impl Tensor {
     /// [`Error::DType`] if `T` is not the tensor's element type, or an error of the device.
     pub fn to_array<T: Element>(&self) -> Result<Array<T>, Error> {
         self.check_elements_are::<T>()?;
-        self.collect(|bytes| self.read(bytes))
+        Ok(Array::collect(&self.shape, |bytes| self.read(bytes))?.0)
     }
 
     /// Reads the values back into existing memory. Allocating new memory for a large result can take longer than
@@ -288,11 +269,7 @@ impl Tensor {
         T::fill(values, |bytes| self.read(bytes))
     }
 
-    /// [`Tensor::to_array`] without blocking: for programs that run in a browser, or on an executor.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::to_array`].
+    /// [`Tensor::to_array`], with its errors, without blocking: for programs that run in a browser, or on an executor.
     #[cfg(feature = "gpu")]
     pub async fn to_array_async<T: Element>(&self) -> Result<Array<T>, Error> {
         let (Device::Gpu(gpu), Storage::Device(source)) = (&self.backend.device, &self.storage)
@@ -302,10 +279,11 @@ impl Tensor {
         self.check_elements_are::<T>()?;
         let mut bytes = zeroed(self.len_bytes())?;
         gpu.download_async(source, &mut bytes).await?;
-        self.collect(|values| {
+        let copy = |values: &mut [u8]| {
             values.copy_from_slice(&bytes);
             Ok(())
-        })
+        };
+        Ok(Array::collect(&self.shape, copy)?.0)
     }
 
     /// The bytes: borrowed on the CPU, read back from a GPU.
@@ -315,23 +293,14 @@ impl Tensor {
     /// An error of the device.
     pub fn bytes(&self) -> Result<Cow<'_, [u8]>, Error> {
         match &self.storage {
-            Storage::Host(storage) => Ok(Cow::Borrowed(storage.bytes())),
             #[cfg(feature = "gpu")]
             Storage::Device(_) => {
                 let mut bytes = zeroed(self.len_bytes())?;
                 self.read(&mut bytes)?;
                 Ok(Cow::Owned(bytes))
             }
+            host => Ok(Cow::Borrowed(host.host())),
         }
-    }
-
-    fn collect<T: Element>(
-        &self,
-        fill: impl FnOnce(&mut [u8]) -> Result<(), Error>,
-    ) -> Result<Array<T>, Error> {
-        let (data, ()) = T::collect(self.shape.iter().product(), fill)?;
-        let shape = self.shape.clone();
-        Ok(Array { shape, data })
     }
 
     fn check_elements_are<T: Element>(&self) -> Result<(), Error> {

@@ -65,8 +65,8 @@ impl Backend {
         self.gather_by(&plan, (params, params_shape), indices)
     }
 
-    /// Gathers from each batch of `params` by the same batch of `indices`: [`Backend::gather`] with
-    /// [`Gather::batch`].
+    /// Gathers from each batch of `params` by the same batch of `indices`: [`Backend::gather`], with its
+    /// errors, with [`Gather::batch`].
     ///
     /// ```
     /// use wgslice::Backend;
@@ -77,10 +77,6 @@ impl Backend {
     /// assert_eq!(array.data, [0.7, 0.5]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`Backend::gather`].
     pub fn batch_gather<'a, T: Element>(
         &self,
         params: &[T],
@@ -109,7 +105,7 @@ impl Backend {
         };
         self.on_device_or(self.device_for(plan), on_device, || {
             let run = |dest: &mut [u8]| plan.run_with(T::as_bytes(params), indices, dest);
-            Array::collect(plan, run)
+            Array::collect(&plan.shape, run)
         })
     }
 }

@@ -45,13 +45,13 @@ impl Backend {
         };
         self.on_device_or(&self.device, on_device, || {
             let run = |dest: &mut [u8]| plan.run_with(T::as_bytes(updates), indices, dest);
-            Array::collect(&plan, run)
+            Array::collect(&plan.shape, run)
         })
     }
 
     /// Scatters `updates` into a copy of `tensor`, at the positions in `indices`.
     /// [`Plan::tensor_scatter_nd`] has the rules and works in place. The report counts the index tuples
-    /// that were out of range.
+    /// that were out of range. The errors are those of [`Backend::scatter_nd`].
     ///
     /// ```
     /// use wgslice::{Backend, Combine, Scatter};
@@ -64,10 +64,6 @@ impl Backend {
     /// assert_eq!(updated.data, [0, 7, 20, 100, 40]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`Backend::scatter_nd`].
     #[expect(
         clippy::too_many_arguments,
         reason = "three arrays, each with its shape, as everywhere"
@@ -110,7 +106,7 @@ impl Backend {
                 dest.copy_from_slice(T::as_bytes(tensor));
                 plan.run_with(T::as_bytes(updates), indices, dest)
             };
-            Array::collect(plan, run)
+            Array::collect(&plan.shape, run)
         })
     }
 }

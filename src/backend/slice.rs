@@ -19,8 +19,8 @@ impl Backend {
         self.run_plan(input, &Plan::strided_slice(shape, spec, T::DTYPE)?)
     }
 
-    /// Copies the block that begins at `begin` and has `size`, as TensorFlow's `tf.slice`: see
-    /// [`SliceSpec::block`].
+    /// Copies the block that begins at `begin` and has `size`, as TensorFlow's `tf.slice`: [`Backend::strided_slice`]
+    /// with the rules and errors of [`SliceSpec::block`].
     ///
     /// ```
     /// use wgslice::Backend;
@@ -29,10 +29,6 @@ impl Backend {
     /// assert_eq!((block.shape, block.data), (vec![2, 2], vec![2, 3, 5, 6]));
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`SliceSpec::block`] and [`Backend::strided_slice`].
     pub fn slice<T: Element>(
         &self,
         input: &[T],
@@ -83,6 +79,6 @@ impl Backend {
                 stream.run(|range| Ok(&input[range]), sink).map(drop)
             }
         };
-        Array::collect(plan, run).map(|(array, ())| array)
+        Array::collect(&plan.shape, run).map(|(array, ())| array)
     }
 }

@@ -40,7 +40,7 @@ impl Backend {
                 dest.copy_from_slice(T::as_bytes(input));
                 plan.run(T::as_bytes(value), dest)
             };
-            Array::collect(&plan, run).map(|(array, ())| array)
+            Array::collect(&plan.shape, run).map(|(array, ())| array)
         })
     }
 
@@ -74,7 +74,7 @@ impl Backend {
         };
         self.on_device_or(&self.device, on_device, || {
             let run = |dest: &mut [u8]| plan.run(T::as_bytes(dy), dest);
-            Array::collect(&plan, run).map(|(array, ())| array)
+            Array::collect(&plan.shape, run).map(|(array, ())| array)
         })
     }
 }

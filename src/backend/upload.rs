@@ -6,6 +6,7 @@ use crate::{
     shape::{check_elements, check_length, elements},
     tensor::Storage,
 };
+use std::sync::Arc;
 
 impl Backend {
     /// Copies host values to the device, as a tensor that stays there.
@@ -85,7 +86,7 @@ impl Backend {
         let needed = elements(shape)? * dtype.size();
         check_length("bytes", shape, "bytes", needed, bytes.as_ref().len())?;
         let storage = match &self.device {
-            Device::Cpu => Storage::borrowed(bytes),
+            Device::Cpu => Storage::Borrowed(Arc::new(bytes)),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Device(gpu.upload(shape, dtype.size(), bytes.as_ref())?),
         };
@@ -112,6 +113,6 @@ impl Backend {
     ) -> Result<Storage, Error> {
         let mut bytes = self.host_pool.take(len)?;
         fill(bytes.as_mut())?;
-        Ok(Storage::pooled(bytes))
+        Ok(Storage::Pooled(Arc::new(bytes)))
     }
 }

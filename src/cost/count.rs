@@ -64,7 +64,6 @@ pub(super) mod tests {
     use super::*;
     use crate::{DType, GatherNd, SliceSpec};
 
-    /// A slice of bytes.
     pub(in crate::cost) fn plan(shape: &[usize], spec: &str) -> Plan {
         let spec: SliceSpec = spec.parse().unwrap();
         Plan::strided_slice(shape, &spec, DType::U8).unwrap()

@@ -94,7 +94,6 @@ fn numbers<const N: usize, T: Number>(
     }
 }
 
-/// The product of two complex numbers.
 fn product<T: Number>([a, b]: [T; 2], [c, d]: [T; 2]) -> [T; 2] {
     [a * c - b * d, a * d + b * c]
 }

@@ -78,8 +78,17 @@ fn run_as<I: Index, const WRAPS: bool, const CLAMPS: bool>(
     all.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
+pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize) -> String {
+    let group = Group::of(rows, map);
+    let contiguous = Kernel::Copy {
+        bytes: group.bytes(),
+    };
+    let kernel = group.slice().map_or(contiguous, |slice| slice.kernel);
+    threads::explain(group.threads(bytes), kernel)
+}
+
 /// A group, as a slice that begins at unit 0.
-pub(super) struct Group<'a> {
+struct Group<'a> {
     rows: plan::Rows,
     map: strided_slice::Map,
     /// The dimensions that number the groups.
@@ -87,7 +96,7 @@ pub(super) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    pub(super) fn of(rows: &plan::Rows, map: &'a Map) -> Self {
+    fn of(rows: &plan::Rows, map: &'a Map) -> Self {
         let repeats = |dimension: &&Dimension| dimension.repeats;
         let inner = map.walk.iter().rev().take_while(repeats).count();
         let (walk, inner) = map.walk.split_at(map.walk.len() - inner);
@@ -119,15 +128,9 @@ impl<'a> Group<'a> {
 
     /// How many threads gather `bytes` bytes. Each group reads scattered memory, which takes about two
     /// nanoseconds more than its bytes.
-    pub(super) fn threads(&self, bytes: usize) -> usize {
+    fn threads(&self, bytes: usize) -> usize {
         let pieces = self.slice().map_or(0, |slice| slice.pieces(bytes));
         threads::worth(bytes, 2 * (bytes / self.bytes()) + pieces)
-    }
-
-    /// The loop that copies a group.
-    pub(super) fn kernel(&self) -> Kernel {
-        let plain = || Kernel::of_piece(self.bytes());
-        self.slice().map_or_else(plain, |slice| slice.kernel)
     }
 }
 
@@ -311,7 +314,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
     fn locate_one(&self, axes: &[Axis], tuple: &[I]) -> usize {
         let mut place = self.map.offset;
         for (index, axis) in tuple.iter().zip(axes) {
-            match index.within::<WRAPS, CLAMPS>(axis.size) {
+            match index.within(axis.size, WRAPS, CLAMPS) {
                 Some(index) => {
                     place = place.wrapping_add(index.wrapping_mul(axis.stride.cast_unsigned()));
                 }

@@ -37,20 +37,14 @@ impl Indices<'_> {
     }
 }
 
-impl<'a> From<&'a [i32]> for Indices<'a> {
-    fn from(indices: &'a [i32]) -> Self {
-        Self::I32(indices)
-    }
+macro_rules! indices {
+    ($($integer:ty => $variant:ident),*) => {$(
+        impl<'a> From<&'a [$integer]> for Indices<'a> {
+            fn from(indices: &'a [$integer]) -> Self {
+                Self::$variant(indices)
+            }
+        }
+    )*};
 }
 
-impl<'a> From<&'a [i64]> for Indices<'a> {
-    fn from(indices: &'a [i64]) -> Self {
-        Self::I64(indices)
-    }
-}
-
-impl<'a> From<&'a [u32]> for Indices<'a> {
-    fn from(indices: &'a [u32]) -> Self {
-        Self::U32(indices)
-    }
-}
+indices!(i32 => I32, i64 => I64, u32 => U32);

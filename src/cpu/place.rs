@@ -9,7 +9,7 @@ use super::{
     strided_store, threads,
 };
 use crate::{
-    layout::Axis,
+    layout::{Axis, along},
     pairs::{PairAxis, Pairs, walk},
 };
 
@@ -36,35 +36,47 @@ pub(super) fn grad(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8]) {
     }
 }
 
-/// How many threads write `bytes` bytes.
-pub(super) fn threads(pairs: &Pairs, bytes: usize) -> usize {
+pub(super) fn explain(pairs: Option<&Pairs>, bytes: usize) -> String {
+    let Some(pairs) = pairs else {
+        return " of zeros".into();
+    };
+    let StoreRows {
+        piece, row, store, ..
+    } = StoreRows::of(pairs);
+    let how = match store {
+        StoreLoop::Repeat => format!("a piece of {piece} bytes again and again"),
+        StoreLoop::Contiguous(kernel) => kernel.to_string(),
+        StoreLoop::Strided => {
+            let step = row.to / piece;
+            format!("units of {piece} bytes laid {step} apart by a loop for this step")
+        }
+        StoreLoop::Each => Kernel::Copy { bytes: piece }.to_string(),
+    };
+    threads::explain(threads(pairs, bytes), how)
+}
+
+fn threads(pairs: &Pairs, bytes: usize) -> usize {
     let rows = StoreRows::of(pairs);
     let pieces = match rows.store {
-        StoreLoop::Each(_) | StoreLoop::Contiguous(Kernel::Pieces { .. } | Kernel::Copy { .. }) => {
+        StoreLoop::Each | StoreLoop::Contiguous(Kernel::Copy { .. }) => {
             pairs.units() * pairs.unit / rows.piece
         }
-        StoreLoop::Repeat { .. } | StoreLoop::Contiguous(_) | StoreLoop::Strided { .. } => 0,
+        StoreLoop::Repeat | StoreLoop::Contiguous(_) | StoreLoop::Strided => 0,
     };
     threads::worth(bytes, pieces)
 }
 
 /// The loop that writes the pieces of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StoreLoop {
+#[derive(Clone, Copy)]
+enum StoreLoop {
     /// The same piece again and again, contiguous in the destination.
-    Repeat { bytes: usize },
+    Repeat,
     /// Pieces that are contiguous in the destination, as in a slice.
     Contiguous(Kernel),
     /// Single units a small step apart, many at a time.
-    Strided { unit: usize, pitch: usize },
+    Strided,
     /// Each piece by itself.
-    Each(Kernel),
-}
-
-impl StoreLoop {
-    pub(super) fn of(pairs: &Pairs) -> Self {
-        StoreRows::of(pairs).store
-    }
+    Each,
 }
 
 /// Writes pairs, and zeros everywhere else if `ZEROS`.
@@ -138,14 +150,13 @@ impl<'a> StoreRows<'a> {
             (unit, in_bytes(run), outer)
         };
         let store = if row.to == piece && row.from == 0 {
-            StoreLoop::Repeat { bytes: piece }
+            StoreLoop::Repeat
         } else if row.to == piece {
             StoreLoop::Contiguous(Kernel::of(piece, row.source()))
         } else if strided_store::supports(piece, row.size, row.to) {
-            let (unit, pitch) = (piece, row.to);
-            StoreLoop::Strided { unit, pitch }
+            StoreLoop::Strided
         } else {
-            StoreLoop::Each(Kernel::of_piece(piece))
+            StoreLoop::Each
         };
         let (block, outer) = match (store, outer.split_last()) {
             (StoreLoop::Contiguous(_), Some((&block, outer)))
@@ -191,21 +202,21 @@ impl<const ZEROS: bool> Store<'_, ZEROS> {
         } = *self.rows;
         let source = self.source;
         match self.rows.store {
-            StoreLoop::Repeat { .. } => self.rows.walk(|from, to| {
+            StoreLoop::Repeat => self.rows.walk(|from, to| {
                 repeat(&source[from..][..piece], self.all(to, row.size * piece));
             }),
             StoreLoop::Contiguous(kernel) => self.rows.walk(|from, to| {
                 let dest = self.all(to, block.size * row.size * piece);
                 kernel.rows(source, from, row.source(), block.from, dest);
             }),
-            StoreLoop::Strided { unit, pitch } => self.rows.walk(|from, to| {
-                staged(source, from, unit, row, |first, units| {
-                    let length = (units.len() / unit - 1) * pitch + unit;
-                    let dest = self.all(to + first * pitch, length);
-                    strided_store::store::<ZEROS>(unit, pitch, units, dest);
+            StoreLoop::Strided => self.rows.walk(|from, to| {
+                staged(source, from, piece, row, |first, units| {
+                    let length = (units.len() / piece - 1) * row.to + piece;
+                    let dest = self.all(to + first * row.to, length);
+                    strided_store::store::<ZEROS>(piece, row.to, units, dest);
                 });
             }),
-            StoreLoop::Each(_) => return with_copy_kernel(piece, self),
+            StoreLoop::Each => return with_copy_kernel(piece, self),
         }
         self.finish();
     }
@@ -295,7 +306,7 @@ fn staged(
         let units = &mut stage[..size * unit];
         if stride != 0 {
             let axis = Axis { size, stride };
-            let from = from.wrapping_add_signed(stride.wrapping_mul(first.cast_signed()));
+            let from = along(from, stride, first);
             Kernel::of(unit, axis).rows(source, from, axis, 0, units);
         } else if first == 0 {
             repeat(&source[from..][..unit], units);
@@ -304,7 +315,6 @@ fn staged(
     }
 }
 
-/// Fills `dest` with copies of a piece.
 fn repeat(piece: &[u8], dest: &mut [u8]) {
     if let &[byte] = piece {
         return dest.fill(byte);

@@ -2,6 +2,7 @@
 
 use super::fixed_copy::{CopyKernel, CopyTask};
 use crate::layout::Axis;
+pub(super) use crate::layout::along;
 
 /// Rows of pieces, in blocks. Distances are in bytes of the source.
 pub(super) struct PieceRows<'a> {
@@ -52,11 +53,6 @@ impl CopyTask for PieceRows<'_> {
             }
         });
     }
-}
-
-/// `at + count · stride`. Only the result need lie within the source.
-pub(super) fn along(at: usize, stride: isize, count: usize) -> usize {
-    at.wrapping_add_signed(stride.wrapping_mul(count.cast_signed()))
 }
 
 /// Splits `dest`, which begins at byte `skip` of a sequence of pieces of `size` bytes: the end of the piece

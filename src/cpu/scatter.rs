@@ -73,7 +73,6 @@ fn threads(rows: &Rows) -> usize {
     threads::worth(rows.units() * rows.unit, 4 * rows.count)
 }
 
-/// Describes the work for [`Plan::explain_cpu`](crate::Plan::explain_cpu).
 pub(super) fn explain(rows: &Rows, map: &Map) -> String {
     let threads = counted(threads(rows), "thread", "threads");
     let bytes = rows.run * rows.unit;
@@ -81,7 +80,7 @@ pub(super) fn explain(rows: &Rows, map: &Map) -> String {
         Combine::Update => "moved".to_owned(),
         combine => format!("combined by {combine} of {}", map.dtype),
     };
-    format!("rows of {bytes} bytes {how} on {threads}")
+    format!(", rows of {bytes} bytes {how} on {threads}")
 }
 
 /// The number of the slice that each of `count` tuples points at.
@@ -110,13 +109,7 @@ fn locate_all<I: Index>(map: &Map, count: usize, indices: &[I], threads: usize) 
 fn locate<I: Index>(axes: &[Axis], policy: Policy, tuple: &[I]) -> usize {
     let mut place = 0;
     for (&index, axis) in tuple.iter().zip(axes) {
-        let position = match (policy.wraps(), policy.clamps()) {
-            (false, false) => index.within::<false, false>(axis.size),
-            (false, true) => index.within::<false, true>(axis.size),
-            (true, false) => index.within::<true, false>(axis.size),
-            (true, true) => index.within::<true, true>(axis.size),
-        };
-        match position {
+        match index.within(axis.size, policy.wraps(), policy.clamps()) {
             Some(position) => place += position * axis.stride.unsigned_abs(),
             None => return NOWHERE,
         }

@@ -17,11 +17,11 @@
 
 use super::{
     kernel::Kernel,
-    rows::{along, split_pieces},
+    rows::{PieceRows, along, split_pieces},
     threads,
     tile::{LINE, Tiles},
 };
-use crate::{layout::Axis, ops::strided_slice::Map, plan};
+use crate::{layout::Axis, ops::strided_slice::Map, plan, text::counted};
 use std::{hint::black_box, ops::Range};
 
 /// Bytes that a stream may go back or skip without ending.
@@ -121,16 +121,26 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// How many threads write `bytes` bytes.
-    pub(super) fn threads(&self, bytes: usize) -> usize {
+    fn threads(&self, bytes: usize) -> usize {
         threads::worth(bytes, self.pieces(bytes))
+    }
+
+    pub(super) fn explain(&self, bytes: usize) -> String {
+        let how = match &self.tiles {
+            Some(tiles) => {
+                let bytes = counted(tiles.piece, "byte", "bytes");
+                format!("transposed pieces of {bytes} in tiles")
+            }
+            None => self.kernel.to_string(),
+        };
+        threads::explain(self.threads(bytes), how)
     }
 
     /// The pieces in `bytes` bytes that are copied one by one.
     pub(super) fn pieces(&self, bytes: usize) -> usize {
         match self.kernel {
             Kernel::Strided { .. } => 0,
-            Kernel::Pieces { .. } | Kernel::Copy { .. } => bytes / self.piece,
+            Kernel::Copy { .. } => bytes / self.piece,
         }
     }
 
@@ -206,9 +216,15 @@ impl<'a> LoopNest<'a> {
 
     /// Writes the group that begins at `at`.
     fn whole_group(&self, source: &[u8], at: usize, dest: &mut [u8]) {
-        let stride = self.group.stride;
-        self.kernel
-            .blocks(source, at, self.row, self.block, stride, dest);
+        self.kernel.blocks(PieceRows {
+            source,
+            at,
+            row: self.row,
+            pitch: self.block.stride,
+            block_bytes: self.piece * self.row.size * self.block.size,
+            stride: self.group.stride,
+            dest,
+        });
     }
 
     /// Writes the bytes from `skip` on of the group that begins at `at`.

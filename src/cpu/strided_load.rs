@@ -26,29 +26,18 @@ pub(super) fn supports(unit: usize, count: usize, stride: isize) -> bool {
 /// Units of a row from which a vector loop outweighs its setup and remainder.
 const LONG_ROW: usize = 16;
 
-/// Moves rows of units that [`supports`] accepts.
-pub(super) fn run(rows: PieceRows<'_>, unit: usize, stride: isize) {
-    let count = rows.row.size;
-    Units { rows, count }.run(unit, stride);
-}
-
-/// Rows of `count` units.
-struct Units<'a> {
-    rows: PieceRows<'a>,
-    count: usize,
-}
-
-impl Units<'_> {
-    fn run(self, unit: usize, stride: isize) {
+/// Rows of units that [`supports`] accepts.
+impl PieceRows<'_> {
+    pub(super) fn run_strided(self, unit: usize, stride: isize) {
         let (step, down) = (stride.unsigned_abs() / unit, stride < 0);
         match (unit, step, down) {
-            (1, 1, _) if self.count < LONG_ROW => self.short::<1>(),
-            (2, 1, _) if self.count < LONG_ROW => self.short::<2>(),
-            (4, 1, _) if self.count < LONG_ROW => self.short::<4>(),
-            (8, 1, _) if self.count < LONG_ROW => self.short::<8>(),
+            (1, 1, _) if self.row.size < LONG_ROW => self.short::<1>(),
+            (2, 1, _) if self.row.size < LONG_ROW => self.short::<2>(),
+            (4, 1, _) if self.row.size < LONG_ROW => self.short::<4>(),
+            (8, 1, _) if self.row.size < LONG_ROW => self.short::<8>(),
             (1, 2, false) => {
-                let length = (self.count - 1) * 2 + 1;
-                self.each(1, 0, length, every_other_byte);
+                let length = (self.row.size - 1) * 2 + 1;
+                self.each_unit(1, 0, length, every_other_byte);
             }
             (1, ..) => self.of_unit::<1>(step, down),
             (2, ..) => self.of_unit::<2>(step, down),
@@ -74,33 +63,33 @@ impl Units<'_> {
     }
 
     fn up<const N: usize, const S: usize>(self) {
-        let length = ((self.count - 1) * S + 1) * N;
-        self.each(N, 0, length, up::<N, S>);
+        let length = ((self.row.size - 1) * S + 1) * N;
+        self.each_unit(N, 0, length, up::<N, S>);
     }
 
     fn down<const N: usize, const S: usize>(self) {
-        let length = ((self.count - 1) * S + 1) * N;
-        self.each(N, length - N, length, down::<N, S>);
+        let length = ((self.row.size - 1) * S + 1) * N;
+        self.each_unit(N, length - N, length, down::<N, S>);
     }
 
     /// Reverses rows of fewer than [`LONG_ROW`] units.
     fn short<const N: usize>(self) {
-        let length = self.count * N;
-        match self.count {
-            2 => self.each(N, length - N, length, flip::<N, 2>),
-            3 => self.each(N, length - N, length, flip::<N, 3>),
-            4 => self.each(N, length - N, length, flip::<N, 4>),
-            5..8 => self.each(N, length - N, length, flip_ends::<N, 4>),
-            _ => self.each(N, length - N, length, flip_ends::<N, 8>),
+        let length = self.row.size * N;
+        match self.row.size {
+            2 => self.each_unit(N, length - N, length, flip::<N, 2>),
+            3 => self.each_unit(N, length - N, length, flip::<N, 3>),
+            4 => self.each_unit(N, length - N, length, flip::<N, 4>),
+            5..8 => self.each_unit(N, length - N, length, flip_ends::<N, 4>),
+            _ => self.each_unit(N, length - N, length, flip_ends::<N, 8>),
         }
     }
 
     /// Calls `row` with the source and the destination of each row. The source has `length` bytes, from the
     /// lowest unit that is read to the highest. The first unit is at byte `below` of it.
     #[inline(always)]
-    fn each(self, unit: usize, below: usize, length: usize, row: impl Fn(&[u8], &mut [u8])) {
-        let source = self.rows.source;
-        self.rows.each(self.count * unit, |at, dest| {
+    fn each_unit(self, unit: usize, below: usize, length: usize, row: impl Fn(&[u8], &mut [u8])) {
+        let (source, count) = (self.source, self.row.size);
+        self.each(count * unit, |at, dest| {
             row(&source[at - below..][..length], dest);
         });
     }

@@ -4,7 +4,9 @@
 //! results are cut into parts, and each thread takes the next part when it has finished one. The caller
 //! does not wait for other threads to start, and a core that is busy elsewhere takes fewer parts.
 
+use crate::text::counted;
 use std::{
+    fmt::Display,
     num::NonZero,
     sync::{LazyLock, Mutex, PoisonError},
     thread,
@@ -34,6 +36,11 @@ pub(super) fn worth(bytes: usize, pieces: usize) -> usize {
         0 | 1 => 1,
         worth => worth.min(cores()),
     }
+}
+
+/// Says how many threads do the work, and what each does.
+pub(super) fn explain(threads: usize, how: impl Display) -> String {
+    format!(" on {}, {how}", counted(threads, "thread", "threads"))
 }
 
 /// Writes `dest` with `threads` threads. `write` gets the byte where a part begins, and the part, a multiple

@@ -128,7 +128,7 @@ impl<const N: usize> Interleaved<N> {
                 size: count,
                 ..tiles.row
             };
-            Kernel::of_piece(columns * N).rows(source, at, row, 0, read);
+            Kernel::Copy { bytes: columns * N }.rows(source, at, row, 0, read);
         } else {
             let near = Axis {
                 size: columns,

@@ -31,11 +31,8 @@ pub(super) fn is_copied(plan: &Plan, kind: Kind) -> bool {
     } = plan.rows;
     let whole = match &plan.map {
         Map::StridedSlice(_) => true,
-        Map::StridedSliceUpdate(map) => {
-            let pairs = map.pairs.as_ref();
-            pairs.is_some_and(|pairs| pairs.run().0.to == 1)
-        }
-        Map::StridedSliceGrad(_) | Map::Indexed(_) | Map::ScatterNd(_) => false,
+        Map::StridedSliceUpdate(Some(pairs)) => pairs.run().0.to == 1,
+        _ => false,
     };
     whole && unit >= 4 && step == 1 && few_or_long(kind, count, run * unit)
 }
@@ -79,12 +76,10 @@ pub(super) fn copy(
                 copy_row(from, row * run);
             }
         }
-        Map::StridedSliceUpdate(map) => {
-            if let Some(pairs) = &map.pairs {
-                walk(pairs.run().1, pairs.from, pairs.to, &mut copy_row);
-            }
+        Map::StridedSliceUpdate(Some(pairs)) => {
+            walk(pairs.run().1, pairs.from, pairs.to, &mut copy_row);
         }
-        Map::StridedSliceGrad(_) | Map::Indexed(_) | Map::ScatterNd(_) => {}
+        _ => {}
     }
 }
 

@@ -8,7 +8,7 @@
 //! | any other | a dispatch, or several if the device's limits require it |
 
 use super::{caps::Kind, copy::is_copied};
-use crate::{Plan, ops::strided_slice_grad, plan::Map};
+use crate::{Plan, plan::Map};
 
 /// The commands for a plan.
 pub(super) enum Route {
@@ -21,7 +21,7 @@ pub(super) enum Route {
 /// The commands for a plan without indices on an adapter of this kind, into an encoder. `copyable` tells whether its
 /// buffers allow copies.
 pub(super) fn route(plan: &Plan, kind: Kind, copyable: bool) -> Route {
-    let zeros = Map::StridedSliceGrad(strided_slice_grad::Map { pairs: None });
+    let zeros = Map::StridedSliceGrad(None);
     if plan.rows.count == 0 {
         Route::Nothing
     } else if copyable && is_copied(plan, kind) {

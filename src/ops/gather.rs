@@ -78,7 +78,8 @@ impl Plan {
 }
 
 impl View {
-    /// Plans a gather along a dimension of this view: [`Plan::gather`] without copying the view first.
+    /// Plans a gather along a dimension of this view: [`Plan::gather`], with its errors, without a
+    /// copy of the view.
     ///
     /// ```
     /// use wgslice::{DType, Gather, View};
@@ -89,10 +90,6 @@ impl View {
     /// assert_eq!(matrix.gather(&[5], options, DType::F32)?.shape(), [1000, 5]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`Plan::gather`].
     pub fn gather(&self, indices: &[usize], options: Gather, dtype: DType) -> Result<Plan, Error> {
         shape::elements(indices)?;
         let (axis, batch_dims) = check(&self.shape, indices, &options)?;
@@ -131,10 +128,10 @@ fn check(
         return Err(GatherError::ParamsRank);
     }
     let axis = options.axis.unwrap_or(options.batch_dims);
-    let Some(axis) = from_end(axis, params_rank).filter(|&axis| axis < params_rank) else {
+    let Some(axis) = shape::from_end(axis, params_rank).filter(|&axis| axis < params_rank) else {
         return Err(GatherError::Axis { axis, params_rank });
     };
-    let batch_dims = from_end(options.batch_dims, indices_rank)
+    let batch_dims = shape::from_end(options.batch_dims, indices_rank)
         .filter(|&batch_dims| batch_dims <= indices_rank.min(axis));
     let Some(batch_dims) = batch_dims else {
         return Err(GatherError::BatchDimsOfAxis {
@@ -151,12 +148,4 @@ fn check(
         });
     }
     Ok((axis, batch_dims))
-}
-
-/// `number`, counted from `rank` if it is negative.
-fn from_end(number: isize, rank: usize) -> Option<usize> {
-    match usize::try_from(number) {
-        Ok(number) => Some(number),
-        Err(_) => rank.checked_sub(number.unsigned_abs()),
-    }
 }

@@ -55,7 +55,7 @@ impl Plan {
 }
 
 impl View {
-    /// Plans a gather from this view: [`Plan::gather_nd`] without copying the view first.
+    /// Plans a gather from this view: [`Plan::gather_nd`], with its errors, without a copy of the view.
     ///
     /// ```
     /// use wgslice::{DType, GatherNd, View, slice};
@@ -66,10 +66,6 @@ impl View {
     /// assert_eq!(plan.shape(), [20, 32]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`Plan::gather_nd`].
     pub fn gather_nd(
         &self,
         indices: &[usize],

@@ -92,14 +92,14 @@ impl IndexType {
 pub(crate) trait Index: Copy + Into<i64> + Sync {
     /// The position in a dimension of `size`, or `None` if the index is out of range.
     #[inline(always)]
-    fn within<const WRAPS: bool, const CLAMPS: bool>(self, size: usize) -> Option<usize> {
+    fn within(self, size: usize, wraps: bool, clamps: bool) -> Option<usize> {
         let mut index: i64 = self.into();
         // A shape that passed `elements` has dimensions far below i64::MAX.
         let end = size as i64;
-        if WRAPS && index < 0 {
+        if wraps && index < 0 {
             index += end;
         }
-        if CLAMPS && end > 0 {
+        if clamps && end > 0 {
             index = index.clamp(0, end - 1);
         }
         usize::try_from(index).ok().filter(|&index| index < size)

@@ -48,11 +48,7 @@ impl SliceSpec {
 }
 
 impl View {
-    /// The block of `size` from position `begin` of this view, as in [`SliceSpec::block`].
-    ///
-    /// # Errors
-    ///
-    /// As [`SliceSpec::block`].
+    /// The block of `size` from position `begin` of this view, with the rules and errors of [`SliceSpec::block`].
     pub fn slice(&self, begin: &[i64], size: &[i64]) -> Result<Self, Error> {
         self.strided_slice(&SliceSpec::block(&self.shape, begin, size)?)
     }

@@ -4,8 +4,8 @@
 
 use crate::{
     DType, Error, Plan, SliceSpec, View,
-    layout::{Axis, middle, span},
-    pairs::{PairAxis, Pairs},
+    layout::{Axis, along, middle, span},
+    pairs::Pairs,
     plan::{self, Rows},
 };
 use std::ops::Range;
@@ -35,7 +35,7 @@ impl Plan {
             (Rows::NONE, Map::default())
         } else {
             let pairs = Pairs::of_view(&view, element);
-            (Rows::of_pairs(&pairs), Map::of_source(&pairs))
+            (Rows::of_pairs(&pairs), Map::of_source(pairs))
         };
         Self {
             shape: view.shape,
@@ -56,12 +56,12 @@ impl View {
 
 impl Map {
     /// The odometer over the rows of the source of pairs.
-    pub(crate) fn of_source(pairs: &Pairs) -> Self {
-        let (_, outer) = pairs.run();
-        Self {
-            offset: pairs.from,
-            axes: outer.iter().map(PairAxis::source).collect(),
-        }
+    pub(crate) fn of_source(mut pairs: Pairs) -> Self {
+        pairs.axes.pop();
+        // The memory of the pairs becomes that of the map: a small slice spends its time on allocations.
+        let axes = pairs.axes.into_iter().map(|axis| axis.source()).collect();
+        let offset = pairs.from;
+        Self { offset, axes }
     }
 
     /// The source unit where each row begins, in order.
@@ -100,21 +100,16 @@ impl Map {
                 if size > 1 {
                     axes.insert(0, Axis { size, ..*outer });
                 }
-                let offset = self.at(first, outer.stride);
+                let offset = along(self.offset, outer.stride, first);
                 (Rows { count, ..*rows }, Self { offset, axes })
             }
             None => {
-                let offset = self.at(first, rows.step);
+                let offset = along(self.offset, rows.step, first);
                 let axes = Vec::new();
                 (Rows { run: size, ..*rows }, Self { offset, axes })
             }
         };
         [half(0, middle), half(middle, self.outermost(rows) - middle)]
-    }
-
-    fn at(&self, position: usize, stride: isize) -> usize {
-        self.offset
-            .wrapping_add_signed(stride.wrapping_mul(position.cast_signed()))
     }
 
     /// The range of source units that are read.
@@ -129,41 +124,22 @@ impl Map {
 /// The units that axes number, in order, without a division per unit.
 pub(crate) struct Odometer<'a> {
     axes: &'a [Axis],
-    position: Position,
+    /// The coordinates of the next unit, innermost first.
+    position: Vec<usize>,
     base: usize,
-}
-
-/// Coordinates, without an allocation for up to 6 axes.
-struct Position {
-    few: [usize; 6],
-    many: Vec<usize>,
-}
-
-impl Position {
-    fn of(rank: usize) -> Self {
-        let many = if rank > 6 { vec![0; rank] } else { Vec::new() };
-        Self { few: [0; 6], many }
-    }
-
-    fn of_rank(&mut self, rank: usize) -> &mut [usize] {
-        if rank > 6 {
-            &mut self.many
-        } else {
-            &mut self.few[..rank]
-        }
-    }
 }
 
 impl<'a> Odometer<'a> {
     /// The units from number `first` on. Number 0 is unit `offset`.
     pub(crate) fn at(axes: &'a [Axis], offset: usize, mut first: usize) -> Self {
-        let mut position = Position::of(axes.len());
         let mut base = offset;
-        for (axis, at) in axes.iter().zip(position.of_rank(axes.len())).rev() {
-            *at = first % axis.size;
+        let digit = |axis: &Axis| {
+            let digit = first % axis.size;
             first /= axis.size;
-            base = base.wrapping_add_signed(axis.stride.wrapping_mul(at.cast_signed()));
-        }
+            base = along(base, axis.stride, digit);
+            digit
+        };
+        let position = axes.iter().rev().map(digit).collect();
         Self {
             axes,
             position,
@@ -179,15 +155,13 @@ impl Iterator for Odometer<'_> {
     // outside of it, and wrap.
     fn next(&mut self) -> Option<usize> {
         let base = self.base;
-        let position = self.position.of_rank(self.axes.len());
-        for (axis, at) in self.axes.iter().zip(position).rev() {
+        for (axis, at) in self.axes.iter().rev().zip(&mut self.position) {
             *at += 1;
             self.base = self.base.wrapping_add_signed(axis.stride);
             if *at < axis.size {
                 break;
             }
-            let span = axis.stride.wrapping_mul(axis.size.cast_signed());
-            self.base = self.base.wrapping_add_signed(span.wrapping_neg());
+            self.base = along(self.base, axis.stride.wrapping_neg(), axis.size);
             *at = 0;
         }
         Some(base)

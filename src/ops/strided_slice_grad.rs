@@ -6,7 +6,7 @@
 use crate::{
     DType, Error, Plan, SliceSpec, SpecError, View,
     pairs::Pairs,
-    plan::{self, Rows},
+    plan::{Map, Rows},
     shape,
 };
 
@@ -80,14 +80,7 @@ impl Plan {
             element,
             source: dy.to_vec(),
             rows,
-            map: plan::Map::StridedSliceGrad(Map { pairs }),
+            map: Map::StridedSliceGrad(pairs),
         }
     }
-}
-
-/// The elements that are not zero.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Map {
-    /// `None` if there are none.
-    pub(crate) pairs: Option<Pairs>,
 }

@@ -9,7 +9,7 @@ use crate::ops::strided_slice;
 use crate::{
     DType, Error, Plan, SliceSpec, View, ViewError,
     pairs::Pairs,
-    plan::{self, Rows},
+    plan::{Map, Rows},
     shape,
 };
 
@@ -55,34 +55,24 @@ impl Plan {
             element,
             source: value.to_vec(),
             rows: pairs.as_ref().map_or(Rows::NONE, Rows::of_pairs),
-            map: plan::Map::StridedSliceUpdate(Map { pairs }),
+            map: Map::StridedSliceUpdate(pairs),
         })
     }
 }
 
-/// The elements that are written.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Map {
-    /// `None` if there are none.
-    pub(crate) pairs: Option<Pairs>,
-}
-
+/// An update as a slice of the value, if it fills a contiguous part of the destination, and the first unit of that
+/// part.
 #[cfg(feature = "gpu")]
-impl Map {
-    /// The update as a slice of the value, if it fills a contiguous part of the destination, and the first unit of
-    /// that part.
-    pub(crate) fn as_slice(&self) -> Option<(Rows, strided_slice::Map, usize)> {
-        let pairs = self.pairs.as_ref()?;
-        let mut filled = 1;
-        for axis in pairs.axes.iter().rev() {
-            if axis.to != filled {
-                return None;
-            }
-            filled *= axis.size;
+pub(crate) fn as_slice(pairs: &Pairs) -> Option<(Rows, strided_slice::Map, usize)> {
+    let mut filled = 1;
+    for axis in pairs.axes.iter().rev() {
+        if axis.to != filled {
+            return None;
         }
-        let map = strided_slice::Map::of_source(pairs);
-        Some((Rows::of_pairs(pairs), map, pairs.to))
+        filled *= axis.size;
     }
+    let map = strided_slice::Map::of_source(pairs.clone());
+    Some((Rows::of_pairs(pairs), map, pairs.to))
 }
 
 /// A value of this shape, broadcast to the shape of the slice.
@@ -90,12 +80,9 @@ fn broadcast(value: &[usize], slice: &[usize]) -> Result<View, Error> {
     let surplus = value.len().saturating_sub(slice.len());
     let ones = value.iter().take_while(|&&size| size == 1).count();
     let view = View::of(&value[surplus.min(ones)..])?;
-    view.broadcast_to(slice).map_err(|error| match error {
-        Error::View(ViewError::Broadcast { .. }) => ViewError::Broadcast {
-            from: value.to_vec(),
-            to: slice.to_vec(),
-        }
-        .into(),
-        other => other,
+    // The error names all dimensions of the value.
+    view.broadcast_to(slice).map_err(|_| {
+        let (from, to) = (value.to_vec(), slice.to_vec());
+        ViewError::Broadcast { from, to }.into()
     })
 }

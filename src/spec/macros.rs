@@ -56,23 +56,17 @@ macro_rules! slice {
     ($($items:tt)*) => { $crate::slice!(@items [] $($items)*) };
 }
 
-impl From<Ellipsis> for SliceItem {
-    fn from(_: Ellipsis) -> Self {
-        Self::Ellipsis
-    }
+macro_rules! constants {
+    ($($type:ty: $item:path),*) => {$(
+        impl From<$type> for SliceItem {
+            fn from(_: $type) -> Self {
+                $item
+            }
+        }
+    )*};
 }
 
-impl From<NewAxis> for SliceItem {
-    fn from(_: NewAxis) -> Self {
-        Self::NewAxis
-    }
-}
-
-impl From<RangeFull> for SliceItem {
-    fn from(_: RangeFull) -> Self {
-        Self::FULL
-    }
-}
+constants!(Ellipsis: Self::Ellipsis, NewAxis: Self::NewAxis, RangeFull: Self::FULL);
 
 /// `usize::MAX` and `i64::MAX` are both beyond every dimension, so saturating changes no result.
 fn saturated(bound: usize) -> i64 {

@@ -1,7 +1,7 @@
 //! Slices in ONNX's encoding: starts, ends and steps for given axes of a known shape.
 
 use super::{SliceItem, SliceSpec};
-use crate::SpecError;
+use crate::{SpecError, shape::from_end};
 
 impl SliceSpec {
     /// A slice in the encoding of ONNX's `Slice`, of an array of this shape. Without `axes` the entries are for the
@@ -91,12 +91,9 @@ impl SliceSpec {
 
 /// The dimension of an axis, which may count from the end.
 fn dimension(axis: i64, rank: usize) -> Result<usize, SpecError> {
-    let counted = if axis < 0 {
-        rank.checked_add_signed(isize::try_from(axis).unwrap_or(isize::MIN))
-    } else {
-        usize::try_from(axis).ok()
-    };
-    counted
+    let dimension = isize::try_from(axis).ok();
+    let dimension = dimension.and_then(|axis| from_end(axis, rank));
+    dimension
         .filter(|&dimension| dimension < rank)
         .ok_or(SpecError::Axis { axis, rank })
 }

@@ -45,25 +45,20 @@ impl Parser<'_> {
             None => parser.peek().is_none(),
         };
         let mut items = Vec::new();
-        if !closed(self) {
-            loop {
-                items.push(self.item()?);
-                if closed(self) {
-                    break;
-                }
-                if !self.take(",") {
-                    return Err(match (self.peek(), bracket) {
-                        (None, Some(open)) => (open, "this bracket is not closed".into()),
-                        (Some(']'), None) => self.problem("a bracket that was not opened"),
-                        _ => {
-                            let found = self.found();
-                            self.problem(&format!("expected a comma, found {found}"))
-                        }
-                    });
-                }
-                if closed(self) {
-                    break;
-                }
+        while !closed(self) {
+            items.push(self.item()?);
+            if closed(self) {
+                break;
+            }
+            if !self.take(",") {
+                return Err(match (self.peek(), bracket) {
+                    (None, Some(open)) => (open, "this bracket is not closed".into()),
+                    (Some(']'), None) => self.problem("a bracket that was not opened"),
+                    _ => {
+                        let found = self.found();
+                        self.problem(&format!("expected a comma, found {found}"))
+                    }
+                });
             }
         }
         match self.peek() {
@@ -136,7 +131,6 @@ impl Parser<'_> {
         }
     }
 
-    /// The position in characters.
     fn at(&self) -> usize {
         let before = self.text.len() - self.rest.len();
         self.text[..before].chars().count()

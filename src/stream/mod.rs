@@ -22,7 +22,7 @@ use std::{
 };
 
 pub(crate) use piece::Piece;
-use piece::Pieces;
+use piece::pieces;
 
 /// Bytes held at once, at most, unless [`Stream::with_memory`] sets another bound.
 const MEMORY: usize = 1 << 30;
@@ -106,7 +106,6 @@ impl Backend {
         Ok(self.stream_plan(Plan::strided_slice(shape, spec, dtype)?))
     }
 
-    /// Streams the plan of a slice.
     pub(crate) fn stream_plan(&self, plan: Plan) -> Stream<'_> {
         let memory = match self.device_for(&plan) {
             Device::Cpu => MEMORY,
@@ -194,7 +193,7 @@ impl Stream<'_> {
     fn cpu_pieces(&self) -> impl Iterator<Item = Piece> {
         let memory = self.memory;
         let most = CPU_PIECE.min(memory);
-        Pieces::new(&self.plan, move |piece| {
+        pieces(&self.plan, move |piece| {
             piece.result_bytes() <= most && piece.touched() <= memory
         })
     }
@@ -203,7 +202,7 @@ impl Stream<'_> {
     fn gpu_pieces(&self, gpu: &crate::Gpu) -> impl Iterator<Item = Piece> {
         let memory = self.memory;
         let longest = gpu.device().limits().max_buffer_size;
-        Pieces::new(&self.plan, move |piece| {
+        pieces(&self.plan, move |piece| {
             let result = piece.result_bytes();
             let packed = piece.split().host.result_bytes();
             let held = Ring::bytes_held(packed, result).saturating_add(piece.touched());

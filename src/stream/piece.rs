@@ -5,7 +5,7 @@ use crate::{
     ops::strided_slice::Map,
     plan::{self, Rows},
 };
-use std::ops::Range;
+use std::{iter, ops::Range};
 
 /// A contiguous part of the result of a slice.
 #[derive(Clone, Debug)]
@@ -59,86 +59,19 @@ impl Piece {
 }
 
 /// The pieces of a slice, in the order of the result. A piece is halved until `fits` accepts it.
-pub(crate) struct Pieces<F> {
-    /// The remaining pieces, the next one last.
-    left: Vec<Piece>,
-    fits: F,
-}
-
-impl<F: Fn(&Piece) -> bool> Pieces<F> {
-    pub(crate) fn new(plan: &Plan, fits: F) -> Self {
-        Self {
-            left: Piece::whole(plan).into_iter().collect(),
-            fits,
-        }
-    }
-}
-
-impl<F: Fn(&Piece) -> bool> Iterator for Pieces<F> {
-    type Item = Piece;
-
-    fn next(&mut self) -> Option<Piece> {
-        let mut piece = self.left.pop()?;
-        while !(self.fits)(&piece) {
+pub(crate) fn pieces(plan: &Plan, fits: impl Fn(&Piece) -> bool) -> impl Iterator<Item = Piece> {
+    // The next piece is the last.
+    let mut left: Vec<Piece> = Piece::whole(plan).into_iter().collect();
+    iter::from_fn(move || {
+        let mut piece = left.pop()?;
+        while !fits(&piece) {
             // A single unit is returned even if it does not fit.
             let Some([head, tail]) = piece.halves() else {
                 break;
             };
-            self.left.push(tail);
+            left.push(tail);
             piece = head;
         }
         Some(piece)
-    }
-}
-
-#[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use crate::{DType, SliceSpec};
-
-    pub(crate) fn cases() -> impl Iterator<Item = (Plan, Vec<u8>)> {
-        let specs = [
-            "...",
-            "::-1",
-            "::3, 1:9:2",
-            "5:, ::-2, 1",
-            ":, ::-1, ::-1",
-            "1:2, 3, ::5",
-            "::2, ::7, 2:",
-        ];
-        let dtypes = [DType::U8, DType::U16, DType::F32, DType::Complex128];
-        specs.into_iter().flat_map(move |text| {
-            dtypes.into_iter().map(move |dtype| {
-                let shape = [9, 40, 15];
-                let spec: SliceSpec = text.parse().unwrap();
-                let plan = Plan::strided_slice(&shape, &spec, dtype).unwrap();
-                let source = (0..=250u8)
-                    .map(|i| i.wrapping_mul(7))
-                    .cycle()
-                    .take(plan.source_bytes());
-                (plan, source.collect())
-            })
-        })
-    }
-
-    pub(crate) fn run(plan: &Plan, source: &[u8]) -> Vec<u8> {
-        let mut dest = vec![0; plan.result_bytes()];
-        plan.run(source, &mut dest).unwrap();
-        dest
-    }
-
-    #[test]
-    fn pieces_follow_one_another_and_make_the_result() {
-        for (plan, source) in cases() {
-            for most in [1, 16, 100, 1 << 20] {
-                let pieces = Pieces::new(&plan, |piece| piece.result_bytes() <= most);
-                let mut result = Vec::new();
-                for piece in pieces {
-                    assert!(piece.result_bytes() <= most.max(16));
-                    result.extend(run(&piece.plan(), &source[piece.span()]));
-                }
-                assert_eq!(result, run(&plan, &source), "{plan} in pieces of {most}");
-            }
-        }
-    }
+    })
 }

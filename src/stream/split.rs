@@ -82,46 +82,63 @@ impl Piece {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        DType, SliceSpec,
-        stream::piece::{
-            Pieces,
-            tests::{cases, run},
-        },
-    };
+    use crate::{DType, SliceSpec, stream::piece::pieces};
 
+    fn run(plan: &Plan, source: &[u8]) -> Vec<u8> {
+        let mut dest = vec![0; plan.result_bytes()];
+        plan.run(source, &mut dest).unwrap();
+        dest
+    }
+
+    /// Pieces follow one another and make the result, and the two halves of a split make the piece.
     #[test]
-    fn the_two_halves_of_a_split_make_the_piece() {
-        for (plan, source) in cases() {
+    fn splits_make_pieces_and_pieces_the_result() {
+        let specs = [
+            "...",
+            "::-1",
+            "::3, 1:9:2",
+            "5:, ::-2, 1",
+            ":, ::-1, ::-1",
+            "1:2, 3, ::5",
+            "::2, ::7, 2:",
+        ];
+        let dtypes = [DType::U8, DType::U16, DType::F32, DType::Complex128];
+        for (spec, dtype) in specs
+            .iter()
+            .flat_map(|spec| dtypes.map(|dtype| (spec, dtype)))
+        {
+            let spec: SliceSpec = spec.parse().unwrap();
+            let plan = Plan::strided_slice(&[9, 40, 15], &spec, dtype).unwrap();
+            let bytes = (0..=250u8).map(|i| i.wrapping_mul(7)).cycle();
+            let source: Vec<u8> = bytes.take(plan.source_bytes()).collect();
             for most in [1, 16, 100, 1 << 20] {
-                for piece in Pieces::new(&plan, |piece| piece.result_bytes() <= most) {
+                let mut result = Vec::new();
+                for piece in pieces(&plan, |piece| piece.result_bytes() <= most) {
+                    assert!(piece.result_bytes() <= most.max(16));
                     let source = &source[piece.span()];
+                    let whole = run(&piece.plan(), source);
                     let Split { host, device } = piece.split();
                     assert!(host.result_bytes() <= MOST_READ * piece.result_bytes());
                     assert_eq!(host.result_bytes(), device.source_bytes());
-                    let result = run(&device, &run(&host, source));
-                    assert_eq!(
-                        result,
-                        run(&piece.plan(), source),
-                        "{plan}: {host}, {device}"
-                    );
+                    let split = run(&device, &run(&host, source));
+                    assert_eq!(split, whole, "{plan}: {host}, {device}");
+                    result.extend(whole);
                 }
+                assert_eq!(result, run(&plan, &source), "{plan} in pieces of {most}");
             }
         }
     }
 
     #[test]
     fn the_host_skips_long_gaps_and_the_device_does_the_rest() {
-        let spec: SliceSpec = "::3, 199:99:-2".parse().unwrap();
-        let plan = Plan::strided_slice(&[3000, 4000], &spec, DType::F32).unwrap();
-        let Split { host, device } = Piece::whole(&plan).unwrap().split();
-        assert_eq!(host.result_bytes(), 1000 * 99 * 4);
-        assert_eq!(device.result_bytes(), 1000 * 50 * 4);
-        // The host packs whole rows, and the device has nothing to do.
-        let spec: SliceSpec = "::3".parse().unwrap();
-        let plan = Plan::strided_slice(&[3000, 4000], &spec, DType::F32).unwrap();
-        let Split { host, device } = Piece::whole(&plan).unwrap().split();
-        assert_eq!(host.result_bytes(), 1000 * 4000 * 4);
-        assert!(device.is_identity());
+        // Without a step the host packs whole rows, and the device has nothing to do.
+        for (spec, packed, selected) in [("::3, 199:99:-2", 99, 50), ("::3", 4000, 4000)] {
+            let plan =
+                Plan::strided_slice(&[3000, 4000], &spec.parse().unwrap(), DType::F32).unwrap();
+            let Split { host, device } = Piece::whole(&plan).unwrap().split();
+            assert_eq!(host.result_bytes(), 1000 * packed * 4);
+            assert_eq!(device.result_bytes(), 1000 * selected * 4);
+            assert_eq!(device.is_identity(), packed == selected);
+        }
     }
 }

@@ -19,7 +19,8 @@ impl Tensor {
         self.view().gather_nd(indices, options)
     }
 
-    /// Gathers the slices of this tensor, as `params`, that `indices` select along a dimension.
+    /// Gathers the slices of this tensor, as `params`, that `indices` select along a dimension. The errors are
+    /// those of [`Tensor::gather_nd`].
     ///
     /// ```
     /// use wgslice::{Backend, Gather};
@@ -32,20 +33,12 @@ impl Tensor {
     /// assert_eq!(swapped.to_array::<u8>()?.data, [3, 2, 1, 6, 5, 4]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::gather_nd`].
     pub fn gather(&self, indices: &Self, options: Gather) -> Result<Gathered, Error> {
         self.view().gather(indices, options)
     }
 
-    /// Gathers from each batch of this tensor by the same batch of `indices`: [`Tensor::gather`] with
-    /// [`Gather::batch`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::gather_nd`].
+    /// Gathers from each batch of this tensor by the same batch of `indices`: [`Tensor::gather`], with its
+    /// errors, with [`Gather::batch`].
     pub fn batch_gather(&self, indices: &Self) -> Result<Gathered, Error> {
         self.gather(indices, Gather::batch(indices.shape.len()))
     }
@@ -68,7 +61,7 @@ impl Tensor {
                 let indices = (index, &*indices.bytes()?);
                 let report = run_with(plan, &self.bytes()?, indices, dest.as_mut())?;
                 Ok(Gathered {
-                    tensor: self.result(plan, Storage::pooled(dest)),
+                    tensor: self.result(plan, Storage::Pooled(dest.into())),
                     report: LazyReport::Known(report),
                 })
             }
@@ -96,11 +89,7 @@ impl Gathered {
         self.report.get()
     }
 
-    /// [`Gathered::report`] without blocking: for programs that run in a browser, or on an executor.
-    ///
-    /// # Errors
-    ///
-    /// As [`Gathered::report`].
+    /// [`Gathered::report`], with its errors, without blocking: for programs that run in a browser, or on an executor.
     #[cfg(feature = "gpu")]
     pub async fn report_async(&self) -> Result<Report, Error> {
         self.report.get_async().await

@@ -1,9 +1,9 @@
 //! Scatters into tensors.
 
-use super::{Storage, Tensor, indices::run_with, report::LazyReport};
-#[cfg(feature = "gpu")]
-use crate::backend::Device;
+use super::{Tensor, indices::run_with, report::LazyReport};
 use crate::{Error, Plan, Report, Scatter};
+#[cfg(feature = "gpu")]
+use {super::Storage, crate::backend::Device};
 
 impl Tensor {
     /// Scatters `updates` into this tensor, in place, at the positions in `indices`: see
@@ -48,11 +48,7 @@ impl Tensor {
         self.run_scatter(&plan, indices, updates)
     }
 
-    /// [`Tensor::scatter`] into a copy. This tensor does not change.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::scatter`].
+    /// [`Tensor::scatter`] into a copy, with the same errors. This tensor does not change.
     pub fn scattered(
         &self,
         indices: &Self,
@@ -66,11 +62,7 @@ impl Tensor {
     }
 
     /// Scatters this tensor, as `updates`, into zeros of `shape`, at the positions in `indices`: see
-    /// [`Plan::scatter_nd`].
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::scatter`].
+    /// [`Plan::scatter_nd`]. The errors are those of [`Tensor::scatter`].
     pub fn scatter_nd(
         &self,
         indices: &Self,
@@ -81,7 +73,7 @@ impl Tensor {
         let storage = match &self.backend.device {
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Device(gpu.allocate(shape, plan.element)?),
-            _ => Storage::pooled(self.backend.host_pool.take(plan.result_bytes())?),
+            _ => (self.backend).host_storage(plan.result_bytes(), |_| Ok(()))?,
         };
         let mut sums = self.result(&plan, storage);
         let report = sums.run_scatter(&plan, indices, self)?;
@@ -142,11 +134,8 @@ impl ScatterReport {
         self.0.get()
     }
 
-    /// [`ScatterReport::report`] without blocking: for programs that run in a browser, or on an executor.
-    ///
-    /// # Errors
-    ///
-    /// As [`ScatterReport::report`].
+    /// [`ScatterReport::report`], with its errors, without blocking: for programs that run in a browser, or on an
+    /// executor.
     #[cfg(feature = "gpu")]
     pub async fn report_async(&self) -> Result<Report, Error> {
         self.0.get_async().await

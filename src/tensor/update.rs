@@ -1,9 +1,9 @@
 //! Updates of slices in place, and gradients of slices, on tensors.
 
-use super::{Storage, Tensor};
-#[cfg(feature = "gpu")]
-use crate::backend::Device;
+use super::Tensor;
 use crate::{Error, Plan, SliceSpec};
+#[cfg(feature = "gpu")]
+use {super::Storage, crate::backend::Device};
 
 impl Tensor {
     /// Writes `value` into a slice of this tensor, in place, as TensorFlow's
@@ -47,11 +47,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// [`Tensor::update`] of a copy. This tensor does not change.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::update`].
+    /// [`Tensor::update`] of a copy, with the same errors. This tensor does not change.
     pub fn updated(&self, spec: &SliceSpec, value: &Self) -> Result<Self, Error> {
         // A clone shares the memory, which is therefore copied.
         let mut updated = self.clone();
@@ -90,19 +86,14 @@ impl Tensor {
 
     /// The bytes of a tensor on the CPU. They are copied first if another tensor shares them.
     pub(super) fn host_bytes_mut(&mut self) -> Result<&mut [u8], Error> {
-        let backend = &self.backend;
-        if let Storage::Host(storage) = &mut self.storage
-            && storage.bytes_mut().is_none()
-        {
-            let bytes = storage.bytes();
-            let mut copy = backend.host_pool.take(bytes.len())?;
-            copy.as_mut().copy_from_slice(bytes);
-            self.storage = Storage::pooled(copy);
+        if self.storage.host_mut().is_none() {
+            let bytes = self.storage.host();
+            let copy = |dest: &mut [u8]| {
+                dest.copy_from_slice(bytes);
+                Ok(())
+            };
+            self.storage = self.backend.host_storage(bytes.len(), copy)?;
         }
-        match &mut self.storage {
-            Storage::Host(storage) => Ok(storage.bytes_mut().unwrap_or_default()),
-            #[cfg(feature = "gpu")]
-            Storage::Device(_) => Ok(&mut []),
-        }
+        Ok(self.storage.host_mut().unwrap_or_default())
     }
 }

@@ -90,11 +90,7 @@ impl TensorView {
         self.tensor.moved(&self.view.plan(self.dtype()))
     }
 
-    /// [`Tensor::gather_nd`] from the selection.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::gather_nd`].
+    /// [`Tensor::gather_nd`] from the selection, with the same errors.
     pub fn gather_nd(&self, indices: &Tensor, options: GatherNd) -> Result<Gathered, Error> {
         let plan = self
             .view
@@ -102,11 +98,7 @@ impl TensorView {
         self.tensor.gathered(&plan, indices)
     }
 
-    /// [`Tensor::gather`] from the selection.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::gather`].
+    /// [`Tensor::gather`] from the selection, with the same errors.
     pub fn gather(&self, indices: &Tensor, options: Gather) -> Result<Gathered, Error> {
         let plan = self.view.gather(indices.shape(), options, self.dtype())?;
         self.tensor.gathered(&plan, indices)

@@ -60,14 +60,14 @@ impl View {
 
     /// The view of a whole array whose shape has been checked.
     pub(crate) fn whole(shape: &[usize]) -> Self {
-        let mut strides = vec![0; shape.len()];
         let mut next = 1;
-        for (stride, &size) in strides.iter_mut().zip(shape).rev() {
-            if size > 1 {
-                *stride = next;
-                next *= size.cast_signed();
-            }
-        }
+        let stride = |&size: &usize| {
+            let stride = next;
+            next *= size.max(1).cast_signed();
+            if size > 1 { stride } else { 0 }
+        };
+        let mut strides: Vec<isize> = shape.iter().rev().map(stride).collect();
+        strides.reverse();
         let view = Self {
             source: shape.to_vec(),
             offset: 0,
@@ -182,12 +182,6 @@ impl View {
             strides,
         };
         Ok(view.normal())
-    }
-
-    /// Moves the offset by `first` positions along a stride, to an existing element.
-    fn advance(&mut self, first: usize, stride: isize) {
-        let units = first.cast_signed().wrapping_mul(stride);
-        self.offset = self.offset.wrapping_add_signed(units);
     }
 
     /// Makes empty views of the same shape equal.

@@ -4,7 +4,7 @@
 //! dimension is resolved to existing positions in turn. So the first error is TensorFlow's first error.
 
 use super::View;
-use crate::{Error, SliceItem, SliceSpec, SpecError};
+use crate::{Error, SliceItem, SliceSpec, SpecError, layout::along};
 
 impl View {
     /// The slice of this view, itself a view of the same source. Nothing is copied.
@@ -24,6 +24,9 @@ impl View {
         let (mut dimension, mut at) = (0, 0);
         for &item in spec.items() {
             match item {
+                SliceItem::Index { stride: 0, .. } | SliceItem::Range { stride: 0, .. } => {
+                    return Err(SpecError::StrideZero { dimension }.into());
+                }
                 SliceItem::NewAxis => {
                     self.shape.insert(at, 1);
                     self.strides.insert(at, 0);
@@ -37,30 +40,22 @@ impl View {
                     let position = single(dimension, self.shape[at], index, stride)?;
                     self.shape.remove(at);
                     let stride = self.strides.remove(at);
-                    self.advance(position, stride);
+                    self.offset = along(self.offset, stride, position);
                     dimension += 1;
                 }
                 SliceItem::Range { begin, end, stride } => {
-                    let size = self.shape[at];
-                    let positions = Positions::range(dimension, size, begin, end, stride)?;
-                    self.take(at, positions);
+                    let (size, spacing) = (self.shape[at], self.strides[at]);
+                    let (first, step, count) = range(size, begin, end, stride);
+                    self.shape[at] = count;
+                    // With two positions or more the stride spans existing elements and cannot overflow.
+                    self.strides[at] = if count > 1 { step * spacing } else { 0 };
+                    self.offset = along(self.offset, spacing, first);
                     dimension += 1;
                     at += 1;
                 }
             }
         }
         Ok(self.normal())
-    }
-
-    fn take(&mut self, dimension: usize, positions: Positions) {
-        let Positions { first, step, count } = positions;
-        let stride = self.strides[dimension];
-        if count > 0 {
-            self.advance(first, stride);
-        }
-        self.shape[dimension] = count;
-        // With two positions or more the stride spans existing elements and cannot overflow.
-        self.strides[dimension] = if count > 1 { step * stride } else { 0 };
     }
 }
 
@@ -89,70 +84,40 @@ impl SliceSpec {
     }
 }
 
-/// The selected positions `first`, `first + step`, … of one dimension.
-struct Positions {
-    first: usize,
-    step: isize,
-    count: usize,
-}
-
-impl Positions {
-    const NONE: Self = Self {
-        first: 0,
-        step: 1,
-        count: 0,
+/// The positions of a range in a dimension: the first, the distance between two, and their number.
+fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usize, isize, usize) {
+    // A shape that passed `elements` has dimensions far below i64::MAX.
+    let size = size as i64;
+    // A descending range may end at -1, one before the first position.
+    let (low, high) = if stride > 0 {
+        (0, size)
+    } else {
+        (-1, size - 1)
     };
-
-    fn range(
-        dimension: usize,
-        size: usize,
-        begin: Option<i64>,
-        end: Option<i64>,
-        stride: i64,
-    ) -> Result<Self, SpecError> {
-        if stride == 0 {
-            return Err(SpecError::StrideZero { dimension });
-        }
-        // A shape that passed `elements` has dimensions far below i64::MAX.
-        let size = size as i64;
-        // A descending range may end at -1, one before the first position.
-        let (low, high) = if stride > 0 {
-            (0, size)
-        } else {
-            (-1, size - 1)
-        };
-        let clamp = |v: i64| if v < 0 { v + size } else { v }.clamp(low, high);
-        let (near, far) = if stride > 0 { (low, high) } else { (high, low) };
-        let begin = begin.map_or(near, clamp);
-        let end = end.map_or(far, clamp);
-        let distance = if stride > 0 { end - begin } else { begin - end };
-        if distance <= 0 {
-            return Ok(Self::NONE);
-        }
-        let count = (distance.unsigned_abs() - 1) / stride.unsigned_abs() + 1;
-        // `begin` and `count` are within the dimension and fit. A stride beyond isize has count 1 and is not used.
-        Ok(Self {
-            first: usize::try_from(begin).unwrap_or(0),
-            step: isize::try_from(stride).unwrap_or(0),
-            count: usize::try_from(count).unwrap_or(0),
-        })
+    let clamp = |v: i64| if v < 0 { v + size } else { v }.clamp(low, high);
+    let (near, far) = if stride > 0 { (low, high) } else { (high, low) };
+    let begin = begin.map_or(near, clamp);
+    let end = end.map_or(far, clamp);
+    let distance = if stride > 0 { end - begin } else { begin - end };
+    if distance <= 0 {
+        return (0, 1, 0);
     }
+    let count = (distance.unsigned_abs() - 1) / stride.unsigned_abs() + 1;
+    // `begin` and `count` are within the dimension and fit. A stride beyond isize has count 1 and is not used.
+    (
+        usize::try_from(begin).unwrap_or(0),
+        isize::try_from(stride).unwrap_or(0),
+        usize::try_from(count).unwrap_or(0),
+    )
 }
 
 /// The position of a single index.
 fn single(dimension: usize, size: usize, index: i64, stride: i64) -> Result<usize, SpecError> {
-    if stride == 0 {
-        return Err(SpecError::StrideZero { dimension });
-    }
     if stride < 0 {
         return Err(SpecError::ShrinkStride { dimension, stride });
     }
-    let position = if index < 0 {
-        index + size as i64
-    } else {
-        index
-    };
-    usize::try_from(position)
+    let counted = if index < 0 { size as i64 } else { 0 };
+    usize::try_from(index + counted)
         .ok()
         .filter(|&position| position < size)
         .ok_or(SpecError::ShrinkOutOfRange {

@@ -8,7 +8,6 @@ use super::{Cutter, Dispatch, RowMap, kernels};
 use crate::{
     Error,
     gpu::maps::Gradient,
-    ops::strided_slice_grad::Map,
     pairs::{PairAxis, Pairs},
     plan::Rows,
 };
@@ -25,11 +24,15 @@ const ALIGNED: usize = 32;
 
 impl Cutter<'_> {
     /// Pushes the dispatches of a gradient.
-    pub(super) fn gradient(&self, map: &Map, out: &mut Vec<Dispatch>) -> Result<(), Error> {
+    pub(super) fn gradient(
+        &self,
+        pairs: Option<&Pairs>,
+        out: &mut Vec<Dispatch>,
+    ) -> Result<(), Error> {
         let all = Region {
             begin: 0,
             end: self.rows.units(),
-            pairs: map.pairs.clone(),
+            pairs: pairs.cloned(),
         };
         let row = all.row();
         self.gradient_region(all, row, out)

@@ -30,7 +30,7 @@ use super::{
 };
 use crate::{
     Error,
-    ops::index::IndexType,
+    ops::{index::IndexType, strided_slice_update::as_slice},
     plan::{Map, Rows},
 };
 
@@ -70,12 +70,12 @@ pub(crate) fn dispatches(
     };
     match map {
         Map::StridedSlice(map) => cutter.slice(map, rows, 0, &mut out)?,
-        Map::StridedSliceUpdate(map) => match (map.as_slice(), &map.pairs) {
-            (Some((rows, map, first)), _) => cutter.slice(&map, &rows, first as u64, &mut out)?,
-            (None, Some(pairs)) => cutter.update(pairs, &mut out)?,
-            (None, None) => {}
+        Map::StridedSliceUpdate(None) => {}
+        Map::StridedSliceUpdate(Some(pairs)) => match as_slice(pairs) {
+            Some((rows, map, first)) => cutter.slice(&map, &rows, first as u64, &mut out)?,
+            None => cutter.update(pairs, &mut out)?,
         },
-        Map::StridedSliceGrad(map) => cutter.gradient(map, &mut out)?,
+        Map::StridedSliceGrad(pairs) => cutter.gradient(pairs.as_ref(), &mut out)?,
         // `scatter_steps` cuts it.
         Map::ScatterNd(_) => {}
         Map::Indexed(map) => cutter.gather(map, &block::Block::all(map, rows), &mut out)?,
