@@ -1,11 +1,16 @@
 //! strided_slice_grad: TensorFlow's table, and patterns of every kind.
 
-use crate::harness::{check_grad, devices};
+use crate::harness::{Sizes, check_grad, devices};
 use wgslice::{SliceSpec, StridedSlice, slice};
 
 fn check_of(shape: &[usize], spec: &str, dy: &[usize]) {
     let spec: SliceSpec = spec.parse().unwrap();
-    check_grad(shape, &StridedSlice::try_from(&spec).unwrap(), dy);
+    check_grad(
+        shape,
+        &StridedSlice::try_from(&spec).unwrap(),
+        dy,
+        Sizes::All,
+    );
 }
 
 fn check(shape: &[usize], spec: &str) {

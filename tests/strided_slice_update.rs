@@ -1,12 +1,17 @@
 //! strided_slice_update: TensorFlow's table of value shapes, patterns of every kind, and tensors that share
 //! memory.
 
-use crate::harness::{check_update, devices};
+use crate::harness::{Sizes, check_update, devices};
 use wgslice::{Backend, DType, Error, Plan, SliceSpec, StridedSlice, slice};
 
 fn check(shape: &[usize], spec: &str, value: &[usize]) {
     let spec: SliceSpec = spec.parse().unwrap();
-    check_update(shape, &StridedSlice::try_from(&spec).unwrap(), value);
+    check_update(
+        shape,
+        &StridedSlice::try_from(&spec).unwrap(),
+        value,
+        Sizes::All,
+    );
 }
 
 /// Shapes that broadcast to the slice, and shapes that do not.

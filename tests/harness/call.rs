@@ -1,7 +1,7 @@
 //! Runs the calls of golden vectors and of random cases on every device of the harness.
 
 use super::{
-    How, ScatterCase, check_block, check_gathering, check_grad, check_scatter, check_slice,
+    How, ScatterCase, Sizes, check_block, check_gathering, check_grad, check_scatter, check_slice,
     check_update, check_view,
 };
 use wgslice::{
@@ -11,17 +11,18 @@ use wgslice_vectors::{Call, Params, Tensor};
 
 /// Runs the shapes and arguments of a call on every device against the reference, with values of the harness.
 ///
-/// Unspecified options alternate by `number`: whether out-of-range indices are an error, the combination and
-/// order of a scatter, and the element size and index type of a gather.
+/// Element sizes and unspecified options alternate by `number`: whether out-of-range indices are an error, the combination and
+/// order of a scatter, and the index type of a gather.
 #[track_caller]
 pub(crate) fn check_call(call: &Call<'_>, number: usize) {
+    let sizes = Sizes::InTurn(number);
     match call {
-        Call::StridedSlice { input, spec } => check_slice(&input.shape, spec),
-        Call::View { input, steps } => check_view(&input.shape, steps),
-        Call::Slice { input, begin, size } => check_block(&input.shape, begin, size),
-        Call::StridedSliceGrad { shape, spec, dy } => check_grad(shape, spec, &dy.shape),
+        Call::StridedSlice { input, spec } => check_slice(&input.shape, spec, sizes),
+        Call::View { input, steps } => check_view(&input.shape, steps, sizes),
+        Call::Slice { input, begin, size } => check_block(&input.shape, begin, size, sizes),
+        Call::StridedSliceGrad { shape, spec, dy } => check_grad(shape, spec, &dy.shape, sizes),
         Call::StridedSliceUpdate { input, spec, value } => {
-            check_update(&input.shape, spec, &value.shape);
+            check_update(&input.shape, spec, &value.shape, sizes);
         }
         Call::GatherNd {
             params,
