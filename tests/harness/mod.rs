@@ -52,6 +52,15 @@ pub(crate) enum Sizes {
 }
 
 impl Sizes {
+    /// For tests of every length. More bytes than a word or a vector takes are a matter of loops, which are the
+    /// same at every size.
+    pub(crate) fn of_length(length: usize) -> Self {
+        match length {
+            ..=16 => Self::All,
+            _ => Self::InTurn(length),
+        }
+    }
+
     /// The devices on which a case runs at a size.
     fn devices(self, dtype: DType) -> impl Iterator<Item = &'static Device> {
         let runs = move |place: usize| match self {
