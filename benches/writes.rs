@@ -7,13 +7,13 @@
 //! the device's own buffer copy.
 //!
 //! `cpu_other` and `gpu_other` have other steps, element sizes and row lengths. Every result is checked before
-//! it is timed.
+//! it is timed. Without `--bench`, as in tests, everything runs once, and is smaller.
 
 mod common;
 #[path = "../tests/harness/read_buffer.rs"]
 mod read_buffer;
 
-use common::{case, copies, scattered, throughput};
+use common::{case, copies, once_smaller, scattered, throughput};
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
 use read_buffer::read_buffer;
@@ -148,7 +148,7 @@ const OTHERS: [Case; 23] = [
 
 impl Case {
     fn plan(&self) -> Plan {
-        let Self { shape, dtype, .. } = *self;
+        let (shape, dtype) = (&self.shape()[..], self.dtype);
         match self.what {
             Update(_) => {
                 let value = self.slice();
@@ -157,6 +157,7 @@ impl Case {
             Fill(_) => Plan::strided_slice_update(shape, &self.spec(), &[], dtype),
             Grad(_) => Plan::strided_slice_grad(shape, &self.spec(), self.slice().shape(), dtype),
             Rows(rows, combine) => {
+                let rows = once_smaller(rows);
                 let options = Scatter {
                     combine,
                     ..Scatter::default()
@@ -168,6 +169,12 @@ impl Case {
         .expect("a plan")
     }
 
+    fn shape(&self) -> Vec<usize> {
+        let mut shape = self.shape.to_vec();
+        shape[0] = once_smaller(shape[0]);
+        shape
+    }
+
     fn spec(&self) -> SliceSpec {
         match self.what {
             Update(spec) | Fill(spec) | Grad(spec) => spec.parse().expect("a spec"),
@@ -176,13 +183,13 @@ impl Case {
     }
 
     fn slice(&self) -> Plan {
-        Plan::strided_slice(self.shape, &self.spec(), self.dtype).expect("a slice")
+        Plan::strided_slice(&self.shape(), &self.spec(), self.dtype).expect("a slice")
     }
 
     /// The positions of the rows of a scatter.
     fn indices(&self) -> Vec<i32> {
         match self.what {
-            Rows(rows, _) => scattered(rows, &self.shape[..1]),
+            Rows(rows, _) => scattered(once_smaller(rows), &self.shape()[..1]),
             Update(_) | Fill(_) | Grad(_) => Vec::new(),
         }
     }

@@ -4,7 +4,7 @@
 //! harness: on each of its devices, on tensors and on the caller's buffers, between guard bytes. They are the
 //! same in every run. A failing case is reduced as long as it fails, and printed as a line of a vector file.
 
-use crate::harness::{check_case, check_slice};
+use crate::harness::{Sizes, check_case, check_slice};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use wgslice::StridedSlice;
 use wgslice_vectors::{
@@ -138,7 +138,7 @@ fn rows_of_many_alignments() {
                 strides,
                 ..all.clone()
             };
-            check_slice(&shape, &encoded);
+            check_slice(&shape, &encoded, Sizes::All);
             // Begins and ends within units.
             let encoded = StridedSlice {
                 begin: vec![0, 0, 1],
@@ -147,7 +147,7 @@ fn rows_of_many_alignments() {
                 end_mask: 3,
                 ..encoded
             };
-            check_slice(&shape, &encoded);
+            check_slice(&shape, &encoded, Sizes::All);
         }
     }
 }

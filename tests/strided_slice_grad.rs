@@ -1,16 +1,26 @@
 //! strided_slice_grad: TensorFlow's table, and patterns of every kind.
 
-use crate::harness::{check_grad, devices};
+use crate::harness::{Sizes, check_grad, devices};
 use wgslice::{SliceSpec, StridedSlice, slice};
 
 fn check_of(shape: &[usize], spec: &str, dy: &[usize]) {
     let spec: SliceSpec = spec.parse().unwrap();
-    check_grad(shape, &StridedSlice::try_from(&spec).unwrap(), dy);
+    check_grad(
+        shape,
+        &StridedSlice::try_from(&spec).unwrap(),
+        dy,
+        Sizes::All,
+    );
 }
 
 fn check(shape: &[usize], spec: &str) {
-    let parsed: SliceSpec = spec.parse().unwrap();
-    check_of(shape, spec, parsed.view(shape).unwrap().shape());
+    check_at(Sizes::All, shape, spec);
+}
+
+fn check_at(sizes: Sizes, shape: &[usize], spec: &str) {
+    let spec: SliceSpec = spec.parse().unwrap();
+    let encoded = StridedSlice::try_from(&spec).unwrap();
+    check_grad(shape, &encoded, spec.view(shape).unwrap().shape(), sizes);
 }
 
 #[test]
@@ -75,7 +85,7 @@ fn short_rows() {
             ":, -2::-1",
             "1:, ::3",
         ] {
-            check(&[3, length + 2], spec);
+            check_at(Sizes::of_length(length), &[3, length + 2], spec);
         }
     }
 }

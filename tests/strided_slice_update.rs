@@ -1,12 +1,17 @@
 //! strided_slice_update: TensorFlow's table of value shapes, patterns of every kind, and tensors that share
 //! memory.
 
-use crate::harness::{check_update, devices};
+use crate::harness::{Sizes, check_update, devices};
 use wgslice::{Backend, DType, Error, Plan, SliceSpec, StridedSlice, slice};
 
 fn check(shape: &[usize], spec: &str, value: &[usize]) {
+    check_at(Sizes::All, shape, spec, value);
+}
+
+fn check_at(sizes: Sizes, shape: &[usize], spec: &str, value: &[usize]) {
     let spec: SliceSpec = spec.parse().unwrap();
-    check_update(shape, &StridedSlice::try_from(&spec).unwrap(), value);
+    let encoded = StridedSlice::try_from(&spec).unwrap();
+    check_update(shape, &encoded, value, sizes);
 }
 
 /// Shapes that broadcast to the slice, and shapes that do not.
@@ -71,6 +76,9 @@ fn patterns() {
 #[test]
 fn short_rows() {
     for length in 1..=40 {
+        let check = |shape: &[usize], spec: &str, value: &[usize]| {
+            check_at(Sizes::of_length(length), shape, spec, value);
+        };
         for (first, spec) in [
             (1, ":, 1:-1"),
             (2, "::2, 2:"),

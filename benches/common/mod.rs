@@ -1,4 +1,4 @@
-//! The common part of `throughput` and `writes`: cases, devices, and the roof on the CPU.
+//! What `writes` is made of: cases, devices, and the roof on the CPU.
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Throughput};
@@ -34,6 +34,12 @@ pub(crate) fn scattered(rows: usize, sizes: &[usize]) -> Vec<i32> {
     (0..rows * depth)
         .map(|i| i32::try_from(hash(i) % sizes[i % depth] as u64).expect("a dimension"))
         .collect()
+}
+
+/// A number of rows, or the 64th part of it where everything runs once.
+pub(crate) fn once_smaller(rows: usize) -> usize {
+    let bench = std::env::args().any(|argument| argument == "--bench");
+    if bench { rows } else { rows.div_ceil(64) }
 }
 
 /// Configures ten samples, of `bytes` bytes each.

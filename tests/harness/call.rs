@@ -1,7 +1,7 @@
 //! Runs the calls of golden vectors and of random cases on every device of the harness.
 
 use super::{
-    How, ScatterCase, check_block, check_gathering, check_grad, check_scatter, check_slice,
+    How, ScatterCase, Sizes, check_block, check_gathering, check_grad, check_scatter, check_slice,
     check_update, check_view, devices,
 };
 use wgslice::{
@@ -16,20 +16,21 @@ use wgslice_vectors::{
 /// Runs a case on every device against the reference: its shapes and arguments with values of the harness, or where
 /// the harness has no check for the operation, the case itself in one way.
 ///
-/// Unspecified options alternate by the number of the case: whether out-of-range indices are an error, the combination and
-/// order of a scatter, and the element size and index type of a gather.
+/// Element sizes and unspecified options alternate by the number of the case: whether out-of-range indices are an
+/// error, the combination and order of a scatter, and the index type of a gather.
 #[track_caller]
 pub(crate) fn check_case(case: &Case) {
     let number = case.line;
+    let sizes = Sizes::InTurn(number);
     match &Call::of(case).unwrap() {
-        Call::StridedSlice(StridedSlice { input, spec }) => check_slice(&input.shape, spec),
-        Call::View(View { input, steps }) => check_view(&input.shape, steps),
-        Call::Slice(Slice { input, begin, size }) => check_block(&input.shape, begin, size),
+        Call::StridedSlice(StridedSlice { input, spec }) => check_slice(&input.shape, spec, sizes),
+        Call::View(View { input, steps }) => check_view(&input.shape, steps, sizes),
+        Call::Slice(Slice { input, begin, size }) => check_block(&input.shape, begin, size, sizes),
         Call::StridedSliceGrad(StridedSliceGrad { shape, spec, dy }) => {
-            check_grad(shape, spec, &dy.shape);
+            check_grad(shape, spec, &dy.shape, sizes);
         }
         Call::StridedSliceUpdate(StridedSliceUpdate { input, spec, value }) => {
-            check_update(&input.shape, spec, &value.shape);
+            check_update(&input.shape, spec, &value.shape, sizes);
         }
         Call::GatherNd(GatherNdCall {
             params,

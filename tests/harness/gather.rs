@@ -1,6 +1,7 @@
 //! Gathers on every device, against the reference on the array that the params select.
 
 use super::{Device, SIZES, assert_same, devices, elements, kind, to_bytes};
+use std::slice;
 use wgslice::{
     BadRow, DType, Error, Gather, GatherElements, GatherError, GatherNd, Indices, Negative,
     OutOfRange, Plan, Report, View,
@@ -148,6 +149,13 @@ impl Typed {
         all.into_iter().flatten().collect()
     }
 
+    /// The indices as i64 and, if they fit, as i32.
+    fn signed(indices: &[i64]) -> Vec<Self> {
+        let mut typed = Self::all(indices);
+        typed.retain(|typed| !matches!(typed, Self::U32(_)));
+        typed
+    }
+
     fn get(&self) -> Indices<'_> {
         match self {
             Self::I32(indices) => Indices::I32(indices),
@@ -198,8 +206,8 @@ fn view(shape: &[usize], steps: &[Step]) -> Result<View, Error> {
         .try_fold(whole, |view, step| step.of_view(&view))
 }
 
-/// gather_nd on every device at every element size, with i64 and, if they fit, i32 indices, against the
-/// reference.
+/// gather_nd on every device at every element size against the reference. The index types, i64 and i32,
+/// alternate, because every shader takes a while to compile.
 #[track_caller]
 pub(crate) fn check_gather(
     params: &[usize],
@@ -207,10 +215,16 @@ pub(crate) fn check_gather(
     indices_shape: &[usize],
     batch_dims: usize,
 ) {
-    check_gather_on(devices(), params, indices, indices_shape, batch_dims);
+    let case = Case::gather_nd(params, indices, indices_shape, batch_dims);
+    let typed = Typed::signed(indices);
+    let turn = indices.len() + params.iter().sum::<usize>();
+    for (place, dtype) in SIZES.into_iter().enumerate() {
+        let typed = &typed[(turn + place) % typed.len()];
+        case.check(devices(), &[dtype], slice::from_ref(typed));
+    }
 }
 
-/// [`check_gather`] on the CPU path.
+/// [`check_gather`] on the CPU path, with every index type.
 #[track_caller]
 pub(crate) fn check_gather_on_cpu(
     params: &[usize],
@@ -218,31 +232,8 @@ pub(crate) fn check_gather_on_cpu(
     indices_shape: &[usize],
     batch_dims: usize,
 ) {
-    check_gather_on(&devices()[..1], params, indices, indices_shape, batch_dims);
-}
-
-#[track_caller]
-fn check_gather_on(
-    devices: &[Device],
-    params: &[usize],
-    indices: &[i64],
-    indices_shape: &[usize],
-    batch_dims: usize,
-) {
-    let how = How::GatherNd(GatherNd {
-        batch_dims,
-        ..GatherNd::default()
-    });
-    let mut typed = Typed::all(indices);
-    typed.retain(|typed| !matches!(typed, Typed::U32(_)));
-    let case = Case {
-        shape: params,
-        steps: &[],
-        indices,
-        indices_shape,
-        how,
-    };
-    case.check(devices, &SIZES, &typed);
+    let case = Case::gather_nd(params, indices, indices_shape, batch_dims);
+    case.check(&devices()[..1], &SIZES, &Typed::signed(indices));
 }
 
 /// A gather from a view of an array of this shape, on every device, against the reference. Element size and
@@ -290,7 +281,26 @@ struct Case<'a> {
     how: How,
 }
 
-impl Case<'_> {
+impl<'a> Case<'a> {
+    fn gather_nd(
+        shape: &'a [usize],
+        indices: &'a [i64],
+        indices_shape: &'a [usize],
+        batch_dims: usize,
+    ) -> Self {
+        let options = GatherNd {
+            batch_dims,
+            ..GatherNd::default()
+        };
+        Self {
+            shape,
+            steps: &[],
+            indices,
+            indices_shape,
+            how: How::GatherNd(options),
+        }
+    }
+
     #[track_caller]
     fn check(&self, devices: &[Device], dtypes: &[DType], typed: &[Typed]) {
         let source = elements(self.shape.iter().product());

@@ -1,6 +1,6 @@
-//! Copies of views on every device at every element size.
+//! Copies of views on every device.
 
-use super::{SIZES, UNWRITTEN, assert_same, devices, elements, kind, to_bytes};
+use super::{SIZES, Sizes, UNWRITTEN, assert_same, elements, kind, to_bytes};
 use wgslice::{SliceSpec, StridedSlice, View};
 use wgslice_vectors::Step;
 
@@ -20,7 +20,7 @@ pub(crate) fn broadcast(shape: &[usize]) -> Step {
 
 /// The result of the steps of a view against the reference, on tensors and on the caller's memory.
 #[track_caller]
-pub(crate) fn check_view(shape: &[usize], steps: &[Step]) {
+pub(crate) fn check_view(shape: &[usize], steps: &[Step], sizes: Sizes) {
     let source = elements(shape.iter().product());
     let whole = (shape.to_vec(), source.clone());
     let expected = steps.iter().try_fold(whole, |at, step| step.of_values(at));
@@ -42,7 +42,7 @@ pub(crate) fn check_view(shape: &[usize], steps: &[Step]) {
         let plan = view.plan(dtype);
         let source = to_bytes(&source, dtype.size());
         let expected = to_bytes(&values, dtype.size());
-        for device in devices() {
+        for device in sizes.devices(dtype) {
             if !device.takes(source.len(), expected.len()) {
                 continue;
             }
@@ -56,8 +56,8 @@ pub(crate) fn check_view(shape: &[usize], steps: &[Step]) {
             let moved = selected.to_tensor().unwrap();
             assert_same(&expected, &moved.bytes().unwrap(), dtype.size(), &what);
             if !device.by_tensors {
-                // From where bindings begin, and from two other places in a word.
-                for shift in [0, dtype.size(), 7 * dtype.size()] {
+                // Tensors begin where bindings do; here two other places in a word.
+                for shift in [dtype.size(), 7 * dtype.size()] {
                     let before = vec![UNWRITTEN; expected.len()];
                     let got = device.run_on(&plan, &source, None, &before, shift);
                     let what = || format!("{}, {shift} bytes into buffers", what());

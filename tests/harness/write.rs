@@ -1,6 +1,6 @@
-//! Updates, gradients and blocks on every device at every element size.
+//! Updates, gradients and blocks on every device.
 
-use super::{Device, SIZES, UNWRITTEN, assert_same, devices, elements, kind, to_bytes};
+use super::{Device, SIZES, Sizes, UNWRITTEN, assert_same, elements, kind, to_bytes};
 use std::borrow::Cow;
 use wgslice::{
     DType, Error, Plan, SliceSpec, StridedSlice,
@@ -13,7 +13,12 @@ type Expected = Result<Vec<u128>, ReferenceError>;
 
 /// An update in place, against the reference.
 #[track_caller]
-pub(crate) fn check_update(shape: &[usize], encoded: &StridedSlice, value_shape: &[usize]) {
+pub(crate) fn check_update(
+    shape: &[usize],
+    encoded: &StridedSlice,
+    value_shape: &[usize],
+    sizes: Sizes,
+) {
     let input = elements(shape.iter().product());
     let value: Vec<u128> = elements(value_shape.iter().product())
         .iter()
@@ -31,7 +36,7 @@ pub(crate) fn check_update(shape: &[usize], encoded: &StridedSlice, value_shape:
         let bytes = |elements: &[u128]| to_bytes(elements, dtype.size());
         let (input, value, expected) = (bytes(&input), bytes(&value), bytes(expected));
         let takes = |device: &&Device| device.takes(value.len(), expected.len());
-        for device in devices().iter().filter(takes) {
+        for device in sizes.devices(dtype).filter(takes) {
             let what = || format!("{}: {}: {plan}", device.name, case());
             let given = (dtype, shape, &input[..]);
             match device.update(given, (&spec, &plan), (value_shape, &value)) {
@@ -44,7 +49,12 @@ pub(crate) fn check_update(shape: &[usize], encoded: &StridedSlice, value_shape:
 
 /// The gradient of a slice, against the reference.
 #[track_caller]
-pub(crate) fn check_grad(shape: &[usize], encoded: &StridedSlice, dy_shape: &[usize]) {
+pub(crate) fn check_grad(
+    shape: &[usize],
+    encoded: &StridedSlice,
+    dy_shape: &[usize],
+    sizes: Sizes,
+) {
     let dy = elements(dy_shape.iter().product());
     let expected = reference::strided_slice_grad(shape, &spec_of(encoded), &dy, dy_shape);
     let case = || format!("{shape:?} {encoded:?} of {dy_shape:?}");
@@ -57,7 +67,7 @@ pub(crate) fn check_grad(shape: &[usize], encoded: &StridedSlice, dy_shape: &[us
         let bytes = |elements: &[u128]| to_bytes(elements, dtype.size());
         let (dy, expected) = (bytes(&dy), bytes(expected));
         let takes = |device: &&Device| device.takes(dy.len(), expected.len());
-        for device in devices().iter().filter(takes) {
+        for device in sizes.devices(dtype).filter(takes) {
             let what = || format!("{}: {}: {plan}", device.name, case());
             match device.grad((dtype, shape), (&spec, &plan), (dy_shape, &dy)) {
                 Ok(got) => assert_same(&expected, &got, dtype.size(), &what),
@@ -69,7 +79,7 @@ pub(crate) fn check_grad(shape: &[usize], encoded: &StridedSlice, dy_shape: &[us
 
 /// A block by begin and size, against the reference.
 #[track_caller]
-pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64]) {
+pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: Sizes) {
     let input = elements(shape.iter().product());
     let expected = reference::slice(&input, shape, begin, size);
     let case = || format!("{shape:?} from {begin:?} of {size:?}");
@@ -88,7 +98,7 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64]) {
             to_bytes(values, dtype.size()),
         );
         let takes = |device: &&Device| device.takes(source.len(), values.len());
-        for device in devices().iter().filter(takes) {
+        for device in sizes.devices(dtype).filter(takes) {
             let what = || format!("{}: {}: {plan}", device.name, case());
             let got = if device.by_tensors {
                 let tensor = device.backend.adopt(dtype, shape, source.clone()).unwrap();
