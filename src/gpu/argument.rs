@@ -14,6 +14,8 @@ pub(super) struct Argument<'a> {
     /// Bytes that were passed, and bytes that the plan needs.
     pub(super) passed: u64,
     pub(super) needed: u64,
+    /// Whether the buffers are the caller's, rather than a tensor's or scratch memory.
+    pub(super) callers: bool,
 }
 
 impl<'a> Argument<'a> {
@@ -27,6 +29,7 @@ impl<'a> Argument<'a> {
             },
             passed: passed.size(),
             needed: needed as u64,
+            callers: true,
         }
     }
 

@@ -81,7 +81,7 @@ fn record(gpu: &Gpu, buffers: &[wgpu::Buffer]) -> wgpu::CommandBuffer {
 }
 
 #[test]
-fn repeated_recording_creates_only_bind_groups() {
+fn repeated_recording_creates_no_objects() {
     for gpu in gpus() {
         let buffers = buffers(&gpu, 300);
         let round = |submit| {
@@ -91,11 +91,15 @@ fn repeated_recording_creates_only_bind_groups() {
                 gpu.wait().unwrap();
             }
             let Inner {
-                pipelines, scatter, ..
+                pipelines,
+                scatter,
+                groups,
+                ..
             } = &*gpu.inner;
             let strips = [&pipelines.uniforms.slots, &pipelines.reports].map(Slots::strips);
-            (strips, scatter.lock().unwrap().clone())
+            (strips, scatter.lock().unwrap().clone(), groups.kept())
         };
+        round(true);
         let made = round(true);
         let uniforms = usize::from(gpu.inner.pipelines.space != UniformSpace::Immediate);
         assert_eq!(made.0, [uniforms, 4], "200 reports");
@@ -105,6 +109,36 @@ fn repeated_recording_creates_only_bind_groups() {
         }
         gpu.trim();
         assert_eq!(*gpu.inner.scatter.lock().unwrap(), [None, None]);
+        assert_eq!(gpu.inner.groups.kept(), 0);
+    }
+}
+
+/// A slice in a pass of its own and in an open one, an update, and a gather: the second use keeps the group.
+#[test]
+fn groups_are_kept_if_buffers_recur_and_dropped_if_they_do_not() {
+    let gpu = noop(wgpu::Features::empty(), 8);
+    let recurring = buffers(&gpu, 3);
+    drop(record(&gpu, &recurring));
+    assert_eq!(gpu.inner.groups.kept(), 1, "both slices");
+    drop(record(&gpu, &recurring));
+    assert_eq!(gpu.inner.groups.kept(), 3);
+    let others = buffers(&gpu, 300);
+    (0..2).for_each(|_| drop(record(&gpu, &others)));
+    assert_eq!(gpu.inner.groups.kept(), 303);
+    (0..1000).for_each(|_| drop(record(&gpu, &recurring)));
+    assert_eq!(gpu.inner.groups.kept(), 3);
+}
+
+#[test]
+fn no_group_holds_the_memory_of_tensors() {
+    for gpu in gpus() {
+        let backend = Backend::from(gpu.clone());
+        let tensor = backend.upload(&[1u32; 256], &[16, 16]).unwrap();
+        let mut dest = tensor.slice(&slice![..; -1, ..; -1]).unwrap();
+        for _ in 0..3 {
+            tensor.slice_into(&slice![.., ..; -1], &mut dest).unwrap();
+        }
+        assert_eq!(gpu.inner.groups.kept(), 0);
     }
 }
 

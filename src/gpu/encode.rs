@@ -1,13 +1,14 @@
 //! Records plans as `route` decides.
 //!
 //! Recording submits nothing and never waits. Buffers that wgpu would reject are reported before wgpu sees them. Once a
-//! pipeline is compiled, recording creates bind groups, but no other device objects.
+//! pipeline is compiled, and for buffers that were recorded before, recording creates no device objects.
 
 use super::{
     DeviceBytes, Gpu, Inner,
     argument::Argument,
     caps::Parts,
     copy::{clear, copy, copyable},
+    groups::Key,
     kernels::Dispatch,
     program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
     report::{Counts, PendingReport},
@@ -316,27 +317,44 @@ impl Gpu {
         counts: &mut Counts,
     ) -> Result<(), Error> {
         let Inner {
-            device, pipelines, ..
+            device,
+            pipelines,
+            groups,
+            ..
         } = &*self.inner;
         let op = dispatch.program.op;
         let pipeline = pipelines.get(dispatch.program)?;
         pass.set_pipeline(&pipeline);
-        let entries: Vec<_> = (0..)
-            .zip(arguments.iter().zip(&dispatch.spans))
-            .map(|(binding, (argument, span))| wgpu::BindGroupEntry {
-                binding,
-                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                    buffer: &argument.buffers[span.part],
-                    offset: span.offset,
-                    size: wgpu::BufferSize::new(span.bytes),
-                }),
+        let bound = || arguments.iter().zip(&dispatch.spans);
+        let make = || {
+            let entries: Vec<_> = (0..)
+                .zip(bound())
+                .map(|(binding, (argument, span))| wgpu::BindGroupEntry {
+                    binding,
+                    resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                        buffer: &argument.buffers[span.part],
+                        offset: span.offset,
+                        size: wgpu::BufferSize::new(span.bytes),
+                    }),
+                })
+                .collect();
+            device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some(op.facts().name),
+                layout: &pipeline.get_bind_group_layout(BUFFERS_GROUP),
+                entries: &entries,
             })
-            .collect();
-        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some(op.facts().name),
-            layout: &pipeline.get_bind_group_layout(BUFFERS_GROUP),
-            entries: &entries,
-        });
+        };
+        let group = if arguments.iter().all(|argument| argument.callers) {
+            let mut buffers = bound().map(|(argument, span)| argument.buffers[span.part].clone());
+            let key = Key {
+                op,
+                buffers: [(); 4].map(|()| buffers.next()),
+                spans: dispatch.spans,
+            };
+            groups.get(key, make)
+        } else {
+            make()
+        };
         pass.set_bind_group(BUFFERS_GROUP, &group, &[]);
         match pipelines.space {
             UniformSpace::Immediate => {

@@ -15,6 +15,7 @@
 //! | `encode`, `explain` | how that is recorded, and described |
 //! | `scatter`, `lists`, `scratch` | the steps of a scatter, and the memory between them |
 //! | `argument` | which buffers may be passed |
+//! | `groups` | which bind groups are kept |
 //! | `slots` | which uniform slots and report slots are reused |
 //! | `pool` | which buffers of dropped tensors new tensors reuse |
 //! | `report` | how a gather reports later which tuples were out of range |
@@ -32,6 +33,7 @@ mod explain;
 mod failure;
 mod fill;
 mod grid;
+mod groups;
 mod job;
 #[cfg(test)]
 mod kernel_tests;
@@ -67,6 +69,7 @@ pub(crate) use transfer::DeviceBytes;
 
 use crate::Error;
 use caps::{Kind, Reach};
+use groups::Groups;
 use pipeline::Pipelines;
 use pool::Pool;
 use program::UniformSpace;
@@ -89,6 +92,7 @@ struct Inner {
     limits: wgpu::Limits,
     reach: Reach,
     pipelines: Arc<Pipelines>,
+    groups: Arc<Groups>,
     scatter: Arc<ScatterMemory>,
     pool: Arc<Pool>,
     /// Why the device was lost, once it was.
@@ -131,6 +135,7 @@ impl Gpu {
                 limits,
                 reach,
                 pipelines: Arc::new(Pipelines::new(device, queue, space, None)),
+                groups: Arc::default(),
                 scatter: Arc::default(),
                 pool: Arc::default(),
                 lost: Arc::default(),
@@ -286,6 +291,7 @@ impl Gpu {
     /// ordinary programs use tens.
     pub fn trim(&self) {
         self.inner.pool.clear();
+        self.inner.groups.clear();
         *self
             .inner
             .scatter

@@ -162,8 +162,11 @@ impl Gpu {
         scratch: &[wgpu::Buffer; 2],
     ) -> Result<Counts, Error> {
         let mut counts = Counts::default();
-        let head = Argument::of("head", scratch[0].slice(..), 0);
-        let rows = Argument::of("rows", scratch[1].slice(..), 0);
+        let [head, rows] =
+            [("head", &scratch[0]), ("rows", &scratch[1])].map(|(name, buffer)| Argument {
+                callers: false,
+                ..Argument::of(name, buffer.slice(..), 0)
+            });
         let resolving = [head, rows, indices];
         if !steps.checks.is_empty() {
             encoder.clear_buffer(&scratch[0], 0, Some(4));

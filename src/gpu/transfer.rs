@@ -53,6 +53,7 @@ impl DeviceBytes {
             parts: self.parts,
             passed: self.bytes as u64,
             needed: self.bytes as u64,
+            callers: false,
         }
     }
 

@@ -1,0 +1,89 @@
+//! A cache of the bind groups of buffers that are recorded again.
+//!
+//! A bind group keeps its buffers alive, and wgpu neither reports when the caller drops a buffer nor has weak
+//! references. So a group is kept only for buffers that recur: their first use stores only a hash, and their second the
+//! group. It is dropped after [`IDLE`] to twice as many dispatches without it, or by [`Gpu::trim`](crate::Gpu::trim).
+//! Groups of tensors and of scratch memory are not kept, so that only the pool holds their memory: their operations are
+//! submitted one by one, which takes longer than creating a group.
+
+use super::{caps::Span, maps::Op};
+use std::{
+    collections::HashMap,
+    hash::{BuildHasher, RandomState},
+    mem,
+    sync::{Mutex, PoisonError},
+};
+
+/// Enough for a thousand operations that are recorded repeatedly.
+const IDLE: usize = 2048;
+
+/// The contents of a group.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    /// The operation whose layout the group has.
+    pub(super) op: Op,
+    pub(super) buffers: [Option<wgpu::Buffer>; 4],
+    pub(super) spans: [Span; 4],
+}
+
+/// The cache of a device.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    state: Mutex<State>,
+    hasher: RandomState,
+}
+
+/// Entries by the hashes of their keys, in two generations: an entry that is used moves to the young one. After `IDLE`
+/// uses of the cache the old generation is dropped, and the young one becomes old.
+#[derive(Debug, Default)]
+struct State {
+    young: HashMap<u64, Entry>,
+    old: HashMap<u64, Entry>,
+    uses: usize,
+}
+
+#[derive(Debug)]
+enum Entry {
+    Seen,
+    Kept(Key, wgpu::BindGroup),
+}
+
+impl Groups {
+    /// The group for `key`, created by `make` if it is not in the cache.
+    pub(super) fn get(&self, key: Key, make: impl FnOnce() -> wgpu::BindGroup) -> wgpu::BindGroup {
+        let hash = self.hasher.hash_one(&key);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.uses += 1;
+        if state.uses == IDLE {
+            state.uses = 0;
+            state.old = mem::take(&mut state.young);
+        }
+        let known = state
+            .young
+            .remove(&hash)
+            .or_else(|| state.old.remove(&hash));
+        let (group, entry) = match known {
+            Some(Entry::Kept(of, group)) if of == key => (group.clone(), Entry::Kept(of, group)),
+            Some(_) => {
+                let group = make();
+                (group.clone(), Entry::Kept(key, group))
+            }
+            None => (make(), Entry::Seen),
+        };
+        state.young.insert(hash, entry);
+        group
+    }
+
+    /// Empties the cache.
+    pub(super) fn clear(&self) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = State::default();
+    }
+
+    /// The number of groups that are kept.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        let state = self.state.lock().unwrap();
+        let all = state.young.values().chain(state.old.values());
+        all.filter(|entry| matches!(entry, Entry::Kept(..))).count()
+    }
+}
