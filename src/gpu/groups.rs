@@ -45,7 +45,7 @@ struct State {
 #[derive(Debug)]
 enum Entry {
     Seen,
-    Kept(Key, wgpu::BindGroup),
+    Kept(Box<Key>, wgpu::BindGroup),
 }
 
 impl Groups {
@@ -63,10 +63,10 @@ impl Groups {
             .remove(&hash)
             .or_else(|| state.old.remove(&hash));
         let (group, entry) = match known {
-            Some(Entry::Kept(of, group)) if of == key => (group.clone(), Entry::Kept(of, group)),
+            Some(Entry::Kept(of, group)) if *of == key => (group.clone(), Entry::Kept(of, group)),
             Some(_) => {
                 let group = make();
-                (group.clone(), Entry::Kept(key, group))
+                (group.clone(), Entry::Kept(key.into(), group))
             }
             None => (make(), Entry::Seen),
         };
