@@ -7,6 +7,7 @@
 //! | gathers and scatters | `negative: "wrap"` | negative indices count from the end |
 //! | gathers and scatters | `out_of_range: "clamp"` | other indices move to the nearest end |
 //! | gathers | `view` | params are the tensor `params` after these steps |
+//! | `scatter_elements` | `combine: "add"` | updates are added rather than written |
 //!
 //! The operations `view` (steps alone), `batch_gather`, `gather_elements`, `scatter_elements` and
 //! `tensor_scatter_nd_add` are additional.
