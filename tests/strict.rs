@@ -227,7 +227,7 @@ const BUGS: [Bug; 16] = [
         name: "more is loaded than a tile has",
         work: transposed,
         hardware: true,
-        edits: &[("select(0u, load.at, load.index < end)", "load.at")],
+        edits: &[("select(0u, load.at, load.index < allowed.end)", "load.at")],
         wrong: outside(Access::Read),
     },
     Bug {
