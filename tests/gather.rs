@@ -94,6 +94,35 @@ fn every_policy() {
     }
 }
 
+/// So many tuples point into a row of params that workgroups stage it: rows up to the longest, and others that are
+/// longer or not whole vectors, and one segment of tuples or several.
+#[test]
+fn many_units_of_short_rows() {
+    for (row, count) in [
+        (8, 130),
+        (4096, 1030),
+        (4100, 1030),
+        (1024, 4099),
+        (1000, 250),
+        (6, 128),
+    ] {
+        let far = i64::try_from(row).unwrap() + 3;
+        let indices: Vec<i64> = (0..2 * count).map(|n| n * n % far - 1).collect();
+        let (all, half) = (indices.len(), indices.len() / 2);
+        // Elements of 4 bytes, and indices of both signed types.
+        for number in [2, 7] {
+            let same = How::Gather(along(-1, 0));
+            check_gathering(number, (&[3, row], &[]), (&indices, &[all]), same);
+            let own = How::Gather(along(-1, 1));
+            check_gathering(number, (&[2, row], &[]), (&indices, &[2, half]), own);
+        }
+        let inner = [slice(&format!("::-1, 1:, 4:{}", row + 4))];
+        let how = How::Gather(along(2, 0));
+        let params = (&[2, 3, row + 8][..], &inner[..]);
+        check_policies(2, params, (&indices[..half], &[half]), how);
+    }
+}
+
 /// An out-of-range index counts once, for any number of slices and windows.
 #[test]
 fn bad_indices_count_once() {

@@ -95,6 +95,28 @@ fn rows_close_to_one_another() {
     check(&[2, 5, 256, 3], "::-1, 1:, 239:15:-1, :");
 }
 
+/// So many of them that workgroups stage those that lie in one line: lines are longer than the rows of a workgroup, but
+/// no multiple of them.
+#[test]
+fn workgroups_of_rows_close_to_one_another() {
+    let rows = 6000;
+    for skipped in [0, 1, 3, 14] {
+        for step in 3..=4 {
+            check(
+                &[3, skipped + rows * step],
+                &format!("::2, {skipped}::{step}"),
+            );
+        }
+        for first in 0..2 {
+            let pixels = format!("1:, {skipped}:, {first}:{}", first + 3);
+            check(&[3, skipped + rows, 4], &pixels);
+        }
+    }
+    check(&[4096 * 8], "::4");
+    check(&[4096 * 8], "5::4");
+    check(&[3 * 4096 * 2], "2::3");
+}
+
 #[test]
 fn rank_8_that_cannot_be_merged() {
     check(&[3; 8], "::2, ::2, ::2, ::2, ::2, ::2, ::2, ::2");

@@ -129,7 +129,7 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
         step: 1,
     };
     let grid = Grid::one_by_one(&grid, job.reach);
-    let launch = Launch::of(job, &vectors, form(row, unit, stride), grid);
+    let launch = Launch::of(job, &vectors, form(row, unit, stride, job.reach.kind), grid);
     Some(Launch {
         spans: job.whole_spans()?,
         units: count,
@@ -143,16 +143,24 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     })
 }
 
-fn form(row: usize, unit: usize, stride: Option<isize>) -> Form {
+/// Whether workgroups stage their rows. Every second byte, and rows backwards, are seldom evenly spaced for all rows of
+/// a workgroup: images are made smaller and flipped line by line. Software adapters need no neighbouring loads, and pay
+/// for barriers.
+fn is_staged(stride: isize, kind: Kind) -> bool {
+    stride > 2 && kind == Kind::Hardware
+}
+
+fn form(row: usize, unit: usize, stride: Option<isize>, kind: Kind) -> Form {
     let rows = rows_at_once(row);
     let constants = [("ROW_BYTES", row), ("UNIT_BYTES", unit), ("ROWS", rows)];
     match stride {
         None => Form::of(Prelude::File(ANYWHERE))
             .with(&constants)
             .reading(Reads::Vectors),
-        Some(stride) => Form::of(Prelude::File(NEAR))
-            .with(&constants)
-            .with(&[("STRIDE", stride)]),
+        Some(stride) => Form::of(Prelude::File(NEAR)).with(&constants).with(&[
+            ("STRIDE", stride),
+            ("STAGED", is_staged(stride, kind).into()),
+        ]),
     }
 }
 
@@ -160,13 +168,13 @@ fn forms(op: Op, kind: Kind) -> Vec<Form> {
     match op {
         Op::Gather if kind == Kind::Hardware => {
             let rows = (1..=MOST_BYTES).filter(|&row| row != 4);
-            rows.map(|row| form(row, 2 - row % 2, None)).collect()
+            rows.map(|row| form(row, 2 - row % 2, None, kind)).collect()
         }
         Op::StridedSlice => {
             let of = |&(row, unit, strides): &(usize, usize, &'static [isize])| {
                 strides
                     .iter()
-                    .map(move |&stride| form(row, unit, Some(stride)))
+                    .map(move |&stride| form(row, unit, Some(stride), kind))
             };
             STRIDES.iter().flat_map(of).collect()
         }
