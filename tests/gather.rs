@@ -116,10 +116,19 @@ fn many_units_of_short_rows() {
             let own = How::Gather(along(-1, 1));
             check_gathering(number, (&[2, row], &[]), (&indices, &[2, half]), own);
         }
-        let inner = [slice(&format!("::-1, 1:, 4:{}", row + 4))];
-        let how = How::Gather(along(2, 0));
-        let params = (&[2, 3, row + 8][..], &inner[..]);
-        check_policies(2, params, (&indices[..half], &[half]), how);
+        // Rows that begin at whole vectors, at none, and at some.
+        let (indices, tuples, how) = (&indices[..half], &[half], How::Gather(along(2, 0)));
+        let width = (row + 5).next_multiple_of(4);
+        for (begin, width) in [(4, width), (1, width), (4, width + 1)] {
+            let inner = [slice(&format!("::-1, 1:, {begin}:{}", row + begin))];
+            check_gathering(7, (&[2, 3, width], &inner), (indices, tuples), how);
+        }
+        check_policies(
+            2,
+            (&[2, row], &[]),
+            (indices, tuples),
+            How::Gather(along(1, 0)),
+        );
     }
 }
 

@@ -99,22 +99,25 @@ fn rows_close_to_one_another() {
 /// no multiple of them.
 #[test]
 fn workgroups_of_rows_close_to_one_another() {
-    let rows = 6000;
-    for skipped in [0, 1, 3, 14] {
-        for step in 3..=4 {
-            check(
-                &[3, skipped + rows * step],
-                &format!("::2, {skipped}::{step}"),
-            );
+    // Of one byte, and of two.
+    for rows in [6000, 3000] {
+        for skipped in [0, 1, 3, 14] {
+            for step in 3..=4 {
+                let lines = [3, skipped + rows * step];
+                check(&lines, &format!("::2, {skipped}::{step}"));
+            }
+            for first in 0..2 {
+                let pixels = format!("1:, {skipped}:, {first}:{}", first + 3);
+                check(&[3, skipped + rows, 4], &pixels);
+            }
         }
-        for first in 0..2 {
-            let pixels = format!("1:, {skipped}:, {first}:{}", first + 3);
-            check(&[3, skipped + rows, 4], &pixels);
-        }
+        // Two bytes apart.
+        check(&[2, 2 * rows], ":, 1::2");
     }
-    check(&[4096 * 8], "::4");
-    check(&[4096 * 8], "5::4");
-    check(&[3 * 4096 * 2], "2::3");
+    // Stretches that end with the last vector that is staged, and others that end behind it.
+    for skipped in [0, 1, 3, 4, 15] {
+        check(&[4 * 8192 + skipped], &format!("{skipped}::4"));
+    }
 }
 
 #[test]

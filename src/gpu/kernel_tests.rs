@@ -62,6 +62,16 @@ fn gathers(gpu: &Gpu) {
             let (array, report) = gathered.unwrap();
             (array, report.bad)
         });
+        same(gpu, "gather along the inner axis", |backend| {
+            let options = Gather {
+                axis: Some(1),
+                ..Gather::default()
+            };
+            let (shape, columns) = ([5 * usize::from(width), 8], [2i32, 7, 8, 0, 3].repeat(30));
+            let gathered = backend.gather(&words, &shape, &columns[..], &[150], options);
+            let (array, report) = gathered.unwrap();
+            (array, report.bad)
+        });
         same(gpu, "gather of rows of bytes", |backend| {
             let data = bytes(40 * usize::from(width));
             let gathered =
