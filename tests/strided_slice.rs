@@ -99,16 +99,18 @@ fn rows_close_to_one_another() {
 /// no multiple of them.
 #[test]
 fn workgroups_of_rows_close_to_one_another() {
-    // Of one byte, and of two.
-    for rows in [6000, 3000] {
+    // Of one byte, and of two. The source has whole vectors.
+    for rows in [6000usize, 3000] {
         for skipped in [0, 1, 3, 14] {
             for step in 3..=4 {
-                let lines = [3, skipped + rows * step];
-                check(&lines, &format!("::2, {skipped}::{step}"));
+                let end = skipped + rows * step;
+                let spec = format!("::2, {skipped}:{end}:{step}");
+                check(&[3, end.next_multiple_of(16)], &spec);
             }
+            let end = skipped + rows;
             for first in 0..2 {
-                let pixels = format!("1:, {skipped}:, {first}:{}", first + 3);
-                check(&[3, skipped + rows, 4], &pixels);
+                let spec = format!("1:, {skipped}:{end}, {first}:{}", first + 3);
+                check(&[3, end.next_multiple_of(4), 4], &spec);
             }
         }
         // Two bytes apart.
@@ -116,7 +118,8 @@ fn workgroups_of_rows_close_to_one_another() {
     }
     // Stretches that end with the last vector that is staged, and others that end behind it.
     for skipped in [0, 1, 3, 4, 15] {
-        check(&[4 * 8192 + skipped], &format!("{skipped}::4"));
+        let end = skipped + 4 * 8192;
+        check(&[4 * 8192 + 16], &format!("{skipped}:{end}:4"));
     }
 }
 
