@@ -99,12 +99,12 @@ fn every_policy() {
 #[test]
 fn many_units_of_short_rows() {
     for (row, count) in [
-        (8, 130),
+        (8, 520),
         (4096, 1030),
         (4100, 1030),
         (1024, 4099),
         (1000, 250),
-        (6, 128),
+        (6, 510),
     ] {
         let far = i64::try_from(row).unwrap() + 3;
         let indices: Vec<i64> = (0..2 * count).map(|n| n * 5 % far - 1).collect();

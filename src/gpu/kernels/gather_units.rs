@@ -18,6 +18,9 @@ const PARTS: usize = 4;
 /// Units that a workgroup stages or gathers for each of its invocations, at most.
 const EACH: usize = 16;
 
+/// Units that it stages and gathers for each of them, at least.
+const LEAST_EACH: usize = 8;
+
 /// The tuples that point into a row of params, if they are so many that it is worth staging.
 fn tuples(job: &Job<'_>, vectors: &Vectors) -> Option<usize> {
     let RowMap::Gather(map) = &job.map else {
@@ -37,8 +40,10 @@ fn tuples(job: &Job<'_>, vectors: &Vectors) -> Option<usize> {
             .iter()
             .all(|dimension| dimension.stride % PARTS.cast_signed() == 0);
     let is_short = (1..=EACH * workgroup).contains(&axis.size);
-    // If four units of a row are there for each tuple, tuples at random need most of its sectors, of 8 units.
-    let are_many = tuples.size >= workgroup / 2 && tuples.size >= axis.size / 4;
+    // If a row has four units for each tuple, tuples at random need most of its sectors, of 8 units. A workgroup
+    // that moves little takes as long as `rows_coalesced`.
+    let are_many =
+        tuples.size >= axis.size / 4 && tuples.size + axis.size >= LEAST_EACH * workgroup;
     let are_listed = tuples.stride == 0 && !tuples.repeats && count.is_multiple_of(tuples.size);
     (is_row && is_whole && is_short && are_many && are_listed).then_some(tuples.size)
 }

@@ -5,7 +5,7 @@
 //! | rows | loads | file |
 //! |---|---|---|
 //! | of a gather | the words of each row | `load_rows.wgsl` |
-//! | of a slice, close to one another: see [`STRIDES`] | the vectors that contain all rows of an invocation | `load_near.wgsl` |
+//! | of a slice, close to one another: see [`STRIDES`] | the vectors that contain all rows of an invocation, or of a workgroup: see [`is_staged`] | `load_near.wgsl` |
 
 use super::{
     Axis, Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Rows, Source, Units,
@@ -203,6 +203,14 @@ mod tests {
                 let bytes = (rows_at_once(row) - 1) * stride + row;
                 assert!(bytes <= 4 * VECTOR, "{row} bytes, {stride} apart");
                 assert!(stride.is_multiple_of(unit) && row <= 4, "{row} bytes");
+                // Staged, the rows of an invocation begin at the same byte of a vector as its neighbours'.
+                let pitch = rows_at_once(row) * stride;
+                assert!(pitch.is_multiple_of(VECTOR), "{row} bytes, {stride} apart");
+                assert_eq!(
+                    pitch / VECTOR,
+                    bytes.div_ceil(VECTOR),
+                    "{row} bytes, {stride} apart"
+                );
             }
         }
     }
