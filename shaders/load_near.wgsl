@@ -4,7 +4,21 @@
 // Bytes from one row to the next. The rows of an invocation lie within 64 bytes and have at most 4 bytes each.
 override STRIDE: i32;
 
+// Whether a workgroup whose rows are evenly spaced stages them: copies the stretch of the source that they lie in to
+// workgroup memory, so that neighbouring invocations load neighbouring vectors, each once. STRIDE is then positive.
+// Otherwise an invocation loads its own vectors, which lie in sectors that its neighbours load too.
+override STAGED: bool;
+
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
+
+// Vectors from the rows of an invocation to those of the next: 2 to 4 if they are staged.
+override PITCH: u32 = (ROWS * u32(abs(STRIDE))) >> 4u;
+
+// One more if the first row does not begin a vector, up to 16 KiB for 256 invocations.
+override STAGED_VECTORS: u32 = 1u + u32(STAGED) * min(PITCH * WORKGROUP, 4u * WORKGROUP - 1u);
+var<workgroup> staged: array<vec4<u32>, STAGED_VECTORS>;
+
+const NOT_STAGED: u32 = 16u;
 
 // The words from the beginning of the lowest row on.
 alias Window = array<u32, 16>;
@@ -26,23 +40,75 @@ fn near_four(n: u32, window: ptr<function, Window>, rows: ptr<function, Rows>) {
     near_row(n + 3u, window, rows);
 }
 
-fn load_rows(first: u32, rows: ptr<function, Rows>) {
+fn row_address(row: u32) -> u32 {
+    return (uniforms.source_base + source_row(row).base) * UNIT_BYTES;
+}
+
+// Stages the rows of a workgroup if they are evenly spaced and fit. Returns where the first begins in `staged`, in
+// bytes, or NOT_STAGED.
+fn stage(first: u32, local: u32) -> u32 {
+    var head = NOT_STAGED;
+    if STAGED {
+        let rows = min(first + WORKGROUP * ROWS, uniforms.units) - min(first, uniforms.units);
+        let inner = axis(dims() - 1u).size;
+        if rows > 0u && first % inner + rows <= inner {
+            let address = row_address(first);
+            let last = ((address & 15u) + (rows - 1u) * u32(STRIDE) + ROW_BYTES - 1u) >> 4u;
+            if last < STAGED_VECTORS {
+                head = address & 15u;
+                stage_vectors(address >> 4u, last, local);
+            }
+        }
+        workgroupBarrier();
+    }
+    return head;
+}
+
+// Loads the last vector again in place of those after it.
+fn stage_vectors(begin: u32, last: u32, local: u32) {
+    let a = source[begin + min(local, last)];
+    let b = source[begin + min(local + WORKGROUP, last)];
+    var c = vec4(0u);
+    var d = vec4(0u);
+    if PITCH > 2u { c = source[begin + min(local + 2u * WORKGROUP, last)]; }
+    if PITCH > 3u { d = source[begin + min(local + 3u * WORKGROUP, last)]; }
+    let end = source[begin + last];
+    staged[local] = a;
+    staged[local + WORKGROUP] = b;
+    if PITCH > 2u { staged[local + 2u * WORKGROUP] = c; }
+    if PITCH > 3u { staged[local + 3u * WORKGROUP] = d; }
+    if PITCH < 4u && local == 0u { staged[local + PITCH * WORKGROUP] = end; }
+}
+
+fn load_rows(first: u32, local: u32, head: u32, rows: ptr<function, Rows>) {
     let between = (ROWS - 1u) * u32(abs(STRIDE));
-    let lowest = select(0u, between, STRIDE < 0);
-    let address = (uniforms.source_base + source_row(first).base) * UNIT_BYTES - lowest;
-    let at = address >> 4u;
     // Vectors that the rows lie in if the lowest row begins a vector; otherwise they may lie in one more.
     let bytes = between + ROW_BYTES;
     let vectors = (bytes + 15u) >> 4u;
-    let last = (address + bytes - 1u) >> 4u;
-    var a = source[at];
-    var b = source[select(at + 1u, last, vectors == 1u)];
+    var address = head;
+    var a = vec4(0u);
+    var b = vec4(0u);
     var c = vec4(0u);
     var d = vec4(0u);
     var e = vec4(0u);
-    if vectors > 1u { c = source[select(at + 2u, last, vectors == 2u)]; }
-    if vectors > 2u { d = source[select(at + 3u, last, vectors == 3u)]; }
-    if vectors > 3u { e = source[last]; }
+    if STAGED && head != NOT_STAGED {
+        let at = local * PITCH;
+        a = staged[at];
+        b = staged[at + 1u];
+        c = staged[at + 2u];
+        if vectors > 2u { d = staged[at + 3u]; }
+        // Behind the last vector no byte is used.
+        if vectors > 3u { e = staged[min(at + 4u, STAGED_VECTORS - 1u)]; }
+    } else {
+        address = row_address(first) - select(0u, between, STRIDE < 0);
+        let at = address >> 4u;
+        let last = (address + bytes - 1u) >> 4u;
+        a = source[at];
+        b = source[select(at + 1u, last, vectors == 1u)];
+        if vectors > 1u { c = source[select(at + 2u, last, vectors == 2u)]; }
+        if vectors > 2u { d = source[select(at + 3u, last, vectors == 3u)]; }
+        if vectors > 3u { e = source[last]; }
+    }
     if (address & 15u) != 0u {
         a = shifted(a, b, address);
         b = shifted(b, c, address);

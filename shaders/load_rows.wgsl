@@ -1,4 +1,4 @@
-// Loads rows that lie anywhere.
+// Loads rows that lie anywhere. There is nothing to stage: see `load_near.wgsl`.
 
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 
@@ -60,7 +60,11 @@ fn clear(n: u32, gone: bool, rows: ptr<function, Rows>) {
     (*rows)[2u * n + 1u] = select((*rows)[2u * n + 1u], 0u, gone);
 }
 
-fn load_rows(first: u32, rows: ptr<function, Rows>) {
+fn stage(first: u32, local: u32) -> u32 {
+    return 0u;
+}
+
+fn load_rows(first: u32, local: u32, head: u32, rows: ptr<function, Rows>) {
     // If the last invocation has fewer rows than ROWS, it looks up the last four again in place of those after the end.
     let last = uniforms.units - 4u;
     let a = four(first);

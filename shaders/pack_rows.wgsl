@@ -69,12 +69,14 @@ fn store(n: u32, to: u32, words: u32, packed: ptr<function, Packed>) {
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let tile = invocation(group, local);
+    // What invocations load together they load before some return.
+    let head = stage(group_number(group) * WORKGROUP * ROWS, local);
     if tile >= uniforms.tiles {
         return;
     }
     let first = tile * ROWS;
     var rows: Rows;
-    load_rows(first, &rows);
+    load_rows(first, local, head, &rows);
     var packed: Packed;
     put_four(0u, &rows, &packed);
     put_four(4u, &rows, &packed);

@@ -6,7 +6,7 @@
 struct Uniforms {
     // Units of a row, and units from one to the next in the source (wraps when negative). `run` is in vectors in
     // `rows_serial.wgsl`, `rows_coalesced.wgsl` and `combine.wgsl`, in words in `row_words.wgsl` and
-    // `combine_subword.wgsl`.
+    // `combine_subword.wgsl`, and in `gather_units.wgsl` the tuples of a row of params.
     run: u32,
     step: u32,
     // Units that this dispatch writes. In `row_words.wgsl` and `combine_subword.wgsl` units of one row; in

@@ -94,6 +94,45 @@ fn every_policy() {
     }
 }
 
+/// So many tuples point into a row of params that workgroups stage it: rows up to the longest, and others that are
+/// longer or not whole vectors, and one segment of tuples or several.
+#[test]
+fn many_units_of_short_rows() {
+    for (row, count) in [
+        (8, 520),
+        (4096, 1030),
+        (4100, 1030),
+        (1028, 1030),
+        (1024, 4099),
+        (1000, 250),
+        (6, 510),
+    ] {
+        let far = i64::try_from(row).unwrap() + 3;
+        let indices: Vec<i64> = (0..2 * count).map(|n| n * 5 % far - 1).collect();
+        let (all, half) = (indices.len(), indices.len() / 2);
+        // Elements of 4 bytes, and indices of both signed types.
+        for number in [2, 7] {
+            let same = How::Gather(along(-1, 0));
+            check_gathering(number, (&[3, row], &[]), (&indices, &[all]), same);
+            let own = How::Gather(along(-1, 1));
+            check_gathering(number, (&[2, row], &[]), (&indices, &[2, half]), own);
+        }
+        // Rows that begin at whole vectors, at none, and at some.
+        let (indices, tuples, how) = (&indices[..half], &[half], How::Gather(along(2, 0)));
+        let width = (row + 5).next_multiple_of(4);
+        for (begin, width) in [(4, width), (1, width), (2, width + 1)] {
+            let inner = [slice(&format!("::-1, 1:, {begin}:{}", row + begin))];
+            check_gathering(7, (&[4, 3, width], &inner), (indices, tuples), how);
+        }
+        check_policies(
+            2,
+            (&[2, row], &[]),
+            (indices, tuples),
+            How::Gather(along(1, 0)),
+        );
+    }
+}
+
 /// An out-of-range index counts once, for any number of slices and windows.
 #[test]
 fn bad_indices_count_once() {

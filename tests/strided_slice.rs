@@ -95,6 +95,34 @@ fn rows_close_to_one_another() {
     check(&[2, 5, 256, 3], "::-1, 1:, 239:15:-1, :");
 }
 
+/// So many of them that workgroups stage those that lie in one line: lines are longer than the rows of a workgroup, but
+/// no multiple of them.
+#[test]
+fn workgroups_of_rows_close_to_one_another() {
+    // Of one byte, and of two. The source has whole vectors.
+    for rows in [6000usize, 3000] {
+        for skipped in [0, 1, 3, 14] {
+            for step in 3..=4 {
+                let end = skipped + rows * step;
+                let spec = format!("::2, {skipped}:{end}:{step}");
+                check(&[3, end.next_multiple_of(16)], &spec);
+            }
+            let end = skipped + rows;
+            for first in 0..2 {
+                let spec = format!("1:, {skipped}:{end}, {first}:{}", first + 3);
+                check(&[3, end.next_multiple_of(4), 4], &spec);
+            }
+        }
+        // Two bytes apart.
+        check(&[2, 2 * rows], ":, 1::2");
+    }
+    // Stretches that end with the last vector that is staged, and others that end behind it.
+    for skipped in [0, 1, 3, 4, 15] {
+        let end = skipped + 4 * 8192;
+        check(&[4 * 8192 + 16], &format!("{skipped}:{end}:4"));
+    }
+}
+
 #[test]
 fn rank_8_that_cannot_be_merged() {
     check(&[3; 8], "::2, ::2, ::2, ::2, ::2, ::2, ::2, ::2");

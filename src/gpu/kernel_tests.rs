@@ -52,6 +52,17 @@ fn slices(gpu: &Gpu) {
 }
 
 fn gathers(gpu: &Gpu) {
+    same(gpu, "gather along the inner axis", |backend| {
+        let options = Gather {
+            axis: Some(1),
+            ..Gather::default()
+        };
+        let params: Vec<u32> = (0..16).collect();
+        let columns = [2i32, 7, 8, 0, 3].repeat(410);
+        let gathered = backend.gather(&params, &[2, 8], &columns[..], &[2050], options);
+        let (array, report) = gathered.unwrap();
+        (array, report.bad)
+    });
     let tuples = [1i32, 39, 7, 40, 0, 3, -1, 5];
     for width in [1, 3, 12] {
         let words: Vec<f32> = (0..40u16 * width).map(f32::from).collect();

@@ -110,7 +110,7 @@ pub(crate) struct Program {
 pub(crate) struct Form {
     pub(crate) prelude: Prelude,
     /// Override constants; those without a name are not used.
-    constants: [(&'static str, isize); 4],
+    constants: [(&'static str, isize); 5],
     pub(crate) reads: Reads,
 }
 
@@ -118,12 +118,12 @@ impl Form {
     pub(crate) fn of(prelude: Prelude) -> Self {
         Self {
             prelude,
-            constants: [("", 0); 4],
+            constants: [("", 0); 5],
             reads: Reads::Words,
         }
     }
 
-    /// The same with these constants beside those that it has: four at most.
+    /// The same with these constants beside those that it has: five at most.
     pub(crate) fn with<T: Copy + TryInto<isize>>(
         mut self,
         constants: &[(&'static str, T)],

@@ -24,6 +24,7 @@ use naga::{
     valid::{Capabilities, ModuleInfo, ValidationFlags, Validator},
 };
 use std::{
+    borrow::Cow,
     collections::{HashMap, HashSet},
     mem::{offset_of, size_of},
 };
@@ -142,6 +143,15 @@ fn every_kernel_has_forms() {
     }
 }
 
+/// The module with the values of the program's constants.
+fn specialized<'a>(program: &Program, module: &'a Module, info: &'a ModuleInfo) -> Cow<'a, Module> {
+    let constants = program.constants().into_iter();
+    let constants = constants.map(|(name, value)| (name.to_owned(), value));
+    let constants = constants.collect();
+    let made = naga::back::pipeline_constants::process_overrides(module, info, None, &constants);
+    made.unwrap_or_else(|error| panic!("{program}: {error}")).0
+}
+
 /// All texts are valid, with the constants of every program.
 #[test]
 fn every_program_is_valid() {
@@ -155,11 +165,7 @@ fn every_program_is_valid() {
                 let info = validated(&program, &module);
                 (module, info)
             });
-            let constants = program.constants().into_iter();
-            let constants = constants.map(|(name, value)| (name.to_owned(), value));
-            let constants = constants.collect();
-            naga::back::pipeline_constants::process_overrides(module, info, None, &constants)
-                .unwrap_or_else(|error| panic!("{program}: {error}"));
+            specialized(&program, module, info);
         }
     }
     for (program, space, module) in modules_elsewhere() {
@@ -228,6 +234,8 @@ fn workgroup_memory_is_small() {
             continue;
         }
         let module = naga::front::wgsl::parse_str(&text).unwrap();
+        let info = validated(&program, &module);
+        let module = specialized(&program, &module, &info);
         let mut layouter = naga::proc::Layouter::default();
         layouter.update(module.to_ctx()).unwrap();
         let shared = module.global_variables.iter();

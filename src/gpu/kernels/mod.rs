@@ -12,6 +12,7 @@
 mod combine;
 mod combine_atomic;
 mod combine_subword;
+mod gather_units;
 mod pack_bytes;
 mod pack_rows;
 mod pack_words;
@@ -42,7 +43,7 @@ use crate::{Error, layout::Axis, pairs::PairAxis, plan::Rows};
 
 /// All kernels, the most specific first.
 #[rustfmt::skip]
-pub(crate) static KERNELS: [Kernel; 16] = [
+pub(crate) static KERNELS: [Kernel; 17] = [
     // kernel                        writes                                         in units of    adapters
     scatter_resolve::KERNEL,      // the slice of each row, the list of each slice –              all
     scatter_sort::KERNEL,         // lists in ascending order: short ones          –              all
@@ -56,6 +57,7 @@ pub(crate) static KERNELS: [Kernel; 16] = [
     pack_rows::KERNEL,            // slices and gathers, rows of 1 to 7 bytes      1, 2 bytes     all; gathers: hardware
     pack_bytes::KERNEL,           // slices and gathers, rows of 1 to 4 bytes      1, 2 bytes     all
     pack_words::KERNEL,           // slices and gathers, rows of 4 to 32 bytes     4 bytes        software; gathers of 4 bytes: all
+    gather_units::KERNEL,         // gathers from short rows along the inner axis  4 bytes        hardware
     unaligned::KERNEL,            // slices and gathers, contiguous rows           1, 2 bytes     all
     subword::KERNEL,              // slices and gathers                            1, 2 bytes     all
     rows_coalesced::KERNEL,       // every other result                            4 to 16 bytes  hardware

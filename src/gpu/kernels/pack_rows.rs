@@ -5,7 +5,7 @@
 //! | rows | loads | file |
 //! |---|---|---|
 //! | of a gather | the words of each row | `load_rows.wgsl` |
-//! | of a slice, close to one another: see [`STRIDES`] | the vectors that contain all rows of an invocation | `load_near.wgsl` |
+//! | of a slice, close to one another: see [`STRIDES`] | the vectors that contain all rows of an invocation, or of a workgroup: see [`is_staged`] | `load_near.wgsl` |
 
 use super::{
     Axis, Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Reads, RowMap, Rows, Source, Units,
@@ -129,7 +129,7 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
         step: 1,
     };
     let grid = Grid::one_by_one(&grid, job.reach);
-    let launch = Launch::of(job, &vectors, form(row, unit, stride), grid);
+    let launch = Launch::of(job, &vectors, form(row, unit, stride, job.reach.kind), grid);
     Some(Launch {
         spans: job.whole_spans()?,
         units: count,
@@ -143,16 +143,24 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     })
 }
 
-fn form(row: usize, unit: usize, stride: Option<isize>) -> Form {
+/// Whether workgroups stage their rows. Every second byte, and rows backwards, are seldom evenly spaced for all rows of
+/// a workgroup: images are made smaller and flipped line by line. Software adapters need no neighbouring loads, and pay
+/// for barriers.
+fn is_staged(stride: isize, kind: Kind) -> bool {
+    stride > 2 && kind == Kind::Hardware
+}
+
+fn form(row: usize, unit: usize, stride: Option<isize>, kind: Kind) -> Form {
     let rows = rows_at_once(row);
     let constants = [("ROW_BYTES", row), ("UNIT_BYTES", unit), ("ROWS", rows)];
     match stride {
         None => Form::of(Prelude::File(ANYWHERE))
             .with(&constants)
             .reading(Reads::Vectors),
-        Some(stride) => Form::of(Prelude::File(NEAR))
-            .with(&constants)
-            .with(&[("STRIDE", stride)]),
+        Some(stride) => Form::of(Prelude::File(NEAR)).with(&constants).with(&[
+            ("STRIDE", stride),
+            ("STAGED", is_staged(stride, kind).into()),
+        ]),
     }
 }
 
@@ -160,13 +168,13 @@ fn forms(op: Op, kind: Kind) -> Vec<Form> {
     match op {
         Op::Gather if kind == Kind::Hardware => {
             let rows = (1..=MOST_BYTES).filter(|&row| row != 4);
-            rows.map(|row| form(row, 2 - row % 2, None)).collect()
+            rows.map(|row| form(row, 2 - row % 2, None, kind)).collect()
         }
         Op::StridedSlice => {
             let of = |&(row, unit, strides): &(usize, usize, &'static [isize])| {
                 strides
                     .iter()
-                    .map(move |&stride| form(row, unit, Some(stride)))
+                    .map(move |&stride| form(row, unit, Some(stride), kind))
             };
             STRIDES.iter().flat_map(of).collect()
         }
@@ -195,6 +203,14 @@ mod tests {
                 let bytes = (rows_at_once(row) - 1) * stride + row;
                 assert!(bytes <= 4 * VECTOR, "{row} bytes, {stride} apart");
                 assert!(stride.is_multiple_of(unit) && row <= 4, "{row} bytes");
+                // Staged, the rows of an invocation begin at the same byte of a vector as its neighbours'.
+                let pitch = rows_at_once(row) * stride;
+                assert!(pitch.is_multiple_of(VECTOR), "{row} bytes, {stride} apart");
+                assert_eq!(
+                    pitch / VECTOR,
+                    bytes.div_ceil(VECTOR),
+                    "{row} bytes, {stride} apart"
+                );
             }
         }
     }

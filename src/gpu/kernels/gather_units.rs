@@ -1,0 +1,76 @@
+//! Gathers 4-byte units along the innermost axis of params, from short rows of it that many tuples point into:
+//! `shaders/gather_units.wgsl`.
+
+use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Rows, Source, Vectors};
+
+pub(super) const KERNEL: Kernel = Kernel {
+    source: Source {
+        name: "gathered units",
+        text: include_str!("../../../shaders/gather_units.wgsl"),
+    },
+    launch,
+    forms,
+};
+
+/// Units of a vector. Rows of params are whole vectors.
+const PARTS: usize = 4;
+
+/// Units that a workgroup stages or gathers for each of its invocations, at most.
+const EACH: usize = 16;
+
+/// Units that it stages and gathers for each of them, at least.
+const LEAST_EACH: usize = 8;
+
+/// The tuples that point into a row of params, if they are so many that it is worth staging.
+fn tuples(job: &Job<'_>, vectors: &Vectors) -> Option<usize> {
+    let RowMap::Gather(map) = &job.map else {
+        return None;
+    };
+    let ([axis], Some((tuples, outer))) = (&map.coordinates[..], map.walk.split_last()) else {
+        return None;
+    };
+    let Rows {
+        unit, run, count, ..
+    } = vectors.rows;
+    let workgroup = job.reach.workgroup as usize;
+    let is_row = unit == 4 && run == 1 && axis.stride == 1 && map.binds_all;
+    let is_whole = axis.size.is_multiple_of(PARTS)
+        && vectors.source_base % PARTS as i64 == 0
+        && outer
+            .iter()
+            .all(|dimension| dimension.stride % PARTS.cast_signed() == 0);
+    let is_short = (1..=EACH * workgroup).contains(&axis.size);
+    // If a row has four units for each tuple, tuples at random need most of its sectors, of 8 units. A workgroup
+    // that moves little takes as long as `rows_coalesced`.
+    let are_many =
+        tuples.size >= axis.size / 4 && tuples.size + axis.size >= LEAST_EACH * workgroup;
+    let are_listed = tuples.stride == 0 && !tuples.repeats && count.is_multiple_of(tuples.size);
+    (is_row && is_whole && is_short && are_many && are_listed).then_some(tuples.size)
+}
+
+fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
+    if job.reach.kind == Kind::Software {
+        return None;
+    }
+    let tuples = tuples(job, vectors)?;
+    let workgroup = job.reach.workgroup as usize;
+    let segment = EACH * workgroup;
+    let tiles = vectors.rows.count / tuples * tuples.div_ceil(segment);
+    let grid = Grid::new(job.reach, 1, workgroup, segment, tiles);
+    Some(Launch {
+        spans: job.whole_spans()?,
+        run: tuples,
+        ..Launch::of(job, vectors, form(), grid)
+    })
+}
+
+fn form() -> Form {
+    Form::of(Prelude::None)
+}
+
+fn forms(op: Op, kind: Kind) -> Vec<Form> {
+    match (op, kind) {
+        (Op::Gather, Kind::Hardware) => vec![form()],
+        _ => Vec::new(),
+    }
+}
