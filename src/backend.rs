@@ -1,4 +1,4 @@
-//! A [`Backend`] is the CPU or one GPU, and can say which and why.
+//! A [`Backend`] is the CPU or one GPU; [`Backend::reason`] says why it is the one or the other.
 //!
 //! An operation that the device cannot do is an error, unless [`Backend::with_fallback`] lets the CPU do such
 //! operations; [`Backend::fallen_back`] then says why.

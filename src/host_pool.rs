@@ -1,8 +1,8 @@
 //! Keeps the memory of the last large result that was dropped, for the next large result.
 //!
-//! The system zeroes each new page and maps it on its first touch, so a large result takes several times
-//! as long in new memory as in memory that was written before. A CPU backend therefore keeps one buffer.
-//! Its old bytes are not zeroed: the next result overwrites all of them.
+//! The system zeroes each new page and maps it on its first touch, so a large result takes several times as long in new
+//! memory as in memory that was written before. A CPU backend therefore keeps one buffer. The buffer is not zeroed,
+//! since the next result overwrites all of its bytes.
 
 use crate::{Error, element::zeroed};
 use std::{
@@ -93,7 +93,7 @@ mod tests {
         take(&pool, 4 * LARGE);
         take(&pool, LARGE - 1);
         assert_eq!(pool.0.lock().unwrap().len(), 4 * LARGE);
-        // More than half of the buffer would lie idle.
+        // A result of less than half the buffer's size gets new memory.
         let small = pool.take(2 * LARGE - 1).unwrap();
         assert_eq!(pool.0.lock().unwrap().len(), 4 * LARGE);
         take(&pool, 5 * LARGE);

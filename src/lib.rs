@@ -16,7 +16,7 @@
 // | `plan`, `ops` | an operation on known shapes, independent of a device; `report` says which indices were out of range |
 // | `cpu`, `gpu` | run plans on the CPU and on a GPU |
 // | `stream`, `cost` | run slices part by part in bounded memory; estimate which device is faster for host values |
-// | `dtype`, `element`, `combine`, `shape` | element types, their arithmetic in scatters, shapes |
+// | `dtype`, `element`, `combine`, `shape` | element types, how scatters combine elements, shapes |
 // | `error`, `explain`, `text` | errors, descriptions of plans, and the formatting that both use |
 // | `reference`, `guide` | the naive reference; documentation for users of other APIs |
 

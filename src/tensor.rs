@@ -20,7 +20,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 #[cfg(feature = "gpu")]
 use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 
-/// Values in host memory with a shape, row-major.
+/// Values in host memory, in the row-major order of a shape.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Array<T> {

@@ -1,4 +1,4 @@
-//! Records plans as `route` decides.
+//! Records a plan as the commands that `route` decides on.
 //!
 //! Recording submits nothing and never waits. Buffers that wgpu would reject are an [`Error::Buffer`] before wgpu sees
 //! them. Once its pipelines are compiled and its buffers were recorded twice, recording a plan creates no device

@@ -56,7 +56,7 @@ impl Gpu {
 /// The [`Error`] for an error that the device reported while `doing` something.
 pub(super) fn device_error(gpu: &Gpu, doing: &'static str, error: &dyn std::error::Error) -> Error {
     let message = error.to_string();
-    // wgpu reports the loss of a device only to a callback, which this poll runs.
+    // wgpu reports the loss of a device to a callback, which this poll runs.
     let _ = gpu.inner.device.poll(wgpu::PollType::Poll);
     match gpu.inner.lost.get() {
         Some(reason) => Error::DeviceLost {

@@ -7,7 +7,7 @@
 //! | `kernels` | which kernel does a job: one ordered table, and a file for each kernel |
 //! | `maps` | where rows begin: a file for each row map |
 //! | `grid` | how rows are distributed to invocations |
-//! | `uniforms` | the words that a dispatch reads as immediates or from a uniform |
+//! | `uniforms` | the words that a dispatch reads as immediates or from a buffer |
 //! | `program`, `rule` | how the WGSL of a pipeline is assembled; how scatters combine elements |
 //! | `pipeline` | when a pipeline is compiled: once, at its first use |
 //! | `window` | how a plan is cut into dispatches that fit the device's limits |
@@ -282,14 +282,14 @@ impl Gpu {
 
     /// Frees all memory that is kept for reuse. Call it when large tensors or buffers are no longer needed:
     ///
-    /// - Buffers of dropped tensors, which new tensors of the same size reuse. Together with live tensors they never
-    ///   exceed the most bytes that tensors have held at once, and a buffer is freed when 32 buffers were requested
-    ///   without reusing it.
+    /// - Buffers of dropped tensors, which new tensors of the same size reuse. These buffers and live tensors together
+    ///   never exceed the most bytes that tensors have held at once, and a buffer is freed when 32 buffers were
+    ///   requested without reusing it.
     /// - The scratch memory of scatters.
     /// - Bind groups of buffers that were recorded repeatedly, which keep these buffers alive.
     ///
-    /// Compiled pipelines stay, since compiling them again takes longer than most work. There are fewer than 400, and
-    /// ordinary programs use tens.
+    /// Compiled pipelines stay, since compiling them again takes longer than most work. There are fewer than 400
+    /// different pipelines, of which ordinary programs use tens.
     pub fn trim(&self) {
         self.inner.pool.clear();
         self.inner.groups.clear();

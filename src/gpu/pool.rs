@@ -20,7 +20,7 @@ use std::{
 /// The number of requests for buffers after which a pooled buffer that none of them reused is freed.
 const PATIENCE: u64 = 32;
 
-/// The most buffers in a pool.
+/// The most buffers that a pool keeps.
 const MOST: usize = 64;
 
 /// The pool of a device.
@@ -65,8 +65,8 @@ impl Pool {
         taken.map(|(buffer, _)| buffer)
     }
 
-    /// Calls `create`. If that runs out of memory, empties the pool, lets `free` make the device free the buffers, and
-    /// calls `create` once more.
+    /// Calls `create`. If `create` runs out of memory, empties the pool, calls `free`, which makes the device free the
+    /// pool's buffers, and calls `create` once more.
     pub(super) fn make_room<B>(
         &self,
         mut create: impl FnMut() -> Result<B, Error>,

@@ -89,7 +89,7 @@ impl PendingReport {
     /// [`ScatterError::OutOfRange`](crate::ScatterError::OutOfRange).
     pub fn poll(&self) -> Result<Option<Report>, Error> {
         let now = || self.advance(&mut Context::from_waker(POLLING));
-        // The first call starts to read.
+        // The first call submits the copy to read back. `Gpu::poll` runs the callback of a copy that is done.
         if now().is_pending() {
             self.gpu.poll()?;
         }

@@ -3,7 +3,7 @@
 //!
 //! | step | for | does | shader |
 //! |---|---|---|---|
-//! | check | [`OutOfRange::Error`](crate::OutOfRange::Error) | reports invalid rows | `scatter_resolve.wgsl` |
+//! | check | [`OutOfRange::Error`](crate::OutOfRange::Error) | reports invalid rows, whose tuples are out of range | `scatter_resolve.wgsl` |
 //! | resolve | each row | finds the row's slice; notes the last row of each slice, or links all rows of a slice to a list | `scatter_resolve.wgsl` |
 //! | sort | lists whose order affects results | sorts short lists in ascending order | `scatter_sort.wgsl` |
 //! | | | sorts lists of up to 256 rows | `scatter_middle_lists.wgsl` |
@@ -46,7 +46,7 @@ impl Gpu {
     /// |---|---|
     /// | `i32`, `u32`, `f32` | everything |
     /// | `i64`, `u64`, `complex64` | add, sub |
-    /// | `bool` | everything that is defined |
+    /// | `bool` | everything that [`Combine`](crate::Combine) defines for it |
     /// | `i8`, `u8`, `i16`, `u16`, `f16`, `bf16` | add |
     /// | `f64`, `complex128` | nothing |
     ///

@@ -101,7 +101,7 @@ pub(super) struct Slots {
 #[derive(Debug, Default)]
 struct Strips {
     all: Vec<Arc<Strip>>,
-    /// The slot to lend next.
+    /// The slot to lend next. `None` if a strip has to be found or made first.
     next: Option<Slot>,
 }
 

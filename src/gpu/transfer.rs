@@ -36,7 +36,7 @@ impl DeviceBytes {
         self.lent.buffers()
     }
 
-    /// The buffers, for the caller, who may keep clones.
+    /// The buffers, for the caller, who may keep clones, so that no other tensor reuses them.
     pub(crate) fn show(&self) -> &[wgpu::Buffer] {
         self.lent.show()
     }
