@@ -7,7 +7,7 @@
 //! |---|---|
 //! | contiguous, axes in any order and direction | no copy: the layout becomes a [`View`] of the memory, which is then sliced |
 //! | contiguous, and repeated along some axes ([`broadcast`]) | no copy: the [`View`] repeats the elements too |
-//! | with gaps (a slice of another array) | a copy, since safe code cannot borrow memory with gaps: for a slice of the selected elements, which is the result; for a gather or an upload of all elements |
+//! | with gaps (a slice of another array) | a copy, since safe code cannot borrow memory with gaps: a slice copies only the selected elements, a gather or an upload all elements |
 //!
 //! [`broadcast`]: ndarray::ArrayRef::broadcast
 

@@ -1,9 +1,9 @@
 //! Counts the bytes and rows of a plan that take time on the CPU and on a device.
 //!
 //! Unneeded bytes that are read because they lie between needed bytes count as read. If the rows of a slice begin less
-//! than a cache line apart, each row counts as that fraction of a row. A slice uploads the bytes that the host packs,
-//! and a gather all params and indices. The time to allocate host memory for the result is not estimated, although it
-//! can be longer than the rest.
+//! than a cache line apart, each row counts as this distance divided by the size of the line. A slice uploads the bytes
+//! that the host packs, and a gather all params and indices. The time to allocate host memory for the result is not
+//! estimated, although it can be longer than the rest.
 
 use crate::{Plan, plan::Map, stream::Piece};
 
