@@ -1,7 +1,7 @@
-//! A [`Backend`] is the CPU or one GPU, and can say which and why.
+//! A [`Backend`] is the CPU or one GPU; [`Backend::reason`] says why it is the one or the other.
 //!
-//! An operation that the device cannot do is an error. The CPU does it instead only for a backend made by
-//! [`Backend::with_fallback`], which then says why.
+//! An operation that the device cannot do is an error, unless [`Backend::with_fallback`] lets the CPU do such
+//! operations; [`Backend::fallen_back`] then says why.
 
 mod gather;
 mod scatter;
@@ -39,12 +39,13 @@ use crate::{
 pub struct Backend {
     pub(crate) device: Device,
     reason: Arc<str>,
-    /// If `Some`, the CPU does operations that the device fails at. Holds the last such error.
+    /// If `Some`, the CPU does operations on host values that fail on the device. The value inside is the last such
+    /// error.
     fallback: Option<Arc<Mutex<Option<Error>>>>,
-    /// If `Some`, slices and gathers of host values run on the CPU where it is estimated to be faster.
+    /// If `Some`, slices and gathers of host values run on the CPU where by these costs the CPU is faster.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     costs: Option<Costs>,
-    /// Memory for the results of tensors on the CPU.
+    /// Reuses the memory of dropped tensors on the CPU.
     pub(crate) host_pool: HostPool,
 }
 
@@ -72,14 +73,14 @@ impl Backend {
         }
     }
 
-    /// The same backend, with the CPU as a fallback. Without it, also on a backend that [`Backend::auto`] chose, a
-    /// failure of the device is an error.
+    /// The same backend, with the CPU as a fallback. Without a fallback a failure of the device is an error, also on a
+    /// backend made by [`Backend::auto`].
     ///
-    /// If the device fails at an operation on host values because it is lost, has no memory left, is too small or
-    /// cannot combine such elements, the CPU does the operation. That holds for [`Backend::strided_slice`],
-    /// [`Backend::gather_nd`], [`Backend::scatter_nd`] and all other calls with values in and values out, and for
-    /// [`Backend::stream`]. Tensors stay where they are: a failing operation on a tensor is an error.
-    /// [`Backend::fallen_back`] says whether the CPU did an operation, and why.
+    /// If an operation on host values fails because the device is lost or out of memory, because its limits are too
+    /// low, or because it cannot combine elements of the type, the CPU does the operation. This covers
+    /// [`Backend::strided_slice`], [`Backend::gather_nd`], [`Backend::scatter_nd`] and all other calls with values in
+    /// and values out, and [`Backend::stream`]. Tensors stay on their device: an operation on a tensor that fails there
+    /// is an error. [`Backend::fallen_back`] says whether the CPU did an operation, and why.
     ///
     /// ```
     /// # #[cfg(feature = "gpu")] {
@@ -99,13 +100,15 @@ impl Backend {
         self
     }
 
-    /// The error after which the CPU last did an operation for the device, if any. Clones of a backend share it.
+    /// The last error after which the CPU did an operation instead of the device. `None` if there was none. Clones of a
+    /// backend share this error.
     pub fn fallen_back(&self) -> Option<Error> {
         let why = self.fallback.as_ref()?.lock();
         why.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Runs an operation on `device`; on the CPU if that is `device`, or after an error with a fallback.
+    /// Calls `on_device`, or `on_cpu` if `device` is the CPU. If `on_device` fails with an error of the device and the
+    /// backend has a fallback, calls `on_cpu` too.
     fn on_device_or<R>(
         &self,
         device: &Device,
@@ -122,7 +125,7 @@ impl Backend {
         on_cpu()
     }
 
-    /// Whether the CPU does the operation after this error. If so, records the error.
+    /// Whether the CPU does an operation that failed on the device with this error. If so, records the error.
     #[cfg(feature = "gpu")]
     pub(crate) fn may_fall_back(&self, error: &Error) -> bool {
         let Some(why) = self.fallback.as_ref().filter(|_| error.is_of_device()) else {
@@ -132,7 +135,8 @@ impl Backend {
         true
     }
 
-    /// The device that an operation on host values runs on.
+    /// Chooses the device that runs a plan on host values: the backend's device, unless its costs say that the CPU is
+    /// faster.
     pub(crate) fn device_for(&self, plan: &Plan) -> &Device {
         #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
         if self
@@ -166,7 +170,7 @@ impl Backend {
             Device::Cpu => Ok(()),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
-                // wgpu submits a pending upload together with the next submission.
+                // wgpu holds uploads back until the next submission, so an empty one submits them.
                 gpu.queue().submit([]);
                 gpu.wait()
             }
@@ -184,8 +188,8 @@ impl Backend {
 
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 impl Backend {
-    /// The same backend, which runs slices and gathers of host values on the CPU where it is faster by these costs:
-    /// [`Backend::strided_slice`], [`Backend::slice`], [`Backend::run_view`], [`Backend::gather_nd`],
+    /// The same backend, which runs slices and gathers of host values on the CPU where by these costs the CPU is
+    /// faster: [`Backend::strided_slice`], [`Backend::slice`], [`Backend::run_view`], [`Backend::gather_nd`],
     /// [`Backend::gather`], [`Backend::batch_gather`] and [`Backend::stream`]. Scatters, updates and gradients ignore
     /// costs and run on the device. Tensors stay on their device, and operations on them run there.
     ///
@@ -205,8 +209,8 @@ impl Backend {
         self
     }
 
-    /// How long an operation on host values takes on the CPU and on the device, by the backend's
-    /// [costs](Self::with_costs). `None` for a backend without costs.
+    /// Estimates how long an operation on host values takes on the CPU and on the device, by the backend's
+    /// [costs](Self::with_costs). `None` if the backend has no costs, or is the CPU.
     pub fn estimate(&self, plan: &Plan) -> Option<Estimate> {
         let costs = self.costs.as_ref().filter(|_| !self.is_cpu())?;
         Some(costs.estimate(plan, Place::Host, Place::Host))
@@ -243,11 +247,11 @@ impl Backend {
 
 #[cfg(feature = "gpu")]
 impl Backend {
-    /// A hardware GPU if the machine has one, else the CPU. It never chooses a software adapter, which is no faster
-    /// than the CPU path. [`Backend::reason`] says which was chosen and why.
+    /// A hardware GPU if the machine has one, else the CPU. A software adapter is never chosen, since it is no faster
+    /// than the CPU path. [`Backend::reason`] says which device was chosen and why.
     ///
-    /// Tensors live on that device. Slices and gathers of host values run on the CPU where it is estimated to be
-    /// faster, by the [typical costs of such a device](crate::Costs::of); see [`Backend::with_costs`] and
+    /// Tensors live on the chosen device. Slices and gathers of host values run on the CPU where the CPU is estimated
+    /// to be faster, by the [typical costs of such a device](crate::Costs::of); see [`Backend::with_costs`] and
     /// [`Backend::estimate`]. A failure of the device is an error unless you ask for
     /// [`with_fallback`](Backend::with_fallback).
     #[cfg(not(target_arch = "wasm32"))]
@@ -261,7 +265,7 @@ impl Backend {
         pollster::block_on(Self::auto_async(options))
     }
 
-    /// [`Backend::auto_with`] without blocking: for programs that run in a browser, or on an executor.
+    /// [`Backend::auto_with`] without blocking: for programs that run in a browser or in an async runtime.
     pub async fn auto_async(options: &AdapterOptions) -> Self {
         let hardware = AdapterOptions {
             software: Software::Refuse,
@@ -288,13 +292,15 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::NoAdapter`] if no adapter fits the options. It lists the adapters of the machine.
+    /// [`Error::NoAdapter`] if no adapter fits the options; its message lists the machine's adapters. [`Error::Device`]
+    /// if the driver opens no device.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_gpu(options: &AdapterOptions) -> Result<Self, Error> {
         pollster::block_on(Self::open_gpu_async(options))
     }
 
-    /// [`Backend::open_gpu`], with its errors, without blocking: for programs that run in a browser, or on an executor.
+    /// [`Backend::open_gpu`], with its errors, without blocking: for programs that run in a browser or in an async
+    /// runtime.
     pub async fn open_gpu_async(options: &AdapterOptions) -> Result<Self, Error> {
         let gpu = Gpu::open_async(options).await?;
         let reason = if gpu.is_software() && options.software != Software::Require {

@@ -1,16 +1,17 @@
 //! The estimated time of a plan on the CPU and on a device, which decides where host values are processed.
 //!
-//! Slices and gathers move bytes, and beginning a row elsewhere in memory costs a little more. So an estimate
-//! is a sum of quotients:
+//! Slices and gathers move bytes, and a row that begins elsewhere in memory than the previous one ends takes a little
+//! longer. An estimate is the sum of three times:
 //!
-//! | on the CPU | on a device |
-//! |---|---|
-//! | data on a device: all of it / `readback` + `submission` | data on the host: uploaded bytes / `upload` |
-//! | bytes read and written / `cpu.bytes` + rows · `cpu.row` | bytes read and written / `device.bytes` + rows · `device.row` + `submission` |
-//! | result wanted on a device: result / `upload` | result wanted on the host: result / `readback` |
+//! | | on the CPU | on a device |
+//! |---|---|---|
+//! | fetch the data | from a device: all bytes / `readback` + `submission` | from the host: uploaded bytes / `upload` |
+//! | do the work | bytes read and written / `cpu.bytes` + rows · `cpu.row` | bytes read and written / `device.bytes` + rows · `device.row` + `submission` |
+//! | deliver the result | to a device: bytes of the result / `upload` | to the host: bytes of the result / `readback` |
 //!
-//! `count` counts these bytes and rows in a plan, and `measure` measures the rates of a machine. The estimate
-//! assumes that nothing overlaps. That is coarse, but where both times are close either choice will do.
+//! `count` counts these bytes and rows in a plan, and `measure` measures the rates of a machine. The estimate assumes
+//! that nothing overlaps. It is coarse, but where the times on the CPU and on the device are close, either choice will
+//! do.
 
 mod count;
 mod measure;
@@ -20,8 +21,8 @@ use std::{fmt, time::Duration};
 
 /// The rates of moving bytes on the CPU, on a device, and between them.
 ///
-/// [`Costs::of`] has typical rates of a kind of adapter, and [`Costs::measure`] measures this machine. A backend
-/// [with costs](crate::Backend::with_costs) chooses the CPU or the device by them.
+/// [`Costs::of`] returns typical rates of a kind of adapter, and [`Costs::measure`] measures this machine. A backend
+/// [with costs](crate::Backend::with_costs) chooses the CPU or the device by these rates.
 ///
 /// ```
 /// use wgslice::{slice, Costs, DType, Place, Plan};
@@ -36,9 +37,9 @@ use std::{fmt, time::Duration};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Costs {
-    /// Rates of the CPU.
+    /// Rates within the memory of the host, on the CPU.
     pub cpu: Moving,
-    /// Rates of the device.
+    /// Rates within the memory of the device.
     pub device: Moving,
     /// Bytes per second from the host to the device.
     pub upload: f64,
@@ -56,7 +57,7 @@ pub struct Costs {
 pub struct Moving {
     /// Bytes per second, read plus written.
     pub bytes: f64,
-    /// Additional seconds for each row, which begins elsewhere in memory than the previous one ends.
+    /// Additional seconds for each row that begins elsewhere in memory than the previous row ends.
     pub row: f64,
 }
 
@@ -73,9 +74,9 @@ pub enum Place {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Estimate {
-    /// On the CPU.
+    /// The time on the CPU.
     pub cpu: f64,
-    /// On the device.
+    /// The time on the device.
     pub device: f64,
 }
 
@@ -99,14 +100,14 @@ impl fmt::Display for Estimate {
     }
 }
 
-/// Measured on 2 cores of an AMD EPYC processor.
+/// Rates of the CPU, measured on 2 cores of an AMD EPYC processor.
 const CPU: Moving = Moving {
     bytes: 25e9,
     row: 3e-9,
 };
 
 impl Costs {
-    /// Rates for a hardware GPU. Not measured: those of a mid-range card on 8 lanes of PCIe 3.
+    /// Rates for a hardware GPU: estimated, not measured, for a mid-range card on 8 lanes of PCIe 3.
     pub const HARDWARE: Self = Self {
         cpu: CPU,
         device: Moving {
@@ -214,7 +215,7 @@ mod tests {
                 assert!(!prefers_cpu(&costs, plan, Device));
             }
         }
-        // Scalars from a small table: the CPU jumps for each, and few bytes are transferred.
+        // Scalars from a table of 4 MiB: few bytes are transferred, and the CPU takes additional time for each scalar.
         let costs = Costs {
             upload: 50e9,
             readback: 50e9,

@@ -19,7 +19,7 @@ macro_rules! dtypes {
             /// Every element type.
             pub const ALL: [Self; 15] = [$(Self::$dtype),*];
 
-            /// Bytes of one element: 1, 2, 4, 8 or 16.
+            /// The size of one element in bytes: 1, 2, 4, 8 or 16.
             pub const fn size(self) -> usize {
                 match self {
                     $(Self::$dtype => $bytes,)*
@@ -43,15 +43,15 @@ dtypes! {
     I16, "int16", 2, "Signed 16-bit integer.";
     U16, "uint16", 2, "Unsigned 16-bit integer.";
     F16, "float16", 2, "IEEE 754 half precision.";
-    BF16, "bfloat16", 2, "The upper half of an `f32`.";
+    BF16, "bfloat16", 2, "The upper 16 bits of an `f32`.";
     I32, "int32", 4, "Signed 32-bit integer.";
     U32, "uint32", 4, "Unsigned 32-bit integer.";
     F32, "float32", 4, "IEEE 754 single precision.";
     I64, "int64", 8, "Signed 64-bit integer.";
     U64, "uint64", 8, "Unsigned 64-bit integer.";
     F64, "float64", 8, "IEEE 754 double precision.";
-    Complex64, "complex64", 8, "Two `f32`: real and imaginary part.";
-    Complex128, "complex128", 16, "Two `f64`: real and imaginary part.";
+    Complex64, "complex64", 8, "A complex number of two `f32`: the real part, then the imaginary part.";
+    Complex128, "complex128", 16, "A complex number of two `f64`: the real part, then the imaginary part.";
 }
 
 impl fmt::Display for DType {

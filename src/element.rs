@@ -37,10 +37,10 @@ mod sealed {
 
 /// A zeroed vector, or an error if it cannot be allocated.
 ///
-/// The system's new pages are already zero, so a large vector takes no writes. A small one is allocated and
-/// then zeroed: glibc caches small memory for `malloc`, but not for `calloc`.
+/// The system's new pages are already zero, so a large vector takes no writes. A small vector is allocated and then
+/// zeroed: glibc takes small memory from its cache for `malloc`, but not for `calloc`.
 pub(crate) fn zeroed<T: bytemuck::Zeroable + Copy>(len: usize) -> Result<Vec<T>, Error> {
-    /// Bytes of a small vector, at most.
+    /// The size of a small vector in bytes, at most.
     const SMALL: usize = 1 << 10;
     let bytes = len.saturating_mul(size_of::<T>());
     let outcome = if bytes > SMALL {
@@ -92,7 +92,7 @@ impl sealed::Sealed for bool {}
 impl Element for bool {
     const DTYPE: DType = DType::Bool;
 
-    // A Rust bool must be 0 or 1, but bytes from outside may have other values. These count as true.
+    // A Rust bool must be 0 or 1, but the bytes of a tensor may have any value: all but 0 count as true.
     fn collect<R>(
         len: usize,
         fill: impl FnOnce(&mut [u8]) -> Result<R, Error>,

@@ -1,8 +1,8 @@
-//! Keeps the memory of the last large result that was dropped, for the next one.
+//! Keeps the memory of the last large result that was dropped, for the next large result.
 //!
-//! The system zeroes each new page and maps it on its first touch, so a large result takes several times
-//! as long in new memory as in memory that was written before. A CPU backend therefore keeps one buffer.
-//! Its old bytes are not zeroed: the next result overwrites all of them.
+//! The system zeroes each new page and maps it on its first touch, so a large result takes several times as long in new
+//! memory as in memory that was written before. A CPU backend therefore keeps one buffer. The buffer is not zeroed,
+//! since the next result overwrites all of its bytes.
 
 use crate::{Error, element::zeroed};
 use std::{
@@ -10,17 +10,17 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The fewest bytes that are kept. The allocator itself reuses smaller memory.
+/// The size in bytes from which memory is kept. The allocator itself reuses smaller memory.
 const LARGE: usize = 1 << 20;
 
-/// At most one buffer. Clones share it.
+/// The buffer that is kept; empty if there is none. Clones share the buffer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HostPool(Arc<Mutex<Vec<u8>>>);
 
 impl HostPool {
-    /// `len` bytes with arbitrary values, or an error if they cannot be allocated.
+    /// Takes `len` bytes with arbitrary values. Fails if they cannot be allocated.
     ///
-    /// The kept buffer is used if at least half of it is needed.
+    /// Reuses the kept buffer if at least half of the buffer is needed.
     pub(crate) fn take(&self, len: usize) -> Result<PooledBytes, Error> {
         let kept = if len < LARGE { None } else { self.kept(len) };
         let bytes = match kept {
@@ -40,7 +40,7 @@ impl HostPool {
     }
 }
 
-/// Bytes that return to their pool when they are dropped.
+/// Memory that, if it is large, becomes its pool's kept buffer when it is dropped.
 #[derive(Debug)]
 pub(crate) struct PooledBytes {
     bytes: Vec<u8>,
@@ -93,7 +93,7 @@ mod tests {
         take(&pool, 4 * LARGE);
         take(&pool, LARGE - 1);
         assert_eq!(pool.0.lock().unwrap().len(), 4 * LARGE);
-        // More than half of the buffer would lie idle.
+        // A result of less than half the buffer's size gets new memory.
         let small = pool.take(2 * LARGE - 1).unwrap();
         assert_eq!(pool.0.lock().unwrap().len(), 4 * LARGE);
         take(&pool, 5 * LARGE);

@@ -1,4 +1,4 @@
-// The README's examples use the GPU.
+// The README is the documentation only with the feature `gpu`, which its examples need.
 #![cfg_attr(feature = "gpu", doc = include_str!("../README.md"))]
 #![cfg_attr(
     not(feature = "gpu"),
@@ -9,15 +9,15 @@
 
 // | path | content |
 // |---|---|
-// | `backend`, `tensor` | calls on host values and on tensors, by operation; `host_pool` their memory on the host |
-// | `spec`, `ndarray` | the notations for slices, and their common form |
-// | `view`, `layout` | offset, shape and strides of a selection; axes |
-// | `pairs` | source and destination units of a copy, and the passes that reduce them to few axes and large units |
-// | `plan`, `ops` | an operation on known shapes, independent of a device; `report` its out-of-range indices |
-// | `cpu`, `gpu` | the two executors |
-// | `stream`, `cost` | slices in pieces; the choice of a device for host data |
-// | `dtype`, `element`, `combine`, `shape` | element types, their arithmetic in scatters, shapes |
-// | `error`, `explain`, `text` | errors, and descriptions of plans |
+// | `backend`, `tensor` | operations on host values and on tensors; `host_pool` reuses host memory for results |
+// | `spec`, `ndarray` | the notations for slices, which are all read into a `SliceSpec`; conversions of ndarray's arrays |
+// | `view`, `layout` | a selection of elements as offset, shape and strides; one dimension as size and stride |
+// | `pairs` | the source and the destination of each unit of a copy, on as few axes and in as large units as possible |
+// | `plan`, `ops` | an operation on known shapes, independent of a device; `report` says which indices were out of range |
+// | `cpu`, `gpu` | run plans on the CPU and on a GPU |
+// | `stream`, `cost` | run slices part by part in bounded memory; estimate which device is faster for host values |
+// | `dtype`, `element`, `combine`, `shape` | element types, how scatters combine elements, shapes |
+// | `error`, `explain`, `text` | errors, descriptions of plans, and the formatting that both use |
 // | `reference`, `guide` | the naive reference; documentation for users of other APIs |
 
 mod backend;

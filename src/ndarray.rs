@@ -1,4 +1,4 @@
-//! Conversions from and to ndarray: its slices, its arrays and views of any strides, and results as its arrays.
+//! Conversions from ndarray's slices, arrays and views, and of results to ndarray's arrays.
 //!
 //! An array of ndarray is a strided view of memory, like a [`View`]. Whether its elements are copied first depends on
 //! how they are arranged:
@@ -6,8 +6,8 @@
 //! | elements | conversion |
 //! |---|---|
 //! | contiguous, axes in any order and direction | no copy: the layout becomes a [`View`] of the memory, which is then sliced |
-//! | contiguous, and repeated along some axes ([`broadcast`]) | the same |
-//! | with gaps (a slice of another array) | safe code cannot read around gaps: ndarray slices the view, and the selected elements are copied once; before a gather all elements are |
+//! | contiguous, and repeated along some axes ([`broadcast`]) | no copy: the [`View`] repeats the elements too |
+//! | with gaps (a slice of another array) | a copy, since safe code cannot borrow memory with gaps: a slice copies only the selected elements, a gather or an upload all elements |
 //!
 //! [`broadcast`]: ndarray::ArrayRef::broadcast
 
@@ -43,14 +43,14 @@ where
     }
 }
 
-/// See the conversion of `SliceInfo`.
+/// The same conversion as from a whole [`SliceInfo`].
 impl From<&[SliceInfoElem]> for SliceSpec {
     fn from(elements: &[SliceInfoElem]) -> Self {
         elements.iter().map(|&element| element.into()).collect()
     }
 }
 
-/// See the conversion of `SliceInfo`.
+/// The same conversion as from a whole [`SliceInfo`].
 impl From<SliceInfoElem> for SliceItem {
     fn from(element: SliceInfoElem) -> Self {
         let wide = |bound: isize| bound as i64;
@@ -65,8 +65,8 @@ impl From<SliceInfoElem> for SliceItem {
             SliceInfoElem::Slice { start, end, step } => (wide(start), end.map(wide), wide(step)),
         };
         let (begin, end) = if step < 0 {
-            // The range begins at its former last position and ends before its former first. `..0` is empty, so it
-            // begins before all positions.
+            // Reversed, `start..end` begins at `end - 1` and ends before `start - 1`. If `end` is 0 the range is empty:
+            // it begins before all positions, since -1 would mean the last one.
             let before = |bound: i64| bound.saturating_sub(1);
             let last = |end| if end == 0 { i64::MIN } else { before(end) };
             (end.map(last), (start != 0).then(|| before(start)))
@@ -81,7 +81,7 @@ impl From<SliceInfoElem> for SliceItem {
     }
 }
 
-/// Copies nothing. [`Error::Length`] if the length of `data` no longer matches `shape`.
+/// Copies nothing. Fails with [`Error::Length`] if the length of `data` no longer matches `shape`.
 impl<T> TryFrom<Array<T>> for ArrayD<T> {
     type Error = Error;
 
@@ -218,7 +218,8 @@ impl Backend {
         })
     }
 
-    /// Gathers by the plan that `plan` makes of the view of `params`.
+    /// Gathers from `params`. `plan` plans the gather, given `params` as a view of its memory and the shape of the
+    /// indices.
     fn gather_ndarray_by<T: Element, D: Dimension>(
         &self,
         params: &ArrayRef<T, D>,
@@ -257,7 +258,8 @@ impl Backend {
     }
 }
 
-/// The memory of an array, or a copy without gaps, and the array as a view of this memory.
+/// The memory of an array, or a copy of its elements if there are gaps between them, and the array as a view of this
+/// memory.
 fn memory<T: Element, D: Dimension>(array: &ArrayRef<T, D>) -> Result<(Cow<'_, [T]>, View), Error> {
     let array = array.view().into_dyn();
     match dense(&array)? {
@@ -269,7 +271,7 @@ fn memory<T: Element, D: Dimension>(array: &ArrayRef<T, D>) -> Result<(Cow<'_, [
     }
 }
 
-/// The memory of an array, and the array as a view of it. `None` if there are gaps between elements.
+/// The memory of an array, and the array as a view of this memory. `None` if there are gaps between elements.
 fn dense<'a, T>(array: &ArrayViewD<'a, T>) -> Result<Option<(&'a [T], View)>, Error> {
     let mut once = array.clone();
     for axis in 0..array.ndim() {
@@ -296,7 +298,7 @@ fn dense<'a, T>(array: &ArrayViewD<'a, T>) -> Result<Option<(&'a [T], View)>, Er
     Ok(Some((memory, view)))
 }
 
-/// Copies the selected elements of an array. Each item narrows one axis.
+/// Copies the elements of an array that `spec` selects.
 fn copied<T: Element>(mut array: ArrayViewD<'_, T>, spec: &SliceSpec) -> Result<Array<T>, Error> {
     let shape = spec.view(array.shape())?.shape;
     let items = spec.items();
@@ -322,8 +324,8 @@ fn copied<T: Element>(mut array: ArrayViewD<'_, T>, spec: &SliceSpec) -> Result<
     Ok(Array { shape, data })
 }
 
-/// The positions that a view selects of one dimension, in ndarray's form: from the lowest to the highest, with the
-/// direction in the step.
+/// The positions that a view of one dimension selects, as ndarray writes them: from the lowest to the highest, with a
+/// negative step if they are reversed.
 fn range(positions: &View) -> Slice {
     let step = positions.strides.first().copied().unwrap_or(0);
     let first = positions.offset.cast_signed();

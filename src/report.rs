@@ -4,21 +4,22 @@ use crate::{
     BadRow, Error, GatherError, OutOfRange, Plan, ScatterError, plan::Map, shape::coordinates,
 };
 
-/// The out-of-range tuples that an executor counted: how many, and the number of the first.
+/// The out-of-range tuples that the CPU or a device found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Missing {
     pub(crate) count: usize,
+    /// The number of the first such tuple, in row-major order.
     pub(crate) first: Option<usize>,
 }
 
 impl Missing {
-    /// Counts `tuple`. Calls must come in ascending order of tuples.
+    /// Counts an out-of-range tuple by its number. Calls must be in ascending order of numbers.
     pub(crate) fn add(&mut self, tuple: usize) {
         self.count += 1;
         self.first.get_or_insert(tuple);
     }
 
-    /// The sum of two counts, in either order.
+    /// The sum of two counts of different tuples, in either order.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             count: self.count + other.count,
@@ -33,16 +34,17 @@ impl Missing {
 pub struct Report {
     /// The number of tuples, including those out of range.
     pub rows: usize,
-    /// How many were out of range. A gather wrote zeros for them, and a scatter dropped them.
+    /// The number of tuples that were out of range. A gather wrote zeros for these tuples, and a scatter dropped their
+    /// updates.
     pub bad: usize,
-    /// The first of those, in row-major order.
+    /// The first tuple that was out of range, in row-major order. `None` if none was.
     pub first: Option<BadRow>,
-    /// The shape that they point into: that of `params`, or of the array that is scattered into.
+    /// The shape that the tuples index: the shape of `params`, or of the array that is scattered into.
     pub params: Vec<usize>,
 }
 
 impl Report {
-    /// The report itself if no tuple was out of range.
+    /// Returns the report if no tuple was out of range, else an error.
     ///
     /// # Errors
     ///
@@ -62,8 +64,8 @@ impl Report {
 }
 
 impl Plan {
-    /// Makes the report from the count of an executor and applies the plan's policy. `tuple` reads the
-    /// indices of a tuple.
+    /// Makes the report from what the CPU or a device found, or the error that the plan's policy requires. `tuple`
+    /// returns the indices of a tuple, given its number.
     pub(crate) fn report(
         &self,
         missing: Missing,

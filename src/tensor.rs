@@ -20,7 +20,7 @@ use std::{borrow::Cow, fmt, sync::Arc};
 #[cfg(feature = "gpu")]
 use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
 
-/// Values in host memory with a shape, row-major.
+/// Values in host memory, in the row-major order of a shape.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Array<T> {
@@ -31,7 +31,7 @@ pub struct Array<T> {
 }
 
 impl<T: Element> Array<T> {
-    /// An array of this shape whose bytes `run` writes.
+    /// Makes an array of this shape from the bytes that `run` writes. Returns the outcome of `run` too.
     pub(crate) fn collect<R>(
         shape: &[usize],
         run: impl FnOnce(&mut [u8]) -> Result<R, Error>,
@@ -44,9 +44,8 @@ impl<T: Element> Array<T> {
 
 /// An array that lives on a backend: upload once, slice and gather many times, read back the results.
 ///
-/// Cloning a tensor, or slicing all of it, copies nothing. Only the methods that work in place change a
-/// tensor, such as [`Tensor::update`] and [`Tensor::slice_into`]; other tensors that share its memory do
-/// not change.
+/// Cloning a tensor, or slicing all of it, copies nothing. Only the methods that work in place change a tensor, such as
+/// [`Tensor::update`] and [`Tensor::slice_into`]; they leave other tensors that shared its memory unchanged.
 ///
 /// ```
 /// use wgslice::{slice, Backend, GatherNd};
@@ -68,19 +67,19 @@ pub struct Tensor {
     pub(crate) storage: Storage,
 }
 
-/// Where a tensor's bytes are. The variant always agrees with the tensor's backend.
+/// Where a tensor's bytes are: `Device` if the tensor's backend is a GPU, else one of the others.
 #[derive(Clone)]
 pub(crate) enum Storage {
-    /// Memory of this crate on the host. Clones share it.
+    /// Host memory that this crate allocated. Clones of the tensor share it.
     Pooled(Arc<PooledBytes>),
-    /// The caller's memory on the host, such as a vector or a memory map. Never written.
+    /// The caller's host memory, such as a vector or a memory map, which is never written.
     Borrowed(Arc<dyn AsRef<[u8]> + Send + Sync>),
     #[cfg(feature = "gpu")]
     Device(DeviceBytes),
 }
 
 impl Storage {
-    /// The bytes on the host. Empty on a device.
+    /// The bytes in host memory; empty if the tensor is on a GPU.
     pub(super) fn host(&self) -> &[u8] {
         match self {
             Self::Pooled(bytes) => (**bytes).as_ref(),
@@ -90,7 +89,8 @@ impl Storage {
         }
     }
 
-    /// The bytes on the host for writing, if no other tensor shares them and they are not the caller's.
+    /// The bytes in host memory, for writing. `None` if another tensor shares them, if they are the caller's, or if the
+    /// tensor is on a GPU.
     pub(super) fn host_mut(&mut self) -> Option<&mut [u8]> {
         match self {
             Self::Pooled(bytes) => Arc::get_mut(bytes).map(AsMut::as_mut),
@@ -124,11 +124,11 @@ impl Tensor {
         &self.backend
     }
 
-    /// The buffers of the tensor on a GPU, row-major and padded to a multiple of 32 bytes. One, unless the tensor is
-    /// larger than the device's `max_buffer_size`: then several of equal length, of which the last may be shorter.
-    /// Empty on the CPU.
+    /// The buffers of the tensor on a GPU, row-major and padded to a multiple of 16 bytes. There is one buffer, unless
+    /// the tensor is larger than the device's `max_buffer_size`: then several of equal size, of which the last may be
+    /// smaller. Empty on the CPU.
     ///
-    /// A clone of a buffer outlives the tensor, and no other tensor gets its memory.
+    /// A clone of a buffer stays valid when the tensor is dropped: no other tensor reuses its memory.
     #[cfg(feature = "gpu")]
     pub fn buffers(&self) -> &[wgpu::Buffer] {
         match &self.storage {
@@ -152,7 +152,8 @@ impl Tensor {
         self.slice(&SliceSpec::block(self.shape(), begin, size)?)
     }
 
-    /// The result of a plan without indices with this tensor as its source.
+    /// Runs a plan without indices with this tensor as its source. The result shares the tensor's memory if the plan
+    /// selects the whole tensor in its order.
     pub(crate) fn moved(&self, plan: &Plan) -> Result<Self, Error> {
         if plan.is_identity() {
             return Ok(self.result(plan, self.storage.clone()));
@@ -171,13 +172,13 @@ impl Tensor {
         Ok(self.result(plan, storage))
     }
 
-    /// A slice of this tensor, written into an existing tensor. `dest` has the shape and the element type of the
-    /// result and lives on the same device. Nothing is allocated, and on a GPU `dest` keeps its
-    /// [buffers](Self::buffers); the work is submitted, not waited for.
+    /// A slice of this tensor, written into an existing tensor `dest`, which has the shape and the element type of the
+    /// result and lives on the same device. If no other tensor shares the memory of `dest`, no memory is allocated, and
+    /// on a GPU `dest` keeps its [buffers](Self::buffers). On a GPU the work is submitted, not waited for.
     ///
     /// No other tensor changes. If `dest` shares its memory with another tensor (a clone, or a slice of all of a
-    /// tensor), or holds bytes given to [`Backend::adopt`], it gets memory of its own first. So `dest` may be a clone
-    /// of this tensor. Slicing all of this tensor copies it.
+    /// tensor), or on the CPU holds bytes given to [`Backend::adopt`], `dest` gets new memory. So `dest` may be a clone
+    /// of this tensor. A slice of all of this tensor is copied too, whereas [`Tensor::slice`] shares the memory.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -197,8 +198,8 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OtherDevice`] for a `dest` on another device; [`SpecError`](crate::SpecError); [`Error::Dest`]
-    /// for a `dest` whose shape or element type is not that of the result. These do not change `dest`. Or an
+    /// [`Error::OtherDevice`] for a `dest` on another device; [`SpecError`](crate::SpecError); [`Error::Dest`] for a
+    /// `dest` whose shape or element type is not that of the result: after these errors `dest` is unchanged. Or an
     /// error of the device, which leaves the values of `dest` unspecified.
     pub fn slice_into(&self, spec: &SliceSpec, dest: &mut Self) -> Result<(), Error> {
         self.check_same_device("dest", dest)?;
@@ -245,8 +246,8 @@ impl Tensor {
         Ok(Array::collect(&self.shape, |bytes| self.read(bytes))?.0)
     }
 
-    /// Reads the values back into existing memory. Allocating new memory for a large result can take longer than
-    /// the transfer from the device.
+    /// Reads the values back into existing memory: to allocate new memory for a large result can take longer than to
+    /// transfer the result from the device.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -269,7 +270,8 @@ impl Tensor {
         T::fill(values, |bytes| self.read(bytes))
     }
 
-    /// [`Tensor::to_array`], with its errors, without blocking: for programs that run in a browser, or on an executor.
+    /// [`Tensor::to_array`], with its errors, without blocking: for programs that run in a browser or in an async
+    /// runtime.
     #[cfg(feature = "gpu")]
     pub async fn to_array_async<T: Element>(&self) -> Result<Array<T>, Error> {
         let (Device::Gpu(gpu), Storage::Device(source)) = (&self.backend.device, &self.storage)
@@ -286,7 +288,7 @@ impl Tensor {
         Ok(Array::collect(&self.shape, copy)?.0)
     }
 
-    /// The bytes: borrowed on the CPU, read back from a GPU.
+    /// The bytes of the elements: borrowed on the CPU, read back from a GPU.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Pieces of messages.
+//! Formatting that messages share.
 
 use std::fmt;
 

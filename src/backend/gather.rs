@@ -65,8 +65,8 @@ impl Backend {
         self.gather_by(&plan, (params, params_shape), indices)
     }
 
-    /// Gathers from each batch of `params` by the same batch of `indices`: [`Backend::gather`], with its
-    /// errors, with [`Gather::batch`].
+    /// [`Backend::gather`] with [`Gather::batch`]: batch `b` of `indices` selects from batch `b` of `params`. The
+    /// errors are those of [`Backend::gather`].
     ///
     /// ```
     /// use wgslice::Backend;
@@ -88,7 +88,8 @@ impl Backend {
         self.gather(params, params_shape, indices, indices_shape, options)
     }
 
-    /// Runs the plan of a gather. `params` and `params_shape` are the source of the plan's view.
+    /// Runs the plan of a gather. `params`, of shape `params_shape`, is the plan's whole source, of which a view may
+    /// have selected a part.
     pub(crate) fn gather_by<T: Element>(
         &self,
         plan: &Plan,

@@ -23,7 +23,7 @@ impl Backend {
     /// # Errors
     ///
     /// [`ScatterError`](crate::ScatterError), [`Error::Length`], or an error of the device, such as
-    /// [`Error::DTypeOnDevice`] for element types that it cannot combine.
+    /// [`Error::DTypeOnDevice`] for element types that the device cannot combine.
     pub fn scatter_nd<'a, T: Element>(
         &self,
         indices: impl Into<Indices<'a>>,
@@ -49,9 +49,9 @@ impl Backend {
         })
     }
 
-    /// Scatters `updates` into a copy of `tensor`, at the positions in `indices`.
-    /// [`Plan::tensor_scatter_nd`] has the rules and works in place. The report counts the index tuples
-    /// that were out of range. The errors are those of [`Backend::scatter_nd`].
+    /// Scatters `updates` into a copy of `tensor`, at the positions in `indices`, by the rules of
+    /// [`Plan::tensor_scatter_nd`]. The report counts the index tuples that were out of range. The errors are those of
+    /// [`Backend::scatter_nd`].
     ///
     /// ```
     /// use wgslice::{Backend, Combine, Scatter};

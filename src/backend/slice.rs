@@ -65,7 +65,8 @@ impl Backend {
             Device::Cpu => plan.run(input, dest),
             #[cfg(all(feature = "gpu", target_arch = "wasm32"))]
             Device::Gpu(gpu) => gpu.wait(),
-            // A stream uploads only the selected elements and reads back only the result.
+            // A stream uploads only the parts of the input that the slice needs, while the device works on earlier
+            // parts.
             #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
             Device::Gpu(_) => {
                 let mut left = dest;

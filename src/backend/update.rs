@@ -3,8 +3,8 @@
 use crate::{Array, Backend, Element, Error, Plan, SliceSpec, shape::check_elements};
 
 impl Backend {
-    /// A copy of `input` with the slice `spec` replaced by `value`, as TensorFlow's
-    /// `tensor_strided_slice_update`. [`Plan::strided_slice_update`] has the rules and works in place.
+    /// A copy of `input` with the slice `spec` replaced by `value`, as TensorFlow's `tensor_strided_slice_update`, by
+    /// the rules of [`Plan::strided_slice_update`].
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -44,8 +44,8 @@ impl Backend {
         })
     }
 
-    /// The gradient of the slice `spec` of an array of this shape: the values of `dy` at the positions of
-    /// the slice, and zeros everywhere else. See [`Plan::strided_slice_grad`].
+    /// The gradient of the slice `spec` of an array of shape `shape`: the values of `dy` at the positions of the slice,
+    /// and zeros everywhere else. See [`Plan::strided_slice_grad`].
     ///
     /// ```
     /// use wgslice::{slice, Backend};

@@ -28,8 +28,7 @@ impl Backend {
         Ok(Tensor::new(self, T::DTYPE, shape, storage))
     }
 
-    /// Slices host values on their way to the device: only the selected elements are uploaded, in one
-    /// pass, and become the tensor.
+    /// Uploads a slice of host values as a tensor. Only the selected elements are copied, in one pass over the values.
     ///
     /// ```
     /// use wgslice::{slice, Backend};
@@ -105,7 +104,7 @@ impl Backend {
         }
     }
 
-    /// Pooled host memory of `len` bytes, as `fill` writes it.
+    /// Takes `len` bytes of host memory from the pool, which hold arbitrary values, and lets `fill` write them.
     pub(crate) fn host_storage(
         &self,
         len: usize,

@@ -1,27 +1,27 @@
-//! The bytes and rows of a plan that take time, as the executors process them.
+//! Counts the bytes and rows of a plan that take time on the CPU and on a device.
 //!
-//! Unneeded bytes that are read because they lie between needed ones count as read. A row of a slice counts
-//! in proportion to the cache lines that it begins after the previous one. A device receives the bytes of a
-//! slice that the host packs, and all params and indices of a gather. Allocating host memory for the result is
-//! counted for neither, although it can take longer than the work.
+//! Unneeded bytes that are read because they lie between needed bytes count as read. If the rows of a slice begin less
+//! than a cache line apart, each row counts as this distance divided by the size of the line. A slice uploads the bytes
+//! that the host packs, and a gather all params and indices. The time to allocate host memory for the result is not
+//! estimated, although it can be longer than the rest.
 
 use crate::{Plan, plan::Map, stream::Piece};
 
-/// Bytes of a cache line, the unit in which memory is read.
+/// The size in bytes of a cache line, the unit in which memory is read.
 const LINE: usize = 64;
 
 impl Plan {
-    /// Bytes read and written.
+    /// The number of bytes read and written.
     pub(super) fn moved(&self) -> f64 {
         let rows = self.rows;
-        // A step reads the bytes that it skips, up to a line for each unit.
+        // Bytes that a step skips are read too, up to a cache line for each unit.
         let apart = rows.step.unsigned_abs().saturating_mul(rows.unit);
         let read = rows.run as f64 * apart.min(LINE.max(rows.unit)) as f64;
         let written = rows.run * rows.unit;
         rows.count as f64 * (read + written as f64) + self.indices()
     }
 
-    /// Rows that begin in another cache line than the previous row.
+    /// The number of rows that begin in another cache line than the previous row, estimated from their distance.
     pub(super) fn starts(&self) -> f64 {
         let apart = match &self.map {
             Map::StridedSlice(map) => map.axes.last().map_or(LINE, |axis| {
@@ -32,13 +32,13 @@ impl Plan {
         self.rows.count as f64 * apart.min(LINE) as f64 / LINE as f64
     }
 
-    /// Bytes of 64-bit indices.
+    /// The size of the index tuples in bytes, if they are 64-bit integers: a plan does not know their type.
     fn indices(&self) -> f64 {
         self.tuples()
             .map_or(0.0, |tuples| tuples.integers() as f64 * 8.0)
     }
 
-    /// Bytes of all arguments.
+    /// The size of all arguments in bytes.
     pub(super) fn held(&self) -> f64 {
         let changed = match self.is_in_place() {
             true => self.result_bytes(),
@@ -47,7 +47,7 @@ impl Plan {
         (self.source_bytes() + changed) as f64 + self.indices()
     }
 
-    /// Bytes uploaded to a device.
+    /// The number of bytes uploaded to a device.
     pub(super) fn sent(&self) -> f64 {
         match &self.map {
             Map::StridedSlice(_) => {
@@ -96,7 +96,7 @@ pub(super) mod tests {
     #[test]
     fn unneeded_bytes_are_not_uploaded() {
         assert_eq!(plan(&[1000, 2000], ":, 500:1500").sent(), 1e6);
-        // The gap is uploaded at step 2, but not at step 100.
+        // The host packs the gaps of step 2, but not those of step 100.
         assert_eq!(plan(&[1000, 2000], ":, ::2").sent(), 1_999_999.0);
         assert_eq!(plan(&[100, 2000], ":, ::100").sent(), 2000.0);
         assert_eq!(plan(&[1000], "5:5").sent(), 0.0);

@@ -4,12 +4,12 @@ use super::{Costs, Moving};
 use crate::{Backend, DType, Error, GatherNd, Gpu, Plan, Tensor, slice};
 use std::time::Instant;
 
-/// Bytes moved by a measurement: more than the caches of a core hold.
+/// The number of bytes that a measurement moves: more than the caches of a core hold.
 const BYTES: usize = 16 << 20;
 
 impl Costs {
-    /// Measures this machine and an open device, in about 0.1 s and with 100 MB of memory. `opening` is not
-    /// measured.
+    /// Measures this machine's CPU and an open device, in about 0.1 s and with 100 MB of memory. [`Costs::opening`] is
+    /// not measured, but typical of the kind of device.
     ///
     /// # Errors
     ///
@@ -38,11 +38,11 @@ impl Costs {
     }
 }
 
-/// The time of the smallest operation on a backend in seconds, and its rates.
+/// Measures how long a tiny slice takes on a backend, in seconds, and the rates of moving bytes there.
 fn probe(backend: &Backend) -> Result<(f64, Moving), Error> {
-    /// Bytes of a row of the table.
+    /// The size of a row of the table in bytes.
     const ROW: usize = 4 << 10;
-    /// Scalars gathered from the table.
+    /// The number of scalars gathered from the table.
     const SCALARS: usize = 1 << 18;
     let shape = [BYTES / ROW, ROW / 4];
     let reversed = slice![..; -1];
@@ -56,7 +56,8 @@ fn probe(backend: &Backend) -> Result<(f64, Moving), Error> {
     let table = backend.upload(&vec![1u32; BYTES / 4], &shape)?;
     let least = slice(&backend.upload(&[1u32; 64], &[64])?)?;
     let whole = slice(&table)?;
-    // If the work takes hardly longer than a submission, noise must not make the device infinitely fast.
+    // If the work takes hardly longer than a submission, their difference is mostly noise, and must not be so small
+    // that the device seems infinitely fast.
     let bytes = 2.0 * BYTES as f64 / (whole - least).max(whole / 10.0);
 
     let scattered: Vec<i32> = (0u32..)
@@ -77,7 +78,7 @@ fn probe(backend: &Backend) -> Result<(f64, Moving), Error> {
     Ok((least, Moving { bytes, row }))
 }
 
-/// The shortest of four runs, in seconds. Other work of the machine only makes a run longer.
+/// Runs `work` four times and returns the shortest time in seconds: other work of the machine only makes a run longer.
 fn fastest<R>(mut work: impl FnMut() -> Result<R, Error>) -> Result<f64, Error> {
     let mut least = f64::INFINITY;
     for _ in 0..4 {

@@ -1,8 +1,8 @@
 //! Chooses an adapter.
 //!
 //! [`AdapterOptions`] take precedence over wgpu's environment variables `WGPU_BACKEND`, `WGPU_ADAPTER_NAME` and
-//! `WGPU_POWER_PREF`. Of the matching adapters, hardware comes before software, and discrete GPUs before integrated
-//! ones (the reverse for low power). If no adapter matches the name, the error lists all adapters.
+//! `WGPU_POWER_PREF`. Of the adapters that fit, hardware is preferred to software, and a discrete GPU to an integrated
+//! one (the reverse for low power). If no adapter fits, the error lists all adapters.
 
 use crate::Error;
 use std::fmt;
@@ -11,7 +11,7 @@ use wgpu::{Backend, Backends, DeviceType, PowerPreference};
 /// Whether to use software adapters (lavapipe, llvmpipe, SwiftShader, WARP).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Software {
-    /// Use one if there is no hardware GPU.
+    /// Use a software adapter only if no hardware GPU fits.
     #[default]
     Allow,
     /// Use only software adapters.
@@ -28,13 +28,13 @@ pub struct AdapterOptions {
     /// The graphics APIs to search. Default: `WGPU_BACKEND`, or Vulkan, Metal, Direct3D 12 and WebGPU, or if these have
     /// no adapter, OpenGL.
     pub backends: Option<Backends>,
-    /// Low power or high performance. Default: `WGPU_POWER_PREF`, or high performance.
+    /// Whether to prefer low power or high performance. Default: `WGPU_POWER_PREF`, or high performance.
     pub power: Option<PowerPreference>,
     /// Whether to use software adapters.
     pub software: Software,
 }
 
-/// The most storage buffers that the shaders bind, without params.
+/// The most storage buffers that a shader binds, besides its uniforms.
 pub(super) const STORAGE_BUFFERS: u32 = 4;
 
 impl AdapterOptions {
@@ -72,7 +72,8 @@ impl AdapterOptions {
     async fn search(&self) -> Vec<Candidate> {
         match self.backends {
             Some(backends) => self.look_through(backends).await,
-            // OpenGL is rarely the only API, and lists the adapters of the others again.
+            // OpenGL is searched last: it is rarely the only API, and mostly lists the adapters of the other APIs
+            // again.
             None => match self.look_through(Backends::PRIMARY).await {
                 none if none.is_empty() => self.look_through(Backends::SECONDARY).await,
                 some => some,
@@ -105,7 +106,7 @@ impl AdapterOptions {
         candidates
     }
 
-    /// The adapter to use.
+    /// Chooses the best adapter that fits these options.
     pub(super) async fn choose(&self) -> Result<wgpu::Adapter, Error> {
         let options = self.with_environment()?;
         let mut candidates = options.search().await;
@@ -143,9 +144,9 @@ impl AdapterOptions {
 pub struct Candidate {
     /// The adapter.
     pub adapter: wgpu::Adapter,
-    /// Its description by the driver.
+    /// The adapter's description by its driver.
     pub info: wgpu::AdapterInfo,
-    /// Why it does not fit. `None` if it fits.
+    /// Why the adapter does not fit the options. `None` if it fits.
     pub refused: Option<&'static str>,
 }
 
@@ -175,12 +176,12 @@ impl Candidate {
         }
     }
 
-    /// Whether it fits the options.
+    /// Whether the adapter fits the options.
     pub fn fits(&self) -> bool {
         self.refused.is_none()
     }
 
-    /// Whether it is a software adapter, which runs shaders on the CPU.
+    /// Whether the adapter is a software adapter, which runs shaders on the CPU.
     pub fn is_software(&self) -> bool {
         is_software(&self.info)
     }
@@ -215,7 +216,7 @@ pub(crate) fn is_software(info: &wgpu::AdapterInfo) -> bool {
     info.device_type == DeviceType::Cpu
 }
 
-/// `name (kind, API)`.
+/// Formats an adapter as `name (kind, API)`.
 pub(crate) fn describe(info: &wgpu::AdapterInfo) -> String {
     let kind = match info.device_type {
         DeviceType::DiscreteGpu => "discrete GPU",
@@ -224,7 +225,7 @@ pub(crate) fn describe(info: &wgpu::AdapterInfo) -> String {
         DeviceType::Other => "unknown kind",
         DeviceType::Cpu => "software",
     };
-    // Browsers do not reveal the name.
+    // Browsers give an empty name.
     let name = match info.name.as_str() {
         "" => "unnamed adapter",
         name => name,

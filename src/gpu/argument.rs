@@ -11,8 +11,9 @@ pub(super) struct Argument<'a> {
     pub(super) name: &'static str,
     pub(super) buffers: &'a [wgpu::Buffer],
     pub(super) parts: Parts,
-    /// Bytes that were passed, and bytes that the plan needs.
+    /// The number of bytes that were passed.
     pub(super) passed: u64,
+    /// The number of bytes that the plan needs.
     pub(super) needed: u64,
     /// Whether the buffers are the caller's, rather than a tensor's or scratch memory.
     pub(super) callers: bool,
@@ -33,13 +34,13 @@ impl<'a> Argument<'a> {
         }
     }
 
-    /// The ranges of `bytes` bytes from byte `at` on, part by part.
+    /// The ranges of the buffers that hold `bytes` bytes of the argument, beginning at byte `at`.
     pub(super) fn slices(&self, at: u64, bytes: u64) -> impl Iterator<Item = BufferSlice<'a>> {
         self.parts.slices(self.buffers, at, bytes)
     }
 
-    /// Checks that this argument and `dest` are long enough, that their buffers contain the whole of their last words,
-    /// and that they share no buffer.
+    /// Checks that this argument and `dest` are long enough, that each buffer contains the whole word of 4 bytes in
+    /// which its argument ends, and that both share no buffer.
     pub(super) fn check(&self, dest: &Self) -> Result<(), Error> {
         for argument in [self, dest] {
             let Self { passed, needed, .. } = argument;
@@ -74,14 +75,15 @@ impl<'a> Argument<'a> {
         Ok(())
     }
 
-    /// Whether the sizes of the buffers are multiples of a vector, so that every vector can be bound.
+    /// Whether the size of each buffer is a multiple of 16 bytes, the largest vector, so that a binding can contain the
+    /// whole last vector.
     pub(super) fn is_whole(&self) -> bool {
         let unit = VECTOR as u64;
         let whole = |buffer: &wgpu::Buffer| buffer.size().is_multiple_of(unit);
         self.buffers.iter().all(whole)
     }
 
-    /// Checks these index tuples, and the arguments that rows are moved between.
+    /// Checks this argument, which holds index tuples, and `source` and `dest`, between which rows are moved.
     pub(super) fn check_tuples(&self, source: &Self, dest: &Self) -> Result<(), Error> {
         source.check(dest)?;
         self.check(dest)?;

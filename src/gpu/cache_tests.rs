@@ -1,5 +1,4 @@
-//! Tests on wgpu's noop backend, which needs no driver, of what recording and tensors reuse, for every space of
-//! uniforms.
+//! Tests what recording and tensors reuse, on wgpu's noop backend, which needs no driver.
 
 use super::{
     DeviceIndices, Gpu, Inner,
@@ -10,7 +9,7 @@ use super::{
 use crate::{Backend, DType, Error, GatherNd, Plan, Scatter, slice};
 use bytemuck::Zeroable;
 
-/// A device of the noop backend, which is treated as a software adapter.
+/// Opens a device of the noop backend. [`Gpu`] treats it as a software adapter.
 fn noop(features: wgpu::Features, storage_buffers: u32) -> Gpu {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
     descriptor.backends = wgpu::Backends::NOOP;
@@ -31,7 +30,7 @@ fn noop(features: wgpu::Features, storage_buffers: u32) -> Gpu {
     Gpu::new(&device, &queue)
 }
 
-/// A device for each space of uniforms.
+/// Opens a device for each [`UniformSpace`].
 fn gpus() -> [Gpu; 3] {
     let none = wgpu::Features::empty();
     let gpus = [
@@ -57,7 +56,7 @@ fn buffers(gpu: &Gpu, count: usize) -> Vec<wgpu::Buffer> {
     (0..count).map(buffer).collect()
 }
 
-/// Slices, gathers, updates and scatters between many buffers, in new passes and in an open one.
+/// Records slices, gathers, updates and scatters between many buffers, in new passes and in an open pass.
 fn record(gpu: &Gpu, buffers: &[wgpu::Buffer]) -> wgpu::CommandBuffer {
     let (shape, add) = ([16, 16], Scatter::default());
     let slice = Plan::strided_slice(&shape, &slice![4..12, ..; -1], DType::F32).unwrap();
@@ -113,7 +112,8 @@ fn repeated_recording_creates_no_objects() {
     }
 }
 
-/// A slice in a pass of its own and in an open one, an update, and a gather: the second use keeps the group.
+/// The second use of a group keeps it. A recording uses the group of the slice twice, and those of the update and of
+/// the gather once.
 #[test]
 fn groups_are_kept_if_buffers_recur_and_dropped_if_they_do_not() {
     let gpu = noop(wgpu::Features::empty(), 8);
@@ -142,7 +142,7 @@ fn no_group_holds_the_memory_of_tensors() {
     }
 }
 
-/// The layout of a group of a compiled pipeline that has both slots.
+/// The layout of a bind group of a pipeline that binds a slot of uniforms and a slot of reports.
 fn layout(gpu: &Gpu, group: u32) -> wgpu::BindGroupLayout {
     drop(record(gpu, &buffers(gpu, 3)));
     let pipelines = &gpu.inner.pipelines;
@@ -171,7 +171,7 @@ fn slots_of_uniforms_are_shared_and_bounded() {
     assert!(strips <= 65, "{strips}");
 }
 
-/// The buffer of a slot, and where it begins there.
+/// The buffer of a slot, and the slot's offset in it.
 fn place(slot: &Slot) -> (wgpu::Buffer, u64) {
     let first = slot.first(4);
     (first.buffer().clone(), first.offset())
@@ -231,7 +231,7 @@ fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
     );
     drop([lend(32), lend(48)]);
     assert_eq!(kept(), 80);
-    // Pooled buffers make room for a tensor of another size, the oldest first.
+    // For a tensor of another size pooled buffers are freed, the oldest first.
     let other = lend(16);
     assert_eq!(kept(), 48);
     drop(other);
@@ -239,7 +239,7 @@ fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
     let large = lend(800);
     assert_eq!(kept(), 0);
     drop(large);
-    // The number of buffers is bounded too.
+    // The pool holds at most 64 buffers.
     drop(Vec::from_iter((0..100).map(|_| lend(16))));
     assert_eq!(kept(), 64 * 16);
 }
@@ -268,7 +268,8 @@ fn the_pool_is_emptied_once_if_memory_runs_out() {
         doing: "this",
         message: "another failure".to_owned(),
     };
-    // Failures, whether a buffer is pooled, and then whether there is room, after how many tries, and the bytes in the pool.
+    // Given: the number of allocations that fail, their error, and whether a buffer is pooled. Expected: whether an
+    // allocation succeeds, the number of tries, and the bytes left in the pool.
     for (failures, error, pooled, room, tries, kept) in [
         (0, &short, true, true, 1, 1024),
         (1, &short, true, true, 2, 0),

@@ -1,9 +1,9 @@
 //! Buffer copies, which replace dispatches for rows that are few or long.
 //!
-//! | adapter | few | long | reason |
+//! | adapter | few rows | long rows | reason |
 //! |---|---|---|---|
-//! | software | up to 16 rows | from 16 KiB a row | on lavapipe a copy takes 0.9 µs and a dispatch 30 µs more, and copies move bytes two to three times as fast: `cargo bench --bench copies` |
-//! | GPU | 1 row | from 1 MiB a row | an estimate: wgpu makes the device finish each copy before the next one into the same buffer, so each should keep all of it busy |
+//! | software | up to 16 rows | from 16 KiB a row | on lavapipe each copy costs 0.9 µs and a dispatch 30 µs, besides moving bytes, and copies move bytes two to three times as fast: `cargo bench --bench copies` |
+//! | GPU | 1 row | from 1 MiB a row | an estimate: wgpu makes the device finish each copy before the next one into the same buffer, so each copy should keep the whole device busy |
 
 use super::{argument::Argument, caps::Kind};
 use crate::{
@@ -50,7 +50,7 @@ pub(super) fn copyable(source: &Argument<'_>, dest: &Argument<'_>) -> bool {
         && has(dest, BufferUsages::COPY_DST)
 }
 
-/// Copies the rows of a plan that is copied.
+/// Records a copy for each row of a plan that [`is_copied`] accepts.
 pub(super) fn copy(
     encoder: &mut CommandEncoder,
     plan: &Plan,
@@ -83,7 +83,7 @@ pub(super) fn copy(
     }
 }
 
-/// Fills an argument with zeros, part by part.
+/// Records commands that fill an argument with zeros.
 pub(super) fn clear(encoder: &mut CommandEncoder, dest: &Argument<'_>) {
     for piece in dest.slices(0, dest.needed) {
         encoder.clear_buffer(piece.buffer(), piece.offset(), Some(piece.size()));

@@ -1,7 +1,8 @@
-//! Records plans as `route` decides.
+//! Records a plan as the commands that `route` decides on.
 //!
-//! Recording submits nothing and never waits. Buffers that wgpu would reject are reported before wgpu sees them. Once a
-//! pipeline is compiled, and for buffers that were recorded before, recording creates no device objects.
+//! Recording submits nothing and never waits. Buffers that wgpu would reject are an [`Error::Buffer`] before wgpu sees
+//! them. Once its pipelines are compiled and its buffers were recorded twice, recording a plan creates no device
+//! objects, apart from slots (`slots`).
 
 use super::{
     DeviceBytes, Gpu, Inner,
@@ -21,11 +22,11 @@ use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 /// Index tuples in a buffer on the device.
 #[derive(Clone, Copy, Debug)]
 pub enum DeviceIndices<'a> {
-    /// 32-bit indices.
+    /// Signed 32-bit indices.
     I32(BufferSlice<'a>),
-    /// 64-bit indices, little-endian.
+    /// Signed 64-bit indices, little-endian.
     I64(BufferSlice<'a>),
-    /// 32-bit indices that are never negative.
+    /// Unsigned 32-bit indices.
     U32(BufferSlice<'a>),
 }
 
@@ -67,8 +68,8 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`Error::Buffer`] if a buffer does not fit the plan; [`Error::DeviceLimit`] if not even a single unit fits the
-    /// device's limits; [`Error::Pipeline`] if the device rejects the shader.
+    /// [`Error::Buffer`] if a buffer does not fit the plan; [`Error::DeviceLimit`] if not even a single unit, of 1 to
+    /// 16 bytes, fits the device's limits; [`Error::Pipeline`] if the device rejects the shader.
     pub fn encode(
         &self,
         encoder: &mut CommandEncoder,
@@ -101,9 +102,10 @@ impl Gpu {
 
     /// Records a gather: reads `params` and `indices`, and writes the result to `dest`.
     ///
-    /// Tuples that are out of range become zeros. The report says later which they were, or is the error that the
-    /// plan's policy makes of them. The buffers must be as for [`Gpu::encode`], and `indices` must begin at a multiple
-    /// of 4 bytes. If `indices` has the usage `COPY_SRC`, the report can name the first invalid tuple.
+    /// For tuples that are out of range, zeros are written. The report says later which tuples were out of range; under
+    /// [`OutOfRange::Error`](crate::OutOfRange::Error) the report is an error if any tuple was. The buffers must be as
+    /// for [`Gpu::encode`], and `indices` must begin at a multiple of 4 bytes. If `indices` has the usage `COPY_SRC`,
+    /// the report can name the first invalid tuple.
     ///
     /// # Errors
     ///
@@ -140,7 +142,7 @@ impl Gpu {
         self.record_gather(pass, plan, params, (indices, index), dest)
     }
 
-    /// Runs a plan that changes a tensor in place, or a copy of it. Returns the changed tensor.
+    /// Runs a plan that changes `dest`, or if not `in_place` a copy of it. Returns the changed tensor.
     pub(crate) fn update(
         &self,
         plan: &Plan,
@@ -178,7 +180,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Gathers from a tensor into a new one, with an index tensor of this type.
+    /// Gathers from a tensor into a new one, by index tuples of type `index`.
     pub(crate) fn gather(
         &self,
         plan: &Plan,
@@ -285,11 +287,11 @@ impl Gpu {
             index,
             whole: arguments.iter().take(2).all(Argument::is_whole),
         };
-        // If nothing is read, the source is bound as a single word of 4 bytes.
+        // If nothing is read, only 4 bytes of the source are bound, which are too few for wider units.
         let widest = if plan.reads_nothing() { 4 } else { 16 };
         let (rows, map) = plan.in_units_of(places.unit().min(widest));
         let dispatches = window::dispatches(&self.inner.reach, &rows, &map, &places)?;
-        // The first is compiled before it is recorded.
+        // `dispatch` compiles the first before it records anything.
         self.compile(dispatches.iter().skip(1))?;
         for dispatch in &dispatches {
             self.dispatch(pass, dispatch, arguments, counts)?;
@@ -297,7 +299,8 @@ impl Gpu {
         Ok(())
     }
 
-    /// Compiles every pipeline before anything is recorded, so that an error leaves the pass untouched.
+    /// Compiles the pipelines of `dispatches`. Callers do so before they record anything, so that an error leaves the
+    /// pass untouched.
     pub(super) fn compile<'a>(
         &self,
         mut dispatches: impl Iterator<Item = &'a Dispatch>,
@@ -308,7 +311,7 @@ impl Gpu {
         })
     }
 
-    /// Records a dispatch with the arguments that it binds, in order.
+    /// Records a dispatch. `arguments` are those that it binds, in the order of its bindings.
     pub(super) fn dispatch(
         &self,
         pass: &mut ComputePass<'_>,

@@ -9,13 +9,13 @@ use super::{
 };
 use crate::{Plan, ops::index::IndexType, plan::Map, text::counted};
 
-/// The approximate number of dispatches up to which `explain` computes them all: for a plan beyond any memory that
-/// would take too long.
+/// `explain` computes the dispatches of a plan only if it estimates at most this many. Only a plan larger than any
+/// memory has more, and to compute them would take too long.
 const MOST_SPELLED_OUT: u64 = 1 << 16;
 
 impl Gpu {
     /// Describes the commands that are recorded for a plan on this device: nothing, a clear, copies, or dispatches and
-    /// their kernel. Each argument is taken to be a whole buffer.
+    /// their kernel. Assumes that each argument is the whole of one buffer.
     pub fn explain(&self, plan: &Plan) -> String {
         format!("{plan}: {}", self.how(plan))
     }

@@ -1,10 +1,10 @@
-//! Device errors as [`Error`]s.
+//! Turns errors of the device into [`Error`]s.
 
 use super::{Gpu, scope::scoped};
 use crate::Error;
 
 impl Gpu {
-    /// Runs `work`, and returns an error that the device reports meanwhile.
+    /// Runs `work`. Fails if the device reports an error meanwhile.
     pub(super) fn guarded<R>(
         &self,
         doing: &'static str,
@@ -23,7 +23,7 @@ impl Gpu {
         self.poll_with(wgpu::PollType::wait_indefinitely())
     }
 
-    /// Browsers do not allow blocking.
+    /// Fails, since browsers do not allow blocking.
     #[cfg(target_arch = "wasm32")]
     pub(crate) fn wait(&self) -> Result<(), Error> {
         Err(Error::WouldBlock {
@@ -32,7 +32,7 @@ impl Gpu {
         })
     }
 
-    /// Waits for this submission; in a browser, which does not allow that, returns at once.
+    /// Waits for this submission. In a browser, which does not allow blocking, returns at once.
     pub(super) fn wait_for(&self, submission: wgpu::SubmissionIndex) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::Wait {
             submission_index: Some(submission),
@@ -40,7 +40,7 @@ impl Gpu {
         })
     }
 
-    /// Runs the callbacks of finished submissions.
+    /// Runs the callbacks of finished submissions, without waiting for others.
     pub(crate) fn poll(&self) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::Poll)
     }
@@ -56,7 +56,7 @@ impl Gpu {
 /// The [`Error`] for an error that the device reported while `doing` something.
 pub(super) fn device_error(gpu: &Gpu, doing: &'static str, error: &dyn std::error::Error) -> Error {
     let message = error.to_string();
-    // A callback reports the loss of a device, and runs in a poll; a lost device reports few other errors.
+    // wgpu reports the loss of a device to a callback, which this poll runs.
     let _ = gpu.inner.device.poll(wgpu::PollType::Poll);
     match gpu.inner.lost.get() {
         Some(reason) => Error::DeviceLost {
@@ -73,8 +73,8 @@ pub(super) fn device_error(gpu: &Gpu, doing: &'static str, error: &dyn std::erro
     }
 }
 
-/// Whether the device is lost: it then creates no buffers and reports no error. Its callback may come only when all
-/// submitted work has ended, and on the caller's device the callback is not ours.
+/// Whether the device creates no buffer and reports no error, which means that it is lost. The callback for a lost
+/// device may run only when all submitted work has ended, and on a caller's device this crate sets no callback.
 fn makes_no_buffer(device: &wgpu::Device) -> bool {
     let (buffer, error) = scoped(device, || {
         device.create_buffer(&wgpu::BufferDescriptor {

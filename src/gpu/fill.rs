@@ -1,7 +1,7 @@
 //! Packs slices of host data straight into memory that the device reads.
 //!
-//! This memory may be write-combined, and wgpu does not allow reading it. So long rows are copied to it directly, and
-//! all others through a buffer that stays in the cache.
+//! That memory may be write-combined, which makes short writes slow, and wgpu does not allow reading it. So only long
+//! rows are copied directly to it; all others are first collected in a buffer that stays in the cache.
 
 use crate::{
     Error, Plan,
@@ -9,13 +9,14 @@ use crate::{
     plan::{Map, Rows},
 };
 
-/// The least bytes of a row that is copied directly.
+/// The least size in bytes of a row that is copied directly.
 const LONG_ROW: usize = 4 << 10;
 
-/// Bytes of the buffer that stays in the cache.
+/// The size in bytes of the buffer that stays in the cache.
 const BOUNCE: usize = 256 << 10;
 
-/// Runs the plan of a slice. Calls `put` with offsets in the result and their bytes, in ascending order.
+/// Runs the plan of a slice. Calls `put` for consecutive parts of the result, with the offset of each part in bytes and
+/// its bytes.
 pub(super) fn fill(
     plan: &Plan,
     source: &[u8],

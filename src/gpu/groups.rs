@@ -1,10 +1,11 @@
 //! A cache of the bind groups of buffers that are recorded again.
 //!
 //! A bind group keeps its buffers alive, and wgpu neither reports when the caller drops a buffer nor has weak
-//! references. So a group is kept only for buffers that recur: their first use stores only a hash, and their second the
-//! group. It is dropped after [`IDLE`] to twice as many dispatches without it, or by [`Gpu::trim`](crate::Gpu::trim).
-//! Groups of tensors and of scratch memory are not kept, so that only the pool holds their memory: their operations are
-//! submitted one by one, which takes longer than creating a group.
+//! references. So a group is kept only for buffers that recur: the first use of the buffers stores only a hash, and the
+//! second use the group. A group is dropped after [`IDLE`] to 2 · `IDLE` uses of the cache for other groups, or by
+//! [`Gpu::trim`](crate::Gpu::trim). Groups of tensors and of scratch memory are not kept, since they would keep memory
+//! alive that the pool frees. Operations on tensors are submitted one by one anyway, which takes longer than creating a
+//! group.
 
 use super::{caps::Span, maps::Op};
 use std::{
@@ -14,10 +15,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Enough for a thousand operations that are recorded repeatedly.
+/// The number of uses of the cache per generation: enough for a thousand operations that are recorded repeatedly.
 const IDLE: usize = 2048;
 
-/// The contents of a group.
+/// What a group binds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     /// The operation whose layout the group has.
@@ -33,8 +34,8 @@ pub(super) struct Groups {
     hasher: RandomState,
 }
 
-/// Entries by the hashes of their keys, in two generations: an entry that is used moves to the young one. After `IDLE`
-/// uses of the cache the old generation is dropped, and the young one becomes old.
+/// Entries by the hashes of their keys, in two generations: an entry that is used moves to the young generation. After
+/// `IDLE` uses of the cache the old generation is dropped, and the young one becomes the old one.
 #[derive(Debug, Default)]
 struct State {
     young: HashMap<u64, Entry>,

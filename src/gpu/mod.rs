@@ -1,24 +1,24 @@
-//! The GPU executor: a device, its pipelines, and plans recorded into command encoders.
+//! Runs plans on a GPU: opens a device, compiles its pipelines, and records plans into command encoders.
 //!
 //! | file | decides |
 //! |---|---|
 //! | `adapter`, `caps` | which adapter is used, and the limits of a dispatch on its device |
 //! | `job` | the work of one dispatch |
-//! | `kernels` | which kernel does it: one ordered table, and a file for each kernel |
+//! | `kernels` | which kernel does a job: one ordered table, and a file for each kernel |
 //! | `maps` | where rows begin: a file for each row map |
 //! | `grid` | how rows are distributed to invocations |
-//! | `uniforms` | the words that a dispatch reads as immediates or from a uniform |
-//! | `program`, `rule` | how the WGSL of a pipeline is assembled, and its constants |
+//! | `uniforms` | the words that a dispatch reads as immediates or from a buffer |
+//! | `program`, `rule` | how the WGSL of a pipeline is assembled; how scatters combine elements |
 //! | `pipeline` | when a pipeline is compiled: once, at its first use |
 //! | `window` | how a plan is cut into dispatches that fit the device's limits |
 //! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
-//! | `encode`, `explain` | how that is recorded, and described |
+//! | `encode`, `explain` | how these commands are recorded, and described in words |
 //! | `scatter`, `lists`, `scratch` | the steps of a scatter, and the memory between them |
-//! | `argument` | which buffers may be passed |
-//! | `groups` | which bind groups are kept |
+//! | `argument` | whether the buffers that are passed fit a plan |
+//! | `groups` | which bind groups are kept for reuse |
 //! | `slots` | which uniform slots and report slots are reused |
 //! | `pool` | which buffers of dropped tensors new tensors reuse |
-//! | `report` | how a gather reports later which tuples were out of range |
+//! | `report` | how a gather or scatter reports later which tuples were out of range |
 //! | `transfer`, `upload`, `fill`, `readback`, `ring` | how bytes are transferred to the device and back |
 //! | `failure`, `scope` | how device errors become [`Error`]s |
 
@@ -95,12 +95,12 @@ struct Inner {
     groups: Arc<Groups>,
     scatter: Arc<ScatterMemory>,
     pool: Arc<Pool>,
-    /// Why the device was lost, once it was.
+    /// Why the device was lost; empty until then.
     lost: Arc<OnceLock<String>>,
 }
 
-/// The most bytes of a result that one dispatch writes: even at a hundredth of a GPU's memory bandwidth that takes far
-/// less than the seconds after which drivers abort a dispatch.
+/// The most bytes of a result that one dispatch writes. Even at 2 GB/s, about a hundredth of a GPU's memory bandwidth,
+/// such a dispatch takes 0.3 s, and drivers abort a dispatch only after some seconds.
 const DISPATCH_BYTES: u64 = 512 << 20;
 
 impl Gpu {
@@ -150,8 +150,8 @@ impl Gpu {
         self.with(|inner| inner.reach.dispatch = bytes)
     }
 
-    /// The same device with no pipelines yet, which compiles them through `cache`, for the caller to save. Drivers with
-    /// a cache of their own, such as Mesa's and NVIDIA's, do not need it.
+    /// The same device without compiled pipelines. It compiles them through `cache`, which the caller can save for the
+    /// program's next start. Drivers with a cache of their own, such as Mesa's and NVIDIA's, do not need `cache`.
     ///
     /// With a cache of another device, the first use of each pipeline fails with [`Error::Pipeline`].
     ///
@@ -215,8 +215,8 @@ impl Gpu {
     ///
     /// # Errors
     ///
-    /// [`Error::NoAdapter`] if no adapter fits; it lists those of the machine. [`Error::Device`] if the driver opens no
-    /// device.
+    /// [`Error::NoAdapter`] if no adapter fits; its message lists the machine's adapters. [`Error::Device`] if the
+    /// driver opens no device.
     pub async fn open_async(options: &AdapterOptions) -> Result<Self, Error> {
         Self::on_adapter(&options.choose().await?).await
     }
@@ -244,7 +244,7 @@ impl Gpu {
         let gpu = Self::new(&device, &queue);
         let lost = Arc::clone(&gpu.inner.lost);
         device.set_device_lost_callback(move |reason, message| {
-            // Only the first reason matters.
+            // If there is a reason already, the first one is kept.
             let _ = lost.set(format!("{message} ({reason:?})"));
         });
         Ok(gpu)
@@ -282,13 +282,14 @@ impl Gpu {
 
     /// Frees all memory that is kept for reuse. Call it when large tensors or buffers are no longer needed:
     ///
-    /// - Buffers of dropped tensors, which new tensors of the same size reuse. Together with live tensors they never
-    ///   exceed the most bytes that tensors have held at once, and a buffer is freed when 32 buffers were requested
-    ///   without reusing it.
+    /// - Buffers of dropped tensors, which new tensors of the same size reuse. These buffers and live tensors together
+    ///   never exceed the most bytes that tensors have held at once, and a buffer is freed when 32 buffers were
+    ///   requested without reusing it.
     /// - The scratch memory of scatters.
+    /// - Bind groups of buffers that were recorded repeatedly, which keep these buffers alive.
     ///
-    /// Compiled pipelines stay, since compiling them again takes longer than most work. There are fewer than 400, and
-    /// ordinary programs use tens.
+    /// Compiled pipelines stay, since compiling them again takes longer than most work. There are fewer than 400
+    /// different pipelines, of which ordinary programs use tens.
     pub fn trim(&self) {
         self.inner.pool.clear();
         self.inner.groups.clear();
@@ -300,7 +301,7 @@ impl Gpu {
     }
 }
 
-/// Equal if the device is the same.
+/// Two are equal if they have the same device.
 impl PartialEq for Gpu {
     fn eq(&self, other: &Self) -> bool {
         self.inner.device == other.inner.device

@@ -1,11 +1,12 @@
 //! The pipelines of a device, each compiled at its first use and kept.
 //!
-//! A device has fewer than 400 (`shader_tests` counts them), and a program uses tens. On lavapipe a pipeline of a slice
-//! takes 0.8 MB once it has run, and one of a gather 1.4 MB (resident memory after 200 of each).
+//! There are fewer than 400 different pipelines (`shader_tests` counts them), of which a program uses tens. On lavapipe
+//! a pipeline of a slice that has run takes 0.8 MB of resident memory, and one of a gather 1.4 MB (measured over 200 of
+//! each).
 //!
-//! A device whose limits are too low rejects layouts or pipelines. On a caller's device that error would reach only the
-//! caller's handlers, so each is created in an error scope, and a rejected one is never used: recording fails with the
-//! device's error, each time.
+//! A device whose limits are too low rejects layouts or pipelines. On a caller's device the error would reach only the
+//! caller's handlers, so layouts and pipelines are created in error scopes. A rejected pipeline is not kept: each
+//! recording that needs it fails with the device's error.
 
 use super::{
     program::{Program, UniformSpace},
@@ -33,7 +34,7 @@ pub(crate) struct Pipelines {
 }
 
 impl Pipelines {
-    /// No pipelines yet. Each is compiled through `cache`, if there is one.
+    /// No pipelines yet. They will be compiled through `cache`, if there is one.
     pub(crate) fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -117,15 +118,15 @@ impl Pipelines {
                 constants: &program.constants(),
                 zero_initialize_workgroup_memory: false,
             },
-            // Only if the caller passes one: a cache trusts the bytes of a file, which is unsafe, and drivers have
-            // their own. On lavapipe, the first result of a gather that an earlier process had compiled took 24 ms
+            // Only if the caller passes a cache: to load one from a file is unsafe, and most drivers have their own.
+            // With lavapipe's own, a gather that an earlier process had compiled took 24 ms to its first result,
             // instead of 80 ms.
             cache: self.cache.as_ref(),
         })
     }
 }
 
-/// A bind group layout of buffers, each with its type and whether its offset is dynamic.
+/// Creates a layout for a bind group of buffers, given the type of each and whether its offset is dynamic.
 fn group_layout(
     device: &wgpu::Device,
     label: Option<&str>,

@@ -5,7 +5,7 @@
 //! With the pool, a loop that creates and drops the same tensors reuses the same buffers.
 //!
 //! The pool is bounded: tensors and pooled buffers together never exceed the most bytes that tensors alone have held,
-//! and a buffer that the next requests do not reuse is freed. A buffer that was exposed to the caller is not pooled,
+//! and a buffer that the next 32 requests do not reuse is freed. A buffer that was exposed to the caller is not pooled,
 //! since the caller may hold a clone of it. If the device runs out of memory, the pool is emptied.
 
 use crate::Error;
@@ -17,10 +17,10 @@ use std::{
     },
 };
 
-/// Requests for buffers after which an unused buffer is freed.
+/// The number of requests for buffers after which a pooled buffer that none of them reused is freed.
 const PATIENCE: u64 = 32;
 
-/// The most buffers in a pool.
+/// The most buffers that a pool keeps.
 const MOST: usize = 64;
 
 /// The pool of a device.
@@ -31,15 +31,16 @@ pub(super) struct Pool(Mutex<Shelf>);
 struct Shelf {
     /// Pooled buffers, oldest first, and the value of `asked` when each returned.
     idle: VecDeque<(wgpu::Buffer, u64)>,
-    /// Requests for buffers so far.
+    /// The number of requests for buffers so far.
     asked: u64,
-    /// Bytes that tensors hold, and the most bytes that they have held at once.
+    /// The number of bytes that tensors hold.
     lent: u64,
+    /// The most bytes that tensors have held at once.
     most_lent: u64,
 }
 
 impl Shelf {
-    /// Bytes of pooled buffers.
+    /// The size of all pooled buffers in bytes.
     fn kept(&self) -> u64 {
         self.idle.iter().map(|(buffer, _)| buffer.size()).sum()
     }
@@ -52,20 +53,20 @@ impl Shelf {
 }
 
 impl Pool {
-    /// A pooled buffer of this size, if there is one. Its contents are unspecified.
+    /// Takes a buffer of `size` bytes with unspecified contents from the pool. `None` if there is none.
     pub(super) fn take(&self, size: u64) -> Option<wgpu::Buffer> {
         let mut shelf = self.shelf();
         shelf.asked += 1;
         let asked = shelf.asked;
-        // The most recent, whose bytes may still be in a cache.
+        // The buffer that returned last, whose bytes may still be in a cache.
         let found = shelf.idle.iter().rposition(|idle| idle.0.size() == size);
         let taken = found.and_then(|place| shelf.idle.remove(place));
         shelf.idle.retain(|(_, since)| asked - since <= PATIENCE);
         taken.map(|(buffer, _)| buffer)
     }
 
-    /// Calls `create`. If that runs out of memory, empties the pool, lets `free` make the device free the buffers, and
-    /// calls `create` once more.
+    /// Calls `create`. If `create` runs out of memory, empties the pool, calls `free`, which makes the device free the
+    /// pool's buffers, and calls `create` once more.
     pub(super) fn make_room<B>(
         &self,
         mut create: impl FnMut() -> Result<B, Error>,
@@ -80,7 +81,8 @@ impl Pool {
         }
     }
 
-    /// Lends buffers to a tensor; they return when it is dropped.
+    /// Lends buffers to a tensor. They return to the pool when the [`Lent`] is dropped, unless the caller has seen
+    /// them.
     pub(super) fn lend(self: &Arc<Self>, buffers: Vec<wgpu::Buffer>) -> Lent {
         let mut shelf = self.shelf();
         shelf.lent += buffers.iter().map(wgpu::Buffer::size).sum::<u64>();
@@ -93,7 +95,7 @@ impl Pool {
         }
     }
 
-    /// Empties the pool. Returns whether there was a buffer.
+    /// Empties the pool. Returns whether it held a buffer.
     pub(super) fn clear(&self) -> bool {
         let mut shelf = self.shelf();
         let any = !shelf.idle.is_empty();
@@ -106,14 +108,14 @@ impl Pool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Bytes of pooled buffers.
+    /// The size of all pooled buffers in bytes.
     #[cfg(test)]
     pub(super) fn kept(&self) -> u64 {
         self.shelf().kept()
     }
 }
 
-/// The buffers of a tensor.
+/// The buffers of a tensor, and the pool that they return to.
 #[derive(Debug)]
 pub(super) struct Lent {
     buffers: Vec<wgpu::Buffer>,
@@ -122,7 +124,7 @@ pub(super) struct Lent {
 }
 
 impl Lent {
-    /// The buffers, for use within the crate: it keeps no clones for longer than the tensor lives.
+    /// The buffers, for use within the crate, which keeps no clone of them after the tensor is dropped.
     pub(super) fn buffers(&self) -> &[wgpu::Buffer] {
         &self.buffers
     }

@@ -11,10 +11,10 @@ use wgpu::{BufferSlice, BufferUsages};
 
 const DOING: &str = "reading back";
 
-/// The waker of callers that poll the device themselves.
+/// The waker that callers of [`Readback::copy_to`] pass if they poll the device themselves.
 pub(super) static POLLING: &Waker = Waker::noop();
 
-/// A submitted copy into a buffer that will be mapped.
+/// A submitted copy into a buffer that is mapped when the copy is done.
 #[derive(Debug)]
 pub(super) struct Readback {
     gpu: Gpu,
@@ -29,8 +29,8 @@ struct Mapping {
 }
 
 impl Gpu {
-    /// Submits a copy of the pieces, one after the other, to be mapped. Their offsets and lengths are multiples of 4
-    /// bytes.
+    /// Submits a copy of these ranges of buffers to one staging buffer, without gaps between them. The offset and the
+    /// length of each range are multiples of 4 bytes.
     pub(super) fn read_back<'a>(
         &self,
         pieces: impl Iterator<Item = BufferSlice<'a>> + Clone,
@@ -40,7 +40,7 @@ impl Gpu {
         self.read_back_through(staging, pieces)
     }
 
-    /// A buffer that the device copies to and the host reads.
+    /// Creates a buffer of `size` bytes that the device copies to and the host reads.
     pub(super) fn staging(&self, size: u64) -> Result<wgpu::Buffer, Error> {
         self.guarded(DOING, || {
             self.inner.device.create_buffer(&wgpu::BufferDescriptor {
@@ -52,7 +52,7 @@ impl Gpu {
         })
     }
 
-    /// [`Gpu::read_back`] through an unmapped buffer that is large enough.
+    /// [`Gpu::read_back`] through `staging`, which is unmapped and large enough.
     pub(super) fn read_back_through<'a>(
         &self,
         staging: wgpu::Buffer,
@@ -83,7 +83,7 @@ impl Gpu {
         })
     }
 
-    /// The output of `poll` once it is ready, blocking until all submissions are done.
+    /// Calls `poll` until it is ready, and returns its output. Between calls waits until all submissions are done.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn wait_until<T>(
         &self,
@@ -100,10 +100,10 @@ impl Gpu {
 }
 
 impl Readback {
-    /// Copies the first `bytes.len()` bytes when they have arrived.
+    /// Waits until the copy is done, and fills `bytes` from the beginning of the staging buffer.
     ///
-    /// Unless the caller is [`POLLING`], a thread waits for the device, since a future must not block; browsers need
-    /// none.
+    /// Unless the caller passes [`POLLING`], a new thread waits for the device meanwhile, since a future must not
+    /// block. A browser needs no thread: it polls the device itself.
     pub(super) async fn copy_to(&self, bytes: &mut [u8]) -> Result<(), Error> {
         let gpu = &self.gpu;
         let mut watched = cfg!(target_arch = "wasm32");
@@ -127,12 +127,12 @@ impl Readback {
             .staging
             .get_mapped_range(..)
             .map_err(|error| device_error(gpu, DOING, &error))?;
-        // On several threads, since the system maps pages of new memory at their first write, which takes longer than
-        // the copy.
+        // `run` uses several threads, since the system maps pages of new memory at their first write, which takes
+        // longer than the copy.
         Plan::copy(bytes.len()).run(&view[..bytes.len()], bytes)
     }
 
-    /// The unmapped buffer, for reuse.
+    /// Unmaps the staging buffer, and returns it for reuse.
     pub(super) fn into_staging(self) -> wgpu::Buffer {
         self.staging.unmap();
         self.staging

@@ -14,15 +14,17 @@ use std::{
 };
 use wgpu::BufferUsages;
 
-/// Bytes of a report on the device: the number of invalid tuples, and the complement of the first one's number.
+/// The size of a report on the device in bytes: one word is the number of invalid tuples, the other the bitwise
+/// complement of the first invalid tuple's number, which shaders find by `atomicMax` on a word that begins as 0.
 const REPORT_BYTES: u64 = 8;
 
 /// The slots in which the dispatches of a recording count invalid tuples.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    /// The slots that are read, and the first tuple of each dispatch.
+    /// The slots that are read back, each with the number of the first tuple of its dispatch.
     read: Vec<(Slot, usize)>,
-    /// If several dispatches process the same tuples, one counts the invalid ones, and the others count here.
+    /// A slot that is never read. If several dispatches process the same tuples, one of them counts the invalid tuples,
+    /// and the others bind this slot.
     unread: Option<Slot>,
 }
 
@@ -39,13 +41,13 @@ impl Counts {
 
 /// The report of a recorded gather or scatter.
 ///
-/// Request it after the commands were submitted; before, it reports that no tuple was out of range. It can be
-/// [polled](Self::poll), [waited for](Self::wait) or, with [`Self::ready`], awaited; nothing blocks until then. To name
-/// the first invalid tuple, it reads the buffer of indices, which must not be overwritten meanwhile; if that lacks the
-/// usage `COPY_SRC`, the report gives the tuple's position and leaves its indices empty.
+/// Request the report after the commands were submitted: before, it says that no tuple was out of range. The report can
+/// be [polled](Self::poll), [waited for](Self::wait) or, with [`Self::ready`], awaited. To name the first invalid
+/// tuple, a request reads the buffer of indices, which must not be overwritten before; if the buffer lacks the usage
+/// `COPY_SRC`, the report gives the tuple's position and leaves its indices empty.
 pub struct PendingReport {
     gpu: Gpu,
-    /// The tensor of indices: holding it prevents changes in place.
+    /// The tensor of indices, if there is one: while it is held, it is not changed in place.
     held: Option<DeviceBytes>,
     state: Mutex<State>,
 }
@@ -78,15 +80,16 @@ impl PendingReport {
         self
     }
 
-    /// The report, if the device is done.
+    /// Returns the report, or `None` if the device is not done yet. Never blocks.
     ///
     /// # Errors
     ///
-    /// An error of the device, or [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) by the
-    /// plan's policy.
+    /// An error of the device. If the plan's policy is [`OutOfRange::Error`](crate::OutOfRange::Error) and a tuple was
+    /// out of range, [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) or
+    /// [`ScatterError::OutOfRange`](crate::ScatterError::OutOfRange).
     pub fn poll(&self) -> Result<Option<Report>, Error> {
         let now = || self.advance(&mut Context::from_waker(POLLING));
-        // The first call starts to read.
+        // The first call submits the copy to read back. `Gpu::poll` runs the callback of a copy that is done.
         if now().is_pending() {
             self.gpu.poll()?;
         }
@@ -96,7 +99,7 @@ impl PendingReport {
         }
     }
 
-    /// The report, blocking until the device is done.
+    /// Waits until the device is done, and returns the report.
     ///
     /// # Errors
     ///
@@ -106,7 +109,7 @@ impl PendingReport {
         self.gpu.wait_until(|context| self.advance(context))
     }
 
-    /// The report, if the device is done: browsers do not allow blocking.
+    /// Returns the report, or an error if the device is not done yet: browsers do not allow blocking.
     #[cfg(target_arch = "wasm32")]
     pub(crate) fn wait(&self) -> Result<Report, Error> {
         self.poll()?.ok_or(Error::WouldBlock {
@@ -115,7 +118,7 @@ impl PendingReport {
         })
     }
 
-    /// The report, when the device is done.
+    /// Returns the report when the device is done, without blocking.
     ///
     /// # Errors
     ///
@@ -148,7 +151,7 @@ impl fmt::Debug for PendingReport {
     }
 }
 
-/// Reads the counts, and then the first invalid tuple.
+/// Reads the counts back from the device, and then the first invalid tuple, if there is one.
 async fn read(
     gpu: Gpu,
     plan: Plan,

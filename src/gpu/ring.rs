@@ -1,8 +1,9 @@
-//! A ring of buffers for the pieces of a stream, so that the host packs one piece while the device processes another.
+//! A ring of buffers for a [`Stream`](crate::Stream), which cuts the result of a slice into pieces: the host packs one
+//! piece while the device processes another.
 //!
 //! A piece passes through four buffers: upload memory that the host writes, the packed source, the result, and readback
-//! memory that the host reads. The submission that uses the first and the last maps them again, for the host to access
-//! when it is done.
+//! memory that the host reads. The submission of a piece maps upload and readback memory again when it is done, for the
+//! host to access them.
 
 use super::{Gpu, failure::device_error, fill::fill, transfer::PADDING};
 use crate::{Error, Plan};
@@ -11,7 +12,7 @@ use wgpu::{BufferUsages, MapMode, SubmissionIndex};
 
 const DOING: &str = "streaming";
 
-/// Pieces in flight: the device processes one while the host packs or returns another.
+/// The most pieces that are submitted at once: the device processes one while the host packs or hands out another.
 const SLOTS: usize = 2;
 
 /// The buffers that pieces pass through.
@@ -21,7 +22,7 @@ pub(crate) struct Ring {
     idle: Vec<Slot>,
     /// The slot of a packed piece that is not yet submitted.
     packed: Option<Slot>,
-    /// The submitted slots, oldest first, with the bytes of their results.
+    /// The submitted slots, oldest first, each with its submission and the size of its result in bytes.
     busy: VecDeque<(Slot, SubmissionIndex, usize)>,
 }
 
@@ -46,12 +47,12 @@ impl Gpu {
 }
 
 impl Ring {
-    /// The bytes of a ring's buffers for pieces of this size.
+    /// The size in bytes of all buffers of a ring, for pieces of `packed` bytes of source and `result` bytes of result.
     pub(crate) fn bytes_held(packed: usize, result: usize) -> usize {
         packed.saturating_add(result).saturating_mul(2 * SLOTS)
     }
 
-    /// The padded size of a buffer for `bytes` bytes.
+    /// The size of a buffer for `bytes` bytes, with padding.
     pub(crate) fn buffer_bytes(bytes: usize) -> u64 {
         (bytes as u64).next_multiple_of(PADDING)
     }
@@ -66,8 +67,8 @@ impl Ring {
         self.busy.is_empty()
     }
 
-    /// Packs a piece into upload memory by the plan `host`, from the bytes of its span; the plan `device` does the
-    /// rest.
+    /// Packs a piece into upload memory by the plan `host`. `source` holds the bytes of the piece's span. The plan
+    /// `device`, which makes the result from the packed bytes, says how large the result is.
     pub(crate) fn pack(&mut self, host: &Plan, device: &Plan, source: &[u8]) -> Result<(), Error> {
         let packed = Self::buffer_bytes(host.result_bytes());
         let result = Self::buffer_bytes(device.result_bytes());
@@ -111,7 +112,7 @@ impl Ring {
         })
     }
 
-    /// Submits the packed piece.
+    /// Submits the piece that was packed last.
     pub(crate) fn submit(&mut self, host: &Plan, device: &Plan) -> Result<(), Error> {
         let Some(slot) = self.packed.take() else {
             return Ok(());
@@ -128,7 +129,7 @@ impl Ring {
             self.gpu
                 .encode(encoder, device, source.slice(..), result.slice(..))?;
             encoder.copy_buffer_to_buffer(result, 0, readback, 0, Self::buffer_bytes(bytes));
-            // `get_mapped_range` reports errors.
+            // The callbacks ignore errors, since `get_mapped_range` reports them.
             encoder.map_buffer_on_submit(upload, MapMode::Write, .., |_| {});
             encoder.map_buffer_on_submit(readback, MapMode::Read, .., |_| {});
             Ok(())
@@ -137,7 +138,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Waits for the oldest piece.
+    /// Waits until the device is done with the oldest submitted piece.
     pub(crate) fn wait(&self) -> Result<(), Error> {
         match self.busy.front() {
             Some((_, submission, _)) => self.gpu.wait_for(submission.clone()),
@@ -145,7 +146,8 @@ impl Ring {
         }
     }
 
-    /// Passes the result of the oldest piece, which must have arrived, to `sink`, and reuses its buffers.
+    /// Passes the result of the oldest submitted piece to `sink`, and keeps the piece's buffers for reuse. Call
+    /// [`Ring::wait`] first.
     pub(crate) fn take<R>(
         &mut self,
         mut sink: impl FnMut(&[u8]) -> Result<(), R>,

@@ -18,8 +18,8 @@ pub(super) enum Route {
     Dispatches,
 }
 
-/// The commands for a plan without indices on an adapter of this kind, into an encoder. `copyable` tells whether its
-/// buffers allow copies.
+/// Decides the commands for a plan without indices on an adapter of this kind, if they are recorded into an encoder.
+/// `copyable` tells whether the buffers of the arguments allow copies.
 pub(super) fn route(plan: &Plan, kind: Kind, copyable: bool) -> Route {
     let zeros = Map::StridedSliceGrad(None);
     if plan.rows.count == 0 {

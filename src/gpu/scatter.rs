@@ -1,17 +1,19 @@
-//! Records scatters: several steps, which pass their results on in scratch memory.
+//! Records scatters: several steps, each of which reads the results of earlier ones in scratch memory. Each row of
+//! `updates` goes to a slice of `dest`, which its index tuple selects.
 //!
 //! | step | for | does | shader |
 //! |---|---|---|---|
-//! | check | [`OutOfRange::Error`](crate::OutOfRange::Error) | reports invalid rows | `scatter_resolve.wgsl` |
-//! | resolve | each row | finds its slice; the last row of a slice wins, or all are linked to a list | `scatter_resolve.wgsl` |
+//! | check | [`OutOfRange::Error`](crate::OutOfRange::Error) | reports invalid rows, whose tuples are out of range | `scatter_resolve.wgsl` |
+//! | resolve | each row | finds the row's slice; notes the last row of each slice, or links all rows of a slice to a list | `scatter_resolve.wgsl` |
 //! | sort | lists whose order affects results | sorts short lists in ascending order | `scatter_sort.wgsl` |
 //! | | | sorts lists of up to 256 rows | `scatter_middle_lists.wgsl` |
-//! | | | links longer lists anew, in ascending order | `scatter_long_lists.wgsl` |
-//! | apply | each slice | writes its last row, or combines its list, element by element | `scatter_nd.wgsl` |
+//! | | | replaces the links of longer lists, for ascending order | `scatter_long_lists.wgsl` |
+//! | apply | each slice | writes the slice's last row, or combines the rows of its list, element by element | `scatter_nd.wgsl` |
 //!
-//! No two invocations write the same bytes, so results do not depend on scheduling. Short rows of integers are instead
-//! combined in one step by atomics, in any order (`combine_atomic.wgsl`), except under [`OutOfRange::Error`](crate::OutOfRange::Error). The
-//! scratch memory belongs to the [`Gpu`] and serves every recording, since wgpu runs submissions in order.
+//! No two invocations write the same bytes, so results do not depend on scheduling. Except under
+//! [`OutOfRange::Error`](crate::OutOfRange::Error), short rows of integers are instead combined in one step by atomics
+//! (`combine_atomic.wgsl`): their order does not affect results. The scratch memory belongs to the [`Gpu`] and serves
+//! every recording, since wgpu runs submissions in order.
 
 use super::{
     DeviceBytes, DeviceIndices, Gpu,
@@ -31,11 +33,11 @@ impl Gpu {
     /// Records a scatter: reads `updates` and `indices`, and changes `dest` in place, or writes the result of a
     /// `scatter_nd` to it.
     ///
-    /// Rows that are out of range are dropped, and the report says later which they were. Under [`OutOfRange::Error`](crate::OutOfRange::Error)
-    /// the device changes nothing if any row is out of range, and the report is the error. The buffers must be as for
-    /// [`Gpu::encode`], and `indices` must begin at a multiple of 4 bytes. If `indices` has the usage `COPY_SRC`, the
-    /// report can name the first invalid tuple. Unless the scatter only replaces elements, `updates` and `dest` must
-    /// begin at multiples of an element.
+    /// Rows whose tuples are out of range are dropped, and the report says later which tuples were. Under
+    /// [`OutOfRange::Error`](crate::OutOfRange::Error) the device changes nothing if any tuple is out of range, and the
+    /// report is an error. The buffers must be as for [`Gpu::encode`], and `indices` must begin at a multiple of 4
+    /// bytes. If `indices` has the usage `COPY_SRC`, the report can name the first invalid tuple. Unless the scatter
+    /// only replaces elements, `updates` and `dest` must begin at multiples of the element's size.
     ///
     /// Floating-point arithmetic: WGSL lets a device flush subnormal `f32` to zero, and guarantees neither infinities
     /// nor NaNs. Minimum and maximum are exact. The shaders combine:
@@ -44,7 +46,7 @@ impl Gpu {
     /// |---|---|
     /// | `i32`, `u32`, `f32` | everything |
     /// | `i64`, `u64`, `complex64` | add, sub |
-    /// | `bool` | everything that is defined |
+    /// | `bool` | everything that [`Combine`](crate::Combine) defines for it |
     /// | `i8`, `u8`, `i16`, `u16`, `f16`, `bf16` | add |
     /// | `f64`, `complex128` | nothing |
     ///
@@ -66,7 +68,7 @@ impl Gpu {
         self.record_scatter(encoder, plan, updates, (indices, index), dest)
     }
 
-    /// Scatters into a tensor in place, or into a copy of it. Returns the changed tensor.
+    /// Scatters into `dest`, or if not `in_place` into a copy of it. Returns the changed tensor.
     pub(crate) fn scatter(
         &self,
         plan: &Plan,
@@ -108,7 +110,7 @@ impl Gpu {
                 dest: dest.parts,
                 indices: indices.parts,
                 index,
-                // Only slices and gathers bind whole vectors.
+                // A scatter does not read this: only slices and gathers bind whole vectors.
                 whole: false,
             };
             for argument in [&updates, &dest] {
@@ -138,7 +140,7 @@ impl Gpu {
         Ok(PendingReport::new(self, plan, counts, &indices, index))
     }
 
-    /// The steps of a non-empty plan whose arguments begin at multiples of an element.
+    /// The steps of a non-empty plan whose arguments begin at multiples of the element's size.
     pub(super) fn scatter_steps(
         &self,
         plan: &Plan,
@@ -176,7 +178,7 @@ impl Gpu {
             }
         }
         for Step { before, apply } in &steps.blocks {
-            // The first word counts invalid rows, for all blocks.
+            // The first word is not cleared: it holds the number of invalid rows of all blocks.
             if let &Some(Before {
                 cleared: bytes @ 5..,
                 ..
@@ -199,7 +201,8 @@ impl Gpu {
     }
 }
 
-/// The rule that combines elements, if it combines any, and the bytes of its operands.
+/// The rule by which a scatter combines elements, and the size of an operand in bytes. If the scatter replaces
+/// elements, the rule is not used.
 fn rule_of(plan: &Plan, map: &ScatterNd) -> Result<(Rule, usize), Error> {
     let (combine, dtype) = (map.options.combine, map.dtype);
     if !combine.computes() {

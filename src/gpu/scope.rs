@@ -24,7 +24,7 @@ pub(super) fn scoped<R>(
     (outcome, failure)
 }
 
-/// Browsers report errors asynchronously: they reach the device's own handler.
+/// Runs `work` and returns no error: browsers report errors later, to the device's own handler.
 #[cfg(target_arch = "wasm32")]
 pub(super) fn scoped<R>(
     _device: &wgpu::Device,

@@ -5,12 +5,13 @@ use crate::Error;
 use std::sync::{Mutex, PoisonError};
 use wgpu::{BufferDescriptor, BufferUsages};
 
-/// The scratch memory that a scatter needs, in bytes.
+/// The scratch memory that a scatter needs, in bytes. A large scatter is cut into blocks of rows and slices, which use
+/// the same scratch memory, one block after another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Scratch {
-    /// One word, and then a word for each slice of a block.
+    /// The size of `head`: a word that counts invalid rows, and a word for each slice of a block.
     pub(crate) head: u64,
-    /// The lists of a block's rows.
+    /// The size of `rows`, the lists of a block's rows: see [`Lists`](super::lists::Lists).
     pub(crate) rows: u64,
 }
 
@@ -23,11 +24,13 @@ impl Scratch {
     }
 }
 
-/// The buffers of `head` and `rows`, each as large as the largest scatter so far has needed.
+/// The buffers `head` and `rows`, each as large as the largest scatter so far has needed. `None` before the first
+/// scatter.
 pub(super) type ScatterMemory = Mutex<[Option<wgpu::Buffer>; 2]>;
 
 impl Gpu {
-    /// Buffers for `head` and `rows` of at least these sizes.
+    /// Returns buffers for `head` and `rows` of at least these sizes: the kept ones, or new ones if those are too
+    /// small.
     pub(super) fn scratch(&self, needed: Scratch) -> Result<[wgpu::Buffer; 2], Error> {
         let mut kept = self
             .inner

@@ -1,9 +1,9 @@
 //! Slots of device memory that dispatches bind by dynamic offsets: reports, and uniforms where there are no immediates.
 //!
-//! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. A slot is held by the report until it
-//! is read or by the cache of uniforms, and by the commands that bind it until they finish or are dropped. Once none of
-//! a strip's slots is held, one write clears the strip, and its slots are lent again. So recording creates a strip for
-//! every 64 new slots at most, and none once there are enough.
+//! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. A slot is held by a report until the
+//! report is read, or by the cache of uniforms, and by the commands that bind the slot until they finish or are
+//! dropped. Once none of a strip's slots is held, one write clears the strip, and its slots are lent again. So
+//! recording creates at most one strip for 64 new slots, and none once there are enough.
 
 use super::uniforms::{UNIFORM_BYTES, Uniforms};
 use std::{
@@ -12,10 +12,10 @@ use std::{
 };
 use wgpu::{BufferSlice, BufferUsages, ComputePass};
 
-/// Bytes from one slot to the next: the largest alignment of dynamic offsets that a device may require.
+/// The size of a slot in bytes: the largest alignment of dynamic offsets that a device may require.
 const SLOT_BYTES: u32 = 256;
 
-/// Slots of a strip, unless the device's buffers are shorter.
+/// The number of slots of a strip, unless the device allows only smaller buffers.
 const SLOTS: u32 = 64;
 
 /// The most uniforms that are kept for later dispatches: 1 MiB of slots.
@@ -35,7 +35,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// The first bytes of the slot.
+    /// The first `bytes` bytes of the slot.
     pub(super) fn first(&self, bytes: u64) -> BufferSlice<'_> {
         let begin = u64::from(self.offset);
         self.strip.buffer.slice(begin..begin + bytes)
@@ -47,7 +47,7 @@ impl Slot {
         pass.on_submitted_work_done(move || drop(self));
     }
 
-    /// The next slot of the strip.
+    /// The next slot of the strip. `None` after the last one.
     fn next(&self) -> Option<Self> {
         let offset = self.offset + SLOT_BYTES;
         (u64::from(offset + SLOT_BYTES) <= self.strip.buffer.size()).then(|| Self {
@@ -58,7 +58,7 @@ impl Slot {
 }
 
 impl Strip {
-    /// A strip of zeros.
+    /// Creates a strip of zeros, whose group has this layout.
     fn new(device: &wgpu::Device, layout: &wgpu::BindGroupLayout) -> Self {
         let slot = u64::from(SLOT_BYTES);
         let slots = (device.limits().max_buffer_size / slot).clamp(1, SLOTS.into());
@@ -69,8 +69,8 @@ impl Strip {
                 | BufferUsages::UNIFORM
                 | BufferUsages::COPY_SRC
                 | BufferUsages::COPY_DST,
-            // Mapping makes wgpu count the buffer as initialized. Otherwise wgpu clears it at the first submission that
-            // binds it, and loses a write by another thread in between.
+            // Mapping makes wgpu count the buffer as initialized. Otherwise wgpu clears the buffer at the first
+            // submission that binds it, and a write by another thread in between is lost.
             mapped_at_creation: true,
         });
         buffer.unmap();
@@ -101,7 +101,7 @@ pub(super) struct Slots {
 #[derive(Debug, Default)]
 struct Strips {
     all: Vec<Arc<Strip>>,
-    /// The slot to lend next.
+    /// The slot to lend next. `None` if a strip has to be found or made first.
     next: Option<Slot>,
 }
 
@@ -114,7 +114,8 @@ impl Slots {
         }
     }
 
-    /// Lends a slot that is zero when the next submission runs. `layout` returns the layout of its group.
+    /// Lends a slot whose bytes are zero when the next submission runs. `layout` returns the layout of the slot's
+    /// group.
     pub(super) fn lend(&self, layout: impl FnOnce() -> wgpu::BindGroupLayout) -> Slot {
         let mut strips = self.strips.lock().unwrap_or_else(PoisonError::into_inner);
         let Strips { all, next } = &mut *strips;
@@ -126,7 +127,7 @@ impl Slots {
         slot
     }
 
-    /// A strip of zeros without lent slots.
+    /// Returns a strip of zeros of which no slot is lent: one of `all`, cleared, or a new one.
     fn strip(
         &self,
         all: &mut Vec<Arc<Strip>>,
@@ -166,7 +167,7 @@ impl UniformSlots {
         }
     }
 
-    /// A slot that contains `uniforms` when the next submission runs, the same for the same uniforms.
+    /// Returns a slot that contains `uniforms` when the next submission runs. Equal uniforms get the same slot.
     pub(super) fn get(
         &self,
         uniforms: &Uniforms,

@@ -19,7 +19,7 @@ pub(super) const PADDING: u64 = VECTOR as u64;
 const PART_ALIGNMENT: u64 = 256;
 
 /// The most bytes that are read back at once. Two staging buffers alternate, so staging memory does not grow with the
-/// tensor, and its pages are mapped only once.
+/// tensor, and the system maps its pages only once.
 const STAGING_BYTES: u64 = 8 << 20;
 
 /// A tensor's bytes on the device. Clones share them.
@@ -31,12 +31,12 @@ pub(crate) struct DeviceBytes {
 }
 
 impl DeviceBytes {
-    /// The buffers: one, unless the tensor exceeds the device's limit.
+    /// The buffers: one, unless the tensor exceeds the device's `max_buffer_size`.
     pub(super) fn buffers(&self) -> &[wgpu::Buffer] {
         self.lent.buffers()
     }
 
-    /// The buffers, for the caller, who may keep clones.
+    /// The buffers, for the caller, who may keep clones, so that no other tensor reuses them.
     pub(crate) fn show(&self) -> &[wgpu::Buffer] {
         self.lent.show()
     }
@@ -57,7 +57,8 @@ impl DeviceBytes {
         }
     }
 
-    /// The words that hold `bytes` bytes from byte `at` on, part by part.
+    /// The ranges of the buffers that hold `bytes` bytes of the tensor, beginning at byte `at`. `bytes` is rounded up
+    /// to whole words.
     pub(super) fn slices(
         &self,
         at: usize,
@@ -68,8 +69,9 @@ impl DeviceBytes {
     }
 }
 
-/// Bytes of a part, at most `most`: whole rows if possible, because an index tuple must not lie in two buffers. A
-/// longer row is no index tuple.
+/// The size in bytes of each part but the last, at most `most`. A part has whole rows of the innermost dimension if
+/// possible: a row may be an index tuple, which must not lie in two buffers. A row that is too long for that is no
+/// index tuple.
 fn part_bytes(most: u64, row_bytes: u64) -> u64 {
     let common = 1 << (row_bytes | PART_ALIGNMENT).trailing_zeros();
     let whole = row_bytes.saturating_mul(PART_ALIGNMENT / common);
@@ -78,7 +80,7 @@ fn part_bytes(most: u64, row_bytes: u64) -> u64 {
 }
 
 impl Gpu {
-    /// Buffers on the device for an array, with unspecified contents.
+    /// Takes buffers for an array, with unspecified contents. `element` is the size of an element in bytes.
     pub(crate) fn allocate(&self, shape: &[usize], element: usize) -> Result<DeviceBytes, Error> {
         let bytes = shape.iter().product::<usize>() * element;
         let most = self.inner.limits.max_buffer_size;
@@ -106,7 +108,7 @@ impl Gpu {
         })
     }
 
-    /// A tensor to change in place, or a recorded copy of it in new buffers.
+    /// The tensor to change: `source` itself if `in_place`, else a copy of it in new buffers, which this records.
     pub(super) fn changeable(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -128,7 +130,7 @@ impl Gpu {
         })
     }
 
-    /// A buffer from the pool, or a new one.
+    /// A buffer of `size` bytes from the pool, or a new one.
     fn tensor_buffer(&self, size: u64) -> Result<wgpu::Buffer, Error> {
         let pool = &self.inner.pool;
         if let Some(buffer) = pool.take(size) {
@@ -155,13 +157,14 @@ impl Gpu {
         self.wait_until(|context| downloading.as_mut().poll(context))
     }
 
-    /// Browsers do not allow blocking.
+    /// Fails, since browsers do not allow blocking.
     #[cfg(target_arch = "wasm32")]
     pub(crate) fn download(&self, _source: &DeviceBytes, _into: &mut [u8]) -> Result<(), Error> {
         self.wait()
     }
 
-    /// [`Gpu::download`] without blocking. One piece is copied to the host while the device copies the next.
+    /// [`Gpu::download`] without blocking. The tensor is read in pieces of up to 8 MiB: the host copies one piece from
+    /// staging memory while the device copies the next piece there.
     pub(crate) async fn download_async(
         &self,
         source: &DeviceBytes,

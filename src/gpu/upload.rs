@@ -1,7 +1,8 @@
 //! Uploads host bytes to the device.
 //!
-//! Bytes are written to staging memory, which wgpu does not clear first, and copied from there. Large tensors are
-//! uploaded in pieces: the device copies one while the host writes the next, and waiting for them bounds the memory.
+//! The host writes bytes to staging memory, which wgpu does not clear first, and the device copies them from there.
+//! Large tensors are uploaded in pieces: the device copies one piece while the host writes the next, and the host waits
+//! for earlier pieces, which bounds the staging memory.
 
 use super::{DeviceBytes, Gpu, failure::device_error, fill::fill};
 use crate::{Error, Plan};
@@ -10,8 +11,8 @@ use wgpu::{QueueWriteBufferView, SubmissionIndex};
 
 const DOING: &str = "uploading";
 
-/// Bytes of a piece: enough to keep the bus busy, and few enough to stay in the CPU's cache until the device has copied
-/// them.
+/// The size of a piece in bytes: large enough to keep the bus busy, and small enough to stay in the CPU's cache until
+/// the device has copied it.
 const PIECE: usize = 2 << 20;
 
 /// The most pieces that the device has not copied yet.
@@ -54,13 +55,15 @@ impl Gpu {
     }
 }
 
-/// Writes a tensor from its first byte on.
+/// An upload under way, which writes the bytes of a tensor in ascending order.
 struct Upload<'a> {
     gpu: &'a Gpu,
     dest: &'a DeviceBytes,
+    /// The size of the tensor in bytes.
     bytes: usize,
+    /// The number of bytes written so far.
     done: usize,
-    /// The piece that is being written, and the bytes written of it.
+    /// The staging memory of the piece that is being written, and the number of bytes written there.
     piece: Option<(QueueWriteBufferView, usize)>,
     under_way: VecDeque<SubmissionIndex>,
 }
@@ -100,7 +103,7 @@ impl Upload<'_> {
         staged.ok_or_else(lost)
     }
 
-    /// Copies a piece; the pieces of a small tensor with the next submission.
+    /// Submits the copy of a piece. If the tensor is a single piece, the next submission includes the copy instead.
     fn send(&mut self, view: QueueWriteBufferView) -> Result<(), Error> {
         self.gpu.guarded(DOING, || drop(view))?;
         if self.bytes > PIECE {

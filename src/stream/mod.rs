@@ -1,9 +1,9 @@
 //! Slices of arrays larger than the memory of the host or of the device.
 //!
-//! A slice is cut into consecutive pieces of the result. For each piece the caller fetches the bytes that it
-//! needs, the device works on them, and the caller receives the result. The device works on one piece while
-//! the next one is packed and the previous one is handed out. The memory held at once is bounded for arrays
-//! of any size.
+//! The result of a slice is cut into consecutive pieces. For each piece the caller fetches the bytes of the source that
+//! the piece needs, the device slices them, and the caller receives the bytes of the piece. The device works on one
+//! piece while the host packs the source of the next piece and hands out the previous one. So the memory held at once
+//! is bounded for arrays of any size.
 
 mod piece;
 #[cfg(feature = "gpu")]
@@ -24,32 +24,32 @@ use std::{
 pub(crate) use piece::Piece;
 use piece::pieces;
 
-/// Bytes held at once, at most, unless [`Stream::with_memory`] sets another bound.
+/// The most bytes that a stream holds at once, unless [`Stream::with_memory`] sets another bound.
 const MEMORY: usize = 1 << 30;
 
-/// Bytes of a result that the CPU makes at once. More would leave the cache before the caller reads them.
+/// The largest piece that the CPU makes, in bytes. A larger piece would leave the cache before the caller reads it.
 const CPU_PIECE: usize = 16 << 20;
 
-/// Bytes of a piece for a device, packed or as a result: enough to keep the device busy. Larger pieces would
-/// touch more pages of memory for the first time.
+/// The largest piece for a device, in bytes of its packed source or of its result: enough to keep the device busy.
+/// Larger buffers would take longer, since the system maps each page of new memory at its first use.
 #[cfg(feature = "gpu")]
 const GPU_PIECE: usize = 8 << 20;
 
-/// Bytes of a page, the unit in which a memory-mapped file is read from disk.
+/// The size in bytes of a page, the unit in which a memory-mapped file is read from disk.
 const PAGE: usize = 4096;
 
 impl Piece {
-    /// Bytes of the pages that the piece reads, at most.
+    /// An upper bound on the size in bytes of all pages that the piece reads.
     fn touched(&self) -> usize {
         let rows = self.rows;
-        // A row may touch one page more than its length, because it need not begin at a page.
+        // A row may touch one page more than its length, because a row need not begin where a page does.
         let row = (rows.run - 1) * rows.step.unsigned_abs() * rows.unit + PAGE;
         let row = row.min(rows.run.saturating_mul(PAGE));
         self.span().len().min(rows.count.saturating_mul(row)) + PAGE
     }
 }
 
-/// A slice that runs piece by piece. Made by [`Backend::stream`].
+/// A slice that is run piece by piece, in bounded memory. Made by [`Backend::stream`].
 ///
 /// ```
 /// use wgslice::{slice, Backend, DType, Error};
@@ -75,24 +75,26 @@ pub struct Stream<'a> {
     memory: usize,
 }
 
-/// The number of pieces, and the time of each stage on the host. The stages overlap with work of the device.
+/// How a [`Stream`] ran: the number of pieces, and the time that the host spent on each stage, during which the device
+/// may have worked on another piece.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Streamed {
     /// The number of pieces.
     pub pieces: usize,
-    /// Time to pack the bytes that the device needs into upload memory.
+    /// The time to pack the bytes that the device needs into upload memory.
     pub upload: Duration,
-    /// Time of the work itself on the CPU; time to record and submit it for a device.
+    /// On the CPU the time of slicing; on a device the time to record and submit commands.
     pub dispatch: Duration,
-    /// Time waiting for the device.
+    /// The time that the host waited for the device.
     pub readback: Duration,
-    /// The error of the device after which the CPU did the rest, if any.
+    /// The error of the device after which the CPU did the remaining pieces. `None` without such an error.
     pub fallback: Option<Error>,
 }
 
 impl Backend {
-    /// Plans a slice of an array of this shape. Its bytes are fetched and handed out piece by piece.
+    /// Plans a slice of an array of shape `shape`. [`Stream::run`] fetches the array's bytes and hands out the bytes of
+    /// the result, piece by piece.
     ///
     /// # Errors
     ///
@@ -109,7 +111,7 @@ impl Backend {
     pub(crate) fn stream_plan(&self, plan: Plan) -> Stream<'_> {
         let memory = match self.device_for(&plan) {
             Device::Cpu => MEMORY,
-            // No API reports the memory of a device. Its longest buffer is the best hint.
+            // wgpu does not report the size of a device's memory. The largest buffer that it allows is the best hint.
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
                 let quarter = gpu.device().limits().max_buffer_size / 4;
@@ -135,22 +137,23 @@ impl Stream<'_> {
         self.plan.result_bytes()
     }
 
-    /// The bytes that may be held at once, on the host and on the device together: pages of the source that a
-    /// piece reads, staged bytes, and results not yet handed out. The default is a quarter of the device's
-    /// `max_buffer_size`, at most 1 GiB.
+    /// The most bytes held at once, on the host and on the device together: the pages of the source that a piece reads,
+    /// the buffers that pieces pass through, and results not yet handed out. The default is 1 GiB on the CPU, and on a
+    /// device a quarter of its `max_buffer_size`, at most 1 GiB.
     pub fn memory(&self) -> usize {
         self.memory
     }
 
-    /// The same stream with another bound. A piece has at least one element, even if that exceeds the bound.
+    /// The same stream, which holds at most `bytes` bytes at once. A piece has at least one element, even if one
+    /// element needs more memory.
     #[must_use]
     pub fn with_memory(mut self, bytes: usize) -> Self {
         self.memory = bytes;
         self
     }
 
-    /// Runs the slice. `fetch` returns the bytes of a range of the source, and `sink` receives the result in
-    /// order.
+    /// Runs the slice. `fetch` returns the bytes of the source in a range of byte offsets, and `sink` receives the
+    /// bytes of the result, in order.
     ///
     /// If the device fails and the backend was made [with a fallback](Backend::with_fallback), the CPU does
     /// the remaining pieces.
@@ -212,7 +215,7 @@ impl Stream<'_> {
     }
 }
 
-/// The side that stopped work on a device.
+/// Why a run on a device stopped: by an error of the device, or of the caller's `fetch` or `sink`.
 #[cfg(feature = "gpu")]
 enum Stop<E> {
     Device(Error),
@@ -229,7 +232,7 @@ impl<E> From<Error> for Stop<E> {
 struct Run<F, S> {
     fetch: F,
     sink: S,
-    /// Memory for results of the CPU.
+    /// Where the CPU writes the result of each piece.
     buffer: Vec<u8>,
     streamed: Streamed,
 }
@@ -266,7 +269,8 @@ where
         Ok(())
     }
 
-    /// `under_way` holds the pieces whose results have not been handed out, also after an error.
+    /// Runs all pieces on the device. After an error `under_way` holds the pieces that `sink` has not received, for the
+    /// CPU to do.
     #[cfg(feature = "gpu")]
     fn on_gpu(
         &mut self,

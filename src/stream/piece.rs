@@ -15,7 +15,7 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    /// The whole result of a plan. `None` if it is empty or the plan is not a slice.
+    /// The whole result of a plan as one piece. `None` if the result is empty or the plan is not a slice.
     pub(crate) fn whole(plan: &Plan) -> Option<Self> {
         match &plan.map {
             plan::Map::StridedSlice(map) if plan.rows.count > 0 => Some(Self {
@@ -30,7 +30,7 @@ impl Piece {
         self.rows.units() * self.rows.unit
     }
 
-    /// The range of source bytes from the first read to the last.
+    /// The range of the source, in bytes, from the lowest byte that the piece reads to the highest.
     pub(crate) fn span(&self) -> Range<usize> {
         let units = self.map.span(&self.rows);
         units.start * self.rows.unit..units.end * self.rows.unit
@@ -41,7 +41,7 @@ impl Piece {
         Some(halves.map(|(rows, map)| Self { rows, map }))
     }
 
-    /// The plan of the piece, with the bytes of its span as the source.
+    /// The plan of the piece. Its source is only the bytes of [`Piece::span`].
     pub(crate) fn plan(&self) -> Plan {
         let read = self.map.span(&self.rows);
         let map = Map {
@@ -60,7 +60,7 @@ impl Piece {
 
 /// The pieces of a slice, in the order of the result. A piece is halved until `fits` accepts it.
 pub(crate) fn pieces(plan: &Plan, fits: impl Fn(&Piece) -> bool) -> impl Iterator<Item = Piece> {
-    // The next piece is the last.
+    // The parts of the result that are not returned yet, the next one last.
     let mut left: Vec<Piece> = Piece::whole(plan).into_iter().collect();
     iter::from_fn(move || {
         let mut piece = left.pop()?;

@@ -1,8 +1,8 @@
 //! Splits a piece into a slice on the host and a slice on the device.
 //!
-//! The host packs the bytes of the source that the piece needs into upload memory, in memory order and in
-//! long runs. It skips long gaps between runs and copies short ones, which the device skips faster. So the
-//! device does flips, steps and fine crops, and few unneeded bytes are uploaded.
+//! The host packs the bytes of the source that the piece needs into upload memory, in memory order and in long runs.
+//! The host leaves out long gaps between runs and copies short gaps, which the device skips faster. So the device does
+//! flips, steps and fine crops, and few unneeded bytes are uploaded.
 //!
 //! | for `x[::3, 199:99:-2]` on `[3000, 4000]` f32 | reads | result |
 //! |---|---|---|
@@ -12,17 +12,19 @@
 use super::piece::Piece;
 use crate::{Plan, View, layout::Axis, plan::Rows};
 
-/// A piece as two slices: from the bytes of its span to a packed array, and from there to the result.
+/// A piece as two slices, of which the second reads the result of the first.
 #[derive(Clone, Debug)]
 pub(crate) struct Split {
+    /// From the bytes of [`Piece::span`] to a packed array.
     pub(crate) host: Plan,
+    /// From the packed array to the result of the piece.
     pub(crate) device: Plan,
 }
 
-/// Bytes of the longest gap that is copied along: copying it costs about as much as starting another copy.
+/// The longest gap that the host copies, in bytes: copying it costs about as much as starting another copy.
 const SHORT_GAP: usize = 64;
 
-/// Packed bytes for each needed byte, at most.
+/// The most bytes that the host packs for each byte that the piece needs.
 const MOST_READ: usize = 4;
 
 impl Piece {
@@ -35,7 +37,8 @@ impl Piece {
             size: run,
             stride: step,
         });
-        // `through` innermost axes are copied with their gaps, as one run of `length` units.
+        // The `through` innermost axes are copied with their gaps, as one run of `length` units, of which the piece
+        // needs `needed`.
         let (mut through, mut length, mut needed) = (0, 1, 1);
         for axis in axes.iter().rev() {
             let apart = axis.stride.unsigned_abs();
@@ -90,7 +93,7 @@ mod tests {
         dest
     }
 
-    /// Pieces follow one another and make the result, and the two halves of a split make the piece.
+    /// The concatenated pieces are the result, and the two slices of a split together make the piece.
     #[test]
     fn splits_make_pieces_and_pieces_the_result() {
         let specs = [
@@ -131,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_host_skips_long_gaps_and_the_device_does_the_rest() {
-        // Without a step the host packs whole rows, and the device has nothing to do.
+        // In the second case the host packs whole rows, so the device's slice copies all of them unchanged.
         for (spec, packed, selected) in [("::3, 199:99:-2", 99, 50), ("::3", 4000, 4000)] {
             let plan =
                 Plan::strided_slice(&[3000, 4000], &spec.parse().unwrap(), DType::F32).unwrap();

@@ -37,8 +37,8 @@ impl Tensor {
         self.view().gather(indices, options)
     }
 
-    /// Gathers from each batch of this tensor by the same batch of `indices`: [`Tensor::gather`], with its
-    /// errors, with [`Gather::batch`].
+    /// [`Tensor::gather`] with [`Gather::batch`]: batch `b` of `indices` selects from batch `b` of this tensor. The
+    /// errors are those of [`Tensor::gather`].
     pub fn batch_gather(&self, indices: &Self) -> Result<Gathered, Error> {
         self.gather(indices, Gather::batch(indices.shape.len()))
     }
@@ -79,8 +79,8 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// How many tuples were out of range, and the first of them. Waits for the device if it has not
-    /// finished.
+    /// Reports how many tuples were out of range, and the first of them. Waits until the device has finished the
+    /// gather.
     ///
     /// # Errors
     ///
@@ -89,7 +89,8 @@ impl Gathered {
         self.report.get()
     }
 
-    /// [`Gathered::report`], with its errors, without blocking: for programs that run in a browser, or on an executor.
+    /// [`Gathered::report`], with its errors, without blocking: for programs that run in a browser or in an async
+    /// runtime.
     #[cfg(feature = "gpu")]
     pub async fn report_async(&self) -> Result<Report, Error> {
         self.report.get_async().await

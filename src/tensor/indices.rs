@@ -5,7 +5,7 @@ use crate::{DType, Error, Indices, Plan, Report, ops::index::IndexType};
 use std::borrow::Cow;
 
 impl Tensor {
-    /// The index type of `indices`, if they live on the same device as this tensor.
+    /// Checks that `indices` live on the same device as this tensor, and returns their type.
     pub(super) fn index_type(&self, indices: &Self) -> Result<IndexType, Error> {
         self.check_same_device("indices", indices)?;
         match indices.dtype {
@@ -28,7 +28,7 @@ impl Tensor {
     }
 }
 
-/// Runs a plan on the CPU with indices of a type, given as bytes.
+/// Runs a plan on the CPU. The indices are given as their type and their bytes.
 pub(super) fn run_with(
     plan: &Plan,
     source: &[u8],
@@ -42,8 +42,8 @@ pub(super) fn run_with(
     }
 }
 
-/// Bytes as integers. They are copied only if they are misaligned, as in a memory map that the caller
-/// begins at an odd address.
+/// Casts bytes to integers. Misaligned bytes are copied: [`Backend::adopt`](crate::Backend::adopt) takes bytes at any
+/// address.
 fn integers<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(bytes: &[u8]) -> Cow<'_, [T]> {
     match bytemuck::try_cast_slice(bytes) {
         Ok(integers) => Cow::Borrowed(integers),

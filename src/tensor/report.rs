@@ -12,7 +12,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(super) enum LazyReport {
     Known(Report),
-    /// The second field keeps the index tensor from being changed in place before the report has read it.
+    /// The second field holds the bytes of the index tensor: bytes that are held twice are never changed in place, so
+    /// the report reads the indices that the operation used.
     #[cfg(feature = "gpu")]
     Pending(
         Arc<PendingReport>,

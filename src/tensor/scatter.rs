@@ -27,10 +27,9 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`ScatterError`](crate::ScatterError); [`Error::IndexDType`], [`Error::OtherDType`] or
-    /// [`Error::OtherDevice`] for an argument that does not match this tensor; or an error of the device,
-    /// such as [`Error::DTypeOnDevice`] for element types that it cannot combine. An error leaves the
-    /// tensor unchanged.
+    /// [`ScatterError`](crate::ScatterError); [`Error::IndexDType`], [`Error::OtherDType`] or [`Error::OtherDevice`]
+    /// for an argument that does not match this tensor; or an error of the device, such as [`Error::DTypeOnDevice`] for
+    /// element types that the device cannot combine. An error leaves the tensor unchanged.
     pub fn scatter(
         &mut self,
         indices: &Self,
@@ -55,7 +54,7 @@ impl Tensor {
         updates: &Self,
         options: Scatter,
     ) -> Result<(Self, ScatterReport), Error> {
-        // A clone shares the memory, which is therefore copied.
+        // The clone shares the memory, so `scatter` copies the memory before changing it.
         let mut scattered = self.clone();
         let report = scattered.scatter(indices, updates, options)?;
         Ok((scattered, report))
@@ -119,13 +118,13 @@ impl Tensor {
 
 /// The report of a scatter: which index tuples were out of range.
 ///
-/// On a GPU it keeps the index tensor alive, to read the first of those tuples.
+/// On a GPU the report keeps the index tensor alive, to read the first out-of-range tuple from it.
 #[derive(Debug)]
 pub struct ScatterReport(LazyReport);
 
 impl ScatterReport {
-    /// How many tuples were out of range, and the first of them. Waits for the device if it has not
-    /// finished.
+    /// Reports how many tuples were out of range, and the first of them. Waits until the device has finished the
+    /// scatter.
     ///
     /// # Errors
     ///
@@ -134,8 +133,8 @@ impl ScatterReport {
         self.0.get()
     }
 
-    /// [`ScatterReport::report`], with its errors, without blocking: for programs that run in a browser, or on an
-    /// executor.
+    /// [`ScatterReport::report`], with its errors, without blocking: for programs that run in a browser or in an async
+    /// runtime.
     #[cfg(feature = "gpu")]
     pub async fn report_async(&self) -> Result<Report, Error> {
         self.0.get_async().await

@@ -49,13 +49,13 @@ impl Tensor {
 
     /// [`Tensor::update`] of a copy, with the same errors. This tensor does not change.
     pub fn updated(&self, spec: &SliceSpec, value: &Self) -> Result<Self, Error> {
-        // A clone shares the memory, which is therefore copied.
+        // The clone shares the memory, so `update` copies the memory before changing it.
         let mut updated = self.clone();
         updated.update(spec, value)?;
         Ok(updated)
     }
 
-    /// The gradient of the slice `spec` of a tensor of this shape, with this tensor as `dy`: see
+    /// The gradient of the slice `spec` of a tensor of shape `shape`, with this tensor as `dy`: see
     /// [`Plan::strided_slice_grad`]. On a GPU the work is submitted, not waited for.
     ///
     /// # Errors
@@ -84,7 +84,8 @@ impl Tensor {
         Ok(())
     }
 
-    /// The bytes of a tensor on the CPU. They are copied first if another tensor shares them.
+    /// The bytes of a tensor on the CPU, for writing. They are copied first if another tensor shares them, or if they
+    /// are the caller's.
     pub(super) fn host_bytes_mut(&mut self) -> Result<&mut [u8], Error> {
         if self.storage.host_mut().is_none() {
             let bytes = self.storage.host();

@@ -1,10 +1,10 @@
-//! Selections of a tensor that are not copied yet.
+//! Selections of a tensor's elements that are not copied yet.
 
 use super::{Gathered, Tensor};
 use crate::{DType, Error, Gather, GatherNd, Plan, SliceSpec, View};
 
-/// A selection of a tensor that is not copied yet. Slices, transposes and broadcasts compose, and the final copy or
-/// gather is one plan, in one pass over the data.
+/// A selection of a tensor's elements that is not copied yet. Slices, transposes and broadcasts compose, and a copy of
+/// the final selection, or a gather from it, is one pass over the data.
 ///
 /// ```
 /// use wgslice::{slice, Backend, GatherNd};
@@ -48,7 +48,7 @@ impl TensorView {
         self.tensor.dtype()
     }
 
-    /// The selected elements of the tensor.
+    /// The selection as offset, shape and strides in the tensor.
     pub fn layout(&self) -> &View {
         &self.view
     }
@@ -80,8 +80,8 @@ impl TensorView {
         self.selecting(self.view.broadcast_to(shape)?)
     }
 
-    /// Copies the selection into a new tensor. A selection of the whole tensor shares its memory. On a GPU the work is
-    /// submitted, not waited for.
+    /// Copies the selection into a new tensor. If the selection is the whole tensor in its order, the new tensor shares
+    /// its memory instead. On a GPU the work is submitted, not waited for.
     ///
     /// # Errors
     ///
