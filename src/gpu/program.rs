@@ -167,6 +167,8 @@ pub(crate) enum Prelude {
     None,
     /// Vectors of 4, 8 or 16 bytes.
     Vector(usize),
+    /// The kernel says itself, and accesses the bytes of words.
+    Subword,
     /// A file says.
     File(Source),
     /// Vectors of 16 bytes that hold elements in reverse order.
@@ -199,6 +201,7 @@ impl Prelude {
         };
         match self {
             Self::None => String::new(),
+            Self::Subword => SUBWORD.to_owned(),
             Self::File(source) => source.text.to_owned(),
             Self::Reversed => LOAD_REVERSED.to_owned(),
             Self::Gathered => GATHERED.to_owned(),
@@ -250,6 +253,24 @@ struct Units {
 }
 fn fetch_four(at: vec4<u32>) -> Units {
     return Units(source[at.x], source[at.y], source[at.z], source[at.w]);
+}
+";
+
+const SUBWORD: &str = "\
+const PARTS: u32 = 1u;
+
+// The four bytes from any byte address on. Bytes after the last word are unspecified.
+fn load(address: u32) -> u32 {
+    let word = address >> 2u;
+    let shift = (address & 3u) << 3u;
+    let low = source[word];
+    let high = source[min(word + 1u, arrayLength(&source) - 1u)];
+    return select((low >> shift) | (high << (32u - shift)), low, shift == 0u);
+}
+
+// The lowest `bytes` bytes of a word; `bytes` is 1 to 4.
+fn low_bytes(bytes: u32) -> u32 {
+    return 0xffffffffu >> (32u - 8u * bytes);
 }
 ";
 
@@ -316,7 +337,7 @@ impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "wgslice {}: {}", self.op.facts().name, self.source.name)?;
         let unit = match self.form.prelude {
-            Prelude::None | Prelude::Numbers { .. } => None,
+            Prelude::None | Prelude::Subword | Prelude::Numbers { .. } => None,
             Prelude::File(source) => Some(source.name.to_owned()),
             Prelude::Tile { unit, .. } => Some(format!("{unit}-byte units")),
             Prelude::Vector(bytes) | Prelude::Words(bytes) => Some(format!("{bytes}-byte units")),

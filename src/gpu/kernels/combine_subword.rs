@@ -5,10 +5,7 @@ use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Rows, Rule, Sour
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
         name: "subword combine",
-        text: concat!(
-            include_str!("../../../shaders/subword_access.wgsl"),
-            include_str!("../../../shaders/combine_subword.wgsl")
-        ),
+        text: include_str!("../../../shaders/combine_subword.wgsl"),
     },
     launch,
     forms,
@@ -33,7 +30,7 @@ fn launch(job: &Job<'_>, _: &Vectors) -> Option<Launch> {
 }
 
 fn form(unit: usize, rule: Rule) -> Form {
-    Form::of(Prelude::None).with(&[("UNIT_BYTES", unit), ("RULE", rule.of_parts())])
+    Form::of(Prelude::Subword).with(&[("UNIT_BYTES", unit), ("RULE", rule.of_parts())])
 }
 
 fn forms(op: Op, _: Kind) -> Vec<Form> {

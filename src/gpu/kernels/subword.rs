@@ -5,10 +5,7 @@ use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Source, Vectors}
 pub(super) const KERNEL: Kernel = Kernel {
     source: Source {
         name: "subword",
-        text: concat!(
-            include_str!("../../../shaders/subword_access.wgsl"),
-            include_str!("../../../shaders/subword.wgsl")
-        ),
+        text: include_str!("../../../shaders/subword.wgsl"),
     },
     launch,
     forms,
@@ -26,7 +23,7 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
 }
 
 fn form(unit: usize) -> Form {
-    Form::of(Prelude::None).with(&[("UNIT_BYTES", unit)])
+    Form::of(Prelude::Subword).with(&[("UNIT_BYTES", unit)])
 }
 
 fn forms(op: Op, _: Kind) -> Vec<Form> {
