@@ -28,7 +28,7 @@ pub enum SliceItem {
     Index {
         /// The index.
         index: i64,
-        /// Has no effect. TensorFlow accepts any positive stride for a single index; the other notations give 1.
+        /// Positive, and without effect: 1 in all notations but TensorFlow's, which accepts any positive stride here.
         stride: i64,
     },
     /// `begin:end:stride` with Python's meaning: `None` is the first or the last position in the direction of the
