@@ -34,7 +34,7 @@ pub(crate) use crate::combine::Combine;
 
 /// The order in which several rows are combined with one slice.
 ///
-/// The order matters only on a GPU and only for floating-point elements, because rounding makes their sums depend on
+/// The order matters only on a GPU and only for floating-point elements, because rounding makes their results depend on
 /// it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {

@@ -9,9 +9,9 @@ use super::{
 /// The slices of `params` at the positions in `indices` along `axis`, for arrays of any rank in row-major
 /// order.
 ///
-/// The result has the shape of `params` with `axis` replaced by the axes of `indices`. The first `batch_dims`
-/// axes are shared: each index refers to its own batch of `params`. A negative `axis` counts from the end of
-/// the axes of `params`, a negative `batch_dims` from the end of those of `indices`. `indexing` decides which
+/// The result has the shape of `params` with `axis` replaced by the axes of `indices` after the first `batch_dims`.
+/// Those first axes are shared: each index refers to its own batch of `params`. A negative `axis` counts from the end
+/// of the axes of `params`, a negative `batch_dims` from the end of those of `indices`. `indexing` decides which
 /// indices are bad; by default negative ones are.
 ///
 /// [`Gathered::bad_rows`] numbers the elements of `indices`. Their slices in the result are `T::default()`. If
@@ -173,7 +173,8 @@ fn resolve_batch(
     Ok(batch)
 }
 
-/// A number below `count`. A negative `number` counts from the end.
+/// The position that `number` names among `count` positions; a negative number counts from the end. `None` if there is
+/// no such position.
 fn resolve(number: i64, count: usize) -> Option<usize> {
     let wrap = Indexing {
         wrap: true,
