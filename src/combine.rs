@@ -56,7 +56,7 @@ impl Combine {
         }
     }
 
-    /// Whether elements are computed with, rather than only moved.
+    /// Whether the combination computes with elements, rather than only moving them.
     pub(crate) fn computes(self) -> bool {
         self != Self::Update
     }

@@ -1,4 +1,4 @@
-//! Descriptions of plans, for people.
+//! Describes plans in text for people.
 
 use crate::{
     Backend, Plan,

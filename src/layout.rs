@@ -23,7 +23,7 @@ pub(crate) struct Axis {
     pub(crate) stride: isize,
 }
 
-/// Pairs sizes with strides.
+/// Makes an [`Axis`] of each size and its stride.
 pub(crate) fn axes(shape: &[usize], strides: &[isize]) -> impl Iterator<Item = Axis> {
     let axes = shape.iter().zip(strides);
     axes.map(|(&size, &stride)| Axis { size, stride })

@@ -12,7 +12,7 @@
 //! | merge | joins two dimensions that one stride can walk on both sides | `[8,4]` with strides `[4,1]` → `[32]` |
 //! | widen | turns elements that are aligned and contiguous on both sides into fewer, larger units | 32 bytes of u8 → 2 units of 16 |
 //!
-//! A typical slice of rank 4 or 5 has one or two axes afterwards.
+//! A typical slice of rank 4 or 5 has one or two dimensions left.
 //!
 //! The destination is a slice: all positions of a dimension lie between two neighbouring positions of the next outer
 //! dimension. So the pairs ascend by destination, and their two halves write to disjoint parts of the destination.
@@ -53,9 +53,9 @@ impl PairAxis {
 pub(crate) struct Pairs {
     /// The size of a unit in bytes: 1, 2, 4, 8 or 16.
     pub(crate) unit: usize,
-    /// The first unit of the source.
+    /// The source unit of the first pair.
     pub(crate) from: usize,
-    /// The first unit of the destination.
+    /// The destination unit of the first pair.
     pub(crate) to: usize,
     /// The dimensions, outermost first. Empty if there is a single pair.
     pub(crate) axes: Vec<PairAxis>,
@@ -155,7 +155,7 @@ impl Pairs {
         self.unit *= factor;
     }
 
-    /// The same bytes, paired in units that are `factor` times smaller.
+    /// The same pairs of bytes, in units that are `factor` times smaller.
     #[cfg(feature = "gpu")]
     pub(crate) fn narrowed(&self, factor: usize) -> Self {
         let mut pairs = self.clone();

@@ -3,9 +3,9 @@
 //! The CPU and the GPU run the same plan. Every operation moves `count` rows of `run` units. In the source,
 //! neighbouring units of a row are `step` units apart. The rows of a slice or a gather fill the result in order, and a
 //! [`Map`] says where each row begins in the source. The rows of a scatter fill `updates` in order, and the map says
-//! where each row goes. The map of an update says both. A gradient is a single row, the whole result, and its map says
-//! which units come from `dy`. Each kind of map is written once in Rust (`ops/`) and once in WGSL (`shaders/`); all
-//! operations share the code that moves the units of a row.
+//! where each row goes. The map of an update says where each row begins and where it goes. A gradient is a single row,
+//! the whole result, and its map says which units come from `dy`. Each kind of map is written once in Rust (`ops/`) and
+//! once in WGSL (`shaders/`); all operations share the code that moves the units of a row.
 
 use crate::{
     layout::Axis,
@@ -58,9 +58,9 @@ impl Rows {
         }
     }
 
-    /// Splits each unit into `factor` smaller ones. If the units of a row are not contiguous in the source, each of
-    /// them becomes a row, and the axis that the row was is returned, with its stride in the old units, to number the
-    /// new rows.
+    /// Splits each unit into `factor` smaller ones. If the units of a row are not contiguous in the source, each old
+    /// unit becomes a row of its own. The returned axis then numbers the new rows within an old row, with a stride in
+    /// old units.
     #[cfg(feature = "gpu")]
     pub(crate) fn split_units(&mut self, factor: usize) -> Option<Axis> {
         let apart = (self.step != 1).then(|| self.run_axis());
@@ -103,7 +103,7 @@ impl Map {
     }
 }
 
-/// An operation on arrays of known shapes, ready to run anywhere.
+/// An operation on arrays of known shapes, ready to run on the CPU or a GPU.
 ///
 /// A plan holds no data and belongs to no device. Constructors:
 ///
@@ -115,9 +115,9 @@ impl Map {
 /// | single elements by their indices | [`Plan::gather_elements`], [`Plan::scatter_elements`] |
 /// | scatters | [`Plan::scatter_nd`], [`Plan::tensor_scatter_nd`] |
 ///
-/// [`Plan::run`] and [`Plan::run_with`] run it on the CPU. [`Gpu::encode`](crate::Gpu::encode),
-/// [`Gpu::encode_gather`](crate::Gpu::encode_gather) and [`Gpu::encode_scatter`](crate::Gpu::encode_scatter) record it
-/// for a GPU.
+/// [`Plan::run`] and [`Plan::run_with`] run a plan on the CPU. [`Gpu::encode`](crate::Gpu::encode),
+/// [`Gpu::encode_gather`](crate::Gpu::encode_gather) and [`Gpu::encode_scatter`](crate::Gpu::encode_scatter) record a
+/// plan for a GPU.
 ///
 /// ```
 /// use wgslice::{slice, DType, Plan};
@@ -133,7 +133,7 @@ pub struct Plan {
     pub(crate) shape: Vec<usize>,
     /// The size of an element in bytes.
     pub(crate) element: usize,
-    /// The shape of the source: `input`, `value`, `dy` or `params`.
+    /// The shape of the source: `input`, `value`, `dy`, `params` or `updates`.
     pub(crate) source: Vec<usize>,
     pub(crate) rows: Rows,
     pub(crate) map: Map,

@@ -2,8 +2,8 @@
 
 use crate::Error;
 
-/// The largest number of elements of a shape. At 16 bytes per element, the largest element size, their size in bytes
-/// fits `isize`.
+/// The largest number of elements of a shape: even elements of 16 bytes, the largest type, then take at most
+/// `isize::MAX` bytes.
 const MAX_ELEMENTS: usize = isize::MAX.cast_unsigned() / 16;
 
 /// The number of elements of `shape`, or [`Error::ShapeTooLarge`].
@@ -73,7 +73,7 @@ pub(crate) fn coordinates(mut index: usize, shape: &[usize]) -> Vec<usize> {
 
 /// The largest of `limit`, `limit / 2`, … 1 that divides every one of `values`.
 ///
-/// `limit` is a power of two. Everything divides 0.
+/// `limit` is a power of two. Every number divides 0, so a value of 0 sets no condition.
 pub(crate) fn common_power_of_two(limit: usize, values: impl IntoIterator<Item = usize>) -> usize {
     let all_bits = values.into_iter().fold(limit, |bits, value| bits | value);
     1 << all_bits.trailing_zeros()

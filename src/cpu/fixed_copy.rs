@@ -1,16 +1,16 @@
 //! How one piece is copied, by its size.
 //!
-//! A call of `memcpy` costs as much as copying 100 bytes. Pieces of up to 128 bytes are therefore copied
-//! by code compiled for their size: up to 16 bytes exactly, above that in 16-byte moves, the last of which
-//! overlaps the one before.
+//! A call of `memcpy` costs as much as copying 100 bytes. Pieces of up to 128 bytes are therefore copied by code
+//! compiled for their size. Up to 16 bytes it moves exactly the piece; above, it uses 16-byte moves, the last of which
+//! may overlap the one before.
 
 /// Copies pieces of one size.
 pub(super) trait CopyKernel: Copy + Sync {
     /// The size of a piece in bytes.
     fn bytes(self) -> usize;
 
-    /// Copies the piece at byte `at` of the source into `dest`, which has the length of a piece.
-    /// `None` if the source has no such piece.
+    /// Copies the piece at byte `at` of the source into `dest`, which has the length of a piece. `None` if the source
+    /// ends before the piece does.
     fn copy(self, source: &[u8], at: usize, dest: &mut [u8]) -> Option<()>;
 }
 

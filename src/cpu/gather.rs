@@ -34,7 +34,7 @@ use std::{
 const BLOCK: usize = 1024;
 /// The position of a group whose tuple is out of range. No source is this long.
 const NOWHERE: usize = usize::MAX;
-/// The number of rows by which the first byte of a long row is read ahead.
+/// How many rows ahead the first byte of a row is read, if rows have more than [`FIXED_MAX`] bytes.
 const AHEAD: usize = 12;
 /// Groups of at most this many bytes are never divided between threads.
 const WHOLE: usize = 4096;
@@ -88,7 +88,7 @@ pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize) -> String {
     threads::explain(group.threads(bytes), kernel)
 }
 
-/// A group, as a slice that begins at unit 0.
+/// The rows of a group, as a slice that begins at unit 0 of the source.
 struct Group<'a> {
     rows: plan::Rows,
     map: strided_slice::Map,

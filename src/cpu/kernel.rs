@@ -1,4 +1,4 @@
-//! Which loop moves a row of pieces.
+//! Chooses the loop that moves rows of pieces.
 
 use super::{
     fixed_copy::{FIXED_MAX, with_copy_kernel},

@@ -185,7 +185,7 @@ impl Plan {
 mod tests {
     use crate::{DType, Plan, View};
 
-    /// Parts of any length make up the result, also where it is transposed.
+    /// Parts of any length make up the whole result, also if the slice is transposed.
     #[test]
     fn parts_make_the_whole() {
         for (shape, spec, order, dtypes) in [

@@ -233,8 +233,8 @@ impl<const ZEROS: bool> Store<'_, ZEROS> {
         &mut self.dest[at..][..length]
     }
 
-    /// Returns `length` bytes of the destination, some of which the caller writes. With `ZEROS` they and the gap before
-    /// them become zero first.
+    /// Returns `length` bytes of the destination, some of which the caller writes. With `ZEROS` these bytes and the gap
+    /// before them become zero first.
     #[inline(always)]
     fn some(&mut self, at: usize, length: usize) -> &mut [u8] {
         let at = at - self.base;

@@ -160,7 +160,7 @@ impl CombineTask for Part<'_> {
     fn run<R: Rule>(self, rule: R) {
         let (updates, bytes) = (self.updates, self.slice);
         if bytes == R::BYTES {
-            // With a constant length the compiler removes the loop.
+            // A slice is one element: with a constant length the compiler removes the loop over elements.
             return self.each(|slice, row| {
                 let update = &updates[row * R::BYTES..][..R::BYTES];
                 rule.combine(&mut slice[..R::BYTES], update);

@@ -8,7 +8,7 @@
 //! | group | blocks that the processor reads as one stream (see [`continues`]); otherwise one block | the kernel |
 //! | result | all groups | `groups`, one call for each axis |
 //!
-//! The kernel runs the innermost axes, so that short rows cost no more than their bytes.
+//! The kernel runs the innermost axes, so that a short row does not cost a call of its own.
 //!
 //! Between groups, waiting for memory takes longer than the calls. The processor prefetches along a stream of cache
 //! lines, towards higher or lower addresses. A jump ends the stream, and starting the next takes several cache misses.
@@ -356,7 +356,7 @@ fn continues(group: Axis, block: Axis, row_bytes: usize) -> bool {
     stride <= PREFETCH_SLACK || onwards && stride <= span(block) + row_bytes + PREFETCH_SLACK
 }
 
-/// Splits off the innermost axis and converts it from units to bytes.
+/// Splits off the innermost axis, or [`ONE`] if there is none, and converts its stride from units to bytes.
 fn split(unit: usize, axes: &[Axis]) -> (Axis, &[Axis]) {
     match axes.split_last() {
         Some((&last, outer)) => (in_bytes(unit, last), outer),

@@ -17,7 +17,7 @@ pub(super) fn supports(unit: usize, count: usize, stride: isize) -> bool {
         1 => stride == 2 || (-4..0).contains(&stride),
         2 => stride == -2 || distance == 4,
         4 | 8 => stride == -unit.cast_signed() || [2, 3, 4].map(|s| s * unit).contains(&distance),
-        // Pixels in reverse order.
+        // Units of several channels, such as pixels: there are loops only for reversed rows.
         3 | 6 | 12 | 16 => stride == -unit.cast_signed(),
         _ => false,
     }
@@ -110,7 +110,7 @@ fn up<const N: usize, const S: usize>(source: &[u8], dest: &mut [u8]) {
     }
 }
 
-/// `dest[last - i] = source[i · S]` in units of `N` bytes.
+/// `dest[last - i] = source[i · S]` in units of `N` bytes, where `last` is the last unit of `dest`.
 #[inline(always)]
 fn down<const N: usize, const S: usize>(source: &[u8], dest: &mut [u8]) {
     let (units, _) = source.as_chunks::<N>();

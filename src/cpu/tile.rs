@@ -193,8 +193,8 @@ impl<const N: usize, const R: usize> Lines<N, R> {
             let rows: [&[[u8; N]; R]; R] = array::from_fn(|r| &rows[r].0[i]);
             for (column, lane) in block.iter_mut().enumerate() {
                 let line = line::<N, R>(lane, begin);
-                // Written in place: an array that is built and then copied goes through the stack, at a
-                // third of the speed.
+                // Pieces are written in place, because an array that is built first and then copied goes through the
+                // stack, at a third of the speed.
                 for r in 0..R {
                     line[r] = rows[r][column];
                 }
@@ -283,7 +283,7 @@ pub(super) struct Pixels<const N: usize, const C: usize, const HALF: usize>(Buff
 impl<const N: usize, const C: usize, const HALF: usize> Pixels<N, C, HALF> {
     /// The size in bytes of a block: the pixels that fill one vector per channel.
     const BLOCK: usize = C * VECTOR;
-    /// The number of blocks that are transposed in one call.
+    /// The number of blocks that are transposed in one call: about 1 KiB.
     const SOME: usize = 1024 / Self::BLOCK;
 
     pub(super) fn new() -> Self {

@@ -96,7 +96,7 @@ pub enum GatherError {
         /// The shape of `indices`.
         indices: Vec<usize>,
     },
-    /// A gather of rows from `params` without elements.
+    /// `params` has no elements, but there are tuples to gather.
     #[error(
         "params of shape {} is empty, so none of the {rows} index tuples can be gathered",
         Shape(params)

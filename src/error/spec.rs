@@ -54,7 +54,7 @@ pub enum SpecError {
         "dimension {dimension} is sliced twice: name each axis at most once, negative ones included"
     )]
     AxisTwice {
-        /// The dimension of the input.
+        /// Which dimension of the input, counted from 0.
         dimension: usize,
     },
     /// A mask that does not fit 32 bits.
@@ -82,7 +82,7 @@ pub enum SpecError {
     /// Stride 0.
     #[error("strides[{dimension}] is 0: a stride must be non-zero")]
     StrideZero {
-        /// The dimension of the input.
+        /// Which dimension of the input, counted from 0.
         dimension: usize,
     },
     /// A single index with a negative stride.
@@ -91,7 +91,7 @@ pub enum SpecError {
          it must be positive (1 will do)"
     )]
     ShrinkStride {
-        /// The dimension of the input.
+        /// Which dimension of the input, counted from 0.
         dimension: usize,
         /// The stride.
         stride: i64,
@@ -102,7 +102,7 @@ pub enum SpecError {
          the dimension has {size} elements, so it must be in [-{size}, {size})"
     )]
     ShrinkOutOfRange {
-        /// The dimension of the input.
+        /// Which dimension of the input, counted from 0.
         dimension: usize,
         /// The given index.
         index: i64,
@@ -140,7 +140,7 @@ pub enum SpecError {
          [0, {count}], and a dimension without elements has only the block of size 0"
     )]
     SliceBegin {
-        /// The dimension of the input.
+        /// Which dimension of the input, counted from 0.
         dimension: usize,
         /// The first position of the block.
         begin: i64,
@@ -153,7 +153,7 @@ pub enum SpecError {
          must be at most what is left, or -1 for all of that"
     )]
     SliceSize {
-        /// The dimension of the input.
+        /// Which dimension of the input, counted from 0.
         dimension: usize,
         /// The first position of the block.
         begin: i64,

@@ -15,8 +15,9 @@ pub enum OutOfRange {
     /// `bad_indices_policy="IGNORE"`. The report has the number of out-of-range tuples and the first of them.
     #[default]
     Zero,
-    /// The operation fails with [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) and has no result.
-    /// TensorFlow's default on a CPU; its GPU kernels do not have it.
+    /// The operation fails with [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) or
+    /// [`ScatterError::OutOfRange`](crate::ScatterError::OutOfRange) and has no result. This is TensorFlow's default on
+    /// a CPU; TensorFlow's GPU kernels do not have this policy.
     Error,
     /// Each coordinate moves to the nearest end of its dimension, as in JAX and XLA, and the tuple counts as good. A
     /// dimension of size 0 has no end: the tuple's slice becomes zeros.

@@ -113,8 +113,8 @@ impl Map {
         Some(tuple)
     }
 
-    /// Turns this map into a plan. Its strides still count elements of `params`, and its walk still has all dimensions
-    /// of the result.
+    /// Turns this map, whose strides count elements of `params` and whose walk has all dimensions of the result, into a
+    /// plan.
     pub(crate) fn plan(mut self, params: &View, element: usize) -> Result<Plan, Error> {
         let shape: Vec<usize> = self.walk.iter().map(|dimension| dimension.size).collect();
         let rows = match shape::elements(&shape)? {
@@ -182,7 +182,7 @@ impl Map {
         run.map_or(Axis { size: 1, stride: 1 }, |run| run.axis())
     }
 
-    /// Changes every stride.
+    /// Replaces every stride by what `change` makes of it.
     fn scale(&mut self, change: impl Fn(isize) -> isize) {
         for dimension in &mut self.walk {
             dimension.stride = change(dimension.stride);

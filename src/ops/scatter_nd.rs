@@ -14,10 +14,10 @@
 //! | element type | add, sub, mul | min, max |
 //! |---|---|---|
 //! | bool | or, undefined, and | and, or |
-//! | integers | wrap | by the type's sign |
+//! | integers | wrap | compared as signed or unsigned, by the type |
 //! | f32, f64 | rounded to the nearest | an update replaces an element that is greater (min) or less (max) than it |
-//! | f16, bf16 | as f32, then rounded to the nearest, after every row | the same |
-//! | complex64, complex128 | (a + bi)(c + di) = (ac - bd) + (ad + bc)i, each operation as of f32 or f64 | undefined |
+//! | f16, bf16 | as f32, then rounded to the nearest, after every row | as f32 |
+//! | complex64, complex128 | (a + bi)(c + di) = (ac - bd) + (ad + bc)i, each rounded as f32 or f64 | undefined |
 //!
 //! So min and max keep a NaN in the destination, ignore a NaN in the updates, and keep the first of two zeros with
 //! different signs. The bits of a NaN from arithmetic are not specified.

@@ -29,7 +29,7 @@ impl Plan {
         Ok(Self::of_view(spec.view(shape)?, dtype.size()))
     }
 
-    /// Plans a view of an array whose elements have `element` bytes.
+    /// Plans the copy of a view of an array whose elements have `element` bytes.
     pub(crate) fn of_view(view: View, element: usize) -> Self {
         let (rows, map) = if view.elements() == 0 {
             (Rows::NONE, Map::default())

@@ -60,8 +60,8 @@ impl Plan {
     }
 }
 
-/// If an update fills a contiguous part of the destination: the rows and the map of a slice whose result is that part,
-/// and the first unit of that part. Otherwise `None`.
+/// Turns an update that fills a contiguous part of the destination into a slice whose result is this part. Returns the
+/// rows and the map of the slice, and the first unit of the part. `None` if the part is not contiguous.
 #[cfg(feature = "gpu")]
 pub(crate) fn as_slice(pairs: &Pairs) -> Option<(Rows, strided_slice::Map, usize)> {
     let mut filled = 1;

@@ -1,4 +1,4 @@
-//! `gather`: positions along one axis by index; and `batch_gather`, with separate indices for every batch.
+//! `gather`: selects positions along one axis by index; and `batch_gather`, with separate indices for every batch.
 
 use super::{
     Gathered, Indexing, ReferenceError, at, check_length, coordinates, fail,
@@ -14,8 +14,8 @@ use super::{
 /// of the axes of `params`, a negative `batch_dims` from the end of those of `indices`. `indexing` decides which
 /// indices are bad; by default negative ones are.
 ///
-/// [`Gathered::bad_rows`] numbers the elements of `indices`. Their slices in the result are `T::default()`. If
-/// the result has no elements, no index is read, so none is bad; TensorFlow does the same.
+/// [`Gathered::bad_rows`] numbers the elements of `indices`. The slices of the bad rows in the result are
+/// `T::default()`. If the result has no elements, no index is read, so none is bad; TensorFlow does the same.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, gather};

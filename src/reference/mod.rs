@@ -124,7 +124,7 @@ fn element_count(shape: &[usize]) -> Option<usize> {
 
 /// An empty vector with room for the values of a result.
 ///
-/// It is an error, not an abort, if there is too little memory: a short shape can request any amount.
+/// Too little memory is the error `too_large`, not an abort: a short shape can request any amount.
 fn room<T>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
     let mut values = Vec::new();
     if element_count(shape).is_none_or(|count| values.try_reserve_exact(count).is_err()) {

@@ -6,7 +6,7 @@
 use super::{Indexing, ReferenceError, at, at_mut, check_length, coordinates, element_count};
 use super::{fail, show, zeros};
 
-/// The result of [`scatter_nd`] or [`tensor_scatter_nd`].
+/// The result of a scatter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scattered<T> {
     /// The elements after all updates, row-major.
@@ -179,7 +179,7 @@ fn check_shapes(
     Ok(())
 }
 
-/// Rows of indices and their slices of updates, checked above.
+/// Rows of indices and their slices of updates, which the functions above have checked.
 struct Rows<'a, T> {
     indices: &'a [i64],
     indices_shape: &'a [usize],

@@ -1,9 +1,9 @@
 //! `strided_slice`: the elements that a spec selects, and their shape.
 //!
-//! Three steps, each a function: [`assign`] assigns the specs to the dimensions of the input, [`select`] turns
-//! the spec of one dimension into a range of positions, and [`Selection::sources`] lists the elements by their
-//! coordinates. The first broken rule is reported, in this order: vectors, ellipses, too many specs, and then
-//! for each input dimension the stride, the shrink stride and the shrink index.
+//! Three steps, each a function: [`assign`] assigns the specs to the dimensions of the input, [`select`] turns the spec
+//! of one dimension into a range of positions, and [`Selection::sources`] lists the elements by their coordinates. The
+//! first broken rule is reported, in this order: vectors, ellipses, too many specs, and then for each input dimension a
+//! stride of 0, a single index with a negative stride, and a single index out of range.
 
 use super::{ReferenceError, at, check_length, coordinates, fail};
 
@@ -143,7 +143,7 @@ const WHOLE: Item = Item::Range {
     stride: 1,
 };
 
-/// The origin of an axis of the result.
+/// Where an axis of the result comes from: it is new, or a dimension of the input.
 enum Axis {
     New,
     Of(usize),

@@ -136,7 +136,7 @@ impl Parser<'_> {
         self.text[..before].chars().count()
     }
 
-    /// The next character that is not a space.
+    /// Skips spaces and returns the next character, which stays unread. `None` at the end of the text.
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
@@ -212,7 +212,7 @@ impl fmt::Display for SliceItem {
 
 /// Python's spelling. It parses back to the same slice, except that the stride of a single index is not written.
 ///
-/// A positive stride of a single index has no effect, and every shape refuses another.
+/// A positive stride of a single index has no effect, and every shape refuses any other stride.
 impl fmt::Display for SliceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, item) in self.items().iter().enumerate() {

@@ -16,7 +16,7 @@ impl View {
         self.clone().narrowed(spec)
     }
 
-    /// [`Self::strided_slice`] without a clone.
+    /// [`Self::strided_slice`] of a view that the caller gives up, which saves a clone.
     fn narrowed(mut self, spec: &SliceSpec) -> Result<Self, Error> {
         let ellipsis_dims = spec.ellipsis_dims(self.shape.len())?;
         // `dimension` is the next dimension of the original view, `at` its present place in `self.shape`. Dimensions
