@@ -1,9 +1,9 @@
-//! How a scatter combines a row of updates with the slice of the destination that its tuple points at.
+//! How a scatter combines a row of updates with a slice of the destination.
 
 use crate::DType;
 use std::fmt;
 
-/// What a row of updates does to the slice that its tuple points at.
+/// What a row of updates does to its slice of the destination: the elements that the row's index tuple points at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Combine {
     /// Adds the row to the slice. TensorFlow's `scatter_nd` and `tensor_scatter_nd_add`.
@@ -13,13 +13,13 @@ pub enum Combine {
     Sub,
     /// Multiplies the slice by the row, element by element. ONNX's `ScatterND` with `reduction="mul"`.
     Mul,
-    /// Keeps the smaller of both, element by element. TensorFlow's `tensor_scatter_nd_min`. Not defined for
-    /// complex numbers.
+    /// Keeps the smaller element of the row and the slice at each place. TensorFlow's `tensor_scatter_nd_min`. Not
+    /// defined for complex numbers.
     Min,
-    /// Keeps the greater of both, element by element. TensorFlow's `tensor_scatter_nd_max`. Not defined for
-    /// complex numbers.
+    /// Keeps the greater element of the row and the slice at each place. TensorFlow's `tensor_scatter_nd_max`. Not
+    /// defined for complex numbers.
     Max,
-    /// Replaces the slice by the row. If several rows have the same slice, the last one wins. TensorFlow's
+    /// Replaces the slice by the row. If several rows go to one slice, the last row wins. TensorFlow's
     /// `tensor_scatter_nd_update`.
     Update,
 }
@@ -56,7 +56,7 @@ impl Combine {
         }
     }
 
-    /// Whether it computes with elements rather than moving them.
+    /// Whether the combination computes with elements, rather than only moving them.
     pub(crate) fn computes(self) -> bool {
         self != Self::Update
     }

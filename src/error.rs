@@ -43,7 +43,7 @@ pub enum Error {
     DTypeOnDevice {
         /// The operation.
         operation: &'static str,
-        /// How it combines elements.
+        /// How the operation combines elements.
         combine: crate::Combine,
         /// The element type.
         dtype: crate::DType,
@@ -65,7 +65,7 @@ pub enum Error {
     Length {
         /// The name of the argument.
         argument: &'static str,
-        /// Its shape.
+        /// The shape of the argument.
         shape: Vec<usize>,
         /// The length that the shape needs.
         needed: usize,
@@ -120,17 +120,17 @@ pub enum Error {
     Dest {
         /// The shape of the tensor.
         shape: Vec<usize>,
-        /// Its element type.
+        /// The element type of the tensor.
         dtype: crate::DType,
         /// The shape of the result.
         needed_shape: Vec<usize>,
-        /// Its element type.
+        /// The element type of the result.
         needed_dtype: crate::DType,
     },
     /// Host memory for a result could not be allocated.
     #[error("{bytes} bytes of memory could not be allocated for the result")]
     OutOfHostMemory {
-        /// The size of the allocation.
+        /// The size of the allocation in bytes.
         bytes: usize,
     },
     /// A tensor, buffer or dispatch above one of the device's limits.
@@ -143,9 +143,9 @@ pub enum Error {
         what: &'static str,
         /// The limit, by its name in wgpu.
         limit: &'static str,
-        /// The needed value.
+        /// The value that the tensor, buffer or dispatch needs.
         needed: u64,
-        /// The device's limit.
+        /// The largest value that the device allows.
         allowed: u64,
     },
     /// A buffer of the caller that cannot be used.
@@ -165,7 +165,7 @@ pub enum Error {
          open it anew and upload again, or use the CPU"
     )]
     DeviceLost {
-        /// The work during which it happened.
+        /// What was being done when the device was lost.
         doing: &'static str,
         /// The message of the device.
         reason: String,
@@ -176,7 +176,7 @@ pub enum Error {
          work in smaller parts, or use the CPU"
     )]
     OutOfDeviceMemory {
-        /// The work during which it happened.
+        /// What was being done when memory ran out.
         doing: &'static str,
     },
     /// The device refuses a shader: its limits are too low for it, or its compiler fails.
@@ -201,7 +201,7 @@ pub enum Error {
     /// The graphics API reported a failure.
     #[error("{doing} failed on the device: {message}")]
     Device {
-        /// The work during which it happened.
+        /// What failed.
         doing: &'static str,
         /// The message of the device.
         message: String,

@@ -1,4 +1,4 @@
-//! Descriptions of plans, for people.
+//! Describes plans in text for people.
 
 use crate::{
     Backend, Plan,
@@ -14,8 +14,8 @@ use crate::{
 };
 
 impl Plan {
-    /// Describes the canonical form in a few lines: the operation and its shapes, the merged dimensions, the
-    /// unit, and the bytes read and written.
+    /// Describes the plan in a few lines: the operation and its shapes, the merged dimensions, the unit, and the number
+    /// of bytes read and written.
     ///
     /// A dimension is written as `size*stride`, or as `size*from>to` with the strides of the source and of the
     /// destination. Strides are in units.
@@ -51,7 +51,7 @@ impl Plan {
         )
     }
 
-    /// The merged dimensions.
+    /// Describes the merged dimensions, with sizes and strides.
     fn form(&self) -> String {
         let Rows { count, run, .. } = self.rows;
         let innermost = self.rows.run_axis();
@@ -86,7 +86,7 @@ impl Plan {
         }
     }
 
-    /// Bytes read and written, without the indices.
+    /// The number of bytes read and the number of bytes written, indices not counted.
     fn moved_bytes(&self) -> (usize, usize) {
         let moved = self.rows.units() * self.rows.unit;
         match &self.map {
@@ -98,7 +98,8 @@ impl Plan {
 }
 
 impl Backend {
-    /// [`Plan::explain`], and how this device runs the plan: with what kernel, in how many pieces, on what grid.
+    /// [`Plan::explain`], with one more line that says how this device runs the plan: on how many threads, or in how
+    /// many dispatches of which kernel.
     ///
     /// ```
     /// use wgslice::{slice, Backend, DType, Plan};

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
-/// Bytes of the largest unit.
+/// The size of the largest unit in bytes.
 pub(crate) const MAX_UNIT: usize = 16;
 
-/// Where to split an axis of `positions`: the midpoint, rounded down to a multiple of 32 from 64 positions on, so that
-/// the second half keeps the alignment of the first. `None` below 2 positions.
+/// Where to split an axis of `positions` positions: in the middle, which for 64 positions or more is rounded down to a
+/// multiple of 32, so that the second half keeps the alignment of the first. `None` below 2 positions, which cannot be
+/// split.
 pub(crate) fn middle(positions: usize) -> Option<usize> {
     match positions / 2 {
         0 => None,
@@ -15,25 +16,25 @@ pub(crate) fn middle(positions: usize) -> Option<usize> {
     }
 }
 
-/// One dimension: its number of positions, and the distance between two in the source.
+/// One dimension: the number of its positions, and the distance between neighbouring positions in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Axis {
     pub(crate) size: usize,
     pub(crate) stride: isize,
 }
 
-/// Pairs sizes with strides.
+/// Makes an [`Axis`] of each size and its stride.
 pub(crate) fn axes(shape: &[usize], strides: &[isize]) -> impl Iterator<Item = Axis> {
     let axes = shape.iter().zip(strides);
     axes.map(|(&size, &stride)| Axis { size, stride })
 }
 
-/// `at + count · stride`. Only the result need lie within the source.
+/// `at + count · stride`, where the product may wrap: only a position that is used must lie within the source.
 pub(crate) fn along(at: usize, stride: isize, count: usize) -> usize {
     at.wrapping_add_signed(stride.wrapping_mul(count.cast_signed()))
 }
 
-/// The range of units that axes reach from `offset`.
+/// The range from the lowest to the highest unit that `axes` reach from `offset`.
 pub(crate) fn span(offset: usize, axes: impl Iterator<Item = Axis>) -> Range<usize> {
     let (mut low, mut high) = (offset, offset);
     for axis in axes {

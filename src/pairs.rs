@@ -1,20 +1,21 @@
-//! Pairs of source and destination units, numbered by one odometer with two strides per dimension.
+//! Pairs: which unit of the source goes to which unit of the destination. Nested dimensions number the pairs, each with
+//! a stride in the source and one in the destination.
 //!
-//! A copy has a view of each side: a slice reads one and writes a row-major result, an update writes one. Four passes
-//! reduce the two to few axes and large units. Each keeps the pairs, and all but the first keep their order.
+//! A copy has a view of the source and a view of the destination: a slice writes a view of the whole result, an update
+//! a view of part of an array. Four passes turn the two views into few dimensions and large units. No pass changes
+//! which byte goes where, and only the first pass changes the order of the pairs.
 //!
 //! | pass | effect | example |
 //! |---|---|---|
-//! | turn | walks every dimension towards ascending destinations | |
+//! | turn | reverses each dimension that runs backwards in the destination | |
 //! | squeeze | drops dimensions of size 1 | `[8,1,4]` → `[8,4]` |
 //! | merge | joins two dimensions that one stride can walk on both sides | `[8,4]` with strides `[4,1]` → `[32]` |
 //! | widen | turns elements that are aligned and contiguous on both sides into fewer, larger units | 32 bytes of u8 → 2 units of 16 |
 //!
-//! A typical slice of rank 4 or 5 has one or two axes afterwards.
+//! A typical slice of rank 4 or 5 has one or two dimensions left.
 //!
-//! A slice nests: the positions of a dimension lie between two neighbours of the dimension outside of it. So
-//! pairs are in ascending order of destinations, and the halves of pairs write to two disjoint parts of the
-//! destination.
+//! The destination is a slice: all positions of a dimension lie between two neighbouring positions of the next outer
+//! dimension. So the pairs ascend by destination, and their two halves write to disjoint parts of the destination.
 
 #[cfg(feature = "gpu")]
 use crate::layout::span;
@@ -24,13 +25,13 @@ use crate::{
     view::View,
 };
 
-/// One dimension: its number of positions, and the distance between two on both sides.
+/// One dimension: the number of its positions, and the distances between neighbouring positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PairAxis {
     pub(crate) size: usize,
-    /// Distance in units of the source: negative if walked backwards, 0 if a unit repeats.
+    /// The distance in the source, in units: negative if the source is read backwards, 0 if a unit repeats.
     pub(crate) from: isize,
-    /// Distance in units of the destination.
+    /// The distance in the destination, in units.
     pub(crate) to: usize,
 }
 
@@ -47,22 +48,23 @@ impl PairAxis {
     }
 }
 
-/// Units of a source and of a destination, one to one.
+/// Pairs of a unit of the source and a unit of the destination.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Pairs {
-    /// Bytes of a unit: 1, 2, 4, 8 or 16.
+    /// The size of a unit in bytes: 1, 2, 4, 8 or 16.
     pub(crate) unit: usize,
-    /// The first unit of the source.
+    /// The source unit of the first pair.
     pub(crate) from: usize,
-    /// The first unit of the destination.
+    /// The destination unit of the first pair.
     pub(crate) to: usize,
-    /// Outermost first. Empty for a single unit.
+    /// The dimensions, outermost first. Empty if there is a single pair.
     pub(crate) axes: Vec<PairAxis>,
 }
 
 impl Pairs {
-    /// Pairs the elements, of `element` bytes, of two views of the same shape, which is not empty. `dest` is a
-    /// slice of an array. The unit divides `whole` elements.
+    /// Pairs the elements, of `element` bytes each, of two views that have one shape and are not empty. `dest` is a
+    /// slice of an array. The unit is chosen so that `whole` elements are a whole number of units; 0 sets no such
+    /// condition.
     pub(crate) fn of(source: &View, dest: &View, element: usize, whole: usize) -> Self {
         let mut pairs = Self {
             unit: element,
@@ -77,7 +79,7 @@ impl Pairs {
         pairs.reduced(whole)
     }
 
-    /// Pairs the elements of a view, which is not empty, with those of a row-major array.
+    /// Pairs the elements, of `element` bytes each, of a view that is not empty with those of a row-major array.
     pub(crate) fn of_view(view: &View, element: usize) -> Self {
         let mut pairs = Self {
             unit: element,
@@ -97,12 +99,12 @@ impl Pairs {
     fn reduced(mut self, whole: usize) -> Self {
         self.merge();
         self.widen(whole);
-        // A run that became a single unit is dropped too.
+        // Widening may have left one unit in the innermost dimension.
         self.axes.retain(|axis| axis.size != 1);
         self
     }
 
-    /// Appends a dimension, turned towards ascending destinations, unless its size is 1.
+    /// Appends a dimension, reversed if it runs backwards in the destination. Dimensions of size 1 are left out.
     fn push(&mut self, size: usize, mut from: isize, to: isize) {
         if size == 1 {
             return;
@@ -153,7 +155,7 @@ impl Pairs {
         self.unit *= factor;
     }
 
-    /// The same pairs in units of `1 / factor` of the size.
+    /// The same pairs of bytes, in units that are `factor` times smaller.
     #[cfg(feature = "gpu")]
     pub(crate) fn narrowed(&self, factor: usize) -> Self {
         let mut pairs = self.clone();
@@ -176,7 +178,7 @@ impl Pairs {
         self.axes.iter().map(|axis| axis.size).product()
     }
 
-    /// The innermost dimension, and those outside of it.
+    /// The innermost dimension and all others. For a single pair, [`PairAxis::ONE`] and no others.
     pub(crate) fn run(&self) -> (PairAxis, &[PairAxis]) {
         match self.axes.split_last() {
             Some((&run, outer)) => (run, outer),
@@ -184,7 +186,7 @@ impl Pairs {
         }
     }
 
-    /// The two halves, cut in the middle of the outermost dimension. `None` for a single unit.
+    /// The two halves, cut in the middle of the outermost dimension. `None` if there is a single pair.
     pub(crate) fn halves(&self) -> Option<[Self; 2]> {
         let (outer, inner) = self.axes.split_first()?;
         let half = |first: usize, size: usize| {
@@ -204,21 +206,22 @@ impl Pairs {
         Some([half(0, middle), half(middle, outer.size - middle)])
     }
 
-    /// The last unit of the destination.
+    /// The last unit of the destination that is written.
     #[cfg(feature = "gpu")]
     pub(crate) fn last(&self) -> usize {
         let reach = self.axes.iter().map(|axis| (axis.size - 1) * axis.to);
         self.to + reach.sum::<usize>()
     }
 
-    /// The range of source units that are read.
+    /// The range from the lowest to the highest source unit that is read.
     #[cfg(feature = "gpu")]
     pub(crate) fn read(&self) -> std::ops::Range<usize> {
         span(self.from, self.axes.iter().map(PairAxis::source))
     }
 }
 
-/// Calls `each` with every pair of units that axes number, in ascending order of destinations.
+/// Calls `each` with the source unit and the destination unit of every pair along `axes`, in ascending order of
+/// destinations.
 pub(crate) fn walk(
     axes: &[PairAxis],
     mut from: usize,
@@ -230,7 +233,7 @@ pub(crate) fn walk(
         Some((outer, inner)) => {
             for _ in 0..outer.size {
                 walk(inner, from, to, each);
-                // The last step leaves the array and may wrap.
+                // The step after the last position leaves the array and may wrap. Its result is not used.
                 from = from.wrapping_add_signed(outer.from);
                 to = to.wrapping_add(outer.to);
             }
@@ -243,7 +246,7 @@ mod tests {
     use super::*;
     use crate::SliceSpec;
 
-    /// All pairs, in bytes, in the order of the walk.
+    /// All pairs of bytes, in the order of the walk.
     fn bytes(pairs: &Pairs) -> Vec<(usize, usize)> {
         let mut all = Vec::new();
         walk(&pairs.axes, pairs.from, pairs.to, &mut |from, to| {
@@ -253,8 +256,8 @@ mod tests {
         all
     }
 
-    /// After all passes the same bytes go to the same positions, in ascending order, also from halves and from
-    /// smaller units.
+    /// After all passes each byte goes where the two views say, in ascending order. The same holds for the pairs of
+    /// both halves together and for pairs of smaller units.
     #[test]
     fn passes_keep_the_pairs() {
         for (spec, value) in [

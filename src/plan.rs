@@ -1,10 +1,11 @@
 //! A plan: an operation on known shapes, independent of any device.
 //!
-//! Both executors run the same plan. Every operation moves rows: `count` rows of `run` units, one after the other in
-//! the result (in the source of an update or a scatter). Within a row, units of the source are `step` units apart. A
-//! [`Map`] says where each row begins on the other side, or that it has no source and becomes zeros. It defines an
-//! operation: once in Rust (`ops/`), once in WGSL (`shaders/`). All operations share the code that moves the units of
-//! a row.
+//! The CPU and the GPU run the same plan. Every operation moves `count` rows of `run` units. In the source,
+//! neighbouring units of a row are `step` units apart. The rows of a slice or a gather fill the result in order, and a
+//! [`Map`] says where each row begins in the source. The rows of a scatter fill `updates` in order, and the map says
+//! where each row goes. The map of an update says where each row begins and where it goes. A gradient is a single row,
+//! the whole result, and its map says which units come from `dy`. Each kind of map is written once in Rust (`ops/`) and
+//! once in WGSL (`shaders/`); all operations share the code that moves the units of a row.
 
 use crate::{
     layout::Axis,
@@ -16,16 +17,16 @@ use std::fmt;
 #[cfg(feature = "gpu")]
 use {crate::ops::index::IndexType, std::borrow::Cow};
 
-/// The rows of a result, in units.
+/// The number and the form of the rows that a plan moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Rows {
-    /// Bytes of a unit: 1, 2, 4, 8 or 16.
+    /// The size of a unit in bytes: 1, 2, 4, 8 or 16.
     pub(crate) unit: usize,
     /// The number of rows. 0 if the result is empty.
     pub(crate) count: usize,
-    /// Units of a row; at least 1.
+    /// The number of units of a row; at least 1.
     pub(crate) run: usize,
-    /// Distance between neighbouring units of a row in the source, in units.
+    /// The distance between neighbouring units of a row in the source, in units.
     pub(crate) step: isize,
 }
 
@@ -38,7 +39,7 @@ impl Rows {
         step: 1,
     };
 
-    /// The rows of the source of pairs.
+    /// The rows that copy [`Pairs`]: the innermost dimension of the pairs is a row.
     pub(crate) fn of_pairs(pairs: &Pairs) -> Self {
         let (run, outer) = pairs.run();
         Self {
@@ -57,8 +58,9 @@ impl Rows {
         }
     }
 
-    /// Splits units into `factor` smaller ones. If the units of a row are apart, each becomes a row, and the former
-    /// run is returned as an axis outside of it.
+    /// Splits each unit into `factor` smaller ones. If the units of a row are not contiguous in the source, each old
+    /// unit becomes a row of its own. The returned axis then numbers the new rows within an old row, with a stride in
+    /// old units.
     #[cfg(feature = "gpu")]
     pub(crate) fn split_units(&mut self, factor: usize) -> Option<Axis> {
         let apart = (self.step != 1).then(|| self.run_axis());
@@ -81,9 +83,9 @@ impl Rows {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Map {
     StridedSlice(strided_slice::Map),
-    /// The elements that are written, if any.
+    /// The units that are written. `None` if the slice is empty.
     StridedSliceUpdate(Option<Pairs>),
-    /// The elements that are not zero, if any.
+    /// The units that come from `dy`. `None` if the slice is empty and the result is all zeros.
     StridedSliceGrad(Option<Pairs>),
     Indexed(indexed::Map),
     ScatterNd(scatter_nd::Map),
@@ -101,7 +103,7 @@ impl Map {
     }
 }
 
-/// An operation on arrays of known shapes, ready to run anywhere.
+/// An operation on arrays of known shapes, ready to run on the CPU or a GPU.
 ///
 /// A plan holds no data and belongs to no device. Constructors:
 ///
@@ -113,9 +115,9 @@ impl Map {
 /// | single elements by their indices | [`Plan::gather_elements`], [`Plan::scatter_elements`] |
 /// | scatters | [`Plan::scatter_nd`], [`Plan::tensor_scatter_nd`] |
 ///
-/// [`Plan::run`] and [`Plan::run_with`] run it on the CPU. [`Gpu::encode`](crate::Gpu::encode),
-/// [`Gpu::encode_gather`](crate::Gpu::encode_gather) and [`Gpu::encode_scatter`](crate::Gpu::encode_scatter) record it
-/// for a GPU.
+/// [`Plan::run`] and [`Plan::run_with`] run a plan on the CPU. [`Gpu::encode`](crate::Gpu::encode),
+/// [`Gpu::encode_gather`](crate::Gpu::encode_gather) and [`Gpu::encode_scatter`](crate::Gpu::encode_scatter) record a
+/// plan for a GPU.
 ///
 /// ```
 /// use wgslice::{slice, DType, Plan};
@@ -129,9 +131,9 @@ impl Map {
 pub struct Plan {
     /// The shape of the result, or of the array that is changed in place.
     pub(crate) shape: Vec<usize>,
-    /// Bytes of an element.
+    /// The size of an element in bytes.
     pub(crate) element: usize,
-    /// The shape of the source: `input`, `value`, `dy` or `params`.
+    /// The shape of the source: `input`, `value`, `dy`, `params` or `updates`.
     pub(crate) source: Vec<usize>,
     pub(crate) rows: Rows,
     pub(crate) map: Map,
@@ -178,7 +180,8 @@ impl Plan {
         self.contiguous() == Some(0) && self.result_bytes() == self.source_bytes()
     }
 
-    /// The byte of the source where the result begins, if it is one contiguous part of the source.
+    /// The byte of the source where the result begins, or `None` if the result is not one contiguous part of the
+    /// source.
     pub(crate) fn contiguous(&self) -> Option<usize> {
         match &self.map {
             Map::StridedSlice(map) if map.axes.is_empty() && self.rows.step == 1 => {
@@ -188,7 +191,8 @@ impl Plan {
         }
     }
 
-    /// The same moves in units of at most `unit` bytes, for buffers with a smaller alignment.
+    /// The rows and the map in units of at most `unit` bytes, for buffers whose alignment is smaller than the plan's
+    /// unit.
     #[cfg(feature = "gpu")]
     pub(crate) fn in_units_of(&self, unit: usize) -> (Rows, Cow<'_, Map>) {
         let mut rows = self.rows;
@@ -209,13 +213,13 @@ impl Plan {
             }
             Map::StridedSlice(map) => map.split_units(&mut rows, factor),
             Map::Indexed(map) => map.split_units(&mut rows, factor),
-            // The strides of a scatter count slices.
+            // The strides of a scatter count slices of the destination, not units, and stay as they are.
             Map::ScatterNd(_) => drop(rows.split_units(factor)),
         }
         (rows, Cow::Owned(map))
     }
 
-    /// Whether no element can be read: the source is empty, or an indexed dimension of a gather is.
+    /// Whether no element can be read: the source is empty, or an indexed dimension of a gather has size 0.
     #[cfg(feature = "gpu")]
     pub(crate) fn reads_nothing(&self) -> bool {
         let nowhere = match &self.map {
@@ -225,7 +229,7 @@ impl Plan {
         nowhere || self.source_bytes() == 0
     }
 
-    /// The index tuples of a gather or a scatter.
+    /// The shapes of the index tuples of a gather or a scatter. `None` for plans without indices.
     pub(crate) fn tuples(&self) -> Option<Tuples<'_>> {
         match &self.map {
             Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => None,
@@ -246,14 +250,14 @@ impl Plan {
         }
     }
 
-    /// Bytes of the index tuples, with indices of this type.
+    /// The size of all indices in bytes, if they have this type. 0 for plans without indices.
     #[cfg(feature = "gpu")]
     pub(crate) fn index_bytes(&self, index: IndexType) -> usize {
         self.tuples()
             .map_or(0, |tuples| tuples.integers() * index.bytes())
     }
 
-    /// How indices are treated. The default for plans without indices.
+    /// How negative and out-of-range indices are treated. The default for plans without indices.
     #[cfg(feature = "gpu")]
     pub(crate) fn policy(&self) -> Policy {
         self.tuples()
@@ -261,7 +265,7 @@ impl Plan {
             .unwrap_or_default()
     }
 
-    /// Integers in an index tuple. 0 for plans without indices.
+    /// The number of integers in an index tuple. 0 for plans without indices.
     pub(crate) fn depth(&self) -> usize {
         self.tuples().map_or(0, |tuples| tuples.depth)
     }
@@ -270,11 +274,11 @@ impl Plan {
 pub(crate) struct Tuples<'a> {
     /// The shape of the index tensor.
     pub(crate) indices: &'a [usize],
-    /// Those of its dimensions that number the tuples.
+    /// The leading dimensions of `indices`, which number the tuples.
     pub(crate) shape: &'a [usize],
-    /// Integers in a tuple.
+    /// The number of integers in a tuple.
     pub(crate) depth: usize,
-    /// The shape that the tuples point into.
+    /// The shape of the array that the tuples point into.
     pub(crate) target: &'a [usize],
     pub(crate) policy: Policy,
 }

@@ -2,13 +2,14 @@
 
 use crate::Error;
 
-/// The largest element count of a shape: the bytes of as many 16-byte elements fit `isize`.
+/// The largest number of elements of a shape: even elements of 16 bytes, the largest type, then take at most
+/// `isize::MAX` bytes.
 const MAX_ELEMENTS: usize = isize::MAX.cast_unsigned() / 16;
 
-/// The number of elements of `shape`.
+/// The number of elements of `shape`, or [`Error::ShapeTooLarge`].
 ///
-/// The product of the non-zero dimensions must fit even if another dimension is 0, so that no stride computed from the
-/// shape overflows.
+/// The product of the non-zero dimensions must be at most [`MAX_ELEMENTS`] even if another dimension is 0, so that no
+/// stride computed from the shape overflows.
 pub(crate) fn elements(shape: &[usize]) -> Result<usize, Error> {
     let mut count = 1usize;
     for &dim in shape.iter().filter(|&&dim| dim != 0) {
@@ -42,7 +43,7 @@ pub(crate) fn check_length(
     })
 }
 
-/// Checks that a slice of elements has the length that its shape says.
+/// Checks that an argument has as many elements as its shape says.
 pub(crate) fn check_elements(
     argument: &'static str,
     shape: &[usize],
@@ -51,7 +52,7 @@ pub(crate) fn check_elements(
     check_length(argument, shape, "elements", elements(shape)?, found)
 }
 
-/// Row-major strides of `shape` in elements. `shape` must have passed [`elements`].
+/// Row-major strides of `shape` in elements. `shape` must have passed [`elements`], so that no product overflows.
 pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {
@@ -72,13 +73,13 @@ pub(crate) fn coordinates(mut index: usize, shape: &[usize]) -> Vec<usize> {
 
 /// The largest of `limit`, `limit / 2`, … 1 that divides every one of `values`.
 ///
-/// `limit` is a power of two. Everything divides 0.
+/// `limit` is a power of two. Every number divides 0, so a value of 0 sets no condition.
 pub(crate) fn common_power_of_two(limit: usize, values: impl IntoIterator<Item = usize>) -> usize {
     let all_bits = values.into_iter().fold(limit, |bits, value| bits | value);
     1 << all_bits.trailing_zeros()
 }
 
-/// `number`, counted from `rank` if it is negative.
+/// `number`, or `rank + number` if `number` is negative. `None` if the sum is negative too.
 pub(crate) fn from_end(number: isize, rank: usize) -> Option<usize> {
     match usize::try_from(number) {
         Ok(number) => Some(number),

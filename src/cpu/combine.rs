@@ -11,12 +11,12 @@ use std::{
     ops::{Add, Mul, Sub},
 };
 
-/// Combines elements with others.
+/// A way of combining two elements into one.
 pub(super) trait Rule: Copy + Sync {
-    /// Bytes of an element, or of a component that is combined by itself.
+    /// The size in bytes of an element, or of a component if those of a complex number are combined separately.
     const BYTES: usize;
 
-    /// Combines the elements of `old` with those of `update`, of the same length.
+    /// Combines each element of `old` with the element of `update` at the same place. Both have one length.
     fn combine(self, old: &mut [u8], update: &[u8]);
 }
 
@@ -25,7 +25,8 @@ pub(super) trait CombineTask {
     fn run<R: Rule>(self, rule: R);
 }
 
-/// Runs a task with the rule for an element type. Planning has refused undefined combinations.
+/// Runs a task with the rule for an element type. Undefined combinations do not occur here, because planning refuses
+/// them.
 pub(super) fn with_rule(combine: Combine, dtype: DType, task: impl CombineTask) {
     match (dtype, combine) {
         (DType::Bool, Combine::Mul | Combine::Min) => task.run(each(|[a]: [u8; 1], [b]| [a & b])),
@@ -58,7 +59,7 @@ pub(super) fn with_rule(combine: Combine, dtype: DType, task: impl CombineTask) 
                 cast(product::<f64>(cast(a), cast(b)))
             }));
         }
-        // Component by component.
+        // Complex numbers are combined component by component.
         (DType::F32 | DType::Complex64, _) => plain::<4, f32>(combine, task),
         (DType::F64 | DType::Complex128, _) => plain::<8, f64>(combine, task),
     }
@@ -72,7 +73,7 @@ impl<T> Number for T where
 {
 }
 
-/// The rules for numbers whose representation is plain bytes.
+/// The rules for number types that are cast from and to bytes.
 fn plain<const N: usize, T: Number + Pod>(combine: Combine, task: impl CombineTask) {
     numbers::<N, T>(combine, task, cast, cast);
 }
@@ -122,12 +123,12 @@ where
     }
 }
 
-/// Exact: every f16 value is representable in f32.
+/// Converts without rounding, because f32 can represent every f16 value.
 fn f32_of_f16(half: u16) -> f32 {
     let half = u32::from(half);
     let (sign, rest) = ((half & 0x8000) << 16, half & 0x7fff);
     let bits = match rest {
-        // A subnormal half is a multiple of 2^-24, which is exact.
+        // A subnormal f16 value is `rest` times 2^-24, which f32 represents exactly.
         0..0x0400 => (rest as f32 / 16_777_216.0).to_bits(),
         0x0400..0x7c00 => (rest << 13) + (112 << 23),
         _ => rest << 13 | 0x7f80_0000,
@@ -135,15 +136,17 @@ fn f32_of_f16(half: u16) -> f32 {
     f32::from_bits(sign | bits)
 }
 
-/// The nearest half, to even in a tie.
+/// Rounds to the nearest f16 value, in a tie to the one whose last bit is 0.
 #[expect(clippy::cast_possible_truncation, reason = "halves have 16 bits")]
 fn f16_of_f32(single: f32) -> u16 {
     let bits = single.to_bits();
     let (sign, rest) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
     let half = match rest {
-        // Adding 0.5 leaves the multiple of 2^-24 in the lowest bits, rounded.
+        // The result is subnormal, a multiple of 2^-24. That is the last bit of an f32 value from 0.5 to 1, so adding
+        // 0.5 rounds to such a multiple and leaves its number in the lowest bits.
         0..0x3880_0000 => (f32::from_bits(rest) + 0.5).to_bits() - 0.5f32.to_bits(),
-        // The dropped bits round up if they are more than half a step, or half a step of an odd half.
+        // The 13 dropped bits round up if they are more than half of the last bit kept, or exactly half and that bit is
+        // 1.
         0x3880_0000..0x7f80_0000 => {
             let rounded = rest + 0x0fff + (rest >> 13 & 1);
             ((rounded >> 13) - (112 << 10)).min(0x7c00)
@@ -158,7 +161,7 @@ fn f32_of_bf16(half: u16) -> f32 {
     f32::from_bits(u32::from(half) << 16)
 }
 
-/// The nearest bfloat16, to even in a tie.
+/// Rounds to the nearest bfloat16 value, in a tie to the one whose last bit is 0.
 fn bf16_of_f32(single: f32) -> u16 {
     let bits = single.to_bits();
     match single.is_nan() {
@@ -171,7 +174,8 @@ fn bf16_of_f32(single: f32) -> u16 {
 mod tests {
     use super::*;
 
-    /// The middle of two neighbouring halves rounds to the even one, and its neighbours to either side.
+    /// Checks that the middle of two neighbouring 16-bit values rounds to the even one, and the f32 values next to the
+    /// middle to the nearer one.
     fn check(to: fn(u16) -> f32, from: fn(f32) -> u16, infinity: u16) {
         for half in 0..infinity {
             for sign in [0, 0x8000] {

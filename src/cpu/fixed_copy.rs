@@ -1,16 +1,16 @@
 //! How one piece is copied, by its size.
 //!
-//! A call of `memcpy` costs as much as copying 100 bytes. Pieces of up to 128 bytes are therefore copied
-//! by code compiled for their size: up to 16 bytes exactly, above that in 16-byte moves, the last of which
-//! overlaps the one before.
+//! A call of `memcpy` costs as much as copying 100 bytes. Pieces of up to 128 bytes are therefore copied by code
+//! compiled for their size. Up to 16 bytes it moves exactly the piece; above, it uses 16-byte moves, the last of which
+//! may overlap the one before.
 
 /// Copies pieces of one size.
 pub(super) trait CopyKernel: Copy + Sync {
-    /// Bytes of a piece.
+    /// The size of a piece in bytes.
     fn bytes(self) -> usize;
 
-    /// Copies the piece at byte `at` of the source into `dest`, which has the length of a piece.
-    /// `None` if the source has no such piece.
+    /// Copies the piece at byte `at` of the source into `dest`, which has the length of a piece. `None` if the source
+    /// ends before the piece does.
     fn copy(self, source: &[u8], at: usize, dest: &mut [u8]) -> Option<()>;
 }
 
@@ -31,7 +31,8 @@ impl<const N: usize> CopyKernel for Fixed<N> {
     }
 }
 
-/// Pieces of `HEAD + 1` to `HEAD + 16` bytes: the first `HEAD` and the last 16, which may overlap.
+/// Pieces of `HEAD + 1` to `HEAD + 16` bytes, copied in two moves that may overlap: the first `HEAD` bytes and the last
+/// 16.
 #[derive(Clone, Copy)]
 struct Overlapping<const HEAD: usize>(usize);
 
@@ -77,9 +78,10 @@ impl CopyKernel for Memcpy {
 /// Pieces of more bytes than this are copied by `memcpy`.
 pub(super) const FIXED_MAX: usize = 128;
 
-/// From this many bytes on, `memcpy` of the C library on x86-64 uses string instructions and reaches the
-/// speed of memory. From 1 KiB up to there, copying in pieces of [`CHUNK`] bytes is half again as fast.
+/// For this many bytes or more, `memcpy` of the C library on x86-64 uses string instructions and reaches the speed of
+/// memory. Smaller pieces of 1 KiB or more are copied 1.5 times as fast in chunks of [`CHUNK`] bytes.
 const REP_MOVS: usize = 2112;
+/// The size in bytes of the chunks in which pieces below [`REP_MOVS`] bytes are copied.
 const CHUNK: usize = 512;
 
 /// Code that is generic over the copy kernel.

@@ -1,11 +1,11 @@
-//! Gathers: groups in the order of the result, a block of groups at a time.
+//! Runs gathers, a block of groups at a time, in the order of the result.
 //!
-//! A group is the part of the result that one tuple selects: the innermost dimensions, which repeat the
-//! tuple. It is one row, or a slice of the source that begins at the position of the tuple.
+//! A group is the neighbouring rows of the result that have one tuple: a single row, or a slice of the source that
+//! begins where the tuple points.
 //!
-//! The tuples of a block are first turned into positions in the source, then its groups are copied. The
-//! first loop is compiled for the depth of the tuples and the policy, the second for the size of the groups,
-//! and both keep many reads of scattered memory in flight.
+//! The tuples of a block are first turned into positions in the source, then the groups of the block are copied. The
+//! first loop is compiled for the depth of the tuples and the policy, the second for the size of the groups, and both
+//! keep many reads of scattered memory in flight.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
@@ -29,13 +29,14 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Groups of a block. Few reads are in flight at its end compared with this.
+/// The number of groups in a block: far more than the reads that the processor keeps in flight, which must finish at
+/// the end of a block.
 const BLOCK: usize = 1024;
 /// The position of a group whose tuple is out of range. No source is this long.
 const NOWHERE: usize = usize::MAX;
-/// Long rows are requested from memory this many rows ahead.
+/// How many rows ahead the first byte of a row is read, if rows have more than [`FIXED_MAX`] bytes.
 const AHEAD: usize = 12;
-/// Groups of at most this many bytes are never cut.
+/// Groups of at most this many bytes are never divided between threads.
 const WHOLE: usize = 4096;
 
 /// Gathers all rows and counts the out-of-range tuples.
@@ -87,7 +88,7 @@ pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize) -> String {
     threads::explain(group.threads(bytes), kernel)
 }
 
-/// A group, as a slice that begins at unit 0.
+/// The rows of a group, as a slice that begins at unit 0 of the source.
 struct Group<'a> {
     rows: plan::Rows,
     map: strided_slice::Map,
@@ -120,14 +121,14 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The loops of a group, unless it is contiguous.
+    /// The loops that copy a group. `None` if groups are contiguous in the source.
     fn slice(&self) -> Option<LoopNest<'_>> {
         let contiguous = self.map.axes.is_empty() && self.rows.step == 1;
         (!contiguous).then(|| LoopNest::of(&self.rows, &self.map))
     }
 
-    /// How many threads gather `bytes` bytes. Each group reads scattered memory, which takes about two
-    /// nanoseconds more than its bytes.
+    /// How many threads gather `bytes` bytes. Each group reads scattered memory, which takes about 2 nanoseconds more
+    /// than its bytes alone.
     fn threads(&self, bytes: usize) -> usize {
         let pieces = self.slice().map_or(0, |slice| slice.pieces(bytes));
         threads::worth(bytes, 2 * (bytes / self.bytes()) + pieces)
@@ -136,17 +137,18 @@ impl<'a> Group<'a> {
 
 struct Gather<'a, I, const WRAPS: bool, const CLAMPS: bool> {
     unit: usize,
-    /// Bytes of a group.
+    /// The size of a group in bytes.
     group: usize,
-    /// Rows of a group.
+    /// The number of rows of a group.
     rows: usize,
-    /// The loops of a group, unless it is contiguous.
+    /// The loops that copy a group. `None` if groups are contiguous in the source.
     slice: Option<LoopNest<'a>>,
     map: &'a Map,
-    /// The innermost of the dimensions that number the groups, and strides of the others: in the source, and
-    /// in the tuples.
+    /// The innermost dimension that numbers groups, with its stride in the source, in units.
     inner: Axis,
+    /// The other dimensions that number groups, with their strides in the source, in units.
     sources: Vec<Axis>,
+    /// The dimensions of `sources`, with strides that count tuples.
     tuples: Vec<Axis>,
     /// Whether several groups have the same tuple.
     repeats: bool,
@@ -156,7 +158,8 @@ struct Gather<'a, I, const WRAPS: bool, const CLAMPS: bool> {
 
 impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, CLAMPS> {
     fn new(group: &'a Group<'_>, map: &'a Map, source: &'a [u8], indices: &'a [I]) -> Self {
-        // Dimensions inside of the innermost repeat its tuples and belong to the group.
+        // Every position of the innermost dimension of `walk` has its own tuple, because dimensions that repeat a tuple
+        // belong to the group.
         let (inner, outer) = match group.walk.split_last() {
             Some((inner, outer)) => (inner.axis(), outer),
             None => (Axis { size: 1, stride: 0 }, group.walk),
@@ -184,13 +187,13 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         }
     }
 
-    /// Writes the bytes of the result from `first` on.
+    /// Writes `dest`, the part of the result that begins at byte `first`.
     fn part(&self, first: usize, dest: &mut [u8]) -> Missing {
         let mut missing = Missing::default();
         let mut group = first / self.group;
         let [head, whole, tail] = split_pieces(self.group, first, dest);
         if !head.is_empty() {
-            // The part of the result where this group begins counts its tuple.
+            // The group begins in an earlier part of the result, where its tuple is counted.
             self.part_of_group(group, first % self.group, head);
             group += 1;
         }
@@ -239,7 +242,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         }
     }
 
-    /// Writes the bytes from `skip` on of one group. False if its tuple is out of range.
+    /// Writes `dest`, which begins at byte `skip` of a group. Returns false if the tuple of the group is out of range.
     fn part_of_group(&self, group: usize, skip: usize, dest: &mut [u8]) -> bool {
         let mut place = [NOWHERE];
         self.resolve(group, &mut place);
@@ -251,7 +254,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         place != [NOWHERE]
     }
 
-    /// The byte in the source where each group from `first` on begins.
+    /// Fills `places` with the bytes of the source where groups begin, starting with group `first`, or [`NOWHERE`]
+    /// where the tuple is out of range.
     fn resolve(&self, first: usize, places: &mut [usize]) {
         let stays = |axis: &Axis| axis.stride == 0;
         if !self.repeats {
@@ -285,7 +289,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         }
     }
 
-    /// The byte that each tuple from `first` on points at.
+    /// Fills `places` with the bytes of the source that tuples point at, starting with tuple `first`, or [`NOWHERE`].
     fn locate(&self, first: usize, places: &mut [usize]) {
         let depth = self.map.coordinates.len();
         let tuples = &self.indices[first * depth..][..places.len() * depth];
@@ -301,7 +305,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         }
     }
 
-    /// [`Self::locate`], compiled for a depth.
+    /// [`Self::locate`], compiled for tuples of `D` integers.
     fn locate_all<const D: usize>(&self, axes: [Axis; D], tuples: &[I], places: &mut [usize]) {
         let (tuples, _) = tuples.as_chunks::<D>();
         for (tuple, place) in tuples.iter().zip(places) {
@@ -309,7 +313,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         }
     }
 
-    /// The byte that a tuple points at. Only the sum lies within the source: strides may be negative.
+    /// The byte of the source that a tuple points at, or [`NOWHERE`] if the tuple is out of range. Strides may be
+    /// negative, so partial sums may lie outside of the source and wrap.
     #[inline(always)]
     fn locate_one(&self, axes: &[Axis], tuple: &[I]) -> usize {
         let mut place = self.map.offset;
@@ -325,7 +330,7 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
     }
 }
 
-/// The groups of a block, each contiguous.
+/// The groups of a block, if each is contiguous in the source.
 struct Groups<'a> {
     source: &'a [u8],
     places: &'a [usize],

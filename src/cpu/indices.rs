@@ -12,7 +12,7 @@ pub enum Indices<'a> {
 }
 
 impl Indices<'_> {
-    /// The number of integers: tuples times coordinates.
+    /// The number of integers: the number of tuples times the number of integers in a tuple.
     pub fn len(&self) -> usize {
         match self {
             Self::I32(indices) => indices.len(),
@@ -26,7 +26,7 @@ impl Indices<'_> {
         self.len() == 0
     }
 
-    /// Tuple `number` of tuples of `depth` integers.
+    /// The tuple with this number, if each tuple has `depth` integers.
     pub(crate) fn tuple(&self, number: usize, depth: usize) -> Vec<i64> {
         let range = number * depth..(number + 1) * depth;
         match self {

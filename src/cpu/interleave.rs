@@ -1,20 +1,20 @@
 //! Transposing a few rows in registers.
 //!
-//! Interleaving splits a buffer into halves and takes elements from both in turn. In the binary number of an
-//! element, which is its row followed by its column, that moves the highest bit to the lowest place. So
-//! interleaving k times transposes 2ᵏ rows of any width:
+//! Interleaving splits a buffer into halves and takes elements from both in turn. Write the position of an element as
+//! the k bits of its row, followed by its column: interleaving moves the first bit to the end. So interleaving k times
+//! moves the whole row behind the column, which transposes 2ᵏ rows of any width:
 //!
 //! ```text
 //! a0 a1 a2 b0 b1 b2       a0 c0 a1 c1 a2 c2       a0 b0 c0 d0 a1 b1
 //! c0 c1 c2 d0 d1 d2   →   b0 d0 b1 d1 b2 d2   →   c1 d1 a2 b2 c2 d2
 //! ```
 //!
-//! The compiler turns the loop over two halves into interleaves of 16-byte vectors. The rows that fill one
-//! vector are transposed together, so the result is one vector for each column.
+//! The compiler turns the loop over two halves into interleaves of 16-byte vectors. As many rows are transposed at once
+//! as elements fill a vector, so each column becomes one vector.
 
 use std::mem;
 
-/// Bytes of a vector.
+/// The size of a vector in bytes.
 pub(super) const VECTOR: usize = 16;
 
 /// Two buffers of the same length. The halves of one are interleaved into the other.
@@ -26,7 +26,7 @@ impl Buffers {
         Self([vec![0; bytes], vec![0; bytes]])
     }
 
-    /// Transposes rows of `N`-byte elements, `VECTOR / N` rows, into one vector for each column.
+    /// Transposes `VECTOR / N` rows of `N`-byte elements into one vector for each column.
     pub(super) fn rows<const N: usize>(&mut self, rows: &[u8]) -> &[[u8; VECTOR]] {
         self.interleave::<N>(rows, interleave::<N>)
     }
@@ -62,7 +62,7 @@ impl Buffers {
     }
 }
 
-/// Interleaves the halves of `from`, element by element of `N` bytes.
+/// Interleaves the halves of `from`, in elements of `N` bytes.
 fn interleave<const N: usize>(from: &[u8], to: &mut [u8]) {
     let (from, _) = from.as_chunks::<N>();
     let (first, second) = from.split_at(from.len() / 2);
@@ -73,7 +73,7 @@ fn interleave<const N: usize>(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Interleaves the halves of each block of `2 · HALF` elements of `N` bytes.
+/// Interleaves the two halves of each block. A block has `2 · HALF` elements of `N` bytes.
 fn interleave_blocks<const N: usize, const HALF: usize>(from: &[u8], to: &mut [u8]) {
     let (from, _) = from.as_chunks::<N>().0.as_chunks::<HALF>();
     let (blocks, _) = from.as_chunks::<2>();

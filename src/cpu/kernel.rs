@@ -1,4 +1,4 @@
-//! Which loop moves a row of pieces.
+//! Chooses the loop that moves rows of pieces.
 
 use super::{
     fixed_copy::{FIXED_MAX, with_copy_kernel},
@@ -11,14 +11,15 @@ use std::fmt;
 /// A loop over rows of pieces.
 #[derive(Clone, Copy)]
 pub(super) enum Kernel {
-    /// Pieces at any distance, each copied by itself.
+    /// Pieces of `bytes` bytes at any distance, each copied by itself.
     Copy { bytes: usize },
-    /// Single units a small step apart, many at a time. `stride` is in bytes of the source.
+    /// Single units of `unit` bytes, a few units apart: one iteration moves several. `stride` is their distance in the
+    /// source in bytes.
     Strided { unit: usize, stride: isize },
 }
 
 impl Kernel {
-    /// The loop for rows of `axis.size` pieces, `axis.stride` bytes apart.
+    /// The loop for rows of `axis.size` pieces of `bytes` bytes, `axis.stride` bytes apart in the source.
     pub(super) fn of(bytes: usize, axis: Axis) -> Self {
         if strided_load::supports(bytes, axis.size, axis.stride) {
             let (unit, stride) = (bytes, axis.stride);

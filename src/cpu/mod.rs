@@ -1,8 +1,8 @@
-//! The CPU executor: runs a plan on bytes in memory.
+//! Runs plans on the CPU, on bytes in memory.
 //!
-//! It is the fallback on machines without a GPU and the comparison on machines with one. A result consists
-//! of pieces, each contiguous in the source. Every byte of the result is written once, and all cores write
-//! large results, each taking one part after the other.
+//! This path is the fallback on machines without a GPU and the comparison on machines with one. A result consists of
+//! pieces: bytes that are contiguous both in the source and in the result. A slice or a gather writes every byte of the
+//! result once. Large results are cut into parts, and each core takes the next part when it has finished one.
 //!
 //! | file | decides |
 //! |---|---|
@@ -10,7 +10,7 @@
 //! | `transpose` | the tiles of a transposed slice, and which thread writes which |
 //! | `tile` | how the pieces of a tile are moved, by their size |
 //! | `interleave` | how elements of 1 and 2 bytes, and pixels, are transposed in registers |
-//! | `gather` | where the tuples of a gather point, a block at a time, and how the groups are copied |
+//! | `gather` | where the tuples of a gather point, and how the bytes of each tuple, its group, are copied |
 //! | `place` | strided writes of updates and gradients, and the zeros between them |
 //! | `scatter` | the slice of each row of a scatter, and which thread combines it |
 //! | `combine` | how elements are added, multiplied, compared |
@@ -62,16 +62,16 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] if a length is not that of the plan, or if the plan needs indices.
+    /// [`Error::Length`] if `source` or `dest` does not have the length that the plan needs, or if the plan needs
+    /// indices.
     pub fn run(&self, source: &[u8], dest: &mut [u8]) -> Result<(), Error> {
-        // Without integers no tuple is out of range.
+        // No tuple is given, so none is out of range and there is nothing to report.
         self.execute(source, Indices::I32(&[]), dest).map(drop)
     }
 
-    /// Runs a part of a slice on the CPU: the `dest.len()` bytes of the result from byte `first` on.
+    /// Runs a part of a slice on the CPU: writes `dest`, the part of the result that begins at byte `first`.
     ///
-    /// `first` and the length of `dest` are multiples of the plan's unit, and the part lies within the
-    /// result.
+    /// `first` and the length of `dest` in bytes are multiples of the plan's unit, and the part lies within the result.
     #[cfg(any(feature = "gpu", test))]
     pub(crate) fn run_part(
         &self,
@@ -92,14 +92,15 @@ impl Plan {
     /// Runs a plan with indices on the CPU. `source` is the `params` of a gather or the `updates` of a
     /// scatter. `dest` receives the result, or is the array that a scatter changes.
     ///
-    /// Tuples out of range are reported. If the plan's policy makes them an error, a gather has written
-    /// its result, with zeros for them, and a scatter has changed nothing.
+    /// The report counts the tuples that are out of range. If the plan's policy makes them an error, a gather has
+    /// nevertheless written its result, with zeros for these tuples, and a scatter has changed nothing.
     ///
     /// # Errors
     ///
-    /// [`Error::Length`] if a length is not that of the plan;
+    /// [`Error::Length`] if `source`, `indices` or `dest` does not have the length that the plan needs;
     /// [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) and
-    /// [`ScatterError::OutOfRange`](crate::ScatterError::OutOfRange) by the plan's policy.
+    /// [`ScatterError::OutOfRange`](crate::ScatterError::OutOfRange) if a tuple is out of range and the plan's policy
+    /// makes that an error.
     pub fn run_with(
         &self,
         source: &[u8],
@@ -184,7 +185,7 @@ impl Plan {
 mod tests {
     use crate::{DType, Plan, View};
 
-    /// Parts of any length make up the result, also where it is transposed.
+    /// Parts of any length make up the whole result, also if the slice is transposed.
     #[test]
     fn parts_make_the_whole() {
         for (shape, spec, order, dtypes) in [

@@ -1,7 +1,7 @@
 //! Strided writes: the pieces of an update or a gradient, and for a gradient the zeros between them.
 //!
-//! [`Pairs`] are in ascending order of destinations. So one pass writes both the pieces and the zeros, and
-//! halves of the pairs write to disjoint parts of the destination, each on a thread.
+//! [`Pairs`] are in ascending order of destinations. So one pass writes both the pieces and the zeros, and the two
+//! halves of the pairs write to disjoint parts of the destination, so that threads can share them.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
@@ -13,11 +13,11 @@ use crate::{
     pairs::{PairAxis, Pairs, walk},
 };
 
-/// Bytes that are set to zero before short pieces are written to them: less than a first-level cache, and
-/// enough for an efficient `memset`.
+/// The number of bytes that are set to zero at once, before short pieces are written to them: less than a first-level
+/// cache, and enough for an efficient `memset`.
 const FILL: usize = 4 << 10;
 
-/// Bytes of a row that are brought into order before a strided store.
+/// The size in bytes of the buffer where units become contiguous before a strided store.
 const STAGE: usize = 1 << 10;
 
 /// Writes the units of an update, if there are any. The rest of the destination is kept.
@@ -73,13 +73,13 @@ enum StoreLoop {
     Repeat,
     /// Pieces that are contiguous in the destination, as in a slice.
     Contiguous(Kernel),
-    /// Single units a small step apart, many at a time.
+    /// Single units a small step apart: one iteration stores several.
     Strided,
-    /// Each piece by itself.
+    /// Pieces at any distance, each copied by itself.
     Each,
 }
 
-/// Writes pairs, and zeros everywhere else if `ZEROS`.
+/// Copies the units of pairs. With `ZEROS` all other bytes of the destination become zero.
 fn run<const ZEROS: bool>(pairs: &Pairs, source: &[u8], dest: &mut [u8], threads: usize) {
     let mut parts = vec![(pairs.clone(), 0, dest)];
     while parts.len() < threads::parts(threads) && parts.iter().any(|part| part.0.units() > 1) {
@@ -97,7 +97,7 @@ fn run<const ZEROS: bool>(pairs: &Pairs, source: &[u8], dest: &mut [u8], threads
     });
 }
 
-/// Pairs, the part of the destination that they write to, and in the middle the byte where it begins.
+/// Pairs, the byte of the destination where the part begins that they write to, and this part.
 type Part<'a> = (Pairs, usize, &'a mut [u8]);
 
 fn halves((pairs, base, dest): Part<'_>) -> impl Iterator<Item = Part<'_>> {
@@ -112,16 +112,16 @@ fn halves((pairs, base, dest): Part<'_>) -> impl Iterator<Item = Part<'_>> {
     parts.into_iter().flatten()
 }
 
-/// Pairs as rows of pieces, each contiguous on both sides.
+/// Pairs as rows of pieces. A piece is contiguous both in the source and in the destination.
 struct StoreRows<'a> {
     pairs: &'a Pairs,
-    /// Bytes of a piece.
+    /// The size of a piece in bytes.
     piece: usize,
-    /// The pieces of a row, in bytes.
+    /// The number of pieces of a row, and their distances in bytes.
     row: PairAxis,
-    /// Rows that are contiguous in the destination and written in one call, in bytes.
+    /// The number of rows that are written in one call, contiguous in the destination, and their distances in bytes.
     block: PairAxis,
-    /// The axes of the blocks, in units.
+    /// The axes that number the blocks, with strides in units.
     outer: &'a [PairAxis],
     store: StoreLoop,
 }
@@ -191,7 +191,7 @@ struct Store<'a, const ZEROS: bool> {
     source: &'a [u8],
     base: usize,
     dest: &'a mut [u8],
-    /// The end of the zeros and pieces written so far, if `ZEROS`.
+    /// The byte of `dest` up to which zeros and pieces are written, if `ZEROS`.
     written: usize,
 }
 
@@ -221,7 +221,8 @@ impl<const ZEROS: bool> Store<'_, ZEROS> {
         self.finish();
     }
 
-    /// Bytes of the destination, all of which the caller writes.
+    /// Returns `length` bytes of the destination, all of which the caller writes. With `ZEROS` the gap before them
+    /// becomes zero.
     #[inline(always)]
     fn all(&mut self, at: usize, length: usize) -> &mut [u8] {
         let at = at - self.base;
@@ -232,7 +233,8 @@ impl<const ZEROS: bool> Store<'_, ZEROS> {
         &mut self.dest[at..][..length]
     }
 
-    /// Bytes of the destination, some of which the caller writes.
+    /// Returns `length` bytes of the destination, some of which the caller writes. With `ZEROS` these bytes and the gap
+    /// before them become zero first.
     #[inline(always)]
     fn some(&mut self, at: usize, length: usize) -> &mut [u8] {
         let at = at - self.base;
@@ -287,7 +289,8 @@ impl<const ZEROS: bool> CopyTask for Store<'_, ZEROS> {
     }
 }
 
-/// Calls `each` with the units of a row in order, some at a time, and with the number of the first.
+/// Calls `each` with contiguous units of a row, and the number of the first of them, until the whole row has been
+/// passed in order. Units that are not contiguous in the source are copied to a buffer, [`STAGE`] bytes at a time.
 fn staged(
     source: &[u8],
     from: usize,

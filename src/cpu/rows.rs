@@ -7,22 +7,23 @@ pub(super) use crate::layout::along;
 /// Rows of pieces, in blocks. Distances are in bytes of the source.
 pub(super) struct PieceRows<'a> {
     pub(super) source: &'a [u8],
-    /// The first piece of the first row.
+    /// The byte of the source where the first row begins.
     pub(super) at: usize,
-    /// The pieces of a row.
+    /// The number of pieces of a row, and the distance between them.
     pub(super) row: Axis,
-    /// The distance from row to row.
+    /// The distance from one row of a block to the next.
     pub(super) pitch: isize,
-    /// Bytes of a block in the destination.
+    /// The size of a block in the destination, in bytes.
     pub(super) block_bytes: usize,
-    /// The distance from block to block.
+    /// The distance from one block to the next.
     pub(super) stride: isize,
-    /// Whole blocks.
+    /// The destination, a whole number of blocks.
     pub(super) dest: &'a mut [u8],
 }
 
 impl PieceRows<'_> {
-    /// Calls `write` with the byte of the source where each row begins, and the row's destination.
+    /// Calls `write` for each row, with the byte of the source where the row begins and the part of `dest` that the row
+    /// fills.
     #[inline(always)]
     pub(super) fn each(self, row_bytes: usize, mut write: impl FnMut(usize, &mut [u8])) {
         let mut first = self.at;
@@ -55,8 +56,8 @@ impl CopyTask for PieceRows<'_> {
     }
 }
 
-/// Splits `dest`, which begins at byte `skip` of a sequence of pieces of `size` bytes: the end of the piece
-/// that it begins in, whole pieces, and the beginning of another piece. Each may be empty.
+/// Splits `dest`, which begins at byte `skip` of a sequence of pieces of `size` bytes, into the rest of the first
+/// piece, whole pieces, and the beginning of the last piece. Each of the three may be empty.
 pub(super) fn split_pieces(size: usize, skip: usize, dest: &mut [u8]) -> [&mut [u8]; 3] {
     let head = (skip.next_multiple_of(size) - skip).min(dest.len());
     let (head, rest) = dest.split_at_mut(head);

@@ -1,8 +1,9 @@
-//! Scatters: each row is combined into the slice that its tuple points at, in ascending order of rows.
+//! Runs scatters: each row is combined into its slice of the destination, the elements that the row's tuple points at,
+//! in ascending order of rows.
 //!
-//! All tuples are turned into slice numbers first, so that nothing is changed if the policy makes an
-//! out-of-range tuple an error. Then each thread takes a part of the destination's slices and goes through
-//! all rows for those that belong there. So rows reach a slice in their order for any number of threads.
+//! All tuples are turned into slice numbers first, so that nothing is changed if the policy makes an out-of-range tuple
+//! an error. Then each thread takes a part of the destination, goes through all rows, and combines those whose slice
+//! lies in its part. So the rows of a slice are combined in order, however many threads there are.
 
 use super::{
     combine::{CombineTask, Rule, with_rule},
@@ -68,7 +69,8 @@ pub(super) fn run<I: Index>(
     missing
 }
 
-/// How many threads combine these rows. Each row reads and writes scattered memory.
+/// How many threads combine these rows. Each row reads and writes scattered memory, which takes about 4 nanoseconds
+/// more than its bytes alone.
 fn threads(rows: &Rows) -> usize {
     threads::worth(rows.units() * rows.unit, 4 * rows.count)
 }
@@ -83,7 +85,7 @@ pub(super) fn explain(rows: &Rows, map: &Map) -> String {
     format!(", rows of {bytes} bytes {how} on {threads}")
 }
 
-/// The number of the slice that each of `count` tuples points at.
+/// The numbers of the slices that `count` tuples point at, and [`NOWHERE`] for each out-of-range tuple.
 fn locate_all<I: Index>(map: &Map, count: usize, indices: &[I], threads: usize) -> Vec<usize> {
     let mut places = vec![0; count];
     let depth = map.axes.len();
@@ -105,7 +107,7 @@ fn locate_all<I: Index>(map: &Map, count: usize, indices: &[I], threads: usize) 
     places
 }
 
-/// The number of the slice that a tuple points at.
+/// The number of the slice that a tuple points at, or [`NOWHERE`] if the tuple is out of range.
 fn locate<I: Index>(axes: &[Axis], policy: Policy, tuple: &[I]) -> usize {
     let mut place = 0;
     for (&index, axis) in tuple.iter().zip(axes) {
@@ -119,17 +121,18 @@ fn locate<I: Index>(axes: &[Axis], policy: Policy, tuple: &[I]) -> usize {
 
 /// A part of the destination, and the rows of the whole scatter.
 struct Part<'a> {
-    /// Bytes of a slice and of a row.
+    /// The size in bytes of a slice, which is also that of a row.
     slice: usize,
-    /// The first slice of the part.
+    /// The number of the first slice in the part.
     first: usize,
+    /// The number of the slice of each row.
     places: &'a [usize],
     updates: &'a [u8],
     dest: &'a mut [u8],
 }
 
 impl Part<'_> {
-    /// Calls `each` with the slice and the number of each row that belongs to this part.
+    /// Calls `each` for every row whose slice lies in this part, with the slice and the number of the row.
     #[inline(always)]
     fn each(self, mut each: impl FnMut(&mut [u8], usize)) {
         let slices = self.dest.len() / self.slice;
@@ -157,7 +160,7 @@ impl CombineTask for Part<'_> {
     fn run<R: Rule>(self, rule: R) {
         let (updates, bytes) = (self.updates, self.slice);
         if bytes == R::BYTES {
-            // With a constant length the compiler removes the loop.
+            // A slice is one element: with a constant length the compiler removes the loop over elements.
             return self.each(|slice, row| {
                 let update = &updates[row * R::BYTES..][..R::BYTES];
                 rule.combine(&mut slice[..R::BYTES], update);

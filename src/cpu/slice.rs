@@ -5,15 +5,16 @@
 //! | piece | bytes that are contiguous in the source | a copy of fixed size, or `memcpy` |
 //! | row | pieces at a constant distance | the kernel |
 //! | block | rows at a constant distance | the kernel |
-//! | group | blocks at a constant distance of at most [`PREFETCH_SLACK`]; otherwise one block | the kernel |
+//! | group | blocks that the processor reads as one stream (see [`continues`]); otherwise one block | the kernel |
 //! | result | all groups | `groups`, one call for each axis |
 //!
-//! The kernel runs the innermost axes, so that short rows cost no more than their bytes.
+//! The kernel runs the innermost axes, so that a short row does not cost a call of its own.
 //!
-//! Between groups the time goes to memory, not to calls. The processor prefetches along a stream of cache
-//! lines, up or down. A jump ends the stream, and starting the next takes several cache misses. So the axes
-//! outside of groups are walked in the direction in which the groups are read, and gaps of at most
-//! [`MAX_READ_THROUGH`] are read too, if the source is larger than a cache: that is faster than a jump.
+//! Between groups, waiting for memory takes longer than the calls. The processor prefetches along a stream of cache
+//! lines, towards higher or lower addresses. A jump ends the stream, and starting the next takes several cache misses.
+//! So the axes outside of groups are walked in the direction in which the groups are read, and gaps of at most
+//! [`MAX_READ_THROUGH`] bytes are read too, if the source is larger than a cache, because reading the gap is faster
+//! than a jump.
 
 use super::{
     kernel::Kernel,
@@ -24,38 +25,39 @@ use super::{
 use crate::{layout::Axis, ops::strided_slice::Map, plan, text::counted};
 use std::{hint::black_box, ops::Range};
 
-/// Bytes that a stream may go back or skip without ending.
+/// The number of bytes that reads may go back or skip without ending the processor's prefetch stream.
 const PREFETCH_SLACK: usize = 256;
-/// Bytes of the largest gap that is faster to read than to jump over.
+/// The size in bytes of the largest gap that is faster to read than to jump over.
 const MAX_READ_THROUGH: usize = 2048;
-/// Bytes of a source that a cache may hold, where jumps cost almost nothing.
+/// The size in bytes of the largest source that is taken to be in a cache, where jumps cost almost nothing.
 const CACHED: usize = 4 << 20;
 
 /// An axis with a single position.
 const ONE: Axis = Axis { size: 1, stride: 0 };
 
-/// The loops of a slice. Axes are in bytes unless noted.
+/// The loops of a slice. Strides are in bytes unless noted.
 #[derive(Clone, Copy)]
 pub(super) struct LoopNest<'a> {
     unit: usize,
-    /// The byte of the first piece.
+    /// The byte of the source where the first piece begins.
     offset: usize,
-    /// Bytes of a piece.
+    /// The size of a piece in bytes.
     piece: usize,
-    /// The pieces of a row.
+    /// The number of pieces of a row, and the distance between them.
     row: Axis,
-    /// The rows of a block.
+    /// The number of rows of a block, and the distance between them.
     block: Axis,
-    /// The blocks of a group.
+    /// The number of blocks of a group, and the distance between them.
     group: Axis,
-    /// The axes outside of groups, in units.
+    /// The axes outside of groups, with strides in units.
     outer: &'a [Axis],
     /// Whether a group is read towards higher addresses.
     up: bool,
-    /// Whether the outer axes are walked in the direction of the groups rather than in that of the result.
+    /// Whether the outer axes are walked in the direction in which groups are read, rather than in the order of the
+    /// result.
     follows_memory_order: bool,
     pub(super) kernel: Kernel,
-    /// Replaces the loops of a transposed slice.
+    /// The tiles that replace the loops, if the slice is transposed.
     pub(super) tiles: Option<Tiles<'a>>,
 }
 
@@ -79,7 +81,7 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// Rows of pieces, in bytes, repeated along `axes`, in units.
+    /// The loops over `row`, whose stride is in bytes, repeated along `axes`, whose strides are in units.
     pub(super) fn along(unit: usize, piece: usize, row: Axis, axes: &'a [Axis]) -> Self {
         let (block, outer) = split(unit, axes);
         let (group, outer) = match split(unit, outer) {
@@ -89,7 +91,8 @@ impl<'a> LoopNest<'a> {
         let kernel = Kernel::of(piece, row);
         let leading = if group.size > 1 { group } else { block };
         let up = leading.stride >= 0;
-        // Long rows of pieces have a direction of their own; strided loops always read upwards.
+        // A long row may be read against the direction of its group; then the order of the result is kept. Strided
+        // loops read every row towards higher addresses.
         let follows_memory_order = span(row) <= PREFETCH_SLACK
             || (row.stride >= 0) == up
             || matches!(kernel, Kernel::Strided { .. });
@@ -108,7 +111,8 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// Writes the bytes of the result from `first` on, with several threads if the work is large enough.
+    /// Writes `dest`, the part of the result that begins at byte `first`, with several threads if the work is large
+    /// enough.
     pub(super) fn run(&self, source: &[u8], first: usize, dest: &mut [u8]) {
         let threads = self.threads(dest.len());
         match &self.tiles {
@@ -136,7 +140,7 @@ impl<'a> LoopNest<'a> {
         threads::explain(self.threads(bytes), how)
     }
 
-    /// The pieces in `bytes` bytes that are copied one by one.
+    /// The number of pieces in `bytes` bytes that are copied one by one.
     pub(super) fn pieces(&self, bytes: usize) -> usize {
         match self.kernel {
             Kernel::Strided { .. } => 0,
@@ -144,12 +148,12 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// The same loops with the first piece at byte `offset`.
+    /// The same loops with the first piece at byte `offset` of the source.
     pub(super) fn beginning_at(&self, offset: usize) -> Self {
         Self { offset, ..*self }
     }
 
-    /// Writes the bytes of the result from `first` on.
+    /// Writes `dest`, the part of the result that begins at byte `first`.
     pub(super) fn part(&self, source: &[u8], first: usize, dest: &mut [u8]) {
         if let Some(tiles) = &self.tiles {
             return tiles.part(source, self.offset, first, dest);
@@ -164,8 +168,8 @@ impl<'a> LoopNest<'a> {
         self.groups(source, axes, self.offset, first, dest, prefetcher);
     }
 
-    /// Writes the bytes from `skip` on of the groups along `axes`. These have `bytes` bytes in the result, and
-    /// the first begins at byte `at` of the source.
+    /// Writes `dest`, which begins at byte `skip` of the groups along `axes`. All these groups together have `bytes`
+    /// bytes in the result, and the first begins at byte `at` of the source.
     fn groups(
         &self,
         source: &[u8],
@@ -214,7 +218,7 @@ impl<'a> LoopNest<'a> {
         self.piece * self.row.size * self.block.size * self.group.size
     }
 
-    /// Writes the group that begins at `at`.
+    /// Writes the group that begins at byte `at` of the source.
     fn whole_group(&self, source: &[u8], at: usize, dest: &mut [u8]) {
         self.kernel.blocks(PieceRows {
             source,
@@ -227,7 +231,7 @@ impl<'a> LoopNest<'a> {
         });
     }
 
-    /// Writes the bytes from `skip` on of the group that begins at `at`.
+    /// Writes `dest`, which begins at byte `skip` of the group that begins at byte `at` of the source.
     fn part_of_group(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         if self.group.size > 1 {
             let stride = self.group.stride / self.unit.cast_signed();
@@ -253,7 +257,7 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// Writes the bytes from `skip` on of the block that begins at `at`.
+    /// Writes `dest`, which begins at byte `skip` of the block that begins at byte `at` of the source.
     fn part_of_block(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let row_bytes = self.row.size * self.piece;
         let pitch = self.block.stride;
@@ -272,7 +276,7 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// Writes the bytes from `skip` on of the row that begins at `at`.
+    /// Writes `dest`, which begins at byte `skip` of the row that begins at byte `at` of the source.
     fn part_of_row(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let stride = self.row.stride;
         let mut at = along(at, stride, skip / self.piece);
@@ -295,9 +299,9 @@ impl<'a> LoopNest<'a> {
 
 /// Reads short gaps between groups, so that the processor's prefetch stream does not end.
 struct StreamPrefetcher {
-    /// Bytes of a group below its first byte.
+    /// The number of bytes from the lowest byte of a group to the first byte that it reads.
     below: usize,
-    /// Bytes from the lowest of a group to the highest.
+    /// The number of bytes from the lowest byte of a group to its highest.
     span: usize,
     up: bool,
     last: Option<usize>,
@@ -315,7 +319,7 @@ impl StreamPrefetcher {
         }
     }
 
-    /// Reads the gap between the previous group and the group at `at`, if it is short.
+    /// Reads the gap between the previous group and the group that begins at byte `at`, if the gap is short.
     fn arrive(&mut self, source: &[u8], at: usize) {
         if source.len() <= CACHED {
             return;
@@ -344,14 +348,15 @@ impl StreamPrefetcher {
     }
 }
 
-/// Whether blocks along `group`, of rows along `block`, are read in one stream.
+/// Whether the processor reads the blocks along `group` as one stream. A block is rows of `row_bytes` bytes along
+/// `block`.
 fn continues(group: Axis, block: Axis, row_bytes: usize) -> bool {
     let stride = group.stride.unsigned_abs();
     let onwards = (group.stride >= 0) == (block.stride >= 0);
     stride <= PREFETCH_SLACK || onwards && stride <= span(block) + row_bytes + PREFETCH_SLACK
 }
 
-/// Splits off the innermost axis and converts it from units to bytes.
+/// Splits off the innermost axis, or [`ONE`] if there is none, and converts its stride from units to bytes.
 fn split(unit: usize, axes: &[Axis]) -> (Axis, &[Axis]) {
     match axes.split_last() {
         Some((&last, outer)) => (in_bytes(unit, last), outer),
@@ -364,7 +369,7 @@ fn in_bytes(unit: usize, axis: Axis) -> Axis {
     Axis { stride, ..axis }
 }
 
-/// The distance from the first position of an axis to the last.
+/// The distance in the source from the first position of an axis to the last.
 fn span(axis: Axis) -> usize {
     (axis.size - 1) * axis.stride.unsigned_abs()
 }
@@ -397,13 +402,14 @@ mod tests {
     #[test]
     fn gaps_lie_between_groups() {
         let shape = &[3, 10, 5, 100];
-        // Of each third, bytes 601 to 1895.
+        // Of the 5000 bytes of each outermost position, bytes 601 to 1895 are read.
         check(shape, ":, 1:4, 1:4, 1:96", 1896..5601);
         check(shape, ":, 3:0:-1, 1:4, 1:96", 1896..5601);
         check(shape, "::-1, 1:4, 3:0:-1, 1:96", 6896..10601);
         check(shape, ":, 1:4, 1:4, 95:0:-1", 1896..5601);
         check(shape, "::-1, 3:0:-1, 3:0:-1, 95:0:-1", 6896..10601);
-        // Rows and entries in opposite directions: each entry is a group, and the last but one is second.
+        // The second and the third dimension run in opposite directions: each block is a group, and the second group
+        // lies below the first.
         check(shape, ":, 3:0:-1, 1:4, 95:0:-1", 1396..1601);
     }
 }

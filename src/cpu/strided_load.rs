@@ -1,8 +1,8 @@
 //! Loops over units that lie a small, fixed step apart in the source.
 //!
-//! Unit size, step and direction are compile-time constants, and every loop runs over arrays. The compiler
-//! turns the loops into vector loads and shuffles, or at least into code without a bounds check per unit.
-//! Other steps are copied unit by unit.
+//! Unit size, step and direction are compile-time constants, and every loop runs over arrays. The compiler turns the
+//! loops into vector loads and shuffles, or at least into code without a bounds check per unit. Units at other steps
+//! are copied one by one.
 
 use super::rows::PieceRows;
 
@@ -13,20 +13,20 @@ pub(super) fn supports(unit: usize, count: usize, stride: isize) -> bool {
         return count >= 2 && stride == -unit.cast_signed() && [1, 2, 4, 8].contains(&unit);
     }
     match unit {
-        // Reading bytes upwards takes a shuffle each, except at step 2.
+        // A loop over bytes in ascending order needs a shuffle for each byte, which gains nothing, except at step 2.
         1 => stride == 2 || (-4..0).contains(&stride),
         2 => stride == -2 || distance == 4,
         4 | 8 => stride == -unit.cast_signed() || [2, 3, 4].map(|s| s * unit).contains(&distance),
-        // Pixels in reverse order.
+        // Units of several channels, such as pixels: there are loops only for reversed rows.
         3 | 6 | 12 | 16 => stride == -unit.cast_signed(),
         _ => false,
     }
 }
 
-/// Units of a row from which a vector loop outweighs its setup and remainder.
+/// The least number of units in a row for which a vector loop gains more than its setup and its remainder cost.
 const LONG_ROW: usize = 16;
 
-/// Rows of units that [`supports`] accepts.
+/// The loops for rows that [`supports`] accepts.
 impl PieceRows<'_> {
     pub(super) fn run_strided(self, unit: usize, stride: isize) {
         let (step, down) = (stride.unsigned_abs() / unit, stride < 0);
@@ -84,8 +84,8 @@ impl PieceRows<'_> {
         }
     }
 
-    /// Calls `row` with the source and the destination of each row. The source has `length` bytes, from the
-    /// lowest unit that is read to the highest. The first unit is at byte `below` of it.
+    /// Calls `row` with the source and the destination of each row. The source of a row is `length` bytes, from the
+    /// lowest unit that is read to the highest; the row's first unit is at byte `below` of these.
     #[inline(always)]
     fn each_unit(self, unit: usize, below: usize, length: usize, row: impl Fn(&[u8], &mut [u8])) {
         let (source, count) = (self.source, self.row.size);
@@ -100,7 +100,7 @@ impl PieceRows<'_> {
 fn up<const N: usize, const S: usize>(source: &[u8], dest: &mut [u8]) {
     let (units, _) = source.as_chunks::<N>();
     let (dest, _) = dest.as_chunks_mut::<N>();
-    // No whole group of S units begins at the last unit.
+    // The last unit is copied by itself, because no whole group of `S` units begins at it.
     if let (Some((last, units)), Some((end, dest))) = (units.split_last(), dest.split_last_mut()) {
         let (groups, _) = units.as_chunks::<S>();
         for (to, from) in dest.iter_mut().zip(groups) {
@@ -110,7 +110,7 @@ fn up<const N: usize, const S: usize>(source: &[u8], dest: &mut [u8]) {
     }
 }
 
-/// `dest[last - i] = source[i · S]` in units of `N` bytes.
+/// `dest[last - i] = source[i · S]` in units of `N` bytes, where `last` is the last unit of `dest`.
 #[inline(always)]
 fn down<const N: usize, const S: usize>(source: &[u8], dest: &mut [u8]) {
     let (units, _) = source.as_chunks::<N>();
@@ -136,7 +136,7 @@ fn flip<const N: usize, const C: usize>(source: &[u8], dest: &mut [u8]) {
     }
 }
 
-/// Reverses `C` to `2 · C` units of `N` bytes: the first and the last `C`, which may overlap.
+/// Reverses `C` to `2 · C` units of `N` bytes in two groups, the first `C` and the last `C`, which may overlap.
 #[inline(always)]
 fn flip_ends<const N: usize, const C: usize>(source: &[u8], dest: &mut [u8]) {
     let (units, _) = source.as_chunks::<N>();
@@ -155,7 +155,7 @@ fn flip_ends<const N: usize, const C: usize>(source: &[u8], dest: &mut [u8]) {
     }
 }
 
-/// `dest[i] = source[2 · i]`, four at a time.
+/// `dest[i] = source[2 · i]`, four bytes at a time.
 #[inline(always)]
 fn every_other_byte(source: &[u8], dest: &mut [u8]) {
     let (eights, source) = source.as_chunks::<8>();

@@ -1,7 +1,7 @@
-//! Loops that store units a small, fixed step apart: the mirror of `strided_load`.
+//! Loops that store units a small, fixed step apart, as the loops of `strided_load` read them.
 //!
-//! A unit and the gap after it form one word or one array of a size that is a compile-time constant. The
-//! same pass keeps the bytes of the gap or sets them to zero. The compiler turns the loops over words into
+//! A unit and the gap after it form one word or one array of a size that is a compile-time constant. The loop that
+//! stores the units also keeps the bytes of the gaps or sets them to zero. The compiler turns the loops over words into
 //! vector operations.
 
 /// Whether there is a loop for rows of `count` units of `unit` bytes, `pitch` bytes apart.
@@ -10,11 +10,11 @@ pub(super) fn supports(unit: usize, count: usize, pitch: usize) -> bool {
     count >= LONG_ROW && [1, 2, 4, 8].contains(&unit) && small
 }
 
-/// Units of a row from which a vector loop outweighs its setup and remainder.
+/// The least number of units in a row for which a vector loop gains more than its setup and its remainder cost.
 const LONG_ROW: usize = 16;
 
-/// Stores units of `unit` bytes `pitch` bytes apart, from the beginning of `dest` to its end. `ZEROS` sets
-/// the bytes between them to zero, otherwise they are kept.
+/// Stores units of `unit` bytes, which begin `pitch` bytes apart: the first at the beginning of `dest`, the last at its
+/// end. With `ZEROS` the bytes between units become zero, otherwise they are kept.
 pub(super) fn store<const ZEROS: bool>(unit: usize, pitch: usize, units: &[u8], dest: &mut [u8]) {
     match (unit, pitch / unit) {
         (1, 2) => u8_in_u16::<ZEROS>(units, dest),

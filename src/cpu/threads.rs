@@ -1,8 +1,8 @@
 //! How many threads write a result, and which part each writes.
 //!
-//! Starting a thread takes tens of microseconds, so the caller alone writes results that take less. Larger
-//! results are cut into parts, and each thread takes the next part when it has finished one. The caller
-//! does not wait for other threads to start, and a core that is busy elsewhere takes fewer parts.
+//! Starting a thread takes tens of microseconds, so the calling thread alone writes results that take less. Larger
+//! results are cut into parts, and each thread takes the next part when it has finished one. So the calling thread does
+//! not wait for others to start, and a core that is busy with other programs takes fewer parts.
 
 use crate::text::counted;
 use std::{
@@ -12,25 +12,25 @@ use std::{
     thread,
 };
 
-/// Nanoseconds of work for each thread, at least.
+/// The least work for each thread in nanoseconds: more than starting the thread takes.
 const WORTH_NS: usize = 60_000;
-/// Bytes that a core writes to its cache per nanosecond, roughly.
+/// The number of bytes that a core writes to its cache per nanosecond, roughly.
 const BYTES_PER_NS: usize = 32;
-/// Bytes of a part, at most. Larger parts let the threads finish further apart, smaller ones make the
-/// streams of memory accesses too short.
+/// The largest size of a part in bytes. With larger parts, threads would wait longer for the last one to finish.
+/// Smaller parts would make sequential accesses too short for the processor to prefetch.
 const PART: usize = 1 << 20;
-/// Parts for each thread, at least.
+/// The least number of parts per thread, so that a slow thread can take fewer than the others.
 const PARTS: usize = 4;
 
-/// The cores that this process may use. Cached, because the system call takes tens of microseconds.
+/// The number of cores that this process may use. Cached, because the system call takes tens of microseconds.
 fn cores() -> usize {
     static CORES: LazyLock<usize> =
         LazyLock::new(|| thread::available_parallelism().map_or(1, NonZero::get));
     *CORES
 }
 
-/// How many threads write a result of `bytes` bytes. A piece that is copied by itself takes about a
-/// nanosecond more than its bytes.
+/// How many threads write a result of `bytes` bytes. Each of the `pieces` that are copied one by one takes about a
+/// nanosecond more than its bytes alone.
 pub(super) fn worth(bytes: usize, pieces: usize) -> usize {
     match (bytes / BYTES_PER_NS).saturating_add(pieces) / WORTH_NS {
         0 | 1 => 1,
@@ -38,13 +38,13 @@ pub(super) fn worth(bytes: usize, pieces: usize) -> usize {
     }
 }
 
-/// Says how many threads do the work, and what each does.
+/// Describes how many threads do the work, and how they do it.
 pub(super) fn explain(threads: usize, how: impl Display) -> String {
     format!(" on {}, {how}", counted(threads, "thread", "threads"))
 }
 
-/// Writes `dest` with `threads` threads. `write` gets the byte where a part begins, and the part, a multiple
-/// of `grain` bytes.
+/// Writes `dest` with `threads` threads, in parts that begin at multiples of `grain` bytes. `write` gets the byte of
+/// `dest` where a part begins, and the part.
 pub(super) fn spread(
     dest: &mut [u8],
     grain: usize,
@@ -59,12 +59,12 @@ pub(super) fn spread(
     share(parts, threads, |(i, dest)| write(i * part, dest));
 }
 
-/// Bytes of a part of a result of `bytes` bytes.
+/// The size in bytes of a part of a result of `bytes` bytes.
 pub(super) fn part(bytes: usize, threads: usize) -> usize {
     bytes.div_ceil(threads * PARTS).min(PART)
 }
 
-/// The number of parts that a result is cut into, at least.
+/// The least number of parts that a result is cut into.
 pub(super) fn parts(threads: usize) -> usize {
     if threads == 1 { 1 } else { threads * PARTS }
 }

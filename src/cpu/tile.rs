@@ -15,27 +15,27 @@ use super::{
 use crate::layout::Axis;
 use std::{array, hint::black_box, ops::Range};
 
-/// Bytes of a cache line.
+/// The size of a cache line in bytes.
 pub(super) const LINE: usize = 64;
 
-/// A transposed slice. Axes are in bytes unless noted. `transpose` explains the words.
+/// A transposed slice. Strides are in bytes unless noted. The table in `transpose` explains the names.
 #[derive(Clone, Copy)]
 pub(super) struct Tiles<'a> {
     pub(super) unit: usize,
-    /// Bytes of a piece.
+    /// The size of a piece in bytes.
     pub(super) piece: usize,
-    /// The axes outside of the near axis, in units.
+    /// The axes outside of the near axis, with strides in units.
     pub(super) outer: &'a [Axis],
     pub(super) near: Axis,
-    /// The axes between the near axis and the row, in units.
+    /// The axes between the near axis and the row, with strides in units.
     pub(super) between: &'a [Axis],
     pub(super) row: Axis,
 }
 
 impl Tiles<'_> {
-    /// The most bytes that a tile reads along the source and writes along a lane: several cache lines, which
-    /// the processor prefetches, and few enough that a tile stays in a cache. Elements that need no
-    /// interleaving are written one line per lane, so that a tile can read further along the source.
+    /// The largest number of bytes that a tile reads along the source, and that it writes along a lane: several cache
+    /// lines, which the processor prefetches, and few enough that the tile stays in a cache. Of pieces that need no
+    /// interleaving, a tile writes one cache line per lane, so that it can read further along the source.
     pub(super) fn extent(&self) -> [usize; 2] {
         match self.piece {
             1 => [256, 256],
@@ -46,15 +46,15 @@ impl Tiles<'_> {
         }
     }
 
-    /// Positions of the near axis in a tile.
+    /// The number of positions of the near axis in a tile.
     pub(super) fn columns(&self) -> usize {
         let [width, _] = self.extent();
         (width / self.piece).clamp(1, self.near.size)
     }
 }
 
-/// One tile: `count` pieces of a row for each lane. The row of the first lane begins at byte `at` of the
-/// source, and those of its neighbours follow along the near axis. Each lane already has `done` pieces.
+/// One tile: `count` pieces of a row for each lane. Those of the first lane begin at byte `at` of the source, those of
+/// the other lanes follow along the near axis. The first `done` pieces of each lane are already written.
 pub(super) struct Tile<'a, 'd> {
     pub(super) tiles: &'a Tiles<'a>,
     pub(super) source: &'a [u8],
@@ -95,7 +95,7 @@ impl MoveTile for LongPieces {
 
 /// Pieces of `N` bytes, several of which fill a vector.
 pub(super) struct Interleaved<const N: usize> {
-    /// Bytes of a lane that a tile writes.
+    /// The number of bytes of a lane that are written at once.
     span: usize,
     buffers: Buffers,
     /// The tile as it is read, row by row.
@@ -105,7 +105,7 @@ pub(super) struct Interleaved<const N: usize> {
 }
 
 impl<const N: usize> Interleaved<N> {
-    /// Pieces of a vector.
+    /// The number of pieces in a vector.
     const MANY: usize = VECTOR / N;
 
     pub(super) fn of(tiles: &Tiles<'_>) -> Self {
@@ -137,7 +137,8 @@ impl<const N: usize> Interleaved<N> {
             Kernel::of(N, near).rows(source, at, near, tiles.row.stride, read);
         }
         let vectors = self.span / VECTOR;
-        // The last rows may be interleaved with stale ones, which are not written.
+        // The last rows may be transposed together with stale rows of the buffer, whose pieces are not copied to the
+        // lanes.
         let rows = count.next_multiple_of(Self::MANY);
         let rows = self.read[..rows * columns * N].chunks_exact(columns * VECTOR);
         for (i, rows) in rows.enumerate() {
@@ -176,11 +177,11 @@ impl<const N: usize> MoveTile for Interleaved<N> {
 pub(super) struct Lines<const N: usize, const R: usize>;
 
 impl<const N: usize, const R: usize> Lines<N, R> {
-    /// Lanes whose cache lines are read before they are written. Lines at multiples of 16 KiB share sets of the
-    /// cache: more than 128 evict each other before they are written.
+    /// The number of lanes whose cache lines are read before the first of them is written. Lines whose addresses differ
+    /// by multiples of 16 KiB share sets of the cache: more than 128 evict each other before they are written.
     const LANES: usize = 128;
 
-    /// Moves one piece of each of `R` rows, from `at` on, into each of the lanes.
+    /// Moves one piece of each of `R` rows into each lane. The first row begins at byte `at` of the source.
     fn lines(tiles: &Tiles<'_>, source: &[u8], at: usize, lanes: &mut [&mut [u8]], begin: usize) {
         let width = lanes.len() * N;
         let rows: [_; R] = array::from_fn(|r| {
@@ -192,8 +193,8 @@ impl<const N: usize, const R: usize> Lines<N, R> {
             let rows: [&[[u8; N]; R]; R] = array::from_fn(|r| &rows[r].0[i]);
             for (column, lane) in block.iter_mut().enumerate() {
                 let line = line::<N, R>(lane, begin);
-                // Written in place: an array that is built and then copied goes through the stack, at a
-                // third of the speed.
+                // Pieces are written in place, because an array that is built first and then copied goes through the
+                // stack, at a third of the speed.
                 for r in 0..R {
                     line[r] = rows[r][column];
                 }
@@ -207,7 +208,7 @@ impl<const N: usize, const R: usize> Lines<N, R> {
         }
     }
 
-    /// Moves pieces of `count` rows, each by itself.
+    /// Moves the pieces of `count` rows one by one.
     fn pieces(
         tiles: &Tiles<'_>,
         source: &[u8],
@@ -257,13 +258,14 @@ impl<const N: usize, const R: usize> MoveTile for Lines<N, R> {
     }
 }
 
-/// The `R` pieces of `N` bytes of a lane that begin at `begin`.
+/// The `R` pieces of `N` bytes that begin at byte `begin` of a lane.
 fn line<const N: usize, const R: usize>(lane: &mut [u8], begin: usize) -> &mut [[u8; N]; R] {
     let (pieces, _) = lane[begin..].as_chunks_mut::<N>();
     &mut pieces.as_chunks_mut::<R>().0[0]
 }
 
-/// Reads the bytes that are about to be written. The processor keeps many reads in flight, but few writes.
+/// Reads the cache lines that are about to be written, because the processor keeps many reads in flight, but few
+/// writes.
 fn touch(lanes: &[&mut [u8]], range: Range<usize>) {
     let mut touched = 0;
     for lane in lanes {
@@ -275,13 +277,13 @@ fn touch(lanes: &[&mut [u8]], range: Range<usize>) {
     black_box(touched);
 }
 
-/// Pixels of `C` channels of `N` bytes, which become planes. `HALF` is half of the elements in a block.
+/// Pixels of `C` channels of `N` bytes; each channel becomes a lane. A block has `2 · HALF` elements of `N` bytes.
 pub(super) struct Pixels<const N: usize, const C: usize, const HALF: usize>(Buffers);
 
 impl<const N: usize, const C: usize, const HALF: usize> Pixels<N, C, HALF> {
-    /// Bytes of the pixels that fill one vector per channel.
+    /// The size in bytes of a block: the pixels that fill one vector per channel.
     const BLOCK: usize = C * VECTOR;
-    /// Blocks that are transposed in one call.
+    /// The number of blocks that are transposed in one call: about 1 KiB.
     const SOME: usize = 1024 / Self::BLOCK;
 
     pub(super) fn new() -> Self {
@@ -294,7 +296,7 @@ impl<const N: usize, const C: usize, const HALF: usize> MoveTile for Pixels<N, C
         let lanes = tile.lanes;
         let pixels = &tile.source[tile.at..][..((tile.count - 1) * C + lanes.len()) * N];
         let mut begin = tile.done * N;
-        // A tile with only some of the channels ends before its last pixel does.
+        // Blocks need all channels. A tile with only some of them ends before its last pixel does.
         let whole = pixels.len() / Self::BLOCK * Self::BLOCK;
         let whole = if lanes.len() == C { whole } else { 0 };
         let (blocks, rest) = pixels.split_at(whole);

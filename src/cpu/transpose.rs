@@ -6,10 +6,11 @@
 //! | near axis | the axis along which pieces are nearest to each other in the source |
 //! | lane | the part of the result for one position of the near axis |
 //! | tile | some positions of the near axis by some pieces of a row: a few cache lines in each direction |
-//! | band | a range of some lanes: the work that a thread takes |
+//! | band | the same range of pieces in several lanes: the work that a thread takes at once |
 //!
-//! Copying along a row reads every piece from another cache line, which is evicted before the next lane
-//! needs the piece beside it. A tile reads each line once and writes it once. `tile` moves its pieces.
+//! Copying along a row reads every piece from another cache line, which is evicted before the next lane needs the piece
+//! beside it. A tile reads each cache line of the source once and writes each cache line of the result once. The file
+//! `tile` moves the pieces of a tile.
 
 use super::{
     interleave::VECTOR,
@@ -21,17 +22,19 @@ use super::{
 use crate::{layout::Axis, ops::strided_slice::Odometer};
 use std::iter;
 
-/// A range of some lanes.
+/// The same range of pieces in several lanes.
 struct Band<'d> {
     /// The byte of the source where the first lane begins.
     at: usize,
-    /// The number of the band's first piece in each lane.
+    /// The number, within each lane, of the band's first piece.
     first: usize,
+    /// The part of each lane that belongs to the band.
     lanes: Vec<&'d mut [u8]>,
 }
 
 impl<'a> Tiles<'a> {
-    /// `None` if no axis is nearer than the row, or if a row is shorter than a vector.
+    /// `None` where tiles do not help: pieces are nowhere nearer to each other in the source than along a row, or a row
+    /// is shorter than a vector.
     pub(super) fn of(unit: usize, piece: usize, axes: &'a [Axis], row: Axis) -> Option<Self> {
         let distance = |axis: &Axis| axis.stride.unsigned_abs().saturating_mul(unit);
         let is_near = |axis: &Axis| (1..row.stride.unsigned_abs()).contains(&distance(axis));
@@ -50,19 +53,19 @@ impl<'a> Tiles<'a> {
         })
     }
 
-    /// Bytes of the whole result.
+    /// The size of the whole result in bytes.
     pub(super) fn bytes(&self) -> usize {
         let planes: usize = self.outer.iter().map(|axis| axis.size).product();
         planes * self.near.size * self.lane()
     }
 
-    /// Bytes of a lane.
+    /// The size of a lane in bytes.
     fn lane(&self) -> usize {
         let between = self.between.iter().map(|axis| axis.size);
         between.product::<usize>() * self.row.size * self.piece
     }
 
-    /// The byte of the source where each plane from `first` on begins. A plane is all lanes of the near axis.
+    /// The bytes of the source where planes begin, starting with plane `first`. A plane is all lanes of the near axis.
     fn planes(&self, at: usize, first: usize) -> impl Iterator<Item = usize> + use<'a> {
         let unit = self.unit;
         let planes = Odometer::at(self.outer, 0, first);
@@ -79,7 +82,7 @@ impl<'a> Tiles<'a> {
                 self.part(source, at, first, dest);
             });
         }
-        // A band is whole tiles wide, and long enough to make a part.
+        // A band is a whole number of tiles wide, and long enough to be a part of the size that `threads::part` gives.
         let lanes = (part / lane).max(1).next_multiple_of(self.columns());
         let length = (part / lanes).next_multiple_of(LINE);
         let length = (length / self.piece).max(1) * self.piece;
@@ -98,8 +101,9 @@ impl<'a> Tiles<'a> {
         threads::share(bands, threads, |band| self.band(source, band));
     }
 
-    /// Positions of the near axis before the first that begins a pair of cache lines, which the processor
-    /// reads together. 0 if the number differs from row to row.
+    /// The number of positions of the near axis before the first that begins a pair of cache lines, which the processor
+    /// reads together. 0 if that number differs from row to row, if pieces are not contiguous along the near axis, or
+    /// if a tile is no wider than such a pair.
     fn unaligned(&self, source: &[u8], at: usize) -> usize {
         const PAIR: usize = 2 * LINE;
         let together = self.near.stride == self.piece.cast_signed();
@@ -129,7 +133,7 @@ impl<'a> Tiles<'a> {
         bands
     }
 
-    /// Writes the bytes of the result from `first` on.
+    /// Writes `dest`, the part of the result that begins at byte `first`.
     pub(super) fn part(&self, source: &[u8], at: usize, first: usize, dest: &mut [u8]) {
         let lane = self.lane();
         let plane = lane * self.near.size;
@@ -146,7 +150,7 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// Writes the bytes from `skip` on of the plane that begins at `at`.
+    /// Writes `dest`, which begins at byte `skip` of the plane that begins at byte `at` of the source.
     fn part_of_plane(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let lane = self.lane();
         let mut at = along(at, self.near.stride, skip / lane);
@@ -167,7 +171,7 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// Writes the bytes from `skip` on of the lane that begins at `at`.
+    /// Writes `dest`, which begins at byte `skip` of the lane that begins at byte `at` of the source.
     fn part_of_lane(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let lane = LoopNest::along(self.unit, self.piece, self.row, self.between);
         lane.beginning_at(at).part(source, skip, dest);
@@ -196,8 +200,8 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// The number of lanes, if the source holds one piece of each lane after the other, as pixels hold their
-    /// channels.
+    /// The number of lanes, if the source holds pixels, each of which is one piece of every lane, without gaps.
+    /// Otherwise `None`.
     fn channels(&self) -> Option<usize> {
         let piece = self.piece.cast_signed();
         let together =

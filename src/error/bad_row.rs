@@ -3,13 +3,14 @@
 use crate::text::Shape;
 use std::fmt;
 
-/// An index tuple that points outside `params`.
+/// An index tuple that points outside the array that it indexes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRow {
-    /// Its number among all tuples in row-major order. For `gather` each index is a tuple.
+    /// The number of the tuple among all tuples, from 0 in row-major order. For `gather`, `gather_elements` and
+    /// `scatter_elements` each index is a tuple.
     pub row: usize,
-    /// Its coordinates in the index tensor; for `gather_nd` and scatters without the last dimension, which
-    /// holds the tuple.
+    /// The coordinates of the tuple in the index tensor. For `gather_nd`, `scatter_nd` and `tensor_scatter_nd` they
+    /// leave out the last dimension, along which the integers of a tuple lie.
     pub position: Vec<usize>,
     /// The tuple itself.
     pub index: Vec<i64>,

@@ -1,4 +1,4 @@
-//! Errors of gathers. As for slices, TensorFlow raises the same ones in the same order.
+//! Errors of gathers. Where several apply, the one that TensorFlow raises is returned, as for slices.
 
 use super::BadRow;
 use crate::text::Shape;
@@ -13,16 +13,16 @@ pub enum GatherError {
     /// `indices` is a scalar.
     #[error("indices is a scalar: its last dimension must hold the index tuples")]
     IndicesRank,
-    /// Index tuples with more entries than `params` has dimensions.
+    /// Index tuples with more integers than `params` has dimensions after the first `batch_dims`.
     #[error(
         "indices of shape {} hold tuples of {depth}, which with batch_dims {batch_dims} is more \
          than the {} dimensions of params {}: shorten the last dimension of indices",
         Shape(indices), params.len(), Shape(params)
     )]
     IndexDepth {
-        /// The length of a tuple.
+        /// The number of integers in a tuple.
         depth: usize,
-        /// `batch_dims`.
+        /// The given `batch_dims`.
         batch_dims: usize,
         /// The shape of `params`.
         params: Vec<usize>,
@@ -35,7 +35,7 @@ pub enum GatherError {
          and below the rank of params ({params_rank})"
     )]
     BatchDims {
-        /// `batch_dims`.
+        /// The given `batch_dims`.
         batch_dims: usize,
         /// The rank of `params`.
         params_rank: usize,
@@ -48,18 +48,18 @@ pub enum GatherError {
          it must be in [-{params_rank}, {params_rank})"
     )]
     Axis {
-        /// `axis`, or `batch_dims` where that is the default.
+        /// The given `axis`, or `batch_dims` if no axis is given.
         axis: isize,
         /// The rank of `params`.
         params_rank: usize,
     },
-    /// `batch_dims` of `gather` beyond the rank of the indices or the axis.
+    /// `batch_dims` of `gather` above the rank of `indices`, or above `axis`.
     #[error(
         "batch_dims is {batch_dims}, but must be in [-{indices_rank}, {indices_rank}], the rank of \
          indices, and not above axis ({axis})"
     )]
     BatchDimsOfAxis {
-        /// `batch_dims`.
+        /// The given `batch_dims`.
         batch_dims: isize,
         /// The dimension of `params` that is indexed.
         axis: usize,
@@ -81,7 +81,7 @@ pub enum GatherError {
         /// The shape of `indices`.
         indices: Vec<usize>,
     },
-    /// The leading `batch_dims` dimensions differ.
+    /// The first `batch_dims` dimensions of `params` and of `indices` differ.
     #[error(
         "the first {batch_dims} dimensions of params {} and indices {} differ, \
          but with batch_dims {batch_dims} they must be equal",
@@ -89,14 +89,14 @@ pub enum GatherError {
         Shape(indices)
     )]
     BatchShape {
-        /// `batch_dims`.
+        /// The given `batch_dims`.
         batch_dims: usize,
         /// The shape of `params`.
         params: Vec<usize>,
         /// The shape of `indices`.
         indices: Vec<usize>,
     },
-    /// A gather of rows from `params` without elements.
+    /// `params` has no elements, but there are tuples to gather.
     #[error(
         "params of shape {} is empty, so none of the {rows} index tuples can be gathered",
         Shape(params)
@@ -115,9 +115,9 @@ pub enum GatherError {
         Shape(params)
     )]
     OutOfRange {
-        /// The first such tuple.
+        /// The first out-of-range tuple.
         first: BadRow,
-        /// The number of such tuples.
+        /// The number of out-of-range tuples.
         bad: usize,
         /// The number of all tuples.
         rows: usize,

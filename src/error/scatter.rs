@@ -19,7 +19,7 @@ pub enum ScatterError {
         /// The shape of `updates`.
         updates: Vec<usize>,
     },
-    /// One of indices, updates and destination is empty, but indices or updates are not.
+    /// `indices`, `updates` or the destination is empty, but `indices` and `updates` are not both empty.
     #[error(
         "indices of shape {} and updates of shape {} cannot be scattered into shape {}: where one of \
          the three is empty, indices and updates must both be",
@@ -57,7 +57,7 @@ pub enum ScatterError {
         "axis is {axis}, but the destination has {rank} dimensions: it must be in [-{rank}, {rank})"
     )]
     Axis {
-        /// `axis`.
+        /// The given `axis`.
         axis: isize,
         /// The rank of the destination.
         rank: usize,
@@ -108,9 +108,9 @@ pub enum ScatterError {
         Shape(shape)
     )]
     OutOfRange {
-        /// The first such tuple.
+        /// The first out-of-range tuple.
         first: Box<BadRow>,
-        /// The number of such tuples.
+        /// The number of out-of-range tuples.
         bad: usize,
         /// The number of all tuples.
         rows: usize,

@@ -1,7 +1,7 @@
 //! Errors of slices.
 //!
-//! They correspond one to one to TensorFlow's errors for the same input. If several apply, the first is also
-//! TensorFlow's first.
+//! Each error that TensorFlow raises for a slice is one error here. If several apply, the one that TensorFlow raises is
+//! returned.
 
 use crate::text::Shape;
 
@@ -11,17 +11,17 @@ use crate::text::Shape;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecError {
-    /// `begin`, `end` and `strides` must be equally long, and shorter than 32.
+    /// `begin`, `end` and `strides` must have one length, at most 31.
     #[error(
         "begin, end and strides have lengths {begin}, {end} and {strides}: \
          they must be equal and at most 31"
     )]
     Vectors {
-        /// Length of `begin`.
+        /// The length of `begin`.
         begin: usize,
-        /// Length of `end`.
+        /// The length of `end`.
         end: usize,
-        /// Length of `strides`.
+        /// The length of `strides`.
         strides: usize,
     },
     /// ONNX's `starts`, `ends`, `axes` and `steps` must be equally long.
@@ -30,13 +30,13 @@ pub enum SpecError {
          they must be equal"
     )]
     Lengths {
-        /// Length of `starts`.
+        /// The length of `starts`.
         starts: usize,
-        /// Length of `ends`.
+        /// The length of `ends`.
         ends: usize,
-        /// Length of `axes`.
+        /// The length of `axes`.
         axes: usize,
-        /// Length of `steps`.
+        /// The length of `steps`.
         steps: usize,
     },
     /// An axis that the input does not have.
@@ -46,7 +46,7 @@ pub enum SpecError {
     Axis {
         /// The given axis.
         axis: i64,
-        /// Dimensions of the input.
+        /// The number of dimensions of the input.
         rank: usize,
     },
     /// An axis that appears twice.
@@ -54,15 +54,15 @@ pub enum SpecError {
         "dimension {dimension} is sliced twice: name each axis at most once, negative ones included"
     )]
     AxisTwice {
-        /// The input dimension.
+        /// Which dimension of the input, counted from 0.
         dimension: usize,
     },
-    /// A mask outside 32 bits.
+    /// A mask that does not fit 32 bits.
     #[error("{mask} is {value}: a mask must fit a signed 32-bit integer")]
     Mask {
         /// The name of the mask.
         mask: &'static str,
-        /// Its value.
+        /// The value of the mask.
         value: i64,
     },
     /// More than one ellipsis.
@@ -74,15 +74,15 @@ pub enum SpecError {
     /// More indices and ranges than dimensions.
     #[error("the slice indexes {specs} dimensions, but the input has only {rank}: drop some")]
     TooManySpecs {
-        /// Dimensions that the slice indexes.
+        /// The number of dimensions that the slice indexes.
         specs: usize,
-        /// Dimensions of the input.
+        /// The number of dimensions of the input.
         rank: usize,
     },
     /// Stride 0.
     #[error("strides[{dimension}] is 0: a stride must be non-zero")]
     StrideZero {
-        /// The input dimension.
+        /// Which dimension of the input, counted from 0.
         dimension: usize,
     },
     /// A single index with a negative stride.
@@ -91,7 +91,7 @@ pub enum SpecError {
          it must be positive (1 will do)"
     )]
     ShrinkStride {
-        /// The input dimension.
+        /// Which dimension of the input, counted from 0.
         dimension: usize,
         /// The stride.
         stride: i64,
@@ -102,7 +102,7 @@ pub enum SpecError {
          the dimension has {size} elements, so it must be in [-{size}, {size})"
     )]
     ShrinkOutOfRange {
-        /// The input dimension.
+        /// Which dimension of the input, counted from 0.
         dimension: usize,
         /// The given index.
         index: i64,
@@ -127,11 +127,11 @@ pub enum SpecError {
          each must have an entry for each dimension"
     )]
     SliceVectors {
-        /// Length of `begin`.
+        /// The length of `begin`.
         begin: usize,
-        /// Length of `size`.
+        /// The length of `size`.
         size: usize,
-        /// Dimensions of the input.
+        /// The number of dimensions of the input.
         rank: usize,
     },
     /// A block that begins outside its dimension.
@@ -140,7 +140,7 @@ pub enum SpecError {
          [0, {count}], and a dimension without elements has only the block of size 0"
     )]
     SliceBegin {
-        /// The input dimension.
+        /// Which dimension of the input, counted from 0.
         dimension: usize,
         /// The first position of the block.
         begin: i64,
@@ -153,7 +153,7 @@ pub enum SpecError {
          must be at most what is left, or -1 for all of that"
     )]
     SliceSize {
-        /// The input dimension.
+        /// Which dimension of the input, counted from 0.
         dimension: usize,
         /// The first position of the block.
         begin: i64,

@@ -43,7 +43,8 @@ impl Gather {
     /// ```
     pub fn batch(indices_rank: usize) -> Self {
         Self {
-            // The length of a slice never exceeds isize::MAX. A scalar has no last dimension: its -1 is refused.
+            // No rank exceeds isize::MAX. A scalar has no last dimension: `batch_dims` becomes -1, which planning
+            // refuses.
             batch_dims: indices_rank.cast_signed().saturating_sub(1),
             ..Self::default()
         }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! ONNX's `GatherElements`, `torch.gather`, and NumPy's `take_along_axis` of arrays that need no broadcast. TensorFlow
-//! has no such operation; policies and reports are those of its gathers here.
+//! has no such operation; the policies and reports are those of the other gathers of this crate.
 
 use super::{
     index::{Negative, OutOfRange, Policy},
@@ -191,7 +191,7 @@ fn check(params: &[usize], indices: &[usize], axis: isize) -> Result<usize, Gath
     Ok(axis)
 }
 
-/// The position of an axis, which counts from the end if it is negative, if there is such a dimension.
+/// The dimension that `axis` names, counted from the end if `axis` is negative. `None` if there is no such dimension.
 pub(super) fn check_axis(axis: isize, rank: usize) -> Option<usize> {
     let from_end = rank.checked_add_signed(axis);
     let counted = usize::try_from(axis).ok().or(from_end);

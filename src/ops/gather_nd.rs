@@ -6,9 +6,10 @@
 //! result  [batch…, lead…, slice…]
 //! ```
 //!
-//! A coordinate is out of range if it is negative or not below its dimension. The whole slice of its tuple then
-//! becomes zeros, and the tuple is counted. The semantics are those of TensorFlow 2.21 with two differences: the
-//! depth is not limited to 7, and batch dimensions must be equal, whereas TensorFlow reinterprets some that are not.
+//! By default a coordinate is out of range if it is negative or not below the size of its dimension. The whole slice of
+//! the coordinate's tuple then becomes zeros, and the tuple is counted. The semantics are those of TensorFlow 2.21 with
+//! two differences: the depth is not limited to 7, and batch dimensions must be equal, whereas TensorFlow reshapes some
+//! unequal ones.
 
 use super::{
     index::{Negative, OutOfRange, Policy},

@@ -6,17 +6,18 @@
 //! 2. [`OutOfRange::Clamp`] moves an index outside the dimension to its nearest end, if the dimension is not empty.
 //! 3. An index that is still outside is out of range, and so is its tuple.
 
-/// The treatment of an index tuple that points outside `params`.
+/// The treatment of an index tuple that points outside the array that it indexes.
 ///
-/// The same on every device. [`Negative`] says whether negative indices are out of range.
+/// Every device treats such a tuple in the same way. [`Negative`] says whether negative indices are out of range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OutOfRange {
     /// The tuple's whole slice becomes zeros (false, +0.0, 0+0j), as in TensorFlow on a GPU, and on a CPU under
-    /// `bad_indices_policy="IGNORE"`. The report has the number of such tuples and the first of them.
+    /// `bad_indices_policy="IGNORE"`. The report has the number of out-of-range tuples and the first of them.
     #[default]
     Zero,
-    /// The operation fails with [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) and has no result.
-    /// TensorFlow's default on a CPU; its GPU kernels do not have it.
+    /// The operation fails with [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) or
+    /// [`ScatterError::OutOfRange`](crate::ScatterError::OutOfRange) and has no result. This is TensorFlow's default on
+    /// a CPU; TensorFlow's GPU kernels do not have this policy.
     Error,
     /// Each coordinate moves to the nearest end of its dimension, as in JAX and XLA, and the tuple counts as good. A
     /// dimension of size 0 has no end: the tuple's slice becomes zeros.
@@ -62,7 +63,7 @@ pub(crate) enum IndexType {
 
 #[cfg(feature = "gpu")]
 impl IndexType {
-    /// 32-bit words of an index.
+    /// The number of 32-bit words of an index.
     pub(crate) fn words(self) -> u32 {
         match self {
             Self::I32 | Self::U32 => 1,
@@ -74,7 +75,7 @@ impl IndexType {
         self.words() as usize * 4
     }
 
-    /// Decodes indices.
+    /// Decodes indices of this type from the words that a GPU reads.
     pub(crate) fn read(self, words: &[u32]) -> Vec<i64> {
         let (pairs, _) = words.as_chunks::<2>();
         match self {

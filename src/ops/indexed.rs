@@ -1,7 +1,7 @@
 //! Rows that begin at the position of an index tuple: the row map of all gathers.
 //!
-//! An odometer numbers the rows, as for slices. Each dimension has two strides: one in the source, one in the
-//! tuples.
+//! Nested dimensions number the rows, as for slices. Each dimension has two strides: one in the source, one in the list
+//! of tuples. A digit is the position of a row in one dimension:
 //!
 //! ```text
 //! tuple     = Σ digit · tuple stride
@@ -10,15 +10,15 @@
 //!
 //! | dimension of the result | source stride | tuple stride |
 //! |---|---|---|
-//! | batch | its own in params | row-major |
+//! | batch | that of the dimension in params | row-major |
 //! | added by the index tensor | 0 | row-major |
-//! | of params, not indexed | its own in params | 0: it repeats the tuples |
+//! | of params, not indexed | that of the dimension in params | 0: all positions have the same tuples |
 //!
-//! The tuples are read in row-major order, so a tuple stride is the product of the inner sizes that do not
-//! repeat, and one bit per dimension is enough. Params may be any view: flips, steps, transposes and broadcasts
-//! are strides too.
+//! The tuples are in row-major order. So a tuple stride that is not 0 is the product of the sizes of the inner
+//! dimensions whose tuple stride is not 0, and the map only stores which strides are 0. Params may be any view: flips,
+//! steps, transposes and broadcasts are strides too.
 //!
-//! Several rows may have the same tuple. The first of them counts it if it is out of range.
+//! Several rows may have one tuple. If the tuple is out of range, only the first of these rows counts it.
 
 use super::index::Policy;
 use crate::{
@@ -33,24 +33,24 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Dimension {
     pub(crate) size: usize,
-    /// Its stride in the source, in units.
+    /// The stride of the dimension in the source, in units.
     pub(crate) stride: isize,
-    /// Whether all its positions have the same tuples, rather than each the next ones.
+    /// Whether all positions of the dimension have the same tuples. If not, each position has tuples of its own.
     pub(crate) repeats: bool,
 }
 
 impl Dimension {
-    /// Dimensions `range` of params, each with its own tuples.
+    /// Dimensions `range` of params; each position has tuples of its own.
     pub(crate) fn batch(params: &View, range: Range<usize>) -> impl Iterator<Item = Self> {
         Self::of(params, range, false)
     }
 
-    /// Dimensions `range` of params, all with the same tuples.
+    /// Dimensions `range` of params; all positions have the same tuples.
     pub(crate) fn kept(params: &View, range: Range<usize>) -> impl Iterator<Item = Self> {
         Self::of(params, range, true)
     }
 
-    /// Dimensions of the index tensor.
+    /// Dimensions of the index tensor; each position has tuples of its own.
     pub(crate) fn added(sizes: &[usize]) -> impl Iterator<Item = Self> {
         sizes.iter().map(|&size| Self {
             size,
@@ -76,27 +76,28 @@ impl Dimension {
     }
 }
 
-/// The row map.
+/// The row map of a gather.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Map {
     /// The name of the operation.
     pub(crate) name: &'static str,
-    /// The unit of the first row if its tuple is all zeros.
+    /// The unit of the source where the first row begins if its tuple is all zeros.
     pub(crate) offset: usize,
     /// The dimensions that number the rows, outermost first.
     pub(crate) walk: Vec<Dimension>,
-    /// One for each coordinate of a tuple. Strides are in units.
+    /// The indexed dimensions: one for each integer of a tuple, with strides in units.
     pub(crate) coordinates: Vec<Axis>,
     /// The shape of params.
     pub(crate) params: Vec<usize>,
-    /// The shape of indices, and the number of its dimensions that number the tuples.
+    /// The shape of indices.
     pub(crate) indices: Vec<usize>,
+    /// The number of leading dimensions of `indices` that number the tuples.
     pub(crate) tuple_dims: usize,
     pub(crate) policy: Policy,
 }
 
 impl Map {
-    /// The tuple of a row, if the row is the first with this tuple.
+    /// The number of a row's tuple. `None` if an earlier row has the same tuple.
     pub(crate) fn first_of_tuple(&self, mut row: usize) -> Option<usize> {
         let (mut tuple, mut stride) = (0, 1);
         for dimension in self.walk.iter().rev() {
@@ -112,7 +113,8 @@ impl Map {
         Some(tuple)
     }
 
-    /// The plan of a map in elements of `params` whose walk has all dimensions of the result.
+    /// Turns this map, whose strides count elements of `params` and whose walk has all dimensions of the result, into a
+    /// plan.
     pub(crate) fn plan(mut self, params: &View, element: usize) -> Result<Plan, Error> {
         let shape: Vec<usize> = self.walk.iter().map(|dimension| dimension.size).collect();
         let rows = match shape::elements(&shape)? {
@@ -131,7 +133,8 @@ impl Map {
         })
     }
 
-    /// Applies the passes of [`Pairs`](crate::pairs::Pairs). The remaining walk numbers the rows.
+    /// Merges dimensions and enlarges units, as [`Pairs`](crate::pairs::Pairs) do. The dimensions that are left in the
+    /// walk number the rows.
     fn reduce(&mut self, element: usize) -> Rows {
         self.walk.retain(|dimension| dimension.size != 1);
         self.merge();
@@ -161,7 +164,7 @@ impl Map {
 
     fn merge(&mut self) {
         self.walk.dedup_by(|inner, outer| {
-            // The span of an existing dimension lies within the source, so it cannot overflow.
+            // The span of an existing dimension lies within the source, so the product cannot overflow.
             let joins = outer.repeats == inner.repeats
                 && outer.stride == inner.stride * inner.size.cast_signed();
             if joins {
@@ -172,13 +175,14 @@ impl Map {
         });
     }
 
-    /// Removes the innermost dimension from the walk if it can be the run, which has a single tuple.
+    /// Takes the innermost dimension out of the walk to be the row, if all its positions have the same tuple. Otherwise
+    /// a row is a single unit.
     fn take_run(&mut self) -> Axis {
         let run = self.walk.pop_if(|innermost| innermost.repeats);
         run.map_or(Axis { size: 1, stride: 1 }, |run| run.axis())
     }
 
-    /// Changes every stride.
+    /// Replaces every stride by what `change` makes of it.
     fn scale(&mut self, change: impl Fn(isize) -> isize) {
         for dimension in &mut self.walk {
             dimension.stride = change(dimension.stride);
@@ -188,7 +192,7 @@ impl Map {
         }
     }
 
-    /// The same rows in units of `1 / factor` of the size.
+    /// Converts the map and `rows` to units that are `factor` times smaller.
     #[cfg(feature = "gpu")]
     pub(crate) fn split_units(&mut self, rows: &mut Rows, factor: usize) {
         let apart = rows.split_units(factor);

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `strided_slice` | strided_slice | `StridedSlice` |
 //! | `slice` | slice by begin and size | `StridedSlice`: it is planned as a strided_slice |
-//! | `strided_slice_update`, `strided_slice_grad` | the same | the same |
+//! | `strided_slice_update`, `strided_slice_grad` | as the files | `StridedSliceUpdate`, `StridedSliceGrad` |
 //! | `gather_nd`, `gather`, `gather_elements` | gather_nd; gather and batch_gather; gather_elements | `Indexed`, in `indexed` |
 //! | `scatter_nd`, `scatter_elements` | scatter_nd and tensor_scatter_nd; scatter_elements | `ScatterNd` |
 //! | `index` | | how negative and out-of-range indices are treated |

@@ -7,8 +7,8 @@
 //! updates [e0 … e(n-1)]      array[i0 … indices[i0 … i(n-1)] … i(n-1)] takes updates[i0 … i(n-1)]
 //! ```
 //!
-//! ONNX's `ScatterElements`, and PyTorch's `scatter_` and `scatter_reduce_`. Elements take effect in row-major order of
-//! the updates, as the rows of `scatter_nd` do, with the same combinations, policies and reports.
+//! ONNX's `ScatterElements`, and PyTorch's `scatter_` and `scatter_reduce_`. Updates take effect in row-major order, as
+//! the rows of `scatter_nd` do, with the same combinations, policies and reports.
 
 use super::{
     gather_elements::check_axis,
@@ -39,8 +39,8 @@ pub struct ScatterElements {
 }
 
 impl Plan {
-    /// Plans scattering single elements of `updates` into an array of this shape, in place. The updates have the shape
-    /// of `indices`, and are the source of the plan; the array is its destination.
+    /// Plans scattering single elements of `updates` into an array of this shape, in place. `updates`, the source of
+    /// the plan, has the shape of `indices`; the array is the destination.
     ///
     /// ```
     /// use wgslice::{Combine, DType, Indices, Plan, ScatterElements};
@@ -132,7 +132,7 @@ impl Plan {
     }
 }
 
-/// Dimensions that number rows, joined where one stride can walk two.
+/// Drops dimensions of size 1, and joins two neighbouring dimensions where one stride can walk both.
 fn merged(axes: impl Iterator<Item = Axis>) -> Vec<Axis> {
     let mut merged: Vec<Axis> = axes.filter(|axis| axis.size != 1).collect();
     merged.dedup_by(|inner, outer| {

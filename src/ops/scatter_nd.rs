@@ -7,17 +7,17 @@
 //! result  [d0, d1, … d(depth-1), slice…]
 //! ```
 //!
-//! Rows take effect one after the other in row-major order. If several have the same slice, the last one wins, or
-//! all are added (subtracted, multiplied, compared) in that order. The semantics are those of TensorFlow 2.21 on the
-//! CPU, except that the depth is not limited to 7.
+//! Rows take effect one at a time, in row-major order. If several rows go to one slice, the last row replaces the
+//! others in an update, and all are added (subtracted, multiplied, compared) in that order in the other combinations.
+//! The semantics are those of TensorFlow 2.21 on the CPU, except that the depth is not limited to 7.
 //!
 //! | element type | add, sub, mul | min, max |
 //! |---|---|---|
 //! | bool | or, undefined, and | and, or |
-//! | integers | wrap | by the type's sign |
+//! | integers | wrap | compared as signed or unsigned, by the type |
 //! | f32, f64 | rounded to the nearest | an update replaces an element that is greater (min) or less (max) than it |
-//! | f16, bf16 | as f32, then rounded to the nearest, after every row | the same |
-//! | complex64, complex128 | (a + bi)(c + di) = (ac - bd) + (ad + bc)i, each operation as of f32 or f64 | undefined |
+//! | f16, bf16 | as f32, then rounded to the nearest, after every row | as f32 |
+//! | complex64, complex128 | (a + bi)(c + di) = (ac - bd) + (ad + bc)i, each rounded as f32 or f64 | undefined |
 //!
 //! So min and max keep a NaN in the destination, ignore a NaN in the updates, and keep the first of two zeros with
 //! different signs. The bits of a NaN from arithmetic are not specified.
@@ -34,23 +34,24 @@ pub(crate) use crate::combine::Combine;
 
 /// The order in which several rows are combined with one slice.
 ///
-/// It matters only for floating-point elements on a GPU, whose sums depend on the order.
+/// The order matters only on a GPU and only for floating-point elements, because rounding makes their results depend on
+/// it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
     /// Row by row, as in TensorFlow's CPU kernels: the same bits on every device and in every run.
     #[default]
     Deterministic,
-    /// In any order, which may differ from run to run. A GPU then need not sort the rows of each slice.
+    /// In any order, so that results may differ from run to run. A GPU then need not sort the rows of each slice.
     Fast,
 }
 
-/// How to scatter.
+/// Options of a scatter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Scatter {
     /// How a row is combined with its slice.
     pub combine: Combine,
-    /// The treatment of a row whose tuple is out of range. [`OutOfRange::Zero`] drops it, as TensorFlow does under
-    /// `bad_indices_policy="IGNORE"`. Under [`OutOfRange::Error`] a single such row keeps the whole destination
+    /// The treatment of a row whose tuple is out of range. [`OutOfRange::Zero`] drops the row, as TensorFlow does under
+    /// `bad_indices_policy="IGNORE"`. Under [`OutOfRange::Error`] one out-of-range tuple leaves the whole destination
     /// unchanged.
     pub out_of_range: OutOfRange,
     /// The meaning of a negative index.
@@ -59,22 +60,23 @@ pub struct Scatter {
     pub order: Order,
 }
 
-/// The slice of each row.
+/// Which slice of the destination each row goes to. A slice is the elements that one tuple points at.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Map {
     /// The name of the operation.
     pub(crate) name: &'static str,
-    /// One for each coordinate of a tuple. Strides are in slices.
+    /// The indexed dimensions: one for each integer of a tuple, with strides in slices.
     pub(crate) axes: Vec<Axis>,
     /// The dimensions that number the rows, outermost first, if a row's slice also depends on its number. Strides are
     /// in slices.
     pub(crate) walk: Vec<Axis>,
-    /// The shape of indices, and the number of its dimensions that number the tuples.
+    /// The shape of indices.
     pub(crate) indices: Vec<usize>,
+    /// The number of leading dimensions of `indices` that number the tuples.
     pub(crate) tuple_dims: usize,
     /// The number of slices of the destination.
     pub(crate) slices: usize,
-    /// Whether the destination begins as zeros, rather than being changed in place.
+    /// Whether rows are combined with zeros, rather than with the destination's old content.
     pub(crate) fresh: bool,
     /// The element type.
     pub(crate) dtype: DType,

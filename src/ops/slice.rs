@@ -9,8 +9,8 @@ use crate::{DType, Error, Plan, SliceItem, SliceSpec, SpecError, View};
 const REST: i64 = -1;
 
 impl SliceSpec {
-    /// The slice for the block of `size` from position `begin` of an array of this shape. Both have one entry for each
-    /// dimension; a size of -1 reaches to the end of its dimension.
+    /// The slice that selects the block of `size` at position `begin` of an array of this shape. `begin` and `size`
+    /// have one entry for each dimension; a size of -1 reaches to the end of its dimension.
     ///
     /// ```
     /// use wgslice::SliceSpec;
@@ -48,15 +48,14 @@ impl SliceSpec {
 }
 
 impl View {
-    /// The block of `size` from position `begin` of this view, with the rules and errors of [`SliceSpec::block`].
+    /// The block of `size` at position `begin` of this view, with the rules and errors of [`SliceSpec::block`].
     pub fn slice(&self, begin: &[i64], size: &[i64]) -> Result<Self, Error> {
         self.strided_slice(&SliceSpec::block(&self.shape, begin, size)?)
     }
 }
 
 impl Plan {
-    /// Plans `tf.slice`: the block of `size` from position `begin` of an input of this shape, as in
-    /// [`SliceSpec::block`].
+    /// Plans `tf.slice`: the block of `size` at position `begin` of an input of this shape, as in [`SliceSpec::block`].
     ///
     /// ```
     /// use wgslice::{DType, Plan};
@@ -84,14 +83,14 @@ impl Plan {
     }
 }
 
-/// The end of a block in one dimension of `count` elements.
+/// The end of a block in dimension `dimension`, which has `count` elements.
 fn end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<i64, SpecError> {
     // A count beyond i64 becomes negative, so that every block is out of range.
     let elements = i64::try_from(count).unwrap_or(i64::MIN);
     let rest = elements.saturating_sub(begin);
     let begins = (0..=elements).contains(&begin);
     let ends = size == REST || (0..=rest).contains(&size);
-    // For a dimension without elements TensorFlow blames the beginning of the block.
+    // In a dimension without elements, TensorFlow reports a wrong size as a wrong beginning.
     if !begins || !ends && count == 0 {
         return Err(SpecError::SliceBegin {
             dimension,

@@ -1,6 +1,6 @@
-//! strided_slice: an odometer over all merged dimensions but the innermost, which is the row.
+//! strided_slice: all merged dimensions but the innermost number the rows, and the innermost is the row.
 //!
-//! Semantics as TensorFlow 2.21 has them, for any rank (TensorFlow stops at 8).
+//! The semantics are those of TensorFlow 2.21, for any rank (TensorFlow accepts at most 8).
 
 use crate::{
     DType, Error, Plan, SliceSpec, View,
@@ -10,10 +10,10 @@ use crate::{
 };
 use std::ops::Range;
 
-/// The odometer over the rows.
+/// Where the rows begin in the source: one row at each position of nested dimensions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Map {
-    /// The unit where the first row begins.
+    /// The unit of the source where the first row begins.
     pub(crate) offset: usize,
     /// The dimensions that number the rows, outermost first.
     pub(crate) axes: Vec<Axis>,
@@ -29,7 +29,7 @@ impl Plan {
         Ok(Self::of_view(spec.view(shape)?, dtype.size()))
     }
 
-    /// Plans a view of an array whose elements have `element` bytes.
+    /// Plans the copy of a view of an array whose elements have `element` bytes.
     pub(crate) fn of_view(view: View, element: usize) -> Self {
         let (rows, map) = if view.elements() == 0 {
             (Rows::NONE, Map::default())
@@ -55,22 +55,22 @@ impl View {
 }
 
 impl Map {
-    /// The odometer over the rows of the source of pairs.
+    /// Where the rows of [`Pairs`] begin in the source.
     pub(crate) fn of_source(mut pairs: Pairs) -> Self {
         pairs.axes.pop();
-        // The memory of the pairs becomes that of the map: a small slice spends its time on allocations.
+        // The map takes over the memory of the pairs, because allocations take most of the time of a small slice.
         let axes = pairs.axes.into_iter().map(|axis| axis.source()).collect();
         let offset = pairs.from;
         Self { offset, axes }
     }
 
-    /// The source unit where each row begins, in order.
+    /// The units of the source where rows begin, in order.
     #[cfg(feature = "gpu")]
     pub(crate) fn rows(&self, rows: &Rows) -> impl Iterator<Item = usize> {
         Odometer::at(&self.axes, self.offset, 0).take(rows.count)
     }
 
-    /// The same rows in units of `1 / factor` of the size.
+    /// Converts the map and `rows` to units that are `factor` times smaller.
     #[cfg(feature = "gpu")]
     pub(crate) fn split_units(&mut self, rows: &mut Rows, factor: usize) {
         self.axes.extend(rows.split_units(factor));
@@ -85,13 +85,13 @@ impl Map {
         Some(self.split(rows, middle(self.outermost(rows))?))
     }
 
-    /// Positions of the outermost dimension.
+    /// The number of positions of the outermost dimension.
     pub(crate) fn outermost(&self, rows: &Rows) -> usize {
         self.axes.first().map_or(rows.run, |outer| outer.size)
     }
 
-    /// The two parts of the result before and from position `middle` of its outermost dimension. Neither part is
-    /// empty.
+    /// The two parts of the result: positions of its outermost dimension below `middle`, and all others. `middle` must
+    /// leave neither part empty.
     pub(crate) fn split(&self, rows: &Rows, middle: usize) -> [(Rows, Self); 2] {
         let half = |first: usize, size: usize| match self.axes.split_first() {
             Some((outer, inner)) => {
@@ -112,7 +112,7 @@ impl Map {
         [half(0, middle), half(middle, self.outermost(rows) - middle)]
     }
 
-    /// The range of source units that are read.
+    /// The range from the lowest to the highest unit of the source that is read.
     pub(crate) fn span(&self, rows: &Rows) -> Range<usize> {
         span(
             self.offset,
@@ -121,7 +121,8 @@ impl Map {
     }
 }
 
-/// The units that axes number, in order, without a division per unit.
+/// Iterates over the units at all positions of nested axes, in row-major order. As in an odometer, the innermost
+/// coordinate advances and carries into the next, which avoids divisions. After the last position comes the first.
 pub(crate) struct Odometer<'a> {
     axes: &'a [Axis],
     /// The coordinates of the next unit, innermost first.
@@ -130,7 +131,7 @@ pub(crate) struct Odometer<'a> {
 }
 
 impl<'a> Odometer<'a> {
-    /// The units from number `first` on. Number 0 is unit `offset`.
+    /// Starts at the position with number `first`. Position 0 is unit `offset`.
     pub(crate) fn at(axes: &'a [Axis], offset: usize, mut first: usize) -> Self {
         let mut base = offset;
         let digit = |axis: &Axis| {
@@ -151,8 +152,8 @@ impl<'a> Odometer<'a> {
 impl Iterator for Odometer<'_> {
     type Item = usize;
 
-    // Every returned unit lies within the source. Only the steps from one to the next pass through values
-    // outside of it, and wrap.
+    // Every returned unit lies within the source. Only the steps between returned units pass through values outside of
+    // the source, and wrap.
     fn next(&mut self) -> Option<usize> {
         let base = self.base;
         for (axis, at) in self.axes.iter().rev().zip(&mut self.position) {

@@ -1,7 +1,7 @@
 //! `strided_slice_grad`: the values of `dy` at the positions of a slice, and zeros everywhere else.
 //!
-//! The [`Pairs`] are those of `strided_slice_update`, but the gaps between them are written too, so that each element
-//! of the result is written once. The semantics are those of TensorFlow 2.21's `StridedSliceGrad`, for any rank.
+//! The [`Pairs`] are those of `strided_slice_update`, but the elements between them are written too, as zeros. The
+//! semantics are those of TensorFlow 2.21's `StridedSliceGrad`, for any rank.
 
 use crate::{
     DType, Error, Plan, SliceSpec, SpecError, View,
@@ -53,7 +53,7 @@ impl Plan {
         Ok(Self::of_grad(shape, element, dy, pairs))
     }
 
-    /// An array with the units of `pairs` and zeros everywhere else.
+    /// Plans an array with the units of `pairs` and zeros everywhere else.
     pub(crate) fn of_grad(
         shape: &[usize],
         element: usize,
@@ -63,7 +63,8 @@ impl Plan {
         let bytes = shape.iter().product::<usize>() * element;
         let unit = match &pairs {
             Some(pairs) => pairs.unit,
-            // Whole words: a device binds one word of a source that is not read, and the source may have no more.
+            // At most 4 bytes: a device binds one 4-byte word of a source that is not read, and the source may not be
+            // longer.
             None => shape::common_power_of_two(4, [bytes]),
         };
         let rows = match bytes {

@@ -1,7 +1,7 @@
 //! `strided_slice_update`: writes a value into a slice of an array, in place.
 //!
-//! [`Pairs`] connect the value, broadcast to the shape of the slice, with the slice. Only the positions of the slice
-//! are written. The semantics are those of TensorFlow 2.21's `tensor_strided_slice_update` and
+//! The value is broadcast to the shape of the slice, and [`Pairs`] say which of its elements goes where. Only the
+//! positions of the slice are written. The semantics are those of TensorFlow 2.21's `tensor_strided_slice_update` and
 //! `variable[spec].assign(value)`, for any rank.
 
 #[cfg(feature = "gpu")]
@@ -16,9 +16,9 @@ use crate::{
 impl Plan {
     /// Plans writing a value of shape `value` into the slice `spec` of an array of this shape.
     ///
-    /// The value is the source of the plan, and the array is its destination, changed in place. The rest of the array
-    /// is kept. The value is broadcast to the slice; if it has more dimensions, leading dimensions of size 1 are
-    /// dropped first. An empty slice accepts a value of any shape, as in TensorFlow.
+    /// The value is the source of the plan, and the array is the destination, which is changed in place. The rest of
+    /// the array is kept. The value is broadcast to the slice; if it has more dimensions, leading dimensions of size 1
+    /// are dropped first. An empty slice accepts a value of any shape, as in TensorFlow.
     ///
     /// ```
     /// use wgslice::{slice, DType, Plan};
@@ -60,8 +60,8 @@ impl Plan {
     }
 }
 
-/// An update as a slice of the value, if it fills a contiguous part of the destination, and the first unit of that
-/// part.
+/// Turns an update that fills a contiguous part of the destination into a slice whose result is this part. Returns the
+/// rows and the map of the slice, and the first unit of the part. `None` if the part is not contiguous.
 #[cfg(feature = "gpu")]
 pub(crate) fn as_slice(pairs: &Pairs) -> Option<(Rows, strided_slice::Map, usize)> {
     let mut filled = 1;
@@ -75,12 +75,12 @@ pub(crate) fn as_slice(pairs: &Pairs) -> Option<(Rows, strided_slice::Map, usize
     Some((Rows::of_pairs(pairs), map, pairs.to))
 }
 
-/// A value of this shape, broadcast to the shape of the slice.
+/// The view of a value of this shape, broadcast to the shape of the slice.
 fn broadcast(value: &[usize], slice: &[usize]) -> Result<View, Error> {
     let surplus = value.len().saturating_sub(slice.len());
     let ones = value.iter().take_while(|&&size| size == 1).count();
     let view = View::of(&value[surplus.min(ones)..])?;
-    // The error names all dimensions of the value.
+    // The error names all dimensions of the value, also those dropped above.
     view.broadcast_to(slice).map_err(|_| {
         let (from, to) = (value.to_vec(), slice.to_vec());
         ViewError::Broadcast { from, to }.into()

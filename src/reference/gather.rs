@@ -1,4 +1,4 @@
-//! `gather`: positions along one axis by index; and `batch_gather`, with separate indices for every batch.
+//! `gather`: selects positions along one axis by index; and `batch_gather`, with separate indices for every batch.
 
 use super::{
     Gathered, Indexing, ReferenceError, at, check_length, coordinates, fail,
@@ -9,13 +9,13 @@ use super::{
 /// The slices of `params` at the positions in `indices` along `axis`, for arrays of any rank in row-major
 /// order.
 ///
-/// The result has the shape of `params` with `axis` replaced by the axes of `indices`. The first `batch_dims`
-/// axes are shared: each index refers to its own batch of `params`. A negative `axis` counts from the end of
-/// the axes of `params`, a negative `batch_dims` from the end of those of `indices`. `indexing` decides which
+/// The result has the shape of `params` with `axis` replaced by the axes of `indices` after the first `batch_dims`.
+/// Those first axes are shared: each index refers to its own batch of `params`. A negative `axis` counts from the end
+/// of the axes of `params`, a negative `batch_dims` from the end of those of `indices`. `indexing` decides which
 /// indices are bad; by default negative ones are.
 ///
-/// [`Gathered::bad_rows`] numbers the elements of `indices`. Their slices in the result are `T::default()`. If
-/// the result has no elements, no index is read, so none is bad; TensorFlow does the same.
+/// [`Gathered::bad_rows`] numbers the elements of `indices`. The slices of the bad rows in the result are
+/// `T::default()`. If the result has no elements, no index is read, so none is bad; TensorFlow does the same.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, gather};
@@ -173,7 +173,8 @@ fn resolve_batch(
     Ok(batch)
 }
 
-/// A number below `count`. A negative `number` counts from the end.
+/// The position that `number` names among `count` positions; a negative number counts from the end. `None` if there is
+/// no such position.
 fn resolve(number: i64, count: usize) -> Option<usize> {
     let wrap = Indexing {
         wrap: true,

@@ -6,16 +6,16 @@
 
 use super::{Indexing, ReferenceError, at, check_length, coordinates, fail, room, show};
 
-/// The result of [`gather_nd`], [`gather`](super::gather()) or [`batch_gather`](super::batch_gather()).
+/// The result of [`gather_nd`] or of another gather.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gathered<T> {
     /// The shape of `values`; for `gather_nd`, `indices.shape[..-1] + params.shape[batch_dims + depth..]`.
     pub shape: Vec<usize>,
     /// The elements, row-major; for `gather_nd`, one slice for each row of indices.
     pub values: Vec<T>,
-    /// The rows that point outside of params, ascending. Rows are numbered row-major through
-    /// `indices.shape[..-1]`, batch dimensions included. Their slices are `T::default()`. In the other two
-    /// operations a row is a single index, numbered through `indices.shape`.
+    /// The numbers of the rows that point outside of params, ascending. The slices of these rows are `T::default()`.
+    /// Rows are numbered row-major through `indices.shape[..-1]`, batch dimensions included. In the gathers other than
+    /// `gather_nd` a row is a single index, numbered through `indices.shape`.
     pub bad_rows: Vec<usize>,
 }
 
@@ -73,9 +73,9 @@ pub struct Gathered<T> {
 ///
 /// # Errors
 ///
-/// `data_length`, `too_large`, or one of the kinds from `batch_dims` on of [`ReferenceError`].
-/// TensorFlow reshapes batch dimensions that differ when their element counts happen to agree; here
-/// that is the error `batch_shape`.
+/// `data_length`, `batch_dims`, `batch_shape`, `params_rank`, `indices_rank`, `index_depth`, `empty_params` or
+/// `too_large`, in this order. TensorFlow reshapes batch dimensions that differ when their element counts happen to
+/// agree; here such dimensions are the error `batch_shape`.
 pub fn gather_nd<T: Clone + Default>(
     params: &[T],
     params_shape: &[usize],
@@ -103,7 +103,7 @@ pub fn gather_nd<T: Clone + Default>(
             ),
         );
     }
-    // Rows without indices are refused too, each of which would copy all of the empty params.
+    // Rows without indices (depth 0) are refused too, although each would only copy the empty params.
     if params.is_empty() && !lead.contains(&0) {
         let shape = show(params_shape);
         return fail(

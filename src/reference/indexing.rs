@@ -17,13 +17,13 @@ use super::at;
 pub struct Indexing {
     /// A negative index counts from the end, as in NumPy and ONNX: the size of the dimension is added once.
     pub wrap: bool,
-    /// An index that is still outside moves to the nearest end. A dimension of size 0 has none, and its indices
-    /// stay bad.
+    /// An index that is still outside moves to the nearest end. A dimension of size 0 has no end, and its indices stay
+    /// bad.
     pub clamp: bool,
 }
 
 impl Indexing {
-    /// The position of `index` in a dimension of `size`, unless it is bad.
+    /// The position of `index` in a dimension of `size`, or `None` if the index is bad.
     pub(super) fn resolve(self, index: i64, size: usize) -> Option<usize> {
         // Wide enough for the sum of any index and any size.
         let (mut index, size) = (i128::from(index), size as i128);
@@ -37,7 +37,8 @@ impl Indexing {
         inside.then(|| usize::try_from(index).expect("a position is less than its size"))
     }
 
-    /// The coordinates in `dims` of the row of indices at `row`, unless one of them is bad.
+    /// The coordinates that the row of indices at `row` names in dimensions of the sizes `dims`, or `None` if one of
+    /// its indices is bad.
     pub(super) fn resolve_row(
         self,
         indices: &[i64],

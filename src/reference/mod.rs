@@ -8,7 +8,7 @@
 //! Where TensorFlow only has a technical limit (rank 8 for slices, index depth 7 for gathers and scatters), the
 //! result is computed without it.
 //!
-//! It also slices and gathers elements that are not plain bytes:
+//! Elements may have any type that can be cloned, such as strings:
 //!
 //! ```
 //! use wgslice::reference::{Spec, strided_slice};
@@ -71,15 +71,16 @@ use std::{error, fmt, iter};
 /// | `slice_begin` | a block begins inside its dimension, or at its end |
 /// | `slice_size` | a block ends inside its dimension |
 /// | `permutation` | every axis is named once |
-/// | `axis` | `axis` is one of params |
+/// | `axis` | `axis` is a dimension of params, or of the array of a scatter |
 /// | `batch_dims` | `batch_dims` is less than both ranks; in `gather`, at most the rank of indices and the axis |
 /// | `batch_shape` | params and indices agree in their batch dimensions |
 /// | `params_rank`, `indices_rank` | both have at least one dimension |
-/// | `index_depth` | index rows are no longer than the dimensions they index |
+/// | `index_depth` | a row of indices has no more integers than params has dimensions after the batch |
+/// | `elements_shape` | indices have the rank of the array, and are no longer than it except along the axis |
 /// | `empty_params` | rows cannot be taken from params without elements |
 /// | `updates_rank` | indices and updates of a scatter have at least one dimension |
-/// | `empty_output` | where indices, updates or the output are empty, indices and updates are |
-/// | `updates_shape` | updates have a slice for each row of indices, and rows are numbered |
+/// | `empty_output` | if indices, updates or the output are empty, both indices and updates are |
+/// | `updates_shape` | updates have a slice for each row of indices, and indices have an axis that numbers the rows |
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReferenceError {
@@ -112,7 +113,7 @@ fn show(shape: &[usize]) -> String {
 
 /// The product of a shape, or `None` if no `usize` holds it.
 fn element_count(shape: &[usize]) -> Option<usize> {
-    // A zero makes the product 0, for any other sizes.
+    // A zero makes the product 0, even if the other sizes would overflow.
     if shape.contains(&0) {
         return Some(0);
     }
@@ -123,7 +124,7 @@ fn element_count(shape: &[usize]) -> Option<usize> {
 
 /// An empty vector with room for the values of a result.
 ///
-/// A short shape can request any amount of memory.
+/// Too little memory is the error `too_large`, not an abort: a short shape can request any amount.
 fn room<T>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
     let mut values = Vec::new();
     if element_count(shape).is_none_or(|count| values.try_reserve_exact(count).is_err()) {
@@ -175,7 +176,7 @@ fn at<'a, T>(values: &'a [T], shape: &[usize], coordinates: &[usize]) -> &'a T {
     &values[place(shape, coordinates)]
 }
 
-/// The position of `coordinates` in a row-major array.
+/// The value at `coordinates` of a row-major array, to be changed.
 fn at_mut<'a, T>(values: &'a mut [T], shape: &[usize], coordinates: &[usize]) -> &'a mut T {
     &mut values[place(shape, coordinates)]
 }

@@ -9,7 +9,7 @@ use super::{
 /// `axis`, for arrays of the same rank in row-major order. `updates` have the shape of `indices`.
 ///
 /// Along all other axes an element lies where its index does, so `indices` must not be longer there. A negative `axis`
-/// counts from the end. Updates take effect one after the other, each by `combine(element, update)`.
+/// counts from the end. Updates take effect one at a time in row-major order, each by `combine(element, update)`.
 /// [`Scattered::bad_rows`] numbers the elements of `indices`.
 ///
 /// ```

@@ -1,26 +1,26 @@
-//! `scatter_nd` and `tensor_scatter_nd`: every row of indices is the position of a slice of updates.
+//! `scatter_nd` and `tensor_scatter_nd`: every row of indices says where a slice of updates goes.
 //!
-//! Rows that point outside do not end the operation. Their updates are dropped and the rows are listed, so that
-//! a caller can follow either policy: fail if the list is not empty, or drop them.
+//! Rows that point outside do not end the operation. Their updates are dropped and the rows are listed, so that a
+//! caller can follow either policy: fail if the list is not empty, or go on without these rows.
 
 use super::{Indexing, ReferenceError, at, at_mut, check_length, coordinates, element_count};
 use super::{fail, show, zeros};
 
-/// The result of [`scatter_nd`] or [`tensor_scatter_nd`].
+/// The result of a scatter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scattered<T> {
     /// The elements after all updates, row-major.
     pub values: Vec<T>,
-    /// The rows that point outside, ascending. Rows are numbered row-major through `indices.shape[..-1]`. Their
-    /// updates are dropped.
+    /// The numbers of the rows that point outside, whose updates are dropped, ascending. Rows are numbered row-major
+    /// through `indices.shape[..-1]`, or through `indices.shape` in `scatter_elements`.
     pub bad_rows: Vec<usize>,
 }
 
 /// An array of `shape`, initially `T::default()`, with the slices of `updates` combined into it at the
 /// positions in `indices`.
 ///
-/// The last dimension of `indices` is the depth: the number of leading dimensions that a row indexes. The shape
-/// of `updates` is `indices.shape[..-1] + shape[depth..]`. Rows take effect one after the other, each by
+/// The last dimension of `indices` is the depth: the number of leading dimensions that a row indexes. The shape of
+/// `updates` is `indices.shape[..-1] + shape[depth..]`. Rows take effect one at a time in row-major order, each by
 /// `combine(element, update)` on every element of its slice. TensorFlow's operation adds, and integers wrap.
 ///
 /// ```
@@ -66,8 +66,8 @@ pub fn scatter_nd<T: Clone + Default>(
 
 /// A copy of `tensor` with the slices of `updates` combined into it at the positions in `indices`.
 ///
-/// It is [`scatter_nd`] with other initial values. With a `combine` that replaces, the last of several rows for
-/// one position wins, as in TensorFlow's `tensor_scatter_nd_update` on the CPU.
+/// This is [`scatter_nd`] with other initial values. With a `combine` that replaces, the last of several rows for one
+/// position wins, as in TensorFlow's `tensor_scatter_nd_update` on the CPU.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, tensor_scatter_nd};
@@ -132,8 +132,8 @@ fn check_ranks(
     Ok(depth)
 }
 
-/// Checks that indices and updates are both empty, or neither they nor the output are. So a row without indices
-/// updates nothing.
+/// Checks that indices and updates are both empty, or neither they nor the output are. So rows without indices (depth
+/// 0) come with empty updates.
 fn check_counts((indices, updates): (usize, usize), output: usize) -> Result<(), ReferenceError> {
     if (indices == 0 && updates == 0) || (indices > 0 && updates > 0 && output > 0) {
         return Ok(());
@@ -144,8 +144,8 @@ fn check_counts((indices, updates): (usize, usize), output: usize) -> Result<(),
     )
 }
 
-/// Checks that the shape of updates is `indices.shape[..-1] + shape[depth..]`. TensorFlow refuses a single row
-/// without an axis that numbers it, although `gather_nd` accepts one.
+/// Checks that the shape of updates is `indices.shape[..-1] + shape[depth..]`. TensorFlow refuses indices of rank 1,
+/// which are a single row, although `gather_nd` accepts them.
 fn check_shapes(
     indices_shape: &[usize],
     depth: usize,
@@ -179,7 +179,7 @@ fn check_shapes(
     Ok(())
 }
 
-/// Rows of indices and their slices of updates, checked above.
+/// Rows of indices and their slices of updates, which the functions above have checked.
 struct Rows<'a, T> {
     indices: &'a [i64],
     indices_shape: &'a [usize],
@@ -196,7 +196,8 @@ impl<T> Rows<'_, T> {
         mut combine: impl FnMut(&mut T, &T),
     ) -> Scattered<T> {
         let mut bad_rows = Vec::new();
-        // The number of rows without indices or slices without elements may be astronomically large.
+        // Without elements there may be more rows or slices than a loop can go through, because a shape with a 0 may
+        // have any other sizes.
         if self.updates.is_empty() {
             return Scattered { values, bad_rows };
         }

@@ -2,8 +2,7 @@
 
 use super::{ReferenceError, at, check_length, coordinates, fail};
 
-/// The shape and the values of the block of `size` from position `begin` of `input`, of any rank in row-major
-/// order.
+/// The shape and the values of the block of `size` at position `begin` of `input`, of any rank in row-major order.
 ///
 /// `begin` and `size` have one entry for each dimension. A size of -1 reaches to the end of the dimension.
 /// Unlike in `strided_slice` nothing else counts from the end, and nothing is clamped.

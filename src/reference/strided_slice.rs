@@ -1,9 +1,9 @@
 //! `strided_slice`: the elements that a spec selects, and their shape.
 //!
-//! Three steps, each a function: [`assign`] assigns the specs to the dimensions of the input, [`select`] turns
-//! the spec of one dimension into a range of positions, and [`Selection::sources`] lists the elements by their
-//! coordinates. The first broken rule is reported, in this order: vectors, ellipses, too many specs, and then
-//! for each input dimension the stride, the shrink stride and the shrink index.
+//! Three steps, each a function: [`assign`] assigns the specs to the dimensions of the input, [`select`] turns the spec
+//! of one dimension into a range of positions, and [`Selection::sources`] lists the elements by their coordinates. The
+//! first broken rule is reported, in this order: vectors, ellipses, too many specs, and then for each input dimension a
+//! stride of 0, a single index with a negative stride, and a single index out of range.
 
 use super::{ReferenceError, at, check_length, coordinates, fail};
 
@@ -13,21 +13,21 @@ use super::{ReferenceError, at, check_length, coordinates, fail};
 /// of size 1, an index whose axis is dropped (shrink), or a range. Remaining dimensions at the end are whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spec<'a> {
-    /// First position of each range, or the index of a dropped axis. Negative counts from the end.
+    /// The first position of each range, or the index of a dropped axis. A negative position counts from the end.
     pub begin: &'a [i64],
-    /// End of each range, exclusive. Negative counts from the end.
+    /// The end of each range, exclusive. A negative end counts from the end of the dimension.
     pub end: &'a [i64],
-    /// Step of each range. Not 0 for a range or an index.
+    /// The step of each range. Not 0 for a range, and positive for an index.
     pub strides: &'a [i64],
-    /// Bits of ranges that start at the first element in the direction of the stride.
+    /// Bit `i` is set if range `i` starts at the first element in the direction of its stride.
     pub begin_mask: i32,
-    /// Bits of ranges that run to the last element in the direction of the stride.
+    /// Bit `i` is set if range `i` runs to the last element in the direction of its stride.
     pub end_mask: i32,
-    /// The bit of the ellipsis; at most one of the 32 may be set.
+    /// Bit `i` is set if entry `i` is the ellipsis; at most one of the 32 bits may be set.
     pub ellipsis_mask: i32,
-    /// Bits of new axes.
+    /// Bit `i` is set if entry `i` is a new axis.
     pub new_axis_mask: i32,
-    /// Bits of entries that index one position and drop the axis.
+    /// Bit `i` is set if entry `i` indexes one position and drops the axis.
     pub shrink_axis_mask: i32,
 }
 
@@ -59,7 +59,7 @@ pub struct Spec<'a> {
 ///
 /// # Errors
 ///
-/// One of the kinds from `data_length` to `shrink_out_of_range` of [`ReferenceError`].
+/// One of the kinds between `data_length` and `shrink_out_of_range` in the table of [`ReferenceError`].
 pub fn strided_slice<T: Clone>(
     input: &[T],
     shape: &[usize],
@@ -106,7 +106,8 @@ impl Selection {
 
     /// The coordinates in the array of every selected element, in the order of the result.
     pub(super) fn sources(&self) -> impl Iterator<Item = Vec<usize>> {
-        // Only an empty array can have sizes larger than memory, and it has no positions to list.
+        // An empty result needs no positions. Its array may be empty too, with other sizes whose positions exceed any
+        // memory.
         let empty = self.shape.contains(&0);
         let listed = self.ranges.iter().filter(|_| !empty);
         let positions: Vec<Vec<usize>> = listed.map(Range::positions).collect();
@@ -142,13 +143,13 @@ const WHOLE: Item = Item::Range {
     stride: 1,
 };
 
-/// The origin of an axis of the result.
+/// Where an axis of the result comes from: it is new, or a dimension of the input.
 enum Axis {
     New,
     Of(usize),
 }
 
-/// Assigns the specs to `rank` dimensions: an item per dimension, and the axes of the result.
+/// Assigns the specs to `rank` dimensions. Returns an item for each dimension, and the axes of the result.
 fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), ReferenceError> {
     let Spec {
         begin,
@@ -178,7 +179,7 @@ fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), Refere
     let mut axes = Vec::new();
     for i in 0..count {
         if bit(spec.ellipsis_mask, i) {
-            // The entries after the ellipsis need this many dimensions. The ellipsis takes all before them.
+            // The entries after the ellipsis need this many dimensions. The ellipsis takes all dimensions before those.
             let behind = (i + 1..count)
                 .filter(|&j| !bit(spec.new_axis_mask, j))
                 .count();

@@ -7,7 +7,7 @@
 use super::{SliceItem, SliceSpec};
 use crate::{Error, SpecError};
 
-/// TensorFlow refuses vectors of this length.
+/// TensorFlow refuses vectors of this many entries or more.
 const MAX_ENTRIES: usize = 32;
 
 /// A slice in the encoding of TensorFlow's `StridedSlice`.
@@ -40,26 +40,26 @@ const MAX_ENTRIES: usize = 32;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StridedSlice {
-    /// First position of each entry.
+    /// The first position of each range, or the position of a single index.
     pub begin: Vec<i64>,
-    /// Position after the last of each entry.
+    /// The end of each range, exclusive.
     pub end: Vec<i64>,
-    /// Stride of each entry.
+    /// The stride of each range.
     pub strides: Vec<i64>,
-    /// Entries whose `begin` is ignored.
+    /// Bit `i` is set if `begin[i]` is ignored.
     pub begin_mask: i32,
-    /// Entries whose `end` is ignored.
+    /// Bit `i` is set if `end[i]` is ignored.
     pub end_mask: i32,
-    /// The entry that is an ellipsis.
+    /// Bit `i` is set if entry `i` is the ellipsis. At most one bit may be set.
     pub ellipsis_mask: i32,
-    /// Entries that are a new axis.
+    /// Bit `i` is set if entry `i` is a new axis.
     pub new_axis_mask: i32,
-    /// Entries that are a single index.
+    /// Bit `i` is set if entry `i` is a single index.
     pub shrink_axis_mask: i32,
 }
 
 impl StridedSlice {
-    /// Converts a 64-bit mask.
+    /// Converts a mask from 64 to 32 bits.
     ///
     /// # Errors
     ///
@@ -77,7 +77,8 @@ impl StridedSlice {
             SliceItem::NewAxis
         } else if set(self.shrink_axis_mask) {
             let index = self.begin[entry];
-            // All positive strides mean the same. Others are errors when the slice is applied to a shape.
+            // A positive stride has no effect on a single index. Others are errors when the slice is applied to a
+            // shape.
             let stride = stride.min(1);
             SliceItem::Index { index, stride }
         } else {
@@ -119,8 +120,8 @@ impl TryFrom<StridedSlice> for SliceSpec {
     }
 }
 
-/// Encodes like TensorFlow's `Tensor.__getitem__`: ignored values are 0 (strides 1), and the end of a single index is
-/// the next position.
+/// Encodes like TensorFlow's `Tensor.__getitem__`: ignored entries of `begin` and `end` are 0, ignored strides are 1,
+/// and the end of a single index is the next position.
 impl TryFrom<&SliceSpec> for StridedSlice {
     type Error = Error;
 

@@ -1,6 +1,7 @@
 //! [`SliceSpec`], the common form of all notations for slices.
 //!
-//! It is a list of [`SliceItem`]s, not yet applied to a shape: the content of the brackets of Python's `x[…]`.
+//! A [`SliceSpec`] is a list of [`SliceItem`]s, not yet applied to a shape: the content of the brackets of Python's
+//! `x[…]`.
 //!
 //! | notation | in | out |
 //! |---|---|---|
@@ -10,7 +11,7 @@
 //! | ONNX's starts, ends, axes and steps ([`onnx`]) | [`SliceSpec::onnx`] | |
 //! | ndarray's `s![]`, with the feature `ndarray` | `s![1, 2..4, ..;-1].into()` | |
 //!
-//! Applied to a shape it becomes a [`View`](crate::View).
+//! Applied to a shape, a [`SliceSpec`] becomes a [`View`](crate::View).
 
 mod macros;
 mod masks;
@@ -27,20 +28,21 @@ pub enum SliceItem {
     Index {
         /// The index.
         index: i64,
-        /// TensorFlow accepts any positive stride for a single index, without effect. 1 in all other notations.
+        /// Positive, and without effect: 1 in all notations but TensorFlow's, which accepts any positive stride here.
         stride: i64,
     },
     /// `begin:end:stride` with Python's meaning: `None` is the first or the last position in the direction of the
     /// stride; negative values count from the end once and are then clamped.
     Range {
-        /// First position, inclusive.
+        /// The first position.
         begin: Option<i64>,
-        /// Last position, exclusive.
+        /// The end, which is not a position of the range.
         end: Option<i64>,
-        /// Distance from one position to the next. Not 0.
+        /// The distance from one position to the next. Not 0.
         stride: i64,
     },
-    /// All dimensions that no other item indexes, whole. At most one; without it, it is implied at the end.
+    /// All dimensions that no other item indexes, whole. A slice has at most one ellipsis; without one, the dimensions
+    /// after the last item are whole.
     Ellipsis,
     /// A new dimension of size 1.
     NewAxis,
@@ -54,7 +56,7 @@ impl SliceItem {
         stride: 1,
     };
 
-    /// The same item with another stride. An ellipsis or a new axis, which have none, is unchanged.
+    /// The same item with another stride. An ellipsis or a new axis has no stride and is returned unchanged.
     #[must_use]
     pub fn with_stride(self, stride: i64) -> Self {
         match self {

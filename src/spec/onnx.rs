@@ -89,7 +89,7 @@ impl SliceSpec {
     }
 }
 
-/// The dimension of an axis, which may count from the end.
+/// The dimension that `axis` names, counted from the end if `axis` is negative.
 fn dimension(axis: i64, rank: usize) -> Result<usize, SpecError> {
     let dimension = isize::try_from(axis).ok();
     let dimension = dimension.and_then(|axis| from_end(axis, rank));

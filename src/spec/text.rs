@@ -29,7 +29,7 @@ impl FromStr for SliceSpec {
     }
 }
 
-/// A position in characters, and the message.
+/// The position of an error, in characters from 0, and its message.
 type Problem = (usize, String);
 
 struct Parser<'a> {
@@ -136,7 +136,7 @@ impl Parser<'_> {
         self.text[..before].chars().count()
     }
 
-    /// The next character that is not a space.
+    /// Skips spaces and returns the next character, which stays unread. `None` at the end of the text.
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
@@ -149,7 +149,7 @@ impl Parser<'_> {
         rest.is_some()
     }
 
-    /// Takes `name` if it is not the beginning of a longer word.
+    /// Skips `name` and returns true, unless the text has another word here or a longer one.
     fn word(&mut self, name: &str) -> bool {
         let before = self.rest;
         let is_longer = |rest: &str| rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
@@ -210,10 +210,9 @@ impl fmt::Display for SliceItem {
     }
 }
 
-/// Python's spelling, which parses back to the same slice.
+/// Python's spelling. It parses back to the same slice, except that the stride of a single index is not written.
 ///
-/// It cannot express a single index whose stride is not positive. Only TensorFlow's encoding can, and every shape
-/// refuses it.
+/// A positive stride of a single index has no effect, and every shape refuses any other stride.
 impl fmt::Display for SliceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, item) in self.items().iter().enumerate() {

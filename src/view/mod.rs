@@ -93,7 +93,7 @@ impl View {
         &self.source
     }
 
-    /// The source element of the first element. 0 if the view is empty.
+    /// The position in the source of the view's first element. 0 if the view is empty.
     pub fn offset(&self) -> usize {
         self.offset
     }
@@ -146,8 +146,8 @@ impl View {
         })
     }
 
-    /// Broadcasts the view to this shape, as `numpy.broadcast_to`: shapes are compared from the last dimension on,
-    /// dimensions of size 1 are repeated, and missing leading dimensions are added.
+    /// Broadcasts the view to this shape, as `numpy.broadcast_to`: dimensions are compared from the last to the first,
+    /// those of size 1 are repeated, and missing leading ones are added.
     ///
     /// ```
     /// use wgslice::View;
@@ -184,7 +184,7 @@ impl View {
         Ok(view.normal())
     }
 
-    /// Makes empty views of the same shape equal.
+    /// Sets the offset and the strides of an empty view to 0, so that empty views of one shape are equal.
     fn normal(mut self) -> Self {
         if self.shape.contains(&0) {
             self.offset = 0;

@@ -16,11 +16,11 @@ impl View {
         self.clone().narrowed(spec)
     }
 
-    /// [`Self::strided_slice`] without a clone.
+    /// [`Self::strided_slice`] of a view that the caller gives up, which saves a clone.
     fn narrowed(mut self, spec: &SliceSpec) -> Result<Self, Error> {
         let ellipsis_dims = spec.ellipsis_dims(self.shape.len())?;
-        // The next dimension of the original view, and its position among the dimensions so far. Without an ellipsis
-        // the remaining dimensions stay whole.
+        // `dimension` is the next dimension of the original view, `at` its present place in `self.shape`. Dimensions
+        // after the last item stay whole.
         let (mut dimension, mut at) = (0, 0);
         for &item in spec.items() {
             match item {
@@ -84,7 +84,8 @@ impl SliceSpec {
     }
 }
 
-/// The positions of a range in a dimension: the first, the distance between two, and their number.
+/// The positions that a range selects in a dimension of `size`: the first position, the distance between neighbours,
+/// and their number.
 fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usize, isize, usize) {
     // A shape that passed `elements` has dimensions far below i64::MAX.
     let size = size as i64;
@@ -111,7 +112,7 @@ fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usi
     )
 }
 
-/// The position of a single index.
+/// The position of a single index in a dimension of `size`.
 fn single(dimension: usize, size: usize, index: i64, stride: i64) -> Result<usize, SpecError> {
     if stride < 0 {
         return Err(SpecError::ShrinkStride { dimension, stride });
