@@ -5,7 +5,7 @@
 //!
 //! | notation | in | out |
 //! |---|---|---|
-//! | TensorFlow's vectors and masks ([`masks`]) | [`StridedSlice`](crate::StridedSlice) `.try_into()` | `StridedSlice::try_from(&spec)` |
+//! | TensorFlow's vectors and masks ([`masks`]) | [`StridedSlice`] `.try_into()` | `StridedSlice::try_from(&spec)` |
 //! | Python text ([`text`]) | `"1, 2:4, ..., ::-1".parse()` | `spec.to_string()` |
 //! | Rust ([`macros`]) | [`slice!`](crate::slice!)`[1, 2..4, Ellipsis, ..; -1]` | |
 //! | ONNX's starts, ends, axes and steps ([`onnx`]) | [`SliceSpec::onnx`] | |
