@@ -2,7 +2,7 @@
 
 const PARTS: u32 = 1u;
 
-// The four bytes from any byte address on. Bytes after the last word are unspecified.
+// Loads the four bytes that begin at any byte address. Bytes after the last word are unspecified.
 fn load(address: u32) -> u32 {
     let word = address >> 2u;
     let shift = (address & 3u) << 3u;
@@ -11,7 +11,7 @@ fn load(address: u32) -> u32 {
     return select((low >> shift) | (high << (32u - shift)), low, shift == 0u);
 }
 
-// The lowest `bytes` bytes of a word; `bytes` is 1 to 4.
+// Returns a mask of the lowest `bytes` bytes of a word; `bytes` is 1 to 4.
 fn low_bytes(bytes: u32) -> u32 {
     return 0xffffffffu >> (32u - 8u * bytes);
 }
