@@ -62,7 +62,7 @@ impl Job<'_> {
         fits.then_some(spans)
     }
 
-    /// The rows in the widest vectors of which all rows begin and end at a multiple.
+    /// The rows in the widest vectors at multiples of which all rows begin and end.
     pub(crate) fn vectors(&self) -> Vectors {
         let rows = &self.rows;
         let backwards = rows.step == -1;

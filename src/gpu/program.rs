@@ -155,11 +155,11 @@ impl Form {
 /// How a kernel reads index tuples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Reads {
-    /// For one row at a time, word by word.
+    /// Word by word.
     Words,
-    /// For four rows at a time: as vectors if the tuples of four rows are whole vectors, otherwise word by word.
+    /// As vectors if the tuples of every four rows are whole vectors, otherwise word by word.
     Either,
-    /// For four rows at a time, always as vectors.
+    /// Always as vectors, four rows at a time.
     Vectors,
 }
 

@@ -34,7 +34,7 @@ impl Uniforms {
     }
 }
 
-/// The size of the uniforms in bytes. A device with less room for immediates gets them in a buffer.
+/// The size of the uniforms in bytes. A device with less room for immediates reads the uniforms from a buffer.
 pub(crate) const UNIFORM_BYTES: u32 = 128;
 const _: () = assert!(size_of::<Uniforms>() == UNIFORM_BYTES as usize);
 

@@ -1,8 +1,8 @@
 //! Cuts gathers: by the dimensions that number rows, and last by the run.
 //!
-//! The source cannot be cut with them, since any index may point anywhere. If params do not fit in one binding, several
-//! dispatches process the same rows, each with another window of params bound, and each writes the units that lie in
-//! its window.
+//! Params cannot be cut along with the result, since any index may point anywhere. If params do not fit in one binding,
+//! several dispatches process the same rows, each with another window of params bound, and each writes the units that
+//! lie in its window.
 
 use super::{Bound, Cutter, Dispatch, RowMap, Span, block::Block, kernels};
 use crate::{
@@ -17,8 +17,8 @@ use crate::{
     plan::Rows,
 };
 
-/// The largest size of an indexed dimension of stride 0, which no memory bounds: each dispatch covers 2^32 of its
-/// indices.
+/// The largest size of an indexed dimension of stride 0. Memory does not bound this size, and each dispatch covers only
+/// 2^32 of the dimension's indices.
 const MOST_REPEATED: u64 = 1 << 40;
 
 impl Cutter<'_> {
@@ -38,7 +38,7 @@ impl Cutter<'_> {
         self.gather(map, &tail, out)
     }
 
-    /// Pushes the dispatches that write the block. False if it must be halved first.
+    /// Pushes the dispatches that write the block. Returns false, without any, if the block must be halved first.
     fn gather_dispatches(
         &self,
         map: &Map,
@@ -109,8 +109,8 @@ impl Cutter<'_> {
         Ok(true)
     }
 
-    /// The windows that together contain every unit of params that the block may read. Its first row begins at unit
-    /// `place` if its tuple is all zeros. `None` if the block must be halved first.
+    /// The windows that together contain every unit of params that the block may read. The block's first row begins at
+    /// unit `place` of params if the row's tuple is all zeros. `None` if the block must be halved first.
     ///
     /// Shaders compute offsets within params modulo 2^32, so larger params are also cut along the first indexed
     /// dimension.
