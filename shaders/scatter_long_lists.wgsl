@@ -1,7 +1,7 @@
 // The fourth step of a scatter_nd whose result depends on the order of rows: links the rows of those lists that were
 // too long for `scatter_middle_lists.wgsl`, in ascending order. For each list a workgroup reads the slices of all rows
-// once, which takes the same time for any length and order of the list. It reads them from the last row to the first,
-// so that it knows the successor of each row.
+// once, which takes the same time for any length and order of the list. It goes from the last rows to the first, so
+// that it knows the successor of each row.
 //
 // The `tiles` workgroups take lists in turn. Most scatters have no such lists.
 
@@ -22,7 +22,7 @@ const FIRST: u32 = 0x80000000u;
 
 // The number of rows that a workgroup loads together, here called a stretch: eight for each invocation.
 const STRETCH: u32 = 8u * WORKGROUP;
-// The number of words that have a bit for each row of a stretch.
+// The number of words of a bit map that has one bit for each row of a stretch.
 const WORDS: u32 = STRETCH / 32u;
 
 @group(0) @binding(0) var<storage, read_write> head: array<u32>;

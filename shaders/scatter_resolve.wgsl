@@ -21,8 +21,8 @@ const NONE: u32 = 0xffffffffu;
 
 // Word 0 counts the rows out of range, if a single one of them forbids all changes. The entries of the slices follow.
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
-// The slice of each row. If rows form lists, the link of each row follows: the number of the next row of its list plus
-// one, or 0 for the last. Last comes a vector, whose words count the slices that the next steps note.
+// The slice of each row. If rows form lists, two things follow: the link of each row, which is the number of the next
+// row of its list plus one, or 0 for the last; and a vector whose words count the slices that the next steps note.
 @group(0) @binding(1) var<storage, read_write> rows: array<vec4<u32>>;
 
 // Returns the entry of `head` for a slice; 0 without LOOKS.

@@ -1,4 +1,5 @@
-// strided_slice: rows are numbered in row-major order over the dimensions of the map, and begin at strides along them.
+// strided_slice: the number of a row gives its position along each dimension of the map, in row-major order. The row
+// begins at the sum of these positions times their strides.
 
 struct Map {
     dims: u32,

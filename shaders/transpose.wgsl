@@ -122,7 +122,8 @@ fn word_of(units: u32) -> u32 {
 struct Walk {
     // The tile, as far as it is known.
     at: Tile,
-    // The tile's number divided by the sizes of these dimensions.
+    // The number of the tile among those at the same near positions and units of a row, divided by the sizes of these
+    // dimensions.
     rest: u32,
     // The number of the result's rows between neighbouring positions of the next dimension.
     rows: u32,

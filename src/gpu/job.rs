@@ -26,8 +26,8 @@ pub(crate) struct Job<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bound {
     pub(crate) span: Span,
-    /// The position in the binding, in units. In a source, of the first row's first unit (in a gather: if the row's
-    /// tuple is all zeros). In a result, of the first unit that is written.
+    /// The position of a unit in the binding, in units: in a source, the first unit of the first row (of a gather, if
+    /// this row's tuple is all zeros); in a result, the first unit that is written.
     pub(crate) base: i64,
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn looked_at(kind: Kind) -> usize {
 /// half a microsecond for a link on a GPU.
 ///
 /// On a software adapter an invocation may have to sort a list for each of the 16 rows that it examines, in 16 · 64²/2
-/// = 32,768 iterations: half of what [`most_rows`] says lavapipe allows.
+/// = 32,768 iterations. Lavapipe allows 65,535: see [`most_rows`].
 fn longest_sorted(kind: Kind) -> usize {
     match kind {
         Kind::Hardware => 16,
@@ -41,8 +41,8 @@ fn longest_sorted(kind: Kind) -> usize {
     }
 }
 
-/// The most rows of a block that combines: for each of `units` units one invocation may have to walk a list of all
-/// rows, and for every long list a workgroup may have to examine all rows.
+/// The most rows of a block that combines: one invocation may have to walk a list of all rows once for each of `units`
+/// units, and for every long list a workgroup may have to examine all rows.
 ///
 /// A GPU waits half a microsecond for a link, so half a second for a list of a million rows. More might look to drivers
 /// like a hang. Lavapipe seems to leave every loop of an invocation after 65,535 iterations in total, and has few
@@ -84,7 +84,7 @@ impl Lists {
         2 * self.links() + FOUR + self.longer()[0]
     }
 
-    /// The size of the storage in bytes. It holds only the slices of rows, unless rows are `chained` to lists.
+    /// The size of the storage in bytes. Unless rows are `chained` to lists, it holds only the slice of each row.
     pub(crate) fn bytes(self, chained: bool) -> u64 {
         let words = match chained {
             false => self.links(),
@@ -93,8 +93,8 @@ impl Lists {
         words as u64 * 4
     }
 
-    /// What the row map of each sort says: the most rows of a list that one invocation sorts, the position of the first
-    /// link, and that of the first slice whose list is too long for workgroup memory.
+    /// The first words of every sort's row map: the most rows of a list that one invocation sorts, the position of the
+    /// first link, and the position of the first slice whose list is too long for workgroup memory.
     pub(crate) fn map(self) -> [usize; 3] {
         [longest_sorted(self.kind), self.links(), self.long()]
     }

@@ -1,4 +1,4 @@
-//! The text of a compute pipeline, concatenated from several files, and its constants.
+//! The text of a compute pipeline, concatenated from several parts, and its constants.
 //!
 //! The text consists of the declaration of `uniforms`, the kernel's [`Prelude`], `uniforms.wgsl`, the kernel, its row
 //! map, and functions that read index tuples and report those out of range. `shader_tests` validates every text.
@@ -168,20 +168,20 @@ pub(crate) enum Reads {
 pub(crate) enum Prelude {
     /// Nothing: the kernel's own file defines both.
     None,
-    /// Units are vectors of 4, 8 or 16 bytes.
+    /// Units are vectors of this many bytes: 4, 8 or 16.
     Vector(usize),
-    /// The text of a file.
+    /// The text of a file: one that loads the rows of `pack_rows.wgsl`.
     File(Source),
     /// Units are vectors of 16 bytes, in which the order of elements is reversed.
     Reversed,
     /// Units are vectors of 16 bytes, each of which is gathered from four words of the source.
     Gathered,
-    /// Units are vectors of 4, 8 or 16 bytes, which are padded to four words to be combined.
+    /// Units are vectors of this many bytes: 4, 8 or 16. They are padded to four words to be combined.
     Words(usize),
     /// Units are moved by the tiles of a transpose. A unit has `unit` bytes. An invocation makes `loads` loads, each of
     /// a word or of a larger unit.
     Tile { unit: usize, loads: usize },
-    /// Units are 32-bit integers, which are combined by atomics.
+    /// Units are i32 if `signed`, otherwise u32, and are combined by atomics.
     Numbers { signed: bool },
 }
 

@@ -139,8 +139,8 @@ pub(crate) struct Dispatch {
     pub(crate) tile_unit: usize,
     /// Source, result and, for a gather, indices; for a step of a scatter, its bindings in order.
     pub(crate) spans: [Span; 4],
-    /// Whether this dispatch's report of tuples out of range counts: if several dispatches process the same index
-    /// tuples, only one of them reports these.
+    /// Whether the tuples that this dispatch reports as out of range are counted: if several dispatches process the
+    /// same index tuples, only one of their reports counts.
     pub(crate) counts: bool,
     /// In a gather or scatter, the number of the dispatch's first index tuple.
     pub(crate) first_tuple: usize,

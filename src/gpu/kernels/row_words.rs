@@ -29,8 +29,8 @@ fn accepts(job: &Job<'_>) -> bool {
 /// The number of words that an invocation writes at once, in a round.
 const WORDS: usize = 4;
 
-/// The most rounds of an invocation. There are fewer rounds if that gives a dispatch more of the `FILLED` invocations
-/// that keep memory busy.
+/// The most rounds of an invocation. If a dispatch would then have fewer than [`FILLED`] invocations, there are fewer
+/// rounds.
 const ROUNDS: usize = 8;
 /// The number of invocations that keep memory busy: 32 bytes in flight to each are 2 MiB, as much as the fastest memory
 /// transfers within its latency.
@@ -102,8 +102,8 @@ fn grid(
     (Grid::new(reach, 1, lanes, segment, tiles), quarter)
 }
 
-/// The least distance in words between two words of the destination in which units begin at the same bytes, and the
-/// sources of these units are whole words apart.
+/// The least distance in words between two words of the destination in which units begin at the same bytes and come
+/// from sources that are whole words apart.
 fn repeats(unit: usize, run: PairAxis) -> usize {
     // The greatest common divisor of a number and the bytes of a word.
     let common = |number: usize| 1 << number.trailing_zeros().min(2);

@@ -73,7 +73,7 @@ fn forms(op: Op, kind: Kind) -> Vec<Form> {
 /// workgroup memory of an AMD compute unit hold as many workgroups as its registers do.
 const BYTES: usize = 32;
 
-/// The size of a sector in bytes, the unit of memory transfers.
+/// The size in bytes of a sector: a GPU's memory transfers whole sectors.
 const SECTOR: usize = 32;
 
 /// The size of a cache line in bytes.
@@ -151,7 +151,7 @@ fn tiles(
     let (line_log2, words_log2);
     if is_close {
         // The number of units by which a range is extended so that it begins at a sector: none if all ranges begin at
-        // sectors anyway. Of units that are read backwards, the ends of ranges are aligned instead.
+        // sectors anyway. If units are read backwards, only the ends of ranges can be known to lie at sectors.
         let forwards = rows.step > 0 && dest_first.is_multiple_of(rows_align);
         let mut begins = strides.map(|stride| stride * rows.unit).chain([first]);
         let aligned = forwards && begins.all(|bytes| bytes.is_multiple_of(SECTOR));
@@ -229,7 +229,7 @@ fn swizzle(is_close: bool, per_word: usize, line_log2: u32, words_log2: u32, wor
     if is_close {
         return banks;
     }
-    // The distance of neighbouring words of a row, as a power of two.
+    // The base-2 logarithm of the distance in the tile between neighbouring words of a row.
     let distance = line_log2 + per_word.ilog2();
     (distance + words_log2.min(banks))
         .saturating_sub(banks)

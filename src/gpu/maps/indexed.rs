@@ -32,8 +32,8 @@ pub(super) const RESOLVE: Facts = Facts {
     moves: false,
 };
 
-/// The number of pairs of words in the map of a gather: see `Map` in `indexed.wgsl`. Pair 0 has no size; the other
-/// pairs are for coordinates and for walked dimensions, except the outermost.
+/// The number of pairs of words in the map of a gather: see `Map` in `indexed.wgsl`. Pair 0 holds the stride of the
+/// outermost walked dimension; each other pair holds a coordinate's dimension or a further walked dimension.
 pub(crate) const INDEXED_PAIRS: usize = 10;
 
 /// Pairs of a size and a stride.
@@ -163,8 +163,8 @@ impl Lookup {
         }
     }
 
-    /// The lookup of a dispatch that [`is_plain`]. `alone` says that row n has tuple n; tuples of one or two indices
-    /// then need no loop. Dispatches that are not plain are rare, and always loop.
+    /// The lookup of a plain dispatch (see [`is_plain`]). `alone` says that row n has tuple n; tuples of one or two
+    /// indices then need no loop. Dispatches that are not plain are rare, and always loop.
     pub(crate) fn plain(self, depth: usize, alone: bool) -> Self {
         let unrolled = alone && Self::UNROLLED.contains(&depth);
         Self {

@@ -1,12 +1,15 @@
 //! Row maps: where the rows of a job begin on both sides.
 //!
+//! On a *strided* side, the number of a row gives its position along each dimension of the map, and the row begins at
+//! the sum of these positions times their strides.
+//!
 //! | file | rows begin |
 //! |---|---|
-//! | `strided_slice` | at strides along each dimension of the source; contiguously in the result |
-//! | `indexed` | where index tuples point; contiguously in the result. Also finds the slices of a scatter |
-//! | `strided_slice_update` | at strides along each dimension, on both sides |
-//! | `strided_slice_grad` | at strides along each dimension of the source; contiguously in the result, where units without a source become zeros |
-//! | `scatter_nd` | in the slices that earlier steps have found |
+//! | `strided_slice` | strided in the source, contiguous in the result |
+//! | `indexed` | where index tuples point in the source, contiguous in the result; also finds the slices of a scatter |
+//! | `strided_slice_update` | strided on both sides |
+//! | `strided_slice_grad` | strided in the source, contiguous in the result, where units without a source become zeros |
+//! | `scatter_nd` | contiguous in the source, in the destination at the slices that earlier steps have found |
 //!
 //! Each has a file of the same name in `shaders/`, and writes its part of the uniforms in the units of the launch.
 
@@ -48,7 +51,7 @@ pub(crate) struct Units {
     /// The distance in words between neighbouring words of the four that an invocation of `row_words.wgsl` writes
     /// together.
     pub(crate) quarter: usize,
-    /// Whether an invocation looks up four rows at once. The number of rows is then a multiple of four.
+    /// Whether an invocation looks up four rows at once. In a slice the number of rows is then a multiple of four.
     pub(crate) four_rows: bool,
     /// Whether index tuples may be read as vectors.
     pub(crate) reads_vectors: bool,
@@ -97,7 +100,7 @@ pub(crate) struct Facts {
     pub(crate) buffers: &'static [bool],
     /// Whether rows have index tuples, of which those out of range are counted.
     pub(crate) reports: bool,
-    /// Whether rows are contiguous in the result, and all of it is written.
+    /// Whether rows are contiguous in the result, and all of the result is written.
     pub(crate) is_dense: bool,
     /// Whether rows are moved, rather than resolved, sorted or combined.
     pub(crate) moves: bool,

@@ -70,7 +70,7 @@ impl Tiling {
     }
 }
 
-/// Rows begin at strides along these axes of the source, and are contiguous in the result.
+/// Rows are strided along these axes in the source, and contiguous in the result.
 #[derive(Clone, Debug)]
 pub(crate) struct Slice {
     pub(crate) axes: Vec<Axis>,

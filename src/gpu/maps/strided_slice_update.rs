@@ -28,7 +28,7 @@ pub(crate) struct Words {
     pub(crate) axes: [[u32; 4]; MAX_PAIR_AXES],
 }
 
-/// Rows begin at strides along these axes, on both sides.
+/// Rows are strided along these axes on both sides.
 #[derive(Clone, Debug)]
 pub(crate) struct Update {
     pub(crate) run: PairAxis,

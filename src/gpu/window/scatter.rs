@@ -297,7 +297,7 @@ impl ScatterCutter<'_> {
         })
     }
 
-    /// The map from the tuples of `rows` to slices, and the binding of the tuples. `None` if they do not fit in one.
+    /// The map from the tuples of `rows` to slices, and the binding of the tuples. `None` if no binding holds them all.
     fn tuples(&self, rows: Interval, slices: Interval, checks: bool) -> Option<(Resolve, Span)> {
         let (from, to) = (rows.first as u64, (rows.first + rows.len) as u64);
         let (indices, residue) =
