@@ -70,9 +70,9 @@ struct Lines {
 struct Load {
     // The `Unit`'s index in the source; with LINES_SHIFT, where its line begins in the source, in units of the plan.
     at: u32,
-    // The number of its line; in a stretch, its column in units.
+    // The number of the `Unit`'s line; in a stretch, the `Unit`'s column, in units.
     index: u32,
-    // Its index in the tile.
+    // The `Unit`'s index in the tile.
     place: u32,
 }
 

@@ -103,7 +103,7 @@ pub(crate) struct Program {
     pub(crate) op: Op,
     pub(crate) form: Form,
     pub(crate) lookup: Lookup,
-    /// Invocations per workgroup: the constant `WORKGROUP` of the shader.
+    /// The number of invocations in a workgroup: the constant `WORKGROUP` of the shader.
     pub(crate) workgroup: u32,
 }
 

@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 
 pub(super) const SORT: Facts = Facts {
     name: "scatter_nd, sort",
-    // Its kernels need no row map.
+    // The kernels that sort look up no rows.
     text: "",
     buffers: &[false, false],
     reports: false,

@@ -29,7 +29,7 @@ pub(crate) struct Words {
     pub(crate) axes: [[u32; 4]; MAX_PAIR_AXES],
 }
 
-/// Rows of the result, some of whose units have a source.
+/// Rows are contiguous in the result. Some have units with a source, which are strided along these axes.
 #[derive(Clone, Debug)]
 pub(crate) struct Gradient {
     /// The number of units in a row. All outer strides of the result are multiples of this number.
