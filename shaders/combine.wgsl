@@ -1,14 +1,16 @@
-// Combines rows with slices of the destination: all rows of a slice in turn, unit by unit.
+// Combines slices of the destination with the rows that go to them. For each unit of a slice, one invocation walks the
+// list of the slice's rows.
 //
-// A tile is a segment of a row. Its lanes take neighbouring units.
+// A tile is a segment of the row at which a list begins; tiles of other rows do nothing. Its lanes take neighbouring
+// units.
 
 @group(0) @binding(0) var<storage, read> source: array<Unit>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
 
-// A unit holds one or several elements of one or two words. The host generates `Unit`, and `words` and `unit`, which
-// convert it to four words and back.
+// A unit holds elements of one or two words each. The host generates the type `Unit` and two functions: `words`
+// converts a unit to four words, `unit` converts four words to a unit.
 
-// How elements are combined; the value after MIN stands for the maximum.
+// The operation that combines elements; the value after MIN stands for the maximum.
 override COMBINE: u32;
 const ADD: u32 = 0u;
 const SUB: u32 = 1u;
@@ -22,7 +24,8 @@ const SIGNED: u32 = 1u;
 const FLOATS: u32 = 2u;
 const PAIRS: u32 = 3u;
 
-// Unsigned integers in the order of the numbers. Both zeros have the same one; those of NaNs mean nothing.
+// Maps numbers to unsigned integers that have the same order. Both zeros map to the same integer; the integers of NaNs
+// mean nothing.
 fn ranks(numbers: vec4<u32>) -> vec4<u32> {
     if NUMBERS == SIGNED {
         return numbers ^ vec4(0x80000000u);
@@ -38,8 +41,8 @@ fn are_nans(numbers: vec4<u32>) -> vec4<bool> {
     return ((numbers & vec4(0x7fffffffu)) > vec4(0x7f800000u)) & vec4(NUMBERS == FLOATS);
 }
 
-// The minimum or maximum. If either number is a NaN, the destination keeps its value. Integers are compared, so that no
-// device takes subnormal numbers for zeros or ignores NaNs.
+// Returns the minimum or maximum. If either number is a NaN, the destination keeps its value. Floats are compared as
+// integers, because some devices treat subnormal floats as zeros or ignore NaNs.
 fn extremes(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     let less = ranks(b) < ranks(a);
     let replaces = select(ranks(b) > ranks(a), less, COMBINE == MIN);
@@ -97,7 +100,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let to = uniforms.dest_base + start.to;
     for (var j = at.first + lane; j < at.end; j += lanes) {
         var result = words(dest[to + j]);
-        // The next link is loaded while a row is combined.
+        // `next` loads the link before the row is combined, so that the load and the arithmetic overlap.
         for (var link = at.row + 1u; link != 0u;) {
             let update = source[uniforms.source_base + (link - 1u) * stride() + j];
             link = next(link);

@@ -1,8 +1,8 @@
-// Combines rows of a few one-word integers with slices of the destination, by atomics. The result does not depend on
-// the order, so rows need no lists.
+// Combines rows of a few one-word integers with slices of the destination, by atomics. The order in which integers are
+// combined does not change the result, so rows need no lists.
 //
 // `indexed.wgsl` finds the slice that a tuple points at: here the base of a row is the number of its slice. A tile is
-// four rows of `run` numbers; rows and slices lie `step` numbers apart.
+// four rows of `run` numbers; neighbouring rows, and neighbouring slices, begin `step` numbers apart.
 
 const PARTS: u32 = 1u;
 
@@ -47,7 +47,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let states = vec4(found.a.state, found.b.state, found.c.state, found.d.state);
     let there = numbers < vec4(uniforms.units);
     four_missing(numbers, there & (states == vec4(MISSING)));
-    // In a scatter the stride of axis 0 is the first bound slice.
+    // In a scatter the stride of axis 0 holds the number of the first bound slice.
     let slices = vec4(found.a.base, found.b.base, found.c.base, found.d.base) - axis(0u).stride;
     let bound = there & (states == vec4(FOUND)) & (slices < vec4(uniforms.map.bound));
     combine_row(row, slices.x, bound.x);

@@ -5,7 +5,7 @@
 
 override UNIT_BYTES: u32;
 
-// How elements are combined: numbers are added, booleans are combined by OR or AND.
+// The rule by which elements are combined: numbers are added, booleans are combined by OR or AND.
 override RULE: u32;
 const INTEGERS: u32 = 0u;
 const OR: u32 = 1u;
@@ -16,7 +16,7 @@ const BF16: u32 = 4u;
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dest: array<atomic<u32>>;
 
-// Exact: every f16 value is an f32 value.
+// Exact, because every f16 value is an f32 value.
 fn f32_of_f16(half: u32) -> f32 {
     let sign = (half & 0x8000u) << 16u;
     let rest = half & 0x7fffu;
@@ -67,7 +67,7 @@ fn add_bf16(a: u32, b: u32) -> u32 {
     return rounded(bits, 16u);
 }
 
-// Combines each element of a word with that of another.
+// Combines each element of word `a` with the element at the same place in word `b`.
 fn combined(a: u32, b: u32) -> u32 {
     if RULE == OR {
         return a | b;
@@ -106,8 +106,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let head_place = to % per_word;
     let first_word = to / per_word;
     for (var w = at.first + (id & (lanes - 1u)); w < at.end; w += lanes) {
-        // The place in the word of the first element that is of the slice, and that element's number in the slice.
+        // The place in the word of its first element that belongs to the slice.
         let place = select(0u, head_place, w == 0u);
+        // The number of this element in the slice.
         let j = w * per_word + place - head_place;
         if j >= uniforms.units {
             break;
@@ -116,10 +117,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let shift = place * UNIT_BYTES * 8u;
         let keep = low_bytes(count * UNIT_BYTES);
         let written = keep << shift;
-        // Rounding f16 and bf16 sums branches on their bits, so bits outside the slice, which may be unwritten, are
-        // masked.
+        // Bits outside the slice are masked: they may be unwritten memory, and rounding f16 and bf16 sums branches on
+        // the bits of the whole word.
         var result = atomicLoad(&dest[first_word + w]) & written;
-        // The next link is loaded while a row is combined.
+        // `next` loads the link before the row is combined, so that the load and the arithmetic overlap.
         for (var link = at.row + 1u; link != 0u;) {
             let update = load((uniforms.source_base + (link - 1u) * stride() + j) * UNIT_BYTES);
             link = next(link);

@@ -1,5 +1,5 @@
-// Reads the index tuples of four rows as whole vectors: the tuples alone number the rows, and each has DIMS coordinates
-// in at most four words.
+// Reads the index tuples of four rows as whole vectors, in dispatches where row n has tuple n. A tuple has DIMS
+// coordinates, which are at most four words.
 
 @group(0) @binding(2) var<storage, read> indices: array<vec4<u32>>;
 
@@ -7,10 +7,10 @@ fn word(at: u32) -> u32 {
     return indices[at >> 2u][at & 3u];
 }
 
-// The words of the tuples of four rows.
+// The words of four tuples, one for each of four rows.
 alias Tuples = array<vec4<u32>, 4>;
 
-// Looks up four consecutive rows. The first is a multiple of four.
+// Looks up four consecutive rows. The number of the first is a multiple of four.
 fn four(row: u32) -> Four {
     let words = DIMS * INDEX_WORDS;
     let at = (axis(0u).size >> 2u) + (row >> 2u) * words;
@@ -22,7 +22,7 @@ fn four(row: u32) -> Four {
     return Four(listed(0u, &tuples), listed(1u, &tuples), listed(2u, &tuples), listed(3u, &tuples));
 }
 
-// Where row `n` of the four begins.
+// Looks up row `n` of the four.
 fn listed(n: u32, tuples: ptr<function, Tuples>) -> Row {
     var at = Row(0u, FOUND);
     if DIMS > 0u { at = coordinate(0u, listed_index(n * DIMS, tuples), at); }

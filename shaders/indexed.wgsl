@@ -1,35 +1,37 @@
-// gather_nd and gather: an odometer walks the rows. Each begins where its index tuple points, or has no source if a
-// coordinate is outside its dimension. See src/ops/indexed.rs.
+// gather_nd and gather: rows are numbered in row-major order over the walked dimensions, of which some also number the
+// index tuples (see src/ops/indexed.rs). A row begins where its tuple points, or has no source if a coordinate is
+// outside its dimension.
 
-// Coordinates of a tuple, 1 or 2, if the tuples alone number the rows: without loops, the indices of several rows are
-// read together. Otherwise 0.
+// The number of coordinates in a tuple, 1 or 2, if row n has tuple n: there is then no loop, so the indices of several
+// rows are loaded together. Otherwise 0, and `dims` returns the number of coordinates.
 override DIMS: u32;
 
-// Words of an index: 1 for i32 and u32, 2 for i64.
+// The number of words per index: 1 for i32 and u32, 2 for i64.
 override INDEX_WORDS: u32;
 
-// Whether one unsigned 32-bit comparison tells if an index is in bounds. That holds if this dispatch looks at all
-// indices into the first dimension, every dimension is shorter than 2^31, and indices neither wrap nor are clamped.
+// Whether one unsigned 32-bit comparison tells if an index is in bounds. It does if this dispatch accepts all indices
+// into the first dimension, every dimension is shorter than 2^31, and indices neither wrap nor are clamped.
 override PLAIN: bool;
 
 struct Map {
-    // The bits that the functions and constants below name.
+    // Bits that the functions and constants below name.
     flags: u32,
-    // The indices into the first dimension that this dispatch looks at. Other dispatches look at the others, with other
-    // parts of params bound.
+    // The low word of the first index into the first dimension that this dispatch accepts. Other dispatches, with other
+    // parts of params bound, accept the other indices.
     first: u32,
+    // The number of indices into the first dimension that this dispatch accepts.
     count: u32,
-    // Bound units of params, or bound slices of a scatter: no access goes beyond them.
+    // The number of bound units of params, or of bound slices in a scatter: no access goes beyond them.
     bound: u32,
-    // Pairs of size and stride, two to a vector.
-    // 0: the first word of the tuples in their binding, and the stride of the outermost walked dimension. In a scatter
-    // the stride is the first bound slice.
-    // From 1: the coordinates, then the walked dimensions except the outermost.
-    // 9, if no dimension needs it: the high words of the first coordinate's size and of `first`.
+    // Pairs of a size and a stride, two per vector; but pairs 0 and 9 hold other numbers.
+    // Pair 0: the first word of the tuples in their binding, and the stride of the outermost walked dimension or, in a
+    // scatter, the number of the first bound slice.
+    // Pairs from 1: the dimensions that coordinates index, then the walked dimensions without the outermost.
+    // Pair 9, if no dimension takes it: the high words of the first indexed dimension's size and of `first`.
     axes: array<vec4<u32>, 5>,
 }
 
-// Two dimensions to a vector: uniform arrays have a stride of 16 bytes.
+// A vector holds two dimensions, because the elements of uniform arrays are 16 bytes apart.
 fn axis(d: u32) -> Axis {
     let pair = uniforms.map.axes[d >> 1u];
     if (d & 1u) == 0u {
@@ -43,12 +45,12 @@ fn dims() -> u32 {
     return uniforms.map.flags & 15u;
 }
 
-// The number of dimensions that are walked beside the tuples: 0 if the tuples alone number the rows.
+// The number of walked dimensions; 0 if row n has tuple n.
 fn walked_dims() -> u32 {
     return (uniforms.map.flags >> 4u) & 15u;
 }
 
-// Whether walked dimension `d` has the same tuples at all of its positions.
+// Whether all positions of walked dimension `d` have the same tuples.
 fn repeats(d: u32) -> bool {
     return ((uniforms.map.flags >> (8u + d)) & 1u) != 0u;
 }
@@ -57,7 +59,7 @@ fn any_repeats() -> bool {
     return (uniforms.map.flags & 0x3ff00u) != 0u;
 }
 
-// How atomics combine numbers.
+// The operation by which `combine_atomic.wgsl` combines numbers.
 fn atomic_combine() -> u32 {
     return uniforms.map.flags >> 28u;
 }
@@ -66,35 +68,41 @@ fn flag(bit: u32) -> bool {
     return (uniforms.map.flags & bit) != 0u;
 }
 
-// Indices are signed; negative indices count from the end; indices outside move to the nearest end.
+// Indices are signed.
 const SIGNED_INDICES: u32 = 0x40000u;
+// Negative indices count from the end.
 const WRAPS: u32 = 0x80000u;
+// Indices outside a dimension move to its nearest end.
 const CLAMPS: u32 = 0x100000u;
-// The dispatch only checks the rows of a scatter: one bad row forbids all changes.
+// The dispatch only checks the rows of a scatter, because one row out of range forbids all changes.
 const CHECKS: u32 = 0x200000u;
-// A scatter links all rows of a slice, rather than keep the last one.
+// A scatter links all rows of a slice, rather than keep only the last one.
 const CHAINS: u32 = 0x400000u;
 
 const LAST: u32 = 9u;
 
-// `first` is the complement of the tuple's number: a report starts as zeros, and the first tuple has the largest
-// complement.
+// The index tuples that are out of range.
 struct Report {
+    // The number of such tuples.
     count: atomic<u32>,
+    // The complement of the first such tuple's number. The host clears a report to zeros, and of all tuples the first
+    // has the largest complement, so `atomicMax` keeps it.
     first: atomic<u32>,
 }
 
-// `word`, which reads a word of the tuples, and `four`, which looks up four rows, come with the declaration of
-// `indices`.
+// `index_words.wgsl` or `index_vectors.wgsl` declares `indices` and defines `word`, which reads a word of the tuples,
+// and `four`, which looks up four rows.
 @group(1) @binding(0) var<storage, read_write> report: Report;
 
-// The state of the odometer at a row.
+// What `walk` knows of a row, after some of the dimensions from the innermost outwards.
 struct Walk {
-    // The rest of the row's number, for the outer dimensions.
+    // The row's number divided by the sizes of these dimensions: its number in the outer dimensions.
     rest: u32,
-    // The sums over the dimensions so far, and the next dimension's stride in tuples.
+    // The sum of positions times strides in the source.
     base: u32,
+    // The sum of positions times strides in tuples: the number of the row's tuple.
     tuple: u32,
+    // The stride of the next dimension, in tuples.
     tuple_stride: u32,
     // Whether an earlier row has the same tuple.
     again: bool,
@@ -109,7 +117,7 @@ fn walk(row: u32) -> Walk {
     for (var d = max(walked_dims(), 1u) - 1u; d > 0u; d--) {
         turn(d, &at);
     }
-    // The outermost needs no division.
+    // The rest is the position along the outermost dimension, which therefore needs no division.
     if walked_dims() > 0u {
         advance(0u, at.rest, Axis(0u, axis(0u).stride), &at);
     }
@@ -119,7 +127,8 @@ fn walk(row: u32) -> Walk {
     return at;
 }
 
-// Takes dimension `d`'s digit off the rest of the row's number.
+// Divides the rest of the row's number by the size of dimension `d`; the remainder is the position along this
+// dimension.
 fn turn(d: u32, at: ptr<function, Walk>) {
     let dimension = axis(dims() + d);
     let outer = (*at).rest / dimension.size;
@@ -128,7 +137,7 @@ fn turn(d: u32, at: ptr<function, Walk>) {
     advance(d, digit, dimension, at);
 }
 
-// Adds a digit of dimension `d` to the sums.
+// Adds position `digit` along dimension `d` to the sums.
 fn advance(d: u32, digit: u32, dimension: Axis, at: ptr<function, Walk>) {
     (*at).base += digit * dimension.stride;
     if repeats(d) {
@@ -154,7 +163,7 @@ fn source_row(row: u32) -> Row {
     return at;
 }
 
-// The two words of a 64-bit index. A negative one is large as an unsigned number.
+// The two words of a 64-bit index. A negative index is large as an unsigned number.
 struct Index {
     low: u32,
     high: u32,
@@ -189,7 +198,7 @@ fn extended(low: u32) -> Index {
     return Index(low, select(0u, 0u - (low >> 31u), flag(SIGNED_INDICES)));
 }
 
-// Where a row begins after one more coordinate of its tuple.
+// Returns where a row begins, given where it begins without coordinate `d`, and the index `at` of that coordinate.
 fn coordinate(d: u32, at: Index, so_far: Row) -> Row {
     let size_and_stride = axis(1u + d);
     var index = at.low;
@@ -233,7 +242,7 @@ fn within(unit: u32) -> bool {
     return unit < uniforms.map.bound;
 }
 
-// Counts the tuple of a row without a source, once for all rows with that tuple.
+// Reports the tuple of a row without a source. Of several rows with the same tuple, only the first one reports it.
 fn missing(row: u32) {
     let at = walk(row);
     if !at.again {
@@ -242,9 +251,11 @@ fn missing(row: u32) {
     }
 }
 
-// The tuples to count of four rows: their number, and the complement of the first one's number.
+// The tuples to report.
 struct Counted {
+    // The number of tuples.
     count: u32,
+    // The complement of the first tuple's number, as in `Report`.
     first: u32,
 }
 
@@ -269,14 +280,15 @@ fn count(tuples: Counted) {
     }
 }
 
-// The same as `missing` for those of four rows that have no source.
+// Does what `missing` does for those of four rows that are `gone`.
 fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
     if any(gone) {
         count(counted(rows, gone));
     }
 }
 
-// The same for eight rows. One branch: a software adapter pays for the atomics even if no row is missing.
+// Does what `missing` does for eight rows, in one branch: a software adapter executes the atomics of every branch, even
+// if no row is missing.
 fn eight_missing(rows: vec4<u32>, gone: vec4<bool>, more: vec4<u32>, more_gone: vec4<bool>) {
     if any(gone | more_gone) {
         let a = counted(rows, gone);

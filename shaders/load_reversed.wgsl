@@ -15,8 +15,8 @@ fn fetch(at: u32) -> Unit {
     return flipped(Units(source[at], Unit(), Unit(), Unit())).a;
 }
 
-// All four are loaded before the first is used, and flipped together: with a branch for each, the compiler would move
-// its load into the branch, after the one before.
+// Loads four units before the first is used, and reverses them together. If each unit were reversed in a branch of its
+// own, the compiler would move the unit's load into that branch, where it would wait for the branch before.
 fn fetch_four(at: vec4<u32>) -> Units {
     return flipped(Units(source[at.x], source[at.y], source[at.z], source[at.w]));
 }

@@ -3,20 +3,21 @@
 
 const PARTS: u32 = 1u;
 
-// Bytes of a row, and of a unit of the source.
+// The size of a row in bytes.
 override ROW_BYTES: u32;
+// The size of a unit of the source in bytes.
 override UNIT_BYTES: u32;
 
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dest: array<u32>;
 
-// The bytes of a row, at the low end of a word.
+// Loads the bytes of a row into the low end of a word, or returns 0 if the row has no source.
 fn row_bytes(begin: Row) -> u32 {
     let address = select(0u, (uniforms.source_base + begin.base) * UNIT_BYTES, begin.state == FOUND);
     let word = address >> 2u;
     let shift = (address & 3u) << 3u;
     var bytes = source[word] >> shift;
-    // A unit lies in one word; a row of several may end in the next.
+    // A unit lies in one word; a row of several units may end in the next word.
     if ROW_BYTES > UNIT_BYTES {
         if shift + 8u * ROW_BYTES > 32u {
             bytes |= source[word + 1u] << (32u - shift);

@@ -1,30 +1,33 @@
-// Packs short rows of 4-byte parts into 16-byte units: in gathers of single parts on every adapter, and other rows on
-// software adapters, where each invocation, loop and store has a cost of its own. An invocation builds one or two units
-// of four parts, which may span rows, without loops or branches. The whole source is bound.
+// Packs short rows of 4-byte parts into 16-byte units. GPUs use it for gathers of rows of one part; software adapters,
+// on which each invocation, loop and store has a cost of its own, for all rows of up to 8 parts. An invocation builds
+// one or two units of four parts, which may span rows, without loops or branches. The whole source is bound.
 //
 // All rows are looked up before the first part is fetched, and nothing comes between the fetches, so that as many cache
 // misses overlap as the processor keeps in flight.
 
-// Parts of a row; 0 if only the uniform says.
+// The number of parts in a row; 0 if the shader must read it from `uniforms.run`.
 override RUN: u32;
 
-// Units that an invocation builds: 2 in a gather on a software adapter, so that eight cache misses overlap; otherwise
-// 1.
+// The number of units that an invocation builds: 2 in a gather on a software adapter, so that eight cache misses
+// overlap; otherwise 1.
 override UNITS: u32;
 
 @group(0) @binding(0) var<storage, read> source: array<Part>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
 
-// Four parts of the result: where each lies in the source, and whether it has one; and the rows that begin among them,
-// with those that have no source.
+// Four consecutive parts of the result.
 struct Parts {
+    // Where each part lies in the source, relative to `source_base`.
     from_part: vec4<u32>,
+    // Whether each part has a source.
     found: vec4<bool>,
+    // The rows that the parts belong to.
     rows: vec4<u32>,
+    // Which of `rows` have no source and begin with one of the four parts, so that this invocation reports them.
     gone: vec4<bool>,
 }
 
-// The four parts from `first` on.
+// Looks up the four parts that begin with part `first`.
 fn four_parts(first: u32) -> Parts {
     var parts: Parts;
     if RUN == 1u { parts = of_four_rows(first); }
@@ -43,7 +46,8 @@ fn of_four_rows(first: u32) -> Parts {
     );
 }
 
-// Four parts lie in at most two rows: `first` is a multiple of four, so a row of two begins there.
+// Looks up four parts of at most two rows: rows have at least two parts, and a row of two begins at `first`, which is a
+// multiple of four.
 fn of_two_rows(first: u32) -> Parts {
     let run = select(RUN, uniforms.run, RUN == 0u);
     let row = first / run;
@@ -82,7 +86,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         four_missing(parts.rows, parts.gone);
         return;
     }
-    // If the last invocation has only one unit, it builds that one twice.
+    // If only one unit is left for the last invocation, it builds and stores that unit twice.
     let first = tile * 2u;
     let second = min(first + 1u, uniforms.units / PARTS - 1u);
     let low = four_parts(first * PARTS);

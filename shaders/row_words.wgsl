@@ -1,13 +1,14 @@
 // Writes rows of units of 1, 2 or 4 bytes word by word. The row map says which units of a row have a source, and
 // whether the others become zeros (`ZEROS`) or keep their values.
 //
-// A tile is a segment of the words that one row lies in. Neighbouring invocations take neighbouring words, and each has
-// the loads of four words in flight. The distance between the four (`quarter`) is such that units begin at the same
-// bytes of all four, and their sources lie whole words apart.
+// A tile is a segment of the words that one row lies in. Neighbouring invocations take neighbouring words, and each
+// invocation has the loads of four words in flight, which are `quarter` words apart. The host chooses `quarter` so that
+// units begin at the same bytes of all four words, and so that the sources of these units are whole words apart; or so
+// large that only the first of the four words lies in the segment.
 //
 // Rows may share words. In a word that is not within one row, an invocation clears its own bits and then sets them,
-// with one atomic each, so it never touches bits that another writes. No other row touches the bytes between the first
-// and the last unit of a row.
+// with one atomic each, so it never changes bits that another invocation writes. No other row touches the bytes between
+// the first and the last unit of a row.
 //
 // All addresses are in bytes and less than 2^31.
 
@@ -16,20 +17,22 @@
 
 const ALL: u32 = 0xffffffffu;
 
-// Words of the source. Indices are clamped to the words that the row reads; no bit of another word is used.
+// Loads four words of the source. Indices are clamped to the words that the row reads, because `at` may lie outside the
+// binding; the result uses no bit of a word that is loaded in place of another.
 fn fetch_words(at: vec4<i32>, low: i32, high: i32) -> vec4<u32> {
     let near = clamp(at, vec4(low), vec4(high));
     return vec4(source[near.x], source[near.y], source[near.z], source[near.w]);
 }
 
-// Ones in the bytes of a word from `first` on. Two steps, because shift counts are modulo 32: one shift by 32 would be
-// a shift by 0.
+// Returns words with ones in the bytes from number `first` to the last. The shift takes two steps, because shift counts
+// are modulo 32: one shift by 32 would be a shift by 0.
 fn bytes_from(first: vec4<i32>) -> vec4<u32> {
     let half = vec4<u32>(clamp(first, vec4(0), vec4(4)) * 4);
     return (vec4(ALL) << half) << half;
 }
 
-// Ones in the bytes of four words whose places are at least 0 and less than `end`. The words begin at `places`.
+// Returns ones in those bytes of four words that lie at places 0 to `end - 1`. `places` holds the place at which each
+// word begins.
 fn bytes_within(places: vec4<i32>, end: i32) -> vec4<u32> {
     if places.x >= 0 && places.w + 4 <= end {
         return vec4(ALL);
@@ -63,29 +66,33 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let unit = element_bytes();
     let begin = (uniforms.dest_base + start.to) * unit;
     let origin = (uniforms.source_base + start.from_part) * unit;
-    // In bytes: the place of the first unit that has a source, the distances between units in the destination and in
-    // the source, and the length from the first unit to the end of the last.
+    // This and the next three numbers are in bytes. Where in its row the first unit with a source begins.
     let first = i32(first_unit() * unit);
+    // The distance between neighbouring units with a source, in the destination.
     let step = i32(spacing() * unit);
+    // The distance between these units in the source.
     let from_step = i32(uniforms.step * unit);
+    // The length from the beginning of the first unit with a source to the end of the last, in the destination.
     let extent = i32(source_units() - 1u) * step + i32(unit);
     let together = spacing() == 1u && uniforms.step == 1u;
-    // The first and the last word of the source that the row reads.
+    // The lowest and the highest word of the source that the row reads.
     let last = i32(origin) + i32(source_units() - 1u) * from_step;
     let low = min(i32(origin), last) >> 2u;
     let high = (max(i32(origin), last) + i32(unit) - 1) >> 2u;
 
-    // Places are bytes from the beginning of the row.
+    // Places count bytes from the beginning of the row.
     let head = i32(begin & 3u);
     let end = min(i32(row_units() * unit), i32(at.end * 4u) - head);
-    // The distance from one of the four words to the next, in words of the destination and of the source.
+    // The distance between neighbouring words of the four, in words of the destination.
     let quarter = uniforms.map.quarter;
     let quarters = vec4(0, 1, 2, 3) * i32(quarter);
+    // The distance between the sources of these words, in words.
     let from_words = i32(quarter * 4u / u32(step)) * from_step / 4;
     let from_quarters = vec4(0, 1, 2, 3) * from_words;
 
     for (var w = at.first + (id & (lanes - 1u)); w < min(at.first + quarter, at.end); w += lanes) {
-        // The first unit that begins at or after the beginning of the word: the quotient rounded up, also below 0.
+        // `number` is that of the first unit with a source that begins at or after the beginning of the word: `place /
+        // step`, rounded up for either sign.
         let place = i32(w * 4u) - head - first;
         let steps = i32(u32(select(place + step - 1, -place, place < 0)) / u32(step));
         let number = select(steps, -steps, place < 0);
@@ -95,8 +102,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         for (var word = w; word < at.end; word += 4u * quarter) {
             let places = i32(word * 4u) - head + quarters * 4;
             var value = vec4(0u);
-            // The bits from the first to the last unit with a source, and those of units, the same in all four words.
+            // The bits from the first to the last unit with a source.
             var within = vec4(0u);
+            // The bits of units rather than of gaps between them: the same in all four words.
             var units = ALL;
             if start.state == FOUND {
                 within = bytes_within(places - first, extent);
@@ -111,7 +119,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                     value = (fetch_words(at, low, high) >> vec4(bits)) | behind;
                 } else {
                     units = 0u;
-                    // Each round takes one unit of each word.
+                    // Each round takes one unit of each of the four words.
                     for (var n = 0; byte + n * step < 4; n++) {
                         let from_byte = address + n * from_step;
                         let fetched = fetch_words((from_byte >> 2u) + from_quarters, low, high);

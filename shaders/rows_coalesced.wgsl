@@ -1,6 +1,6 @@
-// Moves rows of units of 4 bytes or more, on a GPU: `lanes` neighbouring invocations take neighbouring units of a row,
-// so that their accesses coalesce, and each has four loads in flight before it stores anything. The four units are of
-// ROWS rows: one or four. There are no loops, and no load depends on a branch: without a unit to read, an invocation
+// Moves rows of units of 4 bytes or more, on a GPU. `lanes` neighbouring invocations take neighbouring units of a row,
+// so that their accesses coalesce, and each invocation loads four units before it stores any. The four units belong to
+// ROWS rows: one or four. There are no loops, and no load depends on a branch: an invocation without a unit to read
 // loads the first unit of the source.
 //
 // A workgroup takes `side * ROWS` consecutive tiles. If ROWS is 1 a tile is a segment of a row; if it is 4 a tile is a
@@ -57,8 +57,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let moved = fetch_four(fetched);
 
     let to = uniforms.dest_base + vec4(a.to, b.to, c.to, d.to) + units * dest_step();
-    // Nearly all invocations have four units. One branch keeps their loads in flight together: compilers move a load
-    // that only one branch uses into that branch, where it waits for the store before it.
+    // Nearly all invocations have four units to move. One branch keeps their loads in flight together: compilers move a
+    // load that only one branch uses into that branch, where it waits for the store before it.
     if all(found) {
         dest[to.x] = moved.a;
         dest[to.y] = moved.b;
@@ -79,7 +79,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         dest[to.w] = select(Unit(), moved.d, found.w);
     }
 
-    // Rows without a source whose first unit is here.
+    // Reports the rows without a source whose first unit this invocation has.
     let gone = zeroed & (units == vec4(0u));
     if any(gone) {
         four_missing(rows, gone);

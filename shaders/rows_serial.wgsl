@@ -1,7 +1,7 @@
 // Moves rows of units of 4 bytes or more, on a CPU adapter: one invocation moves a segment of a row.
 //
-// `Unit`, the `Part` that the source is an array of, and `fetch`, which makes a unit of PARTS of them, come from a file
-// of their own or are generated.
+// The host adds, from `load_reversed.wgsl` or generated: `Part`, the type of the source's elements; `Unit`, the type of
+// the result's elements; and `fetch`, which builds a unit from PARTS parts.
 
 @group(0) @binding(0) var<storage, read> source: array<Part>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
@@ -25,8 +25,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if found {
             unit = fetch(place.base);
         }
-        // One store for units with and without a source: a software adapter pays for each store, even if no lane takes
-        // it.
+        // One store serves units with and without a source: a software adapter pays for each store, even if no lane
+        // executes it.
         if found || place.state == MISSING {
             dest[to + j * dest_step()] = unit;
         }

@@ -1,42 +1,47 @@
-// scatter_nd, fourth step, if the order counts: relinks lists that were too long for `scatter_middle_lists.wgsl` in
-// ascending order. For each list a workgroup reads the slices of all rows once, which takes the same time for any
-// length and order of the list. It goes from the last rows to the first, so that the successor of each row is known.
+// The fourth step of a scatter_nd whose result depends on the order of rows: links the rows of those lists that were
+// too long for `scatter_middle_lists.wgsl`, in ascending order. For each list a workgroup reads the slices of all rows
+// once, which takes the same time for any length and order of the list. It goes from the last rows to the first, so
+// that it knows the successor of each row.
 //
-// The `tiles` workgroups take lists in turn. Most scatters have none.
+// The `tiles` workgroups take lists in turn. Most scatters have no such lists.
 
 struct Map {
-    // Rows of the longest list that one invocation sorts.
+    // The most rows of a list that one invocation sorts.
     longest: u32,
-    // Where the links, and the slices of long lists, begin in `rows`.
+    // Where the links begin in `rows`.
     links: u32,
+    // Where the slices of long lists begin in `rows`.
     long: u32,
-    // The number of the first row.
+    // The number of this block's first row, as `head` counts rows.
     @size(84) first_row: u32,
 }
 
-// A flag in `head`: the row that it names is the first of its list, sorted or not.
+// A flag of an entry of `head`: the row that the entry names is the first of its list, even if the list is not sorted
+// yet.
 const FIRST: u32 = 0x80000000u;
 
-// Rows that a workgroup loads together: eight for each invocation.
+// The number of rows that a workgroup loads together, here called a stretch: eight for each invocation.
 const STRETCH: u32 = 8u * WORKGROUP;
+// The number of words of a bit map that has one bit for each row of a stretch.
 const WORDS: u32 = STRETCH / 32u;
 
 @group(0) @binding(0) var<storage, read_write> head: array<u32>;
-// As in `scatter_sort.wgsl`.
+// The layout is that in `scatter_sort.wgsl`.
 @group(0) @binding(1) var<storage, read_write> rows: array<u32>;
 
+// The number of long lists.
 var<workgroup> noted: u32;
-// A bit for each row of a stretch: whether it goes to the slice.
+// A bit for each row of a stretch: whether the row goes to the slice.
 var<workgroup> found: array<atomic<u32>, WORDS>;
-// The smallest link found so far, negated so that `atomicMax` keeps it; or 0.
+// The smallest link found so far, negated so that `atomicMax` keeps it; 0 if none is found.
 var<workgroup> least: atomic<u32>;
 
 fn links() -> u32 {
     return uniforms.map.links;
 }
 
-// A bit for each of four rows, WORKGROUP apart: whether it goes to the slice. No loop, since each of its rounds would
-// wait for its own load.
+// Returns a bit for each of four rows, which are WORKGROUP rows apart: whether the row goes to the slice. There is no
+// loop, since each of its rounds would wait for its own load.
 fn four_that_go(row: u32, slice: u32) -> u32 {
     let at = row + WORKGROUP * vec4(0u, 1u, 2u, 3u);
     let bound = min(at, vec4(uniforms.units - 1u));
@@ -45,7 +50,7 @@ fn four_that_go(row: u32, slice: u32) -> u32 {
     return bits.x | bits.y | bits.z | bits.w;
 }
 
-// The place in the stretch of the next row after `place` that goes to the slice, or STRETCH.
+// Returns the place in the stretch of the next row after `place` that goes to the slice, or STRETCH if there is none.
 fn found_behind(place: u32) -> u32 {
     var word = place >> 5u;
     var bits = atomicLoad(&found[word]) & (0xfffffffeu << (place & 31u));
@@ -67,7 +72,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 }
 
-// Links the rows of a slice.
+// Links the rows of a slice in ascending order.
 fn link_list(slice: u32, local: u32) {
     var behind = 0u;
     if local == 0u {

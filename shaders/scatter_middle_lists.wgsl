@@ -1,36 +1,42 @@
-// scatter_nd, third step, if the order counts: sorts lists that were too long for one invocation in
-// `scatter_sort.wgsl`. One of LANES invocations copies the links of a list to workgroup memory; then each finds the
-// successor of every LANES-th row. If a list does not fit, its slice is noted for `scatter_long_lists.wgsl`.
+// The third step of a scatter_nd whose result depends on the order of rows: sorts lists that were too long for one
+// invocation in `scatter_sort.wgsl`. LANES invocations sort a list: one of them copies the list's links to workgroup
+// memory; then each finds the successor of every LANES-th row. If a list does not fit, its slice is noted for
+// `scatter_long_lists.wgsl`.
 //
-// The `tiles` workgroups take lists in turn. Most scatters have none.
+// The `tiles` workgroups take lists in turn. Most scatters have no such lists.
 
 struct Map {
-    // Rows of the longest list that one invocation sorts.
+    // The most rows of a list that one invocation sorts.
     longest: u32,
-    // Where the links, and the slices noted here, begin in `rows`.
+    // Where the links begin in `rows`.
     links: u32,
+    // Where the slices noted here begin in `rows`.
     long: u32,
-    // The number of the first row.
+    // The number of this block's first row, as `head` counts rows.
     @size(84) first_row: u32,
 }
 
-// A flag in `head`: the row that it names is the first of its list, sorted or not.
+// A flag of an entry of `head`: the row that the entry names is the first of its list, even if the list is not sorted
+// yet.
 const FIRST: u32 = 0x80000000u;
 
-// Invocations for each list. In a workgroup of 256, eight lists then take 8 KiB, half of the workgroup memory that
-// every device has.
+// The number of invocations that sort a list. In a workgroup of 256, eight lists then take 8 KiB, half of the workgroup
+// memory that every device has.
 const LANES: u32 = 32u;
+// The number of lists that a workgroup sorts at once.
 const LISTS: u32 = WORKGROUP / LANES;
-// Rows of the longest list that fits.
+// The most rows of a list that fits in workgroup memory.
 const MOST: u32 = 256u;
 
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
-// As in `scatter_sort.wgsl`.
+// The layout is that in `scatter_sort.wgsl`.
 @group(0) @binding(1) var<storage, read_write> rows: array<atomic<u32>>;
 
+// The number of lists to sort.
 var<workgroup> noted: u32;
-// The links of each list, and their number.
+// The links of each list.
 var<workgroup> listed: array<u32, LISTS * MOST>;
+// The number of links of each list.
 var<workgroup> lengths: array<u32, LISTS>;
 
 fn place(link: u32) -> u32 {
@@ -51,7 +57,7 @@ fn list_rows(slice: u32, begin: u32) -> u32 {
     return length;
 }
 
-// Links one of `length` rows to its successor.
+// Links one of `length` rows to its successor, and names it in `head` if it is the first.
 fn link_row(slice: u32, link: u32, begin: u32, length: u32) {
     var behind = 0xffffffffu;
     var is_first = true;

@@ -1,16 +1,16 @@
-// scatter_nd, last step: kernels move a row to its slice, or combine the slice with all rows of its list. They do so
-// for the row that `head` names. In `head`, rows are numbered from `first_row`.
+// The last step of scatter_nd. Of the rows that go to a slice, `head` names one: kernels move this row to the slice, or
+// combine the slice with all rows of the list that begins with it. `head` numbers rows from `first_row`.
 
 struct Map {
-    // Units from one row of updates to the next, and from one slice to the next.
+    // The distance between neighbouring rows of updates, which is also that between neighbouring slices, in units.
     pitch: u32,
     // Where the links begin in `rows`.
     links: u32,
-    // The number of the first row.
+    // The number of this block's first row.
     first_row: u32,
-    // For `row_words.wgsl`.
+    // The distance in words between the four words that an invocation of `row_words.wgsl` writes at once.
     quarter: u32,
-    // 1 if one bad row forbids all changes.
+    // 1 if a single row out of range forbids all changes.
     @size(80) strict: u32,
 }
 
@@ -18,18 +18,19 @@ fn stride() -> u32 {
     return uniforms.map.pitch;
 }
 
-// Stands for a slice that is not bound.
+// In `rows`, stands for no slice: the row is out of range, or its slice is not bound.
 const NONE: u32 = 0xffffffffu;
 
-// A flag in `head`: the row that it names is the first of its list.
+// A flag of an entry of `head`: the row that the entry names is the first of its list.
 const FIRST: u32 = 0x80000000u;
 
 @group(0) @binding(2) var<storage, read> head: array<u32>;
 
-// The slice of each row. If rows are combined, the link of each row follows: the next row of its list plus one, or 0.
+// The slice of each row. If rows are combined, the link of each row follows: the number of the next row of its list
+// plus one, or 0 for the last.
 @group(0) @binding(3) var<storage, read> rows: array<u32>;
 
-// The row after another in a list, both plus one.
+// Returns the link to the row that follows another row in its list, given the link to the other row.
 fn next(link: u32) -> u32 {
     return rows[uniforms.map.links + link - 1u];
 }
@@ -38,7 +39,7 @@ fn dest_step() -> u32 {
     return 1u;
 }
 
-// All units of a row have a source.
+// For `row_words.wgsl`: all units of a row have a source.
 fn spacing() -> u32 {
     return 1u;
 }
@@ -57,7 +58,7 @@ fn row_units() -> u32 {
 
 const ZEROS: bool = false;
 
-// Where a row of updates begins, and its slice, relative to the bases.
+// Returns where a row of updates begins, and where its slice begins, relative to the bases.
 fn row_start(row: u32) -> Start {
     let slice = rows[row];
     var found = slice != NONE;

@@ -1,31 +1,31 @@
-// scatter_nd, first step: finds the slice of each row of updates, and the rows of each slice.
+// The first step of scatter_nd: finds the slice of each row of updates, and the rows of each slice.
 //
-// For every bound slice `head` holds the number of a row plus one, or 0. If rows replace the slice, it is the last row;
-// if they are combined, it is any row, and the links lead to the others. Rows are numbered from `dest_base`; a smaller
-// number was left by an earlier block.
+// For every bound slice `head` has an entry: the number of a row that goes to the slice plus one, or 0. If rows replace
+// the slice, that is the last such row; if they are combined, it is any of them, and links lead from it to the others.
+// Rows are numbered from `dest_base`; an entry with a smaller number was left by an earlier block.
 //
 // `indexed.wgsl` finds the slice that a tuple points at: here the base of a row is the number of its slice. A tile is
 // four rows.
 
 const PARTS: u32 = 1u;
 
-// Whether `head` is read before the atomic: on a software adapter atomics wait for memory one after the other, and
-// loads wait together.
+// Whether `head` is read before the atomic that changes it: on a software adapter the atomics of several lanes wait for
+// memory one by one, while loads wait together.
 override LOOKS: bool;
 
-// A flag in `head`: the row that it names is the first of its list.
+// A flag of an entry of `head`: the row that the entry names is the first of its list.
 const FIRST: u32 = 0x80000000u;
 
-// Stands for a slice that is not bound.
+// In `rows`, stands for no slice: the row is out of range, or its slice is not bound.
 const NONE: u32 = 0xffffffffu;
 
-// Word 0 counts bad rows if one of them forbids all changes. The slices follow.
+// Word 0 counts the rows out of range, if a single one of them forbids all changes. The entries of the slices follow.
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
-// The slices of all rows. If rows form lists, there follow the link of each row, which is the next row of its list plus
-// one, or 0, and a vector that counts the slices that the next steps note.
+// The slice of each row. If rows form lists, two things follow: the link of each row, which is the number of the next
+// row of its list plus one, or 0 for the last; and a vector whose words count the slices that the next steps note.
 @group(0) @binding(1) var<storage, read_write> rows: array<vec4<u32>>;
 
-// What `head` holds for a slice; 0 without LOOKS.
+// Returns the entry of `head` for a slice; 0 without LOOKS.
 fn peek_head(slice: u32) -> u32 {
     var last = 0u;
     if LOOKS && slice != NONE {
@@ -34,11 +34,12 @@ fn peek_head(slice: u32) -> u32 {
     return last;
 }
 
-// Makes a row the head of its slice's list. Returns the previous head plus one, or 0.
+// Names a row in its slice's entry of `head`. In a list, returns the link to the row that was named before, or 0.
 fn link_row(slice: u32, row: u32, last: u32) -> u32 {
     let number = uniforms.dest_base + row;
     var before = 0u;
-    // If the last row wins, a later one may be in `head` already. Lists take every row: `last` is never NONE.
+    // If the last row replaces the slice, `head` may name a later row already. Lists take every row: `last` is never
+    // NONE, and comparing the two keeps the compiler from dropping the load of `last`.
     if slice != NONE && select(last <= number, last != NONE, flag(CHAINS)) {
         if flag(CHAINS) {
             before = atomicExchange(&head[slice + 1u], number + 1u) & ~FIRST;
@@ -68,7 +69,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }
         return;
     }
-    // In a scatter the stride of axis 0 is the first bound slice.
+    // In a scatter the stride of axis 0 holds the number of the first bound slice.
     let bases = vec4(found.a.base, found.b.base, found.c.base, found.d.base) - axis(0u).stride;
     let bound = there & (states == vec4(FOUND)) & (bases < vec4(uniforms.map.bound));
     let slices = select(vec4(NONE), bases, bound);

@@ -1,30 +1,34 @@
-// scatter_nd, second step, if the order counts: sorts the rows of each slice in ascending order. The row that `head`
-// names sorts its list: no other invocation writes to it. `head` then names the first row.
+// The second step of a scatter_nd whose result depends on the order of rows: sorts the list of each slice in ascending
+// order. The invocation of the row that `head` names sorts the list, and no other invocation writes to this list.
+// Afterwards `head` names the first row.
 //
 // Most lists are short. They are sorted by insertion, which takes up to n^2 / 2 rounds for n rows. So lists longer than
 // `longest` are left unsorted, and their slices noted for `scatter_middle_lists.wgsl`.
 //
-// A tile is `segment` rows, at most 32. Few slices have several rows, and on a CPU adapter, whose lanes run in step,
-// all lanes pay for a loop that one of them enters. So a tile first finds the rows that have a successor, and looks at
-// those alone. It may read a link while another tile rewrites it. That is harmless: the row is then not the head of its
-// slice and is skipped. But it makes all links atomics.
+// A tile is `segment` rows, at most 32. Few slices have several rows, and on a CPU adapter, whose lanes run in
+// lockstep, all lanes pay for a loop that one of them enters. So a tile first finds the rows that have a successor, and
+// examines only these. A tile may read a link while another tile rewrites this link. That is harmless, because the
+// link's row is then not the head of its slice and is skipped; but it requires that all links are atomics.
 
 struct Map {
-    // Rows of the longest list that one invocation sorts.
+    // The most rows of a list that one invocation sorts.
     longest: u32,
-    // Where the links, and the slices that `scatter_middle_lists.wgsl` notes, begin in `rows`.
+    // Where the links begin in `rows`.
     links: u32,
+    // Where the slices that `scatter_middle_lists.wgsl` notes begin in `rows`.
     long: u32,
-    // The number of the first row.
+    // The number of this block's first row, as `head` counts rows.
     @size(84) first_row: u32,
 }
 
-// A flag in `head`: the row that it names is the first of its list, sorted or not.
+// A flag of an entry of `head`: the row that the entry names is the first of its list, even if the list is not sorted
+// yet.
 const FIRST: u32 = 0x80000000u;
 
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
-// The slice of each row; the link of each row, which is the next row of its slice plus one, or 0; four words, of which
-// the first two count the slices noted here and in `scatter_middle_lists.wgsl`; those slices.
+// In this order: the slice of each row; the link of each row, which is the number of the next row of its list plus one,
+// or 0 for the last; four words, of which the first counts the slices noted here and the second those noted in
+// `scatter_middle_lists.wgsl`; the slices noted here; the slices noted there.
 @group(0) @binding(1) var<storage, read_write> rows: array<atomic<u32>>;
 
 fn longest() -> u32 {
@@ -43,9 +47,11 @@ fn set_next(link: u32, to: u32) {
     atomicStore(&rows[links() + link - 1u], to);
 }
 
-// A list after sorting: its first link, and whether it is in ascending order.
+// A list after sorting.
 struct List {
+    // The link to its first row.
     first: u32,
+    // Whether all its rows are in ascending order.
     ascends: bool,
 }
 
@@ -85,7 +91,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     let first = tile * uniforms.segment;
     let count = min(uniforms.segment, uniforms.units - first);
-    // Bit i: row i has a successor.
+    // Bit i: row `first + i` has a successor.
     var chained = 0u;
     for (var i = 0u; i < count; i++) {
         chained |= u32(next(first + i + 1u) != 0u) << i;

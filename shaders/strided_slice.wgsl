@@ -1,15 +1,18 @@
-// strided_slice: an odometer over the outer dimensions numbers the rows.
+// strided_slice: the number of a row gives its position along each dimension of the map, in row-major order. The row
+// begins at the sum of these positions times their strides.
 
 struct Map {
     dims: u32,
-    // 1 if the size of the innermost dimension is a multiple of four: each four rows then lie evenly apart.
+    // 1 if the size of the innermost dimension is a multiple of four: four rows that are looked up together are then
+    // evenly spaced.
     even: u32,
+    // Pairs of a size and a stride, two per vector.
     axes: array<vec4<u32>, 4>,
     // For a transpose: see `Tiling` in src/gpu/maps/strided_slice.rs.
     tiling: vec4<u32>,
 }
 
-// Two dimensions to a vector: uniform arrays have a stride of 16 bytes.
+// A vector holds two dimensions, because the elements of uniform arrays are 16 bytes apart.
 fn axis(d: u32) -> Axis {
     let pair = uniforms.map.axes[d >> 1u];
     if (d & 1u) == 0u {
@@ -31,7 +34,7 @@ fn source_row(row: u32) -> Row {
         base += (rest - outer * at.size) * at.stride;
         rest = outer;
     }
-    // The outermost needs no division. Without dimensions its stride is 0.
+    // The outermost dimension needs no division. If the map has no dimensions, the stride is 0.
     return Row(base + rest * axis(0u).stride, FOUND);
 }
 

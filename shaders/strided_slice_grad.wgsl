@@ -1,15 +1,16 @@
-// strided_slice_grad: a row of the result has a source if the odometer reaches its number. A unit of it has one if its
-// distance from the first such unit is a multiple of the spacing.
+// strided_slice_grad: a row of the result has a source if its number is `first_row` plus a sum of positions times
+// strides of the dimensions. In such a row `source_units` units have a source: every `spacing`-th from `first_unit`.
 
 struct Map {
     dims: u32,
-    // For `row_words.wgsl`.
+    // The distance in words between the four words that an invocation of `row_words.wgsl` writes at once.
     quarter: u32,
-    // Units of a row, and the first row that has a source.
+    // The number of units in a row.
     row_units: u32,
+    // The number of the first row that has a source.
     first_row: u32,
-    // The size of each dimension, and its strides in units of the source and in rows of the result. The fourth words
-    // hold `spacing`, `first_unit` and `source_units`.
+    // For each dimension: its size, its stride in the source in units, and its stride in the result in rows. The fourth
+    // words of the first three vectors hold `spacing`, `first_unit` and `source_units`.
     axes: array<vec4<u32>, 5>,
 }
 
@@ -17,12 +18,12 @@ fn dims() -> u32 {
     return uniforms.map.dims;
 }
 
-// Units from one unit with a source to the next in a row of the result.
+// The distance in units between neighbouring units with a source, in a row of the result.
 fn spacing() -> u32 {
     return uniforms.map.axes[0].w;
 }
 
-// The first unit of a row that has a source.
+// The number of a row's first unit that has a source.
 fn first_unit() -> u32 {
     return uniforms.map.axes[1].w;
 }
@@ -46,7 +47,8 @@ fn row_start(row: u32) -> Start {
     if row < first_row || source_units() == 0u {
         at.state = MISSING;
     }
-    // The outermost dimension has the largest stride. The remainder is counted along the inner ones.
+    // The outermost dimension has the largest stride. What remains after division by this stride is counted along the
+    // inner dimensions.
     var rest = row - first_row;
     for (var d = 0u; d < dims(); d++) {
         let dimension = uniforms.map.axes[d];
@@ -65,7 +67,7 @@ fn dest_step() -> u32 {
 
 // Where unit `j` of a row lies in the source, if it has one.
 fn unit_at(start: Start, j: u32) -> Row {
-    // Wraps to a large number before the first unit with a source.
+    // For units before the first one with a source, the distance wraps to a number that is too large to be found.
     let distance = j - first_unit();
     var i = distance;
     if spacing() != 1u {

@@ -1,12 +1,13 @@
-// strided_slice_update: one odometer steps through source and destination together, and numbers the rows.
+// strided_slice_update: the number of a row gives its position along each dimension of the map, in row-major order. On
+// both sides, the row begins at the sum of these positions times their strides.
 
 struct Map {
     dims: u32,
-    // Units from one unit of a row to the next in the destination.
+    // The distance in units between neighbouring units of a row in the destination.
     spacing: u32,
-    // For `row_words.wgsl`.
+    // The distance in words between the four words that an invocation of `row_words.wgsl` writes at once.
     quarter: u32,
-    // The size of each dimension, and its strides in units of the source and of the destination.
+    // For each dimension: its size, its stride in the source and its stride in the destination, both in units.
     axes: array<vec4<u32>, 5>,
 }
 
@@ -18,20 +19,22 @@ fn dest_step() -> u32 {
     return uniforms.map.spacing;
 }
 
-// For `row_words.wgsl`: the distance between units of a row, the first unit and the number of units that have a source,
-// and the length of a row with the units between, which keep their values.
+// For `row_words.wgsl`: the distance in units between neighbouring units of a row in the destination.
 fn spacing() -> u32 {
     return dest_step();
 }
 
+// For `row_words.wgsl`: the number of a row's first unit that has a source.
 fn first_unit() -> u32 {
     return 0u;
 }
 
+// For `row_words.wgsl`: the number of units of a row that have a source.
 fn source_units() -> u32 {
     return uniforms.units;
 }
 
+// For `row_words.wgsl`: the length of a row in units, with those between its own units, which keep their values.
 fn row_units() -> u32 {
     return (uniforms.units - 1u) * spacing() + 1u;
 }
@@ -48,7 +51,7 @@ fn row_start(row: u32) -> Start {
         at = along(d, rest - outer * size, at);
         rest = outer;
     }
-    // The outermost needs no division. Without dimensions its strides are 0.
+    // The outermost dimension needs no division. If the map has no dimensions, the strides are 0.
     return along(0u, rest, at);
 }
 

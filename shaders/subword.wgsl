@@ -1,6 +1,6 @@
-// Moves units of 1 or 2 bytes, word by word of the result. A tile is a stretch of words, which may span rows. Each word
-// is written by one invocation. Bytes for which this dispatch has no unit (before the first, after the last, or moved
-// by another dispatch) keep their values.
+// Moves units of 1 or 2 bytes. A tile is a number of consecutive words of the result, which may span rows. Each word is
+// written by one invocation. Bytes for which this dispatch has no unit (before the first, after the last, or moved by
+// another dispatch) keep their values.
 
 override UNIT_BYTES: u32;
 
@@ -9,7 +9,7 @@ override UNIT_BYTES: u32;
 
 override PER_WORD: u32 = 4u / UNIT_BYTES;
 
-// Units before the first one in its word. Words are numbered from that word.
+// The number of units that precede the dispatch's first unit in its word. Words are numbered from this word.
 fn head() -> u32 {
     return uniforms.dest_base % PER_WORD;
 }
@@ -18,12 +18,12 @@ fn first_word() -> u32 {
     return uniforms.dest_base / PER_WORD;
 }
 
-// The number of words.
+// The number of words that the dispatch's units lie in.
 fn words() -> u32 {
     return (head() + uniforms.units + PER_WORD - 1u) / PER_WORD;
 }
 
-// The current row, which ends before unit `end`. `end` is 0 until the first row is looked up.
+// The row that was looked up last, which ends before unit `end` of the result. `end` is 0 until the first look-up.
 struct AtHand {
     row: u32,
     end: u32,
@@ -34,8 +34,9 @@ struct AtHand {
 fn build(w: u32, at: ptr<function, AtHand>) {
     var word = 0u;
     var written = 0u;
-    // The place in the word, in units, and the unit of the result at that place.
+    // The place in the word, in units.
     var place = select(0u, head(), w == 0u);
+    // The unit of the result at that place.
     var unit = w * PER_WORD + place - head();
     while place < PER_WORD && unit < uniforms.units {
         if unit >= (*at).end {
@@ -44,7 +45,7 @@ fn build(w: u32, at: ptr<function, AtHand>) {
             (*at).begin = source_row((*at).row);
         }
         let j = unit + uniforms.run - (*at).end;
-        // The number of units that are adjacent in the source and lie in one row and one word.
+        // The number of units that are contiguous in the source, and lie in this row and in this word.
         var count = 1u;
         if uniforms.step == 1u {
             count = min(PER_WORD - place, (*at).end - unit);

@@ -1,15 +1,16 @@
-// A transpose: moves rows whose units lie apart in the source, where the units of another dimension, the near one, are
-// adjacent. A workgroup moves a tile of lines: a line is a stretch of the source along the near dimension, and each
-// belongs to one of several neighbouring units of a row. The workgroup loads lines along the source into workgroup
-// memory and stores them along the result. `transpose_units.wgsl` and `transpose_subword.wgsl` store them.
+// A transpose: moves rows whose units lie apart in the source, while units that neighbour along another dimension, the
+// near one, are contiguous there. A workgroup moves a tile, which consists of lines. A line is a contiguous range of
+// the source along the near dimension; it holds the same unit of neighbouring rows, and the next line holds the next
+// unit. The workgroup loads lines in the order of the source into workgroup memory, and stores them in the order of the
+// result. This file loads them; `transpose_units.wgsl` and `transpose_subword.wgsl` store them.
 //
-// If the units of a row, of 4 bytes or more, lie so close together in the source that every sector between them is
-// needed, the lines of a tile are one stretch of the source: `is_stretch`. Near positions are numbered along the
-// source, in whichever direction the result has them.
+// If units of 4 bytes or more lie so close together in the source that every 32-byte sector between them is needed, the
+// lines of a tile lie within one contiguous range of the source, here called a stretch: `is_stretch`. Near positions
+// are numbered along the source, even if the result has them in reverse order.
 //
 // The host sets `Unit`, the element type of source, result and tile; LOADS, the number of `Unit`s that an invocation
-// moves; and UNIT_BYTES, the bytes of a unit of the plan. Units of 1 or 2 bytes are moved in words of PER_WORD units: a
-// `Unit` is then a word. For larger units PER_WORD is 1, and "word" here means a unit.
+// moves; and UNIT_BYTES, the size of a unit of the plan in bytes. Units of 1 or 2 bytes are moved in words of PER_WORD
+// units: a `Unit` is then a word. For larger units PER_WORD is 1, and "word" here means a unit.
 
 @group(0) @binding(0) var<storage, read> source: array<Unit>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
@@ -17,20 +18,23 @@
 const TILE: u32 = LOADS * WORKGROUP;
 var<workgroup> tile: array<Unit, TILE>;
 
-// Bytes that memory moves at once.
+// The number of bytes that a GPU's memory transfers at once.
 const SECTOR: u32 = 32u;
 
-// A tile. Near positions and units before the first are negative, which wraps; those after the last are too large.
+// A tile may extend beyond the array: near positions and units before the first are negative, which wraps; those after
+// the last are too large.
 struct Tile {
     // False for workgroups after the last tile.
     exists: bool,
-    // Where near position 0 lies in the source, for unit 0 of its row.
+    // Where unit 0 of the row at near position 0 lies in the source.
     base: u32,
-    // The size of the near dimension, and the first near position of the tile.
+    // The size of the near dimension.
     near: u32,
+    // The first near position of the tile.
     first_near: u32,
-    // The row of the result at near position 0, and the distance to that of the next position.
+    // The number of the result's row at near position 0.
     row: u32,
+    // The distance from the row at one near position to the row at the next; wraps if negative.
     next_row: u32,
     // The first word that the tile writes in each row, counted from the word in which the row begins.
     first_word: u32,
@@ -40,29 +44,35 @@ struct Tile {
 
 // The part of the source that a tile loads.
 struct Lines {
-    // Where the first line begins in the source, and the distance to the next, in units of the plan.
+    // Where the first line begins in the source, in units of the plan.
     begin: u32,
+    // The distance between neighbouring lines in the source, in units of the plan.
     step: u32,
-    // The tile's first line and column, and the ends: numbers that are not less than an end are outside.
+    // The number of the first line.
     first_line: u32,
+    // Lines of this number or a greater one are outside.
     end_line: u32,
+    // The first column, counted in units. Both columns are larger by PER_WORD - 1 than near positions, because a word
+    // that begins before position 0 may hold units of the line. In a stretch, they count units from its beginning.
     first_column: u32,
+    // Columns of this number or a greater one are outside.
     end_column: u32,
-    // Where the first line begins in the tile, and the distance to the next, in units of the plan.
+    // Where the first line begins in the tile, in units of the plan.
     origin: u32,
+    // The distance between neighbouring lines in the tile, in units of the plan.
     pitch: u32,
     // Whether the lines fill the tile, so that no load is outside.
     full: bool,
 }
 
-// A load of one `Unit`, or what the later loads of an invocation add to its first: that is the same for all
-// invocations.
+// A load of one `Unit`. From `further`: what a later load of an invocation adds to its first load, which is the same
+// for all invocations.
 struct Load {
-    // Its index in the source; with LINES_SHIFT, where its line begins, in units of the plan.
+    // The `Unit`'s index in the source; with LINES_SHIFT, where its line begins in the source, in units of the plan.
     at: u32,
-    // Its line, or in a stretch its column.
+    // The number of the `Unit`'s line; in a stretch, the `Unit`'s column, in units.
     index: u32,
-    // Its index in the tile.
+    // The `Unit`'s index in the tile.
     place: u32,
 }
 
@@ -81,8 +91,8 @@ fn words_log2() -> u32 {
     return (uniforms.map.tiling.x >> 8u) & 15u;
 }
 
-// Where a `Unit` of the tile lies: in another order, so that neighbouring invocations access different banks of
-// workgroup memory.
+// Returns where a `Unit` of the tile lies in workgroup memory. The order differs from that of the tile, so that
+// neighbouring invocations access different banks.
 fn place(unit: u32) -> u32 {
     return unit ^ (unit >> ((uniforms.map.tiling.x >> 12u) & 15u));
 }
@@ -92,27 +102,30 @@ fn rows_shift() -> bool {
     return (uniforms.map.tiling.x & 0x20000u) != 0u;
 }
 
-// Units before the first unit of a row in its word; at most that, if `rows_shift`.
+// The number of units that precede a row's first unit in its word; with `rows_shift`, the most that may precede it.
 fn head() -> u32 {
     return select(uniforms.dest_base, PER_WORD - 1u, rows_shift()) & (PER_WORD - 1u);
 }
 
-// Words of a row that a tile writes. With `rows_shift` the first may begin up to PER_WORD - 1 units after the first
-// line, so the lines hold one word less.
+// The number of words of a row that a tile writes. With `rows_shift` the first word may begin up to PER_WORD - 1 units
+// after the first line, so the lines hold one whole word less.
 fn tile_words() -> u32 {
     return (1u << words_log2()) - u32(rows_shift());
 }
 
-// The word that unit number `units` lies in. Wraps if negative.
+// Returns the word that unit number `units` lies in. Wraps if negative.
 fn word_of(units: u32) -> u32 {
     return u32(i32(units) >> PER_WORD_LOG2);
 }
 
-// A walk over the dimensions to find a tile: the rest of its number, and the rows of the result between positions of
-// the next dimension.
+// What `walked` knows of a tile, after some of the dimensions from the innermost outwards.
 struct Walk {
+    // The tile, as far as it is known.
     at: Tile,
+    // The number of the tile among those at the same near positions and units of a row, divided by the sizes of these
+    // dimensions.
     rest: u32,
+    // The number of the result's rows between neighbouring positions of the next dimension.
     rows: u32,
 }
 
@@ -131,7 +144,7 @@ fn walked(before: Walk, d: u32) -> Walk {
         }
         return walk;
     }
-    // A division takes many instructions. The outermost dimension needs none.
+    // A division takes many instructions, and is skipped where the quotient is 0, as in the outermost dimension.
     walk.rest = 0u;
     if before.rest >= dimension.size { walk.rest = before.rest / dimension.size; }
     let position = before.rest - walk.rest * dimension.size;
@@ -150,7 +163,7 @@ fn tile_at(number: u32) -> Tile {
     var at: Tile;
     at.exists = number < uniforms.tiles;
     at.base = uniforms.source_base;
-    // Unrolled: in a loop, a compiler would have to expect any number of rounds.
+    // Unrolled, because a compiler would have to expect any number of rounds of a loop.
     var walk = Walk(at, batch, 1u);
     if dims() > 2u {
         if dims() > 7u { walk = walked(walk, 7u); }
@@ -207,10 +220,12 @@ fn first_column(local: u32) -> u32 {
 
 // What an invocation may load.
 struct Inside {
-    // `Load.index` must be less. 0, so that nothing is loaded, if the invocation's column is outside.
+    // A load is inside if its `index` is less than `end`. If the invocation's column is outside, `end` is 0, so that
+    // nothing is loaded.
     end: u32,
-    // The column of all loads, in words, and the units of a line from there on.
+    // The column of all loads, in words.
     column: u32,
+    // The number of units from this column to the end of a line.
     left: u32,
 }
 
@@ -234,8 +249,8 @@ fn first_load(lines: Lines, local: u32) -> Load {
     );
 }
 
-// What load number `loads` adds to the first: whole lines, or in a stretch columns. `elements` and `local` have no bit
-// in common, so `plus` combines their places by XOR.
+// Returns what load number `loads` of an invocation adds to its first load: whole lines, or in a stretch columns.
+// `elements` and `local` have no bit in common, so `plus` combines their places by XOR.
 fn further(lines: Lines, loads: u32) -> Load {
     let elements = loads * WORKGROUP;
     if is_stretch() {
@@ -250,7 +265,7 @@ fn plus(load: Load, more: Load) -> Load {
     return Load(load.at + more.at, load.index + more.index, load.place ^ more.place);
 }
 
-// Loads what an invocation moves into the tile.
+// Loads the part of the tile that an invocation moves.
 fn load_tile(lines: Lines, local: u32) {
     let allowed = inside(lines, local);
     let one_more = further(lines, 1u);

@@ -24,16 +24,20 @@ fn load(load: Load, allowed: Inside) -> u32 {
     return funnel(source[word], source[next], begins * UNIT_BYTES * 8u);
 }
 
-// Two steps, because shift counts are modulo 32: one shift by 32 would be a shift by 0.
+// Returns the 32 bits that begin at bit `bits` of two words. Two steps, because shift counts are modulo 32: one shift
+// by 32 would be a shift by 0.
 fn funnel(low: u32, high: u32, bits: u32) -> u32 {
     return (low >> bits) | ((high << 1u) << (31u - bits));
 }
 
-// A square of units: one word of each of PER_WORD rows. Where its first word lies in the tile and in the result, and
-// its first near position; or, from `behind`, what a later square of the invocation adds to these.
+// A square of units: one word of each of PER_WORD rows. From `behind`: what a later square of an invocation adds to its
+// first square.
 struct Square {
+    // Where the square's first word lies in the tile.
     place: u32,
+    // Where the square's first word lies in the result.
     to: u32,
+    // The first near position.
     near: u32,
 }
 
@@ -44,7 +48,7 @@ fn behind(next_row: u32, squares: u32) -> Square {
     return Square(place(line_of(word) + column), column * PER_WORD * next_row + word, column * PER_WORD);
 }
 
-// The number in the tile of the first word of the line that the first unit of `word` belongs to.
+// Returns where the line of the first unit of `word` begins in the tile, in words.
 fn line_of(word: u32) -> u32 {
     return (word * PER_WORD) << line_log2();
 }
@@ -53,12 +57,12 @@ fn sum(a: Square, b: Square) -> Square {
     return Square(a.place ^ b.place, a.to + b.to, a.near + b.near);
 }
 
-// PER_WORD neighbouring units of line `line` of a square.
+// Returns PER_WORD neighbouring units of line `line` of a square.
 fn take(square: Square, line: u32) -> u32 {
     return tile[square.place ^ place(line << line_log2())];
 }
 
-// Transposes and stores a square: each of PER_WORD rows gets a unit of each line.
+// Transposes and stores a square: each of PER_WORD rows gets one unit of each line.
 fn turn(at: Tile, next_row: u32, full: bool, square: Square) {
     let a = take(square, 0u);
     let b = take(square, 1u);
@@ -102,12 +106,12 @@ fn store(at: Tile, square: Square, next_row: u32, row: u32, word: u32) {
     }
 }
 
-// A unit at the low end of a word, with the units after it above.
+// Shifts a word so that the unit whose number is `unit` lies at the low end.
 fn unit_of(word: u32, unit: u32) -> u32 {
     return word >> ((unit & (PER_WORD - 1u)) * UNIT_BYTES * 8u);
 }
 
-// Builds a word unit by unit. The first word of a row may also hold the last units of the row before it.
+// Builds and stores a word unit by unit. The first word of a row may also hold the last units of the row before it.
 fn build(at: Tile, lines: Lines, number: u32) {
     let near = number >> words_log2();
     let column = number & ((1u << words_log2()) - 1u);
@@ -118,7 +122,7 @@ fn build(at: Tile, lines: Lines, number: u32) {
     let begin = uniforms.dest_base + row * uniforms.run;
     let end = begin + uniforms.run;
     let first = begin >> PER_WORD_LOG2;
-    // The next row writes the word in which a row ends. After the last row there is none.
+    // The word in which a row ends is written with the next row, except after the last row.
     let is_last = (row + 1u) * uniforms.run == uniforms.units;
     let behind = (end + select(0u, PER_WORD - 1u, is_last)) >> PER_WORD_LOG2;
     let word_in_row = at.first_word + column;
@@ -161,7 +165,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if !at.exists {
         return;
     }
-    // Nearly all tiles hold only whole words of their rows.
+    // Nearly all tiles write only words that lie within one row.
     let first = i32(at.first_unit);
     let whole = !rows_shift() && first >= 0 && first + i32(PER_WORD << words_log2()) <= i32(uniforms.run);
     if !whole {

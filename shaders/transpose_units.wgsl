@@ -14,12 +14,15 @@ fn load(load: Load, allowed: Inside) -> Unit {
     return source[select(0u, load.at, load.index < allowed.end)];
 }
 
-// A store of one unit: its number in the tile, its place in the result, its near position and its number in the row;
-// or, from `behind`, what a later store of the invocation adds to these.
+// A store of one unit. From `behind`: what a later store of an invocation adds to its first store.
 struct Stored {
+    // The unit's number in the tile.
     from_unit: u32,
+    // The unit's place in the result.
     to: u32,
+    // The unit's near position.
     near: u32,
+    // The unit's number in its row.
     unit: u32,
 }
 

@@ -1,9 +1,9 @@
 // Moves contiguous rows of 1-byte or 2-byte elements that begin at any byte. An invocation writes one aligned 16-byte
-// vector of the result, which lies in one row or is put together from pieces of several. Each piece comes from two
-// aligned vectors of the source, shifted.
+// vector of the result, which lies in one row or holds parts of several rows. Each part comes from two aligned vectors
+// of the source, shifted.
 //
 // Source and result are bound as arrays of vectors, and the whole source is bound. In the first and last vector of the
-// result, words outside the result are not written, and bytes outside it keep their values.
+// result, words outside the result are not written; bytes outside the result, in words that are, keep their values.
 
 override UNIT_BYTES: u32;
 
@@ -18,13 +18,13 @@ fn source_vector(at: u32) -> vec4<u32> {
     return source[min(at, arrayLength(&source) - 1u)];
 }
 
-// The 16 bytes from any address on, which may be up to 15 bytes before the binding.
+// Loads the 16 bytes that begin at any address, which may lie up to 15 bytes before the binding.
 fn load_unaligned(address: u32) -> vec4<u32> {
     let at = u32(i32(address) >> 4u);
     return shifted(source_vector(at), source_vector(at + 1u), address);
 }
 
-// Ones in the first `count` bytes of a vector.
+// Returns ones in the first `count` bytes of a vector.
 fn first_bytes(count: u32) -> vec4<u32> {
     let bytes = clamp(vec4(i32(count)) - vec4(0, 4, 8, 12), vec4(0), vec4(4));
     let ones = (vec4(1u) << vec4<u32>((bytes & vec4(3)) * 8)) - vec4(1u);
@@ -40,14 +40,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let row_bytes = uniforms.run * UNIT_BYTES;
     let bytes = uniforms.units * UNIT_BYTES;
     let begin = uniforms.dest_base * UNIT_BYTES;
-    // Bytes before the result in its first vector.
+    // The number of bytes before the result in its first vector.
     let head = begin % VECTOR_BYTES;
     let to = begin / VECTOR_BYTES + vector;
 
-    // The byte of the result that the vector begins with. In the first vector it may be negative, and wraps.
+    // The number of the result's byte with which the vector begins. In the first vector it may be negative, and wraps.
     var byte = vector * VECTOR_BYTES - head;
 
-    // If rows are longer than a few vectors, nearly every vector lies within one row.
+    // A vector that lies within one row needs no loop. If rows are longer than a few vectors, nearly every vector does.
     let last = max(bytes, VECTOR_BYTES) - VECTOR_BYTES;
     let only_byte = min(byte, last);
     let only_row = only_byte / row_bytes;
@@ -56,12 +56,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let room = i32(row_bytes) - i32(VECTOR_BYTES);
     if byte <= last && i32(from_byte) <= room && only_start.state == FOUND {
         let address = (uniforms.source_base + only_start.base) * UNIT_BYTES + from_byte;
-        // The vectors of the first and of the last byte.
+        // The two indices are those of the vectors that hold the first and the last byte.
         dest[to] = shifted(source[address >> 4u], source[(address + 15u) >> 4u], address);
         return;
     }
 
-    // The byte in the vector.
+    // The byte of the vector to fill next, whose number in the result is `byte`.
     var place = select(0u, head, vector == 0u);
     byte += place;
     var result = vec4(0u);

@@ -1,46 +1,53 @@
-// The numbers that a dispatch reads. The file of the row map defines `Map`, which has 96 bytes. The host declares
-// `uniforms`: as immediates if the device has them, otherwise as a uniform buffer, or on software adapters as a storage
-// buffer. All 128 bytes fit the immediates that can be relied on. The host writes them from `Uniforms` in
+// The numbers that a dispatch reads: 128 bytes, of which the row map's file defines the last 96 as `Map`. The host
+// declares `uniforms`: as immediates (push constants) if the device has room for 128 bytes of them, otherwise as a
+// uniform buffer, or on software adapters as a storage buffer. The host writes them from `Uniforms` in
 // src/gpu/uniforms.rs; a test compares the layouts.
 
 struct Uniforms {
-    // Units of a row, and units from one to the next in the source (wraps when negative). `run` is in vectors in
-    // `rows_serial.wgsl`, `rows_coalesced.wgsl` and `combine.wgsl`, in words in `row_words.wgsl` and
-    // `combine_subword.wgsl`, and in `gather_units.wgsl` the tuples of a row of params.
+    // The number of units in a row. Here a unit is what the kernel loads at once: a unit of the plan, or a vector.
+    // Exceptions: vectors in `rows_serial.wgsl`, even if it loads words; words in `row_words.wgsl` and
+    // `combine_subword.wgsl`; in `gather_units.wgsl` the number of tuples that point into a row of params.
     run: u32,
+    // The distance in units between neighbouring units of a row in the source; wraps if negative. In
+    // `combine_atomic.wgsl` the distance between neighbouring rows.
     step: u32,
-    // Units that this dispatch writes. In `row_words.wgsl` and `combine_subword.wgsl` units of one row; in
-    // `pack_rows.wgsl`, `combine_atomic.wgsl` and the steps that prepare a scatter, rows.
+    // The number of units that this dispatch writes. In `row_words.wgsl` and `combine_subword.wgsl` the number of units
+    // in one row; in `pack_rows.wgsl`, `combine_atomic.wgsl` and the steps that prepare a scatter the number of rows.
     units: u32,
-    // Tiles, and units of a tile: words if units are smaller, rows in `scatter_sort.wgsl`.
+    // The number of tiles.
     tiles: u32,
+    // The number of units in a tile: words if units are smaller than words, rows in `scatter_sort.wgsl`.
     segment: u32,
-    // Bits 0 to 15: workgroups along x; a dispatch above the limit of one dimension continues along y. Bits 16 to 19:
-    // `lanes_log2`. Bits 20 to 23: `element_bytes`.
+    // Bits 0 to 15: the number of workgroups along x; if there are more than one dimension may have, they continue
+    // along y. Bits 16 to 19: `lanes_log2`. Bits 20 to 23: `element_bytes`.
     grid: u32,
-    // The unit of the source that row bases are relative to, and the first unit of the result, within the bindings.
-    // `dest_base` is in words in `pack_bytes.wgsl`, in vectors in `pack_rows.wgsl` and `pack_words.wgsl`, and the
-    // number of the first row in `scatter_resolve.wgsl`.
+    // The unit of the source's binding to which `Row.base` is relative.
     source_base: u32,
+    // The first unit of the result, in the result's binding: counted in words in `pack_bytes.wgsl`, in vectors in
+    // `pack_rows.wgsl`, `pack_words.wgsl` and `rows_serial.wgsl`. In `scatter_resolve.wgsl` the number of the first
+    // row.
     dest_base: u32,
     map: Map,
 }
 
-// One dimension that a map walks: its size, and its stride in units (wraps when negative).
+// One dimension of a row map: its size, and its stride in units (wraps if negative).
 struct Axis {
     size: u32,
     stride: u32,
 }
 
-// Where a row begins in the source, relative to `source_base`; from `unit_at`, where a unit lies in the binding.
+// The source of a row: where the row begins, relative to `source_base`, and its state. From `unit_at`, the source of
+// one unit: where the unit lies in the binding, and its state.
 struct Row {
     base: u32,
     state: u32,
 }
 
-// Where a row begins in source and destination, relative to the bases.
+// Where a row begins.
 struct Start {
+    // In the source, relative to `source_base`.
     from_part: u32,
+    // In the destination, relative to `dest_base`.
     to: u32,
     state: u32,
 }
@@ -60,17 +67,19 @@ struct Four {
     d: Row,
 }
 
-// States of a row or unit: it has a source; it has none and becomes zeros; another dispatch writes it.
+// The row or unit has a source.
 const FOUND: u32 = 0u;
+// The row or unit has no source and becomes zeros.
 const MISSING: u32 = 1u;
+// Another dispatch writes the row or unit.
 const ELSEWHERE: u32 = 2u;
 
-// 2^lanes_log2 neighbouring invocations share a tile and take its units in turn.
+// 2^lanes_log2 neighbouring invocations, the lanes, move a tile together: each takes every 2^lanes_log2-th unit.
 fn lanes_log2() -> u32 {
     return (uniforms.grid >> 16u) & 15u;
 }
 
-// Bytes of the elements that `load_reversed.wgsl` reverses, or of a unit in `row_words.wgsl`.
+// The size in bytes of the elements whose order `load_reversed.wgsl` reverses, or of a unit in `row_words.wgsl`.
 fn element_bytes() -> u32 {
     return (uniforms.grid >> 20u) & 15u;
 }
@@ -85,7 +94,7 @@ fn invocation(group: vec3<u32>, local: u32) -> u32 {
     return group_number(group) * WORKGROUP + local;
 }
 
-// The segment that a tile moves, where rows are cut into segments.
+// Returns the units that a tile moves, for kernels whose tiles are segments of rows.
 fn segment(tile: u32) -> Segment {
     let segments = (uniforms.run + uniforms.segment - 1u) / uniforms.segment;
     let row = tile / segments;
@@ -93,7 +102,7 @@ fn segment(tile: u32) -> Segment {
     return Segment(row, first, min(first + uniforms.segment, uniforms.run));
 }
 
-// The 16 bytes that begin at byte `address & 15` of two consecutive vectors.
+// Returns the 16 bytes that begin at byte `address & 15` of two consecutive vectors.
 fn shifted(low: vec4<u32>, high: vec4<u32>, address: u32) -> vec4<u32> {
     let two = (address & 8u) != 0u;
     let a = select(low, vec4(low.zw, high.xy), two);

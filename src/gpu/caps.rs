@@ -15,7 +15,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Invocations of a workgroup. A device that allows fewer than 64 rejects the shaders.
+    /// The number of invocations in a workgroup. A device that allows fewer than 64 rejects the shaders.
     pub(crate) fn workgroup(self, limits: &wgpu::Limits) -> u32 {
         let most = match self {
             Self::Hardware => 256,
@@ -34,23 +34,23 @@ pub(crate) struct Reach {
     pub(crate) binding: u64,
     /// Bindings begin at multiples of this many bytes.
     pub(crate) alignment: u64,
-    /// The most workgroups in one dimension.
+    /// The most workgroups in one dimension of a dispatch.
     pub(crate) groups: u32,
     /// The most bytes of a result that one dispatch writes.
     pub(crate) dispatch: u64,
     /// The largest offset that the shaders compute with, in units.
     pub(crate) units: u64,
     pub(crate) kind: Kind,
-    /// Invocations of a workgroup: a power of two, at least the lanes of a tile.
+    /// The number of invocations in a workgroup: a power of two, and at least the most lanes of a tile.
     pub(crate) workgroup: u32,
 }
 
 /// The location of an argument: a range of one buffer, or ranges of equal length of several buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parts {
-    /// Where each part begins in its buffer.
+    /// Where each part begins in its buffer, in bytes.
     pub(crate) offset: u64,
-    /// Bytes of each part but the last.
+    /// The size in bytes of each part but the last.
     pub(crate) bytes: u64,
 }
 
@@ -61,7 +61,7 @@ impl Parts {
         bytes: 1 << 62,
     };
 
-    /// The ranges of the buffers that hold `bytes` bytes from byte `at` on.
+    /// The ranges of buffers that hold bytes `at..at + bytes` of the argument.
     pub(super) fn slices(
         self,
         buffers: &[wgpu::Buffer],
@@ -85,8 +85,9 @@ impl Parts {
 /// A range of an argument as a binding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Span {
+    /// The number of the part that is bound.
     pub(crate) part: usize,
-    /// The offset in the part's buffer.
+    /// The offset in the part's buffer, in bytes.
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
 }
@@ -105,7 +106,8 @@ impl Reach {
         }
     }
 
-    /// The binding of bytes `from..to` of an argument, and the offset of `from` in it.
+    /// The binding of bytes `from..to` of an argument, and the offset of byte `from` in the binding. `None` if the
+    /// bytes lie in several parts, or exceed the largest binding.
     pub(super) fn span(&self, parts: Parts, from: u64, to: u64) -> Option<(Span, u64)> {
         let part = from / parts.bytes;
         // Bindings must not be empty: an empty range binds the word that contains `from`.

@@ -1,8 +1,8 @@
 //! Distributes the rows of a result to invocations.
 //!
 //! 2^`lanes_log2` neighbouring invocations, the lanes, move a tile together. A software adapter pays for every
-//! invocation, and is fastest if one invocation moves a whole tile. The shaders read lanes and tile lengths from
-//! params:
+//! invocation, and is fastest if one invocation moves a whole tile. The shaders read the number of lanes and the length
+//! of tiles from the uniforms:
 //!
 //! | adapter | units | lanes of a tile | units of a tile |
 //! |---|---|---|---|
@@ -45,19 +45,19 @@
 use super::caps::{Kind, Reach};
 use crate::plan::Rows;
 
-/// Units that an invocation on hardware loads before it stores any.
+/// The number of units that an invocation on hardware loads before it stores any.
 const IN_FLIGHT: usize = 4;
 
-/// The least bytes of a row that neighbouring lanes load at once, unless the row is shorter: two sectors.
+/// The least number of bytes of a row that neighbouring lanes load at once, unless the row is shorter: two sectors.
 const COALESCED: usize = 64;
 
 /// The most lanes of a tile.
 pub(super) const MOST_LANES: usize = 64;
 
-/// The tiles and workgroups of a dispatch.
+/// The tiles and workgroups of a dispatch. Constructors return `None` if a device does not allow so many workgroups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
-    /// Invocations of a workgroup.
+    /// The number of invocations in a workgroup.
     pub(crate) workgroup: u32,
     pub(crate) lanes_log2: u32,
     pub(crate) segment: u32,
@@ -67,12 +67,13 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// `grid` of the uniforms, but for the bytes of an element: the width of the grid, and `lanes_log2`.
+    /// The word `grid` of the uniforms, with the width of the grid and `lanes_log2`, but not yet the size of an
+    /// element.
     pub(crate) fn word(&self) -> u32 {
         self.width | self.lanes_log2 << 16
     }
 
-    /// The grid for units below 4 bytes, of which an invocation assembles words one after the other.
+    /// The grid for units smaller than 4 bytes, of which an invocation assembles one word after another.
     pub(crate) fn word_by_word(rows: &Rows, head: usize, reach: &Reach) -> Option<Self> {
         let (lanes, segment) = match reach.kind {
             Kind::Software => (1, 64),
@@ -82,7 +83,7 @@ impl Grid {
         Self::new(reach, 1, lanes, segment, words.div_ceil(segment))
     }
 
-    /// The grid for invocations that process their units one after the other.
+    /// The grid for invocations that process their units one by one.
     pub(crate) fn one_by_one(rows: &Rows, reach: &Reach) -> Option<Self> {
         let (lanes, segment) = match reach.kind {
             Kind::Software => (1, equal(rows, reach.workgroup as usize)),
@@ -95,7 +96,7 @@ impl Grid {
         Self::new(reach, 1, lanes, segment, tiles)
     }
 
-    /// On hardware, the grid for one unit in each lane, which may have to walk a long list for it.
+    /// The grid for lanes that may have to walk a long list for each unit: on hardware a lane has only one unit.
     pub(crate) fn unit_by_unit(rows: &Rows, reach: &Reach) -> Option<Self> {
         if reach.kind == Kind::Software {
             return Self::one_by_one(rows, reach);
@@ -115,8 +116,8 @@ impl Grid {
         Self::new(reach, 1, reach.workgroup as usize, 1, tiles)
     }
 
-    /// The grid for invocations that load four units before they store any, and the number of rows to which these
-    /// belong: one, or four if rows are too short.
+    /// The grid for invocations that load four units before they store any, and the number of rows to which these four
+    /// units belong: one, or four if rows are short.
     pub(crate) fn in_flight(rows: &Rows, reach: &Reach) -> (Option<Self>, usize) {
         let each = match rows.run * rows.unit / COALESCED {
             IN_FLIGHT.. => IN_FLIGHT,
@@ -130,7 +131,7 @@ impl Grid {
         (grid, IN_FLIGHT / each)
     }
 
-    /// The grid for this many tiles, of which each invocation moves units of `each`.
+    /// The grid for this many tiles of `segment` units and `lanes` lanes. Each invocation moves units of `each` tiles.
     pub(super) fn new(
         reach: &Reach,
         each: usize,
@@ -159,7 +160,8 @@ fn equal(rows: &Rows, workgroup: usize) -> usize {
     rows.run.div_ceil(rows.run.div_ceil(longest))
 }
 
-/// Width and height of a grid of at least `groups` workgroups, each at most `limit`, and at most 16 bits wide.
+/// Width and height of a grid of at least `groups` workgroups. Both are at most `limit` and fit in 16 bits. `None` if
+/// the grid would have to be larger.
 fn fold(groups: usize, limit: u32) -> Option<(u32, u32)> {
     let groups = u32::try_from(groups).ok()?;
     let limit = limit.min(0xffff);
@@ -187,8 +189,8 @@ mod tests {
         }
     }
 
-    /// The row and position of every unit that the invocations of a grid move, `rows` rows each, computed as in the
-    /// shaders.
+    /// The row and position of every unit that a grid moves, computed as in the shaders. Each invocation moves units of
+    /// `rows` rows.
     fn moved(grid: &Grid, rows: usize, run: usize) -> Vec<(usize, usize)> {
         let (tiles, segment) = (grid.tiles as usize, grid.segment as usize);
         let lanes = 1 << grid.lanes_log2;

@@ -11,7 +11,7 @@ use crate::plan::Rows;
 #[derive(Clone, Debug)]
 pub(crate) struct Job<'a> {
     pub(crate) reach: &'a Reach,
-    /// Rows of the result; for updates and scatters, of the source.
+    /// The rows of the result, or of the source if the job is of an update or a scatter.
     pub(crate) rows: Rows,
     pub(crate) map: RowMap,
     pub(crate) source: Bound,
@@ -22,11 +22,12 @@ pub(crate) struct Job<'a> {
     pub(crate) whole_vectors: bool,
 }
 
-/// A binding and the position of a unit in it: of the source, the first unit of the first row (for a gather, if its
-/// tuple is all zeros); of the result, the first unit that is written.
+/// A binding of the source or the result.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bound {
     pub(crate) span: Span,
+    /// The position of a unit in the binding, in units: in a source, the first unit of the first row (of a gather, if
+    /// this row's tuple is all zeros); in a result, the first unit that is written.
     pub(crate) base: i64,
 }
 
@@ -42,7 +43,8 @@ impl Job<'_> {
         }
     }
 
-    /// Source and result bound as whole vectors, if they can be.
+    /// Extends the bindings of source and result to whole vectors. `None` if they must not be extended, or would then
+    /// exceed the device's limits.
     pub(crate) fn whole_spans(&self) -> Option<[Span; 2]> {
         let vector = VECTOR as u64;
         // Shaders compute signed 32-bit addresses up to a vector beyond either end.
@@ -60,11 +62,11 @@ impl Job<'_> {
         fits.then_some(spans)
     }
 
-    /// The rows in the widest vectors that all row bounds are multiples of.
+    /// The rows in the widest vectors at multiples of which all rows begin and end.
     pub(crate) fn vectors(&self) -> Vectors {
         let rows = &self.rows;
         let backwards = rows.step == -1;
-        // The lowest boundary of the first row; read backwards, that is the upper end of its first unit.
+        // Where the first row begins: if it is read backwards, at the upper end of its first unit.
         let low = self.source.base + i64::from(backwards);
         let common = self.map.distances() | low | self.dest.base | rows.run as i64;
         let mut factor = 1 << common.trailing_zeros().min((VECTOR / rows.unit).ilog2());
@@ -95,14 +97,14 @@ pub(crate) struct Vectors {
     pub(crate) rows: Rows,
     pub(crate) source_base: i64,
     pub(crate) dest_base: i64,
-    /// Units of the job per vector.
+    /// The number of the job's units per vector.
     pub(crate) factor: usize,
-    /// Bytes of the elements whose order is reversed within a vector, or 0.
+    /// The size in bytes of the elements whose order is reversed within a vector; 0 if no order is reversed.
     pub(crate) reversed: usize,
 }
 
 impl Vectors {
-    /// Units from the last multiple of `bytes` bytes to the first unit of the result that is written.
+    /// The number of units between the last multiple of `bytes` bytes and the first unit of the result that is written.
     pub(crate) fn head(&self, bytes: usize) -> usize {
         let per = bytes.div_ceil(self.rows.unit) as i64;
         usize::try_from(self.dest_base.rem_euclid(per)).unwrap_or_default()

@@ -2,23 +2,26 @@
 //! sorted, and where they are stored.
 //!
 //! Invocations link rows in any order. If results depend on the order of rows, a short list is sorted by one
-//! invocation, a longer one that fits in workgroup memory by several, and a workgroup links an even longer one anew. So
-//! no invocation takes long, for any indices. Then, for each unit of a slice, one invocation walks the list.
+//! invocation, a longer list that fits in workgroup memory by several, and the rows of an even longer list are linked
+//! again, in order, by a workgroup. So no invocation takes long, for any indices. Then, for each unit of a slice, one
+//! invocation walks the list.
 
 use super::caps::Kind;
 
-/// Rows whose slices are looked up at once.
+/// The number of rows whose slices an invocation looks up at once.
 pub(crate) const FOUR: usize = 4;
 
-/// The most rows of a list that `scatter_middle_lists.wgsl` sorts, and the invocations that sort it.
+/// The most rows of a list that `scatter_middle_lists.wgsl` sorts.
 const MIDDLE: usize = 256;
+/// The number of invocations that sort such a list.
 const MIDDLE_LANES: usize = 32;
 
 /// The most workgroups of a step that usually has nothing to do. They are enough to keep a GPU busy: one of 132
 /// multiprocessors runs at most 1,056 workgroups of 256 at once.
 const WORKGROUPS: usize = 512;
 
-/// Rows that an invocation examines for lists to sort. See `scatter_sort.wgsl`.
+/// The number of rows that an invocation examines for lists to sort: more than one where invocations run in lockstep,
+/// as `scatter_sort.wgsl` explains.
 pub(crate) fn looked_at(kind: Kind) -> usize {
     match kind {
         Kind::Hardware => 1,
@@ -29,7 +32,8 @@ pub(crate) fn looked_at(kind: Kind) -> usize {
 /// The most rows of a list that one invocation sorts. Sorting n rows takes up to n²/2 iterations, each of which waits
 /// half a microsecond for a link on a GPU.
 ///
-/// On a software adapter an invocation may have to sort a list for each row that it examines: 32,768 iterations.
+/// On a software adapter an invocation may have to sort a list for each of the 16 rows that it examines, in 16 · 64²/2
+/// = 32,768 iterations. Lavapipe allows 65,535: see [`most_rows`].
 fn longest_sorted(kind: Kind) -> usize {
     match kind {
         Kind::Hardware => 16,
@@ -37,12 +41,12 @@ fn longest_sorted(kind: Kind) -> usize {
     }
 }
 
-/// The most rows of a block that combines: one invocation may have to walk all of them, for `units` units each, and a
-/// workgroup may have to examine all of them for every long list.
+/// The most rows of a block that combines: one invocation may have to walk a list of all rows once for each of `units`
+/// units, and for every long list a workgroup may have to examine all rows.
 ///
-/// A GPU waits half a microsecond for a link, so half a second for those of a million rows, which drivers must not take
-/// for a hang. Lavapipe seems to leave every loop of an invocation after 65,535 iterations in total, and has few
-/// invocations to share long lists: 2^12 rows make at most 15.
+/// A GPU waits half a microsecond for a link, so half a second for a list of a million rows. More might look to drivers
+/// like a hang. Lavapipe seems to leave every loop of an invocation after 65,535 iterations in total, and has few
+/// invocations to share the work on long lists, of which 2^12 rows form at most 15.
 pub(crate) fn most_rows(kind: Kind, sorts: bool, units: usize) -> usize {
     match kind {
         Kind::Hardware => 1 << 20,
@@ -64,7 +68,7 @@ impl Lists {
         Self { kind, rows }
     }
 
-    /// The position of the first link.
+    /// The position of the first link, in words.
     pub(crate) fn links(self) -> usize {
         self.rows.next_multiple_of(FOUR)
     }
@@ -74,13 +78,13 @@ impl Lists {
         [longest_sorted(self.kind), MIDDLE].map(|most| self.rows / (most + 1))
     }
 
-    /// The position of the first slice whose list is too long for workgroup memory. The slices whose lists are too long
-    /// for one invocation come before, preceded by a vector with the numbers of both.
+    /// The position of the first slice whose list is too long for workgroup memory. Before it come the slices whose
+    /// lists are too long for one invocation, and before these a vector with the number of slices of either kind.
     fn long(self) -> usize {
         2 * self.links() + FOUR + self.longer()[0]
     }
 
-    /// Bytes of storage: only the slices of rows, unless rows are `chained`.
+    /// The size of the storage in bytes. Unless rows are `chained` to lists, it holds only the slice of each row.
     pub(crate) fn bytes(self, chained: bool) -> u64 {
         let words = match chained {
             false => self.links(),
@@ -89,18 +93,20 @@ impl Lists {
         words as u64 * 4
     }
 
-    /// The words of the row map of each sort.
+    /// The first words of every sort's row map: the most rows of a list that one invocation sorts, the position of the
+    /// first link, and the position of the first slice whose list is too long for workgroup memory.
     pub(crate) fn map(self) -> [usize; 3] {
         [longest_sorted(self.kind), self.links(), self.long()]
     }
 
-    /// Workgroups that sort the lists for workgroup memory in turn: 0 if no list can be that long.
+    /// The number of workgroups that sort lists in workgroup memory, each several in turn: 0 if no list can be that
+    /// long.
     pub(crate) fn middle_groups(self, workgroup: u32) -> usize {
         let together = workgroup as usize / MIDDLE_LANES;
         self.longer()[0].div_ceil(together).min(WORKGROUPS)
     }
 
-    /// Workgroups that link longer lists in turn.
+    /// The number of workgroups that link longer lists, each several in turn.
     pub(crate) fn long_groups(self) -> usize {
         self.longer()[1].min(WORKGROUPS)
     }
@@ -138,7 +144,8 @@ mod tests {
     fn loops_on_software_adapters_have_fewer_iterations_than_lavapipe_allows() {
         let most = 65_535;
         let (lists, longest) = (looked_at(Kind::Software), longest_sorted(Kind::Software));
-        // Examine rows, take each off its list, find its position, and count a list that is too long.
+        // An invocation examines rows, takes each row off its list, finds its position, and counts a list that is too
+        // long.
         let sorting = lists + lists * (1 + longest + longest * (longest - 1) / 2);
         assert!(sorting < most, "{sorting}");
         let rows = most_rows(Kind::Software, true, 1);
@@ -146,7 +153,7 @@ mod tests {
         let turns = rows.div_ceil(longest + 1).div_ceil(at_once);
         let middle = turns * (1 + MIDDLE + MIDDLE / MIDDLE_LANES * (1 + MIDDLE));
         assert!(middle < most, "{middle}");
-        // An invocation has eight rows of each 512, and searches 16 words of bits for each.
+        // Of each 512 rows an invocation has eight, and for each of these it searches 16 words of bits.
         let long = rows.div_ceil(8 * 64) * (8 + 8 * 16);
         assert!(long < most, "{long}");
         for units in [1, 16, 512, 1 << 20] {

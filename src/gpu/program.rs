@@ -1,7 +1,7 @@
-//! A compute pipeline: pieces of WGSL, pasted one behind the other, and constants.
+//! The text of a compute pipeline, concatenated from several parts, and its constants.
 //!
-//! The pieces are the declaration of `uniforms`, what a unit is, `uniforms.wgsl`, the kernel, its row map, and how that reads
-//! indices and counts those out of range. `shader_tests` validates every text.
+//! The text consists of the declaration of `uniforms`, the kernel's [`Prelude`], `uniforms.wgsl`, the kernel, its row
+//! map, and functions that read index tuples and report those out of range. `shader_tests` validates every text.
 
 use super::{
     adapter::STORAGE_BUFFERS,
@@ -21,9 +21,11 @@ const TRANSPOSE_UNITS: &str = include_str!("../../shaders/transpose_units.wgsl")
 const TRANSPOSE_SUBWORD: &str = include_str!("../../shaders/transpose_subword.wgsl");
 const LOAD_REVERSED: &str = include_str!("../../shaders/load_reversed.wgsl");
 
-/// Bind groups: the buffers that are moved between, the report, and the uniforms where they are a buffer.
+/// The bind group of the buffers that are read and written.
 pub(crate) const BUFFERS_GROUP: u32 = 0;
+/// The bind group of the report.
 pub(crate) const REPORT_GROUP: u32 = 1;
+/// The bind group of the uniforms, if they are in a buffer.
 pub(crate) const UNIFORMS_GROUP: u32 = 2;
 
 /// How the uniforms reach a shader.
@@ -33,18 +35,18 @@ pub(crate) enum UniformSpace {
     Immediate,
     /// In a uniform buffer.
     Uniform,
-    /// In a storage buffer. Lavapipe takes the values that loops depend on out of uniform buffers and
-    /// compiles the shader again for each dispatch: half a millisecond.
+    /// In a storage buffer. Lavapipe makes constants of those values in uniform buffers that loops depend on, so it
+    /// compiles the shader again for each dispatch, which takes half a millisecond.
     Storage,
 }
 
 impl UniformSpace {
-    /// How the uniforms reach the shaders of a device.
+    /// Chooses how the uniforms reach the shaders of a device.
     pub(super) fn of(device: &wgpu::Device, kind: Kind) -> Self {
         let limits = device.limits();
         let immediates = device.features().contains(wgpu::Features::IMMEDIATES)
             && limits.max_immediate_size >= UNIFORM_BYTES;
-        // One more than the operations bind; reports too are bound at an offset.
+        // One storage buffer more than the operations bind. Two have dynamic offsets: the uniforms and the report.
         let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS
             && limits.max_dynamic_storage_buffers_per_pipeline_layout >= 2;
         match kind {
@@ -67,7 +69,7 @@ impl UniformSpace {
     }
 }
 
-/// A kernel's WGSL, known by its name.
+/// A kernel's WGSL. Two sources are equal if their names are.
 #[derive(Clone, Copy)]
 pub(crate) struct Source {
     pub(crate) name: &'static str,
@@ -101,15 +103,16 @@ pub(crate) struct Program {
     pub(crate) op: Op,
     pub(crate) form: Form,
     pub(crate) lookup: Lookup,
-    /// Invocations per workgroup: the constant `WORKGROUP` of the shader.
+    /// The number of invocations in a workgroup: the constant `WORKGROUP` of the shader.
     pub(crate) workgroup: u32,
 }
 
 /// What a kernel is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Form {
+    /// What a unit is, and how the kernel loads one.
     pub(crate) prelude: Prelude,
-    /// Override constants; those without a name are not used.
+    /// Override constants; entries without a name are not used.
     constants: [(&'static str, isize); 5],
     pub(crate) reads: Reads,
 }
@@ -123,7 +126,7 @@ impl Form {
         }
     }
 
-    /// The same with these constants beside those that it has: five at most.
+    /// Adds override constants. A form has five at most.
     pub(crate) fn with<T: Copy + TryInto<isize>>(
         mut self,
         constants: &[(&'static str, T)],
@@ -138,7 +141,7 @@ impl Form {
         self
     }
 
-    /// The same, reading index tuples so.
+    /// Sets how the kernel reads index tuples.
     pub(crate) fn reading(self, reads: Reads) -> Self {
         Self { reads, ..self }
     }
@@ -152,39 +155,40 @@ impl Form {
 /// How a kernel reads index tuples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Reads {
-    /// One by one, word by word.
+    /// Word by word.
     Words,
-    /// By fours: as vectors where they can be, otherwise word by word.
+    /// As vectors if the tuples of every four rows are whole vectors, otherwise word by word.
     Either,
-    /// By fours as vectors.
+    /// Always as vectors, four rows at a time.
     Vectors,
 }
 
-/// What a kernel calls a unit, and how it fetches one: pasted before it.
+/// WGSL that is pasted before a kernel, and defines what a unit is and how the kernel loads one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Prelude {
-    /// The kernel says itself.
+    /// Nothing: the kernel's own file defines both.
     None,
-    /// Vectors of 4, 8 or 16 bytes.
+    /// Units are vectors of this many bytes: 4, 8 or 16.
     Vector(usize),
-    /// The kernel says itself, and accesses the bytes of words.
+    /// Functions that access the bytes of words. The kernel's own file defines units.
     Subword,
-    /// A file says.
+    /// The text of a file: one that loads the rows of `pack_rows.wgsl`.
     File(Source),
-    /// Vectors of 16 bytes that hold elements in reverse order.
+    /// Units are vectors of 16 bytes, in which the order of elements is reversed.
     Reversed,
-    /// Vectors of 16 bytes that are put together of four words.
+    /// Units are vectors of 16 bytes, each of which is gathered from four words of the source.
     Gathered,
-    /// Vectors of 4, 8 or 16 bytes that are combined as four words, of which they may not have all.
+    /// Units are vectors of this many bytes: 4, 8 or 16. They are padded to four words to be combined.
     Words(usize),
-    /// Tiles of a transpose, in units of this many bytes, of which an invocation loads this many words or larger units.
+    /// Units are moved by the tiles of a transpose. A unit has `unit` bytes. An invocation makes `loads` loads, each of
+    /// a word or of a larger unit.
     Tile { unit: usize, loads: usize },
-    /// Words that are combined by atomics.
+    /// Units are i32 if `signed`, otherwise u32, and are combined by atomics.
     Numbers { signed: bool },
 }
 
 impl Prelude {
-    /// For all rows that an operation has.
+    /// All preludes with which a kernel moves vectors for an operation.
     pub(crate) fn of_vectors(op: Op) -> Vec<Self> {
         let mut all = [4, 8, VECTOR].map(Self::Vector).to_vec();
         if op.facts().is_dense {
@@ -259,7 +263,7 @@ fn fetch_four(at: vec4<u32>) -> Units {
 const SUBWORD: &str = "\
 const PARTS: u32 = 1u;
 
-// The four bytes from any byte address on. Bytes after the last word are unspecified.
+// Loads the four bytes that begin at any byte address. Bytes after the last word are unspecified.
 fn load(address: u32) -> u32 {
     let word = address >> 2u;
     let shift = (address & 3u) << 3u;
@@ -268,7 +272,7 @@ fn load(address: u32) -> u32 {
     return select((low >> shift) | (high << (32u - shift)), low, shift == 0u);
 }
 
-// The lowest `bytes` bytes of a word; `bytes` is 1 to 4.
+// Returns a mask of the lowest `bytes` bytes of a word; `bytes` is 1 to 4.
 fn low_bytes(bytes: u32) -> u32 {
     return 0xffffffffu >> (32u - 8u * bytes);
 }

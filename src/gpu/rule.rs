@@ -24,7 +24,8 @@ enum Numbers {
 }
 
 impl Rule {
-    /// The rule for elements of a type and the bytes of its operands, if the shaders support it.
+    /// The rule for elements of a type, and the size in bytes of the numbers that it combines. `None` if the shaders do
+    /// not support the combination.
     pub(crate) fn of(combine: Combine, dtype: DType) -> Option<(Self, usize)> {
         let adds = combine == Combine::Add;
         let (numbers, can) = match dtype {
@@ -40,14 +41,14 @@ impl Rule {
             DType::F64 | DType::Complex128 => return None,
         };
         let element = match dtype {
-            // Components are combined separately.
+            // Real and imaginary parts are combined separately.
             DType::Complex64 => 4,
             _ => dtype.size(),
         };
         can.then_some((Self { combine, numbers }, element))
     }
 
-    /// All rules, each with the bytes of its operands.
+    /// All rules, each with the size in bytes of the numbers that it combines.
     pub(super) fn all() -> impl Iterator<Item = (Self, usize)> {
         let combines = [
             Combine::Add,
@@ -60,18 +61,18 @@ impl Rule {
         DType::ALL.into_iter().flat_map(of).flatten()
     }
 
-    /// Whether results depend on the order of rows: sums are rounded, and the first of two zeros of different signs is
+    /// Whether results depend on the order of rows: sums are rounded, and of two zeros of different signs the first is
     /// both the minimum and the maximum.
     pub(crate) fn depends_on_order(self) -> bool {
         matches!(self.numbers, Numbers::F16 | Numbers::BF16 | Numbers::F32)
     }
 
-    /// Whether WGSL has an atomic operation for it, on elements of one word.
+    /// Whether WGSL has an atomic operation that combines elements of one word by this rule.
     pub(crate) fn is_atomic(self) -> bool {
         matches!(self.numbers, Numbers::Unsigned | Numbers::Signed) && self.combine != Combine::Mul
     }
 
-    /// Whether that operation is on i32 rather than u32.
+    /// Whether the atomic operation is on i32 rather than u32.
     pub(super) fn is_signed(self) -> bool {
         self.numbers == Numbers::Signed
     }

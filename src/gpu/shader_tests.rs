@@ -69,7 +69,7 @@ fn lookups(op: Op, form: &Form) -> HashSet<Lookup> {
     let of = |(index, depth)| {
         let loops = Lookup::of(index);
         let plain = loops.plain(depth, true);
-        // The steps of a scatter are plain without loops, or not at all.
+        // The steps of a scatter use the plain lookup only if it has no loop.
         let plain = match plain.unrolled {
             0 if op != Op::Gather => loops,
             _ => plain,
@@ -85,7 +85,7 @@ fn lookups(op: Op, form: &Form) -> HashSet<Lookup> {
         .collect()
 }
 
-/// Every text of every kind of device, with a program that it is of.
+/// Every text of every kind of device, with one of the programs that have this text.
 fn texts() -> HashMap<String, (Program, UniformSpace)> {
     let mut texts = HashMap::new();
     for kind in [Kind::Hardware, Kind::Software] {
@@ -113,7 +113,7 @@ fn validated(program: &Program, module: &Module) -> ModuleInfo {
         .unwrap_or_else(|error| panic!("{program}: {error:?}"))
 }
 
-/// Each is parsed, validated and translated when it is first used, which takes longer than most work.
+/// A text is parsed, validated and translated when it is first used, which takes longer than most work.
 #[test]
 fn there_are_few_texts() {
     let count = texts().len();
@@ -121,7 +121,7 @@ fn there_are_few_texts() {
     assert!(count <= 200, "{count} texts");
 }
 
-/// Every pipeline of a device: a first call compiles what later ones use, and all may be kept.
+/// A device may have to compile every pipeline, each when it is first used, and keeps them all.
 #[test]
 fn there_are_few_pipelines() {
     for kind in [Kind::Hardware, Kind::Software] {
@@ -131,7 +131,7 @@ fn there_are_few_pipelines() {
     }
 }
 
-/// The table holds kernels that nothing else does, each with a name and a text of its own.
+/// Every kernel of the table is used, and only once in the table.
 #[test]
 fn every_kernel_has_forms() {
     for kernel in &KERNELS {
@@ -224,7 +224,7 @@ fn bindings_are_the_hosts() {
     }
 }
 
-/// Workgroup memory is within what every device has, also for the largest workgroups.
+/// Every device has 16 KiB of workgroup memory: that is enough for the largest workgroups.
 #[test]
 fn workgroup_memory_is_small() {
     for mut program in programs(Kind::Hardware) {

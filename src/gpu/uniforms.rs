@@ -1,4 +1,5 @@
-//! The numbers that a dispatch reads: the host's side of `shaders/uniforms.wgsl`. Each row map has its own part, in `maps`.
+//! The numbers that a dispatch reads: the host's side of `shaders/uniforms.wgsl`, which says what each number means.
+//! Each row map has its own part, in `maps`.
 //!
 //! A test compares every size and offset here with the shaders'.
 
@@ -14,7 +15,8 @@ pub(crate) struct Uniforms {
     pub(crate) units: u32,
     pub(crate) tiles: u32,
     pub(crate) segment: u32,
-    /// Workgroups along x, from bit 16 on the logarithm of the lanes of a tile, and from bit 20 on the bytes of an element.
+    /// Bits 0 to 15: the number of workgroups along x. From bit 16: the base-2 logarithm of the number of lanes of a
+    /// tile. From bit 20: the size of an element in bytes.
     pub(crate) grid: u32,
     pub(crate) source_base: u32,
     pub(crate) dest_base: u32,
@@ -26,13 +28,13 @@ impl Uniforms {
         self.grid & 0xffff
     }
 
-    /// Lanes of a tile.
+    /// The number of lanes of a tile.
     pub(crate) fn lanes(&self) -> u32 {
         1 << (self.grid >> 16 & 15)
     }
 }
 
-/// The size of the uniforms, which is also the room for immediates that a device must have.
+/// The size of the uniforms in bytes. A device with less room for immediates reads the uniforms from a buffer.
 pub(crate) const UNIFORM_BYTES: u32 = 128;
 const _: () = assert!(size_of::<Uniforms>() == UNIFORM_BYTES as usize);
 
@@ -46,8 +48,8 @@ pub(crate) fn too_far(units: u64) -> Error {
     }
 }
 
-/// A value as the shaders hold it: negative ones wrap, and so do offsets that are only a step on the way to one within
-/// the binding.
+/// A value modulo 2^32, as the shaders hold it. Negative values wrap, and so do offsets that are only added to others
+/// to reach a unit within the binding.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -245,6 +245,17 @@ fn what_depends_on_unwritten_memory_is_a_fault() {
             what: Depends::Stored,
         },
     );
+    wrong(
+        "shared_words[lane] = dest[lane]; dest[lane] = shared_words[lane] + 1u;",
+        &Wrong::Unwritten {
+            what: Depends::Stored,
+        },
+    );
+    // Workgroup memory may hold it.
+    right(
+        "shared_words[lane] = dest[lane]; dest[lane] = lane;",
+        &[0, 1, 2, 3],
+    );
     // Writing back an unchanged part of a word is no fault, nor is a bit that decides nothing.
     right(
         "dest[lane] = (dest[lane] & 0xffff0000u) | lane;",

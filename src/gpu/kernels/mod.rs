@@ -78,26 +78,27 @@ pub(crate) struct Kernel {
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
     pub(crate) form: Form,
-    /// `None` if it has more workgroups than the device allows.
+    /// `None` if the grid has more workgroups than the device allows.
     pub(crate) grid: Option<Grid>,
     /// The bindings of source and result.
     pub(crate) spans: [Span; 2],
-    /// Numbers of the uniform, described in `uniforms.wgsl`.
+    /// `run`, `step`, `units`, `source_base` and `dest_base` are numbers of the uniforms, as `uniforms.wgsl` describes
+    /// them.
     pub(crate) run: usize,
     pub(crate) step: isize,
     pub(crate) units: usize,
     pub(crate) source_base: i64,
     pub(crate) dest_base: i64,
-    /// Bytes of the elements to reverse within each vector, or of a unit of `row_words.wgsl`; otherwise 0.
+    /// The size in bytes of the elements to reverse within each vector, or of a unit of `row_words.wgsl`; otherwise 0.
     pub(crate) element: usize,
     /// How the row map counts rows and units.
     pub(crate) counts: Units,
-    /// Bytes of the units in which tiles are measured.
+    /// The size in bytes of the units in which the length of tiles is measured.
     pub(crate) tile_unit: usize,
 }
 
 impl Launch {
-    /// The launch for rows of vectors, in which tiles are measured too.
+    /// The launch of a kernel that moves rows by vectors, and measures tiles in vectors too.
     fn of(job: &Job<'_>, vectors: &Vectors, form: Form, grid: Option<Grid>) -> Self {
         Self {
             form,
@@ -136,18 +137,19 @@ pub(crate) struct Dispatch {
     pub(crate) program: Program,
     pub(crate) uniforms: Uniforms,
     pub(crate) height: u32,
-    /// Bytes of the units that `uniforms.segment` counts.
+    /// The size in bytes of the units that `uniforms.segment` counts.
     pub(crate) tile_unit: usize,
     /// Source, result and, for a gather, indices; for a step of a scatter, its bindings in order.
     pub(crate) spans: [Span; 4],
-    /// Whether its report counts: if several dispatches process the same index tuples, one of them counts those that
-    /// are out of range.
+    /// Whether the tuples that this dispatch reports as out of range are counted: if several dispatches process the
+    /// same index tuples, only one of their reports counts.
     pub(crate) counts: bool,
-    /// The number of its first index tuple, for a gather or scatter.
+    /// In a gather or scatter, the number of the dispatch's first index tuple.
     pub(crate) first_tuple: usize,
 }
 
-/// The dispatch of a job by the first kernel that runs it. `None` if it exceeds the device's limits.
+/// The dispatch of a job by the first kernel that accepts the job. `None` if the dispatch exceeds the device's limits,
+/// so that the caller must cut the job.
 pub(crate) fn dispatch(job: &Job<'_>) -> Result<Option<Dispatch>, Error> {
     let (vectors, op) = (job.vectors(), job.map.op());
     let run = |kernel: &'static Kernel| Some((kernel, (kernel.launch)(job, &vectors)?));

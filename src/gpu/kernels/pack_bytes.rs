@@ -14,10 +14,11 @@ pub(super) const KERNEL: Kernel = Kernel {
     forms,
 };
 
-/// Rows that an invocation packs.
+/// The number of rows that an invocation packs.
 const ROWS: usize = 4;
 
-/// The rows to pack, and the run's axis if each of its units is packed as a row.
+/// The rows to pack. If each unit of a strided run is packed as a row, the run's axis comes with them. `None` if the
+/// job has no rows to pack.
 pub(super) fn rows(job: &Job<'_>, vectors: &Vectors) -> Option<(Vectors, Option<Axis>)> {
     if !job.map.is_dense() || vectors.rows.unit >= 4 {
         return None;
@@ -36,7 +37,7 @@ pub(super) fn rows(job: &Job<'_>, vectors: &Vectors) -> Option<(Vectors, Option<
     if fill(vectors) {
         return Some((*vectors, None));
     }
-    // Otherwise the units of a strided run may be packed as rows.
+    // If the units of a run lie apart, each may be packed as a row.
     let RowMap::Slice(map) = &job.map else {
         return None;
     };
@@ -78,7 +79,8 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     })
 }
 
-/// On hardware listed rows are packed by `pack_rows`.
+/// On hardware `pack_rows` packs most rows whose index tuples could be read as vectors; for the others the kernel reads
+/// tuples word by word, in fewer pipelines.
 fn form(row: usize, unit: usize, kind: Kind) -> Form {
     let reads = match kind {
         Kind::Hardware => Reads::Words,

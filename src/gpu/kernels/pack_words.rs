@@ -14,14 +14,14 @@ pub(super) const KERNEL: Kernel = Kernel {
     forms,
 };
 
-/// Units of the longest row that is packed.
+/// The number of units in the longest row that is packed.
 pub(super) const MAX_RUN: usize = 8;
 
-/// Units of a vector.
+/// The number of units in a vector.
 pub(super) const PARTS: usize = 4;
 
-/// On hardware, rows of one unit that index tuples list; on software adapters, which pay for each invocation, loop and
-/// store, all short rows.
+/// Whether the kernel packs the rows. On hardware it packs rows of one unit if row n has index tuple n; on software
+/// adapters, which pay for each invocation, loop and store, all short rows.
 fn accepts(job: &Job<'_>, vectors: &Vectors) -> bool {
     let is_listed = match &job.map {
         RowMap::Gather(map) => vectors.rows.run == 1 && map.is_listed(),
@@ -35,7 +35,8 @@ fn accepts(job: &Job<'_>, vectors: &Vectors) -> bool {
         && vectors.dest_base % PARTS as i64 == 0
 }
 
-/// Vectors that an invocation builds: in a gather on a software adapter two, so that eight cache misses overlap.
+/// The number of vectors that an invocation builds: in a gather on a software adapter two, so that eight cache misses
+/// overlap.
 fn vectors_each(op: Op, kind: Kind) -> usize {
     match (op, kind) {
         (Op::Gather, Kind::Software) => 2,
@@ -63,7 +64,7 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
 }
 
 fn form(op: Op, run: usize, kind: Kind) -> Form {
-    // Of a gather, rows of several units share a pipeline: each takes long to compile.
+    // In gathers, rows of two or more units share a pipeline, because each pipeline takes long to compile.
     let constant = match (op, run) {
         (Op::Gather, 2..) => 0,
         _ => run,

@@ -26,18 +26,20 @@ fn accepts(job: &Job<'_>) -> bool {
     }
 }
 
-/// Words that an invocation writes at once, in a round.
+/// The number of words that an invocation writes at once, in a round.
 const WORDS: usize = 4;
 
-/// The most rounds of an invocation, if that leaves `FILLED` invocations: 32 bytes in flight to each are 2 MiB, as much
-/// as the fastest memory transfers within its latency.
+/// The most rounds of an invocation. If a dispatch would then have fewer than [`FILLED`] invocations, there are fewer
+/// rounds.
 const ROUNDS: usize = 8;
+/// The number of invocations that keep memory busy: 32 bytes in flight to each are 2 MiB, as much as the fastest memory
+/// transfers within its latency.
 const FILLED: usize = 1 << 16;
 
-/// The least invocations that share a sufficiently long row: they access 64 contiguous bytes.
+/// The least number of invocations that share a sufficiently long row: together they access 64 contiguous bytes.
 const LEAST_LANES: usize = 16;
 
-/// Rounds of an invocation on a software adapter, where a tile has only one.
+/// The most rounds of an invocation on a software adapter, where a tile has only one invocation.
 const SERIAL_ROUNDS: usize = 16;
 
 /// The largest distance in bytes between units of a row in the destination; units further apart are rows of one unit
@@ -64,11 +66,11 @@ fn words(bytes: usize, begin: usize, strides: impl Iterator<Item = usize>) -> us
     (furthest + bytes).div_ceil(4)
 }
 
-/// The most words between two of the four that an invocation writes at once.
+/// The largest distance in words between neighbouring words of the four that an invocation writes at once.
 const MAX_QUARTER: usize = 1 << 12;
 
 /// The grid for rows of up to `words` words each, whose units of `unit` bytes are spaced as in `run`; and the distance
-/// in words between the four words that an invocation writes at once.
+/// in words between neighbouring words of the four that an invocation writes at once.
 fn grid(
     rows: usize,
     words: usize,
@@ -100,8 +102,8 @@ fn grid(
     (Grid::new(reach, 1, lanes, segment, tiles), quarter)
 }
 
-/// The least distance in words at which words have units at the same bytes, and the sources of these units are whole
-/// words apart.
+/// The least distance in words between two words of the destination in which units begin at the same bytes and come
+/// from sources that are whole words apart.
 fn repeats(unit: usize, run: PairAxis) -> usize {
     // The greatest common divisor of a number and the bytes of a word.
     let common = |number: usize| 1 << number.trailing_zeros().min(2);
@@ -113,11 +115,11 @@ fn repeats(unit: usize, run: PairAxis) -> usize {
 /// The rows as the kernel processes them.
 struct Layout {
     rows: Rows,
-    /// The spacing of the units of a row.
+    /// The distance between neighbouring units of a row, on both sides.
     run: PairAxis,
-    /// Bytes of the destination from the first to the last unit of a row.
+    /// The length of a row in the destination in bytes, from the beginning of its first unit to the end of its last.
     bytes: usize,
-    /// Bytes of the destination between rows, for each dimension.
+    /// The distances in bytes between rows in the destination, one for each dimension.
     strides: Vec<usize>,
     /// Whether each unit of the job is a row.
     splits: bool,

@@ -34,8 +34,8 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     })
 }
 
-/// The rows in vectors, each gathered from four units a step apart, if they fit: a software adapter pays for each
-/// store.
+/// The rows in vectors, each gathered from four units that are a step apart: a software adapter pays for each store.
+/// `None` if rows do not consist of whole vectors.
 fn gathered(job: &Job<'_>, vectors: &Vectors) -> Option<Rows> {
     let Rows { unit, run, .. } = vectors.rows;
     let fits = job.map.is_dense()

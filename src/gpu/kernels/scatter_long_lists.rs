@@ -1,4 +1,4 @@
-//! Links long lists of the rows of a slice anew, in ascending order: `shaders/scatter_long_lists.wgsl`.
+//! Links the rows of long lists again, in ascending order: `shaders/scatter_long_lists.wgsl`.
 
 use super::{Form, Grid, Job, Kernel, Launch, Order, Prelude, Source, Vectors, scatter_sort};
 

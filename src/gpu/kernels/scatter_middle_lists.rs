@@ -1,4 +1,4 @@
-//! Sorts lists of up to 256 rows of a slice in workgroup memory: `shaders/scatter_middle_lists.wgsl`.
+//! Sorts lists of up to 256 rows in workgroup memory: `shaders/scatter_middle_lists.wgsl`.
 
 use super::{Form, Grid, Job, Kernel, Launch, Order, Prelude, Source, Vectors, scatter_sort};
 

@@ -1,4 +1,4 @@
-//! Sorts short lists of the rows of a slice: `shaders/scatter_sort.wgsl`.
+//! Sorts the short lists of rows, one invocation for each list: `shaders/scatter_sort.wgsl`.
 
 use super::{
     Form, Grid, Job, Kernel, Kind, Launch, Op, Order, Prelude, Source, Vectors, looked_at,

@@ -1,8 +1,8 @@
 //! Transposes by tiles in workgroup memory: `shaders/transpose.wgsl`.
 //!
 //! In the source of such a slice, neighbouring units of a row are apart, and units that neighbour along another
-//! dimension, the *near* one, are adjacent. A tile consists of *lines*: contiguous ranges of the source along the near
-//! dimension, one for each of several neighbouring units of a row.
+//! dimension, the *near* one, are contiguous. A tile consists of *lines*: contiguous ranges of the source along the
+//! near dimension, one for each of several neighbouring units of a row.
 //!
 //! | distance of lines | tile |
 //! |---|---|
@@ -69,20 +69,21 @@ fn forms(op: Op, kind: Kind) -> Vec<Form> {
     words.into_iter().chain(small).collect()
 }
 
-/// Bytes that an invocation moves. With workgroups of 256 a tile has 8 KiB, so that the 64 KiB of an AMD compute unit
-/// hold as many workgroups as its registers.
+/// The number of bytes that an invocation moves. With workgroups of 256 a tile has 8 KiB, so that the 64 KiB of
+/// workgroup memory of an AMD compute unit hold as many workgroups as its registers do.
 const BYTES: usize = 32;
 
-/// Bytes of a sector, the unit of memory transfers.
+/// The size in bytes of a sector: a GPU's memory transfers whole sectors.
 const SECTOR: usize = 32;
 
-/// Bytes of a cache line.
+/// The size of a cache line in bytes.
 const LINE: usize = 128;
 
-/// The largest distance in bytes of lines that are close together, if at least half of it is needed.
+/// The largest distance in bytes between lines that form one range, if at least half of the bytes in between are
+/// needed.
 const CLOSE: usize = 64;
 
-/// Banks of workgroup memory, each of which serves one word at a time.
+/// The number of banks of workgroup memory, each of which serves one word at a time.
 const BANKS: usize = 32;
 
 /// The tiles of a dispatch.
@@ -94,13 +95,13 @@ struct Tiles {
     count: usize,
 }
 
-/// Loads of an invocation for units of `unit` bytes, each of a word or of a larger unit.
+/// The number of loads of an invocation for units of `unit` bytes. Each load is of a word or of a larger unit.
 fn loads(unit: usize) -> usize {
     BYTES / unit.max(4)
 }
 
-/// The tiles for these rows, if tiles are of use. The first row begins at `source_base` in the source and at
-/// `dest_base` in the result, and `axes` number the rows.
+/// The tiles for these rows, or `None` if tiles are of no use. The first row begins at `source_base` in the source and
+/// at `dest_base` in the result, and `axes` number the rows.
 fn tiles(
     rows: &Rows,
     axes: &[Axis],
@@ -125,7 +126,7 @@ fn tiles(
     let per_word = word / rows.unit;
     let tile = loads(rows.unit) * workgroup as usize;
 
-    // All lines, and all rows, are multiples of these bytes apart.
+    // The distances between all lines, and those between all rows, are multiples of these numbers of bytes.
     let outer = axes.iter().enumerate().filter(|&(d, _)| d != near_dim);
     let strides = outer.map(|(_, axis)| axis.stride.unsigned_abs());
     let lines_align = strides.clone().fold(distance, |all, stride| all | stride);
@@ -149,8 +150,8 @@ fn tiles(
     }
     let (line_log2, words_log2);
     if is_close {
-        // Units that a range is extended by at its beginning: none if all ranges begin at sectors. Backwards, ranges
-        // end there instead.
+        // The number of units by which a range is extended so that it begins at a sector: none if all ranges begin at
+        // sectors anyway. If units are read backwards, only the ends of ranges can be known to lie at sectors.
         let forwards = rows.step > 0 && dest_first.is_multiple_of(rows_align);
         let mut begins = strides.map(|stride| stride * rows.unit).chain([first]);
         let aligned = forwards && begins.all(|bytes| bytes.is_multiple_of(SECTOR));
@@ -164,7 +165,7 @@ fn tiles(
         let longest = near_words.next_power_of_two().ilog2();
         let most_lines = row_words.next_power_of_two() * per_word;
         let least = (tile / most_lines.min(tile)).ilog2();
-        // The loads of an invocation are whole lines apart.
+        // A line is no longer than one load of a workgroup, so that the loads of an invocation are whole lines apart.
         let most = workgroup.ilog2();
         line_log2 = square.max(least).min(longest).min(most);
         words_log2 = (tile >> line_log2).checked_div(per_word)?.checked_ilog2()?;
@@ -228,7 +229,7 @@ fn swizzle(is_close: bool, per_word: usize, line_log2: u32, words_log2: u32, wor
     if is_close {
         return banks;
     }
-    // The distance of neighbouring words of a row, as a power of two.
+    // The base-2 logarithm of the distance in the tile between neighbouring words of a row.
     let distance = line_log2 + per_word.ilog2();
     (distance + words_log2.min(banks))
         .saturating_sub(banks)
@@ -299,7 +300,7 @@ mod tests {
         assert!(of_rgb(3).is_stretch && of_rgb(-3).is_stretch && of_rgb(8).is_stretch);
         assert_eq!(of_rgb(3).words_log2, 9);
         assert!(!of_rgb(9).is_stretch);
-        // Four units of 4 bytes fill a tile, if it begins with a sector.
+        // Lines of four 4-byte units fill a tile exactly, if all ranges begin at sectors.
         let of_rgba = |bases| {
             at(bases, 4, (5000, 4), &[(4, 1)])
                 .unwrap()
@@ -323,7 +324,7 @@ mod tests {
         // The last unit of a backward line comes first in the source.
         let backwards = at((3999, 0), 4, (4096, 4096), &[(4000, -1)]).unwrap();
         assert_eq!(backwards.tiling.near_shift, 0);
-        // Tiles that this would make many more of are not aligned.
+        // Tiles are not aligned where that would make many more of them.
         let small = at((1, 1), 4, (64, 64), &[(9, 64), (32, 1)]).unwrap().tiling;
         assert_eq!((small.near_shift, small.row_shift), (0, 0));
     }

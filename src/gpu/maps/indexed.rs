@@ -32,11 +32,11 @@ pub(super) const RESOLVE: Facts = Facts {
     moves: false,
 };
 
-/// Pairs of words in the map of a gather; see `Map` in `indexed.wgsl`. All but one are for coordinates and for the
-/// dimensions of the walk, of which the outermost needs no size.
+/// The number of pairs of words in the map of a gather: see `Map` in `indexed.wgsl`. Pair 0 holds the stride of the
+/// outermost walked dimension; each other pair holds a coordinate's dimension or a further walked dimension.
 pub(crate) const INDEXED_PAIRS: usize = 10;
 
-/// Pairs of size and stride.
+/// Pairs of a size and a stride.
 pub(crate) type IndexedMap = [[u32; 2]; INDEXED_PAIRS];
 
 #[repr(C)]
@@ -55,15 +55,15 @@ pub(crate) struct Words {
 pub(crate) struct Flags {
     /// The number of coordinates in an index tuple.
     pub(crate) dims: usize,
-    /// The number of dimensions that are walked beside the tuples.
+    /// The number of walked dimensions; 0 if row n has tuple n.
     pub(crate) walked: usize,
     /// Bit d: all positions of walked dimension d have the same tuples.
     pub(crate) repeats: u32,
     pub(crate) index: IndexType,
     pub(crate) policy: Policy,
-    /// The dispatch only checks the tuples of a scatter, and changes nothing.
+    /// Whether the dispatch only checks the tuples of a scatter, and changes nothing.
     pub(crate) checks: bool,
-    /// A scatter links all rows of a slice, rather than keep the last one.
+    /// Whether a scatter links all rows of a slice, rather than keep only the last one.
     pub(crate) chains: bool,
     /// [`Rule::combine_number`](crate::gpu::rule::Rule::combine_number), for atomics.
     pub(crate) combine: u32,
@@ -89,8 +89,9 @@ impl Flags {
 /// Rows begin where index tuples point.
 #[derive(Clone, Debug)]
 pub(crate) struct Gather {
+    /// The dimensions that the coordinates of a tuple index.
     pub(crate) coordinates: Vec<Axis>,
-    /// The dimensions that number the rows beside the tuples.
+    /// The dimensions that number the rows.
     pub(crate) walk: Vec<Dimension>,
     pub(crate) policy: Policy,
     pub(crate) index: IndexType,
@@ -100,28 +101,33 @@ pub(crate) struct Gather {
     pub(crate) bound: u64,
     /// Whether the binding holds all units that any tuple may point at.
     pub(crate) binds_all: bool,
-    /// The dispatch moves only rows whose first coordinate is in `first..first + count`; others belong to other dispatches.
+    /// The first index into the first dimension that the dispatch accepts. Rows with other indices belong to other
+    /// dispatches.
     pub(crate) first: u64,
+    /// The number of indices that the dispatch accepts, from `first`.
     pub(crate) count: u32,
 }
 
-/// Slices are found where index tuples point.
+/// Each row goes to the slice at which its index tuple points.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolve {
-    /// The coordinates and the walk, with the first pair left open.
+    /// The dimensions of the coordinates and of the walk. [`Resolve::combined`] fills in pair 0.
     pub(crate) map: IndexedMap,
-    /// The number of dimensions that number the rows; 0 if only the tuples do.
+    /// The number of dimensions that number the rows; 0 if row n has tuple n.
     pub(crate) walked: usize,
+    /// The number of coordinates in a tuple.
     pub(crate) depth: usize,
     pub(crate) policy: Policy,
     /// [`is_plain`] of the dispatch.
     pub(crate) is_plain: bool,
     pub(crate) index: IndexType,
+    /// The first word of the tuples in their binding.
     pub(crate) index_base: u32,
-    /// Whether the tuples of each four rows are whole vectors of the binding.
+    /// Whether the number of rows is a multiple of four, and the tuples of every four rows are whole vectors of the
+    /// binding.
     pub(crate) whole_fours: bool,
-    /// The slices that are bound: the first, relative to that of the first row if all its indices are zeros, and how
-    /// many.
+    /// The bound slices: the number of the first, relative to the slice of the first row if all its indices are zeros;
+    /// and how many slices are bound.
     pub(crate) slices: (i64, usize),
     /// Whether the dispatch only checks the tuples, and changes nothing.
     pub(crate) checks: bool,
@@ -130,7 +136,7 @@ pub(crate) struct Resolve {
 }
 
 /// How a shader reads index tuples: the values of the constants of `indexed.wgsl`, and whether `index_words.wgsl` or
-/// `index_vectors.wgsl` declares `indices` and reads it.
+/// `index_vectors.wgsl` is part of the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Lookup {
     /// `DIMS`: the number of coordinates, if they are looked up without a loop; otherwise 0.
@@ -157,8 +163,8 @@ impl Lookup {
         }
     }
 
-    /// The same for a plain dispatch. `alone` says that each tuple of `depth` indices is one row; tuples of one or two
-    /// then need no loop. Dispatches that are not plain are rare, and always loop.
+    /// The lookup of a plain dispatch (see [`is_plain`]). `alone` says that row n has tuple n; tuples of one or two
+    /// indices then need no loop. Dispatches that are not plain are rare, and always loop.
     pub(crate) fn plain(self, depth: usize, alone: bool) -> Self {
         let unrolled = alone && Self::UNROLLED.contains(&depth);
         Self {
@@ -168,7 +174,8 @@ impl Lookup {
         }
     }
 
-    /// The same with indices read as vectors, if `whole`: the tuples of four rows are whole, aligned vectors.
+    /// Reads indices as vectors if `whole` is true, so that the tuples of four rows are whole, aligned vectors, and if
+    /// there is no loop over coordinates.
     pub(crate) fn vectors(self, whole: bool) -> Self {
         Self {
             vectors: whole && self.unrolled > 0,
@@ -178,18 +185,18 @@ impl Lookup {
 }
 
 impl Gather {
-    /// Bits of all distances between places that rows begin or end at: a row may begin wherever an index points, and
-    /// ends with the binding.
+    /// The bitwise OR of all distances between rows, and of the length of the binding: a row may begin wherever an
+    /// index points, and must not reach beyond the binding.
     pub(super) fn distances(&self) -> i64 {
         let walk = self.walk.iter().map(|dimension| dimension.stride as i64);
-        // Where no unit is bound, there is no room for a wider one either.
+        // If no unit is bound, 1 prevents wider units, of which none would fit either.
         let bound = self.bound.cast_signed().max(1);
         walk.fold(strides(&self.coordinates) | bound, |all, stride| {
             all | stride
         })
     }
 
-    /// Whether the tuples are all that numbers the rows.
+    /// Whether row n has tuple n.
     fn is_alone(&self) -> bool {
         match &self.walk[..] {
             [] => true,
@@ -206,7 +213,7 @@ impl Gather {
         }
     }
 
-    /// Whether the tuples of each four rows are whole vectors, and looked up without loops.
+    /// Whether the tuples of every four rows are whole vectors, and are looked up without loops.
     pub(crate) fn is_listed(&self) -> bool {
         let fours = self.is_alone() && self.index_base.is_multiple_of(4);
         fours && self.lookup().unrolled > 0
@@ -250,7 +257,7 @@ impl Resolve {
         self.combined(0)
     }
 
-    /// The same for atomics that combine numbers so.
+    /// As [`Resolve::lowered`], with the operation by which atomics combine numbers.
     pub(super) fn combined(&self, combine: u32) -> Lowered {
         let (first, slices) = self.slices;
         let mut axes = self.map;
@@ -268,7 +275,7 @@ impl Resolve {
             ..Flags::default()
         };
         Lowered {
-            // Pipelines without loops are worth it where all is plain.
+            // Dispatches that are not plain are rare, and not worth a pipeline without loops.
             lookup: match self.is_plain && plain.unrolled > 0 {
                 true => plain.vectors(self.whole_fours),
                 false => lookup,
@@ -284,10 +291,9 @@ impl Resolve {
     }
 }
 
-/// The map by which the slices of a scatter are found. Its first pair is left open: where the tuples begin,
-/// and the first slice that is bound.
+/// The map by which the slices of a scatter are found. [`Resolve::combined`] fills in pair 0.
 pub(crate) fn resolve_map(map: &scatter_nd::Map) -> Result<IndexedMap, Error> {
-    // Neither the number of a slice nor one behind the last may be what stands for none.
+    // `u32::MAX` stands for no slice, so it must be neither the number of a slice nor the number of slices.
     let most = u32::MAX as usize - 1;
     let sizes = map.axes.iter().map(|axis| axis.size).chain([map.slices]);
     match sizes.max().filter(|&size| size > most) {
@@ -296,8 +302,8 @@ pub(crate) fn resolve_map(map: &scatter_nd::Map) -> Result<IndexedMap, Error> {
     }
 }
 
-/// The dimensions that number the rows of a scatter. The outermost has one position: shaders find its stride where that
-/// of a scatter has the first slice.
+/// The dimensions that number the rows of a scatter, after an outermost dimension of one position: its stride would be
+/// in pair 0 of the map, where a scatter has the number of the first slice.
 fn walk(map: &scatter_nd::Map) -> Vec<Axis> {
     let one = Axis { size: 1, stride: 0 };
     let outermost = (!map.walk.is_empty()).then_some(one);
@@ -307,12 +313,12 @@ fn walk(map: &scatter_nd::Map) -> Vec<Axis> {
         .collect()
 }
 
-/// The map of a gather with these coordinates and walked dimensions, whose tuples begin at word
-/// `index_base` of their binding, and that looks at indices into the first dimension from `first` on.
+/// The map of a gather with these coordinates and walked dimensions, whose tuples begin at word `index_base` of their
+/// binding, and which accepts indices into the first dimension that are not less than `first`.
 ///
-/// That dimension may be longer than 32 bits tell, and what is counted along it farther apart: a
-/// dispatch looks only at so many indices that offsets between them do not wrap. The last pair, if
-/// nothing else needs it, holds the high words of its size and of `first`.
+/// The first dimension may be longer than 2^32: a dispatch accepts only so many indices that the offsets between them
+/// do not wrap. The last pair, if no dimension takes it, holds the high words of this dimension's size and of `first`.
+/// Fails if the map has too few pairs.
 fn indexed_map(
     coordinates: &[Axis],
     walk: &[Axis],
@@ -353,8 +359,8 @@ fn indexed_map(
     Ok(axes)
 }
 
-/// Whether a dispatch that looks at `count` indices into the first dimension from `first` on looks at all of
-/// them, all dimensions are shorter than 2^31, and indices outside have no source: `PLAIN` in `indexed.wgsl`.
+/// Whether a dispatch that accepts `count` indices into the first dimension, from `first`, accepts all of them, all
+/// dimensions are shorter than 2^31, and indices outside have no source: `PLAIN` in `indexed.wgsl`.
 pub(crate) fn is_plain(coordinates: &[Axis], first: u64, count: u32, policy: Policy) -> bool {
     let outer = coordinates.first().map_or(0, |outer| outer.size as u64);
     let short = |axis: &Axis| i32::try_from(axis.size).is_ok();
@@ -372,7 +378,7 @@ fn low(stride: isize) -> u32 {
     stride as u32
 }
 
-/// The low and the high word.
+/// The low and the high word of a number.
 #[expect(clippy::cast_possible_truncation, reason = "the two halves of it")]
 fn halves(value: u64) -> [u32; 2] {
     [value as u32, (value >> 32) as u32]

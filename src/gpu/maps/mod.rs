@@ -1,14 +1,17 @@
 //! Row maps: where the rows of a job begin on both sides.
 //!
+//! On a *strided* side, the number of a row gives its position along each dimension of the map, and the row begins at
+//! the sum of these positions times their strides.
+//!
 //! | file | rows begin |
 //! |---|---|
-//! | `strided_slice` | by an odometer in the source, one after the other in the result |
-//! | `indexed` | where index tuples point, one after the other in the result; the slices of a scatter are found so too |
-//! | `strided_slice_update` | by an odometer that turns on both sides |
-//! | `strided_slice_grad` | the other way round: units of the result have a source, or become zeros |
-//! | `scatter_nd` | in the slices that the steps before have found |
+//! | `strided_slice` | strided in the source, contiguous in the result |
+//! | `indexed` | where index tuples point in the source, contiguous in the result; also finds the slices of a scatter |
+//! | `strided_slice_update` | strided on both sides |
+//! | `strided_slice_grad` | strided in the source, contiguous in the result, where units without a source become zeros |
+//! | `scatter_nd` | contiguous in the source, in the destination at the slices that earlier steps have found |
 //!
-//! Each has a file of the same name in `shaders/`, and writes its part of the uniform in the units of the launch.
+//! Each has a file of the same name in `shaders/`, and writes its part of the uniforms in the units of the launch.
 
 mod indexed;
 mod scatter_nd;
@@ -39,15 +42,16 @@ use bytemuck::Pod;
 /// How a launch counts the rows and units of its job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Units {
-    /// Units of the job in one of those that the source is counted in.
+    /// The number of the job's units in one of those units in which the launch counts the source.
     pub(crate) factor: usize,
-    /// The run as one dimension of the map more, where each unit is a row of its own.
+    /// The run as one more dimension of the map, if the launch makes each unit a row.
     pub(crate) split_run: Option<Axis>,
     /// The tiles of a transpose.
     pub(crate) tiling: Option<Tiling>,
-    /// Words from one of the four that an invocation of `row_words.wgsl` writes together to the next.
+    /// The distance in words between neighbouring words of the four that an invocation of `row_words.wgsl` writes
+    /// together.
     pub(crate) quarter: usize,
-    /// Whether four rows are looked up at once, and there is a multiple of four.
+    /// Whether an invocation looks up four rows at once. In a slice the number of rows is then a multiple of four.
     pub(crate) four_rows: bool,
     /// Whether index tuples may be read as vectors.
     pub(crate) reads_vectors: bool,
@@ -66,7 +70,7 @@ pub(crate) enum RowMap {
     Atomic(Atomic),
 }
 
-/// An operation as pipelines know it, or a step of one.
+/// An operation, or a step of one, as pipelines distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
     StridedSlice,
@@ -74,12 +78,15 @@ pub(crate) enum Op {
     StridedSliceGrad,
     /// gather_nd and gather.
     Gather,
-    /// The steps of a scatter: where the rows go, in which order, and that they get there.
+    /// The step of a scatter that finds the slice of each row.
     ScatterResolve,
+    /// The step that sorts the rows of each slice.
     ScatterSort,
+    /// The step that moves a row to each slice.
     ScatterMove,
+    /// The step that combines each slice with its rows.
     ScatterCombine,
-    /// All of them at once, where the order makes no difference.
+    /// All steps of a scatter at once, by atomics, if the order of rows makes no difference.
     ScatterAtomic,
 }
 
@@ -89,11 +96,11 @@ pub(crate) struct Facts {
     pub(crate) name: &'static str,
     /// The WGSL of its row map.
     pub(crate) text: &'static str,
-    /// The buffers of `BUFFERS_GROUP` in the order of their bindings, and whether each is only read.
+    /// For each buffer of `BUFFERS_GROUP`, in the order of their bindings, whether shaders only read it.
     pub(crate) buffers: &'static [bool],
-    /// Whether rows can be without a source, and are counted.
+    /// Whether rows have index tuples, of which those out of range are counted.
     pub(crate) reports: bool,
-    /// Whether rows lie one after the other in the result, and all of it is written.
+    /// Whether rows are contiguous in the result, and all of the result is written.
     pub(crate) is_dense: bool,
     /// Whether rows are moved, rather than resolved, sorted or combined.
     pub(crate) moves: bool,
@@ -162,7 +169,8 @@ impl RowMap {
         }
     }
 
-    /// The map as a launch counts. None if it has more dimensions or longer strides than a shader holds.
+    /// Converts the map to the units of a launch. `None` if it has more dimensions or longer strides than a shader
+    /// holds.
     pub(crate) fn lowered(&self, units: &Units) -> Result<Option<Lowered>, Error> {
         Ok(match self {
             Self::Slice(map) => map.lowered(units),
@@ -176,21 +184,22 @@ impl RowMap {
         })
     }
 
-    /// A number that all distances between the rows of a job are multiples of, as far as powers of two go: the bits of
-    /// all of them.
+    /// The bitwise OR of all distances between the rows of a job, in units: a power of two divides all distances if it
+    /// divides this number.
     pub(crate) fn distances(&self) -> i64 {
         match self {
             Self::Slice(map) => strides(&map.axes),
             Self::Gather(map) => map.distances(),
             Self::Scatter(map) => map.pitch as i64,
-            // Updates and gradients come in the widest units that the plan allows, and tuples one by one.
+            // 1 allows no vectors. Updates and gradients already come in the widest units that the plan allows; the
+            // steps of a scatter process index tuples one by one.
             Self::Update(_) | Self::Gradient(_) => 1,
             Self::Resolve(_) | Self::Sort(_) | Self::Atomic(_) => 1,
         }
     }
 
-    /// Whether rows lie one after the other in the result, all have a source or become zeros, and the dispatch binds
-    /// all that they may be read from.
+    /// Whether rows are contiguous in the result, all rows have a source or become zeros, and the dispatch binds all
+    /// that rows may be read from.
     pub(crate) fn is_dense(&self) -> bool {
         match self {
             Self::Gather(map) => map.binds_all,
@@ -198,7 +207,8 @@ impl RowMap {
         }
     }
 
-    /// How rows are combined with slices, if they are so in a step of their own.
+    /// The rule by which this step combines rows with slices. `None` in other steps, and for atomics, which follow the
+    /// rule of their own map.
     pub(crate) fn rule(&self) -> Option<Rule> {
         match self {
             Self::Scatter(map) if map.combines => Some(map.rule),
@@ -206,7 +216,7 @@ impl RowMap {
         }
     }
 
-    /// The lists that this step puts in order.
+    /// The lists that the job puts in order, if it is this step of the sorting.
     pub(crate) fn lists(&self, step: Order) -> Option<Lists> {
         match self {
             Self::Sort(map) if map.step == step => Some(map.lists),

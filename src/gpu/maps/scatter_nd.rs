@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 
 pub(super) const SORT: Facts = Facts {
     name: "scatter_nd, sort",
-    // Its kernels need no row map.
+    // The kernels that sort look up no rows.
     text: "",
     buffers: &[false, false],
     reports: false,
@@ -55,45 +55,47 @@ pub(crate) struct SortWords {
     pad: [u32; 20],
 }
 
-/// Rows of updates go to slices, which have the length and the distance of the rows.
+/// Rows of updates go to slices, which are as long and as far apart as the rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Scatter {
     /// The distance from one row of the updates to the next, and from one slice to the next, in units.
     pub(crate) pitch: usize,
-    /// The word at which links begin in the storage of [`Lists`].
+    /// The word at which the links begin in the storage of [`Lists`].
     pub(crate) links: usize,
-    /// The number of the first row.
+    /// The number of the block's first row.
     pub(crate) first: u32,
     /// Whether a single row that is out of range forbids all changes.
     pub(crate) strict: bool,
-    /// Whether all rows of a slice are combined with it, rather than the last one kept.
+    /// Whether all rows of a slice are combined with it; otherwise only the last row is kept.
     pub(crate) combines: bool,
     pub(crate) rule: Rule,
 }
 
-/// The rows of each slice in ascending order.
+/// Puts the rows of each slice in ascending order.
 #[derive(Clone, Debug)]
 pub(crate) struct Sort {
     pub(crate) step: Order,
     pub(crate) lists: Lists,
-    /// The number of the first row.
+    /// The number of the block's first row.
     pub(crate) first: u32,
 }
 
 /// Which lists of rows a step puts in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
+    /// Lists that one invocation sorts.
     Short,
     /// Lists that one invocation does not sort, but that fit in workgroup memory.
     Middle,
+    /// Lists that do not fit in workgroup memory.
     Long,
 }
 
-/// Rows are combined with their slices as their tuples are read.
+/// Finds the slice of each row and combines the two at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Atomic {
     pub(crate) resolve: Resolve,
-    /// Elements per row.
+    /// The number of elements in a row.
     pub(crate) run: usize,
     /// The distance from one row of the updates to the next, and from one slice to the next, in elements.
     pub(crate) pitch: usize,
@@ -103,7 +105,8 @@ pub(crate) struct Atomic {
 impl Scatter {
     pub(super) fn lowered(&self, units: &Units) -> Option<Lowered> {
         Some(Lowered::of(ScatterWords {
-            // Used where several slices are bound together, which then lie within 32 bits.
+            // A pitch that 32 bits do not hold becomes 0. It is not used then, because only one row and one slice are
+            // bound.
             pitch: u32::try_from(self.pitch / units.factor).unwrap_or_default(),
             links: u32::try_from(self.links).ok()?,
             first_row: self.first,

@@ -4,7 +4,8 @@ use super::{Facts, Lowered, Units, scaled};
 use crate::{layout::Axis, plan::Rows};
 use bytemuck::{Pod, Zeroable};
 
-/// Dimensions that the map of a slice can hold. With the run that makes nine; a slice of rank 8 always fits.
+/// The most dimensions that the map of a slice can hold. With the run that makes nine, so a slice of rank 8 always
+/// fits.
 pub(crate) const MAX_AXES: usize = 8;
 
 pub(super) const FACTS: Facts = Facts {
@@ -33,20 +34,24 @@ pub(crate) struct Words {
 pub(crate) struct Tiling {
     /// The dimension along which neighbours lie side by side in the source.
     pub(crate) near_dim: usize,
-    /// The logarithms of the columns of a line, and of the words of a row.
+    /// The base-2 logarithm of the number of words in a line.
     pub(crate) line_log2: u32,
+    /// The base-2 logarithm of the number of words of a row for which a tile has lines.
     pub(crate) words_log2: u32,
-    /// By how many bits the number of a word is shifted to find the place where it lies.
+    /// The number of bits by which the number of a word in the tile is shifted, to be XORed with the number itself: see
+    /// `place` in `transpose.wgsl`.
     pub(crate) swizzle: u32,
-    /// All lines are one stretch of the source.
+    /// Whether all lines of a tile lie within one contiguous range of the source.
     pub(crate) is_stretch: bool,
-    /// Rows begin anywhere in a word of the result.
+    /// Whether rows may begin at any unit of a word of the result.
     pub(crate) rows_shift: bool,
-    /// Near positions and words of a row that the first tile has room for in front of the first.
+    /// The number of near positions for which the first tile has room before position 0.
     pub(crate) near_shift: usize,
+    /// The number of words for which the first tile has room before the first word of a row.
     pub(crate) row_shift: usize,
-    /// Tiles along each.
+    /// The number of tiles along the near dimension.
     pub(crate) near_tiles: u32,
+    /// The number of tiles along a row.
     pub(crate) row_tiles: u32,
 }
 
@@ -65,14 +70,15 @@ impl Tiling {
     }
 }
 
-/// An odometer in the source.
+/// Rows are strided along these axes in the source, and contiguous in the result.
 #[derive(Clone, Debug)]
 pub(crate) struct Slice {
     pub(crate) axes: Vec<Axis>,
 }
 
 impl Slice {
-    /// Rows with each unit as a row of its own, and the dimension that their run becomes, if there is room for one more.
+    /// Makes each unit a row. Returns these rows, and the dimension that the former run becomes. `None` if the map has
+    /// no room for one more dimension.
     pub(crate) fn split(&self, rows: &Rows) -> Option<(Rows, Axis)> {
         let run = Axis {
             size: rows.run,

@@ -23,20 +23,21 @@ pub(crate) struct Words {
     pub(crate) quarter: u32,
     pub(crate) row_units: u32,
     pub(crate) first_row: u32,
-    /// Size, stride in the source, stride in rows of the result; and in the fourth words of the first three: the distance
-    /// between units of a row that have a source, the first of them, and how many there are.
+    /// For each dimension: its size, its stride in the source in units, its stride in the result in rows. The fourth
+    /// words of the first three hold the distance between the units of a row that have a source, the number of the
+    /// first such unit, and how many there are.
     pub(crate) axes: [[u32; 4]; MAX_PAIR_AXES],
 }
 
-/// Rows of the result, some of whose units have a source.
+/// Rows are contiguous in the result. Some have units with a source, which are strided along these axes.
 #[derive(Clone, Debug)]
 pub(crate) struct Gradient {
-    /// Units of a row, which all outer strides of the result are multiples of.
+    /// The number of units in a row. All outer strides of the result are multiples of this number.
     pub(crate) row: usize,
-    /// The units of a row that have a source: none if the size is 0.
+    /// The units of a row that have a source; none if the size is 0.
     pub(crate) run: PairAxis,
     pub(crate) axes: Vec<PairAxis>,
-    /// The first unit of the result that has a source.
+    /// The number of the result's first unit that has a source.
     pub(crate) first: usize,
 }
 

@@ -4,7 +4,8 @@ use super::{Facts, Lowered, Units};
 use crate::pairs::PairAxis;
 use bytemuck::{Pod, Zeroable};
 
-/// Dimensions outside of the run that a map of pairs can hold. One of more is cut along the outermost.
+/// The most dimensions outside of the run that the map of an update or gradient can hold. A plan with more is cut along
+/// its outermost dimension.
 pub(crate) const MAX_PAIR_AXES: usize = 5;
 
 pub(super) const FACTS: Facts = Facts {
@@ -23,11 +24,11 @@ pub(crate) struct Words {
     pub(crate) spacing: u32,
     pub(crate) quarter: u32,
     pad: u32,
-    /// Size, stride in the source, stride in the destination.
+    /// For each dimension: its size, its stride in the source, its stride in the destination.
     pub(crate) axes: [[u32; 4]; MAX_PAIR_AXES],
 }
 
-/// An odometer that turns on both sides at once.
+/// Rows are strided along these axes on both sides.
 #[derive(Clone, Debug)]
 pub(crate) struct Update {
     pub(crate) run: PairAxis,
@@ -52,8 +53,8 @@ impl Update {
     }
 }
 
-/// Dimensions with strides of the destination in `to_unit` units of it. None if there are too many, or strides beyond
-/// 32 bits.
+/// Converts dimensions to words, with strides of the destination in multiples of `to_unit` units. `None` if there are
+/// too many dimensions, or strides exceed 32 bits.
 pub(super) fn pair_words(axes: &[PairAxis], to_unit: usize) -> Option<[[u32; 4]; MAX_PAIR_AXES]> {
     if axes.len() > MAX_PAIR_AXES {
         return None;

@@ -3,8 +3,8 @@
 use super::interval::Interval;
 use crate::{layout::middle, ops::indexed::Map, plan::Rows};
 
-/// A contiguous part of a gather's result: an interval of each dimension that numbers rows, and of the run. Intervals
-/// before the first one of several positions are single positions, and those after it are whole dimensions.
+/// A contiguous part of a gather's result: an interval of each dimension that numbers rows, and of the run. Before the
+/// first interval of several positions all intervals have one position; after it they are whole dimensions.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub(super) walk: Vec<Interval>,
@@ -15,12 +15,14 @@ pub(super) struct Block {
 pub(super) struct Origin {
     /// The block's first unit of the result.
     pub(super) unit: u64,
-    /// The first index tuple, and their number.
+    /// The number of the first index tuple.
     pub(super) tuple: usize,
+    /// The number of index tuples.
     pub(super) tuples: usize,
     /// The unit of params at which the first row begins if its tuple is all zeros.
     pub(super) place: i64,
-    /// Whether this block counts its out-of-range tuples: it contains the beginning of the first row of each tuple.
+    /// Whether this block's dispatch counts the tuples that are out of range: the block contains the beginning of the
+    /// first row of each of its tuples.
     pub(super) counts: bool,
 }
 
@@ -33,7 +35,7 @@ impl Block {
         }
     }
 
-    /// Two halves, cut along the outermost interval of more than one position.
+    /// Two halves, cut along the outermost interval of more than one position. `None` if the block is a single unit.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         if let Some(d) = self.outermost() {
             return Some(self.split(d, middle(self.walk[d].len)?));
@@ -50,7 +52,7 @@ impl Block {
         self.walk.iter().position(|interval| interval.len > 1)
     }
 
-    /// The block in two parts, of which the first has `middle` positions of dimension `d`.
+    /// The block in two parts: the first has `middle` positions of dimension `d`.
     fn split(&self, d: usize, middle: usize) -> [Self; 2] {
         self.walk[d].split(middle).map(|interval| {
             let mut part = self.clone();

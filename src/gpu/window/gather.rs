@@ -1,8 +1,8 @@
 //! Cuts gathers: by the dimensions that number rows, and last by the run.
 //!
-//! The source cannot be cut with them, since any index may point anywhere. If params do not fit in one binding, several
-//! dispatches process the same rows, each with another window of params bound, and each writes the units that lie in
-//! its window.
+//! Params cannot be cut along with the result, since any index may point anywhere. If params do not fit in one binding,
+//! several dispatches process the same rows, each with another window of params bound, and each writes the units that
+//! lie in its window.
 
 use super::{Bound, Cutter, Dispatch, RowMap, Span, block::Block, kernels};
 use crate::{
@@ -17,8 +17,8 @@ use crate::{
     plan::Rows,
 };
 
-/// The largest size of an indexed dimension of stride 0, which no memory bounds: each dispatch covers 2^32 of its
-/// indices.
+/// The largest size of an indexed dimension of stride 0. Memory does not bound this size, but the number of dispatches
+/// must be bounded, of which each covers 2^32 of the dimension's indices.
 const MOST_REPEATED: u64 = 1 << 40;
 
 impl Cutter<'_> {
@@ -38,7 +38,7 @@ impl Cutter<'_> {
         self.gather(map, &tail, out)
     }
 
-    /// Pushes the dispatches that write the block. False if it must be halved first.
+    /// Pushes the dispatches that write the block. Pushes none and returns false if the block must be halved first.
     fn gather_dispatches(
         &self,
         map: &Map,
@@ -109,8 +109,8 @@ impl Cutter<'_> {
         Ok(true)
     }
 
-    /// The windows that together contain every unit of params that the block may read. Its first row begins at unit
-    /// `place` if its tuple is all zeros. `None` if the block must be halved first.
+    /// The windows that together contain every unit of params that the block may read. The block's first row begins at
+    /// unit `place` of params if the row's tuple is all zeros. `None` if the block must be halved first.
     ///
     /// Shaders compute offsets within params modulo 2^32, so larger params are also cut along the first indexed
     /// dimension.
@@ -137,7 +137,7 @@ impl Cutter<'_> {
             return Ok(None);
         }
         let slab = outer.stride.unsigned_abs() as u64;
-        // Indices beyond the first that fit in the shaders' offsets.
+        // The number of indices after the first whose offsets shaders can compute.
         let more = (most - extent.units()).checked_div(slab);
         let slabs = match more {
             Some(more) => more.min(u64::from(u32::MAX) - 1) + 1,
@@ -148,7 +148,7 @@ impl Cutter<'_> {
             return Err(too_far(size));
         }
         // If the outermost dimension of the block makes up most of the extent, each half of the block needs only half
-        // of the windows.
+        // of the windows, so the block is halved.
         let all = extent.units() - 1 + (slabs.min(size) - 1) * slab;
         let halves = extent.outermost > all / 2;
         let groups = size.div_ceil(slabs);
@@ -175,7 +175,7 @@ impl Cutter<'_> {
         Ok((!several || !halves).then_some(windows))
     }
 
-    /// The longest window from unit `at` that ends at `end` or before.
+    /// The longest window that begins at unit `at` and ends at `end` or before.
     fn window(&self, at: u64, end: u64) -> Result<Window, Error> {
         let unit = self.rows.unit as u64;
         let parts = self.places.source;
@@ -189,8 +189,8 @@ impl Cutter<'_> {
         let to = self.bytes(end).min(part_end).min(reached);
         match self.reach.span(parts, self.bytes(at), to) {
             Some((span, residue)) if to > self.bytes(at) => Ok(Window {
-                // The binding begins up to an alignment before `at`. Units there also belong to the window before, so
-                // two dispatches move them, to the same position.
+                // The binding begins up to an alignment before `at`. Units in between also belong to the window before,
+                // so two dispatches write them, with the same values.
                 bound_from: at.wrapping_sub(residue / unit),
                 units: (residue + to - self.bytes(at)) / unit,
                 ..Window::nothing(span)
@@ -207,12 +207,13 @@ struct Window {
     /// The unit of params at which the binding begins, modulo 2^64: negative if the argument itself does not begin at a
     /// multiple of the alignment.
     bound_from: u64,
-    /// Bound units.
+    /// The number of bound units.
     units: u64,
-    /// The indices of the first dimension that belong to the window.
+    /// The first index into the first dimension that belongs to the window.
     first: u64,
+    /// The number of such indices.
     count: u32,
-    /// Units of params from index 0 to the first of these.
+    /// The distance from index 0 to index `first` in params, in units.
     skipped: i64,
 }
 
@@ -235,9 +236,9 @@ impl Window {
 struct ParamsExtent {
     low: i64,
     high: i64,
-    /// Units that the block's outermost dimension of several positions contributes.
+    /// The number of units that the block's outermost dimension of several positions contributes.
     outermost: u64,
-    /// Units that the coordinates after the first span by themselves.
+    /// The number of units that the coordinates after the first span by themselves.
     indexed: u64,
 }
 
@@ -266,7 +267,7 @@ impl ParamsExtent {
         extent
     }
 
-    /// Extends this by an axis, and returns the distance between the axis's first and last position.
+    /// Extends the extent by an axis, and returns the distance between the axis's first and last position.
     fn add(&mut self, size: usize, stride: isize) -> u64 {
         let reached = size.saturating_sub(1) as i64 * stride as i64;
         self.low += reached.min(0);

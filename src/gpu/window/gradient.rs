@@ -1,8 +1,8 @@
-//! Cuts gradients into regions of the result, each with the pairs whose destinations it contains.
+//! Cuts gradients into regions of the result, each with the pairs of source and destination units that write to it.
 //!
-//! A region is divided into rows of equal length, the longest for which each row has its sources either at the same
-//! positions or nowhere: the destination strides of the outer dimensions are multiples of the row length, and the
-//! innermost dimension lies within one row.
+//! A region is divided into rows of equal length, the longest for which all rows that have sources have them at the
+//! same positions: the destination strides of the outer dimensions are multiples of the row length, and the innermost
+//! dimension lies within one row.
 
 use super::{Cutter, Dispatch, RowMap, kernels};
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     plan::Rows,
 };
 
-/// Units `begin..end` of the result, and the pairs that write them. All other units are zeros.
+/// Units `begin..end` of the result, and the pairs that write some of them. The other units become zeros.
 struct Region {
     begin: usize,
     end: usize,
@@ -108,8 +108,9 @@ impl Region {
             .fold(self.end - self.begin, |row, axis| gcd(row, axis.to))
     }
 
-    /// Two regions with about half of the pairs each, or half of the zeros if there are no pairs. `row` is the row
-    /// length of the whole result: rows are cut only when no other dimension is left.
+    /// Two regions with about half of the pairs each, or with half of the zeros each if there are no pairs. `row` is
+    /// the row length of the whole result: rows are cut only when no other dimension is left. `None` if the region is a
+    /// single unit.
     fn halves(self, row: usize) -> Option<[Self; 2]> {
         let Self { begin, end, pairs } = self;
         let (middle, head, tail) = match pairs {

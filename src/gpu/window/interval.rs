@@ -27,7 +27,7 @@ impl Interval {
         [head, tail]
     }
 
-    /// The two halves, if there is more than one position.
+    /// The two halves; `None` if there is only one position.
     pub(super) fn halves(self) -> Option<[Self; 2]> {
         Some(self.split(middle(self.len)?))
     }

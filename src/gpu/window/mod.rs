@@ -76,7 +76,7 @@ pub(crate) fn dispatches(
             None => cutter.update(pairs, &mut out)?,
         },
         Map::StridedSliceGrad(pairs) => cutter.gradient(pairs.as_ref(), &mut out)?,
-        // `scatter_steps` cuts it.
+        // Scatters are cut by `scatter_steps`.
         Map::ScatterNd(_) => {}
         Map::Indexed(map) => cutter.gather(map, &block::Block::all(map, rows), &mut out)?,
     }
@@ -98,7 +98,7 @@ impl Cutter<'_> {
         units * self.rows.unit as u64
     }
 
-    /// The result's binding, if one dispatch can write units `first..first + rows.units()`.
+    /// The binding of units `first..first + rows.units()` of the result. `None` if one dispatch cannot write them all.
     fn result(&self, rows: &Rows, first: u64) -> Option<Bound> {
         let units = rows.units() as u64;
         if self.bytes(units) > self.reach.dispatch {
@@ -107,7 +107,8 @@ impl Cutter<'_> {
         self.bound(self.places.dest, first, first + units)
     }
 
-    /// The binding of units `from..to` of an argument, and the position of `from` in it.
+    /// The binding of units `from..to` of an argument, and the position of unit `from` in the binding. `None` if the
+    /// units exceed a binding or the offsets that shaders compute.
     fn bound(&self, parts: Parts, from: u64, to: u64) -> Option<Bound> {
         let (span, residue) = self.reach.span(parts, self.bytes(from), self.bytes(to))?;
         let base = residue / self.rows.unit as u64;

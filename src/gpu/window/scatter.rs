@@ -1,4 +1,4 @@
-//! Cuts scatters into blocks: some rows, some slices, and an interval of their units.
+//! Cuts scatters into blocks. A block has some of the rows and some of the slices, and an interval of their units.
 //!
 //! Every block finishes all its steps before the next begins, and blocks follow the order of rows, so the result is
 //! that of applying all rows in order. Scratch memory holds the rows of only one block.
@@ -28,10 +28,10 @@ use crate::{
     plan::Rows,
 };
 
-/// The longest row, in elements, that is combined by atomics, one element after the other.
+/// The longest row, in elements, that is combined by atomics: one invocation combines its elements one by one.
 const MOST_ATOMIC: usize = 4;
 
-/// The steps of a non-empty scatter. `rule` combines elements, unless the scatter replaces them.
+/// The steps of a non-empty scatter. `rule` combines elements, unless the scatter replaces slices.
 pub(crate) fn scatter_steps(
     reach: &Reach,
     rows: &Rows,
@@ -75,14 +75,16 @@ pub(crate) fn scatter_steps(
 
 struct ScatterCutter<'a> {
     plan: Cutter<'a>,
-    /// Bytes of an index tuple.
+    /// The size of an index tuple in bytes.
     tuple: u64,
     map: &'a Map,
     /// How the shader finds the slice of a tuple.
     axes: IndexedMap,
+    /// Whether rows are combined, so that each slice has a list of rows.
     chains: bool,
     /// Whether rows are combined independently, by atomics.
     atomic: bool,
+    /// Whether lists are sorted, because the result depends on the order of rows.
     sorts: bool,
     rule: Rule,
 }
@@ -132,7 +134,8 @@ impl ScatterCutter<'_> {
         self.blocks(&tail, out)
     }
 
-    /// Two halves of the rows. If rows are walked, they are cut along the outermost dimension of several positions.
+    /// Two halves of the rows. If dimensions number the rows, the outermost dimension of several positions is cut.
+    /// `None` if there is only one row.
     fn halves(&self, rows: Interval) -> Option<[Interval; 2]> {
         let mut each = 1;
         for axis in self.map.walk.iter().rev() {
@@ -145,13 +148,13 @@ impl ScatterCutter<'_> {
         Some(rows.split(middle(rows.len / each)? * each))
     }
 
-    /// The step of a block whose first row has this number.
+    /// The step of a block whose first row has number `first`, or which part of the block is too large.
     fn step(&self, block: &Block, first: u32) -> Result<(Step, Scratch), Cut> {
         let Block { rows, slices, run } = *block;
+        // Several blocks process the same row; only one of them counts the row if it is out of range.
         let counts = slices.first == 0
             && run.first == 0
             && self.map.options.out_of_range != OutOfRange::Error;
-        // Several blocks process the same row; only this one counts it if it is out of range.
         let moved = rows.len as u64 * run.len as u64;
         if self.plan.bytes(moved) > self.plan.reach.dispatch {
             return Err(Cut::Rows);
@@ -218,7 +221,7 @@ impl ScatterCutter<'_> {
                     links,
                 );
                 let dispatch = self.dispatch(&job).ok_or(Cut::Rows)?;
-                // A step that no list can need has no tiles.
+                // If no list can be long enough for a step, the step has no tiles and is left out.
                 if dispatch.uniforms.tiles > 0 {
                     order.push(dispatch);
                 }
@@ -269,8 +272,8 @@ impl ScatterCutter<'_> {
         Ok((step, Scratch::default()))
     }
 
-    /// The dispatch that finds the slice of each row, if the index tuples fit in a binding. `first` is the number of the
-    /// first row; without it rows are only checked.
+    /// The dispatch that finds the slice of each row. `first` is the number of the first row; without this number the
+    /// rows are only checked. `None` if the index tuples do not fit in a binding.
     fn resolve(
         &self,
         rows: Interval,
@@ -294,7 +297,7 @@ impl ScatterCutter<'_> {
         })
     }
 
-    /// The map from the tuples of `rows` to slices, and the binding of the tuples, if they fit in one.
+    /// The map from the tuples of `rows` to slices, and the binding of the tuples. `None` if no binding holds them all.
     fn tuples(&self, rows: Interval, slices: Interval, checks: bool) -> Option<(Resolve, Span)> {
         let (from, to) = (rows.first as u64, (rows.first + rows.len) as u64);
         let (indices, residue) =
@@ -329,7 +332,8 @@ impl ScatterCutter<'_> {
         Some((resolve, indices))
     }
 
-    /// The dispatch of a job. `resolve_map` has ensured that the map has no more dimensions than shaders support.
+    /// The dispatch of a job; `None` if it exceeds the device's limits. There is no other error, because `resolve_map`
+    /// has made sure that shaders have room for the map's dimensions.
     fn dispatch(&self, job: &Job<'_>) -> Option<Dispatch> {
         kernels::dispatch(job).ok().flatten()
     }
@@ -353,7 +357,7 @@ impl ScatterCutter<'_> {
     }
 }
 
-/// Rows as a kernel that reads only their index tuples counts them.
+/// The rows of a job that reads only index tuples.
 fn tuples(rows: Interval) -> Rows {
     Rows {
         unit: 4,

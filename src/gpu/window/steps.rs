@@ -3,10 +3,10 @@
 use super::{Dispatch, interval::Interval};
 use crate::gpu::{scratch::Scratch, uniforms::wrap};
 
-/// The dispatches of a scatter: all checks, then one block after the other.
+/// The dispatches of a scatter: all checks, then the blocks in order.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
-    /// Check all rows, under the policy that nothing may change if any row is out of range.
+    /// The dispatches that check all rows, if a single row out of range forbids all changes.
     pub(crate) checks: Vec<Dispatch>,
     pub(crate) blocks: Vec<Step>,
     pub(crate) scratch: Scratch,
@@ -15,8 +15,9 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// The block since which `head` need not be cleared: its rows and those of later blocks have greater numbers than
-    /// earlier ones.
+    /// The block before which `head` was last cleared, if `head` need not be cleared for `block` too: the entries that
+    /// are left name rows with smaller numbers than those of `block`. `None` if the two blocks have other slices or
+    /// units, or numbers would become too large.
     fn cleared(&self, block: &Block) -> Option<Block> {
         self.cleared.filter(|cleared| {
             let end = block.rows.first + block.rows.len;
@@ -25,8 +26,8 @@ impl Steps {
         })
     }
 
-    /// The number of a block's first row. Where other blocks have used `head`, or numbers would become too large,
-    /// numbers begin anew.
+    /// The number of the first row of `block`, counted from the block before which `head` was last cleared. It is 0 if
+    /// `head` must be cleared for `block`.
     pub(super) fn number(&self, block: &Block) -> u32 {
         let cleared = self.cleared(block).unwrap_or(*block);
         wrap((block.rows.first - cleared.rows.first) as i64)
@@ -61,7 +62,7 @@ impl Steps {
 /// The dispatches of a block.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// `None` if each row is combined independently of the others.
+    /// `None` if atomics combine each row independently of the others.
     pub(crate) before: Option<Before>,
     /// The last dispatch, which changes the destination.
     pub(crate) apply: Dispatch,
@@ -70,14 +71,14 @@ pub(crate) struct Step {
 /// The dispatches that resolve the rows of a block.
 #[derive(Debug)]
 pub(crate) struct Before {
-    /// Bytes of `head` to clear first.
+    /// The number of bytes of `head` to clear first.
     pub(crate) cleared: u64,
     pub(crate) resolve: Dispatch,
-    /// The sorts of the rows of each slice, if the order affects results.
+    /// The sorts of the rows of each slice; empty if the order of rows does not affect the result.
     pub(crate) order: Vec<Dispatch>,
 }
 
-/// The rows of an interval that go to some slices, and an interval of each such row.
+/// A block: those of `rows` that go to `slices`, and units `run` of each such row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) rows: Interval,

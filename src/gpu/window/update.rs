@@ -40,8 +40,8 @@ impl Cutter<'_> {
         kernels::dispatch(&self.job(rows, RowMap::Update(Update { run, axes }), source, dest))
     }
 
-    /// The source's binding and the position of the first unit of `pairs` in it, if one binding holds all that they
-    /// read.
+    /// The source's binding, and the position of the first unit of `pairs` in the binding. `None` if no single binding
+    /// holds all units that `pairs` read.
     pub(super) fn read(&self, pairs: &Pairs) -> Option<Bound> {
         let read = pairs.read();
         let bound = self.bound(self.places.source, read.start as u64, read.end as u64)?;

@@ -269,6 +269,8 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Notes that a scalar that nobody wrote is stored in a buffer. Workgroup memory may hold such a scalar, as whole
+    /// vectors at the end of a buffer do, and remembers it: what is stored of it later is a fault.
     fn stored_unknown(
         &mut self,
         frame: &Frame<'a>,
@@ -276,7 +278,8 @@ impl<'a> Machine<'a> {
         variable: Handle<GlobalVariable>,
         lane: usize,
     ) {
-        if self.options.counting.is_none() && self.options.outside == Outside::Fault {
+        let is_bound = matches!(self.home(variable), Home::Bound(_));
+        if is_bound && self.options.counting.is_none() && self.options.outside == Outside::Fault {
             let name = named(&self.program.module.global_variables[variable]);
             let what = Depends::Stored;
             self.fault_of(
