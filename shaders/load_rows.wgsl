@@ -2,7 +2,8 @@
 
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 
-// Loads the words that a row lies in, and shifts its bytes to their low end.
+// Loads the words that contain the row at `at`, and stores the row's bytes in `rows` as row `n`, shifted so that the
+// first byte is the lowest. For a row without a source it loads from byte 0, and `clear_four` zeros the row afterwards.
 fn load_row(n: u32, at: Row, rows: ptr<function, Rows>) {
     let address = select(0u, (uniforms.source_base + at.base) * UNIT_BYTES, at.state == FOUND);
     let word = address >> 2u;

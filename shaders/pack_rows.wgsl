@@ -21,8 +21,9 @@ alias Packed = array<u32, 28>;
 // Two words for each row, with zeros after its last byte.
 alias Rows = array<u32, 32>;
 
-// Puts the low `bytes` bytes of a word at byte `at` of the result; the others are zeros. `bytes` and `at` are constants
-// of the pipeline, so that the words are registers.
+// Inserts the low `bytes` bytes of `word` into `packed`, beginning at byte `at`. The other bytes of `word` must be
+// zeros, and so must the bytes of `packed` that are inserted. `bytes` and `at` are known when the pipeline is created,
+// so that no index into `packed` is dynamic and the compiler can keep `packed` in registers.
 fn put(word: u32, bytes: u32, at: u32, packed: ptr<function, Packed>) {
     let to = at >> 2u;
     let shift = (at & 3u) * 8u;

@@ -57,7 +57,8 @@ fn list_rows(slice: u32, begin: u32) -> u32 {
     return length;
 }
 
-// Links one of `length` rows to its successor, and names it in `head` if it is the first.
+// Links the row of `link` to its successor: the next larger of the `length` links that begin at `listed[begin]`, or 0
+// if `link` is the largest. If `link` is the smallest, names its row in `head` as the first of the list of its slice.
 fn link_row(slice: u32, link: u32, begin: u32, length: u32) {
     var behind = 0xffffffffu;
     var is_first = true;

@@ -33,8 +33,8 @@ struct Band<'d> {
 }
 
 impl<'a> Tiles<'a> {
-    /// `None` where tiles do not help: pieces are nowhere nearer to each other in the source than along a row, or a row
-    /// is shorter than a vector.
+    /// The tiling of a transposed slice. `None` if tiles do not help: if along no axis of `axes` pieces are nearer to
+    /// each other in the source than along `row`, or if a row is shorter than a vector.
     pub(super) fn of(unit: usize, piece: usize, axes: &'a [Axis], row: Axis) -> Option<Self> {
         let distance = |axis: &Axis| axis.stride.unsigned_abs().saturating_mul(unit);
         let is_near = |axis: &Axis| (1..row.stride.unsigned_abs()).contains(&distance(axis));

@@ -96,7 +96,8 @@ impl Grid {
         Self::new(reach, 1, lanes, segment, tiles)
     }
 
-    /// The grid for lanes that may have to walk a long list for each unit: on hardware a lane has only one unit.
+    /// The grid for kernels that combine slices with their lists of rows: for each of its units, a lane walks the whole
+    /// list, which may be long. So on hardware a lane has only one unit, and more lanes walk in parallel.
     pub(crate) fn unit_by_unit(rows: &Rows, reach: &Reach) -> Option<Self> {
         if reach.kind == Kind::Software {
             return Self::one_by_one(rows, reach);

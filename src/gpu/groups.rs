@@ -18,7 +18,8 @@ use std::{
 /// The number of uses of the cache per generation: enough for a thousand operations that are recorded repeatedly.
 const IDLE: usize = 2048;
 
-/// What a group binds.
+/// The key of a cached bind group: the operation, which determines the layout, and the range of a buffer that each
+/// binding holds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     /// The operation whose layout the group has.

@@ -95,7 +95,8 @@ pub(crate) trait Index: Copy + Into<i64> + Sync {
     #[inline(always)]
     fn within(self, size: usize, wraps: bool, clamps: bool) -> Option<usize> {
         let mut index: i64 = self.into();
-        // A shape that passed `elements` has dimensions far below i64::MAX.
+        // Neither the cast nor the sum below overflows: `shape::elements` has checked the shape, so its dimensions are
+        // far below i64::MAX.
         let end = size as i64;
         if wraps && index < 0 {
             index += end;

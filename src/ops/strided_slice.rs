@@ -55,7 +55,7 @@ impl View {
 }
 
 impl Map {
-    /// Where the rows of [`Pairs`] begin in the source.
+    /// The row map on the source side of `pairs`: the innermost axis is the row, and the other axes number the rows.
     pub(crate) fn of_source(mut pairs: Pairs) -> Self {
         pairs.axes.pop();
         // The map takes over the memory of the pairs, because allocations take most of the time of a small slice.

@@ -38,7 +38,7 @@ impl Tensor {
 }
 
 impl TensorView {
-    /// The shape.
+    /// The shape of the view, which may differ from the tensor's.
     pub fn shape(&self) -> &[usize] {
         self.view.shape()
     }
