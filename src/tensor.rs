@@ -4,6 +4,7 @@ mod gather;
 mod indices;
 mod report;
 mod scatter;
+mod shape;
 mod update;
 mod view;
 

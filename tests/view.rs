@@ -1,7 +1,7 @@
 //! Views compose: a slice of a transpose of a broadcast of a slice is one plan, and equals the reference step
 //! by step, on every device.
 
-use crate::harness::{Sizes, broadcast, check_view, elements, kind, slice, transpose};
+use crate::harness::{Sizes, broadcast, check_view, devices, elements, kind, slice, transpose};
 use wgslice::View;
 use wgslice_vectors::Step;
 
@@ -161,5 +161,38 @@ fn steps_that_do_not_fit_are_errors() {
         let error = wrong.of_view(view.as_ref().unwrap()).unwrap_err();
         let expected = wrong.of_values(values.clone()).unwrap_err();
         assert_eq!(kind(&error), expected.kind, "{wrong:?}");
+    }
+}
+
+/// Other shapes share the memory, unless dimensions change places; and a change of one leaves the other as it is.
+#[test]
+fn tensors_take_other_shapes() {
+    for device in devices() {
+        let tensor = device
+            .backend
+            .upload(&[1u16, 2, 3, 4, 5, 6], &[2, 1, 3])
+            .unwrap();
+        assert_eq!(
+            (tensor.rank(), tensor.len(), tensor.is_empty()),
+            (3, 6, false)
+        );
+        let flat = tensor.reshape(&[6]).unwrap();
+        let squeezed = tensor.squeeze();
+        assert_eq!((flat.shape(), squeezed.shape()), (&[6][..], &[2, 3][..]));
+        assert_eq!(flat.to_vec::<u16>().unwrap(), [1, 2, 3, 4, 5, 6]);
+        let turned = squeezed.transpose(&[1, 0]).unwrap();
+        assert_eq!(turned.to_vec::<u16>().unwrap(), [1, 4, 2, 5, 3, 6]);
+        let mut changed = tensor.reshape(&[3, 2]).unwrap();
+        let row = device.backend.upload(&[7u16, 8], &[2]).unwrap();
+        changed.update(&"1".parse().unwrap(), &row).unwrap();
+        assert_eq!(changed.to_vec::<u16>().unwrap(), [1, 2, 7, 8, 5, 6]);
+        assert_eq!(flat.to_vec::<u16>().unwrap(), [1, 2, 3, 4, 5, 6]);
+        let scalar = device.backend.upload(&[9u16], &[1, 1]).unwrap().squeeze();
+        assert_eq!((scalar.rank(), scalar.len()), (0, 1));
+        let error = tensor.reshape(&[4]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a tensor of shape [2,1,3] cannot be reshaped to [4]: both must have equally many elements"
+        );
     }
 }

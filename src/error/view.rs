@@ -29,4 +29,16 @@ pub enum ViewError {
         /// The requested shape.
         to: Vec<usize>,
     },
+    /// A shape with another number of elements than the tensor has.
+    #[error(
+        "a tensor of shape {} cannot be reshaped to {}: both must have equally many elements",
+        Shape(from),
+        Shape(to)
+    )]
+    Reshape {
+        /// The shape of the tensor.
+        from: Vec<usize>,
+        /// The requested shape.
+        to: Vec<usize>,
+    },
 }

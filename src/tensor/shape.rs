@@ -1,0 +1,75 @@
+//! What a tensor's shape says, and other shapes of the same values.
+
+use super::Tensor;
+use crate::{Element, Error, ViewError, shape::elements};
+
+impl Tensor {
+    /// The number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// The number of elements: 1 for a scalar.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The same values in another shape, in row-major order, without a copy.
+    ///
+    /// ```
+    /// use wgslice::Backend;
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let rows = backend.upload(&[1u8, 2, 3, 4, 5, 6], &[2, 3])?;
+    /// assert_eq!(rows.reshape(&[3, 1, 2])?.shape(), [3, 1, 2]);
+    /// assert!(rows.reshape(&[4]).is_err());
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ViewError::Reshape`] if the shape has another number of elements.
+    pub fn reshape(&self, shape: &[usize]) -> Result<Self, Error> {
+        if elements(shape)? != self.len() {
+            let (from, to) = (self.shape.clone(), shape.to_vec());
+            return Err(ViewError::Reshape { from, to }.into());
+        }
+        Ok(Self {
+            shape: shape.to_vec(),
+            ..self.clone()
+        })
+    }
+
+    /// The same values without dimensions of size 1, without a copy.
+    pub fn squeeze(&self) -> Self {
+        let shape = self.shape.iter().copied().filter(|&size| size != 1);
+        Self {
+            shape: shape.collect(),
+            ..self.clone()
+        }
+    }
+
+    /// A new tensor with dimension `permutation[d]` as dimension `d`.
+    /// [`TensorView::transpose`](crate::TensorView::transpose) copies nothing, and goes on with slices and gathers.
+    ///
+    /// # Errors
+    ///
+    /// [`ViewError::Permutation`], or an error of the device.
+    pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
+        self.view().transpose(permutation)?.to_tensor()
+    }
+
+    /// Reads the values back, in row-major order: [`Tensor::to_array`] without the shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::to_array`].
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
+        Ok(self.to_array()?.data)
+    }
+}
