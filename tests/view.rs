@@ -118,7 +118,7 @@ fn tiles_move_what_fills_them() {
         let view = View::of(shape).unwrap().transpose(axes).unwrap();
         gpu.as_hardware().explain(&view.plan(wgslice::DType::F32))
     };
-    let devices = crate::harness::devices().iter();
+    let devices = devices().iter();
     for gpu in devices
         .filter(|device| !device.is_tiny())
         .filter_map(|device| device.backend.gpu())
