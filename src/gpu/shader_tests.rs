@@ -98,7 +98,7 @@ fn texts() -> HashMap<String, (Program, UniformSpace)> {
     texts
 }
 
-/// Every text with its program and module.
+/// Every text's module, with one of the programs that have this text.
 fn modules() -> impl Iterator<Item = (Program, UniformSpace, Module)> {
     texts().into_iter().map(|(text, (program, space))| {
         let module = naga::front::wgsl::parse_str(&text)

@@ -25,7 +25,7 @@ pub(super) struct Origin {
     /// The unit of params that the block's first unit is a copy of if its index tuple is all zeros.
     pub(super) place: i64,
     /// Whether the block counts its tuples that are out of range. Several rows may have the same tuple, so several
-    /// blocks may read it; only the block with the first unit of the first of these rows counts it.
+    /// blocks may read the tuple; only the block with the first unit of the first of these rows counts it.
     pub(super) counts: bool,
 }
 

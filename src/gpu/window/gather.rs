@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The largest size of a first indexed dimension of stride 0, which a broadcast makes. Such a dimension may be longer
-/// than any memory. Each dispatch accepts 2^32 - 1 of its indices, so this bound keeps the number of dispatches small.
+/// than any memory. Each dispatch accepts 2^32 - 1 of its indices, so with this bound 257 dispatches accept all.
 const MOST_REPEATED: u64 = 1 << 40;
 
 impl Cutter<'_> {

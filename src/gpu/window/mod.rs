@@ -91,6 +91,7 @@ pub(crate) fn dispatches(
 pub(crate) use scatter::scatter_steps;
 pub(crate) use steps::{Before, Step, Steps};
 
+/// The device's limits, and the rows and the location of the arguments of the plan that is cut.
 struct Cutter<'a> {
     reach: &'a Reach,
     rows: &'a Rows,
