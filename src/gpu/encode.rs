@@ -142,7 +142,7 @@ impl Gpu {
         self.record_gather(pass, plan, params, (indices, index), dest)
     }
 
-    /// Runs a plan that changes `dest`, or if not `in_place` a copy of it. Returns the changed tensor.
+    /// Runs a plan that changes `dest` or, if not `in_place`, a copy of `dest`. Returns the changed tensor.
     pub(crate) fn update(
         &self,
         plan: &Plan,

@@ -47,6 +47,7 @@ struct State {
 
 #[derive(Debug)]
 enum Entry {
+    /// The buffers were used once; no group is kept yet.
     Seen,
     Kept(Box<Key>, wgpu::BindGroup),
 }

@@ -120,6 +120,7 @@ impl Pool {
 #[derive(Debug)]
 pub(super) struct Lent {
     buffers: Vec<wgpu::Buffer>,
+    /// Whether the caller has seen the buffers, so that they must not be reused.
     shown: AtomicBool,
     pool: Arc<Pool>,
 }

@@ -68,7 +68,7 @@ impl Gpu {
         self.record_scatter(encoder, plan, updates, (indices, index), dest)
     }
 
-    /// Scatters into `dest`, or if not `in_place` into a copy of it. Returns the changed tensor.
+    /// Scatters into `dest` or, if not `in_place`, into a copy of `dest`. Returns the changed tensor.
     pub(crate) fn scatter(
         &self,
         plan: &Plan,
@@ -140,8 +140,8 @@ impl Gpu {
         Ok(PendingReport::new(self, plan, counts, &indices, index))
     }
 
-    /// The steps of a plan that is not empty. If the plan combines elements, its arguments begin at multiples of the
-    /// element's size.
+    /// The steps of a plan that is not empty. If the plan combines elements, updates and destination must begin at
+    /// multiples of the size that [`rule_of`] returns.
     pub(super) fn scatter_steps(
         &self,
         plan: &Plan,

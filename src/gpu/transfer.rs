@@ -18,8 +18,8 @@ pub(super) const PADDING: u64 = VECTOR as u64;
 /// that a device may require.
 const PART_ALIGNMENT: u64 = 256;
 
-/// The most bytes that are read back at once. Two staging buffers alternate, so staging memory does not grow with the
-/// tensor, and the system maps its pages only once.
+/// The size in bytes of a staging buffer for reading back. Two such buffers alternate, so staging memory does not grow
+/// with the tensor, and the system maps the pages of these buffers only once.
 const STAGING_BYTES: u64 = 8 << 20;
 
 /// A tensor's bytes on the device. Clones share them.
