@@ -138,7 +138,8 @@ impl Cutter<'_> {
             return Ok(None);
         }
         let slab = outer.stride.unsigned_abs() as u64;
-        // The number of slabs that a dispatch can reach beyond the first one. `None` if all slabs are the same.
+        // The number of slabs that a dispatch can reach beyond the first one. `None` for stride 0, where all slabs are
+        // one.
         let more = (most - extent.units()).checked_div(slab);
         let slabs = match more {
             Some(more) => more.min(u64::from(u32::MAX) - 1) + 1,

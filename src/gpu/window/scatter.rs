@@ -1,5 +1,6 @@
-//! Cuts scatters into blocks. A block is an interval of the rows of updates, an interval of the slices that rows go to,
-//! and an interval of the units of each row.
+//! Cuts scatters into blocks. Each row of updates goes to a slice: the part of the destination that the row's index
+//! tuple points at. A block is an interval of the rows, an interval of the slices, and an interval of the units of
+//! each.
 //!
 //! Every block finishes all its steps before the next begins, and blocks follow the order of rows, so the result is
 //! that of applying all rows in order. Scratch memory holds the rows of only one block.
@@ -34,7 +35,7 @@ use crate::{
 const MOST_ATOMIC: usize = 4;
 
 /// Cuts a scatter that is not empty into steps. `rule` says how elements are combined; a scatter that replaces slices
-/// does not use it.
+/// does not use the rule.
 pub(crate) fn scatter_steps(
     reach: &Reach,
     rows: &Rows,
@@ -87,7 +88,7 @@ struct ScatterCutter<'a> {
     chains: bool,
     /// Whether rows are combined independently, by atomics.
     atomic: bool,
-    /// Whether the list of each slice's rows is sorted, because the result depends on their order.
+    /// Whether the list of each slice's rows is sorted, because the result depends on the order of rows.
     sorts: bool,
     rule: Rule,
 }

@@ -1,6 +1,6 @@
 //! The dispatches of a scatter, step by step.
 //!
-//! `head` is scratch memory with an entry for each slice of a block, which names a row that goes to the slice. Row
+//! `head` is scratch memory with an entry for each slice of a block. The entry names a row that goes to the slice. Row
 //! numbers grow from block to block, so an entry with a smaller number than those of the current block was left by an
 //! earlier block and is ignored. `head` is cleared only for a block with other slices or other units than the last.
 
@@ -83,7 +83,8 @@ pub(crate) struct Before {
     pub(crate) order: Vec<Dispatch>,
 }
 
-/// A block: of the rows `rows` those that go to the slices `slices`, and of each of them the units `run`.
+/// A block: those rows of the interval `rows` that go to slices of the interval `slices`, and of each such row the
+/// units `run`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) rows: Interval,
