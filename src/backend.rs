@@ -125,7 +125,8 @@ impl Backend {
         on_cpu()
     }
 
-    /// Whether the CPU does an operation that failed on the device with this error. If so, records the error.
+    /// Whether the CPU is to do an operation that failed on the device with this error. If so, keeps the error for
+    /// [`Backend::fallen_back`].
     #[cfg(feature = "gpu")]
     pub(crate) fn may_fall_back(&self, error: &Error) -> bool {
         let Some(why) = self.fallback.as_ref().filter(|_| error.is_of_device()) else {

@@ -166,7 +166,7 @@ mod tests {
     use crate::{DType, GatherNd};
     use Place::{Device, Host};
 
-    /// Rates that give round times.
+    /// Rates for which the expected times are round numbers.
     const ROUND: Costs = Costs {
         cpu: Moving {
             bytes: 1e9,

@@ -40,7 +40,7 @@ mod sealed {
 /// The system's new pages are already zero, so a large vector takes no writes. A small vector is allocated and then
 /// zeroed: glibc takes small memory from its cache for `malloc`, but not for `calloc`.
 pub(crate) fn zeroed<T: bytemuck::Zeroable + Copy>(len: usize) -> Result<Vec<T>, Error> {
-    /// The size of a small vector in bytes, at most.
+    /// The largest size in bytes of a small vector: glibc's cache holds blocks of up to 1 KiB.
     const SMALL: usize = 1 << 10;
     let bytes = len.saturating_mul(size_of::<T>());
     let outcome = if bytes > SMALL {

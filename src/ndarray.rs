@@ -65,8 +65,8 @@ impl From<SliceInfoElem> for SliceItem {
             SliceInfoElem::Slice { start, end, step } => (wide(start), end.map(wide), wide(step)),
         };
         let (begin, end) = if step < 0 {
-            // Reversed, `start..end` begins at `end - 1` and ends before `start - 1`. If `end` is 0 the range is empty:
-            // it begins before all positions, since -1 would mean the last one.
+            // Reversed, `start..end` begins at `end - 1` and ends before `start - 1`. If `end` is 0 the range is empty,
+            // and `i64::MIN` begins it before all positions: -1 would mean the last position.
             let before = |bound: i64| bound.saturating_sub(1);
             let last = |end| if end == 0 { i64::MIN } else { before(end) };
             (end.map(last), (start != 0).then(|| before(start)))
@@ -319,7 +319,7 @@ fn copied<T: Element>(mut array: ArrayViewD<'_, T>, spec: &SliceSpec) -> Result<
     let (zeros, ()) = Array::collect(array.shape(), |_| Ok(()))?;
     let mut selected = ArrayD::try_from(zeros)?;
     selected.assign(&array);
-    // Dropping and inserting dimensions of size 1 keeps the data.
+    // `shape` may lack or add dimensions of size 1, which does not change the order of the data.
     let Array { data, .. } = selected.into();
     Ok(Array { shape, data })
 }

@@ -7,19 +7,20 @@ use crate::{
 /// The out-of-range tuples that the CPU or a device found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Missing {
+    /// The number of out-of-range tuples.
     pub(crate) count: usize,
-    /// The number of the first such tuple, in row-major order.
+    /// The number of the first out-of-range tuple, in row-major order. `None` if there is none.
     pub(crate) first: Option<usize>,
 }
 
 impl Missing {
-    /// Counts an out-of-range tuple by its number. Calls must be in ascending order of numbers.
+    /// Counts an out-of-range tuple, given its number. Calls must be in ascending order of these numbers.
     pub(crate) fn add(&mut self, tuple: usize) {
         self.count += 1;
         self.first.get_or_insert(tuple);
     }
 
-    /// The sum of two counts of different tuples, in either order.
+    /// What two checks of different tuples found together. Either check may have had the lower numbers.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             count: self.count + other.count,

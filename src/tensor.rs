@@ -32,7 +32,7 @@ pub struct Array<T> {
 }
 
 impl<T: Element> Array<T> {
-    /// Makes an array of this shape from the bytes that `run` writes. Returns the outcome of `run` too.
+    /// Makes an array of this shape from the bytes that `run` writes. Returns the array and the outcome of `run`.
     pub(crate) fn collect<R>(
         shape: &[usize],
         run: impl FnOnce(&mut [u8]) -> Result<R, Error>,

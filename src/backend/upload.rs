@@ -104,7 +104,7 @@ impl Backend {
         }
     }
 
-    /// Takes `len` bytes of host memory from the pool, which hold arbitrary values, and lets `fill` write them.
+    /// Takes `len` bytes of host memory with arbitrary values from the pool, and lets `fill` write their values.
     pub(crate) fn host_storage(
         &self,
         len: usize,

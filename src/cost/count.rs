@@ -1,4 +1,4 @@
-//! Counts the bytes and rows of a plan that take time on the CPU and on a device.
+//! Counts, for estimates of time, the bytes that a plan moves and the rows that begin in another cache line.
 //!
 //! Unneeded bytes that are read because they lie between needed bytes count as read. If the rows of a slice begin less
 //! than a cache line apart, each row counts as this distance divided by the size of the line. A slice uploads the bytes
@@ -32,13 +32,13 @@ impl Plan {
         self.rows.count as f64 * apart.min(LINE) as f64 / LINE as f64
     }
 
-    /// The size of the index tuples in bytes, if they are 64-bit integers: a plan does not know their type.
+    /// The size of the index tuples in bytes as 64-bit integers, the largest index type: a plan does not know the type.
     fn indices(&self) -> f64 {
         self.tuples()
             .map_or(0.0, |tuples| tuples.integers() as f64 * 8.0)
     }
 
-    /// The size of all arguments in bytes.
+    /// The size in bytes of all arguments: the source, the index tuples, and the array that the plan changes in place.
     pub(super) fn held(&self) -> f64 {
         let changed = match self.is_in_place() {
             true => self.result_bytes(),
@@ -47,7 +47,7 @@ impl Plan {
         (self.source_bytes() + changed) as f64 + self.indices()
     }
 
-    /// The number of bytes uploaded to a device.
+    /// The number of bytes that are uploaded if a device runs the plan on host values.
     pub(super) fn sent(&self) -> f64 {
         match &self.map {
             Map::StridedSlice(_) => {

@@ -38,7 +38,8 @@ impl Costs {
     }
 }
 
-/// Measures how long a tiny slice takes on a backend, in seconds, and the rates of moving bytes there.
+/// Measures how long a tiny slice takes on a backend, in seconds, and the rates of moving bytes in the backend's
+/// memory.
 fn probe(backend: &Backend) -> Result<(f64, Moving), Error> {
     /// The size of a row of the table in bytes.
     const ROW: usize = 4 << 10;
@@ -56,8 +57,8 @@ fn probe(backend: &Backend) -> Result<(f64, Moving), Error> {
     let table = backend.upload(&vec![1u32; BYTES / 4], &shape)?;
     let least = slice(&backend.upload(&[1u32; 64], &[64])?)?;
     let whole = slice(&table)?;
-    // If the work takes hardly longer than a submission, their difference is mostly noise, and must not be so small
-    // that the device seems infinitely fast.
+    // If the large slice takes hardly longer than the tiny one, the difference is mostly noise. At least a tenth of the
+    // time counts as moving bytes, so that the device does not seem infinitely fast.
     let bytes = 2.0 * BYTES as f64 / (whole - least).max(whole / 10.0);
 
     let scattered: Vec<i32> = (0u32..)

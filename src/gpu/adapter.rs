@@ -34,11 +34,12 @@ pub struct AdapterOptions {
     pub software: Software,
 }
 
-/// The most storage buffers that a shader binds, besides its uniforms.
+/// The most storage buffers that a shader binds: all but the buffer that may hold its uniforms.
 pub(super) const STORAGE_BUFFERS: u32 = 4;
 
 impl AdapterOptions {
-    /// These options, with defaults from the environment.
+    /// These options, with those that are `None` taken from wgpu's environment variables. Fails if `WGPU_BACKEND` names
+    /// no graphics API.
     fn with_environment(&self) -> Result<Self, Error> {
         let mut options = self.clone();
         if options.backends.is_none()
@@ -87,7 +88,7 @@ impl AdapterOptions {
         let instance = wgpu::Instance::new(descriptor);
         #[cfg(not(target_arch = "wasm32"))]
         let adapters = instance.enumerate_adapters(backends).await;
-        // A browser hands out one adapter and does not list them.
+        // A browser hands out one adapter and cannot list all.
         #[cfg(target_arch = "wasm32")]
         let adapters = Vec::from_iter(
             instance

@@ -11,7 +11,7 @@ pub(super) struct Argument<'a> {
     pub(super) name: &'static str,
     pub(super) buffers: &'a [wgpu::Buffer],
     pub(super) parts: Parts,
-    /// The number of bytes that were passed.
+    /// The size in bytes of the range that was passed.
     pub(super) passed: u64,
     /// The number of bytes that the plan needs.
     pub(super) needed: u64,
@@ -40,7 +40,7 @@ impl<'a> Argument<'a> {
     }
 
     /// Checks that this argument and `dest` are long enough, that each buffer contains the whole word of 4 bytes in
-    /// which its argument ends, and that both share no buffer.
+    /// which its argument ends, and that this argument and `dest` share no buffer.
     pub(super) fn check(&self, dest: &Self) -> Result<(), Error> {
         for argument in [self, dest] {
             let Self { passed, needed, .. } = argument;
@@ -83,7 +83,8 @@ impl<'a> Argument<'a> {
         self.buffers.iter().all(whole)
     }
 
-    /// Checks this argument, which holds index tuples, and `source` and `dest`, between which rows are moved.
+    /// Checks all arguments of a gather or scatter: this one, the index tuples, and `source` and `dest`. Besides
+    /// [`Argument::check`], the tuples must begin at a whole word, and all buffers must have the usage `STORAGE`.
     pub(super) fn check_tuples(&self, source: &Self, dest: &Self) -> Result<(), Error> {
         source.check(dest)?;
         self.check(dest)?;

@@ -142,7 +142,7 @@ fn no_group_holds_the_memory_of_tensors() {
     }
 }
 
-/// The layout of a bind group of a pipeline that binds a slot of uniforms and a slot of reports.
+/// The layout of bind group `group` of a pipeline that binds a slot of uniforms and a slot of reports.
 fn layout(gpu: &Gpu, group: u32) -> wgpu::BindGroupLayout {
     drop(record(gpu, &buffers(gpu, 3)));
     let pipelines = &gpu.inner.pipelines;
@@ -269,7 +269,7 @@ fn the_pool_is_emptied_once_if_memory_runs_out() {
         message: "another failure".to_owned(),
     };
     // Given: the number of allocations that fail, their error, and whether a buffer is pooled. Expected: whether an
-    // allocation succeeds, the number of tries, and the bytes left in the pool.
+    // allocation succeeds, the number of tries, and the size in bytes of what is left in the pool.
     for (failures, error, pooled, room, tries, kept) in [
         (0, &short, true, true, 1, 1024),
         (1, &short, true, true, 2, 0),

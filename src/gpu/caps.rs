@@ -15,7 +15,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The number of invocations in a workgroup. A device that allows fewer than 64 rejects the shaders.
+    /// The number of invocations in a workgroup: 256 on a GPU and 64 on a software adapter, or else the largest power
+    /// of two that the device allows, but at least 64. A device that allows fewer rejects the shaders.
     pub(crate) fn workgroup(self, limits: &wgpu::Limits) -> u32 {
         let most = match self {
             Self::Hardware => 256,
@@ -45,7 +46,8 @@ pub(crate) struct Reach {
     pub(crate) workgroup: u32,
 }
 
-/// The location of an argument: a range of one buffer, or ranges of equal length of several buffers.
+/// The location of an argument, which consists of parts: each part is a range of a buffer of its own. An argument has
+/// one part, unless it is larger than a buffer may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parts {
     /// Where each part begins in its buffer, in bytes.
@@ -55,7 +57,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// One buffer, from its beginning.
+    /// One part at the beginning of a buffer: no argument reaches 2^62 bytes, where a second part would begin.
     pub(crate) const ONE: Self = Self {
         offset: 0,
         bytes: 1 << 62,
@@ -82,13 +84,14 @@ impl Parts {
     }
 }
 
-/// A range of an argument as a binding.
+/// The range of an argument that a dispatch binds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Span {
     /// The number of the part that is bound.
     pub(crate) part: usize,
-    /// The offset in the part's buffer, in bytes.
+    /// The offset of the binding in the part's buffer, in bytes.
     pub(crate) offset: u64,
+    /// The size of the binding in bytes.
     pub(crate) bytes: u64,
 }
 
@@ -126,7 +129,7 @@ impl Reach {
         (bytes <= self.binding).then_some((span, within - offset))
     }
 
-    /// The error if not even one unit of a plan fits.
+    /// The error if even a single unit of a plan, `unit` bytes large, needs a larger binding than the device allows.
     pub(super) fn too_small(&self, unit: usize) -> Error {
         Error::DeviceLimit {
             what: "a single unit",

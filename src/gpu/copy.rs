@@ -21,7 +21,7 @@ fn few_or_long(kind: Kind, rows: usize, bytes: usize) -> bool {
     }
 }
 
-/// Whether buffer copies replace a plan's dispatch on an adapter of this kind.
+/// Whether buffer copies replace a plan's dispatch on an adapter of this kind, if the buffers are [`copyable`].
 pub(super) fn is_copied(plan: &Plan, kind: Kind) -> bool {
     let Rows {
         unit,

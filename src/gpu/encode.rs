@@ -2,7 +2,7 @@
 //!
 //! Recording submits nothing and never waits. Buffers that wgpu would reject are an [`Error::Buffer`] before wgpu sees
 //! them. Once its pipelines are compiled and its buffers were recorded twice, recording a plan creates no device
-//! objects, apart from slots (`slots`).
+//! objects, apart from slots for uniforms and reports (`slots`).
 
 use super::{
     DeviceBytes, Gpu, Inner,
@@ -142,7 +142,7 @@ impl Gpu {
         self.record_gather(pass, plan, params, (indices, index), dest)
     }
 
-    /// Runs a plan that changes `dest`, or if not `in_place` a copy of it. Returns the changed tensor.
+    /// Runs a plan that changes `dest` or, if not `in_place`, a copy of `dest`. Returns the changed tensor.
     pub(crate) fn update(
         &self,
         plan: &Plan,
@@ -266,7 +266,8 @@ impl Gpu {
         Ok(PendingReport::new(self, plan, counts, &indices, index))
     }
 
-    /// Records a plan's dispatches.
+    /// Records a plan's dispatches. `arguments` are the source, the result and, for a gather, the index tuples, which
+    /// are of type `index`. The slots of reports are added to `counts`.
     fn dispatches(
         &self,
         pass: &mut ComputePass<'_>,
@@ -291,7 +292,7 @@ impl Gpu {
         let widest = if plan.reads_nothing() { 4 } else { 16 };
         let (rows, map) = plan.in_units_of(places.unit().min(widest));
         let dispatches = window::dispatches(&self.inner.reach, &rows, &map, &places)?;
-        // `dispatch` compiles the first before it records anything.
+        // The pipeline of the first dispatch is compiled by `Gpu::dispatch`, before anything is recorded.
         self.compile(dispatches.iter().skip(1))?;
         for dispatch in &dispatches {
             self.dispatch(pass, dispatch, arguments, counts)?;
@@ -311,7 +312,8 @@ impl Gpu {
         })
     }
 
-    /// Records a dispatch. `arguments` are those that it binds, in the order of its bindings.
+    /// Records a dispatch. `arguments` are those that the dispatch binds, in the order of its bindings. If the dispatch
+    /// writes a report, the report's slot is added to `counts`.
     pub(super) fn dispatch(
         &self,
         pass: &mut ComputePass<'_>,

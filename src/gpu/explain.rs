@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{Plan, ops::index::IndexType, plan::Map, text::counted};
 
-/// `explain` computes the dispatches of a plan only if it estimates at most this many. Only a plan larger than any
-/// memory has more, and to compute them would take too long.
+/// `explain` computes the dispatches of a plan only if the plan has at most this many by estimate. Only a plan larger
+/// than any memory has more, and to compute them would take too long.
 const MOST_SPELLED_OUT: u64 = 1 << 16;
 
 impl Gpu {

@@ -4,7 +4,7 @@ use super::{Gpu, scope::scoped};
 use crate::Error;
 
 impl Gpu {
-    /// Runs `work`. Fails if the device reports an error meanwhile.
+    /// Runs `work`, which error messages describe as `doing`. Fails if the device reports an error meanwhile.
     pub(super) fn guarded<R>(
         &self,
         doing: &'static str,

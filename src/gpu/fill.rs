@@ -9,14 +9,15 @@ use crate::{
     plan::{Map, Rows},
 };
 
-/// The least size in bytes of a row that is copied directly.
+/// The least size in bytes of a row that is copied directly: 64 cache lines, of which only the first and the last may
+/// be written in part.
 const LONG_ROW: usize = 4 << 10;
 
-/// The size in bytes of the buffer that stays in the cache.
+/// The size in bytes of the buffer in which shorter rows are collected: small enough for a core's second-level cache.
 const BOUNCE: usize = 256 << 10;
 
-/// Runs the plan of a slice. Calls `put` for consecutive parts of the result, with the offset of each part in bytes and
-/// its bytes.
+/// Runs the plan of a slice. Calls `put` for consecutive parts of the result, with the offset of the part in the result
+/// in bytes, and the bytes of the part.
 pub(super) fn fill(
     plan: &Plan,
     source: &[u8],

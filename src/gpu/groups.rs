@@ -15,7 +15,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// The number of uses of the cache per generation: enough for a thousand operations that are recorded repeatedly.
+/// The number of uses of the cache per generation. A program that records the same thousand operations again and again
+/// keeps all their groups.
 const IDLE: usize = 2048;
 
 /// The key of a cached bind group: the operation, which determines the layout, and the range of a buffer that each
@@ -46,6 +47,7 @@ struct State {
 
 #[derive(Debug)]
 enum Entry {
+    /// The buffers were used once; no group is kept yet.
     Seen,
     Kept(Box<Key>, wgpu::BindGroup),
 }

@@ -164,7 +164,7 @@ fn transposes(gpu: &Gpu) {
     });
 }
 
-/// Compares a scatter whose lists have 1, 15 and 369 rows.
+/// Compares, by [`same`], a scatter whose slices get 1, 15 and 369 rows.
 fn lists(gpu: &Gpu) {
     let rows: Vec<i32> = (0..400)
         .map(|n| if n < 30 { n % 2 } else { 2 + n / 399 })

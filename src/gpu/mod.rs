@@ -301,7 +301,7 @@ impl Gpu {
     }
 }
 
-/// Two are equal if they have the same device.
+/// Two GPUs are equal if they have the same device.
 impl PartialEq for Gpu {
     fn eq(&self, other: &Self) -> bool {
         self.inner.device == other.inner.device

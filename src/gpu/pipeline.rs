@@ -34,7 +34,7 @@ pub(crate) struct Pipelines {
 }
 
 impl Pipelines {
-    /// No pipelines yet. They will be compiled through `cache`, if there is one.
+    /// A collection without pipelines. Each will be compiled through `cache`, if there is one.
     pub(crate) fn new(
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -118,9 +118,9 @@ impl Pipelines {
                 constants: &program.constants(),
                 zero_initialize_workgroup_memory: false,
             },
-            // Only if the caller passes a cache: to load one from a file is unsafe, and most drivers have their own.
-            // With lavapipe's own, a gather that an earlier process had compiled took 24 ms to its first result,
-            // instead of 80 ms.
+            // `None` unless the caller passes a cache: to load one from a file is unsafe, and most drivers have a cache
+            // of their own. With lavapipe's own cache, a gather that an earlier process had compiled took 24 ms to its
+            // first result, instead of 80 ms.
             cache: self.cache.as_ref(),
         })
     }

@@ -17,10 +17,11 @@ use std::{
     },
 };
 
-/// The number of requests for buffers after which a pooled buffer that none of them reused is freed.
+/// The number of requests for buffers after which a pooled buffer that none of them reused is freed. So a loop that
+/// creates and drops up to 32 tensors reuses the buffers of all.
 const PATIENCE: u64 = 32;
 
-/// The most buffers that a pool keeps.
+/// The most buffers that a pool keeps, since each request searches all of them.
 const MOST: usize = 64;
 
 /// The pool of a device.
@@ -58,7 +59,7 @@ impl Pool {
         let mut shelf = self.shelf();
         shelf.asked += 1;
         let asked = shelf.asked;
-        // The buffer that returned last, whose bytes may still be in a cache.
+        // Of several buffers the one that returned last is taken: its bytes may still be in a cache.
         let found = shelf.idle.iter().rposition(|idle| idle.0.size() == size);
         let taken = found.and_then(|place| shelf.idle.remove(place));
         shelf.idle.retain(|(_, since)| asked - since <= PATIENCE);
@@ -119,12 +120,13 @@ impl Pool {
 #[derive(Debug)]
 pub(super) struct Lent {
     buffers: Vec<wgpu::Buffer>,
+    /// Whether the caller has seen the buffers, so that they must not be reused.
     shown: AtomicBool,
     pool: Arc<Pool>,
 }
 
 impl Lent {
-    /// The buffers, for use within the crate, which keeps no clone of them after the tensor is dropped.
+    /// The buffers, for use within the crate: after the tensor is dropped, another tensor may overwrite them.
     pub(super) fn buffers(&self) -> &[wgpu::Buffer] {
         &self.buffers
     }

@@ -102,7 +102,7 @@ impl Gpu {
 impl Readback {
     /// Waits until the copy is done, and fills `bytes` from the beginning of the staging buffer.
     ///
-    /// Unless the caller passes [`POLLING`], a new thread waits for the device meanwhile, since a future must not
+    /// Unless the caller's waker is [`POLLING`], a new thread waits for the device meanwhile, since a future must not
     /// block. A browser needs no thread: it polls the device itself.
     pub(super) async fn copy_to(&self, bytes: &mut [u8]) -> Result<(), Error> {
         let gpu = &self.gpu;
@@ -127,8 +127,8 @@ impl Readback {
             .staging
             .get_mapped_range(..)
             .map_err(|error| device_error(gpu, DOING, &error))?;
-        // `run` uses several threads, since the system maps pages of new memory at their first write, which takes
-        // longer than the copy.
+        // `Plan::run` copies with several threads: the system maps the pages of new memory at their first write, which
+        // takes longer than the copy.
         Plan::copy(bytes.len()).run(&view[..bytes.len()], bytes)
     }
 

@@ -151,7 +151,8 @@ impl fmt::Debug for PendingReport {
     }
 }
 
-/// Reads the counts back from the device, and then the first invalid tuple, if there is one.
+/// Reads the counts in `reports` back from the device, each with the number of its dispatch's first tuple, and then the
+/// first invalid tuple, if there is one, from the index tuples in `buffers`.
 async fn read(
     gpu: Gpu,
     plan: Plan,

@@ -47,7 +47,8 @@ impl Gpu {
 }
 
 impl Ring {
-    /// The size in bytes of all buffers of a ring, for pieces of `packed` bytes of source and `result` bytes of result.
+    /// The size in bytes of all buffers of a ring, for pieces with a packed source of `packed` bytes and a result of
+    /// `result` bytes.
     pub(crate) fn bytes_held(packed: usize, result: usize) -> usize {
         packed.saturating_add(result).saturating_mul(2 * SLOTS)
     }
@@ -67,8 +68,9 @@ impl Ring {
         self.busy.is_empty()
     }
 
-    /// Packs a piece into upload memory by the plan `host`. `source` holds the bytes of the piece's span. The plan
-    /// `device`, which makes the result from the packed bytes, says how large the result is.
+    /// Packs a piece into upload memory by the plan `host`, from `source`, the bytes of the piece's
+    /// [`span`](crate::stream::Piece::span). The plan `device`, which later makes the result from the packed bytes,
+    /// only says how large the result is.
     pub(crate) fn pack(&mut self, host: &Plan, device: &Plan, source: &[u8]) -> Result<(), Error> {
         let packed = Self::buffer_bytes(host.result_bytes());
         let result = Self::buffer_bytes(device.result_bytes());
@@ -112,7 +114,7 @@ impl Ring {
         })
     }
 
-    /// Submits the piece that was packed last.
+    /// Submits the piece that was packed last, with the plans that were passed to [`Ring::pack`].
     pub(crate) fn submit(&mut self, host: &Plan, device: &Plan) -> Result<(), Error> {
         let Some(slot) = self.packed.take() else {
             return Ok(());
@@ -147,7 +149,7 @@ impl Ring {
     }
 
     /// Passes the result of the oldest submitted piece to `sink`, and keeps the piece's buffers for reuse. Call
-    /// [`Ring::wait`] first.
+    /// [`Ring::wait`] first. The outer error is the device's, the inner one that of `sink`.
     pub(crate) fn take<R>(
         &mut self,
         mut sink: impl FnMut(&[u8]) -> Result<(), R>,

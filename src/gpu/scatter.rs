@@ -68,7 +68,7 @@ impl Gpu {
         self.record_scatter(encoder, plan, updates, (indices, index), dest)
     }
 
-    /// Scatters into `dest`, or if not `in_place` into a copy of it. Returns the changed tensor.
+    /// Scatters into `dest` or, if not `in_place`, into a copy of `dest`. Returns the changed tensor.
     pub(crate) fn scatter(
         &self,
         plan: &Plan,
@@ -140,7 +140,8 @@ impl Gpu {
         Ok(PendingReport::new(self, plan, counts, &indices, index))
     }
 
-    /// The steps of a non-empty plan whose arguments begin at multiples of the element's size.
+    /// The steps of a plan that is not empty. If the plan combines elements, updates and destination must begin at
+    /// multiples of the size that [`rule_of`] returns.
     pub(super) fn scatter_steps(
         &self,
         plan: &Plan,
@@ -201,8 +202,8 @@ impl Gpu {
     }
 }
 
-/// The rule by which a scatter combines elements, and the size of an operand in bytes. If the scatter replaces
-/// elements, the rule is not used.
+/// The rule by which a scatter combines elements, and the size in bytes of the numbers that the rule combines. A
+/// scatter that replaces elements uses no rule, and the size is that of an element.
 fn rule_of(plan: &Plan, map: &ScatterNd) -> Result<(Rule, usize), Error> {
     let (combine, dtype) = (map.options.combine, map.dtype);
     if !combine.computes() {

@@ -16,7 +16,7 @@ pub(super) fn scoped<R>(
     ];
     let scopes = filters.map(|filter| device.push_error_scope(filter));
     let outcome = work();
-    // Scopes are popped innermost first. Natively, their results are ready at once.
+    // Scopes must be popped innermost first. Outside of browsers their results are ready, so `block_on` never waits.
     let mut failure = None;
     for scope in scopes.into_iter().rev() {
         failure = pollster::block_on(scope.pop()).or(failure);

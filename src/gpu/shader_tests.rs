@@ -59,7 +59,7 @@ fn programs(kind: Kind) -> HashSet<Program> {
     all
 }
 
-/// Every way in which an operation's index tuples are read.
+/// Every way in which a kernel of this form reads an operation's index tuples; the default if it has none.
 fn lookups(op: Op, form: &Form) -> HashSet<Lookup> {
     if !op.facts().reports {
         return [Lookup::default()].into();
@@ -69,7 +69,7 @@ fn lookups(op: Op, form: &Form) -> HashSet<Lookup> {
     let of = |(index, depth)| {
         let loops = Lookup::of(index);
         let plain = loops.plain(depth, true);
-        // The steps of a scatter use the plain lookup only if it has no loop.
+        // The steps of a scatter use the plain lookup only where its loop over a tuple's integers is unrolled.
         let plain = match plain.unrolled {
             0 if op != Op::Gather => loops,
             _ => plain,
@@ -98,7 +98,7 @@ fn texts() -> HashMap<String, (Program, UniformSpace)> {
     texts
 }
 
-/// Every text with its program and module.
+/// Every text's module, with one of the programs that have this text.
 fn modules() -> impl Iterator<Item = (Program, UniformSpace, Module)> {
     texts().into_iter().map(|(text, (program, space))| {
         let module = naga::front::wgsl::parse_str(&text)
@@ -245,7 +245,7 @@ fn workgroup_memory_is_small() {
     }
 }
 
-/// Offsets of a WGSL struct's members, and its size.
+/// The names and offsets of the members of the WGSL struct `name`, and the size of the struct in bytes.
 fn layout(module: &Module, name: &str) -> (Vec<(String, u32)>, u32) {
     let (_, ty) = module
         .types

@@ -15,10 +15,10 @@ use wgpu::{BufferSlice, BufferUsages, ComputePass};
 /// The size of a slot in bytes: the largest alignment of dynamic offsets that a device may require.
 const SLOT_BYTES: u32 = 256;
 
-/// The number of slots of a strip, unless the device allows only smaller buffers.
+/// The number of slots of a strip, which is 16 KiB large, unless the device allows only smaller buffers.
 const SLOTS: u32 = 64;
 
-/// The most uniforms that are kept for later dispatches: 1 MiB of slots.
+/// The most uniforms that are kept for later dispatches, in 1 MiB of slots. Before one more, all of them are dropped.
 const MOST_UNIFORMS: usize = 4096;
 
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl Slots {
         slot
     }
 
-    /// Returns a strip of zeros of which no slot is lent: one of `all`, cleared, or a new one.
+    /// Returns a strip of zeros of which no slot is lent: one of `all`, cleared, or a new one, which is added to `all`.
     fn strip(
         &self,
         all: &mut Vec<Arc<Strip>>,

@@ -1,4 +1,4 @@
-//! Tensors on the device, in the fewest buffers that its limits allow, and their download.
+//! Tensors on the device, each in the fewest buffers that the device's limits allow, and their download.
 
 use super::{
     Gpu,
@@ -18,8 +18,8 @@ pub(super) const PADDING: u64 = VECTOR as u64;
 /// that a device may require.
 const PART_ALIGNMENT: u64 = 256;
 
-/// The most bytes that are read back at once. Two staging buffers alternate, so staging memory does not grow with the
-/// tensor, and the system maps its pages only once.
+/// The size in bytes of a staging buffer for reading back. Two such buffers alternate, so staging memory does not grow
+/// with the tensor, and the system maps the pages of these buffers only once.
 const STAGING_BYTES: u64 = 8 << 20;
 
 /// A tensor's bytes on the device. Clones share them.
@@ -70,8 +70,8 @@ impl DeviceBytes {
 }
 
 /// The size in bytes of each part but the last, at most `most`. A part has whole rows of the innermost dimension if
-/// possible: a row may be an index tuple, which must not lie in two buffers. A row that is too long for that is no
-/// index tuple.
+/// possible: a row may be an index tuple, which must not lie in two buffers. An index tuple is never too long for this,
+/// since it has at most a few integers.
 fn part_bytes(most: u64, row_bytes: u64) -> u64 {
     let common = 1 << (row_bytes | PART_ALIGNMENT).trailing_zeros();
     let whole = row_bytes.saturating_mul(PART_ALIGNMENT / common);
@@ -108,7 +108,8 @@ impl Gpu {
         })
     }
 
-    /// The tensor to change: `source` itself if `in_place`, else a copy of it in new buffers, which this records.
+    /// Returns the tensor to change: `source` itself if `in_place`, else new buffers, into which a copy of `source` is
+    /// recorded.
     pub(super) fn changeable(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -193,7 +194,7 @@ impl Gpu {
         }
     }
 
-    /// Records commands with `record`, and submits them.
+    /// Records commands with `record`, and submits them. Error messages describe the work as `doing`.
     pub(crate) fn submit<R>(
         &self,
         doing: &'static str,

@@ -15,7 +15,7 @@ const DOING: &str = "uploading";
 /// the device has copied it.
 const PIECE: usize = 2 << 20;
 
-/// The most pieces that the device has not copied yet.
+/// The number of submitted pieces at which the host waits for the oldest to be copied.
 const UNDER_WAY: usize = 2;
 
 impl Gpu {
@@ -65,6 +65,7 @@ struct Upload<'a> {
     done: usize,
     /// The staging memory of the piece that is being written, and the number of bytes written there.
     piece: Option<(QueueWriteBufferView, usize)>,
+    /// The submissions of pieces that the host has not waited for, oldest first.
     under_way: VecDeque<SubmissionIndex>,
 }
 
@@ -90,7 +91,7 @@ impl Upload<'_> {
         Ok(())
     }
 
-    /// Staging memory for the next piece.
+    /// Returns staging memory for the next piece of the tensor.
     fn view(&self) -> Result<QueueWriteBufferView, Error> {
         let piece = PIECE.min(self.bytes - self.done);
         let staged = self.gpu.guarded(DOING, || {

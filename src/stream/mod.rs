@@ -27,10 +27,11 @@ use piece::pieces;
 /// The most bytes that a stream holds at once, unless [`Stream::with_memory`] sets another bound.
 const MEMORY: usize = 1 << 30;
 
-/// The largest piece that the CPU makes, in bytes. A larger piece would leave the cache before the caller reads it.
+/// The size in bytes of the largest piece that the CPU makes. Of a larger piece the cache would hold little when the
+/// caller reads it.
 const CPU_PIECE: usize = 16 << 20;
 
-/// The largest piece for a device, in bytes of its packed source or of its result: enough to keep the device busy.
+/// The most bytes of the packed source of a piece, and of its result, on a device: enough to keep the device busy.
 /// Larger buffers would take longer, since the system maps each page of new memory at its first use.
 #[cfg(feature = "gpu")]
 const GPU_PIECE: usize = 8 << 20;
@@ -42,7 +43,8 @@ impl Piece {
     /// An upper bound on the size in bytes of all pages that the piece reads.
     fn touched(&self) -> usize {
         let rows = self.rows;
-        // A row may touch one page more than its length, because a row need not begin where a page does.
+        // The extent of a row, plus a page because a row need not begin where a page does. If units lie far apart, a
+        // row touches at most one page for each unit.
         let row = (rows.run - 1) * rows.step.unsigned_abs() * rows.unit + PAGE;
         let row = row.min(rows.run.saturating_mul(PAGE));
         self.span().len().min(rows.count.saturating_mul(row)) + PAGE

@@ -26,6 +26,7 @@ impl Piece {
         }
     }
 
+    /// The size of the piece in bytes.
     pub(crate) fn result_bytes(&self) -> usize {
         self.rows.units() * self.rows.unit
     }
@@ -36,12 +37,13 @@ impl Piece {
         units.start * self.rows.unit..units.end * self.rows.unit
     }
 
+    /// Cuts the piece into two consecutive pieces. `None` if it is a single unit.
     fn halves(&self) -> Option<[Self; 2]> {
         let halves = self.map.halves(&self.rows)?;
         Some(halves.map(|(rows, map)| Self { rows, map }))
     }
 
-    /// The plan of the piece. Its source is only the bytes of [`Piece::span`].
+    /// The plan that makes the piece. The plan's source is only the bytes of [`Piece::span`].
     pub(crate) fn plan(&self) -> Plan {
         let read = self.map.span(&self.rows);
         let map = Map {

@@ -24,7 +24,7 @@ pub(crate) struct Split {
 /// The longest gap that the host copies, in bytes: copying it costs about as much as starting another copy.
 const SHORT_GAP: usize = 64;
 
-/// The most bytes that the host packs for each byte that the piece needs.
+/// The most bytes that the host packs for each byte that the piece needs: gaps that the host copies are uploaded too.
 const MOST_READ: usize = 4;
 
 impl Piece {
@@ -37,8 +37,8 @@ impl Piece {
             size: run,
             stride: step,
         });
-        // The `through` innermost axes are copied with their gaps, as one run of `length` units, of which the piece
-        // needs `needed`.
+        // The host copies the `through` innermost axes with their gaps, as one run of `length` units, and leaves out
+        // the gaps of the others. `needed` is the number of units of the run that the piece needs.
         let (mut through, mut length, mut needed) = (0, 1, 1);
         for axis in axes.iter().rev() {
             let apart = axis.stride.unsigned_abs();

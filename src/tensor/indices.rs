@@ -28,7 +28,7 @@ impl Tensor {
     }
 }
 
-/// Runs a plan on the CPU. The indices are given as their type and their bytes.
+/// Runs the plan of a gather or a scatter on the CPU. The indices are given as their type and their bytes.
 pub(super) fn run_with(
     plan: &Plan,
     source: &[u8],

@@ -12,7 +12,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(super) enum LazyReport {
     Known(Report),
-    /// The second field holds the bytes of the index tensor: bytes that are held twice are never changed in place, so
+    /// The second field holds the bytes of the index tensor. Bytes that are held twice are never changed in place, so
     /// the report reads the indices that the operation used.
     #[cfg(feature = "gpu")]
     Pending(
@@ -22,7 +22,8 @@ pub(super) enum LazyReport {
 }
 
 impl LazyReport {
-    /// Waits for the report only if the policy makes an out-of-range tuple an error.
+    /// The report of a submitted operation. Under [`OutOfRange::Error`] waits for the report, and fails if a tuple was
+    /// out of range. `indices` are the bytes of the index tensor, if the report must hold them.
     #[cfg(feature = "gpu")]
     pub(super) fn new(
         pending: PendingReport,

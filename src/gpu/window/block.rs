@@ -1,28 +1,31 @@
-//! The part of a gather's result that one dispatch writes, or several with different windows of params.
+//! Cuts the result of a gather into blocks. One dispatch writes a block, or several do, each with another window of
+//! params bound.
 
 use super::interval::Interval;
 use crate::{layout::middle, ops::indexed::Map, plan::Rows};
 
-/// A contiguous part of a gather's result: an interval of each dimension that numbers rows, and of the run. Before the
-/// first interval of several positions all intervals have one position; after it they are whole dimensions.
+/// A contiguous part of a gather's result. It is contiguous because all intervals before the first interval of several
+/// positions have one position, and all intervals after that one are whole dimensions; `run` is the last interval.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
+    /// The positions of the block's rows in each dimension that numbers rows, outermost first.
     pub(super) walk: Vec<Interval>,
+    /// The units of each of these rows that are in the block.
     pub(super) run: Interval,
 }
 
 /// Where a block begins, and which index tuples it reads.
 pub(super) struct Origin {
-    /// The block's first unit of the result.
+    /// The position of the block's first unit in the result.
     pub(super) unit: u64,
-    /// The number of the first index tuple.
+    /// The number of the first index tuple that the block reads.
     pub(super) tuple: usize,
-    /// The number of index tuples.
+    /// The number of index tuples that the block reads.
     pub(super) tuples: usize,
-    /// The unit of params at which the first row begins if its tuple is all zeros.
+    /// The unit of params that the block's first unit is a copy of if its index tuple is all zeros.
     pub(super) place: i64,
-    /// Whether this block's dispatch counts the tuples that are out of range: the block contains the beginning of the
-    /// first row of each of its tuples.
+    /// Whether the block counts its tuples that are out of range. Several rows may have the same tuple, so several
+    /// blocks may read the tuple; only the block with the first unit of the first of these rows counts it.
     pub(super) counts: bool,
 }
 
@@ -35,7 +38,8 @@ impl Block {
         }
     }
 
-    /// Two halves, cut along the outermost interval of more than one position. `None` if the block is a single unit.
+    /// Cuts the block in half, along the first interval of more than one position. `None` if the block is a single
+    /// unit.
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         if let Some(d) = self.outermost() {
             return Some(self.split(d, middle(self.walk[d].len)?));
@@ -47,12 +51,12 @@ impl Block {
         }))
     }
 
-    /// The outermost dimension of which the block has more than one position.
+    /// The outermost dimension of which the block has more than one position. `None` if the block lies in one row.
     fn outermost(&self) -> Option<usize> {
         self.walk.iter().position(|interval| interval.len > 1)
     }
 
-    /// The block in two parts: the first has `middle` positions of dimension `d`.
+    /// Cuts the block in two: the first part has the first `middle` of the block's positions of dimension `d`.
     fn split(&self, d: usize, middle: usize) -> [Self; 2] {
         self.walk[d].split(middle).map(|interval| {
             let mut part = self.clone();
@@ -61,7 +65,7 @@ impl Block {
         })
     }
 
-    /// The rows of the block.
+    /// The rows of the block, cut to the units in the block. `rows` are those of the whole gather.
     pub(super) fn rows(&self, rows: &Rows) -> Rows {
         Rows {
             count: self.walk.iter().map(|interval| interval.len).product(),

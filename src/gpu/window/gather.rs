@@ -3,6 +3,9 @@
 //! Params cannot be cut along with the result, since any index may point anywhere. If params do not fit in one binding,
 //! several dispatches process the same rows, each with another window of params bound, and each writes the units that
 //! lie in its window.
+//!
+//! A slab is the part of params that one index into the first indexed dimension selects. If params exceed the offsets
+//! that shaders compute, each dispatch accepts only the indices of some neighbouring slabs.
 
 use super::{Bound, Cutter, Dispatch, RowMap, Span, block::Block, kernels};
 use crate::{
@@ -17,8 +20,8 @@ use crate::{
     plan::Rows,
 };
 
-/// The largest size of an indexed dimension of stride 0. Memory does not bound this size, but the number of dispatches
-/// must be bounded, of which each covers 2^32 of the dimension's indices.
+/// The largest size of a first indexed dimension of stride 0, which a broadcast makes. Such a dimension may be longer
+/// than any memory. Each dispatch accepts 2^32 - 1 of its indices, so with this bound 257 dispatches accept all.
 const MOST_REPEATED: u64 = 1 << 40;
 
 impl Cutter<'_> {
@@ -38,7 +41,8 @@ impl Cutter<'_> {
         self.gather(map, &tail, out)
     }
 
-    /// Pushes the dispatches that write the block. Pushes none and returns false if the block must be halved first.
+    /// Pushes the dispatches that write the whole block, and returns true. If the block must be halved first, pushes
+    /// none and returns false.
     fn gather_dispatches(
         &self,
         map: &Map,
@@ -109,11 +113,8 @@ impl Cutter<'_> {
         Ok(true)
     }
 
-    /// The windows that together contain every unit of params that the block may read. The block's first row begins at
-    /// unit `place` of params if the row's tuple is all zeros. `None` if the block must be halved first.
-    ///
-    /// Shaders compute offsets within params modulo 2^32, so larger params are also cut along the first indexed
-    /// dimension.
+    /// The windows that together contain every unit of params that a block may read. `extent` is the block's, and
+    /// `place` is that of the block's [`Origin`](super::block::Origin). `None` if the block must be halved first.
     fn params_windows(
         &self,
         map: &Map,
@@ -123,7 +124,7 @@ impl Cutter<'_> {
         let outer = map.coordinates.first();
         let outer = outer.copied().unwrap_or(Axis { size: 1, stride: 0 });
         if map.coordinates.iter().any(|axis| axis.size == 0) {
-            // No index is valid, so any word may be bound.
+            // No index is valid, so params are not read, but a binding must not be empty: the first word is bound.
             let Some((span, _)) = self.reach.span(self.places.source, 0, 0) else {
                 return Err(self.reach.too_small(self.rows.unit));
             };
@@ -137,7 +138,8 @@ impl Cutter<'_> {
             return Ok(None);
         }
         let slab = outer.stride.unsigned_abs() as u64;
-        // The number of indices after the first whose offsets shaders can compute.
+        // The number of slabs that a dispatch can reach beyond the first one. `None` for stride 0, where all slabs are
+        // one.
         let more = (most - extent.units()).checked_div(slab);
         let slabs = match more {
             Some(more) => more.min(u64::from(u32::MAX) - 1) + 1,
@@ -147,8 +149,8 @@ impl Cutter<'_> {
         if slab == 0 && size > MOST_REPEATED {
             return Err(too_far(size));
         }
-        // If the outermost dimension of the block makes up most of the extent, each half of the block needs only half
-        // of the windows, so the block is halved.
+        // `all` is the distance that a dispatch may reach in params. If the block's outermost dimension makes up most
+        // of it, each half of the block needs only half of the windows, so the block is halved.
         let all = extent.units() - 1 + (slabs.min(size) - 1) * slab;
         let halves = extent.outermost > all / 2;
         let groups = size.div_ceil(slabs);
@@ -175,22 +177,23 @@ impl Cutter<'_> {
         Ok((!several || !halves).then_some(windows))
     }
 
-    /// The longest window that begins at unit `at` and ends at `end` or before.
+    /// The longest window that one binding holds, from unit `at` of params to unit `end` or before. The caller sets the
+    /// window's indices. An error if not even unit `at` fits.
     fn window(&self, at: u64, end: u64) -> Result<Window, Error> {
         let unit = self.rows.unit as u64;
         let parts = self.places.source;
         let part_end = (self.bytes(at) / parts.bytes + 1) * parts.bytes;
         let place = parts.offset + self.bytes(at) % parts.bytes;
         let residue = place % self.reach.alignment;
-        // A binding is a whole number of units and of words.
+        // The window is cut to a whole number of units and of words of 4 bytes.
         let step = unit.max(4);
         let room = self.reach.binding.saturating_sub(residue) / step * step;
         let reached = self.bytes(at) + room.min(self.bytes(self.reach.units));
         let to = self.bytes(end).min(part_end).min(reached);
         match self.reach.span(parts, self.bytes(at), to) {
             Some((span, residue)) if to > self.bytes(at) => Ok(Window {
-                // The binding begins up to an alignment before `at`. Units in between also belong to the window before,
-                // so two dispatches write them, with the same values.
+                // The binding begins up to an alignment before `at`. The units in between also lie in the window
+                // before, so two dispatches copy them, to the same positions of the result.
                 bound_from: at.wrapping_sub(residue / unit),
                 units: (residue + to - self.bytes(at)) / unit,
                 ..Window::nothing(span)
@@ -200,25 +203,25 @@ impl Cutter<'_> {
     }
 }
 
-/// A window of params.
+/// The part of params that one dispatch binds, and the indices that the dispatch accepts.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     span: Span,
-    /// The unit of params at which the binding begins, modulo 2^64: negative if the argument itself does not begin at a
-    /// multiple of the alignment.
+    /// The unit of params at which the binding begins, modulo 2^64: below 0 if the binding begins before params do,
+    /// because params do not begin at a multiple of the alignment.
     bound_from: u64,
-    /// The number of bound units.
+    /// The size of the binding in units.
     units: u64,
-    /// The first index into the first dimension that belongs to the window.
+    /// The least index into the first indexed dimension that the dispatch accepts.
     first: u64,
-    /// The number of such indices.
+    /// The number of indices into the first indexed dimension that the dispatch accepts.
     count: u32,
     /// The distance from index 0 to index `first` in params, in units.
     skipped: i64,
 }
 
 impl Window {
-    /// An empty window.
+    /// A window that binds `span` but contains no unit.
     fn nothing(span: Span) -> Self {
         Self {
             span,
@@ -231,14 +234,15 @@ impl Window {
     }
 }
 
-/// The extent of params, in units, that a block may read for a fixed first index: `low..=high`, relative to the unit
-/// that a tuple of zeros points at.
+/// The extent of params that a block may read if the first integer of each index tuple is 0: units `low..=high`,
+/// counted from the unit that the block's first unit is a copy of if its whole tuple is zeros.
 struct ParamsExtent {
     low: i64,
     high: i64,
-    /// The number of units that the block's outermost dimension of several positions contributes.
+    /// The distance in params between the first and the last position of the block's first interval of several
+    /// positions.
     outermost: u64,
-    /// The number of units that the coordinates after the first span by themselves.
+    /// The size of the extent in units if the block were a single unit: what the integers after the first can reach.
     indexed: u64,
 }
 

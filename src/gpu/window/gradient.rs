@@ -1,8 +1,8 @@
 //! Cuts gradients into regions of the result, each with the pairs of source and destination units that write to it.
 //!
-//! A region is divided into rows of equal length, the longest for which all rows that have sources have them at the
-//! same positions: the destination strides of the outer dimensions are multiples of the row length, and the innermost
-//! dimension lies within one row.
+//! A region is divided into rows of equal length. Some rows are all zeros; the others have source units, all at the
+//! same positions within the row. For this, the row length is the greatest common divisor of the region's length and of
+//! the destination strides of the outer dimensions of the pairs: then the innermost dimension lies within one row.
 
 use super::{Cutter, Dispatch, RowMap, kernels};
 use crate::{
@@ -19,7 +19,8 @@ struct Region {
     pairs: Option<Pairs>,
 }
 
-/// Except between rows, regions are cut at multiples of this many units, so that wide stores fit on both sides.
+/// Cuts that lie within a row are made, where possible, at multiples of this many units. These are multiples of 16
+/// bytes, the largest vector, whatever the unit, so that both sides of a cut can be stored in vectors.
 const ALIGNED: usize = 32;
 
 impl Cutter<'_> {
@@ -100,7 +101,7 @@ impl Cutter<'_> {
 }
 
 impl Region {
-    /// The row length in units.
+    /// The length of the region's rows, which the top of this file explains.
     fn row(&self) -> usize {
         let outer = self.pairs.as_ref().map_or(&[][..], |pairs| pairs.run().1);
         outer
@@ -108,9 +109,9 @@ impl Region {
             .fold(self.end - self.begin, |row, axis| gcd(row, axis.to))
     }
 
-    /// Two regions with about half of the pairs each, or with half of the zeros each if there are no pairs. `row` is
-    /// the row length of the whole result: rows are cut only when no other dimension is left. `None` if the region is a
-    /// single unit.
+    /// Cuts the region in two. Each part gets about half of the pairs; a single pair is cut off from the zeros before
+    /// or after it; a region without pairs is halved. `row` is the row length of the whole result: rows are cut only
+    /// when no outer dimension is left. `None` if the region is a single unit.
     fn halves(self, row: usize) -> Option<[Self; 2]> {
         let Self { begin, end, pairs } = self;
         let (middle, head, tail) = match pairs {

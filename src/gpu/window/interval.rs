@@ -14,7 +14,7 @@ impl Interval {
         Self { first: 0, len }
     }
 
-    /// The first `middle` positions, and the rest.
+    /// Cuts the interval after its first `middle` positions.
     pub(super) fn split(self, middle: usize) -> [Self; 2] {
         let head = Self {
             len: middle,
@@ -27,7 +27,7 @@ impl Interval {
         [head, tail]
     }
 
-    /// The two halves; `None` if there is only one position.
+    /// Cuts the interval in half. `None` if it has only one position.
     pub(super) fn halves(self) -> Option<[Self; 2]> {
         Some(self.split(middle(self.len)?))
     }

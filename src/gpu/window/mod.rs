@@ -5,6 +5,9 @@
 //! dispatch of several seconds for a hang. One rule serves all of these limits: work that does not fit is halved along
 //! its outermost dimension until it does.
 //!
+//! The method of [`Cutter`] that is named after an operation appends the operation's dispatches to `out`, in the order
+//! in which they run. Positions and lengths are in the plan's units, unless a name says bytes.
+//!
 //! | file | cuts |
 //! |---|---|
 //! | `slice` | slices, and updates of a contiguous region |
@@ -41,13 +44,14 @@ pub(crate) struct Places {
     pub(crate) dest: Parts,
     pub(crate) indices: Parts,
     pub(crate) index: IndexType,
-    /// Whether the sizes of the source's and the result's buffers are multiples of a vector, so that whole vectors can
-    /// be bound.
+    /// Whether the sizes of the source's and the result's buffers are multiples of 16 bytes, the largest vector, so
+    /// that a binding may end after the last vector rather than after the last unit.
     pub(crate) whole: bool,
 }
 
 impl Places {
-    /// The largest unit, in bytes, that divides all offsets of source and result.
+    /// The largest unit in bytes, at most 16, that divides where source and result begin in their buffers, and the size
+    /// of each part, so that no unit lies in two parts.
     pub(crate) fn unit(&self) -> usize {
         let bits = (self.source.offset | self.source.bytes | self.dest.offset | self.dest.bytes)
             .trailing_zeros();
@@ -55,7 +59,8 @@ impl Places {
     }
 }
 
-/// The dispatches of a non-empty plan.
+/// Cuts a plan that is not empty into dispatches. `rows` and `map` are the plan's, in units of at most
+/// [`Places::unit`].
 pub(crate) fn dispatches(
     reach: &Reach,
     rows: &Rows,
@@ -86,6 +91,7 @@ pub(crate) fn dispatches(
 pub(crate) use scatter::scatter_steps;
 pub(crate) use steps::{Before, Step, Steps};
 
+/// The device's limits, and the rows and the location of the arguments of the plan that is cut.
 struct Cutter<'a> {
     reach: &'a Reach,
     rows: &'a Rows,
@@ -107,8 +113,8 @@ impl Cutter<'_> {
         self.bound(self.places.dest, first, first + units)
     }
 
-    /// The binding of units `from..to` of an argument, and the position of unit `from` in the binding. `None` if the
-    /// units exceed a binding or the offsets that shaders compute.
+    /// The binding of units `from..to` of an argument, and the position of unit `from` in the binding. `None` if no
+    /// single binding holds the units, or if their offsets exceed those that shaders compute.
     fn bound(&self, parts: Parts, from: u64, to: u64) -> Option<Bound> {
         let (span, residue) = self.reach.span(parts, self.bytes(from), self.bytes(to))?;
         let base = residue / self.rows.unit as u64;
@@ -118,7 +124,7 @@ impl Cutter<'_> {
         })
     }
 
-    /// The job of one dispatch.
+    /// The job of one dispatch, without the bindings `others`, which gathers and scatters set.
     fn job(&self, rows: Rows, map: RowMap, source: Bound, dest: Bound) -> Job<'_> {
         Job {
             reach: self.reach,

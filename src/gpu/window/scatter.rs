@@ -1,4 +1,6 @@
-//! Cuts scatters into blocks. A block has some of the rows and some of the slices, and an interval of their units.
+//! Cuts scatters into blocks. Each row of updates goes to a slice: the part of the destination that the row's index
+//! tuple points at. A block is an interval of the rows, an interval of the slices, and an interval of the units of
+//! each.
 //!
 //! Every block finishes all its steps before the next begins, and blocks follow the order of rows, so the result is
 //! that of applying all rows in order. Scratch memory holds the rows of only one block.
@@ -28,10 +30,12 @@ use crate::{
     plan::Rows,
 };
 
-/// The longest row, in elements, that is combined by atomics: one invocation combines its elements one by one.
+/// The most elements of a row that atomics combine: one invocation combines them one by one, whereas without atomics
+/// several invocations share a long row.
 const MOST_ATOMIC: usize = 4;
 
-/// The steps of a non-empty scatter. `rule` combines elements, unless the scatter replaces slices.
+/// Cuts a scatter that is not empty into steps. `rule` says how elements are combined; a scatter that replaces slices
+/// does not use the rule.
 pub(crate) fn scatter_steps(
     reach: &Reach,
     rows: &Rows,
@@ -78,27 +82,27 @@ struct ScatterCutter<'a> {
     /// The size of an index tuple in bytes.
     tuple: u64,
     map: &'a Map,
-    /// How the shader finds the slice of a tuple.
+    /// The sizes and strides by which the shader finds the slice that a tuple points at.
     axes: IndexedMap,
-    /// Whether rows are combined, so that each slice has a list of rows.
+    /// Whether rows are combined, for which the rows of each slice are linked to a list.
     chains: bool,
     /// Whether rows are combined independently, by atomics.
     atomic: bool,
-    /// Whether lists are sorted, because the result depends on the order of rows.
+    /// Whether the list of each slice's rows is sorted, because the result depends on the order of rows.
     sorts: bool,
     rule: Rule,
 }
 
-/// The part of a block that is too large.
+/// Which interval of a block must be halved, because the block exceeds the device's limits.
 enum Cut {
     Rows,
     Slices,
 }
 
 impl ScatterCutter<'_> {
-    /// Pushes the dispatches that check rows.
+    /// Pushes the dispatches that check whether the tuples of `rows` are in range.
     fn checks(&self, rows: Interval, out: &mut Vec<Dispatch>) -> Result<(), Error> {
-        // Checks bind no slices.
+        // Checks change no slices, so they need not bind any.
         let slices = Interval { first: 0, len: 0 };
         if let Some(dispatch) = self.resolve(rows, slices, None, Default::default()) {
             out.push(dispatch);
@@ -109,7 +113,7 @@ impl ScatterCutter<'_> {
         self.checks(tail, out)
     }
 
-    /// Pushes the steps of a block.
+    /// Pushes the step of a block or, if the block exceeds the device's limits, the steps of its halves.
     fn blocks(&self, block: &Block, out: &mut Steps) -> Result<(), Error> {
         let halves = match self.step(block, out.number(block)) {
             Ok((step, scratch)) => {
@@ -134,8 +138,8 @@ impl ScatterCutter<'_> {
         self.blocks(&tail, out)
     }
 
-    /// Two halves of the rows. If dimensions number the rows, the outermost dimension of several positions is cut.
-    /// `None` if there is only one row.
+    /// Cuts the rows in half. If dimensions number the rows, the cut lies between positions of the outermost dimension
+    /// in which the rows differ. `None` if there is only one row.
     fn halves(&self, rows: Interval) -> Option<[Interval; 2]> {
         let mut each = 1;
         for axis in self.map.walk.iter().rev() {
@@ -148,7 +152,8 @@ impl ScatterCutter<'_> {
         Some(rows.split(middle(rows.len / each)? * each))
     }
 
-    /// The step of a block whose first row has number `first`, or which part of the block is too large.
+    /// The step of a block and the scratch memory that it needs, or which interval of the block must be halved first.
+    /// `first` is the number of the block's first row in `head`.
     fn step(&self, block: &Block, first: u32) -> Result<(Step, Scratch), Cut> {
         let Block { rows, slices, run } = *block;
         // Several blocks process the same row; only one of them counts the row if it is out of range.
@@ -221,7 +226,7 @@ impl ScatterCutter<'_> {
                     links,
                 );
                 let dispatch = self.dispatch(&job).ok_or(Cut::Rows)?;
-                // If no list can be long enough for a step, the step has no tiles and is left out.
+                // If no list can be long enough for this sort, the dispatch has no tiles and is left out.
                 if dispatch.uniforms.tiles > 0 {
                     order.push(dispatch);
                 }
@@ -243,7 +248,8 @@ impl ScatterCutter<'_> {
         Ok((step, scratch))
     }
 
-    /// The step of a block whose rows one dispatch both resolves and combines.
+    /// The step of a block whose rows atomics combine: one dispatch finds the slice of each row and combines the two.
+    /// If `counts`, it counts the tuples out of range.
     fn atomic_step(&self, block: &Block, counts: bool) -> Result<(Step, Scratch), Cut> {
         let Block { rows, slices, run } = *block;
         let (resolve, indices) = self.tuples(rows, slices, false).ok_or(Cut::Rows)?;
@@ -272,8 +278,9 @@ impl ScatterCutter<'_> {
         Ok((step, Scratch::default()))
     }
 
-    /// The dispatch that finds the slice of each row. `first` is the number of the first row; without this number the
-    /// rows are only checked. `None` if the index tuples do not fit in a binding.
+    /// The dispatch that finds the slice of each row, and notes the row in `scratch`, the bindings of `head` and
+    /// `rows`. `first` is the number of the first row in `head`; without it the rows are only checked. `None` if `rows`
+    /// must be halved first.
     fn resolve(
         &self,
         rows: Interval,
@@ -297,7 +304,9 @@ impl ScatterCutter<'_> {
         })
     }
 
-    /// The map from the tuples of `rows` to slices, and the binding of the tuples. `None` if no binding holds them all.
+    /// The row map from the tuples of `rows` to `slices`, and the binding of the tuples; if `checks`, the map only
+    /// checks them. `None` if no single binding holds the tuples, or if their offsets exceed those that shaders
+    /// compute.
     fn tuples(&self, rows: Interval, slices: Interval, checks: bool) -> Option<(Resolve, Span)> {
         let (from, to) = (rows.first as u64, (rows.first + rows.len) as u64);
         let (indices, residue) =
@@ -338,7 +347,8 @@ impl ScatterCutter<'_> {
         kernels::dispatch(job).ok().flatten()
     }
 
-    /// The bindings of a block's updates and slices, and the position of the first unit in each.
+    /// The bindings of a block's rows in updates and of its slices in the destination, and the position of the block's
+    /// first unit in each; or which interval must be halved first.
     fn bound(&self, block: &Block) -> Result<[Bound; 2], Cut> {
         let Block { rows, slices, run } = *block;
         let bound = |parts, of: Interval| {
@@ -357,7 +367,7 @@ impl ScatterCutter<'_> {
     }
 }
 
-/// The rows of a job that reads only index tuples.
+/// Rows for a job that handles whole rows of updates, rather than their units: each stands for one row of updates.
 fn tuples(rows: Interval) -> Rows {
     Rows {
         unit: 4,
@@ -377,7 +387,7 @@ mod tests {
         plan,
     };
 
-    /// The steps of adding `rows` single f32 to `rows` slices.
+    /// The steps of a scatter that adds `rows` rows of one f32 to as many slices, on an adapter of this kind.
     fn steps(kind: Kind, rows: usize) -> Steps {
         let reach = Reach {
             binding: 1 << 30,
@@ -417,7 +427,7 @@ mod tests {
             "{} on a software adapter",
             steps(Kind::Software, 1 << 20).dispatches()
         );
-        // Steps for lists longer than the number of rows are omitted.
+        // Sorts of lists longer than the number of rows are left out.
         let few = [16, 17, 256, 257].map(|rows| steps(Kind::Hardware, rows).dispatches());
         assert_eq!(few, [3, 4, 4, 5]);
     }

@@ -4,7 +4,8 @@ use super::{Bound, Cutter, Dispatch, RowMap, kernels};
 use crate::{Error, gpu::maps::Slice, ops::strided_slice, plan::Rows};
 
 impl Cutter<'_> {
-    /// Pushes the dispatches of a slice that begins at unit `first` of the result.
+    /// Pushes the dispatches that write the rows of a slice, or of a part of it, from unit `first` of the plan's
+    /// result.
     pub(super) fn slice(
         &self,
         map: &strided_slice::Map,

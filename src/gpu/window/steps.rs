@@ -1,4 +1,8 @@
 //! The dispatches of a scatter, step by step.
+//!
+//! `head` is scratch memory with an entry for each slice of a block. The entry names a row that goes to the slice. Row
+//! numbers grow from block to block, so an entry with a smaller number than those of the current block was left by an
+//! earlier block and is ignored. `head` is cleared only for a block with other slices or other units than the last.
 
 use super::{Dispatch, interval::Interval};
 use crate::gpu::{scratch::Scratch, uniforms::wrap};
@@ -9,15 +13,15 @@ pub(crate) struct Steps {
     /// The dispatches that check all rows, if a single row out of range forbids all changes.
     pub(crate) checks: Vec<Dispatch>,
     pub(crate) blocks: Vec<Step>,
+    /// The scratch memory that the largest block needs.
     pub(crate) scratch: Scratch,
     /// The block before which `head` was last cleared.
     cleared: Option<Block>,
 }
 
 impl Steps {
-    /// The block before which `head` was last cleared, if `head` need not be cleared for `block` too: the entries that
-    /// are left name rows with smaller numbers than those of `block`. `None` if the two blocks have other slices or
-    /// units, or numbers would become too large.
+    /// The block before which `head` was last cleared. `None` if `head` must be cleared for `block` too: the two blocks
+    /// differ in slices or units, or row numbers would exceed 31 bits (the other bit of an entry is a flag).
     fn cleared(&self, block: &Block) -> Option<Block> {
         self.cleared.filter(|cleared| {
             let end = block.rows.first + block.rows.len;
@@ -26,14 +30,15 @@ impl Steps {
         })
     }
 
-    /// The number of the first row of `block`, counted from the block before which `head` was last cleared. It is 0 if
-    /// `head` must be cleared for `block`.
+    /// The number of `block`'s first row in `head`: 0 if `head` must be cleared for `block`, else the number of rows
+    /// from the first row of the block before which `head` was last cleared.
     pub(super) fn number(&self, block: &Block) -> u32 {
         let cleared = self.cleared(block).unwrap_or(*block);
         wrap((block.rows.first - cleared.rows.first) as i64)
     }
 
-    /// Appends the step of `block`.
+    /// Appends the step of `block`, which needs this scratch memory, and clears `head` before the step only if it must
+    /// be.
     pub(super) fn push(&mut self, block: &Block, mut step: Step, scratch: Scratch) {
         self.scratch = self.scratch.max(scratch);
         if let Some(before) = &mut step.before {
@@ -62,7 +67,7 @@ impl Steps {
 /// The dispatches of a block.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// `None` if atomics combine each row independently of the others.
+    /// The dispatches that find the rows of each slice. `None` if atomics combine each row independently of the others.
     pub(crate) before: Option<Before>,
     /// The last dispatch, which changes the destination.
     pub(crate) apply: Dispatch,
@@ -74,11 +79,12 @@ pub(crate) struct Before {
     /// The number of bytes of `head` to clear first.
     pub(crate) cleared: u64,
     pub(crate) resolve: Dispatch,
-    /// The sorts of the rows of each slice; empty if the order of rows does not affect the result.
+    /// The dispatches that sort the list of each slice's rows; empty if the order of rows does not affect the result.
     pub(crate) order: Vec<Dispatch>,
 }
 
-/// A block: those of `rows` that go to `slices`, and units `run` of each such row.
+/// A block: those rows of the interval `rows` that go to slices of the interval `slices`, and of each such row the
+/// units `run`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) rows: Interval,

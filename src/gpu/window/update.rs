@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Cutter<'_> {
-    /// Pushes the dispatches that write `pairs`.
+    /// Pushes the dispatches that copy the source unit of each pair to its destination unit.
     pub(super) fn update(&self, pairs: &Pairs, out: &mut Vec<Dispatch>) -> Result<(), Error> {
         if let Some(dispatch) = self.update_dispatch(pairs)? {
             out.push(dispatch);
