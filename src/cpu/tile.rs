@@ -3,7 +3,7 @@
 //!
 //! | pieces | how |
 //! |---|---|
-//! | of 1 or 2 bytes | read row by row, transposed in registers, written lane by lane |
+//! | of 1 or 2 bytes | read source row by source row, transposed in registers, written lane by lane |
 //! | of 4, 8 or 16 bytes | each by itself, in blocks of one cache line per lane |
 //! | channels of pixels, contiguous in the source | transposed in registers directly from the source |
 //! | others | each by itself |
@@ -48,7 +48,7 @@ impl Tiles<'_> {
         }
     }
 
-    /// The number of lanes of a tile: of its positions along the near axis.
+    /// The number of lanes of a tile, which is the number of positions of the near axis that the tile covers.
     pub(super) fn columns(&self) -> usize {
         let [width, _] = self.extent();
         (width / self.piece).clamp(1, self.near.size)

@@ -56,7 +56,7 @@ pub struct Scatter {
     pub out_of_range: OutOfRange,
     /// The meaning of a negative index.
     pub negative: Negative,
-    /// The order in which rows are combined.
+    /// The order in which several rows are combined with one slice.
     pub order: Order,
 }
 
@@ -67,8 +67,8 @@ pub(crate) struct Map {
     pub(crate) name: &'static str,
     /// The indexed dimensions: one for each integer of a tuple, with strides in slices.
     pub(crate) axes: Vec<Axis>,
-    /// The dimensions that number the rows, outermost first, if a row's slice also depends on its number. Strides are
-    /// in slices.
+    /// The dimensions that number the rows, outermost first, with strides in slices, if the slice of a row also depends
+    /// on the row's number, as in `scatter_elements`. Empty if it depends on the tuple alone.
     pub(crate) walk: Vec<Axis>,
     /// The shape of indices.
     pub(crate) indices: Vec<usize>,
@@ -224,7 +224,7 @@ fn check(
     let Some((&depth, tuples)) = indices.split_last().filter(|_| !updates.is_empty()) else {
         return error(|[indices, updates, _]| ScatterError::UpdatesRank { indices, updates });
     };
-    // Either indices and updates are empty, or neither they nor the output are.
+    // Whether indices and updates are both empty, or neither they nor an output of `output` elements are.
     let fits = |output: usize| match (index_count, update_count) {
         (0, 0) => true,
         (indices, updates) => indices > 0 && updates > 0 && output > 0,
