@@ -222,7 +222,7 @@ impl Pairs {
 }
 
 /// Calls `each` with the source unit and the destination unit of every pair along `axes`, in ascending order of
-/// destinations.
+/// destinations. `from` and `to` are the units of the first pair.
 pub(crate) fn walk(
     axes: &[PairAxis],
     mut from: usize,

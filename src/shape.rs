@@ -23,8 +23,8 @@ pub(crate) fn elements(shape: &[usize]) -> Result<usize, Error> {
     Ok(if shape.contains(&0) { 0 } else { count })
 }
 
-/// Checks that an argument has as many elements or bytes as its shape needs. `argument` and `unit` (`"elements"` or
-/// `"bytes"`) name them in the error.
+/// Checks that an argument has as many elements or bytes as its shape needs. The error names `argument` and `unit`,
+/// which is `"elements"` or `"bytes"`.
 pub(crate) fn check_length(
     argument: &'static str,
     shape: &[usize],

@@ -139,7 +139,7 @@ fn f32_of_f16(half: u16) -> f32 {
     f32::from_bits(sign | bits)
 }
 
-/// Rounds to the nearest f16 value, in a tie to the one whose last bit is 0.
+/// Converts `single` to the bits of the nearest f16 value: in a tie, of the one whose last bit is 0.
 #[expect(clippy::cast_possible_truncation, reason = "halves have 16 bits")]
 fn f16_of_f32(single: f32) -> u16 {
     let bits = single.to_bits();
@@ -148,8 +148,8 @@ fn f16_of_f32(single: f32) -> u16 {
         // The result is subnormal: a multiple of 2^-24, whose bits are the factor. Values of `f32` from 0.5 to 1 are
         // 2^-24 apart too, so adding 0.5 rounds to a multiple, and the sum's bits exceed those of 0.5 by the factor.
         0..0x3880_0000 => (f32::from_bits(rest) + 0.5).to_bits() - 0.5f32.to_bits(),
-        // The 13 dropped bits round up if they are more than half of the last bit kept, or exactly half and that bit is
-        // 1.
+        // The value is rounded up if the 13 dropped bits are more than half of the last bit kept, or exactly half of it
+        // while it is 1.
         0x3880_0000..0x7f80_0000 => {
             let rounded = rest + 0x0fff + (rest >> 13 & 1);
             ((rounded >> 13) - (112 << 10)).min(0x7c00)
@@ -164,7 +164,7 @@ fn f32_of_bf16(half: u16) -> f32 {
     f32::from_bits(u32::from(half) << 16)
 }
 
-/// Rounds to the nearest bfloat16 value, in a tie to the one whose last bit is 0.
+/// Converts `single` to the bits of the nearest bfloat16 value: in a tie, of the one whose last bit is 0.
 fn bf16_of_f32(single: f32) -> u16 {
     let bits = single.to_bits();
     match single.is_nan() {

@@ -101,8 +101,7 @@ fn run<const ZEROS: bool>(pairs: &Pairs, source: &[u8], dest: &mut [u8], threads
     });
 }
 
-/// Pairs, the part of the destination that they write to, and before it the byte of the destination where this part
-/// begins.
+/// Pairs; the byte of the destination where the part begins that the pairs write to; and this part.
 type Part<'a> = (Pairs, usize, &'a mut [u8]);
 
 fn halves((pairs, base, dest): Part<'_>) -> impl Iterator<Item = Part<'_>> {

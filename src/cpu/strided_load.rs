@@ -111,7 +111,7 @@ fn up<const N: usize, const S: usize>(source: &[u8], dest: &mut [u8]) {
     }
 }
 
-/// `dest[last - i] = source[i · S]` in units of `N` bytes, where `last` is the last unit of `dest`.
+/// `dest[last - i] = source[i · S]` in units of `N` bytes, where `last` is the number of the last unit of `dest`.
 #[inline(always)]
 fn down<const N: usize, const S: usize>(source: &[u8], dest: &mut [u8]) {
     let (units, _) = source.as_chunks::<N>();

@@ -16,7 +16,7 @@ use super::{
 use crate::layout::Axis;
 use std::{array, hint::black_box, ops::Range};
 
-/// The size of a cache line in bytes.
+/// The size of a cache line in bytes, on x86-64 and most ARM64 processors.
 pub(super) const LINE: usize = 64;
 
 /// A transposed slice. Strides are in bytes unless noted. The table at the top of `transpose.rs` explains the names.

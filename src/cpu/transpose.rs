@@ -206,8 +206,8 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// The number of lanes, if the source holds pixels, each of which is one piece of every lane, without gaps.
-    /// Otherwise `None`.
+    /// The number of channels, one for each lane, if the source holds pixels without gaps: the pieces of all lanes at
+    /// one position of the row, contiguous. Otherwise `None`.
     fn channels(&self) -> Option<usize> {
         let piece = self.piece.cast_signed();
         let together =

@@ -34,8 +34,8 @@ pub(crate) use crate::combine::Combine;
 
 /// The order in which several rows are combined with one slice.
 ///
-/// The order matters only on a GPU and only for floating-point elements, because rounding makes their results depend on
-/// it.
+/// The order matters only on a GPU, and only for floating-point elements, because rounding makes their sums and
+/// products depend on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
     /// Row by row, as in TensorFlow's CPU kernels: the same bits on every device and in every run.
@@ -162,7 +162,8 @@ impl Plan {
         let element = dtype.size();
         let (indexed, slice) = shape.split_at(depth);
         let elements: usize = slice.iter().product();
-        // Elements that are computed with cannot be merged into larger units.
+        // Elements are merged into larger units only if they are moved unchanged, not if they are added, compared and
+        // so on.
         let factor = match options.combine.computes() {
             true => 1,
             false => shape::common_power_of_two(MAX_UNIT / element, [elements]),

@@ -5,7 +5,7 @@
 
 use crate::{DType, Error, Plan, SliceItem, SliceSpec, SpecError, View};
 
-/// The size that reaches to the end of a dimension.
+/// The size that stands for all positions from `begin` to the end of the dimension, as in `tf.slice`.
 const REST: i64 = -1;
 
 impl SliceSpec {
