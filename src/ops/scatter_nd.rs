@@ -34,8 +34,8 @@ pub(crate) use crate::combine::Combine;
 
 /// The order in which several rows are combined with one slice.
 ///
-/// The order matters only on a GPU, and only for floating-point elements, because rounding makes their sums and
-/// products depend on it.
+/// The order matters only on a GPU and only for floating-point elements, because rounding makes their results depend on
+/// it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
     /// Row by row, as in TensorFlow's CPU kernels: the same bits on every device and in every run.
