@@ -51,7 +51,7 @@ impl Plan {
         )
     }
 
-    /// Describes the merged dimensions, with sizes and strides.
+    /// Describes the merged dimensions with sizes and strides: the line `form` of [`Self::explain`].
     fn form(&self) -> String {
         let Rows { count, run, .. } = self.rows;
         let innermost = self.rows.run_axis();
@@ -86,7 +86,7 @@ impl Plan {
         }
     }
 
-    /// The number of bytes read and the number of bytes written, indices not counted.
+    /// The number of bytes that the plan reads and the number that it writes, without the bytes of indices.
     fn moved_bytes(&self) -> (usize, usize) {
         let moved = self.rows.units() * self.rows.unit;
         match &self.map {

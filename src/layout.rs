@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-/// The size of the largest unit in bytes.
+/// The size of the largest unit in bytes: that of the largest element, and of the largest vector that a shader loads or
+/// stores at once, `vec4<u32>`.
 pub(crate) const MAX_UNIT: usize = 16;
 
 /// Where to split an axis of `positions` positions: in the middle, which for 64 positions or more is rounded down to a
@@ -29,12 +30,14 @@ pub(crate) fn axes(shape: &[usize], strides: &[isize]) -> impl Iterator<Item = A
     axes.map(|(&size, &stride)| Axis { size, stride })
 }
 
-/// `at + count · stride`, where the product may wrap: only a position that is used must lie within the source.
+/// `at + count · stride`. Wraps instead of overflowing: loops also compute positions outside of the source, but do not
+/// use them.
 pub(crate) fn along(at: usize, stride: isize, count: usize) -> usize {
     at.wrapping_add_signed(stride.wrapping_mul(count.cast_signed()))
 }
 
-/// The range from the lowest to the highest unit that `axes` reach from `offset`.
+/// The units from the lowest to the highest at the positions of `axes`, whose first position is unit `offset`. No axis
+/// has size 0.
 pub(crate) fn span(offset: usize, axes: impl Iterator<Item = Axis>) -> Range<usize> {
     let (mut low, mut high) = (offset, offset);
     for axis in axes {

@@ -62,8 +62,9 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// Pairs the elements, of `element` bytes each, of two views that have one shape and are not empty. `dest` is a
-    /// slice of an array. The unit is chosen so that `whole` elements are a whole number of units; 0 sets no such
+    /// Pairs the elements, of `element` bytes each, of two views that have the same shape and are not empty. `dest` is
+    /// a slice of an array. The unit is chosen so that `whole` elements fill a whole number of units: a caller that
+    /// also writes the elements between pairs passes the number of all elements, others pass 0, which sets no
     /// condition.
     pub(crate) fn of(source: &View, dest: &View, element: usize, whole: usize) -> Self {
         let mut pairs = Self {
@@ -99,7 +100,7 @@ impl Pairs {
     fn reduced(mut self, whole: usize) -> Self {
         self.merge();
         self.widen(whole);
-        // Widening may have left one unit in the innermost dimension.
+        // Widening may have joined all units of the innermost dimension into one, so that its size is now 1.
         self.axes.retain(|axis| axis.size != 1);
         self
     }
@@ -110,7 +111,7 @@ impl Pairs {
             return;
         }
         if to < 0 {
-            // The last position exists on both sides, so this cannot overflow.
+            // The dimension's last position is an element of both arrays, so this cannot overflow.
             self.from = along(self.from, from, size - 1);
             self.to = along(self.to, to, size - 1);
             from = -from;
@@ -206,14 +207,14 @@ impl Pairs {
         Some([half(0, middle), half(middle, outer.size - middle)])
     }
 
-    /// The last unit of the destination that is written.
+    /// The number of the last unit of the destination that is written.
     #[cfg(feature = "gpu")]
     pub(crate) fn last(&self) -> usize {
         let reach = self.axes.iter().map(|axis| (axis.size - 1) * axis.to);
         self.to + reach.sum::<usize>()
     }
 
-    /// The range from the lowest to the highest source unit that is read.
+    /// The units of the source from the lowest to the highest that is read.
     #[cfg(feature = "gpu")]
     pub(crate) fn read(&self) -> std::ops::Range<usize> {
         span(self.from, self.axes.iter().map(PairAxis::source))
@@ -221,7 +222,7 @@ impl Pairs {
 }
 
 /// Calls `each` with the source unit and the destination unit of every pair along `axes`, in ascending order of
-/// destinations.
+/// destinations. `from` and `to` are the units of the first pair.
 pub(crate) fn walk(
     axes: &[PairAxis],
     mut from: usize,

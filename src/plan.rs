@@ -22,7 +22,7 @@ use {crate::ops::index::IndexType, std::borrow::Cow};
 pub(crate) struct Rows {
     /// The size of a unit in bytes: 1, 2, 4, 8 or 16.
     pub(crate) unit: usize,
-    /// The number of rows. 0 if the result is empty.
+    /// The number of rows. 0 if the plan has nothing to move.
     pub(crate) count: usize,
     /// The number of units of a row; at least 1.
     pub(crate) run: usize,
@@ -31,7 +31,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// No rows: the result is empty.
+    /// No rows, for a plan that has nothing to move.
     pub(crate) const NONE: Self = Self {
         unit: 1,
         count: 0,
@@ -58,9 +58,9 @@ impl Rows {
         }
     }
 
-    /// Splits each unit into `factor` smaller ones. If the units of a row are not contiguous in the source, each old
-    /// unit becomes a row of its own. The returned axis then numbers the new rows within an old row, with a stride in
-    /// old units.
+    /// Splits each unit into `factor` smaller ones. If the units of a row are contiguous in the source, rows stay as
+    /// long as they were in bytes, and the result is `None`. Otherwise each old unit becomes a row of its own, and the
+    /// returned axis numbers the new rows within an old row, with a stride in old units.
     #[cfg(feature = "gpu")]
     pub(crate) fn split_units(&mut self, factor: usize) -> Option<Axis> {
         let apart = (self.step != 1).then(|| self.run_axis());
@@ -83,9 +83,10 @@ impl Rows {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Map {
     StridedSlice(strided_slice::Map),
-    /// The units that are written. `None` if the slice is empty.
+    /// Which unit of the value goes to which unit of the destination. `None` if the slice is empty.
     StridedSliceUpdate(Option<Pairs>),
-    /// The units that come from `dy`. `None` if the slice is empty and the result is all zeros.
+    /// Which unit of `dy` goes to which unit of the result. `None` if the slice is empty, so that the result is all
+    /// zeros.
     StridedSliceGrad(Option<Pairs>),
     Indexed(indexed::Map),
     ScatterNd(scatter_nd::Map),
@@ -191,8 +192,8 @@ impl Plan {
         }
     }
 
-    /// The rows and the map in units of at most `unit` bytes, for buffers whose alignment is smaller than the plan's
-    /// unit.
+    /// The plan's rows and map in units of at most `unit` bytes, for buffers whose alignment is smaller than the plan's
+    /// own unit.
     #[cfg(feature = "gpu")]
     pub(crate) fn in_units_of(&self, unit: usize) -> (Rows, Cow<'_, Map>) {
         let mut rows = self.rows;

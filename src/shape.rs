@@ -23,7 +23,8 @@ pub(crate) fn elements(shape: &[usize]) -> Result<usize, Error> {
     Ok(if shape.contains(&0) { 0 } else { count })
 }
 
-/// Checks that an argument has the number of elements or bytes (`unit`) that its shape needs.
+/// Checks that an argument has as many elements or bytes as its shape needs. The error names `argument` and `unit`,
+/// which is `"elements"` or `"bytes"`.
 pub(crate) fn check_length(
     argument: &'static str,
     shape: &[usize],
@@ -79,7 +80,8 @@ pub(crate) fn common_power_of_two(limit: usize, values: impl IntoIterator<Item =
     1 << all_bits.trailing_zeros()
 }
 
-/// `number`, or `rank + number` if `number` is negative. `None` if the sum is negative too.
+/// `number`, or `rank + number` if `number` is negative. `None` if the sum is negative too. The caller checks that the
+/// result is not too large.
 pub(crate) fn from_end(number: isize, rank: usize) -> Option<usize> {
     match usize::try_from(number) {
         Ok(number) => Some(number),

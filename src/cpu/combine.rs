@@ -16,17 +16,18 @@ pub(super) trait Rule: Copy + Sync {
     /// The size in bytes of an element, or of a component if those of a complex number are combined separately.
     const BYTES: usize;
 
-    /// Combines each element of `old` with the element of `update` at the same place. Both have one length.
+    /// Replaces each element of `old` by its combination with the element of `update` at the same place. `old` and
+    /// `update` have the same length in bytes, a multiple of [`Self::BYTES`].
     fn combine(self, old: &mut [u8], update: &[u8]);
 }
 
-/// Code that is generic over the rule.
+/// Work that [`with_rule`] compiles once for each [`Rule`].
 pub(super) trait CombineTask {
     fn run<R: Rule>(self, rule: R);
 }
 
-/// Runs a task with the rule for an element type. Undefined combinations do not occur here, because planning refuses
-/// them.
+/// Runs `task` with the rule for a combination and an element type. A combination that is not defined for the type does
+/// not get here, because planning refuses it.
 pub(super) fn with_rule(combine: Combine, dtype: DType, task: impl CombineTask) {
     match (dtype, combine) {
         (DType::Bool, Combine::Mul | Combine::Min) => task.run(each(|[a]: [u8; 1], [b]| [a & b])),
@@ -73,12 +74,13 @@ impl<T> Number for T where
 {
 }
 
-/// The rules for number types that are cast from and to bytes.
+/// Runs `task` with the rule for numbers of type `T`, whose bytes in memory need no conversion.
 fn plain<const N: usize, T: Number + Pod>(combine: Combine, task: impl CombineTask) {
     numbers::<N, T>(combine, task, cast, cast);
 }
 
-/// The rules for numbers that `read` and `write` convert from and to bytes.
+/// Runs `task` with the rule for numbers of type `T`. `read` makes one from the `N` bytes of an element, and `write`
+/// converts it back.
 fn numbers<const N: usize, T: Number>(
     combine: Combine,
     task: impl CombineTask,
@@ -99,7 +101,8 @@ fn product<T: Number>([a, b]: [T; 2], [c, d]: [T; 2]) -> [T; 2] {
     [a * c - b * d, a * d + b * c]
 }
 
-/// Applies a function to elements or components of `N` bytes, one by one.
+/// The [`Rule`] that replaces each element (or component of a complex number) of `N` bytes by the function of it and
+/// its update.
 #[derive(Clone, Copy)]
 struct Each<const N: usize, F>(F);
 
@@ -123,7 +126,7 @@ where
     }
 }
 
-/// Converts without rounding, because f32 can represent every f16 value.
+/// Converts the bits of an f16 value to `f32`, without rounding, because `f32` can represent every f16 value.
 fn f32_of_f16(half: u16) -> f32 {
     let half = u32::from(half);
     let (sign, rest) = ((half & 0x8000) << 16, half & 0x7fff);
@@ -136,17 +139,17 @@ fn f32_of_f16(half: u16) -> f32 {
     f32::from_bits(sign | bits)
 }
 
-/// Rounds to the nearest f16 value, in a tie to the one whose last bit is 0.
+/// Converts `single` to the bits of the nearest f16 value: in a tie, of the one whose last bit is 0.
 #[expect(clippy::cast_possible_truncation, reason = "halves have 16 bits")]
 fn f16_of_f32(single: f32) -> u16 {
     let bits = single.to_bits();
     let (sign, rest) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
     let half = match rest {
-        // The result is subnormal, a multiple of 2^-24. That is the last bit of an f32 value from 0.5 to 1, so adding
-        // 0.5 rounds to such a multiple and leaves its number in the lowest bits.
+        // The result is subnormal: a multiple of 2^-24, whose bits are the factor. Values of `f32` from 0.5 to 1 are
+        // 2^-24 apart too, so adding 0.5 rounds to a multiple, and the sum's bits exceed those of 0.5 by the factor.
         0..0x3880_0000 => (f32::from_bits(rest) + 0.5).to_bits() - 0.5f32.to_bits(),
-        // The 13 dropped bits round up if they are more than half of the last bit kept, or exactly half and that bit is
-        // 1.
+        // The value is rounded up if the 13 dropped bits are more than half of the last bit kept, or exactly half of it
+        // while it is 1.
         0x3880_0000..0x7f80_0000 => {
             let rounded = rest + 0x0fff + (rest >> 13 & 1);
             ((rounded >> 13) - (112 << 10)).min(0x7c00)
@@ -161,7 +164,7 @@ fn f32_of_bf16(half: u16) -> f32 {
     f32::from_bits(u32::from(half) << 16)
 }
 
-/// Rounds to the nearest bfloat16 value, in a tie to the one whose last bit is 0.
+/// Converts `single` to the bits of the nearest bfloat16 value: in a tie, of the one whose last bit is 0.
 fn bf16_of_f32(single: f32) -> u16 {
     let bits = single.to_bits();
     match single.is_nan() {

@@ -1,20 +1,20 @@
 //! How one piece is copied, by its size.
 //!
-//! A call of `memcpy` costs as much as copying 100 bytes. Pieces of up to 128 bytes are therefore copied by code
-//! compiled for their size. Up to 16 bytes it moves exactly the piece; above, it uses 16-byte moves, the last of which
-//! may overlap the one before.
+//! A piece is bytes that are contiguous in the source and in the result. A call of `memcpy` costs as much as copying
+//! 100 bytes. Pieces of up to 128 bytes are therefore copied by code compiled for their size. A piece of up to 16 bytes
+//! is moved as a whole; a longer one by 16-byte moves, the last of which may overlap the one before.
 
 /// Copies pieces of one size.
 pub(super) trait CopyKernel: Copy + Sync {
     /// The size of a piece in bytes.
     fn bytes(self) -> usize;
 
-    /// Copies the piece at byte `at` of the source into `dest`, which has the length of a piece. `None` if the source
-    /// ends before the piece does.
+    /// Copies the piece that begins at byte `at` of the source to `dest`, which has the length of a piece. Returns
+    /// `None`, and leaves `dest` unchanged, if the source ends before the piece does.
     fn copy(self, source: &[u8], at: usize, dest: &mut [u8]) -> Option<()>;
 }
 
-/// Pieces of `N` bytes.
+/// Copies pieces of `N` bytes as a whole.
 #[derive(Clone, Copy)]
 struct Fixed<const N: usize>;
 
@@ -31,8 +31,8 @@ impl<const N: usize> CopyKernel for Fixed<N> {
     }
 }
 
-/// Pieces of `HEAD + 1` to `HEAD + 16` bytes, copied in two moves that may overlap: the first `HEAD` bytes and the last
-/// 16.
+/// Copies pieces of `HEAD + 1` to `HEAD + 16` bytes (the field is their size) in two parts that may overlap: the first
+/// `HEAD` bytes and the last 16.
 #[derive(Clone, Copy)]
 struct Overlapping<const HEAD: usize>(usize);
 
@@ -51,7 +51,7 @@ impl<const HEAD: usize> CopyKernel for Overlapping<HEAD> {
     }
 }
 
-/// Pieces of any size.
+/// Copies pieces of any size, the field, by `memcpy`.
 #[derive(Clone, Copy)]
 struct Memcpy(usize);
 
@@ -75,21 +75,23 @@ impl CopyKernel for Memcpy {
     }
 }
 
-/// Pieces of more bytes than this are copied by `memcpy`.
+/// The size in bytes of the largest piece that is copied by code compiled for its size. For larger pieces the call of
+/// `memcpy` takes less time than the copying itself.
 pub(super) const FIXED_MAX: usize = 128;
 
-/// For this many bytes or more, `memcpy` of the C library on x86-64 uses string instructions and reaches the speed of
-/// memory. Smaller pieces of 1 KiB or more are copied 1.5 times as fast in chunks of [`CHUNK`] bytes.
+/// The size in bytes from which `memcpy` of the C library on x86-64 uses string instructions, which reach the speed of
+/// memory. Below this size, one call for each [`CHUNK`] bytes is faster than a single call: 1.5 times as fast for
+/// pieces of 1 KiB or more.
 const REP_MOVS: usize = 2112;
-/// The size in bytes of the chunks in which pieces below [`REP_MOVS`] bytes are copied.
+/// The number of bytes for one call of `memcpy` in pieces of fewer than [`REP_MOVS`] bytes.
 const CHUNK: usize = 512;
 
-/// Code that is generic over the copy kernel.
+/// Work that [`with_copy_kernel`] compiles once for each [`CopyKernel`].
 pub(super) trait CopyTask {
     fn run(self, kernel: impl CopyKernel);
 }
 
-/// Runs a task with the copy kernel for pieces of `bytes` bytes.
+/// Runs `task` with the [`CopyKernel`] for pieces of `bytes` bytes.
 pub(super) fn with_copy_kernel(bytes: usize, task: impl CopyTask) {
     match bytes {
         1 => task.run(Fixed::<1>),

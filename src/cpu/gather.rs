@@ -3,9 +3,10 @@
 //! A group is the neighbouring rows of the result that have one tuple: a single row, or a slice of the source that
 //! begins where the tuple points.
 //!
-//! The tuples of a block are first turned into positions in the source, then the groups of the block are copied. The
-//! first loop is compiled for the depth of the tuples and the policy, the second for the size of the groups, and both
-//! keep many reads of scattered memory in flight.
+//! The place of a group is the byte of the source where the group begins. For each block, one loop computes the places
+//! of all groups from their tuples, and a second loop copies the groups. The first loop is compiled for the depth of
+//! the tuples and the policy, the second for the size of the groups, and both keep many reads of scattered memory in
+//! flight.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
@@ -29,17 +30,21 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// The number of groups in a block: far more than the reads that the processor keeps in flight, which must finish at
-/// the end of a block.
+/// The number of groups in a block. At the end of a block the processor waits for the reads in flight; a block has far
+/// more groups than there can be such reads, so that the wait is a small part of the time.
 const BLOCK: usize = 1024;
-/// The position of a group whose tuple is out of range. No source is this long.
+/// Stands for the place of a group whose tuple is out of range. No group begins at this byte, because no source is this
+/// long.
 const NOWHERE: usize = usize::MAX;
-/// How many rows ahead the first byte of a row is read, if rows have more than [`FIXED_MAX`] bytes.
+/// While a group of more than [`FIXED_MAX`] bytes is copied, the first byte of the group this many groups later is
+/// read, so that this many reads are in flight.
 const AHEAD: usize = 12;
-/// Groups of at most this many bytes are never divided between threads.
+/// The size in bytes of the largest group that is never divided between threads. Larger groups may be, so that a few of
+/// them keep all threads busy.
 const WHOLE: usize = 4096;
 
-/// Gathers all rows and counts the out-of-range tuples.
+/// Writes the result of a gather to `dest`, with zeros for out-of-range tuples, and returns how many these are and the
+/// first of them.
 pub(super) fn run<I: Index>(
     rows: &plan::Rows,
     map: &Map,
@@ -88,11 +93,12 @@ pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize) -> String {
     threads::explain(group.threads(bytes), kernel)
 }
 
-/// The rows of a group, as a slice that begins at unit 0 of the source.
+/// What all groups of a gather have in common: `rows` and `map` describe the rows of a group as a slice that begins at
+/// unit 0 of the source, although each group begins at its own place.
 struct Group<'a> {
     rows: plan::Rows,
     map: strided_slice::Map,
-    /// The dimensions that number the groups.
+    /// The dimensions that number the groups, outermost first.
     walk: &'a [Dimension],
 }
 
@@ -127,8 +133,8 @@ impl<'a> Group<'a> {
         (!contiguous).then(|| LoopNest::of(&self.rows, &self.map))
     }
 
-    /// How many threads gather `bytes` bytes. Each group reads scattered memory, which takes about 2 nanoseconds more
-    /// than its bytes alone.
+    /// How many threads write a result of `bytes` bytes. Groups lie scattered in the source, so each takes about 2
+    /// nanoseconds more than contiguous bytes of its size.
     fn threads(&self, bytes: usize) -> usize {
         let pieces = self.slice().map_or(0, |slice| slice.pieces(bytes));
         threads::worth(bytes, 2 * (bytes / self.bytes()) + pieces)
@@ -144,11 +150,11 @@ struct Gather<'a, I, const WRAPS: bool, const CLAMPS: bool> {
     /// The loops that copy a group. `None` if groups are contiguous in the source.
     slice: Option<LoopNest<'a>>,
     map: &'a Map,
-    /// The innermost dimension that numbers groups, with its stride in the source, in units.
+    /// The innermost dimension that numbers groups. Its stride counts units of the source.
     inner: Axis,
-    /// The other dimensions that number groups, with their strides in the source, in units.
+    /// The other dimensions that number groups, outermost first. Their strides count units of the source.
     sources: Vec<Axis>,
-    /// The dimensions of `sources`, with strides that count tuples.
+    /// The same dimensions as in `sources`, with strides that count tuples: 0 where all positions have the same tuples.
     tuples: Vec<Axis>,
     /// Whether several groups have the same tuple.
     repeats: bool,
@@ -158,8 +164,8 @@ struct Gather<'a, I, const WRAPS: bool, const CLAMPS: bool> {
 
 impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, CLAMPS> {
     fn new(group: &'a Group<'_>, map: &'a Map, source: &'a [u8], indices: &'a [I]) -> Self {
-        // Every position of the innermost dimension of `walk` has its own tuple, because dimensions that repeat a tuple
-        // belong to the group.
+        // Each position of the innermost dimension of `walk` has its own tuple, because `Group::of` takes the innermost
+        // dimensions that repeat tuples into the group.
         let (inner, outer) = match group.walk.split_last() {
             Some((inner, outer)) => (inner.axis(), outer),
             None => (Axis { size: 1, stride: 0 }, group.walk),
@@ -187,7 +193,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         }
     }
 
-    /// Writes `dest`, the part of the result that begins at byte `first`.
+    /// Writes `dest`, the part of the result that begins at byte `first`. Returns the out-of-range tuples of the groups
+    /// that begin in this part, without those that an earlier group of the result has too.
     fn part(&self, first: usize, dest: &mut [u8]) -> Missing {
         let mut missing = Missing::default();
         let mut group = first / self.group;
@@ -215,7 +222,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         missing
     }
 
-    /// Counts the out-of-range tuple of a group, if the group is the first with this tuple.
+    /// Adds the tuple of the group with number `group`, which is out of range, to `missing`, unless an earlier group
+    /// has the same tuple.
     fn count(&self, group: usize, missing: &mut Missing) {
         let first = if self.repeats {
             self.map.first_of_tuple(group * self.rows)
@@ -242,7 +250,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         }
     }
 
-    /// Writes `dest`, which begins at byte `skip` of a group. Returns false if the tuple of the group is out of range.
+    /// Writes `dest`, the bytes of the group with number `group` from byte `skip`. If the group's tuple is out of
+    /// range, writes zeros and returns false.
     fn part_of_group(&self, group: usize, skip: usize, dest: &mut [u8]) -> bool {
         let mut place = [NOWHERE];
         self.resolve(group, &mut place);
@@ -254,8 +263,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         place != [NOWHERE]
     }
 
-    /// Fills `places` with the bytes of the source where groups begin, starting with group `first`, or [`NOWHERE`]
-    /// where the tuple is out of range.
+    /// Writes the places of groups `first`, `first + 1`, … to `places`, and [`NOWHERE`] for groups whose tuple is out
+    /// of range.
     fn resolve(&self, first: usize, places: &mut [usize]) {
         let stays = |axis: &Axis| axis.stride == 0;
         if !self.repeats {
@@ -289,7 +298,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         }
     }
 
-    /// Fills `places` with the bytes of the source that tuples point at, starting with tuple `first`, or [`NOWHERE`].
+    /// Writes to `places` the bytes of the source that tuples `first`, `first + 1`, … point at, and [`NOWHERE`] for
+    /// tuples that are out of range.
     fn locate(&self, first: usize, places: &mut [usize]) {
         let depth = self.map.coordinates.len();
         let tuples = &self.indices[first * depth..][..places.len() * depth];
@@ -305,7 +315,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         }
     }
 
-    /// [`Self::locate`], compiled for tuples of `D` integers.
+    /// Does the work of [`Self::locate`] for `tuples` of `D` integers, compiled for this depth. `axes` are the indexed
+    /// dimensions.
     fn locate_all<const D: usize>(&self, axes: [Axis; D], tuples: &[I], places: &mut [usize]) {
         let (tuples, _) = tuples.as_chunks::<D>();
         for (tuple, place) in tuples.iter().zip(places) {
@@ -314,7 +325,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
     }
 
     /// The byte of the source that a tuple points at, or [`NOWHERE`] if the tuple is out of range. Strides may be
-    /// negative, so partial sums may lie outside of the source and wrap.
+    /// negative, so the sum over some of the integers may lie outside of the source and wrap; the whole sum lies
+    /// inside.
     #[inline(always)]
     fn locate_one(&self, axes: &[Axis], tuple: &[I]) -> usize {
         let mut place = self.map.offset;
@@ -330,15 +342,15 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
     }
 }
 
-/// The groups of a block, if each is contiguous in the source.
+/// Copies the groups of a block, each of which is contiguous in the source, from `places` to `dest`.
 struct Groups<'a> {
     source: &'a [u8],
     places: &'a [usize],
     dest: &'a mut [u8],
 }
 
-/// The processor starts to read a long row only when the previous one is almost done. Reading the first
-/// byte of later rows ahead keeps several rows in flight.
+/// The processor starts to read a long group only when the previous group is almost copied. Reading the first byte of
+/// later groups early keeps reads of several groups in flight.
 impl CopyTask for Groups<'_> {
     fn run(self, kernel: impl CopyKernel) {
         let long = kernel.bytes() > FIXED_MAX;
@@ -353,7 +365,7 @@ impl CopyTask for Groups<'_> {
                 row.fill(0);
             }
         }
-        // The values are not used; black_box keeps the reads.
+        // The bytes are not used; `black_box` keeps the compiler from removing the reads.
         black_box(touched);
     }
 }

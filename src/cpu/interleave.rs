@@ -14,10 +14,10 @@
 
 use std::mem;
 
-/// The size of a vector in bytes.
+/// The size in bytes of a vector: a register that all x86-64 and ARM64 processors have.
 pub(super) const VECTOR: usize = 16;
 
-/// Two buffers of the same length. The halves of one are interleaved into the other.
+/// Two buffers of the same length. Each interleaving takes the halves of one and writes to the other.
 #[derive(Default)]
 pub(super) struct Buffers([Vec<u8>; 2]);
 
@@ -26,13 +26,13 @@ impl Buffers {
         Self([vec![0; bytes], vec![0; bytes]])
     }
 
-    /// Transposes `VECTOR / N` rows of `N`-byte elements into one vector for each column.
+    /// Transposes `rows`, `VECTOR / N` contiguous rows of `N`-byte elements. Returns one vector for each column.
     pub(super) fn rows<const N: usize>(&mut self, rows: &[u8]) -> &[[u8; VECTOR]] {
         self.interleave::<N>(rows, interleave::<N>)
     }
 
-    /// Transposes each block of `VECTOR / N` rows into one vector for each column. A block has `2 · HALF`
-    /// elements of `N` bytes.
+    /// Transposes each of `blocks`, contiguous blocks of `VECTOR / N` rows. Returns, block by block, one vector for
+    /// each column. A block has `2 · HALF` elements of `N` bytes.
     pub(super) fn blocks<const N: usize, const HALF: usize>(
         &mut self,
         blocks: &[u8],
@@ -62,7 +62,7 @@ impl Buffers {
     }
 }
 
-/// Interleaves the halves of `from`, in elements of `N` bytes.
+/// Writes the elements of `from`, of `N` bytes each, to `to`: one of the first half, one of the second half, and so on.
 fn interleave<const N: usize>(from: &[u8], to: &mut [u8]) {
     let (from, _) = from.as_chunks::<N>();
     let (first, second) = from.split_at(from.len() / 2);
@@ -73,7 +73,7 @@ fn interleave<const N: usize>(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Interleaves the two halves of each block. A block has `2 · HALF` elements of `N` bytes.
+/// Does in each block of `2 · HALF` elements what [`interleave()`] does in the whole of `from`.
 fn interleave_blocks<const N: usize, const HALF: usize>(from: &[u8], to: &mut [u8]) {
     let (from, _) = from.as_chunks::<N>().0.as_chunks::<HALF>();
     let (blocks, _) = from.as_chunks::<2>();

@@ -13,8 +13,8 @@ use std::fmt;
 pub(super) enum Kernel {
     /// Pieces of `bytes` bytes at any distance, each copied by itself.
     Copy { bytes: usize },
-    /// Single units of `unit` bytes, a few units apart: one iteration moves several. `stride` is their distance in the
-    /// source in bytes.
+    /// Pieces of a single unit of `unit` bytes, which begin `stride` bytes apart in the source, a small number of
+    /// units: one iteration moves several.
     Strided { unit: usize, stride: isize },
 }
 
@@ -29,7 +29,8 @@ impl Kernel {
         }
     }
 
-    /// Moves whole rows: row `i` begins at byte `at + i · pitch` of the source.
+    /// Moves the rows that fill `dest`. `row` is the number of pieces of a row and the distance between them in bytes
+    /// of the source; row `i` begins at byte `at + i · pitch` of the source.
     pub(super) fn rows(self, source: &[u8], at: usize, row: Axis, pitch: isize, dest: &mut [u8]) {
         self.blocks(PieceRows {
             source,

@@ -1,8 +1,9 @@
 //! Runs plans on the CPU, on bytes in memory.
 //!
 //! This path is the fallback on machines without a GPU and the comparison on machines with one. A result consists of
-//! pieces: bytes that are contiguous both in the source and in the result. A slice or a gather writes every byte of the
-//! result once. Large results are cut into parts, and each core takes the next part when it has finished one.
+//! pieces: bytes that are contiguous both in the source and in the result. In this module a row is pieces at a constant
+//! distance, and a kernel is a Rust loop that moves rows. A slice or a gather writes every byte of the result once.
+//! Large results are cut into parts of consecutive bytes, and each core takes the next part when it has finished one.
 //!
 //! | file | decides |
 //! |---|---|

@@ -17,10 +17,12 @@ use crate::{
 /// cache, and enough for an efficient `memset`.
 const FILL: usize = 4 << 10;
 
-/// The size in bytes of the buffer where units become contiguous before a strided store.
+/// The size in bytes of the buffer where units become contiguous before a strided store: it stays in the first-level
+/// cache.
 const STAGE: usize = 1 << 10;
 
-/// Writes the units of an update, if there are any. The rest of the destination is kept.
+/// Copies the units of `pairs` from `source` to `dest` and keeps the rest of `dest`. `None` for an update that writes
+/// nothing.
 pub(super) fn update(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8]) {
     if let Some(pairs) = pairs {
         let bytes = pairs.units() * pairs.unit;
@@ -28,7 +30,8 @@ pub(super) fn update(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8]) {
     }
 }
 
-/// Writes the units of a gradient, and zeros everywhere else.
+/// Copies the units of `pairs` from `source` to `dest` and sets the rest of `dest` to zero: all of it if `pairs` is
+/// `None`.
 pub(super) fn grad(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8]) {
     match pairs {
         None => dest.fill(0),
@@ -69,17 +72,18 @@ fn threads(pairs: &Pairs, bytes: usize) -> usize {
 /// The loop that writes the pieces of a row.
 #[derive(Clone, Copy)]
 enum StoreLoop {
-    /// The same piece again and again, contiguous in the destination.
+    /// The pieces of a row are all the same piece of the source, and are contiguous in the destination.
     Repeat,
-    /// Pieces that are contiguous in the destination, as in a slice.
+    /// The pieces of a row are contiguous in the destination, so the kernel of a slice moves them.
     Contiguous(Kernel),
-    /// Single units a small step apart: one iteration stores several.
+    /// Pieces of a single unit, a small step apart in the destination: one iteration stores several.
     Strided,
     /// Pieces at any distance, each copied by itself.
     Each,
 }
 
-/// Copies the units of pairs. With `ZEROS` all other bytes of the destination become zero.
+/// Copies the units of `pairs` from `source` to `dest` with `threads` threads. With `ZEROS` all other bytes of `dest`
+/// become zero.
 fn run<const ZEROS: bool>(pairs: &Pairs, source: &[u8], dest: &mut [u8], threads: usize) {
     let mut parts = vec![(pairs.clone(), 0, dest)];
     while parts.len() < threads::parts(threads) && parts.iter().any(|part| part.0.units() > 1) {
@@ -97,7 +101,7 @@ fn run<const ZEROS: bool>(pairs: &Pairs, source: &[u8], dest: &mut [u8], threads
     });
 }
 
-/// Pairs, the byte of the destination where the part begins that they write to, and this part.
+/// Pairs; the byte of the destination where the part begins that the pairs write to; and this part.
 type Part<'a> = (Pairs, usize, &'a mut [u8]);
 
 fn halves((pairs, base, dest): Part<'_>) -> impl Iterator<Item = Part<'_>> {
@@ -117,11 +121,12 @@ struct StoreRows<'a> {
     pairs: &'a Pairs,
     /// The size of a piece in bytes.
     piece: usize,
-    /// The number of pieces of a row, and their distances in bytes.
+    /// The number of pieces of a row, and the distances in bytes from one piece to the next.
     row: PairAxis,
-    /// The number of rows that are written in one call, contiguous in the destination, and their distances in bytes.
+    /// The number of rows that are written in one call, a block, and the distances in bytes from one row to the next. A
+    /// block has several rows only if they are contiguous in the destination.
     block: PairAxis,
-    /// The axes that number the blocks, with strides in units.
+    /// The axes that number the blocks, outermost first, with strides in units.
     outer: &'a [PairAxis],
     store: StoreLoop,
 }
@@ -176,7 +181,8 @@ impl<'a> StoreRows<'a> {
         }
     }
 
-    /// Calls `each` with the first byte of each block in the source and in the destination.
+    /// Calls `each` for every block, in ascending order of destinations, with the byte of the source and the byte of
+    /// the destination where the block begins.
     fn walk(&self, mut each: impl FnMut(usize, usize)) {
         let Pairs { unit, from, to, .. } = *self.pairs;
         walk(self.outer, from, to, &mut |from, to| {
@@ -185,13 +191,14 @@ impl<'a> StoreRows<'a> {
     }
 }
 
-/// Writes rows to a part of the destination that begins at byte `base`.
+/// Writes `rows` to `dest`, the part of the destination that begins at byte `base`.
 struct Store<'a, const ZEROS: bool> {
     rows: &'a StoreRows<'a>,
     source: &'a [u8],
     base: usize,
     dest: &'a mut [u8],
-    /// The byte of `dest` up to which zeros and pieces are written, if `ZEROS`.
+    /// With `ZEROS`, the number of bytes at the beginning of `dest` that are already set to zeros or pieces; otherwise
+    /// unused.
     written: usize,
 }
 
@@ -221,8 +228,8 @@ impl<const ZEROS: bool> Store<'_, ZEROS> {
         self.finish();
     }
 
-    /// Returns `length` bytes of the destination, all of which the caller writes. With `ZEROS` the gap before them
-    /// becomes zero.
+    /// Returns the `length` bytes from byte `at` of the destination, all of which the caller must write. With `ZEROS`
+    /// the gap before these bytes becomes zero.
     #[inline(always)]
     fn all(&mut self, at: usize, length: usize) -> &mut [u8] {
         let at = at - self.base;
@@ -233,8 +240,8 @@ impl<const ZEROS: bool> Store<'_, ZEROS> {
         &mut self.dest[at..][..length]
     }
 
-    /// Returns `length` bytes of the destination, some of which the caller writes. With `ZEROS` these bytes and the gap
-    /// before them become zero first.
+    /// Returns the `length` bytes from byte `at` of the destination, of which the caller may write some. With `ZEROS`
+    /// these bytes and the gap before them are zero.
     #[inline(always)]
     fn some(&mut self, at: usize, length: usize) -> &mut [u8] {
         let at = at - self.base;
@@ -260,7 +267,9 @@ impl<const ZEROS: bool> CopyTask for Store<'_, ZEROS> {
         let StoreRows { piece, row, .. } = *self.rows;
         let source = self.source;
         let short = piece <= FIXED_MAX;
-        // Many short gaps are filled together, before the pieces are written.
+        // The number of pieces for one call of `some` or `all`. With `ZEROS`, `some` sets about `FILL` bytes to zero
+        // before the short pieces between which they lie are written; a long piece is written by itself, after the gap
+        // before it.
         let group = match (ZEROS, short) {
             (false, _) => row.size,
             (true, true) => (FILL / row.to).clamp(1, row.size),
@@ -289,8 +298,9 @@ impl<const ZEROS: bool> CopyTask for Store<'_, ZEROS> {
     }
 }
 
-/// Calls `each` with contiguous units of a row, and the number of the first of them, until the whole row has been
-/// passed in order. Units that are not contiguous in the source are copied to a buffer, [`STAGE`] bytes at a time.
+/// Passes the units of a row in order to `each`: the number of a unit in the row, and contiguous bytes that begin with
+/// this unit. The row begins at byte `from` of the source. If its units are contiguous there, one call gets them all;
+/// otherwise they are copied to a buffer, [`STAGE`] bytes at a time.
 fn staged(
     source: &[u8],
     from: usize,

@@ -4,7 +4,8 @@ use super::fixed_copy::{CopyKernel, CopyTask};
 use crate::layout::Axis;
 pub(super) use crate::layout::along;
 
-/// Rows of pieces, in blocks. Distances are in bytes of the source.
+/// What a kernel moves in one call: blocks of rows of pieces. In `dest` all pieces are contiguous. Distances are in
+/// bytes of the source.
 pub(super) struct PieceRows<'a> {
     pub(super) source: &'a [u8],
     /// The byte of the source where the first row begins.
@@ -23,7 +24,7 @@ pub(super) struct PieceRows<'a> {
 
 impl PieceRows<'_> {
     /// Calls `write` for each row, with the byte of the source where the row begins and the part of `dest` that the row
-    /// fills.
+    /// fills, `row_bytes` bytes.
     #[inline(always)]
     pub(super) fn each(self, row_bytes: usize, mut write: impl FnMut(usize, &mut [u8])) {
         let mut first = self.at;

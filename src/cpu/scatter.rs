@@ -1,9 +1,10 @@
 //! Runs scatters: each row is combined into its slice of the destination, the elements that the row's tuple points at,
 //! in ascending order of rows.
 //!
-//! All tuples are turned into slice numbers first, so that nothing is changed if the policy makes an out-of-range tuple
-//! an error. Then each thread takes a part of the destination, goes through all rows, and combines those whose slice
-//! lies in its part. So the rows of a slice are combined in order, however many threads there are.
+//! The place of a row is the number of its slice among the slices of the destination, in row-major order. The places of
+//! all rows are computed first, so that nothing is changed if the policy makes an out-of-range tuple an error. Then
+//! each thread takes a part of the destination, goes through all rows, and combines those whose slice lies in this
+//! part. So the rows of a slice are combined in order, however many threads there are.
 
 use super::{
     combine::{CombineTask, Rule, with_rule},
@@ -22,10 +23,12 @@ use crate::{
     text::counted,
 };
 
-/// The slice number of an out-of-range tuple. No destination has this many slices.
+/// Stands for the place of a row whose tuple is out of range. No slice has this number, because no destination has so
+/// many slices.
 const NOWHERE: usize = usize::MAX;
 
-/// Combines all rows and counts the out-of-range tuples.
+/// Combines the rows of `updates` into `dest`, except those whose tuple is out of range, and returns how many such
+/// tuples there are and the first of them. If there is one and the policy makes it an error, `dest` is not changed.
 pub(super) fn run<I: Index>(
     rows: &Rows,
     map: &Map,
@@ -69,8 +72,8 @@ pub(super) fn run<I: Index>(
     missing
 }
 
-/// How many threads combine these rows. Each row reads and writes scattered memory, which takes about 4 nanoseconds
-/// more than its bytes alone.
+/// How many threads combine these rows. Slices lie scattered in the destination, so each row takes about 4 nanoseconds
+/// more than if they were contiguous.
 fn threads(rows: &Rows) -> usize {
     threads::worth(rows.units() * rows.unit, 4 * rows.count)
 }
@@ -85,7 +88,7 @@ pub(super) fn explain(rows: &Rows, map: &Map) -> String {
     format!(", rows of {bytes} bytes {how} on {threads}")
 }
 
-/// The numbers of the slices that `count` tuples point at, and [`NOWHERE`] for each out-of-range tuple.
+/// Computes the places of `count` rows with `threads` threads: [`NOWHERE`] for rows whose tuple is out of range.
 fn locate_all<I: Index>(map: &Map, count: usize, indices: &[I], threads: usize) -> Vec<usize> {
     let mut places = vec![0; count];
     let depth = map.axes.len();
@@ -107,7 +110,8 @@ fn locate_all<I: Index>(map: &Map, count: usize, indices: &[I], threads: usize) 
     places
 }
 
-/// The number of the slice that a tuple points at, or [`NOWHERE`] if the tuple is out of range.
+/// The number of the slice that a tuple points at, before the share of [`Map::walk`] is added, or [`NOWHERE`] if the
+/// tuple is out of range.
 fn locate<I: Index>(axes: &[Axis], policy: Policy, tuple: &[I]) -> usize {
     let mut place = 0;
     for (&index, axis) in tuple.iter().zip(axes) {
@@ -119,13 +123,14 @@ fn locate<I: Index>(axes: &[Axis], policy: Policy, tuple: &[I]) -> usize {
     place
 }
 
-/// A part of the destination, and the rows of the whole scatter.
+/// What a thread works on at once: `dest`, a part of the destination, and the rows of the whole scatter, of which those
+/// that go to this part are combined.
 struct Part<'a> {
     /// The size in bytes of a slice, which is also that of a row.
     slice: usize,
     /// The number of the first slice in the part.
     first: usize,
-    /// The number of the slice of each row.
+    /// The place of each row of the scatter.
     places: &'a [usize],
     updates: &'a [u8],
     dest: &'a mut [u8],

@@ -25,14 +25,15 @@ use super::{
 use crate::{layout::Axis, ops::strided_slice::Map, plan, text::counted};
 use std::{hint::black_box, ops::Range};
 
-/// The number of bytes that reads may go back or skip without ending the processor's prefetch stream.
+/// The number of bytes that reads may go back or skip without ending the processor's prefetch stream: four cache lines.
 const PREFETCH_SLACK: usize = 256;
-/// The size in bytes of the largest gap that is faster to read than to jump over.
+/// The size in bytes of the largest gap that is faster to read than to jump over: reading these 32 cache lines along a
+/// stream takes about as long as the cache misses that follow a jump.
 const MAX_READ_THROUGH: usize = 2048;
 /// The size in bytes of the largest source that is taken to be in a cache, where jumps cost almost nothing.
 const CACHED: usize = 4 << 20;
 
-/// An axis with a single position.
+/// An axis with a single position, for a level that the slice does not need.
 const ONE: Axis = Axis { size: 1, stride: 0 };
 
 /// The loops of a slice. Strides are in bytes unless noted.
@@ -57,7 +58,7 @@ pub(super) struct LoopNest<'a> {
     /// result.
     follows_memory_order: bool,
     pub(super) kernel: Kernel,
-    /// The tiles that replace the loops, if the slice is transposed.
+    /// The tiles that replace the loops, if the slice is transposed; otherwise `None`.
     pub(super) tiles: Option<Tiles<'a>>,
 }
 
@@ -81,7 +82,8 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// The loops over `row`, whose stride is in bytes, repeated along `axes`, whose strides are in units.
+    /// The loops that copy pieces of `piece` bytes: a row of them along `row`, whose stride is in bytes, at each
+    /// position of `axes`, whose strides are in units of `unit` bytes. The first piece is at byte 0 of the source.
     pub(super) fn along(unit: usize, piece: usize, row: Axis, axes: &'a [Axis]) -> Self {
         let (block, outer) = split(unit, axes);
         let (group, outer) = match split(unit, outer) {
@@ -91,8 +93,8 @@ impl<'a> LoopNest<'a> {
         let kernel = Kernel::of(piece, row);
         let leading = if group.size > 1 { group } else { block };
         let up = leading.stride >= 0;
-        // A long row may be read against the direction of its group; then the order of the result is kept. Strided
-        // loops read every row towards higher addresses.
+        // If a long row is read against the direction of its group, every row ends the stream, whichever way the outer
+        // axes are walked; then the order of the result is kept. Strided loops read every row towards higher addresses.
         let follows_memory_order = span(row) <= PREFETCH_SLACK
             || (row.stride >= 0) == up
             || matches!(kernel, Kernel::Strided { .. });
@@ -140,7 +142,8 @@ impl<'a> LoopNest<'a> {
         threads::explain(self.threads(bytes), how)
     }
 
-    /// The number of pieces in `bytes` bytes that are copied one by one.
+    /// The number of pieces in `bytes` bytes of the result that are copied one by one: none if a strided loop moves
+    /// them.
     pub(super) fn pieces(&self, bytes: usize) -> usize {
         match self.kernel {
             Kernel::Strided { .. } => 0,
@@ -168,8 +171,8 @@ impl<'a> LoopNest<'a> {
         self.groups(source, axes, self.offset, first, dest, prefetcher);
     }
 
-    /// Writes `dest`, which begins at byte `skip` of the groups along `axes`. All these groups together have `bytes`
-    /// bytes in the result, and the first begins at byte `at` of the source.
+    /// Writes `dest`, the bytes from byte `skip` of the groups at all positions of `axes`. All these groups together
+    /// have `bytes` bytes in the result, and the first group begins at byte `at` of the source.
     fn groups(
         &self,
         source: &[u8],
@@ -231,7 +234,7 @@ impl<'a> LoopNest<'a> {
         });
     }
 
-    /// Writes `dest`, which begins at byte `skip` of the group that begins at byte `at` of the source.
+    /// Writes `dest`, the bytes from byte `skip` of the group that begins at byte `at` of the source.
     fn part_of_group(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         if self.group.size > 1 {
             let stride = self.group.stride / self.unit.cast_signed();
@@ -257,7 +260,7 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// Writes `dest`, which begins at byte `skip` of the block that begins at byte `at` of the source.
+    /// Writes `dest`, the bytes from byte `skip` of the block that begins at byte `at` of the source.
     fn part_of_block(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let row_bytes = self.row.size * self.piece;
         let pitch = self.block.stride;
@@ -276,7 +279,7 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    /// Writes `dest`, which begins at byte `skip` of the row that begins at byte `at` of the source.
+    /// Writes `dest`, the bytes from byte `skip` of the row that begins at byte `at` of the source.
     fn part_of_row(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let stride = self.row.stride;
         let mut at = along(at, stride, skip / self.piece);
@@ -299,9 +302,10 @@ impl<'a> LoopNest<'a> {
 
 /// Reads short gaps between groups, so that the processor's prefetch stream does not end.
 struct StreamPrefetcher {
-    /// The number of bytes from the lowest byte of a group to the first byte that it reads.
+    /// The number of bytes in the source from the lowest byte of a group to its first piece: not 0 if an axis of the
+    /// group runs towards lower addresses.
     below: usize,
-    /// The number of bytes from the lowest byte of a group to its highest.
+    /// The number of bytes in the source from the lowest byte of a group to its highest, both included.
     span: usize,
     up: bool,
     last: Option<usize>,
@@ -319,7 +323,8 @@ impl StreamPrefetcher {
         }
     }
 
-    /// Reads the gap between the previous group and the group that begins at byte `at`, if the gap is short.
+    /// Reads the gap between the previous group and the group that begins at byte `at`, if the stream runs from one to
+    /// the other, the gap is short, and the source is larger than a cache.
     fn arrive(&mut self, source: &[u8], at: usize) {
         if source.len() <= CACHED {
             return;
@@ -332,7 +337,7 @@ impl StreamPrefetcher {
         if gap.len() > MAX_READ_THROUGH {
             return;
         }
-        // The values are not used; black_box keeps the reads.
+        // The bytes are not used; `black_box` keeps the compiler from removing the reads.
         let read = |line: usize| _ = black_box(source[line]);
         let lines = gap.step_by(LINE);
         if self.up {
@@ -342,21 +347,23 @@ impl StreamPrefetcher {
         }
     }
 
-    /// The bytes between two groups that begin at `lower` and `higher`. Empty if they overlap.
+    /// The bytes of the source between the group that begins at byte `lower` and the group that begins at byte
+    /// `higher`. Empty if the groups overlap.
     fn between(&self, lower: usize, higher: usize) -> Range<usize> {
         lower - self.below + self.span..higher - self.below
     }
 }
 
-/// Whether the processor reads the blocks along `group` as one stream. A block is rows of `row_bytes` bytes along
-/// `block`.
+/// Whether the processor reads the blocks at the positions of `group` as one stream. A block is rows at the positions
+/// of `block`; a row reaches over `row_bytes` bytes of the source. Strides are in bytes.
 fn continues(group: Axis, block: Axis, row_bytes: usize) -> bool {
     let stride = group.stride.unsigned_abs();
     let onwards = (group.stride >= 0) == (block.stride >= 0);
     stride <= PREFETCH_SLACK || onwards && stride <= span(block) + row_bytes + PREFETCH_SLACK
 }
 
-/// Splits off the innermost axis, or [`ONE`] if there is none, and converts its stride from units to bytes.
+/// Returns the innermost axis, with its stride converted from units of `unit` bytes to bytes, and the other axes as
+/// they are. Without axes, returns [`ONE`] and no others.
 fn split(unit: usize, axes: &[Axis]) -> (Axis, &[Axis]) {
     match axes.split_last() {
         Some((&last, outer)) => (in_bytes(unit, last), outer),

@@ -6,7 +6,7 @@
 
 use super::rows::PieceRows;
 
-/// Whether there is a loop for rows of `count` units of `unit` bytes, `stride` bytes apart.
+/// Whether there is a loop for rows of `count` units of `unit` bytes, which begin `stride` bytes apart in the source.
 pub(super) fn supports(unit: usize, count: usize, stride: isize) -> bool {
     let distance = stride.unsigned_abs();
     if count < LONG_ROW {
@@ -72,7 +72,7 @@ impl PieceRows<'_> {
         self.each_unit(N, length - N, length, down::<N, S>);
     }
 
-    /// Reverses rows of fewer than [`LONG_ROW`] units.
+    /// Reverses rows of fewer than [`LONG_ROW`] contiguous units of `N` bytes.
     fn short<const N: usize>(self) {
         let length = self.row.size * N;
         match self.row.size {
@@ -84,8 +84,9 @@ impl PieceRows<'_> {
         }
     }
 
-    /// Calls `row` with the source and the destination of each row. The source of a row is `length` bytes, from the
-    /// lowest unit that is read to the highest; the row's first unit is at byte `below` of these.
+    /// Calls `row` for each row of units of `unit` bytes, with the bytes of the source that the row reads and the bytes
+    /// of the destination that it fills. The former are `length` bytes, from the lowest unit to the highest; the row's
+    /// first unit is at byte `below` of these.
     #[inline(always)]
     fn each_unit(self, unit: usize, below: usize, length: usize, row: impl Fn(&[u8], &mut [u8])) {
         let (source, count) = (self.source, self.row.size);
@@ -110,7 +111,7 @@ fn up<const N: usize, const S: usize>(source: &[u8], dest: &mut [u8]) {
     }
 }
 
-/// `dest[last - i] = source[i · S]` in units of `N` bytes, where `last` is the last unit of `dest`.
+/// `dest[last - i] = source[i · S]` in units of `N` bytes, where `last` is the number of the last unit of `dest`.
 #[inline(always)]
 fn down<const N: usize, const S: usize>(source: &[u8], dest: &mut [u8]) {
     let (units, _) = source.as_chunks::<N>();
@@ -124,7 +125,7 @@ fn down<const N: usize, const S: usize>(source: &[u8], dest: &mut [u8]) {
     }
 }
 
-/// Reverses `C` units of `N` bytes.
+/// Writes the `C` units of `source`, of `N` bytes each, to `dest` in reverse order.
 #[inline(always)]
 fn flip<const N: usize, const C: usize>(source: &[u8], dest: &mut [u8]) {
     let (units, _) = source.as_chunks::<N>();
@@ -136,7 +137,8 @@ fn flip<const N: usize, const C: usize>(source: &[u8], dest: &mut [u8]) {
     }
 }
 
-/// Reverses `C` to `2 · C` units of `N` bytes in two groups, the first `C` and the last `C`, which may overlap.
+/// Writes the units of `source`, of `N` bytes each, to `dest` in reverse order. There are `C` to `2 · C` units; the
+/// first `C` and the last `C`, which may overlap, are reversed separately.
 #[inline(always)]
 fn flip_ends<const N: usize, const C: usize>(source: &[u8], dest: &mut [u8]) {
     let (units, _) = source.as_chunks::<N>();
@@ -155,7 +157,7 @@ fn flip_ends<const N: usize, const C: usize>(source: &[u8], dest: &mut [u8]) {
     }
 }
 
-/// `dest[i] = source[2 · i]`, four bytes at a time.
+/// `dest[i] = source[2 · i]` in bytes, four of `dest` at a time.
 #[inline(always)]
 fn every_other_byte(source: &[u8], dest: &mut [u8]) {
     let (eights, source) = source.as_chunks::<8>();

@@ -4,7 +4,8 @@
 //! stores the units also keeps the bytes of the gaps or sets them to zero. The compiler turns the loops over words into
 //! vector operations.
 
-/// Whether there is a loop for rows of `count` units of `unit` bytes, `pitch` bytes apart.
+/// Whether there is a loop for rows of `count` units of `unit` bytes, which begin `pitch` bytes apart in the
+/// destination.
 pub(super) fn supports(unit: usize, count: usize, pitch: usize) -> bool {
     let small = [2, 3, 4].map(|step| step * unit).contains(&pitch);
     count >= LONG_ROW && [1, 2, 4, 8].contains(&unit) && small
@@ -13,8 +14,8 @@ pub(super) fn supports(unit: usize, count: usize, pitch: usize) -> bool {
 /// The least number of units in a row for which a vector loop gains more than its setup and its remainder cost.
 const LONG_ROW: usize = 16;
 
-/// Stores units of `unit` bytes, which begin `pitch` bytes apart: the first at the beginning of `dest`, the last at its
-/// end. With `ZEROS` the bytes between units become zero, otherwise they are kept.
+/// Writes `units`, contiguous units of `unit` bytes, to `dest`, where they begin `pitch` bytes apart: the first at the
+/// beginning of `dest`, the last at its end. With `ZEROS` the bytes between units become zero, otherwise they are kept.
 pub(super) fn store<const ZEROS: bool>(unit: usize, pitch: usize, units: &[u8], dest: &mut [u8]) {
     match (unit, pitch / unit) {
         (1, 2) => u8_in_u16::<ZEROS>(units, dest),
@@ -67,7 +68,7 @@ fn in_array<const N: usize, const PITCH: usize, const ZEROS: bool>(units: &[u8],
     last(units, end);
 }
 
-/// Stores the last unit, which has no gap after it.
+/// Writes the last of `units` to `end`, the bytes of the destination after the last gap.
 fn last<const N: usize>(units: &[[u8; N]], end: &mut [u8]) {
     if let (Some(unit), Some(end)) = (units.last(), end.first_chunk_mut()) {
         *end = *unit;

@@ -29,8 +29,9 @@ fn cores() -> usize {
     *CORES
 }
 
-/// How many threads write a result of `bytes` bytes. Each of the `pieces` that are copied one by one takes about a
-/// nanosecond more than its bytes alone.
+/// How many threads write a result of `bytes` bytes: one for every [`WORTH_NS`] of work, at least 1 and at most one per
+/// core. `pieces` is the number of pieces that are copied one by one, each of which takes about a nanosecond in
+/// addition to the time for its bytes.
 pub(super) fn worth(bytes: usize, pieces: usize) -> usize {
     match (bytes / BYTES_PER_NS).saturating_add(pieces) / WORTH_NS {
         0 | 1 => 1,
@@ -59,17 +60,19 @@ pub(super) fn spread(
     share(parts, threads, |(i, dest)| write(i * part, dest));
 }
 
-/// The size in bytes of a part of a result of `bytes` bytes.
+/// The size in bytes of the parts into which `threads` threads cut a result of `bytes` bytes: at most [`PART`], and
+/// small enough for [`PARTS`] parts per thread.
 pub(super) fn part(bytes: usize, threads: usize) -> usize {
     bytes.div_ceil(threads * PARTS).min(PART)
 }
 
-/// The least number of parts that a result is cut into.
+/// The least number of parts into which `threads` threads cut a result. A single thread does not cut it.
 pub(super) fn parts(threads: usize) -> usize {
     if threads == 1 { 1 } else { threads * PARTS }
 }
 
-/// Calls `each` for every part. Each thread takes the next part when it has finished one.
+/// Calls `each` for every part, with `threads` threads, one of which is the calling thread. Each thread takes the next
+/// part when it has finished one.
 pub(super) fn share<T>(
     parts: impl Iterator<Item = T> + Send,
     threads: usize,

@@ -1,8 +1,9 @@
-//! How the pieces of a tile get from rows of the source into lanes of the result.
+//! How the pieces of a tile get from the source into lanes of the result. A *source row* is one piece for each lane:
+//! the pieces of a tile at all positions of the near axis and one position of the row.
 //!
 //! | pieces | how |
 //! |---|---|
-//! | of 1 or 2 bytes | read row by row, transposed in registers, written lane by lane |
+//! | of 1 or 2 bytes | read source row by source row, transposed in registers, written lane by lane |
 //! | of 4, 8 or 16 bytes | each by itself, in blocks of one cache line per lane |
 //! | channels of pixels, contiguous in the source | transposed in registers directly from the source |
 //! | others | each by itself |
@@ -15,10 +16,10 @@ use super::{
 use crate::layout::Axis;
 use std::{array, hint::black_box, ops::Range};
 
-/// The size of a cache line in bytes.
+/// The size of a cache line in bytes, on x86-64 and most ARM64 processors.
 pub(super) const LINE: usize = 64;
 
-/// A transposed slice. Strides are in bytes unless noted. The table in `transpose` explains the names.
+/// A transposed slice. Strides are in bytes unless noted. The table at the top of `transpose.rs` explains the names.
 #[derive(Clone, Copy)]
 pub(super) struct Tiles<'a> {
     pub(super) unit: usize,
@@ -34,8 +35,9 @@ pub(super) struct Tiles<'a> {
 
 impl Tiles<'_> {
     /// The largest number of bytes that a tile reads along the source, and that it writes along a lane: several cache
-    /// lines, which the processor prefetches, and few enough that the tile stays in a cache. Of pieces that need no
-    /// interleaving, a tile writes one cache line per lane, so that it can read further along the source.
+    /// lines, which the processor prefetches, and few enough that the tile stays in a cache. Pieces of 4, 8 or 16 bytes
+    /// need no interleaving: a tile writes one cache line of them per lane, so that it can read further along the
+    /// source.
     pub(super) fn extent(&self) -> [usize; 2] {
         match self.piece {
             1 => [256, 256],
@@ -46,14 +48,14 @@ impl Tiles<'_> {
         }
     }
 
-    /// The number of positions of the near axis in a tile.
+    /// The number of lanes of a tile, which is the number of positions of the near axis that the tile covers.
     pub(super) fn columns(&self) -> usize {
         let [width, _] = self.extent();
         (width / self.piece).clamp(1, self.near.size)
     }
 }
 
-/// One tile: `count` pieces of a row for each lane. Those of the first lane begin at byte `at` of the source, those of
+/// One tile: `count` pieces of a row for each lane. The pieces of the first lane begin at byte `at` of the source, and
 /// the other lanes follow along the near axis. The first `done` pieces of each lane are already written.
 pub(super) struct Tile<'a, 'd> {
     pub(super) tiles: &'a Tiles<'a>,
@@ -64,12 +66,12 @@ pub(super) struct Tile<'a, 'd> {
     pub(super) done: usize,
 }
 
-/// A way of moving pieces of rows into lanes.
+/// Moves the pieces of a tile into its lanes. Each line of the table above is one implementation.
 pub(super) trait MoveTile {
     fn move_tile(&mut self, tile: Tile<'_, '_>);
 }
 
-/// Pieces of more than 16 bytes, or whose size is not a power of two.
+/// Moves each piece by itself: pieces of more than 16 bytes, or whose size is not a power of two.
 pub(super) struct LongPieces;
 
 impl MoveTile for LongPieces {
@@ -93,19 +95,20 @@ impl MoveTile for LongPieces {
     }
 }
 
-/// Pieces of `N` bytes, several of which fill a vector.
+/// Moves pieces of `N` bytes, several of which fill a vector: reads source rows into a buffer, transposes them, and
+/// writes the lanes from a second buffer.
 pub(super) struct Interleaved<const N: usize> {
     /// The number of bytes of a lane that are written at once.
     span: usize,
     buffers: Buffers,
-    /// The tile as it is read, row by row.
+    /// The pieces in the order in which they are read, source row by source row.
     read: Vec<u8>,
-    /// The tile as it is written, lane by lane.
+    /// The pieces in the order in which they are written, `span` bytes for each lane.
     written: Vec<[u8; VECTOR]>,
 }
 
 impl<const N: usize> Interleaved<N> {
-    /// The number of pieces in a vector.
+    /// The number of pieces that fill a vector.
     const MANY: usize = VECTOR / N;
 
     pub(super) fn of(tiles: &Tiles<'_>) -> Self {
@@ -120,7 +123,8 @@ impl<const N: usize> Interleaved<N> {
         }
     }
 
-    /// Reads `count` pieces of a row for each lane and transposes them.
+    /// Reads `count` source rows of `columns` pieces, the first of which begins at byte `at` of the source, and leaves
+    /// them transposed in `written`.
     fn tile(&mut self, tiles: &Tiles<'_>, source: &[u8], at: usize, count: usize, columns: usize) {
         let read = &mut self.read[..count * columns * N];
         if tiles.near.stride == N.cast_signed() {
@@ -137,8 +141,8 @@ impl<const N: usize> Interleaved<N> {
             Kernel::of(N, near).rows(source, at, near, tiles.row.stride, read);
         }
         let vectors = self.span / VECTOR;
-        // The last rows may be transposed together with stale rows of the buffer, whose pieces are not copied to the
-        // lanes.
+        // [`Self::MANY`] source rows are transposed at once. After the last of `count` rows these may include rows of
+        // an earlier tile that are still in `read`; their pieces are not copied to the lanes.
         let rows = count.next_multiple_of(Self::MANY);
         let rows = self.read[..rows * columns * N].chunks_exact(columns * VECTOR);
         for (i, rows) in rows.enumerate() {
@@ -173,15 +177,17 @@ impl<const N: usize> MoveTile for Interleaved<N> {
     }
 }
 
-/// Pieces of `N` bytes, `R` of which fill a cache line.
+/// Moves each piece by itself, of `N` bytes, in blocks of `R` pieces per lane, which fill a cache line.
 pub(super) struct Lines<const N: usize, const R: usize>;
 
 impl<const N: usize, const R: usize> Lines<N, R> {
-    /// The number of lanes whose cache lines are read before the first of them is written. Lines whose addresses differ
-    /// by multiples of 16 KiB share sets of the cache: more than 128 evict each other before they are written.
+    /// The number of lanes for which [`touch`] reads a cache line before the first of these lines is written. Lines
+    /// whose addresses differ by multiples of 16 KiB share sets of the cache: more than 128 of them would evict each
+    /// other before they are written.
     const LANES: usize = 128;
 
-    /// Moves one piece of each of `R` rows into each lane. The first row begins at byte `at` of the source.
+    /// Moves `R` source rows, the first of which begins at byte `at` of the source, to byte `begin` of the lanes.
+    /// Pieces are contiguous along the near axis.
     fn lines(tiles: &Tiles<'_>, source: &[u8], at: usize, lanes: &mut [&mut [u8]], begin: usize) {
         let width = lanes.len() * N;
         let rows: [_; R] = array::from_fn(|r| {
@@ -208,7 +214,8 @@ impl<const N: usize, const R: usize> Lines<N, R> {
         }
     }
 
-    /// Moves the pieces of `count` rows one by one.
+    /// Moves `count` source rows, the first of which begins at byte `at` of the source, to byte `begin` of the lanes,
+    /// with the near axis of any stride.
     fn pieces(
         tiles: &Tiles<'_>,
         source: &[u8],
@@ -240,7 +247,8 @@ impl<const N: usize, const R: usize> MoveTile for Lines<N, R> {
         let mut first = 0;
         while first < count {
             let begin = (tile.done + first) * N;
-            // The first block has fewer rows if the first lane does not begin at a cache line.
+            // The first block has fewer source rows if the bytes to write do not begin at a cache line in the first
+            // lane, so that the next block does.
             let ahead = lanes[0][begin..].as_ptr().addr().wrapping_neg() % LINE / N;
             let rows = if ahead == 0 { R } else { ahead }.min(count - first);
             let mut at = along(tile.at, tiles.row.stride, first);
@@ -264,8 +272,8 @@ fn line<const N: usize, const R: usize>(lane: &mut [u8], begin: usize) -> &mut [
     &mut pieces.as_chunks_mut::<R>().0[0]
 }
 
-/// Reads the cache lines that are about to be written, because the processor keeps many reads in flight, but few
-/// writes.
+/// Reads the cache lines of bytes `range` of each lane, which are about to be written, because the processor keeps many
+/// reads in flight, but few writes.
 fn touch(lanes: &[&mut [u8]], range: Range<usize>) {
     let mut touched = 0;
     for lane in lanes {
@@ -273,17 +281,19 @@ fn touch(lanes: &[&mut [u8]], range: Range<usize>) {
             touched ^= line;
         }
     }
-    // The values are not used; black_box keeps the reads.
+    // The bytes are not used; `black_box` keeps the compiler from removing the reads.
     black_box(touched);
 }
 
-/// Pixels of `C` channels of `N` bytes; each channel becomes a lane. A block has `2 · HALF` elements of `N` bytes.
+/// Transposes pixels of `C` channels of `N` bytes; each channel becomes a lane. A block has `2 · HALF` elements of `N`
+/// bytes, which are [`Self::BLOCK`] bytes.
 pub(super) struct Pixels<const N: usize, const C: usize, const HALF: usize>(Buffers);
 
 impl<const N: usize, const C: usize, const HALF: usize> Pixels<N, C, HALF> {
     /// The size in bytes of a block: the pixels that fill one vector per channel.
     const BLOCK: usize = C * VECTOR;
-    /// The number of blocks that are transposed in one call: about 1 KiB.
+    /// The number of blocks that are transposed in one call: those that fit in 1 KiB, which stays in the first-level
+    /// cache.
     const SOME: usize = 1024 / Self::BLOCK;
 
     pub(super) fn new() -> Self {
@@ -296,7 +306,8 @@ impl<const N: usize, const C: usize, const HALF: usize> MoveTile for Pixels<N, C
         let lanes = tile.lanes;
         let pixels = &tile.source[tile.at..][..((tile.count - 1) * C + lanes.len()) * N];
         let mut begin = tile.done * N;
-        // Blocks need all channels. A tile with only some of them ends before its last pixel does.
+        // A block is transposed into all channels. A tile that has only some channels as lanes ends inside its last
+        // pixel, and its pieces are moved one by one.
         let whole = pixels.len() / Self::BLOCK * Self::BLOCK;
         let whole = if lanes.len() == C { whole } else { 0 };
         let (blocks, rest) = pixels.split_at(whole);

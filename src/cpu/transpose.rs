@@ -22,9 +22,9 @@ use super::{
 use crate::{layout::Axis, ops::strided_slice::Odometer};
 use std::iter;
 
-/// The same range of pieces in several lanes.
+/// The same range of pieces in several lanes, which follow each other along the near axis.
 struct Band<'d> {
-    /// The byte of the source where the first lane begins.
+    /// The byte of the source where the first of these lanes begins, with its piece 0.
     at: usize,
     /// The number, within each lane, of the band's first piece.
     first: usize,
@@ -33,8 +33,9 @@ struct Band<'d> {
 }
 
 impl<'a> Tiles<'a> {
-    /// The tiling of a transposed slice. `None` if tiles do not help: if along no axis of `axes` pieces are nearer to
-    /// each other in the source than along `row`, or if a row is shorter than a vector.
+    /// The tiles of a slice with pieces of `piece` bytes, a row of them along `row`, whose stride is in bytes, at each
+    /// position of `axes`, whose strides are in units of `unit` bytes. `None` if tiles do not help: if along no axis of
+    /// `axes` pieces are nearer to each other in the source than along `row`, or if a row is shorter than a vector.
     pub(super) fn of(unit: usize, piece: usize, axes: &'a [Axis], row: Axis) -> Option<Self> {
         let distance = |axis: &Axis| axis.stride.unsigned_abs().saturating_mul(unit);
         let is_near = |axis: &Axis| (1..row.stride.unsigned_abs()).contains(&distance(axis));
@@ -65,14 +66,15 @@ impl<'a> Tiles<'a> {
         between.product::<usize>() * self.row.size * self.piece
     }
 
-    /// The bytes of the source where planes begin, starting with plane `first`. A plane is all lanes of the near axis.
+    /// The bytes of the source where planes `first`, `first + 1`, … begin, if plane 0 begins at byte `at`. A plane is
+    /// all lanes along the near axis, at one position of the axes outside of it.
     fn planes(&self, at: usize, first: usize) -> impl Iterator<Item = usize> + use<'a> {
         let unit = self.unit;
         let planes = Odometer::at(self.outer, 0, first);
         planes.map(move |plane| at.wrapping_add(plane.wrapping_mul(unit)))
     }
 
-    /// Writes the whole result.
+    /// Writes the whole result to `dest` with `threads` threads. The first piece is at byte `at` of the source.
     pub(super) fn run(&self, source: &[u8], at: usize, dest: &mut [u8], threads: usize) {
         let part = threads::part(dest.len(), threads);
         let lane = self.lane();
@@ -82,7 +84,8 @@ impl<'a> Tiles<'a> {
                 self.part(source, at, first, dest);
             });
         }
-        // A band is a whole number of tiles wide, and long enough to be a part of the size that `threads::part` gives.
+        // A band has the lanes of a whole number of tiles, and so many bytes of each lane that it has about the size
+        // that `threads::part` gives.
         let lanes = (part / lane).max(1).next_multiple_of(self.columns());
         let length = (part / lanes).next_multiple_of(LINE);
         let length = (length / self.piece).max(1) * self.piece;
@@ -101,9 +104,10 @@ impl<'a> Tiles<'a> {
         threads::share(bands, threads, |band| self.band(source, band));
     }
 
-    /// The number of positions of the near axis before the first that begins a pair of cache lines, which the processor
-    /// reads together. 0 if that number differs from row to row, if pieces are not contiguous along the near axis, or
-    /// if a tile is no wider than such a pair.
+    /// The number of positions of the near axis before the first whose pieces begin a pair of cache lines, which the
+    /// processor reads together. Tiles that begin there read whole pairs. The plane begins at byte `at` of the source.
+    /// 0 if that number differs from row to row, if pieces are not contiguous along the near axis, or if a tile is no
+    /// wider than such a pair.
     fn unaligned(&self, source: &[u8], at: usize) -> usize {
         const PAIR: usize = 2 * LINE;
         let together = self.near.stride == self.piece.cast_signed();
@@ -115,7 +119,8 @@ impl<'a> Tiles<'a> {
         (address.next_multiple_of(PAIR) - address) / self.piece
     }
 
-    /// Cuts contiguous lanes into bands of `length` bytes of each lane.
+    /// Cuts `lanes`, contiguous lanes the first of which begins at byte `at` of the source, into bands of `length`
+    /// bytes of each lane.
     fn bands<'d>(&self, at: usize, lanes: &'d mut [u8], length: usize) -> Vec<Band<'d>> {
         let lane = self.lane();
         let count = lane.div_ceil(length);
@@ -133,7 +138,8 @@ impl<'a> Tiles<'a> {
         bands
     }
 
-    /// Writes `dest`, the part of the result that begins at byte `first`.
+    /// Writes `dest`, the part of the result that begins at byte `first`. The first piece of the whole result is at
+    /// byte `at` of the source.
     pub(super) fn part(&self, source: &[u8], at: usize, first: usize, dest: &mut [u8]) {
         let lane = self.lane();
         let plane = lane * self.near.size;
@@ -150,7 +156,7 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// Writes `dest`, which begins at byte `skip` of the plane that begins at byte `at` of the source.
+    /// Writes `dest`, the bytes from byte `skip` of the plane that begins at byte `at` of the source.
     fn part_of_plane(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let lane = self.lane();
         let mut at = along(at, self.near.stride, skip / lane);
@@ -171,7 +177,7 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// Writes `dest`, which begins at byte `skip` of the lane that begins at byte `at` of the source.
+    /// Writes `dest`, the bytes from byte `skip` of the lane that begins at byte `at` of the source.
     fn part_of_lane(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let lane = LoopNest::along(self.unit, self.piece, self.row, self.between);
         lane.beginning_at(at).part(source, skip, dest);
@@ -200,8 +206,8 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// The number of lanes, if the source holds pixels, each of which is one piece of every lane, without gaps.
-    /// Otherwise `None`.
+    /// The number of channels, one for each lane, if the source holds pixels without gaps: the pieces of all lanes at
+    /// one position of the row, contiguous. Otherwise `None`.
     fn channels(&self) -> Option<usize> {
         let piece = self.piece.cast_signed();
         let together =

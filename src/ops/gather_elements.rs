@@ -173,7 +173,7 @@ impl TensorView {
     }
 }
 
-/// Checks the shapes, and returns the axis.
+/// Checks the shapes. Returns the dimension that `axis` names, counted from the first.
 fn check(params: &[usize], indices: &[usize], axis: isize) -> Result<usize, GatherError> {
     let params_rank = params.len();
     if params.is_empty() {

@@ -75,7 +75,7 @@ impl IndexType {
         self.words() as usize * 4
     }
 
-    /// Decodes indices of this type from the words that a GPU reads.
+    /// Decodes indices of this type from 32-bit words in the layout of an index buffer on a GPU.
     pub(crate) fn read(self, words: &[u32]) -> Vec<i64> {
         let (pairs, _) = words.as_chunks::<2>();
         match self {
@@ -91,7 +91,8 @@ impl IndexType {
 
 /// An index in host memory.
 pub(crate) trait Index: Copy + Into<i64> + Sync {
-    /// The position in a dimension of `size`, or `None` if the index is out of range.
+    /// The position that the index names in a dimension of `size`, or `None` if the index is out of range. `wraps`
+    /// stands for [`Negative::Wrap`], `clamps` for [`OutOfRange::Clamp`].
     #[inline(always)]
     fn within(self, size: usize, wraps: bool, clamps: bool) -> Option<usize> {
         let mut index: i64 = self.into();

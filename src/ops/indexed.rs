@@ -40,17 +40,18 @@ pub(crate) struct Dimension {
 }
 
 impl Dimension {
-    /// Dimensions `range` of params; each position has tuples of its own.
+    /// The batch dimensions `range` of params; each position has tuples of its own.
     pub(crate) fn batch(params: &View, range: Range<usize>) -> impl Iterator<Item = Self> {
         Self::of(params, range, false)
     }
 
-    /// Dimensions `range` of params; all positions have the same tuples.
+    /// The dimensions `range` of params that are neither batch dimensions nor indexed; all positions have the same
+    /// tuples.
     pub(crate) fn kept(params: &View, range: Range<usize>) -> impl Iterator<Item = Self> {
         Self::of(params, range, true)
     }
 
-    /// Dimensions of the index tensor; each position has tuples of its own.
+    /// Dimensions that the index tensor adds, of these sizes; each position has tuples of its own.
     pub(crate) fn added(sizes: &[usize]) -> impl Iterator<Item = Self> {
         sizes.iter().map(|&size| Self {
             size,
@@ -113,8 +114,8 @@ impl Map {
         Some(tuple)
     }
 
-    /// Turns this map, whose strides count elements of `params` and whose walk has all dimensions of the result, into a
-    /// plan.
+    /// Turns this map, whose strides count elements of `params` (of `element` bytes each) and whose walk has all
+    /// dimensions of the result, into a plan.
     pub(crate) fn plan(mut self, params: &View, element: usize) -> Result<Plan, Error> {
         let shape: Vec<usize> = self.walk.iter().map(|dimension| dimension.size).collect();
         let rows = match shape::elements(&shape)? {
@@ -133,8 +134,8 @@ impl Map {
         })
     }
 
-    /// Merges dimensions and enlarges units, as [`Pairs`](crate::pairs::Pairs) do. The dimensions that are left in the
-    /// walk number the rows.
+    /// Merges dimensions and enlarges units, as [`Pairs`](crate::pairs::Pairs) do, and returns the rows. The dimensions
+    /// that are left in the walk number these rows.
     fn reduce(&mut self, element: usize) -> Rows {
         self.walk.retain(|dimension| dimension.size != 1);
         self.merge();
@@ -164,7 +165,8 @@ impl Map {
 
     fn merge(&mut self) {
         self.walk.dedup_by(|inner, outer| {
-            // The span of an existing dimension lies within the source, so the product cannot overflow.
+            // The positions of `inner` lie within the source, and the product is at most twice the distance from the
+            // first to the last, so it cannot overflow.
             let joins = outer.repeats == inner.repeats
                 && outer.stride == inner.stride * inner.size.cast_signed();
             if joins {
@@ -175,8 +177,8 @@ impl Map {
         });
     }
 
-    /// Takes the innermost dimension out of the walk to be the row, if all its positions have the same tuple. Otherwise
-    /// a row is a single unit.
+    /// Takes the innermost dimension out of the walk and returns it as the row, if all its positions have the same
+    /// tuple. Otherwise returns a row of a single unit.
     fn take_run(&mut self) -> Axis {
         let run = self.walk.pop_if(|innermost| innermost.repeats);
         run.map_or(Axis { size: 1, stride: 1 }, |run| run.axis())

@@ -56,7 +56,7 @@ pub struct Scatter {
     pub out_of_range: OutOfRange,
     /// The meaning of a negative index.
     pub negative: Negative,
-    /// The order in which rows are combined.
+    /// The order in which several rows are combined with one slice.
     pub order: Order,
 }
 
@@ -67,8 +67,8 @@ pub(crate) struct Map {
     pub(crate) name: &'static str,
     /// The indexed dimensions: one for each integer of a tuple, with strides in slices.
     pub(crate) axes: Vec<Axis>,
-    /// The dimensions that number the rows, outermost first, if a row's slice also depends on its number. Strides are
-    /// in slices.
+    /// The dimensions that number the rows, outermost first, with strides in slices, if the slice of a row also depends
+    /// on the row's number, as in `scatter_elements`. Empty if it depends on the tuple alone.
     pub(crate) walk: Vec<Axis>,
     /// The shape of indices.
     pub(crate) indices: Vec<usize>,
@@ -162,7 +162,8 @@ impl Plan {
         let element = dtype.size();
         let (indexed, slice) = shape.split_at(depth);
         let elements: usize = slice.iter().product();
-        // Elements that are computed with cannot be merged into larger units.
+        // Elements are merged into larger units only if they are moved unchanged, not if they are added, compared and
+        // so on.
         let factor = match options.combine.computes() {
             true => 1,
             false => shape::common_power_of_two(MAX_UNIT / element, [elements]),
@@ -224,7 +225,7 @@ fn check(
     let Some((&depth, tuples)) = indices.split_last().filter(|_| !updates.is_empty()) else {
         return error(|[indices, updates, _]| ScatterError::UpdatesRank { indices, updates });
     };
-    // Either indices and updates are empty, or neither they nor the output are.
+    // Whether indices and updates are both empty, or neither they nor an output of `output` elements are.
     let fits = |output: usize| match (index_count, update_count) {
         (0, 0) => true,
         (indices, updates) => indices > 0 && updates > 0 && output > 0,

@@ -5,7 +5,7 @@
 
 use crate::{DType, Error, Plan, SliceItem, SliceSpec, SpecError, View};
 
-/// The size that reaches to the end of a dimension.
+/// The size that stands for all positions from `begin` to the end of the dimension, as in `tf.slice`.
 const REST: i64 = -1;
 
 impl SliceSpec {
@@ -83,9 +83,10 @@ impl Plan {
     }
 }
 
-/// The end of a block in dimension `dimension`, which has `count` elements.
+/// Checks a block of `size` at position `begin` of dimension number `dimension`, which has `count` elements, and
+/// returns the position after the block.
 fn end(dimension: usize, count: usize, begin: i64, size: i64) -> Result<i64, SpecError> {
-    // A count beyond i64 becomes negative, so that every block is out of range.
+    // A `count` that does not fit an i64 becomes negative, so that every block is out of range.
     let elements = i64::try_from(count).unwrap_or(i64::MIN);
     let rest = elements.saturating_sub(begin);
     let begins = (0..=elements).contains(&begin);

@@ -64,7 +64,7 @@ impl Map {
         Self { offset, axes }
     }
 
-    /// The units of the source where rows begin, in order.
+    /// The units of the source where the rows begin, in the order of the rows.
     #[cfg(feature = "gpu")]
     pub(crate) fn rows(&self, rows: &Rows) -> impl Iterator<Item = usize> {
         Odometer::at(&self.axes, self.offset, 0).take(rows.count)
@@ -85,13 +85,14 @@ impl Map {
         Some(self.split(rows, middle(self.outermost(rows))?))
     }
 
-    /// The number of positions of the outermost dimension.
+    /// The number of positions of the outermost dimension of the result, which is the row itself if there is only one
+    /// row.
     pub(crate) fn outermost(&self, rows: &Rows) -> usize {
         self.axes.first().map_or(rows.run, |outer| outer.size)
     }
 
-    /// The two parts of the result: positions of its outermost dimension below `middle`, and all others. `middle` must
-    /// leave neither part empty.
+    /// The two parts of the result: the positions of the outermost dimension below `middle`, and all others. `middle`
+    /// must leave neither part empty.
     pub(crate) fn split(&self, rows: &Rows, middle: usize) -> [(Rows, Self); 2] {
         let half = |first: usize, size: usize| match self.axes.split_first() {
             Some((outer, inner)) => {
@@ -152,8 +153,8 @@ impl<'a> Odometer<'a> {
 impl Iterator for Odometer<'_> {
     type Item = usize;
 
-    // Every returned unit lies within the source. Only the steps between returned units pass through values outside of
-    // the source, and wrap.
+    // Every returned unit lies within the source. `base` may lie outside of the source only while it is carried from
+    // one returned unit to the next, and wraps then.
     fn next(&mut self) -> Option<usize> {
         let base = self.base;
         for (axis, at) in self.axes.iter().rev().zip(&mut self.position) {

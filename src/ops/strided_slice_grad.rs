@@ -53,7 +53,7 @@ impl Plan {
         Ok(Self::of_grad(shape, element, dy, pairs))
     }
 
-    /// Plans an array with the units of `pairs` and zeros everywhere else.
+    /// Plans an array of `shape` with zeros everywhere but where `pairs` copy units of `dy`. `None` copies none.
     pub(crate) fn of_grad(
         shape: &[usize],
         element: usize,
@@ -63,8 +63,7 @@ impl Plan {
         let bytes = shape.iter().product::<usize>() * element;
         let unit = match &pairs {
             Some(pairs) => pairs.unit,
-            // At most 4 bytes: a device binds one 4-byte word of a source that is not read, and the source may not be
-            // longer.
+            // Nothing is read. A GPU then binds only 4 bytes of the source, which are too few for wider units.
             None => shape::common_power_of_two(4, [bytes]),
         };
         let rows = match bytes {

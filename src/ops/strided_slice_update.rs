@@ -75,7 +75,7 @@ pub(crate) fn as_slice(pairs: &Pairs) -> Option<(Rows, strided_slice::Map, usize
     Some((Rows::of_pairs(pairs), map, pairs.to))
 }
 
-/// The view of a value of this shape, broadcast to the shape of the slice.
+/// The view of a value of shape `value`, broadcast to `slice`, the shape of the slice.
 fn broadcast(value: &[usize], slice: &[usize]) -> Result<View, Error> {
     let surplus = value.len().saturating_sub(slice.len());
     let ones = value.iter().take_while(|&&size| size == 1).count();

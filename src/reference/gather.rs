@@ -123,7 +123,7 @@ pub(super) fn resolve_axis(axis: i64, rank: usize) -> Result<usize, ReferenceErr
         return fail("params_rank", "params must be at least 1 dimensional");
     }
     let Some(position) = resolve(axis, rank) else {
-        // The smallest rank with such an axis.
+        // The smallest rank that has this axis, as TensorFlow's message names it.
         let least = match axis {
             ..0 => i128::from(axis).abs(),
             _ => i128::from(axis) + 1,
@@ -142,8 +142,8 @@ fn resolve_batch(
     indices_rank: usize,
     axis: usize,
 ) -> Result<usize, ReferenceError> {
-    // All axes of indices may be batch dimensions, so `batch_dims` has one more valid value than there are
-    // axes.
+    // All axes of indices may be batch dimensions, so `indices_rank` itself is a valid `batch_dims`, one more than the
+    // last axis.
     let batch = match batch_dims {
         ..0 => resolve(batch_dims, indices_rank),
         _ => resolve(batch_dims, indices_rank + 1),

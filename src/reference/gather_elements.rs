@@ -58,7 +58,8 @@ pub fn gather_elements<T: Clone + Default>(
     })
 }
 
-/// Checks that indices have the rank of the array and are no longer, except along the axis, which is returned.
+/// Checks that indices have the rank of the array and are no longer than it, except along `axis`. Returns the dimension
+/// that `axis` names.
 pub(super) fn check_elements_shape(
     shape: &[usize],
     indices_shape: &[usize],

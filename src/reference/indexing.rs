@@ -25,7 +25,7 @@ pub struct Indexing {
 impl Indexing {
     /// The position of `index` in a dimension of `size`, or `None` if the index is bad.
     pub(super) fn resolve(self, index: i64, size: usize) -> Option<usize> {
-        // Wide enough for the sum of any index and any size.
+        // An i128 holds the sum of any index and any size.
         let (mut index, size) = (i128::from(index), size as i128);
         if self.wrap && index < 0 {
             index += size;

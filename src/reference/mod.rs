@@ -122,7 +122,7 @@ fn element_count(shape: &[usize]) -> Option<usize> {
         .try_fold(1_usize, |count, &size| count.checked_mul(size))
 }
 
-/// An empty vector with room for the values of a result.
+/// An empty vector with room for the values of a result of `shape`.
 ///
 /// Too little memory is the error `too_large`, not an abort: a short shape can request any amount.
 fn room<T>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
@@ -137,7 +137,7 @@ fn room<T>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
     Ok(values)
 }
 
-/// The values of an array that is `T::default()` throughout.
+/// The values of an array of `shape` whose elements are all `T::default()`, or the error `too_large`.
 fn zeros<T: Clone + Default>(shape: &[usize]) -> Result<Vec<T>, ReferenceError> {
     let mut values = room(shape)?;
     values.resize(element_count(shape).unwrap_or(0), T::default());
@@ -155,7 +155,7 @@ fn check_length(name: &str, length: usize, shape: &[usize]) -> Result<(), Refere
     )
 }
 
-/// The coordinates of every element, in the order of nested loops with the last axis innermost.
+/// The coordinates of every element of `shape`, in the order of nested loops with the last axis innermost.
 fn coordinates(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
     let first = (!shape.contains(&0)).then(|| vec![0; shape.len()]);
     iter::successors(first, |last| {
@@ -171,7 +171,7 @@ fn coordinates(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> {
     })
 }
 
-/// The value at `coordinates` of a row-major array.
+/// The value at `coordinates` of a row-major array of `shape`.
 fn at<'a, T>(values: &'a [T], shape: &[usize], coordinates: &[usize]) -> &'a T {
     &values[place(shape, coordinates)]
 }

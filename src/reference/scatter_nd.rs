@@ -115,7 +115,8 @@ pub fn tensor_scatter_nd<T: Clone>(
     Ok(rows.apply(tensor.to_vec(), shape, indexing, combine))
 }
 
-/// Checks that both arrays fill their shapes and have at least one dimension. Returns the depth of indices.
+/// Checks that indices and updates, each given by its number of values and its shape, fill their shapes and have at
+/// least one dimension. Returns the depth of indices.
 fn check_ranks(
     (indices, indices_shape): (usize, &[usize]),
     (updates, updates_shape): (usize, &[usize]),
@@ -132,8 +133,8 @@ fn check_ranks(
     Ok(depth)
 }
 
-/// Checks that indices and updates are both empty, or neither they nor the output are. So rows without indices (depth
-/// 0) come with empty updates.
+/// Checks, by the numbers of their values, that indices and updates are both empty, or that neither they nor the output
+/// are. So if the depth is 0, which makes indices empty, updates must be empty too.
 fn check_counts((indices, updates): (usize, usize), output: usize) -> Result<(), ReferenceError> {
     if (indices == 0 && updates == 0) || (indices > 0 && updates > 0 && output > 0) {
         return Ok(());
@@ -196,8 +197,8 @@ impl<T> Rows<'_, T> {
         mut combine: impl FnMut(&mut T, &T),
     ) -> Scattered<T> {
         let mut bad_rows = Vec::new();
-        // Without elements there may be more rows or slices than a loop can go through, because a shape with a 0 may
-        // have any other sizes.
+        // Without updates there is nothing to combine, but there may be more rows than a loop can go through, because a
+        // shape with a 0 may have any other sizes.
         if self.updates.is_empty() {
             return Scattered { values, bad_rows };
         }

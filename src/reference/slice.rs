@@ -56,7 +56,8 @@ pub fn slice<T: Clone>(
     Ok((result, values))
 }
 
-/// The number of selected positions of dimension `dim` of size `count`.
+/// Checks `begin` and `size` of a block for dimension `dim`, which has `count` positions. Returns the number of
+/// positions in the block.
 fn select(dim: usize, count: usize, begin: i64, size: i64) -> Result<usize, ReferenceError> {
     // Wide enough that no sum or difference of two of these overflows.
     let (count, begin, size) = (count as i128, i128::from(begin), i128::from(size));

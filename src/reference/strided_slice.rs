@@ -104,10 +104,10 @@ impl Selection {
         })
     }
 
-    /// The coordinates in the array of every selected element, in the order of the result.
+    /// The coordinates that every selected element has in the array, in the order of the result.
     pub(super) fn sources(&self) -> impl Iterator<Item = Vec<usize>> {
-        // An empty result needs no positions. Its array may be empty too, with other sizes whose positions exceed any
-        // memory.
+        // An empty result needs no positions, and listing them might exceed any memory: an array of size 0 in one
+        // dimension may have any size in the others.
         let empty = self.shape.contains(&0);
         let listed = self.ranges.iter().filter(|_| !empty);
         let positions: Vec<Vec<usize>> = listed.map(Range::positions).collect();
@@ -143,13 +143,14 @@ const WHOLE: Item = Item::Range {
     stride: 1,
 };
 
-/// Where an axis of the result comes from: it is new, or a dimension of the input.
+/// Where an axis of the result comes from: it is new, or it is the dimension of the input with this number.
 enum Axis {
     New,
     Of(usize),
 }
 
-/// Assigns the specs to `rank` dimensions. Returns an item for each dimension, and the axes of the result.
+/// Assigns the entries of `spec` to the `rank` dimensions of the input. Returns an item for each of these dimensions,
+/// and the axes of the result.
 fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), ReferenceError> {
     let Spec {
         begin,
@@ -220,7 +221,7 @@ fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), Refere
     Ok((items, axes))
 }
 
-/// The positions of dimension `dim` of size `size` that an item selects.
+/// The positions that `item` selects in dimension `dim`, which has `size` positions.
 fn select(item: &Item, dim: usize, size: usize) -> Result<Range, ReferenceError> {
     // Wide enough that no sum or difference of an i64 and a size overflows.
     let size = size as i128;

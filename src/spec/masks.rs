@@ -7,7 +7,7 @@
 use super::{SliceItem, SliceSpec};
 use crate::{Error, SpecError};
 
-/// TensorFlow refuses vectors of this many entries or more.
+/// TensorFlow refuses vectors of this many entries or more, because its masks have 32 bits.
 const MAX_ENTRIES: usize = 32;
 
 /// A slice in the encoding of TensorFlow's `StridedSlice`.

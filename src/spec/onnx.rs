@@ -72,7 +72,8 @@ impl SliceSpec {
             if stride == 0 {
                 return Err(SpecError::StrideZero { dimension });
             }
-            // Shapes beyond i64::MAX are refused when the slice is applied.
+            // It does not matter what a size above i64::MAX becomes, because its shape is refused when the slice is
+            // applied.
             let size = i64::try_from(shape[dimension]).unwrap_or(i64::MAX);
             let before = stride < 0 && starts[entry] < -size;
             let item = SliceItem::Range {
@@ -89,7 +90,8 @@ impl SliceSpec {
     }
 }
 
-/// The dimension that `axis` names, counted from the end if `axis` is negative.
+/// The dimension that `axis` names, counted from the end if `axis` is negative. An error if `rank` dimensions have no
+/// such axis.
 fn dimension(axis: i64, rank: usize) -> Result<usize, SpecError> {
     let dimension = isize::try_from(axis).ok();
     let dimension = dimension.and_then(|axis| from_end(axis, rank));

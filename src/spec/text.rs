@@ -29,7 +29,7 @@ impl FromStr for SliceSpec {
     }
 }
 
-/// The position of an error, in characters from 0, and its message.
+/// The position of an error in the text, in characters from 0, and the message.
 type Problem = (usize, String);
 
 struct Parser<'a> {
@@ -149,7 +149,8 @@ impl Parser<'_> {
         rest.is_some()
     }
 
-    /// Skips `name` and returns true, unless the text has another word here or a longer one.
+    /// If the next word is `name`, skips it and returns true. Otherwise, also if a longer word begins with `name`,
+    /// skips nothing and returns false.
     fn word(&mut self, name: &str) -> bool {
         let before = self.rest;
         let is_longer = |rest: &str| rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');

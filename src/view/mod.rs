@@ -58,7 +58,7 @@ impl View {
         Ok(Self::whole(shape))
     }
 
-    /// The view of a whole array whose shape has been checked.
+    /// The view of a whole array whose shape has passed [`shape::elements`], so that no stride overflows.
     pub(crate) fn whole(shape: &[usize]) -> Self {
         let mut next = 1;
         let stride = |&size: &usize| {
@@ -77,7 +77,7 @@ impl View {
         view.normal()
     }
 
-    /// The view of a whole array of one dimension. `elements` has been checked.
+    /// The view of a whole array of one dimension. `[elements]` must have passed [`shape::elements`].
     #[cfg(feature = "gpu")]
     pub(crate) fn flat(elements: usize) -> Self {
         Self {

@@ -19,8 +19,8 @@ impl View {
     /// [`Self::strided_slice`] of a view that the caller gives up, which saves a clone.
     fn narrowed(mut self, spec: &SliceSpec) -> Result<Self, Error> {
         let ellipsis_dims = spec.ellipsis_dims(self.shape.len())?;
-        // `dimension` is the next dimension of the original view, `at` its present place in `self.shape`. Dimensions
-        // after the last item stay whole.
+        // `dimension` is the number of the next dimension in the original view, and `at` the number that this dimension
+        // has in `self` by now. Dimensions after the last item stay whole.
         let (mut dimension, mut at) = (0, 0);
         for &item in spec.items() {
             match item {
@@ -47,7 +47,8 @@ impl View {
                     let (size, spacing) = (self.shape[at], self.strides[at]);
                     let (first, step, count) = range(size, begin, end, stride);
                     self.shape[at] = count;
-                    // With two positions or more the stride spans existing elements and cannot overflow.
+                    // If the range has two positions or more, the new stride is a distance between existing elements
+                    // and cannot overflow.
                     self.strides[at] = if count > 1 { step * spacing } else { 0 };
                     self.offset = along(self.offset, spacing, first);
                     dimension += 1;
@@ -84,10 +85,10 @@ impl SliceSpec {
     }
 }
 
-/// The positions that a range selects in a dimension of `size`: the first position, the distance between neighbours,
-/// and their number.
+/// The positions that a range selects in a dimension of `size` positions: the first position, the distance between
+/// neighbouring positions, and the number of positions.
 fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usize, isize, usize) {
-    // A shape that passed `elements` has dimensions far below i64::MAX.
+    // The cast does not overflow: dimensions of a shape that has passed `shape::elements` are far below i64::MAX.
     let size = size as i64;
     // A descending range may end at -1, one before the first position.
     let (low, high) = if stride > 0 {
@@ -104,7 +105,8 @@ fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usi
         return (0, 1, 0);
     }
     let count = (distance.unsigned_abs() - 1) / stride.unsigned_abs() + 1;
-    // `begin` and `count` are within the dimension and fit. A stride beyond isize has count 1 and is not used.
+    // `begin` and `count` are at most `size`, which is a `usize`. Only a stride may not fit, on a 32-bit machine; then
+    // `count` is 1, and the caller does not use the stride.
     (
         usize::try_from(begin).unwrap_or(0),
         isize::try_from(stride).unwrap_or(0),
@@ -112,7 +114,7 @@ fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usi
     )
 }
 
-/// The position of a single index in a dimension of `size`.
+/// The position that a single index names in dimension number `dimension`, which has `size` positions.
 fn single(dimension: usize, size: usize, index: i64, stride: i64) -> Result<usize, SpecError> {
     if stride < 0 {
         return Err(SpecError::ShrinkStride { dimension, stride });
