@@ -52,7 +52,7 @@ fn unit_at(start: Start, j: u32) -> Row {
     return Row(uniforms.source_base + start.from_part + j * uniforms.step * PARTS, FOUND);
 }
 
-// Looks up four consecutive rows. The first is a multiple of four.
+// Looks up four consecutive rows. The number of the first is a multiple of four.
 fn four(row: u32) -> Four {
     let first = source_row(row);
     if uniforms.map.even != 0u {

@@ -23,7 +23,8 @@ fn words() -> u32 {
     return (head() + uniforms.units + PER_WORD - 1u) / PER_WORD;
 }
 
-// The row that was looked up last, which ends before unit `end` of the result. `end` is 0 until the first look-up.
+// The row that was looked up last. It begins in the source at `begin`, and ends before unit `end` of the result; `end`
+// is 0 until the first look-up.
 struct AtHand {
     row: u32,
     end: u32,

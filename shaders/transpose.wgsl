@@ -1,8 +1,9 @@
 // A transpose: moves rows whose units lie apart in the source, while units that neighbour along another dimension, the
 // near one, are contiguous there. A workgroup moves a tile, which consists of lines. A line is a contiguous range of
 // the source along the near dimension; it holds the same unit of neighbouring rows, and the next line holds the next
-// unit. The workgroup loads lines in the order of the source into workgroup memory, and stores them in the order of the
-// result. This file loads them; `transpose_units.wgsl` and `transpose_subword.wgsl` store them.
+// unit. A column is a position along a line. The workgroup loads lines in the order of the source into workgroup
+// memory, and stores them in the order of the result. This file loads them; `transpose_units.wgsl` and
+// `transpose_subword.wgsl` store them.
 //
 // If units of 4 bytes or more lie so close together in the source that every 32-byte sector between them is needed, the
 // lines of a tile lie within one contiguous range of the source, here called a stretch: `is_stretch`. Near positions

@@ -13,7 +13,8 @@ override UNIT_BYTES: u32;
 const PARTS: u32 = 1u;
 const VECTOR_BYTES: u32 = 16u;
 
-// Vector `at` of the source. An index outside the binding is clamped to the last vector: the caller uses no byte of it.
+// Loads vector `at` of the source. If `at` is outside the binding, the last vector is loaded in its place, and the
+// caller uses no byte of it.
 fn source_vector(at: u32) -> vec4<u32> {
     return source[min(at, arrayLength(&source) - 1u)];
 }
