@@ -171,7 +171,7 @@ struct Index {
     high: u32,
 }
 
-// Rows are consecutive in the result.
+// Returns where a row begins on both sides. In the result it follows the row before it.
 fn row_start(row: u32) -> Start {
     let at = source_row(row);
     return Start(at.base, row * uniforms.run, at.state);

@@ -72,7 +72,7 @@ fn store(n: u32, to: u32, words: u32, packed: ptr<function, Packed>) {
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let tile = invocation(group, local);
-    // `stage` has a barrier, which all invocations must reach, so none returns before.
+    // `stage` may contain a barrier, which all invocations must reach, so none returns before.
     let head = stage(group_number(group) * WORKGROUP * ROWS, local);
     if tile >= uniforms.tiles {
         return;

@@ -21,8 +21,8 @@ struct Map {
 // yet.
 const FIRST: u32 = 0x80000000u;
 
-// The number of invocations that sort a list. In a workgroup of 256, eight lists then take 8 KiB, half of the workgroup
-// memory that every device has.
+// The number of invocations that sort a list. A workgroup of 256 then sorts eight lists at once, whose links take 8
+// KiB, half of the workgroup memory that every device has.
 const LANES: u32 = 32u;
 // The number of lists that a workgroup sorts at once.
 const LISTS: u32 = WORKGROUP / LANES;

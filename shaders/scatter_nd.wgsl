@@ -41,7 +41,8 @@ fn dest_step() -> u32 {
     return 1u;
 }
 
-// For `row_words.wgsl`: all units of a row have a source.
+// This and the next three functions tell `row_words.wgsl` that the units of a row are contiguous in the slice, and that
+// all of them have a source.
 fn spacing() -> u32 {
     return 1u;
 }

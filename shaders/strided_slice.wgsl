@@ -38,7 +38,7 @@ fn source_row(row: u32) -> Row {
     return Row(base + rest * axis(0u).stride, FOUND);
 }
 
-// Rows are consecutive in the result.
+// Returns where a row begins on both sides. In the result it follows the row before it.
 fn row_start(row: u32) -> Start {
     return Start(source_row(row).base, row * uniforms.run, FOUND);
 }

@@ -35,9 +35,9 @@ struct AtHand {
 fn build(w: u32, at: ptr<function, AtHand>) {
     var word = 0u;
     var written = 0u;
-    // The place in the word, in units.
+    // The place in the word of the unit that is moved next, counted in units.
     var place = select(0u, head(), w == 0u);
-    // The unit of the result at that place.
+    // The number of this unit in the result.
     var unit = w * PER_WORD + place - head();
     while place < PER_WORD && unit < uniforms.units {
         if unit >= (*at).end {

@@ -62,7 +62,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
 
-    // The byte of the vector to fill next, whose number in the result is `byte`.
+    // `place` is the byte of the vector that is filled next, and `byte` is the number of this byte in the result.
     var place = select(0u, head, vector == 0u);
     byte += place;
     var result = vec4(0u);

@@ -51,8 +51,9 @@ fn longest_sorted(kind: Kind) -> usize {
 /// also have to examine all rows for every long list.
 ///
 /// A GPU waits half a microsecond for a link, so half a second for a list of a million rows. More might look to drivers
-/// like a hang. Lavapipe seems to leave every loop of an invocation after 65,535 iterations in total, and has few
-/// invocations to share the work on long lists, of which 2^12 rows form at most 15.
+/// like a hang. Lavapipe seems to leave every loop of an invocation after 65,535 iterations in total, so rows
+/// times `units` are at most half of that. It also has few invocations to share the work on long lists, of which 2^12
+/// rows form at most 15.
 pub(crate) fn most_rows(kind: Kind, sorts: bool, units: usize) -> usize {
     match kind {
         Kind::Hardware => 1 << 20,
@@ -162,7 +163,7 @@ mod tests {
         let turns = rows.div_ceil(longest + 1).div_ceil(at_once);
         let middle = turns * (1 + MIDDLE + MIDDLE / MIDDLE_LANES * (1 + MIDDLE));
         assert!(middle < most, "{middle}");
-        // Of each 512 rows an invocation has eight, and for each of these it searches 16 words of bits.
+        // Each of the 64 invocations has eight of every 512 rows, and searches a bit map of 16 words for each row.
         let long = rows.div_ceil(8 * 64) * (8 + 8 * 16);
         assert!(long < most, "{long}");
         for units in [1, 16, 512, 1 << 20] {

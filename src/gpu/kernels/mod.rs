@@ -91,7 +91,7 @@ pub(crate) struct Launch {
     pub(crate) dest_base: i64,
     /// The size in bytes of the elements to reverse within each vector, or of a unit of `row_words.wgsl`; otherwise 0.
     pub(crate) element: usize,
-    /// How the row map counts rows and units.
+    /// The units and rows in which the row map's part of the uniforms is written.
     pub(crate) counts: Units,
     /// The size in bytes of the units in which the length of tiles is measured.
     pub(crate) tile_unit: usize,

@@ -88,7 +88,8 @@ fn anywhere(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     } = vectors.rows;
     let row = unit * run;
     let contiguous = job.rows.step == 1 || job.rows.run == 1;
-    // In tensors that begin at an odd byte, rows of an even number of bytes have 1-byte units.
+    // Rows of an even number of bytes have 1-byte units only in tensors that begin at an odd byte. These are rare, and
+    // left to other kernels, so that each length of a row has one pipeline.
     let usual = unit == 2 - row % 2;
     let short = row <= MOST_BYTES && row != 4;
     (short && usual && contiguous && count.is_multiple_of(4)).then_some(Packed {

@@ -195,7 +195,7 @@ impl Gather {
     /// vectors too: a row may begin wherever an index points, and no vector must reach beyond the binding.
     pub(super) fn distances(&self) -> i64 {
         let walk = self.walk.iter().map(|dimension| dimension.stride as i64);
-        // If no unit is bound, 1 prevents wider units, of which none would fit either.
+        // If no unit is bound, 1 keeps the units as they are: 0 would allow vectors of any size.
         let bound = self.bound.cast_signed().max(1);
         walk.fold(strides(&self.coordinates) | bound, |all, stride| {
             all | stride
@@ -309,8 +309,9 @@ pub(crate) fn resolve_map(map: &scatter_nd::Map) -> Result<IndexedMap, Error> {
     }
 }
 
-/// The dimensions that number the rows of a scatter, after an outermost dimension of one position: its stride would be
-/// in pair 0 of the map, where a scatter has the number of the first slice.
+/// The dimensions that number the rows of a scatter, after an added outermost dimension of size 1. The stride of the
+/// outermost dimension is lost, because pair 0 of the map, which would hold it, holds the number of the first bound
+/// slice.
 fn walk(map: &scatter_nd::Map) -> Vec<Axis> {
     let one = Axis { size: 1, stride: 0 };
     let outermost = (!map.walk.is_empty()).then_some(one);

@@ -69,7 +69,7 @@ pub(crate) struct Scatter {
     pub(crate) first: u32,
     /// Whether a single row that is out of range forbids all changes.
     pub(crate) strict: bool,
-    /// Whether all rows of a slice are combined with it; otherwise only the last row is kept.
+    /// Whether all rows that go to a slice are combined with it; otherwise only the last of them replaces the slice.
     pub(crate) combines: bool,
     /// How rows are combined with slices; not used unless `combines`.
     pub(crate) rule: Rule,

@@ -26,7 +26,7 @@ pub(crate) struct Words {
     pad: [u32; 2],
     /// Pairs of size and stride.
     pub(crate) axes: [[u32; 2]; MAX_AXES],
-    /// [`Tiling::words`].
+    /// [`Tiling`], as [`Tiling::words`] packs it.
     pub(crate) tiling: [u32; 4],
 }
 
