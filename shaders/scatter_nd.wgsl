@@ -29,7 +29,7 @@ const FIRST: u32 = 0x80000000u;
 
 @group(0) @binding(2) var<storage, read> head: array<u32>;
 
-// The slice of each row. If rows are combined, the link of each row to the next row of its list follows, or 0.
+// The slice of each row; then, if rows are combined, the link of each row to the next row of its list, or 0.
 @group(0) @binding(3) var<storage, read> rows: array<u32>;
 
 // Given the link to a row, returns the link to the next row of the same list, or 0.

@@ -18,7 +18,7 @@ pub(crate) const FOUR: usize = 4;
 /// The most rows of a list that `scatter_middle_lists.wgsl` sorts. A workgroup of 256 sorts eight lists at once: their
 /// links, of 4 bytes each, take 8 KiB, half of the workgroup memory that every device has.
 const MIDDLE: usize = 256;
-/// The number of invocations that sort a list in `scatter_middle_lists.wgsl`.
+/// The number of invocations that sort a list together in `scatter_middle_lists.wgsl`.
 const MIDDLE_LANES: usize = 32;
 
 /// The most workgroups of a step that sorts longer lists. Usually there are no such lists, so there are few workgroups,
