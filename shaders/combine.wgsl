@@ -1,8 +1,8 @@
 // Combines slices of the destination with the rows that go to them. For each unit of a slice, one invocation walks the
-// list of the slice's rows.
+// list of the slice's rows: see `scatter_nd.wgsl`.
 //
-// A tile is a segment of the row at which a list begins; tiles of other rows do nothing. Its lanes take neighbouring
-// units.
+// A tile is a segment of one row, and its lanes take neighbouring units. If a list begins with this row, the tile
+// combines the same segment of the slice and of all rows of the list; otherwise the tile does nothing.
 
 @group(0) @binding(0) var<storage, read> source: array<Unit>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;
@@ -10,7 +10,7 @@
 // A unit holds elements of one or two words each. The host generates the type `Unit` and two functions: `words`
 // converts a unit to four words, `unit` converts four words to a unit.
 
-// The operation that combines elements; the value after MIN stands for the maximum.
+// The operation that combines elements: one of the constants below, or 4 for the maximum.
 override COMBINE: u32;
 const ADD: u32 = 0u;
 const SUB: u32 = 1u;
@@ -41,8 +41,9 @@ fn are_nans(numbers: vec4<u32>) -> vec4<bool> {
     return ((numbers & vec4(0x7fffffffu)) > vec4(0x7f800000u)) & vec4(NUMBERS == FLOATS);
 }
 
-// Returns the minimum or maximum. If either number is a NaN, the destination keeps its value. Floats are compared as
-// integers, because some devices treat subnormal floats as zeros or ignore NaNs.
+// Returns the minimum or maximum of each number of the slice, `a`, and that of a row, `b`; if either is a NaN, the
+// number of the slice. Floats are compared as integers, because some devices treat subnormal floats as zeros or ignore
+// NaNs.
 fn extremes(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     let less = ranks(b) < ranks(a);
     let replaces = select(ranks(b) > ranks(a), less, COMBINE == MIN);

@@ -1,8 +1,8 @@
 // Combines rows of a few one-word integers with slices of the destination, by atomics. The order in which integers are
 // combined does not change the result, so rows need no lists.
 //
-// `indexed.wgsl` finds the slice that a tuple points at: here the base of a row is the number of its slice. A tile is
-// four rows of `run` numbers; neighbouring rows, and neighbouring slices, begin `step` numbers apart.
+// `indexed.wgsl` finds the slice that a tuple points at: the `base` of a `Row` is here the number of the row's slice. A
+// tile is four rows of `run` numbers; neighbouring rows, and neighbouring slices, begin `step` numbers apart.
 
 const PARTS: u32 = 1u;
 

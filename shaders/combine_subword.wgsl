@@ -1,7 +1,7 @@
 // Combines rows of 1-byte or 2-byte elements with slices of the destination. Slices may share words: an invocation that
 // has only part of a word clears and then sets its own bits, with one atomic each.
 //
-// A tile is a segment of the words that one slice lies in. A slice lies in at most `run` words.
+// A slice lies in at most `run` words, and a tile is a segment of these words. `scatter_nd.wgsl` says what lists are.
 
 override UNIT_BYTES: u32;
 
@@ -106,7 +106,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let head_place = to % per_word;
     let first_word = to / per_word;
     for (var w = at.first + (id & (lanes - 1u)); w < at.end; w += lanes) {
-        // The place in the word of its first element that belongs to the slice.
+        // The place in word `w`, counted in elements, of the first element that belongs to the slice.
         let place = select(0u, head_place, w == 0u);
         // The number of this element in the slice.
         let j = w * per_word + place - head_place;

@@ -10,7 +10,8 @@ const PARTS: u32 = 1u;
 const STAGED_VECTORS: u32 = 4u * WORKGROUP;
 var<workgroup> staged: array<vec4<u32>, STAGED_VECTORS>;
 
-// Loads the last vector again in place of those after it.
+// Copies vectors `begin` to `begin + last` of the source to `staged`. The last vector is loaded again in place of those
+// after it, which may lie outside the binding.
 fn stage(begin: u32, last: u32, local: u32) {
     let a = source[begin + min(local, last)];
     let b = source[begin + min(local + WORKGROUP, last)];
@@ -22,7 +23,7 @@ fn stage(begin: u32, last: u32, local: u32) {
     staged[local + 3u * WORKGROUP] = d;
 }
 
-// The unit of the row that a tuple points at.
+// Looks up the unit of the staged row that a tuple points at: `base` is the unit's number in the row.
 fn pointed_at(tuple: u32) -> Row {
     return coordinate(0u, index(axis(0u).size + tuple * INDEX_WORDS, 0u), Row(0u, FOUND));
 }

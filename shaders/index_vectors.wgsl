@@ -22,7 +22,7 @@ fn four(row: u32) -> Four {
     return Four(listed(0u, &tuples), listed(1u, &tuples), listed(2u, &tuples), listed(3u, &tuples));
 }
 
-// Looks up row `n` of the four.
+// Looks up row `n` of the four whose tuples these are.
 fn listed(n: u32, tuples: ptr<function, Tuples>) -> Row {
     var at = Row(0u, FOUND);
     if DIMS > 0u { at = coordinate(0u, listed_index(n * DIMS, tuples), at); }

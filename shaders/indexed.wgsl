@@ -1,6 +1,7 @@
 // gather_nd and gather: rows are numbered in row-major order over the walked dimensions, of which some also number the
 // index tuples (see src/ops/indexed.rs). A row begins where its tuple points, or has no source if a coordinate is
-// outside its dimension.
+// outside its dimension. A tuple consists of coordinates, each of which is an index into one dimension of params. In a
+// scatter, tuples point at slices of the destination, which take the place of units of params.
 
 // The number of coordinates in a tuple, 1 or 2, if row n has tuple n: there is then no loop, so the indices of several
 // rows are loaded together. Otherwise 0, and `dims` returns the number of coordinates.
@@ -79,6 +80,7 @@ const CHECKS: u32 = 0x200000u;
 // A scatter links all rows of a slice, rather than keep only the last one.
 const CHAINS: u32 = 0x400000u;
 
+// The number of the last pair of `axes`.
 const LAST: u32 = 9u;
 
 // The index tuples that are out of range.
@@ -169,7 +171,7 @@ struct Index {
     high: u32,
 }
 
-// Rows are consecutive in the result.
+// Returns where a row begins on both sides. In the result it follows the row before it.
 fn row_start(row: u32) -> Start {
     let at = source_row(row);
     return Start(at.base, row * uniforms.run, at.state);
@@ -184,7 +186,7 @@ fn unit_at(start: Start, j: u32) -> Row {
     return Row(uniforms.source_base + start.from_part + j * uniforms.step * PARTS, start.state);
 }
 
-// Index `d` of a tuple.
+// Loads index `d` of the tuple that begins at word `tuple`.
 fn index(tuple: u32, d: u32) -> Index {
     let at = tuple + d * INDEX_WORDS;
     let low = word(at);
@@ -198,7 +200,8 @@ fn extended(low: u32) -> Index {
     return Index(low, select(0u, 0u - (low >> 31u), flag(SIGNED_INDICES)));
 }
 
-// Returns where a row begins, given where it begins without coordinate `d`, and the index `at` of that coordinate.
+// Adds a coordinate to the look-up of a row: `so_far` is where the row begins by the coordinates before number `d`, and
+// `at` is the index of coordinate `d`. Returns where the row begins by all of these, and whether it has a source.
 fn coordinate(d: u32, at: Index, so_far: Row) -> Row {
     let size_and_stride = axis(1u + d);
     var index = at.low;

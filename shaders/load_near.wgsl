@@ -1,7 +1,8 @@
 // Loads rows that lie close together, in either direction: loads whole vectors of the source and takes the rows from
-// them. ROWS divides the innermost dimension, so that the rows of an invocation are evenly spaced.
+// them. ROWS divides the size of the innermost dimension, so the rows of an invocation are evenly spaced.
 
-// Bytes from one row to the next. The rows of an invocation lie within 64 bytes and have at most 4 bytes each.
+// The distance in bytes from one row to the next; negative if the rows lie in reverse order. The rows of an invocation
+// lie within 64 bytes and have at most 4 bytes each.
 override STRIDE: i32;
 
 // Whether a workgroup whose rows are evenly spaced stages them: copies the stretch of the source that they lie in to
@@ -11,18 +12,22 @@ override STAGED: bool;
 
 @group(0) @binding(0) var<storage, read> source: array<vec4<u32>>;
 
-// Vectors from the rows of an invocation to those of the next: 2 to 4 if they are staged.
+// The distance in vectors from the first row of an invocation to that of the next: 2 to 4 if rows are staged.
 override PITCH: u32 = (ROWS * u32(abs(STRIDE))) >> 4u;
 
-// One more if the first row does not begin a vector, up to 16 KiB for 256 invocations.
+// The number of vectors that are staged: those of all invocations, and one more because the first row may begin within
+// a vector; but not more than the 16 KiB of workgroup memory that every device has, which 256 invocations fill with
+// four vectors each. Without STAGED the number is 1, the least size of an array.
 override STAGED_VECTORS: u32 = 1u + u32(STAGED) * min(PITCH * WORKGROUP, 4u * WORKGROUP - 1u);
 var<workgroup> staged: array<vec4<u32>, STAGED_VECTORS>;
 
+// What `stage` returns if rows are not staged. Otherwise it returns the number of a byte in a vector, 0 to 15.
 const NOT_STAGED: u32 = 16u;
 
-// The words from the beginning of the lowest row on.
+// 16 words of the source, from the first byte of the row of an invocation that comes first in the source.
 alias Window = array<u32, 16>;
 
+// Takes row `n` of the invocation from the window, and stores it in `rows`.
 fn near_row(n: u32, window: ptr<function, Window>, rows: ptr<function, Rows>) {
     let begin = select(n, ROWS - 1u - n, STRIDE < 0) * u32(abs(STRIDE));
     let shift = (begin & 3u) * 8u;
@@ -44,8 +49,8 @@ fn row_address(row: u32) -> u32 {
     return (uniforms.source_base + source_row(row).base) * UNIT_BYTES;
 }
 
-// Stages the rows of a workgroup if they are evenly spaced and fit. Returns where the first begins in `staged`, in
-// bytes, or NOT_STAGED.
+// Stages the rows of a workgroup, from number `first`, if they are evenly spaced and fit in `staged`. Returns the byte
+// of `staged` at which the first row begins, or NOT_STAGED.
 fn stage(first: u32, local: u32) -> u32 {
     var head = NOT_STAGED;
     if STAGED {
@@ -64,7 +69,8 @@ fn stage(first: u32, local: u32) -> u32 {
     return head;
 }
 
-// Loads the last vector again in place of those after it.
+// Copies vectors `begin` to `begin + last` of the source to `staged`. The last vector is loaded again in place of those
+// after it, which may lie outside the binding.
 fn stage_vectors(begin: u32, last: u32, local: u32) {
     let a = source[begin + min(local, last)];
     let b = source[begin + min(local + WORKGROUP, last)];
@@ -82,7 +88,7 @@ fn stage_vectors(begin: u32, last: u32, local: u32) {
 
 fn load_rows(first: u32, local: u32, head: u32, rows: ptr<function, Rows>) {
     let between = (ROWS - 1u) * u32(abs(STRIDE));
-    // Vectors that the rows lie in if the lowest row begins a vector; otherwise they may lie in one more.
+    // The number of vectors that the rows lie in if the lowest row begins at a vector; otherwise it may be one more.
     let bytes = between + ROW_BYTES;
     let vectors = (bytes + 15u) >> 4u;
     var address = head;
@@ -97,7 +103,7 @@ fn load_rows(first: u32, local: u32, head: u32, rows: ptr<function, Rows>) {
         b = staged[at + 1u];
         c = staged[at + 2u];
         if vectors > 2u { d = staged[at + 3u]; }
-        // Behind the last vector no byte is used.
+        // If the index is clamped, no byte of `e` is used.
         if vectors > 3u { e = staged[min(at + 4u, STAGED_VECTORS - 1u)]; }
     } else {
         address = row_address(first) - select(0u, between, STRIDE < 0);

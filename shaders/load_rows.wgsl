@@ -1,4 +1,5 @@
-// Loads rows that lie anywhere. There is nothing to stage: see `load_near.wgsl`.
+// Loads rows that lie anywhere in the source. An invocation loads the words that contain each of its rows. Nothing is
+// staged in workgroup memory, so `stage` and its result `head`, which `load_near.wgsl` needs, do nothing here.
 
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 
@@ -30,7 +31,7 @@ fn funnel(low: u32, high: u32, bits: u32) -> u32 {
     return (low >> bits) | ((high << 1u) << ~bits);
 }
 
-// Ones in the low `count` bytes of a word; in all of them from 4 on.
+// Returns ones in the low `count` bytes of a word, or in all its bytes if `count` is larger than 4.
 fn first_bytes(count: u32) -> u32 {
     return 0xffffffffu >> (32u - 8u * min(count, 4u));
 }
@@ -46,7 +47,8 @@ fn any_gone(at: Four) -> bool {
     return any(vec4(at.a.state, at.b.state, at.c.state, at.d.state) == vec4(MISSING));
 }
 
-// Zeros the rows that have no source, and reports those that are not after the last row.
+// Zeros those of rows `n` to `n + 3` of the invocation that have no source, and reports them. Rows after the last row
+// of the result are not reported. `first` is the number of the invocation's first row.
 fn clear_four(n: u32, first: u32, at: Four, rows: ptr<function, Rows>) {
     let gone = vec4(at.a.state, at.b.state, at.c.state, at.d.state) == vec4(MISSING);
     clear(n, gone.x, rows);

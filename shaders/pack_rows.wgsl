@@ -6,19 +6,20 @@
 
 const PARTS: u32 = 1u;
 
-// Bytes of a row, and of a unit of the source.
+// The size of a row in bytes.
 override ROW_BYTES: u32;
+// The size of a unit of the source in bytes.
 override UNIT_BYTES: u32;
 
-// Rows of an invocation: 8 or 16.
+// The number of rows that an invocation packs: 8 or 16.
 override ROWS: u32;
 
 @group(0) @binding(1) var<storage, read_write> dest: array<vec4<u32>>;
 
-// Words of the result: at most 16 rows of 7 bytes.
+// The words of the result that an invocation builds: at most 28, for 16 rows of 7 bytes.
 alias Packed = array<u32, 28>;
 
-// Two words for each row, with zeros after its last byte.
+// The rows of an invocation, in two words each: the bytes of the row, then zeros.
 alias Rows = array<u32, 32>;
 
 // Inserts the low `bytes` bytes of `word` into `packed`, beginning at byte `at`. The other bytes of `word` must be
@@ -46,7 +47,8 @@ fn put_four(first: u32, rows: ptr<function, Rows>, packed: ptr<function, Packed>
     put_row(first + 3u, rows, packed);
 }
 
-// Stores a vector, or in the last one only the words that rows fill.
+// Stores vector `n` of `packed` in vector `to + n` of the result. Rows fill only the first `words` words of `packed`:
+// no others are stored.
 fn store(n: u32, to: u32, words: u32, packed: ptr<function, Packed>) {
     let first = 4u * n;
     if ROWS * ROW_BYTES < first * 4u + 16u {
@@ -70,7 +72,7 @@ fn store(n: u32, to: u32, words: u32, packed: ptr<function, Packed>) {
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let tile = invocation(group, local);
-    // What invocations load together they load before some return.
+    // `stage` may contain a barrier, which all invocations must reach, so none returns before.
     let head = stage(group_number(group) * WORKGROUP * ROWS, local);
     if tile >= uniforms.tiles {
         return;

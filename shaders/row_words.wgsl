@@ -17,14 +17,14 @@
 
 const ALL: u32 = 0xffffffffu;
 
-// Loads four words of the source. Indices are clamped to the words that the row reads, because `at` may lie outside the
-// binding; the result uses no bit of a word that is loaded in place of another.
+// Loads the four words `at` of the source. Indices are clamped to words `low` to `high`, which the row reads, because
+// `at` may lie outside the binding; the caller uses no bit of a word that is loaded in place of another.
 fn fetch_words(at: vec4<i32>, low: i32, high: i32) -> vec4<u32> {
     let near = clamp(at, vec4(low), vec4(high));
     return vec4(source[near.x], source[near.y], source[near.z], source[near.w]);
 }
 
-// Returns words with ones in the bytes from number `first` to the last. The shift takes two steps, because shift counts
+// Returns four words with ones in their bytes from number `first` to 3. The shift takes two steps, because shift counts
 // are modulo 32: one shift by 32 would be a shift by 0.
 fn bytes_from(first: vec4<i32>) -> vec4<u32> {
     let half = vec4<u32>(clamp(first, vec4(0), vec4(4)) * 4);
@@ -32,7 +32,7 @@ fn bytes_from(first: vec4<i32>) -> vec4<u32> {
 }
 
 // Returns ones in those bytes of four words that lie at places 0 to `end - 1`. `places` holds the place at which each
-// word begins.
+// word begins. The caller counts places, in bytes, from the beginning of a row or of its units with a source.
 fn bytes_within(places: vec4<i32>, end: i32) -> vec4<u32> {
     if places.x >= 0 && places.w + 4 <= end {
         return vec4(ALL);
@@ -40,7 +40,7 @@ fn bytes_within(places: vec4<i32>, end: i32) -> vec4<u32> {
     return bytes_from(-places) & ~bytes_from(end - places);
 }
 
-// Writes the bits `owned` of a word.
+// Writes the bits `owned` of word `to`. All other bits of `value` are zeros.
 fn put(to: u32, value: u32, owned: u32) {
     if owned == ALL {
         atomicStore(&dest[to], value);
@@ -102,9 +102,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         for (var word = w; word < at.end; word += 4u * quarter) {
             let places = i32(word * 4u) - head + quarters * 4;
             var value = vec4(0u);
-            // The bits from the first to the last unit with a source.
+            // A mask of the bits from the first to the last unit with a source.
             var within = vec4(0u);
-            // The bits of units rather than of gaps between them: the same in all four words.
+            // A mask of the bits that belong to units rather than to gaps between units; it is the same for all four
+            // words.
             var units = ALL;
             if start.state == FOUND {
                 within = bytes_within(places - first, extent);
@@ -119,7 +120,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                     value = (fetch_words(at, low, high) >> vec4(bits)) | behind;
                 } else {
                     units = 0u;
-                    // Each round takes one unit of each of the four words.
+                    // Each iteration loads one unit for each of the four words.
                     for (var n = 0; byte + n * step < 4; n++) {
                         let from_byte = address + n * from_step;
                         let fetched = fetch_words((from_byte >> 2u) + from_quarters, low, high);

@@ -3,8 +3,8 @@
 // ROWS rows: one or four. There are no loops, and no load depends on a branch: an invocation without a unit to read
 // loads the first unit of the source.
 //
-// A workgroup takes `side * ROWS` consecutive tiles. If ROWS is 1 a tile is a segment of a row; if it is 4 a tile is a
-// whole row, and the four rows of an invocation are `side` tiles apart.
+// A workgroup has lanes for `side` tiles at once, and takes `side * ROWS` consecutive tiles. If ROWS is 1 a tile is a
+// segment of a row; if it is 4 a tile is a whole row, and the four rows of an invocation are `side` tiles apart.
 
 override ROWS: u32;
 
@@ -79,7 +79,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         dest[to.w] = select(Unit(), moved.d, found.w);
     }
 
-    // Reports the rows without a source whose first unit this invocation has.
+    // Reports those of the rows without a source whose unit 0 this invocation writes, so that each is reported once.
     let gone = zeroed & (units == vec4(0u));
     if any(gone) {
         four_missing(rows, gone);

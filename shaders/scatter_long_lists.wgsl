@@ -3,16 +3,17 @@
 // once, which takes the same time for any length and order of the list. It goes from the last rows to the first, so
 // that it knows the successor of each row.
 //
-// The `tiles` workgroups take lists in turn. Most scatters have no such lists.
+// The `tiles` workgroups take lists in turn. Most scatters have no such lists. `scatter_nd.wgsl` says what lists, links
+// and blocks are.
 
 struct Map {
     // The most rows of a list that one invocation sorts.
     longest: u32,
-    // Where the links begin in `rows`.
+    // The word of `rows` at which the links begin.
     links: u32,
-    // Where the slices of long lists begin in `rows`.
+    // The word of `rows` at which the slices begin whose lists this step links.
     long: u32,
-    // The number of this block's first row, as `head` counts rows.
+    // The number that `head` gives to this block's first row.
     @size(84) first_row: u32,
 }
 
@@ -29,9 +30,9 @@ const WORDS: u32 = STRETCH / 32u;
 // The layout is that in `scatter_sort.wgsl`.
 @group(0) @binding(1) var<storage, read_write> rows: array<u32>;
 
-// The number of long lists.
+// The number of lists that this step links.
 var<workgroup> noted: u32;
-// A bit for each row of a stretch: whether the row goes to the slice.
+// A bit for each row of a stretch: whether the row goes to the slice whose list is linked.
 var<workgroup> found: array<atomic<u32>, WORDS>;
 // The smallest link found so far, negated so that `atomicMax` keeps it; 0 if none is found.
 var<workgroup> least: atomic<u32>;
@@ -72,7 +73,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
 }
 
-// Links the rows of a slice in ascending order.
+// Links the rows of a slice in ascending order, and names the first in `head`.
 fn link_list(slice: u32, local: u32) {
     var behind = 0u;
     if local == 0u {

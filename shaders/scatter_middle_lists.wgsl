@@ -3,16 +3,17 @@
 // memory; then each finds the successor of every LANES-th row. If a list does not fit, its slice is noted for
 // `scatter_long_lists.wgsl`.
 //
-// The `tiles` workgroups take lists in turn. Most scatters have no such lists.
+// The `tiles` workgroups take lists in turn. Most scatters have no such lists. `scatter_nd.wgsl` says what lists, links
+// and blocks are.
 
 struct Map {
     // The most rows of a list that one invocation sorts.
     longest: u32,
-    // Where the links begin in `rows`.
+    // The word of `rows` at which the links begin.
     links: u32,
-    // Where the slices noted here begin in `rows`.
+    // The word of `rows` at which the slices begin that this step notes.
     long: u32,
-    // The number of this block's first row, as `head` counts rows.
+    // The number that `head` gives to this block's first row.
     @size(84) first_row: u32,
 }
 
@@ -20,8 +21,8 @@ struct Map {
 // yet.
 const FIRST: u32 = 0x80000000u;
 
-// The number of invocations that sort a list. In a workgroup of 256, eight lists then take 8 KiB, half of the workgroup
-// memory that every device has.
+// The number of invocations that sort a list. A workgroup of 256 then sorts eight lists at once, whose links take 8
+// KiB, half of the workgroup memory that every device has.
 const LANES: u32 = 32u;
 // The number of lists that a workgroup sorts at once.
 const LISTS: u32 = WORKGROUP / LANES;
@@ -34,16 +35,18 @@ const MOST: u32 = 256u;
 
 // The number of lists to sort.
 var<workgroup> noted: u32;
-// The links of each list.
+// The links of the lists, MOST words for each.
 var<workgroup> listed: array<u32, LISTS * MOST>;
-// The number of links of each list.
+// The number of links in each list, or MOST + 1 if they do not fit.
 var<workgroup> lengths: array<u32, LISTS>;
 
+// Returns the word of `rows` that holds the link of a row, given the link to this row.
 fn place(link: u32) -> u32 {
     return uniforms.map.links + link - 1u;
 }
 
-// Copies the links of a slice's list to `listed`. Returns their number, or MOST + 1 if they do not fit.
+// Copies the links of a slice's list to `listed`, from index `begin`. Returns the number of links, or MOST + 1 if they
+// do not fit.
 fn list_rows(slice: u32, begin: u32) -> u32 {
     var length = 0u;
     var link = (atomicLoad(&head[slice + 1u]) & ~FIRST) - uniforms.map.first_row;

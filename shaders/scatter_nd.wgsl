@@ -1,12 +1,15 @@
-// The last step of scatter_nd. Of the rows that go to a slice, `head` names one: kernels move this row to the slice, or
-// combine the slice with all rows of the list that begins with it. `head` numbers rows from `first_row`.
+// The last step of scatter_nd. A slice is the part of the destination that an index tuple points at. A scatter
+// processes a block of rows at a time. Of the rows of a block that go to a slice, the slice's entry of `head` names
+// one: kernels move this row to the slice, or combine the slice with all rows of a list that begins with this row. A
+// link to a row is the row's number in the block plus one, and each row has a link to the next row of its list. `head`
+// numbers rows from `first_row`, so that entries of earlier blocks have smaller numbers.
 
 struct Map {
     // The distance between neighbouring rows of updates, which is also that between neighbouring slices, in units.
     pitch: u32,
-    // Where the links begin in `rows`.
+    // The word of `rows` at which the links begin.
     links: u32,
-    // The number of this block's first row.
+    // The number that `head` gives to this block's first row.
     first_row: u32,
     // The distance in words between the four words that an invocation of `row_words.wgsl` writes at once.
     quarter: u32,
@@ -26,11 +29,10 @@ const FIRST: u32 = 0x80000000u;
 
 @group(0) @binding(2) var<storage, read> head: array<u32>;
 
-// The slice of each row. If rows are combined, the link of each row follows: the number of the next row of its list
-// plus one, or 0 for the last.
+// The slice of each row; then, if rows are combined, the link of each row to the next row of its list, or 0.
 @group(0) @binding(3) var<storage, read> rows: array<u32>;
 
-// Returns the link to the row that follows another row in its list, given the link to the other row.
+// Given the link to a row, returns the link to the next row of the same list, or 0.
 fn next(link: u32) -> u32 {
     return rows[uniforms.map.links + link - 1u];
 }
@@ -39,7 +41,8 @@ fn dest_step() -> u32 {
     return 1u;
 }
 
-// For `row_words.wgsl`: all units of a row have a source.
+// This and the next three functions tell `row_words.wgsl` that the units of a row are contiguous in the slice, and that
+// all of them have a source.
 fn spacing() -> u32 {
     return 1u;
 }

@@ -1,11 +1,12 @@
-// The first step of scatter_nd: finds the slice of each row of updates, and the rows of each slice.
+// The first step of scatter_nd: finds the slice of each row of updates, and the rows of each slice. `scatter_nd.wgsl`
+// says what slices, blocks, lists and links are.
 //
 // For every bound slice `head` has an entry: the number of a row that goes to the slice plus one, or 0. If rows replace
 // the slice, that is the last such row; if they are combined, it is any of them, and links lead from it to the others.
 // Rows are numbered from `dest_base`; an entry with a smaller number was left by an earlier block.
 //
-// `indexed.wgsl` finds the slice that a tuple points at: here the base of a row is the number of its slice. A tile is
-// four rows.
+// `indexed.wgsl` finds the slice that a tuple points at: the `base` of a `Row` is here the number of the row's slice. A
+// tile is four rows.
 
 const PARTS: u32 = 1u;
 
@@ -21,8 +22,8 @@ const NONE: u32 = 0xffffffffu;
 
 // Word 0 counts the rows out of range, if a single one of them forbids all changes. The entries of the slices follow.
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;
-// The slice of each row. If rows form lists, two things follow: the link of each row, which is the number of the next
-// row of its list plus one, or 0 for the last; and a vector whose words count the slices that the next steps note.
+// The slice of each row. If rows form lists, two things follow: the link of each row to the next row of its list, 0 for
+// the last; and a vector whose first two words count the slices that the next two steps note.
 @group(0) @binding(1) var<storage, read_write> rows: array<vec4<u32>>;
 
 // Returns the entry of `head` for a slice; 0 without LOOKS.
@@ -34,7 +35,8 @@ fn peek_head(slice: u32) -> u32 {
     return last;
 }
 
-// Names a row in its slice's entry of `head`. In a list, returns the link to the row that was named before, or 0.
+// Names a row in the entry of its slice in `head`, given the entry as `peek_head` saw it, `last`. Returns the link to
+// the row of this block that the entry named before, or 0; the caller uses it only if rows form lists.
 fn link_row(slice: u32, row: u32, last: u32) -> u32 {
     let number = uniforms.dest_base + row;
     var before = 0u;

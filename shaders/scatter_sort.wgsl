@@ -1,6 +1,6 @@
 // The second step of a scatter_nd whose result depends on the order of rows: sorts the list of each slice in ascending
 // order. The invocation of the row that `head` names sorts the list, and no other invocation writes to this list.
-// Afterwards `head` names the first row.
+// Afterwards `head` names the first row. `scatter_nd.wgsl` says what lists, links and blocks are.
 //
 // Most lists are short. They are sorted by insertion, which takes up to n^2 / 2 rounds for n rows. So lists longer than
 // `longest` are left unsorted, and their slices noted for `scatter_middle_lists.wgsl`.
@@ -13,11 +13,11 @@
 struct Map {
     // The most rows of a list that one invocation sorts.
     longest: u32,
-    // Where the links begin in `rows`.
+    // The word of `rows` at which the links begin.
     links: u32,
-    // Where the slices that `scatter_middle_lists.wgsl` notes begin in `rows`.
+    // The word of `rows` at which the slices begin that `scatter_middle_lists.wgsl` notes.
     long: u32,
-    // The number of this block's first row, as `head` counts rows.
+    // The number that `head` gives to this block's first row.
     @size(84) first_row: u32,
 }
 
@@ -49,9 +49,9 @@ fn set_next(link: u32, to: u32) {
 
 // A list after sorting.
 struct List {
-    // The link to its first row.
+    // The link to the list's first row.
     first: u32,
-    // Whether all its rows are in ascending order.
+    // Whether the list is sorted; false if it has more than `longest` rows.
     ascends: bool,
 }
 

@@ -38,7 +38,7 @@ fn source_row(row: u32) -> Row {
     return Row(base + rest * axis(0u).stride, FOUND);
 }
 
-// Rows are consecutive in the result.
+// Returns where a row begins on both sides. In the result it follows the row before it.
 fn row_start(row: u32) -> Start {
     return Start(source_row(row).base, row * uniforms.run, FOUND);
 }
@@ -52,7 +52,7 @@ fn unit_at(start: Start, j: u32) -> Row {
     return Row(uniforms.source_base + start.from_part + j * uniforms.step * PARTS, FOUND);
 }
 
-// Looks up four consecutive rows. The first is a multiple of four.
+// Looks up four consecutive rows. The number of the first is a multiple of four.
 fn four(row: u32) -> Four {
     let first = source_row(row);
     if uniforms.map.even != 0u {

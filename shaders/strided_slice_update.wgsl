@@ -34,7 +34,8 @@ fn source_units() -> u32 {
     return uniforms.units;
 }
 
-// For `row_words.wgsl`: the length of a row in units, with those between its own units, which keep their values.
+// For `row_words.wgsl`: the length of a row in the destination, from its first unit to its last. The units in between
+// that are not of the row count too, and keep their values.
 fn row_units() -> u32 {
     return (uniforms.units - 1u) * spacing() + 1u;
 }

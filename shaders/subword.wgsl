@@ -23,7 +23,8 @@ fn words() -> u32 {
     return (head() + uniforms.units + PER_WORD - 1u) / PER_WORD;
 }
 
-// The row that was looked up last, which ends before unit `end` of the result. `end` is 0 until the first look-up.
+// The row that was looked up last. It begins in the source at `begin`, and ends before unit `end` of the result; `end`
+// is 0 until the first look-up.
 struct AtHand {
     row: u32,
     end: u32,
@@ -34,9 +35,9 @@ struct AtHand {
 fn build(w: u32, at: ptr<function, AtHand>) {
     var word = 0u;
     var written = 0u;
-    // The place in the word, in units.
+    // The place in the word of the unit that is moved next, counted in units.
     var place = select(0u, head(), w == 0u);
-    // The unit of the result at that place.
+    // The number of this unit in the result.
     var unit = w * PER_WORD + place - head();
     while place < PER_WORD && unit < uniforms.units {
         if unit >= (*at).end {

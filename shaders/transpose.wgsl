@@ -1,8 +1,9 @@
 // A transpose: moves rows whose units lie apart in the source, while units that neighbour along another dimension, the
 // near one, are contiguous there. A workgroup moves a tile, which consists of lines. A line is a contiguous range of
 // the source along the near dimension; it holds the same unit of neighbouring rows, and the next line holds the next
-// unit. The workgroup loads lines in the order of the source into workgroup memory, and stores them in the order of the
-// result. This file loads them; `transpose_units.wgsl` and `transpose_subword.wgsl` store them.
+// unit. A column is a position along a line. The workgroup loads lines in the order of the source into workgroup
+// memory, and stores them in the order of the result. This file loads them; `transpose_units.wgsl` and
+// `transpose_subword.wgsl` store them.
 //
 // If units of 4 bytes or more lie so close together in the source that every 32-byte sector between them is needed, the
 // lines of a tile lie within one contiguous range of the source, here called a stretch: `is_stretch`. Near positions
@@ -53,7 +54,8 @@ struct Lines {
     // Lines of this number or a greater one are outside.
     end_line: u32,
     // The first column, counted in units. Both columns are larger by PER_WORD - 1 than near positions, because a word
-    // that begins before position 0 may hold units of the line. In a stretch, they count units from its beginning.
+    // that begins before position 0 may hold units of the line. In a stretch, both columns count units from the
+    // beginning of the stretch.
     first_column: u32,
     // Columns of this number or a greater one are outside.
     end_column: u32,
@@ -68,7 +70,7 @@ struct Lines {
 // A load of one `Unit`. From `further`: what a later load of an invocation adds to its first load, which is the same
 // for all invocations.
 struct Load {
-    // The `Unit`'s index in the source; with LINES_SHIFT, where its line begins in the source, in units of the plan.
+    // The `Unit`'s index in the source; with LINES_SHIFT, where the line begins in the source, in units of the plan.
     at: u32,
     // The number of the `Unit`'s line; in a stretch, the `Unit`'s column, in units.
     index: u32,

@@ -13,7 +13,8 @@ override UNIT_BYTES: u32;
 const PARTS: u32 = 1u;
 const VECTOR_BYTES: u32 = 16u;
 
-// Vector `at` of the source. An index outside the binding is clamped to the last vector: the caller uses no byte of it.
+// Loads vector `at` of the source. If `at` is outside the binding, the last vector is loaded in its place, and the
+// caller uses no byte of it.
 fn source_vector(at: u32) -> vec4<u32> {
     return source[min(at, arrayLength(&source) - 1u)];
 }
@@ -61,7 +62,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         return;
     }
 
-    // The byte of the vector to fill next, whose number in the result is `byte`.
+    // `place` is the byte of the vector that is filled next, and `byte` is the number of this byte in the result.
     var place = select(0u, head, vector == 0u);
     byte += place;
     var result = vec4(0u);

@@ -43,12 +43,13 @@ struct Row {
     state: u32,
 }
 
-// Where a row begins.
+// Where a row begins on both sides.
 struct Start {
-    // In the source, relative to `source_base`.
+    // Where the row begins in the source, relative to `source_base`.
     from_part: u32,
-    // In the destination, relative to `dest_base`.
+    // Where the row begins in the destination, relative to `dest_base`.
     to: u32,
+    // FOUND, MISSING or ELSEWHERE.
     state: u32,
 }
 

@@ -1,8 +1,9 @@
 //! Distributes the rows of a result to invocations.
 //!
-//! 2^`lanes_log2` neighbouring invocations, the lanes, move a tile together. A software adapter pays for every
-//! invocation, and is fastest if one invocation moves a whole tile. The shaders read the number of lanes and the length
-//! of tiles from the uniforms:
+//! A row is cut into segments of equal length, of which the last may be shorter. A tile is one segment, except where
+//! the table says that a tile may span rows. 2^`lanes_log2` neighbouring invocations, the lanes, move a tile together.
+//! A software adapter pays for every invocation, and is fastest if one invocation moves a whole tile. The shaders read
+//! the number of lanes and the length of tiles from the uniforms:
 //!
 //! | adapter | units | lanes of a tile | units of a tile |
 //! |---|---|---|---|
@@ -45,13 +46,14 @@
 use super::caps::{Kind, Reach};
 use crate::plan::Rows;
 
-/// The number of units that an invocation on hardware loads before it stores any.
+/// The number of units that an invocation on hardware loads before it stores any: with units of 4 bytes, 2,048
+/// invocations then have 32 KiB in flight to a multiprocessor.
 const IN_FLIGHT: usize = 4;
 
 /// The least number of bytes of a row that neighbouring lanes load at once, unless the row is shorter: two sectors.
 const COALESCED: usize = 64;
 
-/// The most lanes of a tile.
+/// The most lanes of a tile: as many as the smallest workgroup has invocations.
 pub(super) const MOST_LANES: usize = 64;
 
 /// The tiles and workgroups of a dispatch. Constructors return `None` if a device does not allow so many workgroups.
@@ -59,10 +61,14 @@ pub(super) const MOST_LANES: usize = 64;
 pub(crate) struct Grid {
     /// The number of invocations in a workgroup.
     pub(crate) workgroup: u32,
+    /// The base-2 logarithm of the number of lanes of a tile.
     pub(crate) lanes_log2: u32,
+    /// The number of units in a tile.
     pub(crate) segment: u32,
     pub(crate) tiles: u32,
+    /// The number of workgroups along x.
     pub(crate) width: u32,
+    /// The number of workgroups along y.
     pub(crate) height: u32,
 }
 
@@ -73,7 +79,8 @@ impl Grid {
         self.width | self.lanes_log2 << 16
     }
 
-    /// The grid for units smaller than 4 bytes, of which an invocation assembles one word after another.
+    /// The grid for units smaller than 4 bytes, of which an invocation assembles one word after another. `head` is the
+    /// number of units that precede the first written unit in its word.
     pub(crate) fn word_by_word(rows: &Rows, head: usize, reach: &Reach) -> Option<Self> {
         let (lanes, segment) = match reach.kind {
             Kind::Software => (1, 64),
@@ -96,8 +103,9 @@ impl Grid {
         Self::new(reach, 1, lanes, segment, tiles)
     }
 
-    /// The grid for kernels that combine slices with their lists of rows: for each of its units, a lane walks the whole
-    /// list, which may be long. So on hardware a lane has only one unit, and more lanes walk in parallel.
+    /// The grid for kernels of a scatter that combine each slice with a list of rows. A lane walks the whole list,
+    /// which may be long, once for each of the lane's units. So on hardware a lane has only one unit, and more lanes
+    /// walk in parallel.
     pub(crate) fn unit_by_unit(rows: &Rows, reach: &Reach) -> Option<Self> {
         if reach.kind == Kind::Software {
             return Self::one_by_one(rows, reach);
@@ -107,12 +115,12 @@ impl Grid {
         Self::new(reach, 1, lanes, lanes, tiles)
     }
 
-    /// The grid for this many tiles of one invocation each.
+    /// The grid for this many tiles, each of which one invocation moves.
     pub(crate) fn invocations(tiles: usize, reach: &Reach) -> Option<Self> {
         Self::new(reach, 1, 1, 1, tiles)
     }
 
-    /// The grid for this many tiles of one workgroup each.
+    /// The grid for this many tiles, each of which one workgroup moves.
     pub(crate) fn workgroups(tiles: usize, reach: &Reach) -> Option<Self> {
         Self::new(reach, 1, reach.workgroup as usize, 1, tiles)
     }
@@ -154,8 +162,9 @@ impl Grid {
     }
 }
 
-/// The segment length on a software adapter: about equal for all segments of a row, because lanes run in lockstep, and
-/// short enough that a large result has 32 workgroups or more, several for each processor.
+/// The number of units in a segment on a software adapter: about equal for all segments of a row, because invocations
+/// run in lockstep, and small enough that a large result has 32 workgroups or more, several for each processor.
+/// `workgroup` is the number of invocations in a workgroup.
 fn equal(rows: &Rows, workgroup: usize) -> usize {
     let longest = (rows.units() / (workgroup * 32)).clamp(16, 512);
     rows.run.div_ceil(rows.run.div_ceil(longest))

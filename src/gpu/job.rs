@@ -14,25 +14,29 @@ pub(crate) struct Job<'a> {
     /// The rows of the result, or of the source if the job is of an update or a scatter.
     pub(crate) rows: Rows,
     pub(crate) map: RowMap,
+    /// Binding 0 of the shader: the source, or in the steps that prepare a scatter the array `head`.
     pub(crate) source: Bound,
+    /// Binding 1 of the shader: the result, or in the steps that prepare a scatter the array `rows`.
     pub(crate) dest: Bound,
-    /// The bindings other than source and result.
+    /// Bindings 2 and 3 of the shader: the index tuples alone, or the arrays `head` and `rows` of `scatter_nd.wgsl`.
+    /// Shaders without these bindings ignore them.
     pub(crate) others: [Span; 2],
-    /// Whether bindings of source and result may be extended to whole vectors.
+    /// Whether the buffers of source and result are so long that bindings may be extended to whole vectors.
     pub(crate) whole_vectors: bool,
 }
 
-/// A binding of the source or the result.
+/// A binding of the source or the result, and where the job begins in it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bound {
     pub(crate) span: Span,
-    /// The position of a unit in the binding, in units: in a source, the first unit of the first row (of a gather, if
-    /// this row's tuple is all zeros); in a result, the first unit that is written.
+    /// The number of units before this unit of the binding: in a result, the first unit that the job writes; in a
+    /// source, the first unit of the first row. In a gather, that is where the first row begins if all its indices are
+    /// zeros.
     pub(crate) base: i64,
 }
 
 impl Job<'_> {
-    /// The rows in units of the job.
+    /// The rows in vectors of one unit each, for kernels that do not combine the job's units to larger vectors.
     pub(crate) fn units(&self) -> Vectors {
         Vectors {
             rows: self.rows,
@@ -43,11 +47,12 @@ impl Job<'_> {
         }
     }
 
-    /// Extends the bindings of source and result to whole vectors. `None` if they must not be extended, or would then
-    /// exceed the device's limits.
+    /// Returns the bindings of source and result, in this order, extended to whole vectors. `None` if the bindings must
+    /// not be extended, or would then exceed the device's limits.
     pub(crate) fn whole_spans(&self) -> Option<[Span; 2]> {
         let vector = VECTOR as u64;
-        // Shaders compute signed 32-bit addresses up to a vector beyond either end.
+        // Shaders compute signed 32-bit addresses up to a vector beyond either end of a binding, so bindings are a
+        // vector shorter than the largest address.
         let most = self
             .reach
             .binding
@@ -62,11 +67,14 @@ impl Job<'_> {
         fits.then_some(spans)
     }
 
-    /// The rows in the widest vectors at multiples of which all rows begin and end.
+    /// The rows in the widest vectors, of up to 16 bytes, such that every row begins and ends with a whole vector. The
+    /// units of a row become vectors only if they are contiguous. If they are read backwards, they become 16-byte
+    /// vectors or none, because the kernels reverse the units only of 16-byte vectors.
     pub(crate) fn vectors(&self) -> Vectors {
         let rows = &self.rows;
         let backwards = rows.step == -1;
-        // Where the first row begins: if it is read backwards, at the upper end of its first unit.
+        // The boundary between units at which the first row begins: the upper end of its first unit if the row is read
+        // backwards, otherwise the lower end.
         let low = self.source.base + i64::from(backwards);
         let common = self.map.distances() | low | self.dest.base | rows.run as i64;
         let mut factor = 1 << common.trailing_zeros().min((VECTOR / rows.unit).ilog2());
@@ -95,7 +103,9 @@ impl Job<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Vectors {
     pub(crate) rows: Rows,
+    /// [`Bound::base`] of the source, in vectors.
     pub(crate) source_base: i64,
+    /// [`Bound::base`] of the result, in vectors.
     pub(crate) dest_base: i64,
     /// The number of the job's units per vector.
     pub(crate) factor: usize,
@@ -104,7 +114,8 @@ pub(crate) struct Vectors {
 }
 
 impl Vectors {
-    /// The number of units between the last multiple of `bytes` bytes and the first unit of the result that is written.
+    /// The number of vectors between the first one that is written and the last multiple of `bytes` bytes before it in
+    /// the result's binding. The vectors are no longer than `bytes` bytes.
     pub(crate) fn head(&self, bytes: usize) -> usize {
         let per = bytes.div_ceil(self.rows.unit) as i64;
         usize::try_from(self.dest_base.rem_euclid(per)).unwrap_or_default()

@@ -1,5 +1,9 @@
-//! The lists of the rows of each slice that a scatter builds to combine them: how long they may be, how they are
-//! sorted, and where they are stored.
+//! The lists of rows that a scatter builds to combine rows with slices: how long lists may be, how they are sorted, and
+//! where they are stored.
+//!
+//! A slice is the part of the destination that an index tuple points at. A block is the part of the rows of updates
+//! that the scatter processes at once. In each block, a slice has a list of those rows that go to it. A link is the
+//! number of a row in the block plus one, or 0 for no row; each row has a link to the next row of its list.
 //!
 //! Invocations link rows in any order. If results depend on the order of rows, a short list is sorted by one
 //! invocation, a longer list that fits in workgroup memory by several, and the rows of an even longer list are linked
@@ -11,13 +15,14 @@ use super::caps::Kind;
 /// The number of rows whose slices an invocation looks up at once.
 pub(crate) const FOUR: usize = 4;
 
-/// The most rows of a list that `scatter_middle_lists.wgsl` sorts.
+/// The most rows of a list that `scatter_middle_lists.wgsl` sorts. A workgroup of 256 sorts eight lists at once: their
+/// links, of 4 bytes each, take 8 KiB, half of the workgroup memory that every device has.
 const MIDDLE: usize = 256;
-/// The number of invocations that sort such a list.
+/// The number of invocations that sort a list together in `scatter_middle_lists.wgsl`.
 const MIDDLE_LANES: usize = 32;
 
-/// The most workgroups of a step that usually has nothing to do. They are enough to keep a GPU busy: one of 132
-/// multiprocessors runs at most 1,056 workgroups of 256 at once.
+/// The most workgroups of a step that sorts longer lists. Usually there are no such lists, so there are few workgroups,
+/// but enough to keep a GPU busy: one of 132 multiprocessors runs at most 1,056 workgroups of 256 at once.
 const WORKGROUPS: usize = 512;
 
 /// The number of rows that an invocation examines for lists to sort: more than one where invocations run in lockstep,
@@ -30,7 +35,7 @@ pub(crate) fn looked_at(kind: Kind) -> usize {
 }
 
 /// The most rows of a list that one invocation sorts. Sorting n rows takes up to n²/2 iterations, each of which waits
-/// half a microsecond for a link on a GPU.
+/// half a microsecond for a link on a GPU: 64 microseconds for 16 rows.
 ///
 /// On a software adapter an invocation may have to sort a list for each of the 16 rows that it examines, in 16 · 64²/2
 /// = 32,768 iterations. Lavapipe allows 65,535: see [`most_rows`].
@@ -41,12 +46,14 @@ fn longest_sorted(kind: Kind) -> usize {
     }
 }
 
-/// The most rows of a block that combines: one invocation may have to walk a list of all rows once for each of `units`
-/// units, and for every long list a workgroup may have to examine all rows.
+/// The most rows of a block whose rows are combined with slices. `units` is the number of units that one invocation
+/// combines: for each, it may have to walk a list of all rows. If lists are sorted, as `sorts` says, a workgroup may
+/// also have to examine all rows for every long list.
 ///
 /// A GPU waits half a microsecond for a link, so half a second for a list of a million rows. More might look to drivers
-/// like a hang. Lavapipe seems to leave every loop of an invocation after 65,535 iterations in total, and has few
-/// invocations to share the work on long lists, of which 2^12 rows form at most 15.
+/// like a hang. Lavapipe seems to leave every loop of an invocation after 65,535 iterations in total, so rows
+/// times `units` are at most half of that. It also has few invocations to share the work on long lists, of which 2^12
+/// rows form at most 15.
 pub(crate) fn most_rows(kind: Kind, sorts: bool, units: usize) -> usize {
     match kind {
         Kind::Hardware => 1 << 20,
@@ -55,11 +62,14 @@ pub(crate) fn most_rows(kind: Kind, sorts: bool, units: usize) -> usize {
     }
 }
 
-/// The lists of a block's rows, stored as words: the slice of each row, then the link of each row to the next row of
-/// its slice, and last the slices whose lists are too long for a step.
+/// The layout of the array `rows`, in which the shaders store the lists of a block as 32-bit words, in this order: the
+/// slice of each row; the link of each row; four words, of which two count the slices that follow; the slices whose
+/// lists are too long for one invocation to sort; the slices whose lists are too long for workgroup memory. All
+/// positions here are in words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lists {
     kind: Kind,
+    /// The number of rows of the block.
     rows: usize,
 }
 
@@ -68,23 +78,23 @@ impl Lists {
         Self { kind, rows }
     }
 
-    /// The position of the first link, in words.
+    /// The position of the first link: a multiple of four, because invocations write the slices of four rows at once.
     pub(crate) fn links(self) -> usize {
         self.rows.next_multiple_of(FOUR)
     }
 
-    /// The most lists that are too long for one invocation, and the most that are too long for workgroup memory.
+    /// The most lists of the block that can be too long for one invocation, and the most that can be too long for
+    /// workgroup memory.
     fn longer(self) -> [usize; 2] {
         [longest_sorted(self.kind), MIDDLE].map(|most| self.rows / (most + 1))
     }
 
-    /// The position of the first slice whose list is too long for workgroup memory. Before it come the slices whose
-    /// lists are too long for one invocation, and before these a vector with the number of slices of either kind.
+    /// The position of the first slice whose list is too long for workgroup memory.
     fn long(self) -> usize {
         2 * self.links() + FOUR + self.longer()[0]
     }
 
-    /// The size of the storage in bytes. Unless rows are `chained` to lists, it holds only the slice of each row.
+    /// The size of the array in bytes. Unless rows are `chained` to lists, the array holds only the slice of each row.
     pub(crate) fn bytes(self, chained: bool) -> u64 {
         let words = match chained {
             false => self.links(),
@@ -99,14 +109,14 @@ impl Lists {
         [longest_sorted(self.kind), self.links(), self.long()]
     }
 
-    /// The number of workgroups that sort lists in workgroup memory, each several in turn: 0 if no list can be that
-    /// long.
+    /// The number of workgroups that sort lists in workgroup memory, each several lists in turn. 0 if one invocation
+    /// can sort even a list of all rows.
     pub(crate) fn middle_groups(self, workgroup: u32) -> usize {
         let together = workgroup as usize / MIDDLE_LANES;
         self.longer()[0].div_ceil(together).min(WORKGROUPS)
     }
 
-    /// The number of workgroups that link longer lists, each several in turn.
+    /// The number of workgroups that link the lists too long for workgroup memory, each several lists in turn.
     pub(crate) fn long_groups(self) -> usize {
         self.longer()[1].min(WORKGROUPS)
     }
@@ -153,7 +163,7 @@ mod tests {
         let turns = rows.div_ceil(longest + 1).div_ceil(at_once);
         let middle = turns * (1 + MIDDLE + MIDDLE / MIDDLE_LANES * (1 + MIDDLE));
         assert!(middle < most, "{middle}");
-        // Of each 512 rows an invocation has eight, and for each of these it searches 16 words of bits.
+        // Each of the 64 invocations has eight of every 512 rows, and searches a bit map of 16 words for each row.
         let long = rows.div_ceil(8 * 64) * (8 + 8 * 16);
         assert!(long < most, "{long}");
         for units in [1, 16, 512, 1 << 20] {

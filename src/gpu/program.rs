@@ -46,7 +46,8 @@ impl UniformSpace {
         let limits = device.limits();
         let immediates = device.features().contains(wgpu::Features::IMMEDIATES)
             && limits.max_immediate_size >= UNIFORM_BYTES;
-        // One storage buffer more than the operations bind. Two have dynamic offsets: the uniforms and the report.
+        // The uniforms need a storage buffer beside those that operations bind, and a dynamic offset beside that of
+        // the report.
         let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS
             && limits.max_dynamic_storage_buffers_per_pipeline_layout >= 2;
         match kind {
@@ -126,7 +127,7 @@ impl Form {
         }
     }
 
-    /// Adds override constants. A form has five at most.
+    /// Adds override constants. A form has room for five; any more are dropped.
     pub(crate) fn with<T: Copy + TryInto<isize>>(
         mut self,
         constants: &[(&'static str, T)],
@@ -172,7 +173,7 @@ pub(crate) enum Prelude {
     Vector(usize),
     /// Functions that access the bytes of words. The kernel's own file defines units.
     Subword,
-    /// The text of a file: one that loads the rows of `pack_rows.wgsl`.
+    /// The text of `load_rows.wgsl` or `load_near.wgsl`, which load the rows that `pack_rows.wgsl` packs.
     File(Source),
     /// Units are vectors of 16 bytes, in which the order of elements is reversed.
     Reversed,
@@ -180,15 +181,15 @@ pub(crate) enum Prelude {
     Gathered,
     /// Units are vectors of this many bytes: 4, 8 or 16. They are padded to four words to be combined.
     Words(usize),
-    /// Units are moved by the tiles of a transpose. A unit has `unit` bytes. An invocation makes `loads` loads, each of
-    /// a word or of a larger unit.
+    /// Units of `unit` bytes are moved by the tiles of a transpose. An invocation makes `loads` loads, each of a word
+    /// if units are smaller than words, otherwise of a unit.
     Tile { unit: usize, loads: usize },
     /// Units are i32 if `signed`, otherwise u32, and are combined by atomics.
     Numbers { signed: bool },
 }
 
 impl Prelude {
-    /// All preludes with which a kernel moves vectors for an operation.
+    /// All preludes with which `rows_serial` and `rows_coalesced` move vectors for an operation.
     pub(crate) fn of_vectors(op: Op) -> Vec<Self> {
         let mut all = [4, 8, VECTOR].map(Self::Vector).to_vec();
         if op.facts().is_dense {
@@ -302,7 +303,7 @@ fn eight_missing(rows: vec4<u32>, gone: vec4<bool>, more: vec4<u32>, more_gone: 
 ";
 
 impl Program {
-    /// The shader's text.
+    /// The shader's text for a device that reads the uniforms from `space`.
     pub(crate) fn text(&self, space: UniformSpace) -> String {
         let indices = match (self.op.facts().reports, self.lookup.vectors) {
             (false, _) => NO_REPORT,

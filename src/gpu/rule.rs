@@ -2,7 +2,7 @@
 
 use crate::{DType, ops::scatter_nd::Combine};
 
-/// How the shaders combine two elements.
+/// How the shaders combine an element of a slice with one of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Rule {
     combine: Combine,
@@ -77,7 +77,7 @@ impl Rule {
         self.numbers == Numbers::Signed
     }
 
-    /// `COMBINE` and `NUMBERS` of `combine.wgsl`.
+    /// The values of the constants `COMBINE` and `NUMBERS` of `combine.wgsl`.
     pub(super) fn of_words(self) -> [usize; 2] {
         let numbers = match self.numbers {
             Numbers::Pairs => 3,
@@ -88,7 +88,8 @@ impl Rule {
         [self.combine_number() as usize, numbers]
     }
 
-    /// `atomic_combine` of `indexed.wgsl`, and `COMBINE` of `combine.wgsl`.
+    /// The number of the operation in `combine_atomic.wgsl` and `combine.wgsl`. `Update` combines nothing, so its
+    /// number is not used.
     pub(super) fn combine_number(self) -> u32 {
         match self.combine {
             Combine::Add | Combine::Update => 0,
@@ -99,7 +100,7 @@ impl Rule {
         }
     }
 
-    /// `RULE` of `combine_subword.wgsl`.
+    /// The value of the constant `RULE` of `combine_subword.wgsl`.
     pub(super) fn of_parts(self) -> usize {
         match (self.numbers, self.combine) {
             (Numbers::Bools, Combine::Mul | Combine::Min) => 2,

@@ -7,6 +7,7 @@ use super::maps::MapWords;
 use crate::Error;
 use bytemuck::{Pod, Zeroable};
 
+/// `Uniforms` of `uniforms.wgsl`, which says what each field means.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct Uniforms {
@@ -24,6 +25,7 @@ pub(crate) struct Uniforms {
 }
 
 impl Uniforms {
+    /// The number of workgroups along x.
     pub(crate) fn grid_width(&self) -> u32 {
         self.grid & 0xffff
     }
@@ -38,7 +40,7 @@ impl Uniforms {
 pub(crate) const UNIFORM_BYTES: u32 = 128;
 const _: () = assert!(size_of::<Uniforms>() == UNIFORM_BYTES as usize);
 
-/// The error for offsets that 32 bits do not reach.
+/// The error for an offset of `units` units, which signed 32-bit arithmetic does not reach.
 pub(crate) fn too_far(units: u64) -> Error {
     Error::DeviceLimit {
         what: "an offset within the tensor",
@@ -48,8 +50,8 @@ pub(crate) fn too_far(units: u64) -> Error {
     }
 }
 
-/// A value modulo 2^32, as the shaders hold it. Negative values wrap, and so do offsets that are only added to others
-/// to reach a unit within the binding.
+/// A value modulo 2^32, as the shaders hold it. Negative values wrap, and so may offsets: the shaders only add offsets,
+/// and their sum is that of a unit within the binding, which 32 bits hold.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -12,16 +12,19 @@ pub(super) const KERNEL: Kernel = Kernel {
     forms,
 };
 
-/// Units of a vector. Rows of params are whole vectors.
+/// The number of units in a vector. The kernel only takes rows of params that consist of whole vectors.
 const PARTS: usize = 4;
 
-/// Units that a workgroup stages or gathers for each of its invocations, at most.
+/// The most units per invocation that a workgroup stages, and the most per invocation that it gathers. The staged units
+/// of 256 invocations take 16 KiB, all the workgroup memory that every device has.
 const EACH: usize = 16;
 
-/// Units that it stages and gathers for each of them, at least.
+/// The least units per invocation that a workgroup stages and gathers, both together: a workgroup that moves less takes
+/// as long as `rows_coalesced`.
 const LEAST_EACH: usize = 8;
 
-/// The tuples that point into a row of params, if they are so many that it is worth staging.
+/// The number of tuples that point into each row of params. `None` if the job is not a gather of single units along the
+/// innermost axis, or if it is not worth staging a row: because the row is too long, or the tuples too few.
 fn tuples(job: &Job<'_>, vectors: &Vectors) -> Option<usize> {
     let RowMap::Gather(map) = &job.map else {
         return None;
@@ -40,8 +43,7 @@ fn tuples(job: &Job<'_>, vectors: &Vectors) -> Option<usize> {
             .iter()
             .all(|dimension| dimension.stride % PARTS.cast_signed() == 0);
     let is_short = (1..=EACH * workgroup).contains(&axis.size);
-    // If a row has four units for each tuple, tuples at random need most of its sectors, of 8 units. A workgroup
-    // that moves little takes as long as `rows_coalesced`.
+    // With one tuple for every four units of a row, random tuples need most sectors of the row, which have 8 units.
     let are_many =
         tuples.size >= axis.size / 4 && tuples.size + axis.size >= LEAST_EACH * workgroup;
     let are_listed = tuples.stride == 0 && !tuples.repeats && count.is_multiple_of(tuples.size);

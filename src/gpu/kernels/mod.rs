@@ -1,11 +1,11 @@
 //! All kernels in one ordered table: the first that can run a job does.
 //!
 //! A kernel is a file here and one of the same name in `shaders/`. It decides which jobs it runs, and how it launches
-//! them: the vectors that it loads and stores, the grid, its constants, and its numbers of the uniform. The job's row
+//! them: the vectors that it loads and stores, the grid, its constants, and its numbers of the uniforms. The job's row
 //! map adds where rows begin. Recording, `explain`, the tests of texts and pipelines and the table in
 //! `benches/results/hardware.md` follow this table.
 //!
-//! Values that are the same for all invocations are numbers of the uniform. Only what the compiler must know is a
+//! Values that are the same for all invocations are numbers of the uniforms. Only what the compiler must know is a
 //! constant: types, and how many loads are in flight together. So there are few pipelines; [`Kernel::forms`] lists
 //! those of each kernel.
 
@@ -82,8 +82,8 @@ pub(crate) struct Launch {
     pub(crate) grid: Option<Grid>,
     /// The bindings of source and result.
     pub(crate) spans: [Span; 2],
-    /// `run`, `step`, `units`, `source_base` and `dest_base` are numbers of the uniforms, as `uniforms.wgsl` describes
-    /// them.
+    /// This and the next four fields are the numbers of the uniforms with the same names; `uniforms.wgsl` says what
+    /// each means.
     pub(crate) run: usize,
     pub(crate) step: isize,
     pub(crate) units: usize,
@@ -91,7 +91,7 @@ pub(crate) struct Launch {
     pub(crate) dest_base: i64,
     /// The size in bytes of the elements to reverse within each vector, or of a unit of `row_words.wgsl`; otherwise 0.
     pub(crate) element: usize,
-    /// How the row map counts rows and units.
+    /// The units and rows in which the row map's part of the uniforms is written.
     pub(crate) counts: Units,
     /// The size in bytes of the units in which the length of tiles is measured.
     pub(crate) tile_unit: usize,
@@ -136,10 +136,12 @@ fn prelude(vectors: &Vectors) -> Prelude {
 pub(crate) struct Dispatch {
     pub(crate) program: Program,
     pub(crate) uniforms: Uniforms,
+    /// The number of workgroups along y. The uniforms hold that along x.
     pub(crate) height: u32,
     /// The size in bytes of the units that `uniforms.segment` counts.
     pub(crate) tile_unit: usize,
-    /// Source, result and, for a gather, indices; for a step of a scatter, its bindings in order.
+    /// Bindings 0 to 3 of the shader: source, result and, for a gather, the index tuples. In the steps of a scatter,
+    /// the shader's file says what it binds.
     pub(crate) spans: [Span; 4],
     /// Whether the tuples that this dispatch reports as out of range are counted: if several dispatches process the
     /// same index tuples, only one of their reports counts.
@@ -153,7 +155,7 @@ pub(crate) struct Dispatch {
 pub(crate) fn dispatch(job: &Job<'_>) -> Result<Option<Dispatch>, Error> {
     let (vectors, op) = (job.vectors(), job.map.op());
     let run = |kernel: &'static Kernel| Some((kernel, (kernel.launch)(job, &vectors)?));
-    // `rows_serial`, the last, runs every job.
+    // The last kernels of the table, `rows_coalesced` and `rows_serial`, accept every job on their kind of adapter.
     let Some((kernel, launch)) = KERNELS.iter().find_map(run) else {
         return Ok(None);
     };

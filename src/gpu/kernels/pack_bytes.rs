@@ -17,8 +17,9 @@ pub(super) const KERNEL: Kernel = Kernel {
 /// The number of rows that an invocation packs.
 const ROWS: usize = 4;
 
-/// The rows to pack. If each unit of a strided run is packed as a row, the run's axis comes with them. `None` if the
-/// job has no rows to pack.
+/// Returns the rows to pack: those of the job if they are contiguous, otherwise their units as rows of one unit each,
+/// with the former run as a dimension. `None` if these rows are longer than 4 bytes, or four of them do not fill whole
+/// words of the result.
 pub(super) fn rows(job: &Job<'_>, vectors: &Vectors) -> Option<(Vectors, Option<Axis>)> {
     if !job.map.is_dense() || vectors.rows.unit >= 4 {
         return None;
@@ -72,15 +73,15 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
             four_rows: true,
             ..launch.counts
         },
-        // Counted in words.
+        // The shader counts the result in words.
         dest_base: vectors.dest_base * unit as i64 / 4,
         tile_unit: packed.unit,
         ..launch
     })
 }
 
-/// On hardware `pack_rows` packs most rows whose index tuples could be read as vectors; for the others the kernel reads
-/// tuples word by word, in fewer pipelines.
+/// The form for rows of `row` bytes. On hardware it reads index tuples word by word, which takes fewer pipelines:
+/// `pack_rows` packs most rows whose tuples could be read as vectors.
 fn form(row: usize, unit: usize, kind: Kind) -> Form {
     let reads = match kind {
         Kind::Hardware => Reads::Words,

@@ -31,20 +31,21 @@ const NEAR: Source = Source {
     text: include_str!("../../../shaders/load_near.wgsl"),
 };
 
-/// Bytes of the longest row of a gather: 16 rows and the words loaded for them fit 64 registers. Rows of 4 bytes are
-/// not packed here: they are words, unless a tensor begins in the middle of one.
+/// The number of bytes in the longest row of a gather that is packed: 16 rows and the words loaded for them fit 64
+/// registers. Rows of 4 bytes are not packed here: they are words, unless a tensor begins in the middle of a word.
 const MOST_BYTES: usize = 7;
 
-/// Slices whose rows lie close together: bytes of a row, bytes of a unit of the source, and bytes from one row to the
-/// next. These are every second to fourth element of 1 or 2 bytes, or all elements backwards; pixels of three bytes
-/// backwards, or of four bytes without the last. Each has its own pipeline.
+/// The slices whose rows lie close together. Each entry has the number of bytes in a row, the number of bytes in a unit
+/// of the source, and the distances in bytes from one row to the next. The first two entries are every second to fourth
+/// element of 1 or 2 bytes, or all elements backwards; the third is pixels of four bytes without the last byte, or
+/// pixels of three bytes backwards. There is a pipeline for each distance, so these are only the most common ones.
 const STRIDES: [(usize, usize, &[isize]); 3] = [
     (1, 1, &[2, 3, 4, -1]),
     (2, 2, &[4, 6, 8, -2]),
     (3, 1, &[4, -3]),
 ];
 
-/// The rows that an invocation packs.
+/// The number of rows of `bytes` bytes that an invocation packs, so that they fill whole vectors.
 fn rows_at_once(bytes: usize) -> usize {
     match bytes % 2 {
         0 => 8,
@@ -52,15 +53,16 @@ fn rows_at_once(bytes: usize) -> usize {
     }
 }
 
-/// The rows to pack.
+/// The rows of a job as the kernel packs them.
 struct Packed {
     vectors: Vectors,
-    /// The run's axis, if each of its units is packed as a row.
+    /// The job's run as a dimension, if each unit of the job is packed as a row.
     split_run: Option<Axis>,
-    /// Bytes from one row to the next, for rows of a slice.
+    /// The distance in bytes from one row of a slice to the next; `None` in a gather.
     stride: Option<isize>,
 }
 
+/// The rows that the kernel packs. `None` if it does not accept the job.
 fn packed(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     job.whole_spans()?;
     let packed = match &job.map {
@@ -75,7 +77,8 @@ fn packed(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     is_aligned.then_some(packed)
 }
 
-/// Software adapters take longer to compile this than it saves.
+/// The rows of a gather. `None` if they are strided, too long or not groups of four, and on software adapters, which
+/// take longer to compile the shader than it saves.
 fn anywhere(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     if job.reach.kind == Kind::Software {
         return None;
@@ -85,7 +88,8 @@ fn anywhere(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     } = vectors.rows;
     let row = unit * run;
     let contiguous = job.rows.step == 1 || job.rows.run == 1;
-    // In tensors that begin at an odd byte, rows of an even number of bytes have 1-byte units.
+    // Rows of an even number of bytes have 1-byte units only in tensors that begin at an odd byte. These are rare, and
+    // left to other kernels, so that each length of a row has one pipeline.
     let usual = unit == 2 - row % 2;
     let short = row <= MOST_BYTES && row != 4;
     (short && usual && contiguous && count.is_multiple_of(4)).then_some(Packed {
@@ -95,6 +99,8 @@ fn anywhere(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     })
 }
 
+/// The rows of a slice whose map has the innermost dimension `inner`. `None` if the rows are not among [`STRIDES`], or
+/// the rows of an invocation are not evenly spaced.
 fn near(job: &Job<'_>, vectors: &Vectors, inner: Option<Axis>) -> Option<Packed> {
     let (vectors, split_run) = pack_bytes::rows(job, vectors)?;
     let Rows { unit, run, .. } = vectors.rows;
@@ -143,9 +149,9 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     })
 }
 
-/// Whether workgroups stage their rows. Every second byte, and rows backwards, are seldom evenly spaced for all rows of
-/// a workgroup: images are made smaller and flipped line by line. Software adapters need no neighbouring loads, and pay
-/// for barriers.
+/// Whether a workgroup copies the source of its rows to workgroup memory, as `load_near.wgsl` explains, if all its rows
+/// are evenly spaced. Every second byte, and rows read backwards, seldom are: they come from images, which are made
+/// smaller or flipped line by line. Software adapters need no neighbouring loads, and pay for barriers.
 fn is_staged(stride: isize, kind: Kind) -> bool {
     stride > 2 && kind == Kind::Hardware
 }

@@ -14,7 +14,7 @@ pub(super) const KERNEL: Kernel = Kernel {
     forms,
 };
 
-/// The number of units in the longest row that is packed.
+/// The number of units in the longest row that is packed. Of longer rows `rows_serial` builds vectors.
 pub(super) const MAX_RUN: usize = 8;
 
 /// The number of units in a vector.

@@ -1,5 +1,8 @@
 //! Writes the rows of updates and scatters of 1-byte or 2-byte units, and of gradients of these or, on hardware, 4-byte
 //! units: `shaders/row_words.wgsl`.
+//!
+//! A word has 4 bytes. A tile is a segment of the words that a row lies in. Its lanes write it in rounds: in a round an
+//! invocation writes four words at once, which are `quarter` words apart, so a round is 4 · `quarter` words long.
 
 use super::{
     Form, Grid, Job, Kernel, Kind, Launch, MAX_PAIR_AXES, MOST_LANES, Op, PairAxis, Prelude, Reach,
@@ -26,20 +29,20 @@ fn accepts(job: &Job<'_>) -> bool {
     }
 }
 
-/// The number of words that an invocation writes at once, in a round.
+/// The number of words that an invocation writes at once.
 const WORDS: usize = 4;
 
-/// The most rounds of an invocation. If a dispatch would then have fewer than [`FILLED`] invocations, there are fewer
-/// rounds.
+/// The most rounds of a tile on hardware: more words share the look-up of their row. If a dispatch would then have
+/// fewer than [`FILLED`] invocations, there are fewer rounds.
 const ROUNDS: usize = 8;
 /// The number of invocations that keep memory busy: 32 bytes in flight to each are 2 MiB, as much as the fastest memory
 /// transfers within its latency.
 const FILLED: usize = 1 << 16;
 
-/// The least number of invocations that share a sufficiently long row: together they access 64 contiguous bytes.
+/// The least number of lanes of a tile on hardware, unless rows are too short: 16 lanes access 64 contiguous bytes.
 const LEAST_LANES: usize = 16;
 
-/// The most rounds of an invocation on a software adapter, where a tile has only one invocation.
+/// The most rounds of a tile on a software adapter, where one invocation writes the whole tile.
 const SERIAL_ROUNDS: usize = 16;
 
 /// The largest distance in bytes between units of a row in the destination; units further apart are rows of one unit
@@ -66,11 +69,12 @@ fn words(bytes: usize, begin: usize, strides: impl Iterator<Item = usize>) -> us
     (furthest + bytes).div_ceil(4)
 }
 
-/// The largest distance in words between neighbouring words of the four that an invocation writes at once.
+/// The largest `quarter`. If units repeat only after more words (see [`repeats`]), invocations write one word at a
+/// time.
 const MAX_QUARTER: usize = 1 << 12;
 
-/// The grid for rows of up to `words` words each, whose units of `unit` bytes are spaced as in `run`; and the distance
-/// in words between neighbouring words of the four that an invocation writes at once.
+/// The grid for `rows` rows of up to `words` words each, whose units of `unit` bytes are spaced as in `run`; and
+/// `quarter`.
 fn grid(
     rows: usize,
     words: usize,
@@ -93,7 +97,7 @@ fn grid(
         let round = WORDS * quarter;
         (quarter, round * rounds.min(words.div_ceil(round)))
     } else {
-        // Only the first of the four words lies in the segment.
+        // `quarter` is the length of the segment, so that only the first of an invocation's four words lies in it.
         let words = words.min(lanes * rounds);
         (words, words)
     };
@@ -103,7 +107,7 @@ fn grid(
 }
 
 /// The least distance in words between two words of the destination in which units begin at the same bytes and come
-/// from sources that are whole words apart.
+/// from sources that are whole words apart, so that both words are assembled by the same shifts.
 fn repeats(unit: usize, run: PairAxis) -> usize {
     // The greatest common divisor of a number and the bytes of a word.
     let common = |number: usize| 1 << number.trailing_zeros().min(2);
@@ -121,7 +125,7 @@ struct Layout {
     bytes: usize,
     /// The distances in bytes between rows in the destination, one for each dimension.
     strides: Vec<usize>,
-    /// Whether each unit of the job is a row.
+    /// Whether each unit of the job is a row here, because the units of the job's rows lie too far apart.
     splits: bool,
 }
 

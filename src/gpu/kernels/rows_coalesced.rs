@@ -18,7 +18,7 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     is_hardware.then(|| Launch::of(job, vectors, form, grid))
 }
 
-/// `rows` is the number of rows whose units an invocation moves.
+/// The form in which the four units of an invocation belong to `rows` rows: one or four.
 fn form(prelude: Prelude, rows: usize) -> Form {
     Form::of(prelude).with(&[("ROWS", rows)])
 }

@@ -1,4 +1,4 @@
-//! Moves rows of 4-byte to 16-byte units, one invocation for each segment: `shaders/rows_serial.wgsl`.
+//! Moves rows of 4-byte to 16-byte units, one invocation for each segment of a row: `shaders/rows_serial.wgsl`.
 
 use super::{
     Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, Rows, Source, VECTOR, Vectors,
@@ -34,8 +34,8 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     })
 }
 
-/// The rows in vectors, each gathered from four units that are a step apart: a software adapter pays for each store.
-/// `None` if rows do not consist of whole vectors.
+/// The rows in vectors, each gathered from four 4-byte units that may lie apart in the source: a software adapter pays
+/// for each store. `None` if units are larger, or rows do not consist of whole vectors of the result.
 fn gathered(job: &Job<'_>, vectors: &Vectors) -> Option<Rows> {
     let Rows { unit, run, .. } = vectors.rows;
     let fits = job.map.is_dense()

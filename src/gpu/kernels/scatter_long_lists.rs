@@ -1,4 +1,4 @@
-//! Links the rows of long lists again, in ascending order: `shaders/scatter_long_lists.wgsl`.
+//! Links the rows of lists of more than 256 rows again, in ascending order: `shaders/scatter_long_lists.wgsl`.
 
 use super::{Form, Grid, Job, Kernel, Launch, Order, Prelude, Source, Vectors, scatter_sort};
 

@@ -18,7 +18,7 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     resolves.then(|| four_rows(job, vectors, form(job.reach.kind)))
 }
 
-/// The launch of a kernel that finds the slices of four rows at once.
+/// The launch of a kernel whose invocations each find the slices of four rows.
 pub(super) fn four_rows(job: &Job<'_>, vectors: &Vectors, form: Form) -> Launch {
     let grid = Grid::invocations(job.rows.count.div_ceil(FOUR), job.reach);
     Launch::of(job, vectors, form, grid)

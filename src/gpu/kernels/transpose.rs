@@ -25,6 +25,7 @@ pub(super) const KERNEL: Kernel = Kernel {
     forms,
 };
 
+/// The tiles of a job. `None` if the kernel does not accept the job.
 fn of_job(job: &Job<'_>) -> Option<Tiles> {
     let RowMap::Slice(map) = &job.map else {
         return None;
@@ -93,6 +94,7 @@ struct Tiles {
     tiling: Tiling,
     /// Whether lines begin at different bytes of a word of the source.
     lines_shift: bool,
+    /// The number of tiles.
     count: usize,
 }
 
@@ -101,8 +103,9 @@ fn loads(unit: usize) -> usize {
     BYTES / unit.max(4)
 }
 
-/// The tiles for these rows, or `None` if tiles are of no use. The first row begins at `source_base` in the source and
-/// at `dest_base` in the result, and `axes` number the rows.
+/// The tiles for these rows and a workgroup of `workgroup` invocations. The first row begins at unit `source_base` of
+/// the source and at unit `dest_base` of the result, and `axes` number the rows. `None` if no dimension is near, a row
+/// is contiguous or shorter than two words, another kernel is faster, or tiles would be mostly empty.
 fn tiles(
     rows: &Rows,
     axes: &[Axis],
@@ -174,7 +177,9 @@ fn tiles(
     let line_units = per_word << line_log2;
     let tile_words = (1_usize << words_log2) - usize::from(rows_shift);
 
-    // Tiles begin at cache lines, unless that adds more than an eighth to their number.
+    // Returns how far before position 0 the first tile begins, and the number of tiles of `each` positions that cover
+    // `size` positions. `phase` is the shift with which tiles begin at cache lines; if it adds more than an eighth to
+    // the number of tiles, the shift is `least`, which tiles need in any case.
     let shifted = |phase: usize, size: usize, least: usize, each: usize| {
         let plain = (size + least).div_ceil(each);
         let more = (size + phase).div_ceil(each);
@@ -223,8 +228,9 @@ fn tiles(
     })
 }
 
-/// The number of bits by which the position of a unit in the tile is shifted and XORed with itself, so that invocations
-/// that store neighbouring words of a row read different banks.
+/// The number of bits by which the position of a word in the tile is shifted, to be XORed with the position itself, so
+/// that invocations that store neighbouring words of a row read different banks. `word` is the size in bytes of a word,
+/// here also of a larger unit, and `per_word` the number of units in it.
 fn swizzle(is_close: bool, per_word: usize, line_log2: u32, words_log2: u32, word: usize) -> u32 {
     let banks = (BANKS * 4 / word).ilog2();
     if is_close {

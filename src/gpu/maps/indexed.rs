@@ -1,4 +1,8 @@
 //! The row map of a gather, and how a scatter finds its slices: `shaders/indexed.wgsl`.
+//!
+//! Walked dimensions number the rows, and some of them also the index tuples: `src/ops/indexed.rs` says how. A tuple
+//! consists of coordinates, each of which is an index into one dimension of params. A dispatch may bind only a part of
+//! params, an interval of the first indexed dimension; other dispatches then process the other indices.
 
 use super::{Facts, Lowered, Units, scaled, strides};
 use crate::{
@@ -32,17 +36,18 @@ pub(super) const RESOLVE: Facts = Facts {
     moves: false,
 };
 
-/// The number of pairs of words in the map of a gather: see `Map` in `indexed.wgsl`. Pair 0 holds the stride of the
-/// outermost walked dimension; each other pair holds a coordinate's dimension or a further walked dimension.
+/// The number of pairs of words in the map of a gather, as many as the uniforms have room for. `Map` in `indexed.wgsl`
+/// says what each pair holds: most hold an indexed dimension or a walked one.
 pub(crate) const INDEXED_PAIRS: usize = 10;
 
-/// Pairs of a size and a stride.
+/// Pairs of a size and a stride; `Map` in `indexed.wgsl` lists the exceptions.
 pub(crate) type IndexedMap = [[u32; 2]; INDEXED_PAIRS];
 
+/// `Map` of `indexed.wgsl`, which says what each field means.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct Words {
-    /// [`Flags::word`].
+    /// [`Flags`], as [`Flags::word`] packs them.
     pub(crate) flags: u32,
     pub(crate) first: u32,
     pub(crate) count: u32,
@@ -65,7 +70,7 @@ pub(crate) struct Flags {
     pub(crate) checks: bool,
     /// Whether a scatter links all rows of a slice, rather than keep only the last one.
     pub(crate) chains: bool,
-    /// [`Rule::combine_number`](crate::gpu::rule::Rule::combine_number), for atomics.
+    /// For atomics, [`Rule::combine_number`](crate::gpu::rule::Rule::combine_number); otherwise 0.
     pub(crate) combine: u32,
 }
 
@@ -95,7 +100,7 @@ pub(crate) struct Gather {
     pub(crate) walk: Vec<Dimension>,
     pub(crate) policy: Policy,
     pub(crate) index: IndexType,
-    /// The first word of the tuples in their binding.
+    /// The word of the binding of indices at which the first tuple begins.
     pub(crate) index_base: u32,
     /// The number of units of params that are bound.
     pub(crate) bound: u64,
@@ -108,7 +113,7 @@ pub(crate) struct Gather {
     pub(crate) count: u32,
 }
 
-/// Each row goes to the slice at which its index tuple points.
+/// Finds, for each row, the slice at which the row's index tuple points.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolve {
     /// The dimensions of the coordinates and of the walk. [`Resolve::combined`] fills in pair 0.
@@ -118,16 +123,16 @@ pub(crate) struct Resolve {
     /// The number of coordinates in a tuple.
     pub(crate) depth: usize,
     pub(crate) policy: Policy,
-    /// [`is_plain`] of the dispatch.
+    /// Whether the dispatch is plain: see [`is_plain`].
     pub(crate) is_plain: bool,
     pub(crate) index: IndexType,
-    /// The first word of the tuples in their binding.
+    /// The word of the binding of indices at which the first tuple begins.
     pub(crate) index_base: u32,
     /// Whether the number of rows is a multiple of four, and the tuples of every four rows are whole vectors of the
     /// binding.
     pub(crate) whole_fours: bool,
-    /// The bound slices: the number of the first, relative to the slice of the first row if all its indices are zeros;
-    /// and how many slices are bound.
+    /// The number of the first bound slice, and the number of bound slices. The slice that the first row goes to if all
+    /// its indices are zeros has number 0.
     pub(crate) slices: (i64, usize),
     /// Whether the dispatch only checks the tuples, and changes nothing.
     pub(crate) checks: bool,
@@ -141,9 +146,9 @@ pub(crate) struct Resolve {
 pub(crate) struct Lookup {
     /// `DIMS`: the number of coordinates, if they are looked up without a loop; otherwise 0.
     pub(crate) unrolled: usize,
-    /// `INDEX_WORDS`.
+    /// `INDEX_WORDS`: the number of words per index.
     pub(crate) words: u32,
-    /// `PLAIN`.
+    /// `PLAIN`: whether the dispatch is plain, see [`is_plain`].
     pub(crate) plain: bool,
     /// Whether the indices are bound as vectors, and the tuples of four rows read at once.
     pub(crate) vectors: bool,
@@ -163,8 +168,9 @@ impl Lookup {
         }
     }
 
-    /// The lookup of a plain dispatch (see [`is_plain`]). `alone` says that row n has tuple n; tuples of one or two
-    /// indices then need no loop. Dispatches that are not plain are rare, and always loop.
+    /// The lookup of a plain dispatch (see [`is_plain`]) whose tuples have `depth` coordinates. `alone` says that row n
+    /// has tuple n; tuples of one or two coordinates then need no loop. Dispatches that are not plain are rare, and
+    /// always loop.
     pub(crate) fn plain(self, depth: usize, alone: bool) -> Self {
         let unrolled = alone && Self::UNROLLED.contains(&depth);
         Self {
@@ -174,8 +180,8 @@ impl Lookup {
         }
     }
 
-    /// Reads indices as vectors if `whole` is true, so that the tuples of four rows are whole, aligned vectors, and if
-    /// there is no loop over coordinates.
+    /// Reads indices as vectors if there is no loop over coordinates and `whole` is true, which says that the tuples of
+    /// every four rows are whole, aligned vectors.
     pub(crate) fn vectors(self, whole: bool) -> Self {
         Self {
             vectors: whole && self.unrolled > 0,
@@ -185,11 +191,11 @@ impl Lookup {
 }
 
 impl Gather {
-    /// The bitwise OR of all distances between rows, and of the length of the binding: a row may begin wherever an
-    /// index points, and must not reach beyond the binding.
+    /// The bitwise OR of all distances between rows, and of the number of bound units. That number must be one of whole
+    /// vectors too: a row may begin wherever an index points, and no vector must reach beyond the binding.
     pub(super) fn distances(&self) -> i64 {
         let walk = self.walk.iter().map(|dimension| dimension.stride as i64);
-        // If no unit is bound, 1 prevents wider units, of which none would fit either.
+        // If no unit is bound, 1 keeps the units as they are: 0 would allow vectors of any size.
         let bound = self.bound.cast_signed().max(1);
         walk.fold(strides(&self.coordinates) | bound, |all, stride| {
             all | stride
@@ -257,7 +263,7 @@ impl Resolve {
         self.combined(0)
     }
 
-    /// As [`Resolve::lowered`], with the operation by which atomics combine numbers.
+    /// As [`Resolve::lowered`], with the number of the operation by which atomics combine rows and slices.
     pub(super) fn combined(&self, combine: u32) -> Lowered {
         let (first, slices) = self.slices;
         let mut axes = self.map;
@@ -291,7 +297,8 @@ impl Resolve {
     }
 }
 
-/// The map by which the slices of a scatter are found. [`Resolve::combined`] fills in pair 0.
+/// The map by which the slices of a scatter are found. [`Resolve::combined`] fills in pair 0. Fails if the map has too
+/// few pairs for the dimensions, or a dimension or the number of slices exceeds 32 bits.
 pub(crate) fn resolve_map(map: &scatter_nd::Map) -> Result<IndexedMap, Error> {
     // `u32::MAX` stands for no slice, so it must be neither the number of a slice nor the number of slices.
     let most = u32::MAX as usize - 1;
@@ -302,8 +309,9 @@ pub(crate) fn resolve_map(map: &scatter_nd::Map) -> Result<IndexedMap, Error> {
     }
 }
 
-/// The dimensions that number the rows of a scatter, after an outermost dimension of one position: its stride would be
-/// in pair 0 of the map, where a scatter has the number of the first slice.
+/// The dimensions that number the rows of a scatter, after an added outermost dimension of size 1. The stride of the
+/// outermost dimension is lost, because pair 0 of the map, which would hold it, holds the number of the first bound
+/// slice.
 fn walk(map: &scatter_nd::Map) -> Vec<Axis> {
     let one = Axis { size: 1, stride: 0 };
     let outermost = (!map.walk.is_empty()).then_some(one);
@@ -313,12 +321,13 @@ fn walk(map: &scatter_nd::Map) -> Vec<Axis> {
         .collect()
 }
 
-/// The map of a gather with these coordinates and walked dimensions, whose tuples begin at word `index_base` of their
-/// binding, and which accepts indices into the first dimension that are not less than `first`.
+/// The map of a dispatch with these indexed dimensions, `coordinates`, and walked dimensions, `walk`. Its tuples begin
+/// at word `index_base` of their binding, and it accepts indices into the first dimension that are not less than
+/// `first`.
 ///
 /// The first dimension may be longer than 2^32: a dispatch accepts only so many indices that the offsets between them
 /// do not wrap. The last pair, if no dimension takes it, holds the high words of this dimension's size and of `first`.
-/// Fails if the map has too few pairs.
+/// Fails if the map has too few pairs, or another dimension is longer than 2^32.
 fn indexed_map(
     coordinates: &[Axis],
     walk: &[Axis],
@@ -359,8 +368,9 @@ fn indexed_map(
     Ok(axes)
 }
 
-/// Whether a dispatch that accepts `count` indices into the first dimension, from `first`, accepts all of them, all
-/// dimensions are shorter than 2^31, and indices outside have no source: `PLAIN` in `indexed.wgsl`.
+/// Whether a dispatch is plain (`PLAIN` in `indexed.wgsl`): it accepts all indices into the first dimension, all
+/// dimensions are shorter than 2^31, and indices neither wrap nor are clamped. The dispatch accepts `count` indices
+/// into the first dimension, from `first`.
 pub(crate) fn is_plain(coordinates: &[Axis], first: u64, count: u32, policy: Policy) -> bool {
     let outer = coordinates.first().map_or(0, |outer| outer.size as u64);
     let short = |axis: &Axis| i32::try_from(axis.size).is_ok();

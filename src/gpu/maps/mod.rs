@@ -11,7 +11,9 @@
 //! | `strided_slice_grad` | strided in the source, contiguous in the result, where units without a source become zeros |
 //! | `scatter_nd` | contiguous in the source, in the destination at the slices that earlier steps have found |
 //!
-//! Each has a file of the same name in `shaders/`, and writes its part of the uniforms in the units of the launch.
+//! Each row map has a file of the same name in `shaders/`, and writes its part of the uniforms in the units of the
+//! launch. A slice of a scatter is the part of the destination that an index tuple points at; `lists` says what a block
+//! and a link are.
 
 mod indexed;
 mod scatter_nd;
@@ -42,9 +44,9 @@ use bytemuck::Pod;
 /// How a launch counts the rows and units of its job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Units {
-    /// The number of the job's units in one of those units in which the launch counts the source.
+    /// The number of the job's units per unit of the launch. The strides in the source are multiples of it.
     pub(crate) factor: usize,
-    /// The run as one more dimension of the map, if the launch makes each unit a row.
+    /// The job's run as a dimension, which the map adds as its innermost, if the launch makes each unit a row.
     pub(crate) split_run: Option<Axis>,
     /// The tiles of a transpose.
     pub(crate) tiling: Option<Tiling>,
@@ -92,13 +94,13 @@ pub(crate) enum Op {
 
 /// What pipelines need to know of an operation.
 pub(crate) struct Facts {
-    /// The name of its bind groups, and the beginning of its pipelines' names.
+    /// The name of the operation's bind groups, and the beginning of its pipelines' names.
     pub(crate) name: &'static str,
-    /// The WGSL of its row map.
+    /// The WGSL of the operation's row map.
     pub(crate) text: &'static str,
     /// For each buffer of `BUFFERS_GROUP`, in the order of their bindings, whether shaders only read it.
     pub(crate) buffers: &'static [bool],
-    /// Whether rows have index tuples, of which those out of range are counted.
+    /// Whether rows have index tuples. Shaders then count those out of range in a report.
     pub(crate) reports: bool,
     /// Whether rows are contiguous in the result, and all of the result is written.
     pub(crate) is_dense: bool,
@@ -135,7 +137,7 @@ impl Op {
     }
 }
 
-/// A row map as the shaders read it: the words of its own `Map`.
+/// A row map as the shaders read it: the 24 words of the `Map` in the row map's file.
 pub(crate) type MapWords = [u32; 24];
 
 /// A row map as the shaders read it, and how they read index tuples.
@@ -146,6 +148,7 @@ pub(crate) struct Lowered {
 }
 
 impl Lowered {
+    /// `map` must have the size of [`MapWords`].
     fn of(map: impl Pod) -> Self {
         Self {
             words: bytemuck::cast(map),
@@ -207,8 +210,8 @@ impl RowMap {
         }
     }
 
-    /// The rule by which this step combines rows with slices. `None` in other steps, and for atomics, which follow the
-    /// rule of their own map.
+    /// The rule of the step that combines each slice with its list of rows. `None` for all other steps and operations,
+    /// and for [`Atomic`], which needs no lists.
     pub(crate) fn rule(&self) -> Option<Rule> {
         match self {
             Self::Scatter(map) if map.combines => Some(map.rule),
@@ -216,7 +219,7 @@ impl RowMap {
         }
     }
 
-    /// The lists that the job puts in order, if it is this step of the sorting.
+    /// The lists of the block, if the job sorts those of them that `step` names; otherwise `None`.
     pub(crate) fn lists(&self, step: Order) -> Option<Lists> {
         match self {
             Self::Sort(map) if map.step == step => Some(map.lists),
@@ -225,6 +228,7 @@ impl RowMap {
     }
 }
 
+/// The bitwise OR of all strides.
 fn strides(axes: &[Axis]) -> i64 {
     axes.iter().fold(0, |all, axis| all | axis.stride as i64)
 }

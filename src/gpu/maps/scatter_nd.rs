@@ -1,4 +1,5 @@
 //! The row maps of a scatter's later steps: `shaders/scatter_nd.wgsl`, `scatter_sort.wgsl` and `combine_atomic.wgsl`.
+//! `lists` says what a slice, a block and a link are.
 
 use super::{Facts, Lowered, Resolve, Units, indexed::RESOLVE};
 use crate::gpu::{lists::Lists, rule::Rule};
@@ -34,6 +35,7 @@ pub(super) const ATOMIC: Facts = Facts {
     ..RESOLVE
 };
 
+/// `Map` of `scatter_nd.wgsl`, which says what each field means.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct ScatterWords {
@@ -45,6 +47,7 @@ pub(crate) struct ScatterWords {
     pad: [u32; 19],
 }
 
+/// `Map` of `scatter_sort.wgsl`, which says what each field means.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct SortWords {
@@ -55,19 +58,20 @@ pub(crate) struct SortWords {
     pad: [u32; 20],
 }
 
-/// Rows of updates go to slices, which are as long and as far apart as the rows.
+/// Rows of updates are moved to slices or combined with them. Slices are as long and as far apart as rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Scatter {
     /// The distance from one row of the updates to the next, and from one slice to the next, in units.
     pub(crate) pitch: usize,
-    /// The word at which the links begin in the storage of [`Lists`].
+    /// The position of the first link in the array `rows`: [`Lists::links`].
     pub(crate) links: usize,
-    /// The number of the block's first row.
+    /// The number that the array `head` gives to the block's first row.
     pub(crate) first: u32,
     /// Whether a single row that is out of range forbids all changes.
     pub(crate) strict: bool,
-    /// Whether all rows of a slice are combined with it; otherwise only the last row is kept.
+    /// Whether all rows that go to a slice are combined with it; otherwise only the last of them replaces the slice.
     pub(crate) combines: bool,
+    /// How rows are combined with slices; not used unless `combines`.
     pub(crate) rule: Rule,
 }
 
@@ -76,7 +80,7 @@ pub(crate) struct Scatter {
 pub(crate) struct Sort {
     pub(crate) step: Order,
     pub(crate) lists: Lists,
-    /// The number of the block's first row.
+    /// The number that the array `head` gives to the block's first row.
     pub(crate) first: u32,
 }
 
@@ -91,7 +95,7 @@ pub(crate) enum Order {
     Long,
 }
 
-/// Finds the slice of each row and combines the two at once.
+/// Finds the slice of each row, and combines the row with it by atomics at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Atomic {
     pub(crate) resolve: Resolve,

@@ -17,6 +17,7 @@ pub(super) const FACTS: Facts = Facts {
     moves: true,
 };
 
+/// `Map` of `strided_slice.wgsl`, which says what each field means.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct Words {
@@ -25,21 +26,20 @@ pub(crate) struct Words {
     pad: [u32; 2],
     /// Pairs of size and stride.
     pub(crate) axes: [[u32; 2]; MAX_AXES],
-    /// [`Tiling::words`].
+    /// [`Tiling`], as [`Tiling::words`] packs it.
     pub(crate) tiling: [u32; 4],
 }
 
-/// How a transpose is cut into tiles; see `transpose.wgsl`.
+/// How a transpose is cut into tiles. `transpose.wgsl` says what lines and near positions are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tiling {
-    /// The dimension along which neighbours lie side by side in the source.
+    /// The number of the near dimension: along it, neighbouring positions are contiguous in the source.
     pub(crate) near_dim: usize,
     /// The base-2 logarithm of the number of words in a line.
     pub(crate) line_log2: u32,
     /// The base-2 logarithm of the number of words of a row for which a tile has lines.
     pub(crate) words_log2: u32,
-    /// The number of bits by which the number of a word in the tile is shifted, to be XORed with the number itself: see
-    /// `place` in `transpose.wgsl`.
+    /// The number of bits by which `place` in `transpose.wgsl` shifts the number of a word in the tile.
     pub(crate) swizzle: u32,
     /// Whether all lines of a tile lie within one contiguous range of the source.
     pub(crate) is_stretch: bool,
@@ -56,6 +56,7 @@ pub(crate) struct Tiling {
 }
 
 impl Tiling {
+    /// `tiling` of `Map` in `strided_slice.wgsl`. `None` if a number does not fit in its bits.
     fn words(&self) -> Option<[u32; 4]> {
         let bits = u32::try_from(self.near_dim).ok()?
             | self.line_log2 << 4

@@ -16,6 +16,7 @@ pub(super) const FACTS: Facts = Facts {
     moves: true,
 };
 
+/// `Map` of `strided_slice_grad.wgsl`, which says what each field means.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct Words {
@@ -23,16 +24,14 @@ pub(crate) struct Words {
     pub(crate) quarter: u32,
     pub(crate) row_units: u32,
     pub(crate) first_row: u32,
-    /// For each dimension: its size, its stride in the source in units, its stride in the result in rows. The fourth
-    /// words of the first three hold the distance between the units of a row that have a source, the number of the
-    /// first such unit, and how many there are.
     pub(crate) axes: [[u32; 4]; MAX_PAIR_AXES],
 }
 
-/// Rows are contiguous in the result. Some have units with a source, which are strided along these axes.
+/// Rows are contiguous in the result. Some rows have units with a source; `axes` say which rows, and where their
+/// sources begin.
 #[derive(Clone, Debug)]
 pub(crate) struct Gradient {
-    /// The number of units in a row. All outer strides of the result are multiples of this number.
+    /// The number of units in a row. The strides of `axes` in the result are multiples of this number.
     pub(crate) row: usize,
     /// The units of a row that have a source; none if the size is 0.
     pub(crate) run: PairAxis,

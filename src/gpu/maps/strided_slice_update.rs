@@ -4,8 +4,8 @@ use super::{Facts, Lowered, Units};
 use crate::pairs::PairAxis;
 use bytemuck::{Pod, Zeroable};
 
-/// The most dimensions outside of the run that the map of an update or gradient can hold. A plan with more is cut along
-/// its outermost dimension.
+/// The most dimensions outside of the run that the map of an update or gradient can hold: the uniforms have room for
+/// five vectors. A plan with more dimensions is cut along its outermost dimension.
 pub(crate) const MAX_PAIR_AXES: usize = 5;
 
 pub(super) const FACTS: Facts = Facts {
@@ -17,6 +17,7 @@ pub(super) const FACTS: Facts = Facts {
     moves: true,
 };
 
+/// `Map` of `strided_slice_update.wgsl`, which says what each field means.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct Words {
@@ -24,13 +25,13 @@ pub(crate) struct Words {
     pub(crate) spacing: u32,
     pub(crate) quarter: u32,
     pad: u32,
-    /// For each dimension: its size, its stride in the source, its stride in the destination.
     pub(crate) axes: [[u32; 4]; MAX_PAIR_AXES],
 }
 
 /// Rows are strided along these axes on both sides.
 #[derive(Clone, Debug)]
 pub(crate) struct Update {
+    /// The units of a row.
     pub(crate) run: PairAxis,
     pub(crate) axes: Vec<PairAxis>,
 }
@@ -53,8 +54,8 @@ impl Update {
     }
 }
 
-/// Converts dimensions to words, with strides of the destination in multiples of `to_unit` units. `None` if there are
-/// too many dimensions, or strides exceed 32 bits.
+/// Converts each dimension to a vector of its size, its stride in the source, its stride in the destination divided by
+/// `to_unit`, and 0. `None` if there are too many dimensions, or a size or stride exceeds 31 bits.
 pub(super) fn pair_words(axes: &[PairAxis], to_unit: usize) -> Option<[[u32; 4]; MAX_PAIR_AXES]> {
     if axes.len() > MAX_PAIR_AXES {
         return None;
