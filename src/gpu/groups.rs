@@ -10,7 +10,7 @@
 use super::{caps::Span, maps::Op};
 use std::{
     collections::HashMap,
-    hash::{BuildHasher, RandomState},
+    hash::{BuildHasher, Hash, Hasher, RandomState},
     mem,
     sync::{Mutex, PoisonError},
 };
@@ -21,12 +21,24 @@ const IDLE: usize = 2048;
 
 /// The key of a cached bind group: the operation, which determines the layout, and the range of a buffer that each
 /// binding holds.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     /// The operation whose layout the group has.
     pub(super) op: Op,
     pub(super) buffers: [Option<wgpu::Buffer>; 4],
     pub(super) spans: [Span; 4],
+}
+
+/// Every dispatch is looked up, so spans are hashed as one word.
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for buffer in self.buffers.iter().flatten() {
+            buffer.hash(state);
+        }
+        let words = self.spans.iter().flat_map(|span| [span.offset, span.bytes]);
+        let mix = |all: u64, word: u64| all.wrapping_mul(31).wrapping_add(word);
+        state.write_u64(words.fold(self.op as u64, mix));
+    }
 }
 
 /// The cache of a device.
@@ -62,10 +74,13 @@ impl Groups {
             state.uses = 0;
             state.old = mem::take(&mut state.young);
         }
-        let known = state
-            .young
-            .remove(&hash)
-            .or_else(|| state.old.remove(&hash));
+        if let Some(Entry::Kept(of, group)) = state.young.get(&hash)
+            && **of == key
+        {
+            return group.clone();
+        }
+        let known = state.young.remove(&hash);
+        let known = known.or_else(|| state.old.remove(&hash));
         let (group, entry) = match known {
             Some(Entry::Kept(of, group)) if *of == key => (group.clone(), Entry::Kept(of, group)),
             Some(_) => {

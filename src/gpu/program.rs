@@ -98,7 +98,7 @@ impl fmt::Debug for Source {
 }
 
 /// What is compiled: a kernel in one of its forms, for the row map of an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
     pub(crate) source: Source,
     pub(crate) op: Op,
@@ -108,8 +108,30 @@ pub(crate) struct Program {
     pub(crate) workgroup: u32,
 }
 
+/// Every dispatch looks its program up, so only a few words are hashed: programs that differ elsewhere are rare.
+impl Hash for Program {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Lookup {
+            unrolled,
+            words,
+            plain,
+            vectors,
+        } = self.lookup;
+        let flags = u64::from(plain) | u64::from(vectors) << 1 | u64::from(words) << 2;
+        let of_op = self.op as u64 | (self.source.name.len() as u64) << 8 | flags << 16;
+        let constants = self
+            .form
+            .constants
+            .iter()
+            .map(|&(_, value)| value.cast_unsigned() as u64);
+        let mix = |all: u64, word: u64| all.wrapping_mul(31).wrapping_add(word);
+        state.write_u64(constants.fold(of_op.wrapping_add((unrolled as u64) << 24), mix));
+        self.form.prelude.hash(state);
+    }
+}
+
 /// What a kernel is compiled for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Form {
     /// What a unit is, and how the kernel loads one.
     pub(crate) prelude: Prelude,
