@@ -60,7 +60,7 @@ fn any_repeats() -> bool {
     return (uniforms.map.flags & 0x3ff00u) != 0u;
 }
 
-// The operation by which `combine_atomic.wgsl` combines numbers.
+// The code of the operation by which `combine_atomic.wgsl` combines elements, from `combine_number` in src/gpu/rule.rs.
 fn atomic_combine() -> u32 {
     return uniforms.map.flags >> 28u;
 }

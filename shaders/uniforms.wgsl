@@ -16,7 +16,8 @@ struct Uniforms {
     units: u32,
     // The number of tiles.
     tiles: u32,
-    // The number of units in a tile: words if units are smaller than words, rows in `scatter_sort.wgsl`.
+    // The length of a tile in units; a tile is usually a segment of a row. Exceptions: the length is in words if units
+    // are smaller than words, in rows in `scatter_sort.wgsl`, and in tuples in `gather_units.wgsl`.
     segment: u32,
     // Bits 0 to 15: the number of workgroups along x; if there are more than one dimension may have, they continue
     // along y. Bits 16 to 19: `lanes_log2`. Bits 20 to 23: `element_bytes`.
@@ -36,8 +37,8 @@ struct Axis {
     stride: u32,
 }
 
-// The source of a row: where the row begins, relative to `source_base`, and its state. From `unit_at`, the source of
-// one unit: where the unit lies in the binding, and its state.
+// Where a row begins in the source, relative to `source_base`, and its state: FOUND, MISSING or ELSEWHERE. `unit_at`
+// returns the same for one unit: where the unit lies in the source's binding, and its state.
 struct Row {
     base: u32,
     state: u32,

@@ -153,7 +153,8 @@ pub enum Error {
     Buffer {
         /// The name of the buffer.
         argument: &'static str,
-        /// What is wrong with the buffer, and the rule.
+        /// What is wrong with the buffer and what is required of it, as the end of a sentence that begins with "the
+        /// `argument` buffer".
         problem: String,
     },
     /// No adapter fits the options.

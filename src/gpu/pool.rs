@@ -24,7 +24,7 @@ const PATIENCE: u64 = 32;
 /// The most buffers that a pool keeps, since each request searches all of them.
 const MOST: usize = 64;
 
-/// The pool of a device.
+/// The pool of a device. All tensors of the device share it, and return their buffers to it when they are dropped.
 #[derive(Debug, Default)]
 pub(super) struct Pool(Mutex<Shelf>);
 

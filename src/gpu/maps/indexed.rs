@@ -297,8 +297,9 @@ impl Resolve {
     }
 }
 
-/// The map by which the slices of a scatter are found. [`Resolve::combined`] fills in pair 0. Fails if the map has too
-/// few pairs for the dimensions, or a dimension or the number of slices exceeds 32 bits.
+/// The map by which a shader finds the slice for each index tuple of a scatter. The first pair of words is a
+/// placeholder: [`Resolve::combined`] replaces it by where the tuples begin and the number of the first bound slice.
+/// Fails if the map has too few pairs for the dimensions, or a dimension or the number of slices exceeds 32 bits.
 pub(crate) fn resolve_map(map: &scatter_nd::Map) -> Result<IndexedMap, Error> {
     // `u32::MAX` stands for no slice, so it must be neither the number of a slice nor the number of slices.
     let most = u32::MAX as usize - 1;

@@ -137,7 +137,8 @@ impl Op {
     }
 }
 
-/// A row map as the shaders read it: the 24 words of the `Map` in the row map's file.
+/// The words of the WGSL struct `Map`, which the row map's file in `shaders/` defines: the last 96 bytes of the
+/// uniforms.
 pub(crate) type MapWords = [u32; 24];
 
 /// A row map as the shaders read it, and how they read index tuples.

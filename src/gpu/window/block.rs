@@ -22,7 +22,8 @@ pub(super) struct Origin {
     pub(super) tuple: usize,
     /// The number of index tuples that the block reads.
     pub(super) tuples: usize,
-    /// The unit of params that the block's first unit is a copy of if its index tuple is all zeros.
+    /// The unit of params from which the block's first unit is copied if all coordinates of the index tuple are zero.
+    /// The shader adds what the actual coordinates contribute.
     pub(super) place: i64,
     /// Whether the block counts its tuples that are out of range. Several rows may have the same tuple, so several
     /// blocks may read the tuple; only the block with the first unit of the first of these rows counts it.
