@@ -74,3 +74,6 @@ pub use spec::{Ellipsis, NewAxis, SliceItem, SliceSpec, StridedSlice};
 pub use stream::{Stream, Streamed};
 pub use tensor::{Array, Gathered, ScatterReport, Tensor, TensorView};
 pub use view::View;
+/// The version of wgpu that this crate's interface uses.
+#[cfg(feature = "gpu")]
+pub use wgpu;

@@ -221,6 +221,28 @@ impl Gpu {
         Self::on_adapter(&options.choose().await?).await
     }
 
+    /// The features of the adapter that this crate profits from: immediates, which bring the numbers of a dispatch along
+    /// with it, and pipeline caches. For the device of your own program:
+    ///
+    /// ```no_run
+    /// use wgslice::{wgpu, Gpu};
+    ///
+    /// # async fn example(adapter: &wgpu::Adapter) -> Result<(), wgpu::RequestDeviceError> {
+    /// let (device, queue) = adapter
+    ///     .request_device(&wgpu::DeviceDescriptor {
+    ///         required_features: Gpu::wanted_features(adapter),
+    ///         required_limits: adapter.limits(), // the largest bindings, and room for immediates
+    ///         ..Default::default()
+    ///     })
+    ///     .await?;
+    /// let gpu = Gpu::new(&device, &queue);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn wanted_features(adapter: &wgpu::Adapter) -> wgpu::Features {
+        adapter.features() & (wgpu::Features::IMMEDIATES | wgpu::Features::PIPELINE_CACHE)
+    }
+
     /// Opens a device on this adapter, with the adapter's limits: for an adapter chosen from
     /// [`AdapterOptions::adapters`].
     ///
@@ -231,8 +253,7 @@ impl Gpu {
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {
                 label: Some("wgslice"),
-                required_features: adapter.features()
-                    & (wgpu::Features::IMMEDIATES | wgpu::Features::PIPELINE_CACHE),
+                required_features: Self::wanted_features(adapter),
                 required_limits: adapter.limits(),
                 ..Default::default()
             })
