@@ -94,7 +94,6 @@ struct Tiles {
     tiling: Tiling,
     /// Whether lines begin at different bytes of a word of the source.
     lines_shift: bool,
-    /// The number of tiles.
     count: usize,
 }
 
@@ -163,7 +162,7 @@ fn tiles(
         words_log2 = (tile.checked_sub(slack)? / distance).checked_ilog2()?;
         line_log2 = tile.ilog2();
     } else {
-        // Equally many bytes of a line and of a row.
+        // A tile takes as many bytes of a line as of a row, if both are long enough.
         let square = (tile * rows.unit.min(4) / 4).ilog2() / 2;
         let near_words = (near.size + per_word - 1).div_ceil(per_word);
         let longest = near_words.next_power_of_two().ilog2();
@@ -228,9 +227,9 @@ fn tiles(
     })
 }
 
-/// The number of bits by which the position of a word in the tile is shifted, to be XORed with the position itself, so
-/// that invocations that store neighbouring words of a row read different banks. `word` is the size in bytes of a word,
-/// here also of a larger unit, and `per_word` the number of units in it.
+/// The shader shifts the position of a word in the tile by this number of bits, and XORs the result with the position,
+/// so that invocations that store neighbouring words of a row read different banks. A word is here also a larger unit:
+/// `word` is its size in bytes, and `per_word` the number of units in it.
 fn swizzle(is_close: bool, per_word: usize, line_log2: u32, words_log2: u32, word: usize) -> u32 {
     let banks = (BANKS * 4 / word).ilog2();
     if is_close {

@@ -367,7 +367,7 @@ impl ScatterCutter<'_> {
     }
 }
 
-/// Rows for a job that handles whole rows of updates, rather than their units: each stands for one row of updates.
+/// Rows of one unit for a job that processes index tuples: each stands for a whole row of updates.
 fn tuples(rows: Interval) -> Rows {
     Rows {
         unit: 4,
