@@ -35,7 +35,7 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
 }
 
 /// The rows with vectors as units, each gathered from four 4-byte units, which may lie apart in the source: a vector
-/// takes one store. `None` if units are larger, rows short, or not whole vectors of the result.
+/// takes one store. `None` if units are larger, or rows are short or not whole vectors of the result.
 fn gathered(job: &Job<'_>, vectors: &Vectors) -> Option<Rows> {
     let Rows { unit, run, .. } = vectors.rows;
     let fits = job.map.is_dense()

@@ -80,9 +80,9 @@ const SECTOR: usize = 32;
 /// The size of a cache line in bytes.
 const LINE: usize = 128;
 
-/// The largest distance in bytes from one line to the next, two sectors, at which lines are loaded as one contiguous
-/// range. For distances above [`SECTOR`], lines must also fill at least half of the range: gaps are then at most one
-/// sector long, so nearly all sectors of the range are needed anyway.
+/// Lines at most this many bytes apart, two sectors, are loaded as one contiguous range. If they are more than
+/// [`SECTOR`] bytes apart, they must also fill at least half of the range: gaps are then at most one sector long, so
+/// nearly all sectors of the range are needed anyway.
 const CLOSE: usize = 64;
 
 /// The number of banks of workgroup memory, each of which serves one word at a time.
