@@ -1,5 +1,5 @@
-//! Gathers 4-byte units along the innermost axis of params, from short rows of it that many tuples point into:
-//! `shaders/gather_units.wgsl`.
+//! Gathers 4-byte units along the innermost axis of params, if its rows are short and many tuples point into each:
+//! `shaders/gather_units.wgsl`. A workgroup first stages a row: it copies the row to workgroup memory.
 
 use super::{Form, Grid, Job, Kernel, Kind, Launch, Op, Prelude, RowMap, Rows, Source, Vectors};
 
@@ -19,12 +19,11 @@ const PARTS: usize = 4;
 /// of 256 invocations take 16 KiB, all the workgroup memory that every device has.
 const EACH: usize = 16;
 
-/// The least units per invocation that a workgroup stages and gathers, both together: a workgroup that moves less takes
-/// as long as `rows_coalesced`.
+/// The least number of staged plus gathered units per invocation: with fewer, `rows_coalesced` is as fast.
 const LEAST_EACH: usize = 8;
 
-/// The number of tuples that point into each row of params. `None` if the job is not a gather of single units along the
-/// innermost axis, or if it is not worth staging a row: because the row is too long, or the tuples too few.
+/// The number of tuples that point into each row of params. `None` if the kernel does not accept the job: it is not a
+/// gather of single units along the innermost axis, rows are too long to stage, or tuples too few for staging to pay.
 fn tuples(job: &Job<'_>, vectors: &Vectors) -> Option<usize> {
     let RowMap::Gather(map) = &job.map else {
         return None;
@@ -43,7 +42,7 @@ fn tuples(job: &Job<'_>, vectors: &Vectors) -> Option<usize> {
             .iter()
             .all(|dimension| dimension.stride % PARTS.cast_signed() == 0);
     let is_short = (1..=EACH * workgroup).contains(&axis.size);
-    // With one tuple for every four units of a row, random tuples need most sectors of the row, which have 8 units.
+    // A sector has 8 units: with one tuple for every four units of a row, random tuples need most sectors of the row.
     let are_many =
         tuples.size >= axis.size / 4 && tuples.size + axis.size >= LEAST_EACH * workgroup;
     let are_listed = tuples.stride == 0 && !tuples.repeats && count.is_multiple_of(tuples.size);

@@ -1,9 +1,9 @@
 //! All kernels in one ordered table: the first that can run a job does.
 //!
-//! A kernel is a file here and one of the same name in `shaders/`. It decides which jobs it runs, and how it launches
-//! them: the vectors that it loads and stores, the grid, its constants, and its numbers of the uniforms. The job's row
-//! map adds where rows begin. Recording, `explain`, the tests of texts and pipelines and the table in
-//! `benches/results/hardware.md` follow this table.
+//! A kernel is a file here and one of the same name in `shaders/`. The kernel decides which jobs it runs, and how it
+//! launches them: the vectors that it loads and stores, the grid, its constants, and all numbers of the uniforms except
+//! where rows begin, which the job's row map writes. Recording, `explain`, the tests of texts and pipelines and the
+//! table in `benches/results/hardware.md` follow this table.
 //!
 //! Values that are the same for all invocations are numbers of the uniforms. Only what the compiler must know is a
 //! constant: types, and how many loads are in flight together. So there are few pipelines; [`Kernel::forms`] lists
@@ -89,9 +89,10 @@ pub(crate) struct Launch {
     pub(crate) units: usize,
     pub(crate) source_base: i64,
     pub(crate) dest_base: i64,
-    /// The size in bytes of the elements to reverse within each vector, or of a unit of `row_words.wgsl`; otherwise 0.
+    /// The size in bytes of the elements whose order is reversed within each vector; 0 if no order is reversed. In
+    /// `row_words`, the size in bytes of a unit.
     pub(crate) element: usize,
-    /// The units and rows in which the row map's part of the uniforms is written.
+    /// How the row map's part of the uniforms counts units and rows.
     pub(crate) counts: Units,
     /// The size in bytes of the units in which the length of tiles is measured.
     pub(crate) tile_unit: usize,
@@ -140,8 +141,8 @@ pub(crate) struct Dispatch {
     pub(crate) height: u32,
     /// The size in bytes of the units that `uniforms.segment` counts.
     pub(crate) tile_unit: usize,
-    /// Bindings 0 to 3 of the shader: source, result and, for a gather, the index tuples. In the steps of a scatter,
-    /// the shader's file says what it binds.
+    /// Bindings 0 to 3 of the shader: source, result and, in a gather, the index tuples. Each shader of a scatter
+    /// declares what its bindings are.
     pub(crate) spans: [Span; 4],
     /// Whether the tuples that this dispatch reports as out of range are counted: if several dispatches process the
     /// same index tuples, only one of their reports counts.
@@ -150,8 +151,8 @@ pub(crate) struct Dispatch {
     pub(crate) first_tuple: usize,
 }
 
-/// The dispatch of a job by the first kernel that accepts the job. `None` if the dispatch exceeds the device's limits,
-/// so that the caller must cut the job.
+/// The dispatch of a job by the first kernel that accepts the job. `None` if the caller must cut the job, because the
+/// dispatch would exceed the device's limits. An error if a gather has too many or too long dimensions for a shader.
 pub(crate) fn dispatch(job: &Job<'_>) -> Result<Option<Dispatch>, Error> {
     let (vectors, op) = (job.vectors(), job.map.op());
     let run = |kernel: &'static Kernel| Some((kernel, (kernel.launch)(job, &vectors)?));

@@ -80,8 +80,8 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     })
 }
 
-/// The form for rows of `row` bytes. On hardware it reads index tuples word by word, which takes fewer pipelines:
-/// `pack_rows` packs most rows whose tuples could be read as vectors.
+/// The form for rows of `row` bytes. On hardware it reads index tuples only word by word: a second pipeline, for tuples
+/// read as vectors, would seldom run, because `pack_rows` takes most of these jobs.
 fn form(row: usize, unit: usize, kind: Kind) -> Form {
     let reads = match kind {
         Kind::Hardware => Reads::Words,

@@ -77,8 +77,8 @@ fn packed(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     is_aligned.then_some(packed)
 }
 
-/// The rows of a gather. `None` if they are strided, too long or not groups of four, and on software adapters, which
-/// take longer to compile the shader than it saves.
+/// The rows of a gather. `None` if they are strided, too long, or their number is not a multiple of four, and always on
+/// software adapters, where compiling the shader takes longer than the shader saves.
 fn anywhere(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     if job.reach.kind == Kind::Software {
         return None;
@@ -149,9 +149,9 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     })
 }
 
-/// Whether a workgroup copies the source of its rows to workgroup memory, as `load_near.wgsl` explains, if all its rows
-/// are evenly spaced. Every second byte, and rows read backwards, seldom are: they come from images, which are made
-/// smaller or flipped line by line. Software adapters need no neighbouring loads, and pay for barriers.
+/// Whether a workgroup whose rows are all evenly spaced copies their source to workgroup memory, as `load_near.wgsl`
+/// explains. Every second byte, and rows read backwards, come from images made smaller or flipped line by line: the
+/// rows of a workgroup are then seldom evenly spaced. On software adapters, the copy costs barriers and saves nothing.
 fn is_staged(stride: isize, kind: Kind) -> bool {
     stride > 2 && kind == Kind::Hardware
 }
@@ -209,7 +209,7 @@ mod tests {
                 let bytes = (rows_at_once(row) - 1) * stride + row;
                 assert!(bytes <= 4 * VECTOR, "{row} bytes, {stride} apart");
                 assert!(stride.is_multiple_of(unit) && row <= 4, "{row} bytes");
-                // Staged, the rows of an invocation begin at the same byte of a vector as its neighbours'.
+                // In workgroup memory, the rows of every invocation begin at the same byte of a vector.
                 let pitch = rows_at_once(row) * stride;
                 assert!(pitch.is_multiple_of(VECTOR), "{row} bytes, {stride} apart");
                 assert_eq!(

@@ -14,14 +14,14 @@ pub(super) const KERNEL: Kernel = Kernel {
     forms,
 };
 
-/// The number of units in the longest row that is packed. Of longer rows `rows_serial` builds vectors.
+/// The number of units in the longest row that is packed. Longer rows are left to `rows_serial`.
 pub(super) const MAX_RUN: usize = 8;
 
 /// The number of units in a vector.
 pub(super) const PARTS: usize = 4;
 
-/// Whether the kernel packs the rows. On hardware it packs rows of one unit if row n has index tuple n; on software
-/// adapters, which pay for each invocation, loop and store, all short rows.
+/// Whether the kernel packs the rows. On hardware it packs only rows of one unit, and only if row n has index tuple n.
+/// On software adapters, where every invocation, loop and store costs time, it packs all short rows.
 fn accepts(job: &Job<'_>, vectors: &Vectors) -> bool {
     let is_listed = match &job.map {
         RowMap::Gather(map) => vectors.rows.run == 1 && map.is_listed(),
@@ -35,8 +35,8 @@ fn accepts(job: &Job<'_>, vectors: &Vectors) -> bool {
         && vectors.dest_base % PARTS as i64 == 0
 }
 
-/// The number of vectors that an invocation builds: in a gather on a software adapter two, so that eight cache misses
-/// overlap.
+/// The number of vectors that an invocation builds: two in a gather on a software adapter, so that the cache misses of
+/// eight units overlap.
 fn vectors_each(op: Op, kind: Kind) -> usize {
     match (op, kind) {
         (Op::Gather, Kind::Software) => 2,

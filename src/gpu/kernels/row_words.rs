@@ -1,8 +1,9 @@
-//! Writes the rows of updates and scatters of 1-byte or 2-byte units, and of gradients of these or, on hardware, 4-byte
-//! units: `shaders/row_words.wgsl`.
+//! Writes rows of 1-byte or 2-byte units of updates, scatters and gradients, and on hardware also rows of 4-byte units
+//! of gradients: `shaders/row_words.wgsl`.
 //!
-//! A word has 4 bytes. A tile is a segment of the words that a row lies in. Its lanes write it in rounds: in a round an
-//! invocation writes four words at once, which are `quarter` words apart, so a round is 4 · `quarter` words long.
+//! A word has 4 bytes. A tile is a segment of the words that a row lies in. The tile's invocations, its lanes, write it
+//! in rounds: an invocation writes four words at once, which are `quarter` words apart, so a round is 4 · `quarter`
+//! words long.
 
 use super::{
     Form, Grid, Job, Kernel, Kind, Launch, MAX_PAIR_AXES, MOST_LANES, Op, PairAxis, Prelude, Reach,
@@ -32,11 +33,11 @@ fn accepts(job: &Job<'_>) -> bool {
 /// The number of words that an invocation writes at once.
 const WORDS: usize = 4;
 
-/// The most rounds of a tile on hardware: more words share the look-up of their row. If a dispatch would then have
-/// fewer than [`FILLED`] invocations, there are fewer rounds.
+/// The most rounds of a tile on hardware. With more rounds, more words share one look-up of their row, but a dispatch
+/// has fewer invocations: tiles have fewer rounds if there would be fewer than [`FILLED`] invocations.
 const ROUNDS: usize = 8;
-/// The number of invocations that keep memory busy: 32 bytes in flight to each are 2 MiB, as much as the fastest memory
-/// transfers within its latency.
+/// The number of invocations that keep memory busy: with 32 bytes in flight each, they have 2 MiB in flight, as much as
+/// the fastest memory transfers within its latency.
 const FILLED: usize = 1 << 16;
 
 /// The least number of lanes of a tile on hardware, unless rows are too short: 16 lanes access 64 contiguous bytes.
@@ -55,7 +56,8 @@ fn is_row(unit: usize, spacing: usize) -> bool {
     unit * spacing <= MAX_SPACING
 }
 
-/// Whether the shader's signed 32-bit addresses cover all of the bindings, and 2^14 bytes beyond them.
+/// Whether the shader's signed 32-bit addresses cover all of the bindings and, because the last round of a row may end
+/// after the row, 2^14 bytes beyond them.
 pub(crate) fn reaches(spans: &[Span]) -> bool {
     let most = i32::MAX as u64 - (1 << 14);
     spans.iter().all(|span| span.bytes <= most)
@@ -69,12 +71,11 @@ fn words(bytes: usize, begin: usize, strides: impl Iterator<Item = usize>) -> us
     (furthest + bytes).div_ceil(4)
 }
 
-/// The largest `quarter`. If units repeat only after more words (see [`repeats`]), invocations write one word at a
-/// time.
+/// The largest `quarter` at which an invocation writes four words at once. If [`repeats`] is larger, it writes one.
 const MAX_QUARTER: usize = 1 << 12;
 
-/// The grid for `rows` rows of up to `words` words each, whose units of `unit` bytes are spaced as in `run`; and
-/// `quarter`.
+/// Returns `quarter`, and the grid for `rows` rows of up to `words` words each, whose units of `unit` bytes are spaced
+/// as in `run`. The grid is `None` if it has more workgroups than the device allows.
 fn grid(
     rows: usize,
     words: usize,
@@ -106,8 +107,8 @@ fn grid(
     (Grid::new(reach, 1, lanes, segment, tiles), quarter)
 }
 
-/// The least distance in words between two words of the destination in which units begin at the same bytes and come
-/// from sources that are whole words apart, so that both words are assembled by the same shifts.
+/// The least distance in words between two words of the destination that the same shifts assemble: units begin at the
+/// same bytes of both words, and their sources are whole words apart.
 fn repeats(unit: usize, run: PairAxis) -> usize {
     // The greatest common divisor of a number and the bytes of a word.
     let common = |number: usize| 1 << number.trailing_zeros().min(2);

@@ -34,8 +34,8 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     })
 }
 
-/// The rows in vectors, each gathered from four 4-byte units that may lie apart in the source: a software adapter pays
-/// for each store. `None` if units are larger, or rows do not consist of whole vectors of the result.
+/// The rows with vectors as units, each gathered from four 4-byte units, which may lie apart in the source: a vector
+/// takes one store. `None` if units are larger, or rows are short or not whole vectors of the result.
 fn gathered(job: &Job<'_>, vectors: &Vectors) -> Option<Rows> {
     let Rows { unit, run, .. } = vectors.rows;
     let fits = job.map.is_dense()

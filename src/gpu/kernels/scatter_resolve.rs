@@ -24,7 +24,8 @@ pub(super) fn four_rows(job: &Job<'_>, vectors: &Vectors, form: Form) -> Launch 
     Launch::of(job, vectors, form, grid)
 }
 
-/// `LOOKS`: on software adapters the shader reads `head` before the atomic that changes it.
+/// On software adapters, `LOOKS` makes invocations load entries of `head` before the atomics that change them: the
+/// loads wait for memory together, the atomics one by one.
 fn form(kind: Kind) -> Form {
     let looks = usize::from(kind == Kind::Software);
     Form::of(Prelude::None)

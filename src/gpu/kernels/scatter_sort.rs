@@ -1,4 +1,4 @@
-//! Sorts the short ones of the lists that `lists` describes, one invocation for each list: `shaders/scatter_sort.wgsl`.
+//! Sorts the short lists of rows (see `lists`), each by one invocation: `shaders/scatter_sort.wgsl`.
 
 use super::{
     Form, Grid, Job, Kernel, Kind, Launch, Op, Order, Prelude, Source, Vectors, looked_at,

@@ -80,9 +80,9 @@ const SECTOR: usize = 32;
 /// The size of a cache line in bytes.
 const LINE: usize = 128;
 
-/// The largest distance in bytes from one line to the next, two sectors, at which lines are loaded as one contiguous
-/// range. For distances above [`SECTOR`], lines must also fill at least half of the range: gaps are then at most one
-/// sector long, so nearly all sectors of the range are needed anyway.
+/// Lines at most this many bytes apart, two sectors, are loaded as one contiguous range. If they are more than
+/// [`SECTOR`] bytes apart, they must also fill at least half of the range: gaps are then at most one sector long, so
+/// nearly all sectors of the range are needed anyway.
 const CLOSE: usize = 64;
 
 /// The number of banks of workgroup memory, each of which serves one word at a time.
@@ -94,7 +94,6 @@ struct Tiles {
     tiling: Tiling,
     /// Whether lines begin at different bytes of a word of the source.
     lines_shift: bool,
-    /// The number of tiles.
     count: usize,
 }
 
@@ -163,7 +162,7 @@ fn tiles(
         words_log2 = (tile.checked_sub(slack)? / distance).checked_ilog2()?;
         line_log2 = tile.ilog2();
     } else {
-        // Equally many bytes of a line and of a row.
+        // A tile takes as many bytes of a line as of a row, if both are long enough.
         let square = (tile * rows.unit.min(4) / 4).ilog2() / 2;
         let near_words = (near.size + per_word - 1).div_ceil(per_word);
         let longest = near_words.next_power_of_two().ilog2();
@@ -228,9 +227,9 @@ fn tiles(
     })
 }
 
-/// The number of bits by which the position of a word in the tile is shifted, to be XORed with the position itself, so
-/// that invocations that store neighbouring words of a row read different banks. `word` is the size in bytes of a word,
-/// here also of a larger unit, and `per_word` the number of units in it.
+/// The shader shifts the position of a word in the tile by this number of bits, and XORs the result with the position,
+/// so that invocations that store neighbouring words of a row read different banks. A word is here also a larger unit:
+/// `word` is its size in bytes, and `per_word` the number of units in it.
 fn swizzle(is_close: bool, per_word: usize, line_log2: u32, words_log2: u32, word: usize) -> u32 {
     let banks = (BANKS * 4 / word).ilog2();
     if is_close {

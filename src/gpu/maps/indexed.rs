@@ -40,7 +40,7 @@ pub(super) const RESOLVE: Facts = Facts {
 /// says what each pair holds: most hold an indexed dimension or a walked one.
 pub(crate) const INDEXED_PAIRS: usize = 10;
 
-/// Pairs of a size and a stride; `Map` in `indexed.wgsl` lists the exceptions.
+/// Pairs of a size and a stride, except pairs 0 and 9: `Map` in `indexed.wgsl` says what they hold.
 pub(crate) type IndexedMap = [[u32; 2]; INDEXED_PAIRS];
 
 /// `Map` of `indexed.wgsl`, which says what each field means.
@@ -62,7 +62,7 @@ pub(crate) struct Flags {
     pub(crate) dims: usize,
     /// The number of walked dimensions; 0 if row n has tuple n.
     pub(crate) walked: usize,
-    /// Bit d: all positions of walked dimension d have the same tuples.
+    /// Bit d is set if all positions of walked dimension d have the same tuples.
     pub(crate) repeats: u32,
     pub(crate) index: IndexType,
     pub(crate) policy: Policy,
@@ -70,7 +70,8 @@ pub(crate) struct Flags {
     pub(crate) checks: bool,
     /// Whether a scatter links all rows of a slice, rather than keep only the last one.
     pub(crate) chains: bool,
-    /// For atomics, [`Rule::combine_number`](crate::gpu::rule::Rule::combine_number); otherwise 0.
+    /// The code of the operation by which atomics combine rows with slices, from
+    /// [`Rule::combine_number`](crate::gpu::rule::Rule::combine_number); 0 without atomics.
     pub(crate) combine: u32,
 }
 
@@ -91,7 +92,7 @@ impl Flags {
     }
 }
 
-/// Rows begin where index tuples point.
+/// The row map of a gather: rows begin where index tuples point.
 #[derive(Clone, Debug)]
 pub(crate) struct Gather {
     /// The dimensions that the coordinates of a tuple index.
@@ -116,9 +117,9 @@ pub(crate) struct Gather {
 /// Finds, for each row, the slice at which the row's index tuple points.
 #[derive(Clone, Debug)]
 pub(crate) struct Resolve {
-    /// The dimensions of the coordinates and of the walk. [`Resolve::combined`] fills in pair 0.
+    /// The dimensions of the coordinates and of the walk, from [`resolve_map`].
     pub(crate) map: IndexedMap,
-    /// The number of dimensions that number the rows; 0 if row n has tuple n.
+    /// The number of dimensions that number the rows, with the one that [`walk`] adds; 0 if row n has tuple n.
     pub(crate) walked: usize,
     /// The number of coordinates in a tuple.
     pub(crate) depth: usize,
@@ -131,8 +132,8 @@ pub(crate) struct Resolve {
     /// Whether the number of rows is a multiple of four, and the tuples of every four rows are whole vectors of the
     /// binding.
     pub(crate) whole_fours: bool,
-    /// The number of the first bound slice, and the number of bound slices. The slice that the first row goes to if all
-    /// its indices are zeros has number 0.
+    /// The first bound slice, counted from the slice that the first row goes to if all its indices are zeros; and how
+    /// many slices are bound.
     pub(crate) slices: (i64, usize),
     /// Whether the dispatch only checks the tuples, and changes nothing.
     pub(crate) checks: bool,
@@ -191,7 +192,7 @@ impl Lookup {
 }
 
 impl Gather {
-    /// The bitwise OR of all distances between rows, and of the number of bound units. That number must be one of whole
+    /// The bitwise OR of all distances between rows, and of the number of bound units. The bound units must be whole
     /// vectors too: a row may begin wherever an index points, and no vector must reach beyond the binding.
     pub(super) fn distances(&self) -> i64 {
         let walk = self.walk.iter().map(|dimension| dimension.stride as i64);
@@ -263,7 +264,7 @@ impl Resolve {
         self.combined(0)
     }
 
-    /// As [`Resolve::lowered`], with the number of the operation by which atomics combine rows and slices.
+    /// As [`Resolve::lowered`], but with the given [`Flags::combine`].
     pub(super) fn combined(&self, combine: u32) -> Lowered {
         let (first, slices) = self.slices;
         let mut axes = self.map;
@@ -310,9 +311,8 @@ pub(crate) fn resolve_map(map: &scatter_nd::Map) -> Result<IndexedMap, Error> {
     }
 }
 
-/// The dimensions that number the rows of a scatter, after an added outermost dimension of size 1. The stride of the
-/// outermost dimension is lost, because pair 0 of the map, which would hold it, holds the number of the first bound
-/// slice.
+/// The dimensions that number the rows of a scatter, after an added outermost dimension of size 1, whose stride is not
+/// stored: the map holds the number of the first bound slice in its place. Empty if row n has tuple n.
 fn walk(map: &scatter_nd::Map) -> Vec<Axis> {
     let one = Axis { size: 1, stride: 0 };
     let outermost = (!map.walk.is_empty()).then_some(one);
@@ -326,9 +326,9 @@ fn walk(map: &scatter_nd::Map) -> Vec<Axis> {
 /// at word `index_base` of their binding, and it accepts indices into the first dimension that are not less than
 /// `first`.
 ///
-/// The first dimension may be longer than 2^32: a dispatch accepts only so many indices that the offsets between them
-/// do not wrap. The last pair, if no dimension takes it, holds the high words of this dimension's size and of `first`.
-/// Fails if the map has too few pairs, or another dimension is longer than 2^32.
+/// The first dimension may be longer than 2^32: a dispatch accepts so few indices that the offsets between them do not
+/// wrap. The last pair, if no dimension takes it, holds the high words of this dimension's size and of `first`. Fails
+/// if the map has too few pairs, or another dimension is longer than 2^32.
 fn indexed_map(
     coordinates: &[Axis],
     walk: &[Axis],

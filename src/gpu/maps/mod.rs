@@ -48,7 +48,7 @@ pub(crate) struct Units {
     pub(crate) factor: usize,
     /// The job's run as a dimension, which the map adds as its innermost, if the launch makes each unit a row.
     pub(crate) split_run: Option<Axis>,
-    /// The tiles of a transpose.
+    /// How a transpose is cut into tiles; `None` for other kernels.
     pub(crate) tiling: Option<Tiling>,
     /// The distance in words between neighbouring words of the four that an invocation of `row_words.wgsl` writes
     /// together.
@@ -72,7 +72,7 @@ pub(crate) enum RowMap {
     Atomic(Atomic),
 }
 
-/// An operation, or a step of one, as pipelines distinguish it.
+/// An operation, or a step of one, that has pipelines of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
     StridedSlice,
@@ -84,7 +84,7 @@ pub(crate) enum Op {
     ScatterResolve,
     /// The step that sorts the rows of each slice.
     ScatterSort,
-    /// The step that moves a row to each slice.
+    /// The step that replaces each slice by the last of its rows.
     ScatterMove,
     /// The step that combines each slice with its rows.
     ScatterCombine,
@@ -173,8 +173,8 @@ impl RowMap {
         }
     }
 
-    /// Converts the map to the units of a launch. `None` if it has more dimensions or longer strides than a shader
-    /// holds.
+    /// Converts the map to the units of a launch. `None` if the map has more dimensions or longer strides than a shader
+    /// holds, so that the job must be cut. An error if a gather has too many or too long dimensions.
     pub(crate) fn lowered(&self, units: &Units) -> Result<Option<Lowered>, Error> {
         Ok(match self {
             Self::Slice(map) => map.lowered(units),

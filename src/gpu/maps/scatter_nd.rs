@@ -63,7 +63,7 @@ pub(crate) struct SortWords {
 pub(crate) struct Scatter {
     /// The distance from one row of the updates to the next, and from one slice to the next, in units.
     pub(crate) pitch: usize,
-    /// The position of the first link in the array `rows`: [`Lists::links`].
+    /// The position of the first link in the scratch array `rows`, from [`Lists::links`].
     pub(crate) links: usize,
     /// The number that the array `head` gives to the block's first row.
     pub(crate) first: u32,

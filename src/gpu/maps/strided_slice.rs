@@ -45,9 +45,9 @@ pub(crate) struct Tiling {
     pub(crate) is_stretch: bool,
     /// Whether rows may begin at any unit of a word of the result.
     pub(crate) rows_shift: bool,
-    /// The number of near positions for which the first tile has room before position 0.
+    /// The first tile begins this number of near positions before position 0.
     pub(crate) near_shift: usize,
-    /// The number of words for which the first tile has room before the first word of a row.
+    /// The first tile begins this number of words before the first word of a row.
     pub(crate) row_shift: usize,
     /// The number of tiles along the near dimension.
     pub(crate) near_tiles: u32,
@@ -56,7 +56,7 @@ pub(crate) struct Tiling {
 }
 
 impl Tiling {
-    /// `tiling` of `Map` in `strided_slice.wgsl`. `None` if a number does not fit in its bits.
+    /// Packs the numbers into `tiling` of `Map` in `strided_slice.wgsl`. `None` if a number does not fit in its bits.
     fn words(&self) -> Option<[u32; 4]> {
         let bits = u32::try_from(self.near_dim).ok()?
             | self.line_log2 << 4

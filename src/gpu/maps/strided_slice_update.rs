@@ -31,7 +31,7 @@ pub(crate) struct Words {
 /// Rows are strided along these axes on both sides.
 #[derive(Clone, Debug)]
 pub(crate) struct Update {
-    /// The units of a row.
+    /// The number of units in a row, and the distances between neighbouring units on both sides.
     pub(crate) run: PairAxis,
     pub(crate) axes: Vec<PairAxis>,
 }

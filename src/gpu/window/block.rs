@@ -4,8 +4,8 @@
 use super::interval::Interval;
 use crate::{layout::middle, ops::indexed::Map, plan::Rows};
 
-/// A contiguous part of a gather's result. It is contiguous because all intervals before the first interval of several
-/// positions have one position, and all intervals after that one are whole dimensions; `run` is the last interval.
+/// A contiguous part of a gather's result: an interval of each dimension, with `run` as the innermost one. It is
+/// contiguous because intervals are single positions before some dimension, and whole dimensions after that dimension.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     /// The positions of the block's rows in each dimension that numbers rows, outermost first.

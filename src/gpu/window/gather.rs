@@ -113,8 +113,8 @@ impl Cutter<'_> {
         Ok(true)
     }
 
-    /// The windows that together contain every unit of params that a block may read. `extent` is the block's, and
-    /// `place` is that of the block's [`Origin`](super::block::Origin). `None` if the block must be halved first.
+    /// The windows that together contain every unit of params that a block may read. `extent` and `place` (see
+    /// [`Origin::place`](super::block::Origin::place)) are the block's. `None` if the block must be halved first.
     fn params_windows(
         &self,
         map: &Map,
@@ -138,8 +138,8 @@ impl Cutter<'_> {
             return Ok(None);
         }
         let slab = outer.stride.unsigned_abs() as u64;
-        // The number of slabs that a dispatch can reach beyond the first one. `None` for stride 0, where all slabs are
-        // one.
+        // The number of slabs that a dispatch can reach beyond the first one. `None` for stride 0, where all indices
+        // select the same slab.
         let more = (most - extent.units()).checked_div(slab);
         let slabs = match more {
             Some(more) => more.min(u64::from(u32::MAX) - 1) + 1,
@@ -177,8 +177,8 @@ impl Cutter<'_> {
         Ok((!several || !halves).then_some(windows))
     }
 
-    /// The longest window that one binding holds, from unit `at` of params to unit `end` or before. The caller sets the
-    /// window's indices. An error if not even unit `at` fits.
+    /// The longest window that one binding holds, from unit `at` of params at most to unit `end`. The caller sets which
+    /// indices the window accepts. An error if not even unit `at` fits.
     fn window(&self, at: u64, end: u64) -> Result<Window, Error> {
         let unit = self.rows.unit as u64;
         let parts = self.places.source;
@@ -234,15 +234,15 @@ impl Window {
     }
 }
 
-/// The extent of params that a block may read if the first integer of each index tuple is 0: units `low..=high`,
-/// counted from the unit that the block's first unit is a copy of if its whole tuple is zeros.
+/// The units of params that a block may read if the first coordinate of each index tuple is 0: `low..=high`, counted
+/// from [`Origin::place`](super::block::Origin::place).
 struct ParamsExtent {
     low: i64,
     high: i64,
-    /// The distance in params between the first and the last position of the block's first interval of several
-    /// positions.
+    /// The distance in params between the first and the last position of the outermost dimension in which the block has
+    /// several positions.
     outermost: u64,
-    /// The size of the extent in units if the block were a single unit: what the integers after the first can reach.
+    /// The size of the extent in units if the block were a single unit: only coordinates after the first add to it.
     indexed: u64,
 }
 

@@ -1,8 +1,8 @@
 //! Cuts gradients into regions of the result, each with the pairs of source and destination units that write to it.
 //!
 //! A region is divided into rows of equal length. Some rows are all zeros; the others have source units, all at the
-//! same positions within the row. For this, the row length is the greatest common divisor of the region's length and of
-//! the destination strides of the outer dimensions of the pairs: then the innermost dimension lies within one row.
+//! same positions within the row. This holds because the row length is the greatest common divisor of the region's
+//! length and of the destination strides of the pairs' outer dimensions: the innermost dimension lies within one row.
 
 use super::{Cutter, Dispatch, RowMap, kernels};
 use crate::{
@@ -24,7 +24,6 @@ struct Region {
 const ALIGNED: usize = 32;
 
 impl Cutter<'_> {
-    /// Pushes the dispatches of a gradient.
     pub(super) fn gradient(
         &self,
         pairs: Option<&Pairs>,

@@ -50,8 +50,8 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// The largest unit in bytes, at most 16, that divides where source and result begin in their buffers, and the size
-    /// of each part, so that no unit lies in two parts.
+    /// The largest size of a unit in bytes, at most 16, with which source and result begin at whole units of their
+    /// buffers, and no unit lies in two parts.
     pub(crate) fn unit(&self) -> usize {
         let bits = (self.source.offset | self.source.bytes | self.dest.offset | self.dest.bytes)
             .trailing_zeros();
@@ -91,7 +91,7 @@ pub(crate) fn dispatches(
 pub(crate) use scatter::scatter_steps;
 pub(crate) use steps::{Before, Step, Steps};
 
-/// The device's limits, and the rows and the location of the arguments of the plan that is cut.
+/// Cuts a plan, given the device's limits, the plan's rows, and the locations of its arguments.
 struct Cutter<'a> {
     reach: &'a Reach,
     rows: &'a Rows,

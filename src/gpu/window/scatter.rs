@@ -84,7 +84,7 @@ struct ScatterCutter<'a> {
     map: &'a Map,
     /// The sizes and strides by which the shader finds the slice that a tuple points at.
     axes: IndexedMap,
-    /// Whether rows are combined, for which the rows of each slice are linked to a list.
+    /// Whether rows are combined with slices: by atomics, or by lists. Otherwise a slice is replaced by one row.
     chains: bool,
     /// Whether rows are combined independently, by atomics.
     atomic: bool,
@@ -152,8 +152,8 @@ impl ScatterCutter<'_> {
         Some(rows.split(middle(rows.len / each)? * each))
     }
 
-    /// The step of a block and the scratch memory that it needs, or which interval of the block must be halved first.
-    /// `first` is the number of the block's first row in `head`.
+    /// The step of a block and the scratch memory that the step needs. An error says which interval of the block must
+    /// be halved first. `first` is the number of the block's first row in `head`.
     fn step(&self, block: &Block, first: u32) -> Result<(Step, Scratch), Cut> {
         let Block { rows, slices, run } = *block;
         // Several blocks process the same row; only one of them counts the row if it is out of range.
@@ -347,8 +347,8 @@ impl ScatterCutter<'_> {
         kernels::dispatch(job).ok().flatten()
     }
 
-    /// The bindings of a block's rows in updates and of its slices in the destination, and the position of the block's
-    /// first unit in each; or which interval must be halved first.
+    /// The bindings of a block's rows in updates and of its slices in the destination, with the position of the block's
+    /// first unit in each. An error says which interval must be halved first.
     fn bound(&self, block: &Block) -> Result<[Bound; 2], Cut> {
         let Block { rows, slices, run } = *block;
         let bound = |parts, of: Interval| {
@@ -367,7 +367,7 @@ impl ScatterCutter<'_> {
     }
 }
 
-/// Rows for a job that handles whole rows of updates, rather than their units: each stands for one row of updates.
+/// Rows of one unit for a job that processes index tuples: each stands for a whole row of updates.
 fn tuples(rows: Interval) -> Rows {
     Rows {
         unit: 4,

@@ -30,8 +30,8 @@ impl Steps {
         })
     }
 
-    /// The number of `block`'s first row in `head`: 0 if `head` must be cleared for `block`, else the number of rows
-    /// from the first row of the block before which `head` was last cleared.
+    /// The number of `block`'s first row in `head`. Numbers count from the first row of the block before which `head`
+    /// was last cleared: 0 if `head` must be cleared for `block` itself.
     pub(super) fn number(&self, block: &Block) -> u32 {
         let cleared = self.cleared(block).unwrap_or(*block);
         wrap((block.rows.first - cleared.rows.first) as i64)
@@ -51,7 +51,6 @@ impl Steps {
         self.blocks.push(step);
     }
 
-    /// The number of dispatches.
     #[cfg(test)]
     pub(crate) fn dispatches(&self) -> usize {
         let before = |step: &Step| {
@@ -73,7 +72,7 @@ pub(crate) struct Step {
     pub(crate) apply: Dispatch,
 }
 
-/// The dispatches that resolve the rows of a block.
+/// The dispatches that find the slice of each row of a block, and order the rows of each slice.
 #[derive(Debug)]
 pub(crate) struct Before {
     /// The number of bytes of `head` to clear first.
