@@ -18,7 +18,7 @@ const SLOT_BYTES: u32 = 256;
 /// The number of slots of a strip, which is 16 KiB large, unless the device allows only smaller buffers.
 const SLOTS: u32 = 64;
 
-/// The most uniforms that are kept for later dispatches, in 1 MiB of slots. Before one more, all of them are dropped.
+/// The most slots of uniforms that are kept for later dispatches: 1 MiB. Before one more is kept, all are dropped.
 const MOST_UNIFORMS: usize = 4096;
 
 #[derive(Debug)]
@@ -152,7 +152,7 @@ impl Slots {
 
 type Bytes = [u8; UNIFORM_BYTES as usize];
 
-/// Slots with the uniforms of dispatches.
+/// Slots that hold the uniforms of dispatches.
 #[derive(Debug)]
 pub(super) struct UniformSlots {
     pub(super) slots: Slots,
