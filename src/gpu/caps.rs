@@ -15,9 +15,9 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The number of invocations in a workgroup: 64 on a software adapter, and 256 on a GPU (`grid` says why). For a GPU
-    /// that allows fewer, the largest power of two that it allows, but at least 64, the most lanes of a tile. A device
-    /// that allows fewer than 64 rejects the shaders.
+    /// The number of invocations in a workgroup: 64 on a software adapter, and 256 on a GPU (`grid` says why). For a
+    /// GPU that allows fewer, the largest power of two that it allows, but at least 64, the most lanes of a tile. A
+    /// device that allows fewer than 64 rejects the shaders.
     pub(crate) fn workgroup(self, limits: &wgpu::Limits) -> u32 {
         let most = match self {
             Self::Hardware => 256,

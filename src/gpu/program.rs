@@ -149,7 +149,7 @@ impl Form {
         }
     }
 
-    /// Adds override constants. A form has room for five; any more are dropped.
+    /// Adds override constants. A form has room for five, the most that a kernel has; any more would be dropped.
     pub(crate) fn with<T: Copy + TryInto<isize>>(
         mut self,
         constants: &[(&'static str, T)],

@@ -15,7 +15,7 @@ use wgpu::{BufferSlice, BufferUsages, ComputePass};
 /// The size of a slot in bytes: the largest alignment of dynamic offsets that a device may require.
 const SLOT_BYTES: u32 = 256;
 
-/// The number of slots of a strip, which is 16 KiB large, unless the device allows only smaller buffers.
+/// The number of slots of a strip, which take 16 KiB; fewer if the device allows only smaller buffers.
 const SLOTS: u32 = 64;
 
 /// The most slots of uniforms that are kept for later dispatches: 1 MiB. Before one more is kept, all are dropped.
