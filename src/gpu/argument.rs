@@ -84,7 +84,7 @@ impl<'a> Argument<'a> {
     }
 
     /// Checks the arguments of a gather or scatter: `source`, `dest`, and the index tuples, which are `self`. Besides
-    /// what [`Argument::check`] checks, the tuples must begin at a whole word, and all buffers need the usage `STORAGE`.
+    /// what [`Argument::check`] checks, tuples must begin at a whole word, and all buffers need the usage `STORAGE`.
     pub(super) fn check_tuples(&self, source: &Self, dest: &Self) -> Result<(), Error> {
         source.check(dest)?;
         self.check(dest)?;

@@ -170,8 +170,8 @@ fn equal(rows: &Rows, workgroup: usize) -> usize {
     rows.run.div_ceil(rows.run.div_ceil(longest))
 }
 
-/// Width and height of a grid of at least `groups` workgroups. Both are at most `limit` and fit in 16 bits, the room for
-/// the width in the uniforms. `None` if the grid would have to be larger.
+/// Width and height of a grid of at least `groups` workgroups. Both are at most `limit` and fit in 16 bits, since the
+/// uniforms hold the width in 16 bits. `None` if the grid would have to be larger.
 fn fold(groups: usize, limit: u32) -> Option<(u32, u32)> {
     let groups = u32::try_from(groups).ok()?;
     let limit = limit.min(0xffff);

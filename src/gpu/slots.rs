@@ -1,9 +1,9 @@
 //! Slots of device memory that dispatches bind by dynamic offsets: reports, and uniforms where there are no immediates.
 //!
-//! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. A slot is held by a report until the
-//! report is read, or by the cache of uniforms, and by the commands that bind the slot until they finish or are
-//! dropped. Once none of a strip's slots is held, one write clears the strip, and its slots are lent again. So
-//! recording creates at most one strip for 64 new slots, and none once there are enough.
+//! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. A slot is held by the commands that
+//! bind it until they finish or are dropped, and also by a report until that is read, or by the cache of uniforms. Once
+//! none of a strip's slots is held, one write clears the strip, and its slots are lent again. So recording creates at
+//! most one strip for 64 new slots, and none once there are enough.
 
 use super::uniforms::{UNIFORM_BYTES, Uniforms};
 use std::{

@@ -1,5 +1,5 @@
 //! The numbers that a dispatch reads: the host's side of `shaders/uniforms.wgsl`, which says what each number means.
-//! Each row map has its own part, in `maps`.
+//! The files in `maps` define the words of each row map.
 //!
 //! A test compares every size and offset here with the shaders'.
 
