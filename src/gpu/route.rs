@@ -17,8 +17,8 @@ pub(super) enum Route {
     Dispatches,
 }
 
-/// Decides the commands for a plan on an adapter of this kind, if they are recorded into an encoder. `copyable` tells
-/// whether the buffers of the arguments allow copies.
+/// Decides the commands for a plan without indices on an adapter of this kind, if they are recorded into an encoder.
+/// `copyable` tells whether the buffers of the arguments allow copies.
 pub(super) fn route(plan: &Plan, kind: Kind, copyable: bool) -> Route {
     let zeros = Map::StridedSliceGrad(None);
     if plan.rows.count == 0 {
