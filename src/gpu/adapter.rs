@@ -25,8 +25,8 @@ pub enum Software {
 pub struct AdapterOptions {
     /// A part of the adapter's name, ignoring case. Default: `WGPU_ADAPTER_NAME`, or any name.
     pub name: Option<String>,
-    /// The graphics APIs to search. Default: `WGPU_BACKEND`, or Vulkan, Metal, Direct3D 12 and WebGPU, or if these have
-    /// no adapter, OpenGL.
+    /// The graphics APIs to search. Default: `WGPU_BACKEND`. If that is not set: Vulkan, Metal, Direct3D 12 and WebGPU,
+    /// and OpenGL if these have no adapter.
     pub backends: Option<Backends>,
     /// Whether to prefer low power or high performance. Default: `WGPU_POWER_PREF`, or high performance.
     pub power: Option<PowerPreference>,
@@ -34,7 +34,7 @@ pub struct AdapterOptions {
     pub software: Software,
 }
 
-/// The most storage buffers that a shader binds: all but the buffer that may hold its uniforms.
+/// The most storage buffers that a shader binds, not counting the buffer that may hold its uniforms.
 pub(super) const STORAGE_BUFFERS: u32 = 4;
 
 impl AdapterOptions {
@@ -73,8 +73,7 @@ impl AdapterOptions {
     async fn search(&self) -> Vec<Candidate> {
         match self.backends {
             Some(backends) => self.look_through(backends).await,
-            // OpenGL is searched last: it is rarely the only API, and mostly lists the adapters of the other APIs
-            // again.
+            // OpenGL is searched only if the other APIs have no adapter: mostly it lists the same adapters again.
             None => match self.look_through(Backends::PRIMARY).await {
                 none if none.is_empty() => self.look_through(Backends::SECONDARY).await,
                 some => some,

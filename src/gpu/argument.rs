@@ -15,7 +15,7 @@ pub(super) struct Argument<'a> {
     pub(super) passed: u64,
     /// The number of bytes that the plan needs.
     pub(super) needed: u64,
-    /// Whether the buffers are the caller's, rather than a tensor's or scratch memory.
+    /// Whether the caller passed the buffers. Bind groups are kept only for these: see `groups`.
     pub(super) callers: bool,
 }
 
@@ -39,8 +39,8 @@ impl<'a> Argument<'a> {
         self.parts.slices(self.buffers, at, bytes)
     }
 
-    /// Checks that this argument and `dest` are long enough, that each buffer contains the whole word of 4 bytes in
-    /// which its argument ends, and that this argument and `dest` share no buffer.
+    /// Checks that this argument and `dest` are long enough, that the word of 4 bytes in which each ends lies wholly in
+    /// its buffer, and that they share no buffer.
     pub(super) fn check(&self, dest: &Self) -> Result<(), Error> {
         for argument in [self, dest] {
             let Self { passed, needed, .. } = argument;
@@ -83,8 +83,8 @@ impl<'a> Argument<'a> {
         self.buffers.iter().all(whole)
     }
 
-    /// Checks all arguments of a gather or scatter: this one, the index tuples, and `source` and `dest`. Besides
-    /// [`Argument::check`], the tuples must begin at a whole word, and all buffers must have the usage `STORAGE`.
+    /// Checks the arguments of a gather or scatter: `source`, `dest`, and the index tuples, which are `self`. Besides
+    /// what [`Argument::check`] checks, tuples must begin at a whole word, and all buffers need the usage `STORAGE`.
     pub(super) fn check_tuples(&self, source: &Self, dest: &Self) -> Result<(), Error> {
         source.check(dest)?;
         self.check(dest)?;

@@ -15,8 +15,9 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The number of invocations in a workgroup: 256 on a GPU and 64 on a software adapter, or else the largest power
-    /// of two that the device allows, but at least 64. A device that allows fewer rejects the shaders.
+    /// The number of invocations in a workgroup: 64 on a software adapter, and 256 on a GPU (`grid` says why). For a
+    /// GPU that allows fewer, the largest power of two that it allows, but at least 64, the most lanes of a tile. A
+    /// device that allows fewer than 64 rejects the shaders.
     pub(crate) fn workgroup(self, limits: &wgpu::Limits) -> u32 {
         let most = match self {
             Self::Hardware => 256,
@@ -46,8 +47,8 @@ pub(crate) struct Reach {
     pub(crate) workgroup: u32,
 }
 
-/// The location of an argument, which consists of parts: each part is a range of a buffer of its own. An argument has
-/// one part, unless it is larger than a buffer may be.
+/// Where an argument lies. An argument has one part, or several if it is larger than a buffer may be: each part is a
+/// range of a buffer of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parts {
     /// Where each part begins in its buffer, in bytes.

@@ -13,7 +13,7 @@ use crate::{
 };
 use wgpu::{BufferUsages, CommandEncoder};
 
-/// Whether `rows` contiguous rows of `bytes` bytes are copied rather than dispatched.
+/// Whether `rows` rows of `bytes` contiguous bytes each are copied rather than dispatched.
 fn few_or_long(kind: Kind, rows: usize, bytes: usize) -> bool {
     match kind {
         Kind::Software => rows <= 16 || bytes >= 16 << 10,

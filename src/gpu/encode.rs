@@ -82,7 +82,7 @@ impl Gpu {
         self.record(encoder, plan, source, dest)
     }
 
-    /// [`Gpu::encode`] into an open pass: for many small slices, since wgpu takes longer for a pass than for a
+    /// [`Gpu::encode`] into an open pass. This saves time for many small slices, since a pass takes wgpu longer than a
     /// dispatch. A pass cannot contain buffer copies, so every non-empty plan is dispatched.
     ///
     /// # Errors
@@ -159,14 +159,14 @@ impl Gpu {
         Ok(dest)
     }
 
-    /// Runs a plan without indices on a tensor, into a new one.
+    /// Runs a plan without indices on a tensor, and returns the result as a new tensor.
     pub(crate) fn moved(&self, plan: &Plan, source: &DeviceBytes) -> Result<DeviceBytes, Error> {
         let dest = self.allocate(plan.shape(), plan.element)?;
         self.move_into(plan, source, &dest)?;
         Ok(dest)
     }
 
-    /// Runs a plan without indices on a tensor, into an existing tensor of the result's shape.
+    /// Runs a plan without indices on a tensor, and writes the result to `dest`, which has the result's shape.
     pub(crate) fn move_into(
         &self,
         plan: &Plan,
@@ -180,7 +180,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// Gathers from a tensor into a new one, by index tuples of type `index`.
+    /// Gathers from a tensor by index tuples of type `index`, and returns the result as a new tensor.
     pub(crate) fn gather(
         &self,
         plan: &Plan,

@@ -73,8 +73,8 @@ pub(super) fn device_error(gpu: &Gpu, doing: &'static str, error: &dyn std::erro
     }
 }
 
-/// Whether the device creates no buffer and reports no error, which means that it is lost. The callback for a lost
-/// device may run only when all submitted work has ended, and on a caller's device this crate sets no callback.
+/// Whether the device creates no buffer but reports no error: then it is lost. The callback for lost devices does not
+/// suffice: it may run only when all submitted work has ended, and on a caller's device this crate sets no callback.
 fn makes_no_buffer(device: &wgpu::Device) -> bool {
     let (buffer, error) = scoped(device, || {
         device.create_buffer(&wgpu::BufferDescriptor {

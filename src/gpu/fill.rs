@@ -16,8 +16,8 @@ const LONG_ROW: usize = 4 << 10;
 /// The size in bytes of the buffer in which shorter rows are collected: small enough for a core's second-level cache.
 const BOUNCE: usize = 256 << 10;
 
-/// Runs the plan of a slice. Calls `put` for consecutive parts of the result, with the offset of the part in the result
-/// in bytes, and the bytes of the part.
+/// Runs the plan of a slice. Calls `put` for consecutive parts of the result, with the part's offset in the result in
+/// bytes, and the part's bytes. Stops at the first error of `put`.
 pub(super) fn fill(
     plan: &Plan,
     source: &[u8],

@@ -7,7 +7,7 @@
 //!
 //! | adapter | units | lanes of a tile | units of a tile |
 //! |---|---|---|---|
-//! | software | from 4 bytes | 1 | 16 to 512, equal parts of a run |
+//! | software | from 4 bytes | 1 | 16 to 512, equal parts of a row |
 //! | GPU | from 4 bytes | as below | 4 for each lane, of one row or four |
 //! | software | smaller | 1 | 64 words, which may span rows |
 //! | GPU | smaller | 64 | 4 words for each lane, which may span rows |
@@ -16,8 +16,8 @@
 //!
 //! # Hardware GPUs
 //!
-//! These numbers are estimates, not measurements. By bandwidth times latency, 15 to 30 KiB must be in flight to each
-//! multiprocessor at all times (4.8 TB/s and 0.7 µs on a device with 132 of them), and an invocation loads nothing
+//! The numbers for GPUs are estimates, not measurements. By bandwidth times latency, 15 to 30 KiB must be in flight to
+//! each multiprocessor at all times (4.8 TB/s and 0.7 µs on a GPU with 132 of them), and an invocation loads nothing
 //! while it computes. So `rows_coalesced.wgsl` loads four units in each invocation before it stores the first, and the
 //! grid decides how many rows they belong to:
 //!
@@ -46,11 +46,12 @@
 use super::caps::{Kind, Reach};
 use crate::plan::Rows;
 
-/// The number of units that an invocation on hardware loads before it stores any: with units of 4 bytes, 2,048
-/// invocations then have 32 KiB in flight to a multiprocessor.
+/// The number of units that an invocation on hardware loads before it stores any: with units of 4 bytes, the 2,048
+/// invocations of a multiprocessor then have 32 KiB in flight.
 const IN_FLIGHT: usize = 4;
 
-/// The least number of bytes of a row that neighbouring lanes load at once, unless the row is shorter: two sectors.
+/// The least number of bytes of a row that neighbouring lanes load at once, unless the row is shorter: two of the
+/// 32-byte sectors that memory transfers.
 const COALESCED: usize = 64;
 
 /// The most lanes of a tile: as many as the smallest workgroup has invocations.
@@ -63,7 +64,7 @@ pub(crate) struct Grid {
     pub(crate) workgroup: u32,
     /// The base-2 logarithm of the number of lanes of a tile.
     pub(crate) lanes_log2: u32,
-    /// The number of units in a tile.
+    /// The length of a tile in units. Exceptions: see `segment` in `uniforms.wgsl`.
     pub(crate) segment: u32,
     pub(crate) tiles: u32,
     /// The number of workgroups along x.
@@ -73,8 +74,7 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// The word `grid` of the uniforms, with the width of the grid and `lanes_log2`, but not yet the size of an
-    /// element.
+    /// The word `grid` of the uniforms, without the size of an element, which `kernels::dispatch` adds.
     pub(crate) fn word(&self) -> u32 {
         self.width | self.lanes_log2 << 16
     }
@@ -170,8 +170,8 @@ fn equal(rows: &Rows, workgroup: usize) -> usize {
     rows.run.div_ceil(rows.run.div_ceil(longest))
 }
 
-/// Width and height of a grid of at least `groups` workgroups. Both are at most `limit` and fit in 16 bits. `None` if
-/// the grid would have to be larger.
+/// Width and height of a grid of at least `groups` workgroups. Both are at most `limit` and fit in 16 bits, since the
+/// uniforms hold the width in 16 bits. `None` if the grid would have to be larger.
 fn fold(groups: usize, limit: u32) -> Option<(u32, u32)> {
     let groups = u32::try_from(groups).ok()?;
     let limit = limit.min(0xffff);

@@ -15,8 +15,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// The number of uses of the cache per generation. A program that records the same thousand operations again and again
-/// keeps all their groups.
+/// The number of uses of the cache for which an unused group is kept at least: enough for a program that records the
+/// same thousand operations again and again.
 const IDLE: usize = 2048;
 
 /// The key of a cached bind group: the operation, which determines the layout, and the range of a buffer that each
@@ -29,7 +29,7 @@ pub(super) struct Key {
     pub(super) spans: [Span; 4],
 }
 
-/// Every dispatch is looked up, so spans are hashed as one word.
+/// Hashes the operation and the spans as one word to save time: every dispatch looks its group up.
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
         for buffer in self.buffers.iter().flatten() {
@@ -41,7 +41,7 @@ impl Hash for Key {
     }
 }
 
-/// The cache of a device.
+/// The bind groups of a device that are kept for reuse.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     state: Mutex<State>,

@@ -18,8 +18,8 @@ pub(crate) struct Job<'a> {
     pub(crate) source: Bound,
     /// Binding 1 of the shader: the result, or in the steps that prepare a scatter the array `rows`.
     pub(crate) dest: Bound,
-    /// Bindings 2 and 3 of the shader: the index tuples alone, or the arrays `head` and `rows` of `scatter_nd.wgsl`.
-    /// Shaders without these bindings ignore them.
+    /// Bindings 2 and 3 of the shader, if it has them. In `scatter_nd.wgsl` they are the arrays `head` and `rows`. In
+    /// every other shader binding 2 is the index tuples, and there is no binding 3.
     pub(crate) others: [Span; 2],
     /// Whether the buffers of source and result are so long that bindings may be extended to whole vectors.
     pub(crate) whole_vectors: bool,
@@ -29,9 +29,9 @@ pub(crate) struct Job<'a> {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Bound {
     pub(crate) span: Span,
-    /// The number of units before this unit of the binding: in a result, the first unit that the job writes; in a
-    /// source, the first unit of the first row. In a gather, that is where the first row begins if all its indices are
-    /// zeros.
+    /// Where the job begins in the binding, in units: in a result at the first unit that is written, in a source at the
+    /// first unit of the first row. In the source of a gather, at the unit where the first row would begin if all its
+    /// indices were zero; this is negative if the unit lies before the binding.
     pub(crate) base: i64,
 }
 
@@ -114,8 +114,8 @@ pub(crate) struct Vectors {
 }
 
 impl Vectors {
-    /// The number of vectors between the first one that is written and the last multiple of `bytes` bytes before it in
-    /// the result's binding. The vectors are no longer than `bytes` bytes.
+    /// The number of vectors that precede the first written vector in its word of the result's binding, for words of
+    /// `bytes` bytes and vectors no larger than a word.
     pub(crate) fn head(&self, bytes: usize) -> usize {
         let per = bytes.div_ceil(self.rows.unit) as i64;
         usize::try_from(self.dest_base.rem_euclid(per)).unwrap_or_default()

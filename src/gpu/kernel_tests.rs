@@ -4,7 +4,7 @@ use super::{Gpu, caps::Kind, kernels::KERNELS, maps::Op};
 use crate::{Backend, Combine, Gather, GatherNd, OutOfRange, Scatter, SliceSpec};
 use std::collections::BTreeSet;
 
-/// A strict device of this kind.
+/// Opens a device of this kind that runs shaders in an interpreter, which reports every fault.
 fn strict(kind: Kind) -> Gpu {
     let mut options = strict_gpu::Options::default();
     options.info.device_type = match kind {
@@ -164,7 +164,7 @@ fn transposes(gpu: &Gpu) {
     });
 }
 
-/// Compares, by [`same`], a scatter whose slices get 1, 15 and 369 rows.
+/// Compares, by [`same`], a scatter with lists of 1, 15 and 369 rows; the last does not fit in workgroup memory.
 fn lists(gpu: &Gpu) {
     let rows: Vec<i32> = (0..400)
         .map(|n| if n < 30 { n % 2 } else { 2 + n / 399 })

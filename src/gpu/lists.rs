@@ -12,7 +12,7 @@
 
 use super::caps::Kind;
 
-/// The number of rows whose slices an invocation looks up at once.
+/// The number of rows whose slices an invocation looks up at once, in the four components of a WGSL vector.
 pub(crate) const FOUR: usize = 4;
 
 /// The most rows of a list that `scatter_middle_lists.wgsl` sorts. A workgroup of 256 sorts eight lists at once: their
@@ -22,11 +22,12 @@ const MIDDLE: usize = 256;
 const MIDDLE_LANES: usize = 32;
 
 /// The most workgroups of a step that sorts longer lists. Usually there are no such lists, so there are few workgroups,
-/// but enough to keep a GPU busy: one of 132 multiprocessors runs at most 1,056 workgroups of 256 at once.
+/// but enough to keep a GPU busy: a GPU with 132 multiprocessors runs at most 1,056 workgroups of 256 invocations at
+/// once.
 const WORKGROUPS: usize = 512;
 
-/// The number of rows that an invocation examines for lists to sort: more than one where invocations run in lockstep,
-/// as `scatter_sort.wgsl` explains.
+/// The number of rows that an invocation examines for lists to sort. On a software adapter invocations run in lockstep,
+/// so all wait while one sorts: see `scatter_sort.wgsl`.
 pub(crate) fn looked_at(kind: Kind) -> usize {
     match kind {
         Kind::Hardware => 1,
@@ -52,8 +53,8 @@ fn longest_sorted(kind: Kind) -> usize {
 ///
 /// A GPU waits half a microsecond for a link, so half a second for a list of a million rows. More might look to drivers
 /// like a hang. Lavapipe seems to leave every loop of an invocation after 65,535 iterations in total, so rows
-/// times `units` are at most half of that. It also has few invocations to share the work on long lists, of which 2^12
-/// rows form at most 15.
+/// times `units` are at most half of that. Lavapipe also has few invocations to share the work on long lists, so there
+/// must be few such lists: 2^12 rows form at most 15.
 pub(crate) fn most_rows(kind: Kind, sorts: bool, units: usize) -> usize {
     match kind {
         Kind::Hardware => 1 << 20,
@@ -103,8 +104,8 @@ impl Lists {
         words as u64 * 4
     }
 
-    /// The first words of every sort's row map: the most rows of a list that one invocation sorts, the position of the
-    /// first link, and the position of the first slice whose list is too long for workgroup memory.
+    /// The first three words of each sorting step's row map: the most rows of a list that one invocation sorts, the
+    /// position of the first link, and the position of the first slice whose list is too long for workgroup memory.
     pub(crate) fn map(self) -> [usize; 3] {
         [longest_sorted(self.kind), self.links(), self.long()]
     }

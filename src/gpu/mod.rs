@@ -104,8 +104,8 @@ struct Inner {
 const DISPATCH_BYTES: u64 = 512 << 20;
 
 impl Gpu {
-    /// Uses the caller's device. Any limits are accepted, and no feature is required; immediates are used if the device
-    /// has `Features::IMMEDIATES` and at least 128 bytes of them.
+    /// Uses the caller's device. Any limits are accepted, and no feature is required. Immediates are used if the device
+    /// has `Features::IMMEDIATES` and room for the 128 bytes of numbers that a dispatch reads.
     ///
     /// If the device's limits are too low for the shaders, recording fails. Other device errors reach the caller's own
     /// handlers.
@@ -143,14 +143,14 @@ impl Gpu {
         }
     }
 
-    /// Limits each dispatch on this device to `bytes` bytes of the result: for drivers that abort long dispatches
-    /// particularly early, or to let other work run in between.
+    /// The same device with each dispatch limited to `bytes` bytes of the result: for drivers that abort long
+    /// dispatches particularly early, or to let other work run in between.
     #[must_use]
     pub fn with_dispatch_bytes(&self, bytes: u64) -> Self {
         self.with(|inner| inner.reach.dispatch = bytes)
     }
 
-    /// The same device without compiled pipelines. It compiles them through `cache`, which the caller can save for the
+    /// The same device, on which each pipeline is compiled again, through `cache`. The caller can save `cache` for the
     /// program's next start. Drivers with a cache of their own, such as Mesa's and NVIDIA's, do not need `cache`.
     ///
     /// With a cache of another device, the first use of each pipeline fails with [`Error::Pipeline`].

@@ -1,7 +1,7 @@
-//! The text of a compute pipeline, concatenated from several parts, and its constants.
+//! The WGSL text and the override constants of a compute pipeline.
 //!
 //! The text consists of the declaration of `uniforms`, the kernel's [`Prelude`], `uniforms.wgsl`, the kernel, its row
-//! map, and functions that read index tuples and report those out of range. `shader_tests` validates every text.
+//! map, and functions that read index tuples and report tuples out of range. `shader_tests` validates every text.
 
 use super::{
     adapter::STORAGE_BUFFERS,
@@ -21,22 +21,22 @@ const TRANSPOSE_UNITS: &str = include_str!("../../shaders/transpose_units.wgsl")
 const TRANSPOSE_SUBWORD: &str = include_str!("../../shaders/transpose_subword.wgsl");
 const LOAD_REVERSED: &str = include_str!("../../shaders/load_reversed.wgsl");
 
-/// The bind group of the buffers that are read and written.
+/// The number of the bind group of the buffers that are read and written.
 pub(crate) const BUFFERS_GROUP: u32 = 0;
-/// The bind group of the report.
+/// The number of the bind group of the report.
 pub(crate) const REPORT_GROUP: u32 = 1;
-/// The bind group of the uniforms, if they are in a buffer.
+/// The number of the bind group of the uniforms, if they are in a buffer.
 pub(crate) const UNIFORMS_GROUP: u32 = 2;
 
 /// How the uniforms reach a shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum UniformSpace {
-    /// With the dispatch itself. Needs `Features::IMMEDIATES`.
+    /// As immediates (push constants), recorded with each dispatch. Needs `Features::IMMEDIATES`.
     Immediate,
     /// In a uniform buffer.
     Uniform,
-    /// In a storage buffer. Lavapipe makes constants of those values in uniform buffers that loops depend on, so it
-    /// compiles the shader again for each dispatch, which takes half a millisecond.
+    /// In a storage buffer, for software adapters. If loops depend on values in a uniform buffer, lavapipe makes
+    /// constants of these values, and compiles the shader again for each dispatch, in half a millisecond.
     Storage,
 }
 
@@ -130,7 +130,7 @@ impl Hash for Program {
     }
 }
 
-/// What a kernel is compiled for.
+/// The variant of a kernel that is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Form {
     /// What a unit is, and how the kernel loads one.
@@ -149,7 +149,7 @@ impl Form {
         }
     }
 
-    /// Adds override constants. A form has room for five; any more are dropped.
+    /// Adds override constants. A form has room for five, the most that a kernel has; any more would be dropped.
     pub(crate) fn with<T: Copy + TryInto<isize>>(
         mut self,
         constants: &[(&'static str, T)],

@@ -83,7 +83,7 @@ impl Gpu {
         })
     }
 
-    /// Calls `poll` until it is ready, and returns its output. Between calls waits until all submissions are done.
+    /// Calls `poll` until it returns an output, and returns that. Between calls waits until all submissions are done.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn wait_until<T>(
         &self,

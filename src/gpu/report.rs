@@ -151,7 +151,7 @@ impl fmt::Debug for PendingReport {
     }
 }
 
-/// Reads the counts in `reports` back from the device, each with the number of its dispatch's first tuple, and then the
+/// Reads back `reports`, in which each slot is paired with the number of its dispatch's first tuple. Then reads the
 /// first invalid tuple, if there is one, from the index tuples in `buffers`.
 async fn read(
     gpu: Gpu,

@@ -69,7 +69,7 @@ impl Ring {
     }
 
     /// Packs a piece into upload memory by the plan `host`, from `source`, the bytes of the piece's
-    /// [`span`](crate::stream::Piece::span). The plan `device`, which later makes the result from the packed bytes,
+    /// [`span`](crate::stream::Piece::span). The plan `device` later makes the result from the packed bytes; here it
     /// only says how large the result is.
     pub(crate) fn pack(&mut self, host: &Plan, device: &Plan, source: &[u8]) -> Result<(), Error> {
         let packed = Self::buffer_bytes(host.result_bytes());

@@ -10,7 +10,6 @@
 use super::{caps::Kind, copy::is_copied};
 use crate::{Plan, plan::Map};
 
-/// The commands for a plan.
 pub(super) enum Route {
     Nothing,
     Copies,

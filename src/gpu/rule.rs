@@ -24,8 +24,8 @@ enum Numbers {
 }
 
 impl Rule {
-    /// The rule for elements of a type, and the size in bytes of the numbers that it combines. `None` if the shaders do
-    /// not support the combination.
+    /// The rule for elements of a type, and the size in bytes of the numbers that the rule combines. `None` if the
+    /// shaders do not support the combination.
     pub(crate) fn of(combine: Combine, dtype: DType) -> Option<(Self, usize)> {
         let adds = combine == Combine::Add;
         let (numbers, can) = match dtype {
@@ -88,8 +88,8 @@ impl Rule {
         [self.combine_number() as usize, numbers]
     }
 
-    /// The number of the operation in `combine_atomic.wgsl` and `combine.wgsl`. `Update` combines nothing, so its
-    /// number is not used.
+    /// The code by which `combine_atomic.wgsl` and `combine.wgsl` know the operation. `Update` combines nothing, so its
+    /// code is not used.
     pub(super) fn combine_number(self) -> u32 {
         match self.combine {
             Combine::Add | Combine::Update => 0,

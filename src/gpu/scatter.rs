@@ -4,16 +4,16 @@
 //! | step | for | does | shader |
 //! |---|---|---|---|
 //! | check | [`OutOfRange::Error`](crate::OutOfRange::Error) | reports invalid rows, whose tuples are out of range | `scatter_resolve.wgsl` |
-//! | resolve | each row | finds the row's slice; notes the last row of each slice, or links all rows of a slice to a list | `scatter_resolve.wgsl` |
+//! | resolve | each row | finds the row's slice; notes the last row of each slice, or links all rows of a slice into a list | `scatter_resolve.wgsl` |
 //! | sort | lists whose order affects results | sorts short lists in ascending order | `scatter_sort.wgsl` |
 //! | | | sorts lists of up to 256 rows | `scatter_middle_lists.wgsl` |
 //! | | | replaces the links of longer lists, for ascending order | `scatter_long_lists.wgsl` |
 //! | apply | each slice | writes the slice's last row, or combines the rows of its list, element by element | `scatter_nd.wgsl` |
 //!
-//! No two invocations write the same bytes, so results do not depend on scheduling. Except under
-//! [`OutOfRange::Error`](crate::OutOfRange::Error), short rows of integers are instead combined in one step by atomics
-//! (`combine_atomic.wgsl`): their order does not affect results. The scratch memory belongs to the [`Gpu`] and serves
-//! every recording, since wgpu runs submissions in order.
+//! No two invocations write the same bytes, so results do not depend on scheduling. Instead of these steps, atomics
+//! combine short rows of integers in one step (`combine_atomic.wgsl`), since their order does not affect results; under
+//! [`OutOfRange::Error`](crate::OutOfRange::Error) these rows take the steps too. The scratch memory belongs to the
+//! [`Gpu`] and serves every recording, since wgpu runs submissions in order.
 
 use super::{
     DeviceBytes, DeviceIndices, Gpu,

@@ -59,7 +59,7 @@ fn programs(kind: Kind) -> HashSet<Program> {
     all
 }
 
-/// Every way in which a kernel of this form reads an operation's index tuples; the default if it has none.
+/// Every way in which a kernel of this form reads an operation's index tuples. The default if the operation has none.
 fn lookups(op: Op, form: &Form) -> HashSet<Lookup> {
     if !op.facts().reports {
         return [Lookup::default()].into();

@@ -1,9 +1,9 @@
 //! Slots of device memory that dispatches bind by dynamic offsets: reports, and uniforms where there are no immediates.
 //!
-//! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. A slot is held by a report until the
-//! report is read, or by the cache of uniforms, and by the commands that bind the slot until they finish or are
-//! dropped. Once none of a strip's slots is held, one write clears the strip, and its slots are lent again. So
-//! recording creates at most one strip for 64 new slots, and none once there are enough.
+//! Up to 64 slots share a strip: a buffer, and a bind group for any of its slots. A slot is held by the commands that
+//! bind it until they finish or are dropped, and also by a report until that is read, or by the cache of uniforms. Once
+//! none of a strip's slots is held, one write clears the strip, and its slots are lent again. So recording creates at
+//! most one strip for 64 new slots, and none once there are enough.
 
 use super::uniforms::{UNIFORM_BYTES, Uniforms};
 use std::{
@@ -15,10 +15,10 @@ use wgpu::{BufferSlice, BufferUsages, ComputePass};
 /// The size of a slot in bytes: the largest alignment of dynamic offsets that a device may require.
 const SLOT_BYTES: u32 = 256;
 
-/// The number of slots of a strip, which is 16 KiB large, unless the device allows only smaller buffers.
+/// The number of slots of a strip, which take 16 KiB; fewer if the device allows only smaller buffers.
 const SLOTS: u32 = 64;
 
-/// The most uniforms that are kept for later dispatches, in 1 MiB of slots. Before one more, all of them are dropped.
+/// The most slots of uniforms that are kept for later dispatches: 1 MiB. Before one more is kept, all are dropped.
 const MOST_UNIFORMS: usize = 4096;
 
 #[derive(Debug)]
@@ -152,7 +152,7 @@ impl Slots {
 
 type Bytes = [u8; UNIFORM_BYTES as usize];
 
-/// Slots with the uniforms of dispatches.
+/// Slots that hold the uniforms of dispatches.
 #[derive(Debug)]
 pub(super) struct UniformSlots {
     pub(super) slots: Slots,

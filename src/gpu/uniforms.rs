@@ -1,5 +1,5 @@
 //! The numbers that a dispatch reads: the host's side of `shaders/uniforms.wgsl`, which says what each number means.
-//! Each row map has its own part, in `maps`.
+//! The files in `maps` define the words of each row map.
 //!
 //! A test compares every size and offset here with the shaders'.
 
@@ -7,7 +7,7 @@ use super::maps::MapWords;
 use crate::Error;
 use bytemuck::{Pod, Zeroable};
 
-/// `Uniforms` of `uniforms.wgsl`, which says what each field means.
+/// The fields of `Uniforms` in `uniforms.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct Uniforms {
@@ -50,8 +50,8 @@ pub(crate) fn too_far(units: u64) -> Error {
     }
 }
 
-/// A value modulo 2^32, as the shaders hold it. Negative values wrap, and so may offsets: the shaders only add offsets,
-/// and their sum is that of a unit within the binding, which 32 bits hold.
+/// A value modulo 2^32, as the shaders hold it. Negative values and long offsets wrap. That is harmless: the shaders
+/// only add offsets, and the sum is the offset of a unit within the binding, which fits in 32 bits.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -19,7 +19,7 @@ const PIECE: usize = 2 << 20;
 const UNDER_WAY: usize = 2;
 
 impl Gpu {
-    /// Uploads an array.
+    /// Uploads the bytes of an array. `element` is the size of an element in bytes.
     pub(crate) fn upload(
         &self,
         shape: &[usize],
