@@ -35,7 +35,7 @@ impl Combine {
         Self::Update,
     ];
 
-    /// The name, as in TensorFlow's `"tensor_scatter_nd_add"`.
+    /// The name, such as `"add"`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Add => "add",

@@ -36,8 +36,8 @@ pub(crate) fn along(at: usize, stride: isize, count: usize) -> usize {
     at.wrapping_add_signed(stride.wrapping_mul(count.cast_signed()))
 }
 
-/// The units from the lowest to the highest at the positions of `axes`, whose first position is unit `offset`. No axis
-/// has size 0.
+/// The range from the lowest to the highest unit at the positions of `axes`. The first position is unit `offset`. No
+/// axis has size 0.
 pub(crate) fn span(offset: usize, axes: impl Iterator<Item = Axis>) -> Range<usize> {
     let (mut low, mut high) = (offset, offset);
     for axis in axes {

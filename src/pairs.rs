@@ -1,8 +1,7 @@
 //! Pairs: which unit of the source goes to which unit of the destination. Nested dimensions number the pairs, each with
 //! a stride in the source and one in the destination.
-//!
-//! A copy has a view of the source and a view of the destination: a slice writes a view of the whole result, an update
-//! a view of part of an array. Four passes turn the two views into few dimensions and large units. No pass changes
+//! A copy has a view of the source and a view of the destination, which is the whole result of a slice, or the part of
+//! an array that an update writes. Four passes turn the two views into few dimensions and large units. No pass changes
 //! which byte goes where, and only the first pass changes the order of the pairs.
 //!
 //! | pass | effect | example |
@@ -53,9 +52,9 @@ impl PairAxis {
 pub(crate) struct Pairs {
     /// The size of a unit in bytes: 1, 2, 4, 8 or 16.
     pub(crate) unit: usize,
-    /// The source unit of the first pair.
+    /// The number of the first pair's unit in the source.
     pub(crate) from: usize,
-    /// The destination unit of the first pair.
+    /// The number of the first pair's unit in the destination.
     pub(crate) to: usize,
     /// The dimensions, outermost first. Empty if there is a single pair.
     pub(crate) axes: Vec<PairAxis>,
@@ -214,7 +213,7 @@ impl Pairs {
         self.to + reach.sum::<usize>()
     }
 
-    /// The units of the source from the lowest to the highest that is read.
+    /// The range from the lowest to the highest unit of the source that is read.
     #[cfg(feature = "gpu")]
     pub(crate) fn read(&self) -> std::ops::Range<usize> {
         span(self.from, self.axes.iter().map(PairAxis::source))

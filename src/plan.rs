@@ -59,8 +59,8 @@ impl Rows {
     }
 
     /// Splits each unit into `factor` smaller ones. If the units of a row are contiguous in the source, rows stay as
-    /// long as they were in bytes, and the result is `None`. Otherwise each old unit becomes a row of its own, and the
-    /// returned axis numbers the new rows within an old row, with a stride in old units.
+    /// long as they were in bytes, and the result is `None`. Otherwise each old unit becomes a row, and the caller adds
+    /// the returned axis to its map: it numbers the new rows within an old row, with a stride in old units.
     #[cfg(feature = "gpu")]
     pub(crate) fn split_units(&mut self, factor: usize) -> Option<Axis> {
         let apart = (self.step != 1).then(|| self.run_axis());
@@ -230,7 +230,7 @@ impl Plan {
         nowhere || self.source_bytes() == 0
     }
 
-    /// The shapes of the index tuples of a gather or a scatter. `None` for plans without indices.
+    /// The shapes and the policy of the index tuples of a gather or a scatter. `None` for plans without indices.
     pub(crate) fn tuples(&self) -> Option<Tuples<'_>> {
         match &self.map {
             Map::StridedSlice(_) | Map::StridedSliceUpdate(_) | Map::StridedSliceGrad(_) => None,
@@ -251,7 +251,7 @@ impl Plan {
         }
     }
 
-    /// The size of all indices in bytes, if they have this type. 0 for plans without indices.
+    /// The size in bytes of all indices in this integer type. 0 for plans without indices.
     #[cfg(feature = "gpu")]
     pub(crate) fn index_bytes(&self, index: IndexType) -> usize {
         self.tuples()

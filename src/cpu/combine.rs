@@ -13,7 +13,7 @@ use std::{
 
 /// A way of combining two elements into one.
 pub(super) trait Rule: Copy + Sync {
-    /// The size in bytes of an element, or of a component if those of a complex number are combined separately.
+    /// The size in bytes of what is combined at once: an element, or one component of a complex number.
     const BYTES: usize;
 
     /// Replaces each element of `old` by its combination with the element of `update` at the same place. `old` and
@@ -79,8 +79,8 @@ fn plain<const N: usize, T: Number + Pod>(combine: Combine, task: impl CombineTa
     numbers::<N, T>(combine, task, cast, cast);
 }
 
-/// Runs `task` with the rule for numbers of type `T`. `read` makes one from the `N` bytes of an element, and `write`
-/// converts it back.
+/// Runs `task` with the rule for numbers of type `T`. `read` makes a number from the `N` bytes of an element, and
+/// `write` makes these bytes from a number.
 fn numbers<const N: usize, T: Number>(
     combine: Combine,
     task: impl CombineTask,
@@ -101,8 +101,8 @@ fn product<T: Number>([a, b]: [T; 2], [c, d]: [T; 2]) -> [T; 2] {
     [a * c - b * d, a * d + b * c]
 }
 
-/// The [`Rule`] that replaces each element (or component of a complex number) of `N` bytes by the function of it and
-/// its update.
+/// The [`Rule`] that calls the function with the `N` bytes of each old element (or component of a complex number) and
+/// those of its update, and keeps what the function returns.
 #[derive(Clone, Copy)]
 struct Each<const N: usize, F>(F);
 
@@ -139,17 +139,17 @@ fn f32_of_f16(half: u16) -> f32 {
     f32::from_bits(sign | bits)
 }
 
-/// Converts `single` to the bits of the nearest f16 value: in a tie, of the one whose last bit is 0.
+/// Converts `single` to the bits of the nearest f16 value. In a tie the value whose last bit is 0 is taken.
 #[expect(clippy::cast_possible_truncation, reason = "halves have 16 bits")]
 fn f16_of_f32(single: f32) -> u16 {
     let bits = single.to_bits();
     let (sign, rest) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
     let half = match rest {
-        // The result is subnormal: a multiple of 2^-24, whose bits are the factor. Values of `f32` from 0.5 to 1 are
-        // 2^-24 apart too, so adding 0.5 rounds to a multiple, and the sum's bits exceed those of 0.5 by the factor.
+        // The result is subnormal: n · 2^-24, and its bits are n. Values of `f32` from 0.5 to 1 are 2^-24 apart too, so
+        // adding 0.5 rounds to a multiple of 2^-24, and the bits of the sum exceed those of 0.5 by n.
         0..0x3880_0000 => (f32::from_bits(rest) + 0.5).to_bits() - 0.5f32.to_bits(),
-        // The value is rounded up if the 13 dropped bits are more than half of the last bit kept, or exactly half of it
-        // while it is 1.
+        // The value is rounded up if the 13 dropped bits are worth more than half of the last bit kept, or exactly half
+        // and the last bit kept is 1.
         0x3880_0000..0x7f80_0000 => {
             let rounded = rest + 0x0fff + (rest >> 13 & 1);
             ((rounded >> 13) - (112 << 10)).min(0x7c00)
@@ -164,7 +164,7 @@ fn f32_of_bf16(half: u16) -> f32 {
     f32::from_bits(u32::from(half) << 16)
 }
 
-/// Converts `single` to the bits of the nearest bfloat16 value: in a tie, of the one whose last bit is 0.
+/// Converts `single` to the bits of the nearest bfloat16 value. In a tie the value whose last bit is 0 is taken.
 fn bf16_of_f32(single: f32) -> u16 {
     let bits = single.to_bits();
     match single.is_nan() {

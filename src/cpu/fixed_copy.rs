@@ -51,7 +51,7 @@ impl<const HEAD: usize> CopyKernel for Overlapping<HEAD> {
     }
 }
 
-/// Copies pieces of any size, the field, by `memcpy`.
+/// Copies pieces of any size (the field) by `memcpy`.
 #[derive(Clone, Copy)]
 struct Memcpy(usize);
 

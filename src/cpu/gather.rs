@@ -1,7 +1,6 @@
 //! Runs gathers, a block of groups at a time, in the order of the result.
-//!
-//! A group is the neighbouring rows of the result that have one tuple: a single row, or a slice of the source that
-//! begins where the tuple points.
+//! A group is the neighbouring rows of the result that have one tuple. In the source the group is a slice, or only a
+//! row, that begins where the tuple points.
 //!
 //! The place of a group is the byte of the source where the group begins. For each block, one loop computes the places
 //! of all groups from their tuples, and a second loop copies the groups. The first loop is compiled for the depth of
@@ -93,8 +92,8 @@ pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize) -> String {
     threads::explain(group.threads(bytes), kernel)
 }
 
-/// What all groups of a gather have in common: `rows` and `map` describe the rows of a group as a slice that begins at
-/// unit 0 of the source, although each group begins at its own place.
+/// The form of the groups of a gather, which is the same for all. `rows` and `map` describe a group as a slice that
+/// begins at unit 0 of the source; the place where the group really begins is added later.
 struct Group<'a> {
     rows: plan::Rows,
     map: strided_slice::Map,
@@ -193,8 +192,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         }
     }
 
-    /// Writes `dest`, the part of the result that begins at byte `first`. Returns the out-of-range tuples of the groups
-    /// that begin in this part, without those that an earlier group of the result has too.
+    /// Writes `dest`, the part of the result that begins at byte `first`. Returns how many tuples of the groups that
+    /// begin in this part are out of range, and the first, without tuples that an earlier group of the result has too.
     fn part(&self, first: usize, dest: &mut [u8]) -> Missing {
         let mut missing = Missing::default();
         let mut group = first / self.group;
@@ -298,8 +297,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         }
     }
 
-    /// Writes to `places` the bytes of the source that tuples `first`, `first + 1`, … point at, and [`NOWHERE`] for
-    /// tuples that are out of range.
+    /// Writes to `places` the bytes of the source that tuples `first`, `first + 1`, … point at in the indexed
+    /// dimensions alone, and [`NOWHERE`] for tuples that are out of range.
     fn locate(&self, first: usize, places: &mut [usize]) {
         let depth = self.map.coordinates.len();
         let tuples = &self.indices[first * depth..][..places.len() * depth];
@@ -324,9 +323,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
         }
     }
 
-    /// The byte of the source that a tuple points at, or [`NOWHERE`] if the tuple is out of range. Strides may be
-    /// negative, so the sum over some of the integers may lie outside of the source and wrap; the whole sum lies
-    /// inside.
+    /// Computes one place for [`Self::locate`]. Strides may be negative, so the sum over some of the integers may lie
+    /// outside of the source and wrap; the whole sum lies inside.
     #[inline(always)]
     fn locate_one(&self, axes: &[Axis], tuple: &[I]) -> usize {
         let mut place = self.map.offset;
@@ -342,7 +340,8 @@ impl<'a, I: Index, const WRAPS: bool, const CLAMPS: bool> Gather<'a, I, WRAPS, C
     }
 }
 
-/// Copies the groups of a block, each of which is contiguous in the source, from `places` to `dest`.
+/// Copies the groups of a block, each of which is contiguous in the source, from `places` to `dest`. Those at
+/// [`NOWHERE`], which lies beyond the source, become zeros.
 struct Groups<'a> {
     source: &'a [u8],
     places: &'a [usize],

@@ -8,13 +8,12 @@
 //! a0 a1 a2 b0 b1 b2       a0 c0 a1 c1 a2 c2       a0 b0 c0 d0 a1 b1
 //! c0 c1 c2 d0 d1 d2   →   b0 d0 b1 d1 b2 d2   →   c1 d1 a2 b2 c2 d2
 //! ```
-//!
-//! The compiler turns the loop over two halves into interleaves of 16-byte vectors. As many rows are transposed at once
-//! as elements fill a vector, so each column becomes one vector.
+//! The compiler turns the loop over two halves into interleaves of 16-byte vectors. The number of rows that are
+//! transposed at once is the number of elements in a vector, so each column becomes one vector.
 
 use std::mem;
 
-/// The size in bytes of a vector: a register that all x86-64 and ARM64 processors have.
+/// The size in bytes of a vector register, which all x86-64 and ARM64 processors have.
 pub(super) const VECTOR: usize = 16;
 
 /// Two buffers of the same length. Each interleaving takes the halves of one and writes to the other.

@@ -13,8 +13,8 @@ use std::fmt;
 pub(super) enum Kernel {
     /// Pieces of `bytes` bytes at any distance, each copied by itself.
     Copy { bytes: usize },
-    /// Pieces of a single unit of `unit` bytes, which begin `stride` bytes apart in the source, a small number of
-    /// units: one iteration moves several.
+    /// Pieces of a single unit of `unit` bytes, which begin `stride` bytes apart in the source, a small multiple of
+    /// `unit`. One iteration moves several units.
     Strided { unit: usize, stride: isize },
 }
 

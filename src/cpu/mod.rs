@@ -11,7 +11,7 @@
 //! | `transpose` | the tiles of a transposed slice, and which thread writes which |
 //! | `tile` | how the pieces of a tile are moved, by their size |
 //! | `interleave` | how elements of 1 and 2 bytes, and pixels, are transposed in registers |
-//! | `gather` | where the tuples of a gather point, and how the bytes of each tuple, its group, are copied |
+//! | `gather` | where the tuples of a gather point, and how the bytes that belong to each tuple are copied |
 //! | `place` | strided writes of updates and gradients, and the zeros between them |
 //! | `scatter` | the slice of each row of a scatter, and which thread combines it |
 //! | `combine` | how elements are added, multiplied, compared |

@@ -1,7 +1,6 @@
 //! Strided writes: the pieces of an update or a gradient, and for a gradient the zeros between them.
-//!
-//! [`Pairs`] are in ascending order of destinations. So one pass writes both the pieces and the zeros, and the two
-//! halves of the pairs write to disjoint parts of the destination, so that threads can share them.
+//! [`Pairs`], which say what is copied where, are in ascending order of destinations. So one pass writes both the
+//! pieces and the zeros, and the two halves of the pairs, which different threads may copy, write to disjoint parts.
 
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
@@ -21,8 +20,7 @@ const FILL: usize = 4 << 10;
 /// cache.
 const STAGE: usize = 1 << 10;
 
-/// Copies the units of `pairs` from `source` to `dest` and keeps the rest of `dest`. `None` for an update that writes
-/// nothing.
+/// Copies the units of `pairs` from `source` to `dest` and keeps the rest of `dest`: all of it if `pairs` is `None`.
 pub(super) fn update(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8]) {
     if let Some(pairs) = pairs {
         let bytes = pairs.units() * pairs.unit;
@@ -101,7 +99,7 @@ fn run<const ZEROS: bool>(pairs: &Pairs, source: &[u8], dest: &mut [u8], threads
     });
 }
 
-/// Pairs; the byte of the destination where the part begins that the pairs write to; and this part.
+/// The pairs that write to a part of the destination, the byte where this part begins, and the part.
 type Part<'a> = (Pairs, usize, &'a mut [u8]);
 
 fn halves((pairs, base, dest): Part<'_>) -> impl Iterator<Item = Part<'_>> {
@@ -267,9 +265,9 @@ impl<const ZEROS: bool> CopyTask for Store<'_, ZEROS> {
         let StoreRows { piece, row, .. } = *self.rows;
         let source = self.source;
         let short = piece <= FIXED_MAX;
-        // The number of pieces for one call of `some` or `all`. With `ZEROS`, `some` sets about `FILL` bytes to zero
-        // before the short pieces between which they lie are written; a long piece is written by itself, after the gap
-        // before it.
+        // The number of pieces for one call of `some` or `all`. With `ZEROS`, short pieces are written into about
+        // `FILL` bytes that `some` has set to zero; a long piece is written by itself, after `all` has set the gap
+        // before it to zero.
         let group = match (ZEROS, short) {
             (false, _) => row.size,
             (true, true) => (FILL / row.to).clamp(1, row.size),
@@ -298,9 +296,9 @@ impl<const ZEROS: bool> CopyTask for Store<'_, ZEROS> {
     }
 }
 
-/// Passes the units of a row in order to `each`: the number of a unit in the row, and contiguous bytes that begin with
-/// this unit. The row begins at byte `from` of the source. If its units are contiguous there, one call gets them all;
-/// otherwise they are copied to a buffer, [`STAGE`] bytes at a time.
+/// Calls `each` with the units of a row in order, one or more at a time: the number of the first unit in the row, and
+/// the contiguous bytes of these units. The row begins at byte `from` of the source. If its units are contiguous there,
+/// one call gets them all; otherwise they are copied to a buffer, [`STAGE`] bytes at a time.
 fn staged(
     source: &[u8],
     from: usize,

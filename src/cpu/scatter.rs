@@ -110,8 +110,8 @@ fn locate_all<I: Index>(map: &Map, count: usize, indices: &[I], threads: usize) 
     places
 }
 
-/// The number of the slice that a tuple points at, before the share of [`Map::walk`] is added, or [`NOWHERE`] if the
-/// tuple is out of range.
+/// The number of the slice that a tuple points at, to which the caller adds what [`Map::walk`] says for the row.
+/// [`NOWHERE`] if the tuple is out of range.
 fn locate<I: Index>(axes: &[Axis], policy: Policy, tuple: &[I]) -> usize {
     let mut place = 0;
     for (&index, axis) in tuple.iter().zip(axes) {
@@ -123,8 +123,8 @@ fn locate<I: Index>(axes: &[Axis], policy: Policy, tuple: &[I]) -> usize {
     place
 }
 
-/// What a thread works on at once: `dest`, a part of the destination, and the rows of the whole scatter, of which those
-/// that go to this part are combined.
+/// A part of the destination, `dest`, which one thread writes, and all rows of the scatter, of which only those whose
+/// slice lies in this part are combined.
 struct Part<'a> {
     /// The size in bytes of a slice, which is also that of a row.
     slice: usize,

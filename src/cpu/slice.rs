@@ -93,8 +93,9 @@ impl<'a> LoopNest<'a> {
         let kernel = Kernel::of(piece, row);
         let leading = if group.size > 1 { group } else { block };
         let up = leading.stride >= 0;
-        // If a long row is read against the direction of its group, every row ends the stream, whichever way the outer
-        // axes are walked; then the order of the result is kept. Strided loops read every row towards higher addresses.
+        // If long rows are read against the direction of their group, every row ends the stream, whichever way the
+        // outer axes are walked; then the order of the result is kept. Strided loops read towards higher addresses for
+        // either sign of `row.stride`.
         let follows_memory_order = span(row) <= PREFETCH_SLACK
             || (row.stride >= 0) == up
             || matches!(kernel, Kernel::Strided { .. });
@@ -302,8 +303,8 @@ impl<'a> LoopNest<'a> {
 
 /// Reads short gaps between groups, so that the processor's prefetch stream does not end.
 struct StreamPrefetcher {
-    /// The number of bytes in the source from the lowest byte of a group to its first piece: not 0 if an axis of the
-    /// group runs towards lower addresses.
+    /// The number of bytes in the source from the lowest byte of a group to its first piece: 0 if all axes of the group
+    /// run towards higher addresses.
     below: usize,
     /// The number of bytes in the source from the lowest byte of a group to its highest, both included.
     span: usize,

@@ -85,8 +85,8 @@ impl PieceRows<'_> {
     }
 
     /// Calls `row` for each row of units of `unit` bytes, with the bytes of the source that the row reads and the bytes
-    /// of the destination that it fills. The former are `length` bytes, from the lowest unit to the highest; the row's
-    /// first unit is at byte `below` of these.
+    /// of the destination that it fills. A row reads `length` bytes, from its lowest unit to its highest, and its first
+    /// unit is `below` bytes above the lowest.
     #[inline(always)]
     fn each_unit(self, unit: usize, below: usize, length: usize, row: impl Fn(&[u8], &mut [u8])) {
         let (source, count) = (self.source, self.row.size);

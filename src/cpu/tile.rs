@@ -34,10 +34,9 @@ pub(super) struct Tiles<'a> {
 }
 
 impl Tiles<'_> {
-    /// The largest number of bytes that a tile reads along the source, and that it writes along a lane: several cache
-    /// lines, which the processor prefetches, and few enough that the tile stays in a cache. Pieces of 4, 8 or 16 bytes
-    /// need no interleaving: a tile writes one cache line of them per lane, so that it can read further along the
-    /// source.
+    /// The largest numbers of bytes that a tile reads along the source and writes along a lane: several cache lines,
+    /// which the processor prefetches, and few enough that the tile stays in a cache. A tile of pieces of 4, 8 or 16
+    /// bytes, which need no interleaving, writes one cache line per lane, so that it can read further along the source.
     pub(super) fn extent(&self) -> [usize; 2] {
         match self.piece {
             1 => [256, 256],
@@ -66,7 +65,7 @@ pub(super) struct Tile<'a, 'd> {
     pub(super) done: usize,
 }
 
-/// Moves the pieces of a tile into its lanes. Each line of the table above is one implementation.
+/// Moves the pieces of a tile into its lanes. Each line of the table at the top of this file is one implementation.
 pub(super) trait MoveTile {
     fn move_tile(&mut self, tile: Tile<'_, '_>);
 }
@@ -247,8 +246,8 @@ impl<const N: usize, const R: usize> MoveTile for Lines<N, R> {
         let mut first = 0;
         while first < count {
             let begin = (tile.done + first) * N;
-            // The first block has fewer source rows if the bytes to write do not begin at a cache line in the first
-            // lane, so that the next block does.
+            // If the bytes to write in the first lane do not begin at a cache line, the first block has fewer source
+            // rows, so that the next block begins at one.
             let ahead = lanes[0][begin..].as_ptr().addr().wrapping_neg() % LINE / N;
             let rows = if ahead == 0 { R } else { ahead }.min(count - first);
             let mut at = along(tile.at, tiles.row.stride, first);

@@ -24,7 +24,7 @@ use std::iter;
 
 /// The same range of pieces in several lanes, which follow each other along the near axis.
 struct Band<'d> {
-    /// The byte of the source where the first of these lanes begins, with its piece 0.
+    /// The byte of the source where the first of these lanes begins, even if the band begins further along the lane.
     at: usize,
     /// The number, within each lane, of the band's first piece.
     first: usize,
@@ -34,8 +34,8 @@ struct Band<'d> {
 
 impl<'a> Tiles<'a> {
     /// The tiles of a slice with pieces of `piece` bytes, a row of them along `row`, whose stride is in bytes, at each
-    /// position of `axes`, whose strides are in units of `unit` bytes. `None` if tiles do not help: if along no axis of
-    /// `axes` pieces are nearer to each other in the source than along `row`, or if a row is shorter than a vector.
+    /// position of `axes`, whose strides are in units of `unit` bytes. `None` if tiles do not help, because pieces are
+    /// nowhere nearer to each other in the source than along `row`, or because a row is shorter than a vector.
     pub(super) fn of(unit: usize, piece: usize, axes: &'a [Axis], row: Axis) -> Option<Self> {
         let distance = |axis: &Axis| axis.stride.unsigned_abs().saturating_mul(unit);
         let is_near = |axis: &Axis| (1..row.stride.unsigned_abs()).contains(&distance(axis));
@@ -84,8 +84,8 @@ impl<'a> Tiles<'a> {
                 self.part(source, at, first, dest);
             });
         }
-        // A band has the lanes of a whole number of tiles, and so many bytes of each lane that it has about the size
-        // that `threads::part` gives.
+        // A band has the lanes of a whole number of tiles. Its bytes per lane are chosen so that the whole band has
+        // about the size that `threads::part` gives.
         let lanes = (part / lane).max(1).next_multiple_of(self.columns());
         let length = (part / lanes).next_multiple_of(LINE);
         let length = (length / self.piece).max(1) * self.piece;
@@ -104,10 +104,10 @@ impl<'a> Tiles<'a> {
         threads::share(bands, threads, |band| self.band(source, band));
     }
 
-    /// The number of positions of the near axis before the first whose pieces begin a pair of cache lines, which the
-    /// processor reads together. Tiles that begin there read whole pairs. The plane begins at byte `at` of the source.
-    /// 0 if that number differs from row to row, if pieces are not contiguous along the near axis, or if a tile is no
-    /// wider than such a pair.
+    /// The number of leading positions of the near axis that get bands of their own, so that the tiles after them begin
+    /// at a pair of cache lines, which the processor reads together. The plane begins at byte `at` of the source. 0 if
+    /// the number would differ from row to row, if pieces are not contiguous along the near axis, or if a tile is no
+    /// wider than a pair of cache lines.
     fn unaligned(&self, source: &[u8], at: usize) -> usize {
         const PAIR: usize = 2 * LINE;
         let together = self.near.stride == self.piece.cast_signed();
@@ -206,8 +206,8 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// The number of channels, one for each lane, if the source holds pixels without gaps: the pieces of all lanes at
-    /// one position of the row, contiguous. Otherwise `None`.
+    /// The number of channels of a pixel, if the source holds pixels without gaps. The pieces of all lanes at one
+    /// position of the row are then a pixel, and each lane is a channel. Otherwise `None`.
     fn channels(&self) -> Option<usize> {
         let piece = self.piece.cast_signed();
         let together =

@@ -17,8 +17,8 @@ use crate::{DType, Error, GatherError, Plan, View, layout::Axis, shape};
 /// Options of a gather along a dimension: TensorFlow's attributes of `gather`, and the meaning of a negative index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Gather {
-    /// The indexed dimension of `params`. A negative one counts from the end. `None` stands for `batch_dims`, as in
-    /// `tf.gather`; a negative `batch_dims` then counts from the end of `params` too.
+    /// The indexed dimension of `params`. A negative one counts from the end. `None` takes the number in `batch_dims`,
+    /// as `tf.gather` does; a negative number then also counts from the end of `params`.
     pub axis: Option<isize>,
     /// The number of leading dimensions that `params` and `indices` share, one to one. A negative number counts from
     /// the rank of `indices`.
@@ -79,8 +79,8 @@ impl Plan {
 }
 
 impl View {
-    /// Plans a gather along a dimension of this view: [`Plan::gather`], with its errors, without a
-    /// copy of the view.
+    /// Plans a gather along a dimension of this view, without a copy of the view. Arguments and errors are those of
+    /// [`Plan::gather`].
     ///
     /// ```
     /// use wgslice::{DType, Gather, View};

@@ -58,7 +58,7 @@ impl Plan {
 }
 
 impl View {
-    /// Plans a gather of single elements of this view: [`Plan::gather_elements`] without copying the view first.
+    /// Plans a gather of single elements of this view, as [`Plan::gather_elements`], without a copy of the view.
     ///
     /// # Errors
     ///
@@ -157,7 +157,7 @@ impl Tensor {
 }
 
 impl TensorView {
-    /// [`Tensor::gather_elements`] from the selection.
+    /// Gathers single elements of the selection, as [`Tensor::gather_elements`] does of a tensor.
     ///
     /// # Errors
     ///

@@ -56,7 +56,8 @@ impl Plan {
 }
 
 impl View {
-    /// Plans a gather from this view: [`Plan::gather_nd`], with its errors, without a copy of the view.
+    /// Plans a gather from this view, without a copy of the view. Arguments and errors are those of
+    /// [`Plan::gather_nd`].
     ///
     /// ```
     /// use wgslice::{DType, GatherNd, View, slice};

@@ -11,8 +11,9 @@
 /// Every device treats such a tuple in the same way. [`Negative`] says whether negative indices are out of range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OutOfRange {
-    /// The tuple's whole slice becomes zeros (false, +0.0, 0+0j), as in TensorFlow on a GPU, and on a CPU under
-    /// `bad_indices_policy="IGNORE"`. The report has the number of out-of-range tuples and the first of them.
+    /// A gather fills the tuple's whole slice with zeros (false, +0.0, 0+0j), and a scatter drops the tuple's row, as
+    /// in TensorFlow on a GPU, and on a CPU under `bad_indices_policy="IGNORE"`. The report has the number of
+    /// out-of-range tuples and the first of them.
     #[default]
     Zero,
     /// The operation fails with [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) or
@@ -20,7 +21,7 @@ pub enum OutOfRange {
     /// a CPU; TensorFlow's GPU kernels do not have this policy.
     Error,
     /// Each coordinate moves to the nearest end of its dimension, as in JAX and XLA, and the tuple counts as good. A
-    /// dimension of size 0 has no end: the tuple's slice becomes zeros.
+    /// dimension of size 0 has no end: its tuples are treated as under [`OutOfRange::Zero`].
     Clamp,
 }
 

@@ -82,7 +82,7 @@ impl Dimension {
 pub(crate) struct Map {
     /// The name of the operation.
     pub(crate) name: &'static str,
-    /// The unit of the source where the first row begins if its tuple is all zeros.
+    /// The unit of the source at position 0 of all dimensions of params.
     pub(crate) offset: usize,
     /// The dimensions that number the rows, outermost first.
     pub(crate) walk: Vec<Dimension>,
@@ -98,7 +98,7 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    /// The number of a row's tuple. `None` if an earlier row has the same tuple.
+    /// The number of a row's tuple. `None` if an earlier row has the same tuple, so that this row must not count it.
     pub(crate) fn first_of_tuple(&self, mut row: usize) -> Option<usize> {
         let (mut tuple, mut stride) = (0, 1);
         for dimension in self.walk.iter().rev() {
@@ -114,8 +114,8 @@ impl Map {
         Some(tuple)
     }
 
-    /// Turns this map, whose strides count elements of `params` (of `element` bytes each) and whose walk has all
-    /// dimensions of the result, into a plan.
+    /// Turns this map into a plan. Its strides count elements of `params`, of `element` bytes each, and its walk still
+    /// has all dimensions of the result.
     pub(crate) fn plan(mut self, params: &View, element: usize) -> Result<Plan, Error> {
         let shape: Vec<usize> = self.walk.iter().map(|dimension| dimension.size).collect();
         let rows = match shape::elements(&shape)? {

@@ -67,8 +67,8 @@ pub(crate) struct Map {
     pub(crate) name: &'static str,
     /// The indexed dimensions: one for each integer of a tuple, with strides in slices.
     pub(crate) axes: Vec<Axis>,
-    /// The dimensions that number the rows, outermost first, with strides in slices, if the slice of a row also depends
-    /// on the row's number, as in `scatter_elements`. Empty if it depends on the tuple alone.
+    /// The dimensions that number the rows of `scatter_elements`, outermost first, with strides in slices: there the
+    /// number of a row also decides which slice the row goes to. Empty in all other scatters.
     pub(crate) walk: Vec<Axis>,
     /// The shape of indices.
     pub(crate) indices: Vec<usize>,
@@ -225,7 +225,7 @@ fn check(
     let Some((&depth, tuples)) = indices.split_last().filter(|_| !updates.is_empty()) else {
         return error(|[indices, updates, _]| ScatterError::UpdatesRank { indices, updates });
     };
-    // Whether indices and updates are both empty, or neither they nor an output of `output` elements are.
+    // Whether indices and updates are both empty, or none of indices, updates and output (of size `output`) is empty.
     let fits = |output: usize| match (index_count, update_count) {
         (0, 0) => true,
         (indices, updates) => indices > 0 && updates > 0 && output > 0,

@@ -1,4 +1,4 @@
-//! strided_slice: all merged dimensions but the innermost number the rows, and the innermost is the row.
+//! strided_slice: the innermost of the merged dimensions is the row, and the others number the rows.
 //!
 //! The semantics are those of TensorFlow 2.21, for any rank (TensorFlow accepts at most 8).
 
@@ -85,8 +85,8 @@ impl Map {
         Some(self.split(rows, middle(self.outermost(rows))?))
     }
 
-    /// The number of positions of the outermost dimension of the result, which is the row itself if there is only one
-    /// row.
+    /// The number of positions of the outermost dimension of the result. If there is only one row, that dimension is
+    /// the row.
     pub(crate) fn outermost(&self, rows: &Rows) -> usize {
         self.axes.first().map_or(rows.run, |outer| outer.size)
     }

@@ -53,7 +53,7 @@ impl Plan {
         Ok(Self::of_grad(shape, element, dy, pairs))
     }
 
-    /// Plans an array of `shape` with zeros everywhere but where `pairs` copy units of `dy`. `None` copies none.
+    /// Plans an array of `shape` with zeros everywhere but where `pairs` copy units of `dy`. `None` leaves only zeros.
     pub(crate) fn of_grad(
         shape: &[usize],
         element: usize,
