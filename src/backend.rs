@@ -150,7 +150,7 @@ impl Backend {
         &self.device
     }
 
-    /// Why the backend has this device.
+    /// Why the backend has this device, in words, such as "the CPU was asked for".
     pub fn reason(&self) -> &str {
         &self.reason
     }
@@ -165,7 +165,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::Device`] if the device is lost.
+    /// [`Error::DeviceLost`], or another error of the device.
     pub fn wait(&self) -> Result<(), Error> {
         match &self.device {
             Device::Cpu => Ok(()),
@@ -312,7 +312,7 @@ impl Backend {
         Ok(Self::new(Device::Gpu(gpu), reason))
     }
 
-    /// The GPU, unless the backend is the CPU.
+    /// The GPU. `None` if the backend is the CPU.
     pub fn gpu(&self) -> Option<&Gpu> {
         match &self.device {
             Device::Cpu => None,

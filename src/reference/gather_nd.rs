@@ -21,9 +21,8 @@ pub struct Gathered<T> {
 
 /// The slices of `params` that the rows of `indices` select, for arrays of any rank in row-major order.
 ///
-/// The last dimension of `indices` is the depth: the number of leading dimensions of `params` that a row
-/// indexes, after the first `batch_dims`, which both arrays share. `indexing` decides which indices are bad; by
-/// default negative ones are.
+/// The size of the last dimension of `indices` is the depth: a row indexes this many dimensions of `params`, after the
+/// first `batch_dims`, which both arrays share. `indexing` decides which indices are bad; by default negative ones are.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, gather_nd};

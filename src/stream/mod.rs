@@ -31,8 +31,8 @@ const MEMORY: usize = 1 << 30;
 /// caller reads it.
 const CPU_PIECE: usize = 16 << 20;
 
-/// The most bytes of the packed source of a piece, and of its result, on a device: enough to keep the device busy.
-/// Larger buffers would take longer, since the system maps each page of new memory at its first use.
+/// The most bytes that a piece may upload to a device, and the most that its result may have: enough to keep the device
+/// busy. Larger buffers would take longer, since the system maps each page of new memory at its first use.
 #[cfg(feature = "gpu")]
 const GPU_PIECE: usize = 8 << 20;
 

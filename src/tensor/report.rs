@@ -22,8 +22,8 @@ pub(super) enum LazyReport {
 }
 
 impl LazyReport {
-    /// The report of a submitted operation. Under [`OutOfRange::Error`] waits for the report, and fails if a tuple was
-    /// out of range. `indices` are the bytes of the index tensor, if the report must hold them.
+    /// Makes the report of a submitted operation. Under [`OutOfRange::Error`] waits for the device and fails if a tuple
+    /// was out of range. `indices`, if given, are the bytes of the index tensor, which the report then holds.
     #[cfg(feature = "gpu")]
     pub(super) fn new(
         pending: PendingReport,

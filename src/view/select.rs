@@ -70,7 +70,8 @@ impl SliceSpec {
         View::of(shape)?.narrowed(self)
     }
 
-    /// Checks the items against the rank and counts the dimensions of the explicit or implied ellipsis.
+    /// Checks the items against the rank, and counts the dimensions that the ellipsis stands for or, without one, that
+    /// are left after the last item.
     fn ellipsis_dims(&self, rank: usize) -> Result<usize, SpecError> {
         let ellipses = self.items().iter().filter(|i| **i == SliceItem::Ellipsis);
         if ellipses.count() > 1 {
