@@ -39,8 +39,8 @@ use crate::{
 pub struct Backend {
     pub(crate) device: Device,
     reason: Arc<str>,
-    /// If `Some`, the CPU does operations on host values that fail on the device. The value inside is the last such
-    /// error.
+    /// If `Some`, the CPU does operations on host values that fail on the device. The inner value is the last such
+    /// error, `None` before the first.
     fallback: Option<Arc<Mutex<Option<Error>>>>,
     /// If `Some`, slices and gathers of host values run on the CPU where by these costs the CPU is faster.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]

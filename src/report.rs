@@ -4,7 +4,7 @@ use crate::{
     BadRow, Error, GatherError, OutOfRange, Plan, ScatterError, plan::Map, shape::coordinates,
 };
 
-/// The out-of-range tuples that the CPU or a device found.
+/// How many tuples the CPU or a device found out of range, and which was the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Missing {
     /// The number of out-of-range tuples.

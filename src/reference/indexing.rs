@@ -37,8 +37,8 @@ impl Indexing {
         inside.then(|| usize::try_from(index).expect("a position is less than its size"))
     }
 
-    /// The coordinates that the row of indices at `row` names in dimensions of the sizes `dims`, or `None` if one of
-    /// its indices is bad.
+    /// The positions in dimensions of the sizes `dims` that the row of indices at the coordinates `row` names. `None` if
+    /// an index of the row is bad.
     pub(super) fn resolve_row(
         self,
         indices: &[i64],

@@ -54,8 +54,8 @@ impl Tensor {
         }
     }
 
-    /// A new tensor whose dimension `d` is dimension `permutation[d]` of this one. To slice or gather the result without
-    /// this copy, use [`TensorView::transpose`](crate::TensorView::transpose).
+    /// A new tensor whose dimension `d` is dimension `permutation[d]` of this one. To slice or gather the result, use
+    /// [`TensorView::transpose`](crate::TensorView::transpose), which copies nothing.
     ///
     /// # Errors
     ///

@@ -19,8 +19,8 @@ impl View {
     /// [`Self::strided_slice`] of a view that the caller gives up, which saves a clone.
     fn narrowed(mut self, spec: &SliceSpec) -> Result<Self, Error> {
         let ellipsis_dims = spec.ellipsis_dims(self.shape.len())?;
-        // `dimension` is the number of the next dimension in the original view, and `at` the number that this dimension
-        // has in `self` by now. Dimensions after the last item stay whole.
+        // The next item is for dimension `dimension` of the original view, which in `self`, where single indices have
+        // removed dimensions and new axes added some, is dimension `at`. Dimensions after the last item stay whole.
         let (mut dimension, mut at) = (0, 0);
         for &item in spec.items() {
             match item {
