@@ -108,7 +108,7 @@ impl Backend {
     }
 
     /// Calls `on_device`, or `on_cpu` if `device` is the CPU. If `on_device` fails with an error of the device and the
-    /// backend has a fallback, calls `on_cpu` too.
+    /// backend has a fallback, calls `on_cpu` too and returns its outcome.
     fn on_device_or<R>(
         &self,
         device: &Device,

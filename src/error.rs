@@ -26,7 +26,7 @@ pub enum Error {
     /// The text of a slice does not parse.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// The dimensions of a view cannot be permuted or broadcast as asked.
+    /// The dimensions of a view or a tensor cannot be permuted, broadcast or reshaped as asked.
     #[error(transparent)]
     View(#[from] ViewError),
     /// Params, indices and batch dimensions do not match, or an index is out of range.

@@ -43,14 +43,14 @@ where
     }
 }
 
-/// The same conversion as from a whole [`SliceInfo`].
+/// Converts the elements of a [`SliceInfo`], with the same meaning.
 impl From<&[SliceInfoElem]> for SliceSpec {
     fn from(elements: &[SliceInfoElem]) -> Self {
         elements.iter().map(|&element| element.into()).collect()
     }
 }
 
-/// The same conversion as from a whole [`SliceInfo`].
+/// Converts one element of a [`SliceInfo`], with the same meaning.
 impl From<SliceInfoElem> for SliceItem {
     fn from(element: SliceInfoElem) -> Self {
         let wide = |bound: isize| bound as i64;

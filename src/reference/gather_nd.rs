@@ -2,7 +2,7 @@
 //!
 //! Rows that point outside do not end the operation. Their slices are filled with the default of the element
 //! type, and the rows are listed, so that a caller can follow either policy: fail if the list is not empty, or
-//! keep the fill.
+//! keep the defaults.
 
 use super::{Indexing, ReferenceError, at, check_length, coordinates, fail, room, show};
 

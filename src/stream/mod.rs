@@ -43,8 +43,8 @@ impl Piece {
     /// An upper bound on the size in bytes of all pages that the piece reads.
     fn touched(&self) -> usize {
         let rows = self.rows;
-        // The extent of a row, plus a page because a row need not begin where a page does. If units lie far apart, a
-        // row touches at most one page for each unit.
+        // A row touches at most its extent plus a page, because it need not begin where a page does. If its units lie
+        // far apart, it touches at most a page for each unit.
         let row = (rows.run - 1) * rows.step.unsigned_abs() * rows.unit + PAGE;
         let row = row.min(rows.run.saturating_mul(PAGE));
         self.span().len().min(rows.count.saturating_mul(row)) + PAGE

@@ -12,8 +12,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(super) enum LazyReport {
     Known(Report),
-    /// The second field holds the bytes of the index tensor. Bytes that are held twice are never changed in place, so
-    /// the report reads the indices that the operation used.
+    /// The second field holds the bytes of the index tensor. While it does, the tensor is not changed in place, so the
+    /// report reads the indices that the operation used.
     #[cfg(feature = "gpu")]
     Pending(
         Arc<PendingReport>,

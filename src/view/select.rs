@@ -91,7 +91,7 @@ impl SliceSpec {
 fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usize, isize, usize) {
     // The cast does not overflow: dimensions of a shape that has passed `shape::elements` are far below i64::MAX.
     let size = size as i64;
-    // A descending range may end at -1, one before the first position.
+    // A descending range that includes position 0 ends at -1, since the end is exclusive.
     let (low, high) = if stride > 0 {
         (0, size)
     } else {
