@@ -29,7 +29,7 @@ pub enum GatherError {
         /// The shape of `indices`.
         indices: Vec<usize>,
     },
-    /// `batch_dims` that is not below the ranks of `params` and `indices`.
+    /// `batch_dims` that is not below the rank of `params`, or not below the rank of `indices`.
     #[error(
         "batch_dims is {batch_dims}, but must be below the rank of indices ({indices_rank}) \
          and below the rank of params ({params_rank})"
@@ -66,7 +66,7 @@ pub enum GatherError {
         /// The rank of `indices`.
         indices_rank: usize,
     },
-    /// Indices of `gather_elements` that differ from `params` in rank, or are longer in a dimension but the axis.
+    /// Indices of `gather_elements` that differ from `params` in rank, or are longer anywhere but along the axis.
     #[error(
         "indices of shape {} must have as many dimensions as params {}, and no longer ones but \
          dimension {axis}, the axis",

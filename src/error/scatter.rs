@@ -62,8 +62,8 @@ pub enum ScatterError {
         /// The rank of the destination.
         rank: usize,
     },
-    /// Indices of `scatter_elements` that differ from the destination in rank, or are longer in a dimension but the
-    /// axis.
+    /// Indices of `scatter_elements` that differ from the destination in rank, or are longer anywhere but along
+    /// the axis.
     #[error(
         "indices of shape {} must have as many dimensions as the destination {}, and no longer \
          ones but dimension {axis}, the axis",
