@@ -80,7 +80,7 @@ use std::{error, fmt, iter};
 /// | `empty_params` | rows cannot be taken from params without elements |
 /// | `updates_rank` | indices and updates of a scatter have at least one dimension |
 /// | `empty_output` | if indices, updates or the output are empty, both indices and updates are empty |
-/// | `updates_shape` | indices have rank 2 or more and a slice of updates for each row; in `scatter_elements`, equal shapes |
+/// | `updates_shape` | indices have rank 2 or more, each row a slice of updates; in `scatter_elements`, equal shapes |
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReferenceError {
