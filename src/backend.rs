@@ -39,8 +39,8 @@ use crate::{
 pub struct Backend {
     pub(crate) device: Device,
     reason: Arc<str>,
-    /// If `Some`, the CPU does operations on host values that fail on the device. The value inside is the last such
-    /// error.
+    /// If `Some`, the CPU does operations on host values that fail on the device. The inner value is the last such
+    /// error, `None` before the first.
     fallback: Option<Arc<Mutex<Option<Error>>>>,
     /// If `Some`, slices and gathers of host values run on the CPU where by these costs the CPU is faster.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
@@ -108,7 +108,7 @@ impl Backend {
     }
 
     /// Calls `on_device`, or `on_cpu` if `device` is the CPU. If `on_device` fails with an error of the device and the
-    /// backend has a fallback, calls `on_cpu` too.
+    /// backend has a fallback, calls `on_cpu` too and returns its outcome.
     fn on_device_or<R>(
         &self,
         device: &Device,
@@ -150,7 +150,7 @@ impl Backend {
         &self.device
     }
 
-    /// Why the backend has this device.
+    /// Why the backend has this device, in words, such as "the CPU was asked for".
     pub fn reason(&self) -> &str {
         &self.reason
     }
@@ -165,7 +165,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`Error::Device`] if the device is lost.
+    /// [`Error::DeviceLost`], or another error of the device.
     pub fn wait(&self) -> Result<(), Error> {
         match &self.device {
             Device::Cpu => Ok(()),
@@ -312,7 +312,7 @@ impl Backend {
         Ok(Self::new(Device::Gpu(gpu), reason))
     }
 
-    /// The GPU, unless the backend is the CPU.
+    /// The GPU. `None` if the backend is the CPU.
     pub fn gpu(&self) -> Option<&Gpu> {
         match &self.device {
             Device::Cpu => None,

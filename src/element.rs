@@ -16,7 +16,7 @@ pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
         bytemuck::cast_slice(values)
     }
 
-    /// Makes `len` elements from the bytes that `fill` writes.
+    /// Makes `len` elements from the bytes that `fill` writes. Returns the elements and what `fill` returned.
     #[doc(hidden)]
     fn collect<R>(
         len: usize,

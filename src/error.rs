@@ -26,7 +26,7 @@ pub enum Error {
     /// The text of a slice does not parse.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// The dimensions of a view cannot be permuted or broadcast as asked.
+    /// The dimensions of a view or a tensor cannot be permuted, broadcast or reshaped as asked.
     #[error(transparent)]
     View(#[from] ViewError),
     /// Params, indices and batch dimensions do not match, or an index is out of range.
@@ -48,7 +48,7 @@ pub enum Error {
         /// The element type.
         dtype: crate::DType,
     },
-    /// A shape whose size cannot be addressed.
+    /// A shape of so many elements that elements of 16 bytes would not fit into the address space.
     #[error(
         "shape {} has too many elements: the product of its non-zero dimensions must be below 2^{}",
         Shape(shape), usize::BITS - 5
@@ -57,7 +57,7 @@ pub enum Error {
         /// The shape.
         shape: Vec<usize>,
     },
-    /// A slice of values whose length does not match its shape.
+    /// An argument whose length does not match its shape.
     #[error(
         "{argument} has {found} {unit}, but its shape {} needs {needed}: pass as many as the shape says",
         Shape(shape)
@@ -82,7 +82,7 @@ pub enum Error {
         /// The requested element type.
         asked: crate::DType,
     },
-    /// Index tensors must be `i32`, `i64` or `u32`.
+    /// An index tensor of another element type than `i32`, `i64` or `u32`.
     #[error("indices are {found}, but must be int32, int64 or uint32: convert them first")]
     IndexDType {
         /// The element type of the index tensor.
@@ -157,7 +157,7 @@ pub enum Error {
         /// `argument` buffer".
         problem: String,
     },
-    /// No adapter fits the options.
+    /// No adapter fits the options. Holds the message.
     #[error("{0}")]
     NoAdapter(String),
     /// The device is lost: unplugged, reset by its driver after a hang, or destroyed by its owner.

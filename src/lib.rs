@@ -12,7 +12,7 @@
 // | `backend`, `tensor` | operations on host values and on tensors; `host_pool` reuses host memory for results |
 // | `spec`, `ndarray` | the notations for slices, which are all read into a `SliceSpec`; conversions of ndarray's arrays |
 // | `view`, `layout` | a selection of elements as offset, shape and strides; one dimension as size and stride |
-// | `pairs` | the source and the destination of each unit of a copy, on as few axes and in as large units as possible |
+// | `pairs` | where each unit of a copy comes from and goes to, with as few axes and as large units as possible |
 // | `plan`, `ops` | an operation on known shapes, independent of a device; `report` says which indices were out of range |
 // | `cpu`, `gpu` | run plans on the CPU and on a GPU |
 // | `stream`, `cost` | run slices part by part in bounded memory; estimate which device is faster for host values |

@@ -43,14 +43,14 @@ where
     }
 }
 
-/// The same conversion as from a whole [`SliceInfo`].
+/// Converts the elements of a [`SliceInfo`], with the same meaning.
 impl From<&[SliceInfoElem]> for SliceSpec {
     fn from(elements: &[SliceInfoElem]) -> Self {
         elements.iter().map(|&element| element.into()).collect()
     }
 }
 
-/// The same conversion as from a whole [`SliceInfo`].
+/// Converts one element of a [`SliceInfo`], with the same meaning.
 impl From<SliceInfoElem> for SliceItem {
     fn from(element: SliceInfoElem) -> Self {
         let wide = |bound: isize| bound as i64;
@@ -258,8 +258,8 @@ impl Backend {
     }
 }
 
-/// The memory of an array, or a copy of its elements if there are gaps between them, and the array as a view of this
-/// memory.
+/// The memory of an array, and the array as a view of this memory. If there are gaps between elements, the memory of a
+/// copy instead.
 fn memory<T: Element, D: Dimension>(array: &ArrayRef<T, D>) -> Result<(Cow<'_, [T]>, View), Error> {
     let array = array.view().into_dyn();
     match dense(&array)? {

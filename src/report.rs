@@ -4,7 +4,7 @@ use crate::{
     BadRow, Error, GatherError, OutOfRange, Plan, ScatterError, plan::Map, shape::coordinates,
 };
 
-/// The out-of-range tuples that the CPU or a device found.
+/// How many tuples the CPU or a device found out of range, and which was the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Missing {
     /// The number of out-of-range tuples.
@@ -20,7 +20,7 @@ impl Missing {
         self.first.get_or_insert(tuple);
     }
 
-    /// What two checks of different tuples found together. Either check may have had the lower numbers.
+    /// Adds what a check of other tuples found. Either check may have had the tuples of lower numbers.
     pub(crate) fn and(self, other: Self) -> Self {
         Self {
             count: self.count + other.count,
@@ -65,8 +65,8 @@ impl Report {
 }
 
 impl Plan {
-    /// Makes the report from what the CPU or a device found, or the error that the plan's policy requires. `tuple`
-    /// returns the indices of a tuple, given its number.
+    /// Makes the report from what the CPU or a device found. Under [`OutOfRange::Error`] an out-of-range tuple is an
+    /// error. `tuple` returns the indices of a tuple, given its number.
     pub(crate) fn report(
         &self,
         missing: Missing,

@@ -21,7 +21,7 @@ impl Plan {
         rows.count as f64 * (read + written as f64) + self.indices()
     }
 
-    /// The number of rows that begin in another cache line than the previous row, estimated from their distance.
+    /// The number of rows that begin in another cache line than the previous row, by the distance between rows.
     pub(super) fn starts(&self) -> f64 {
         let apart = match &self.map {
             Map::StridedSlice(map) => map.axes.last().map_or(LINE, |axis| {
@@ -32,7 +32,7 @@ impl Plan {
         self.rows.count as f64 * apart.min(LINE) as f64 / LINE as f64
     }
 
-    /// The size of the index tuples in bytes as 64-bit integers, the largest index type: a plan does not know the type.
+    /// The size of the index tuples in bytes, in 64-bit integers, the largest type: a plan does not know the type.
     fn indices(&self) -> f64 {
         self.tuples()
             .map_or(0.0, |tuples| tuples.integers() as f64 * 8.0)

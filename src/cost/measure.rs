@@ -9,7 +9,7 @@ const BYTES: usize = 16 << 20;
 
 impl Costs {
     /// Measures this machine's CPU and an open device, in about 0.1 s and with 100 MB of memory. [`Costs::opening`] is
-    /// not measured, but typical of the kind of device.
+    /// not measured, but taken from [`Costs::of`].
     ///
     /// # Errors
     ///

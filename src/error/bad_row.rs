@@ -7,12 +7,12 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRow {
     /// The number of the tuple among all tuples, from 0 in row-major order. For `gather`, `gather_elements` and
-    /// `scatter_elements` each index is a tuple.
+    /// `scatter_elements` each index is a tuple of one.
     pub row: usize,
     /// The coordinates of the tuple in the index tensor. For `gather_nd`, `scatter_nd` and `tensor_scatter_nd` they
     /// leave out the last dimension, along which the integers of a tuple lie.
     pub position: Vec<usize>,
-    /// The tuple itself.
+    /// The integers of the tuple.
     pub index: Vec<i64>,
 }
 

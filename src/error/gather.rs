@@ -29,7 +29,7 @@ pub enum GatherError {
         /// The shape of `indices`.
         indices: Vec<usize>,
     },
-    /// `batch_dims` leaves no dimension of `params` or of `indices`.
+    /// `batch_dims` that is not below the rank of `params`, or not below the rank of `indices`.
     #[error(
         "batch_dims is {batch_dims}, but must be below the rank of indices ({indices_rank}) \
          and below the rank of params ({params_rank})"
@@ -48,7 +48,7 @@ pub enum GatherError {
          it must be in [-{params_rank}, {params_rank})"
     )]
     Axis {
-        /// The given `axis`, or `batch_dims` if no axis is given.
+        /// The given `axis`. Without one, `batch_dims`, which is then the axis.
         axis: isize,
         /// The rank of `params`.
         params_rank: usize,
@@ -66,7 +66,7 @@ pub enum GatherError {
         /// The rank of `indices`.
         indices_rank: usize,
     },
-    /// `gather_elements` with indices of another rank, or longer than `params` in another dimension than the axis.
+    /// Indices of `gather_elements` that differ from `params` in rank, or are longer anywhere but along the axis.
     #[error(
         "indices of shape {} must have as many dimensions as params {}, and no longer ones but \
          dimension {axis}, the axis",
@@ -74,7 +74,7 @@ pub enum GatherError {
         Shape(params)
     )]
     ElementsShape {
-        /// The dimension that indices count along.
+        /// The dimension that is indexed.
         axis: usize,
         /// The shape of `params`.
         params: Vec<usize>,

@@ -35,7 +35,7 @@ pub enum ScatterError {
         /// The shape of the destination.
         shape: Vec<usize>,
     },
-    /// Updates whose shape is not one slice for each index tuple.
+    /// Updates that are not one slice for each index tuple.
     #[error(
         "updates have shape {}, but with indices of shape {} into shape {} they must have all \
          dimensions of the indices but the last, of which there must be one, and then those of the \
@@ -62,8 +62,8 @@ pub enum ScatterError {
         /// The rank of the destination.
         rank: usize,
     },
-    /// `scatter_elements` with indices of another rank, or longer than the destination in another dimension than the
-    /// axis.
+    /// Indices of `scatter_elements` that differ from the destination in rank, or are longer anywhere but along
+    /// the axis.
     #[error(
         "indices of shape {} must have as many dimensions as the destination {}, and no longer \
          ones but dimension {axis}, the axis",
@@ -71,7 +71,7 @@ pub enum ScatterError {
         Shape(shape)
     )]
     ElementsShape {
-        /// The dimension that indices count along.
+        /// The dimension that is indexed.
         axis: usize,
         /// The shape of `indices`.
         indices: Vec<usize>,
@@ -96,7 +96,7 @@ pub enum ScatterError {
          numbers have no minimum or maximum; choose another Combine, or convert the elements"
     )]
     Undefined {
-        /// The combination.
+        /// How the scatter combines elements.
         combine: crate::Combine,
         /// The element type.
         dtype: crate::DType,

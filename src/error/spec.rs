@@ -11,7 +11,7 @@ use crate::text::Shape;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecError {
-    /// `begin`, `end` and `strides` must have one length, at most 31.
+    /// `begin`, `end` and `strides` that differ in length, or have more entries than TensorFlow allows.
     #[error(
         "begin, end and strides have lengths {begin}, {end} and {strides}: \
          they must be equal and at most 31"
@@ -24,7 +24,7 @@ pub enum SpecError {
         /// The length of `strides`.
         strides: usize,
     },
-    /// ONNX's `starts`, `ends`, `axes` and `steps` must be equally long.
+    /// ONNX's `starts`, `ends`, `axes` and `steps` that differ in length.
     #[error(
         "starts, ends, axes and steps have lengths {starts}, {ends}, {axes} and {steps}: \
          they must be equal"
@@ -68,7 +68,7 @@ pub enum SpecError {
     /// More than one ellipsis.
     #[error("the slice has more than one ellipsis: at most one can stand for the dimensions left")]
     MultipleEllipses,
-    /// A scalar has no dimension to index.
+    /// An index or a range of a scalar, which has no dimension.
     #[error("the slice indexes a dimension of a scalar, which has none: only `...` and `None` fit")]
     ScalarInput,
     /// More indices and ranges than dimensions.
@@ -121,7 +121,7 @@ pub enum SpecError {
         /// The shape of the slice.
         needed: Vec<usize>,
     },
-    /// `begin` and `size` of a block must have an entry for each dimension.
+    /// `begin` or `size` of a block without exactly one entry for each dimension.
     #[error(
         "begin and size have lengths {begin} and {size}, but the input has {rank} dimensions: \
          each must have an entry for each dimension"

@@ -2,7 +2,7 @@
 
 use crate::text::Shape;
 
-/// Dimensions that cannot be permuted or broadcast as asked.
+/// Dimensions that cannot be permuted, broadcast or reshaped as asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ViewError {

@@ -14,7 +14,7 @@ use super::{
 /// of the axes of `params`, a negative `batch_dims` from the end of those of `indices`. `indexing` decides which
 /// indices are bad; by default negative ones are.
 ///
-/// [`Gathered::bad_rows`] numbers the elements of `indices`. The slices of the bad rows in the result are
+/// [`Gathered::bad_rows`] has the row-major numbers of the bad indices, whose slices in the result are
 /// `T::default()`. If the result has no elements, no index is read, so none is bad; TensorFlow does the same.
 ///
 /// ```
@@ -76,8 +76,8 @@ pub fn gather<T: Clone + Default>(
     })
 }
 
-/// [`gather`] along the last axis of `indices`, with all axes before it as batch dimensions: every batch of
-/// `params` has its own indices.
+/// [`gather`] with all axes of `indices` but the last as batch dimensions, along the next axis of `params`: every batch
+/// of `params` has its own indices.
 ///
 /// TensorFlow 1's function of this name reads from another batch if an index is outside its own. Here such an
 /// index is bad.

@@ -8,9 +8,9 @@ use super::{
 /// The elements of `params` at the positions in `indices` along `axis`, for arrays of the same rank in row-major
 /// order.
 ///
-/// The result has the shape of `indices`. Along all other axes an element lies where its index does, so `indices` must
-/// not be longer there. A negative `axis` counts from the end. [`Gathered::bad_rows`] numbers the elements of
-/// `indices`. The elements of the bad rows in the result are `T::default()`.
+/// The result has the shape of `indices`. Along all other axes an element of `params` has the coordinates of its index,
+/// so `indices` must not be longer than `params` there. A negative `axis` counts from the end. [`Gathered::bad_rows`]
+/// has the row-major numbers of the bad indices, whose elements in the result are `T::default()`.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, gather_elements};

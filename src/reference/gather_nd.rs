@@ -2,7 +2,7 @@
 //!
 //! Rows that point outside do not end the operation. Their slices are filled with the default of the element
 //! type, and the rows are listed, so that a caller can follow either policy: fail if the list is not empty, or
-//! keep the fill.
+//! keep the defaults.
 
 use super::{Indexing, ReferenceError, at, check_length, coordinates, fail, room, show};
 
@@ -21,9 +21,8 @@ pub struct Gathered<T> {
 
 /// The slices of `params` that the rows of `indices` select, for arrays of any rank in row-major order.
 ///
-/// The last dimension of `indices` is the depth: the number of leading dimensions of `params` that a row
-/// indexes, after the first `batch_dims`, which both arrays share. `indexing` decides which indices are bad; by
-/// default negative ones are.
+/// The size of the last dimension of `indices` is the depth: a row indexes this many dimensions of `params`, after the
+/// first `batch_dims`, which both arrays share. `indexing` decides which indices are bad; by default negative ones are.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, gather_nd};

@@ -2,10 +2,10 @@
 
 use super::at;
 
-/// The policies for the indices of gathers and scatters.
+/// What an index outside its dimension means in a gather or a scatter.
 ///
-/// The default is TensorFlow's: an index outside its dimension is bad, and so is every negative index. The
-/// result lists the bad rows.
+/// The default is TensorFlow's: an index outside its dimension is bad, and so is every negative index. The result lists
+/// the rows that have a bad index.
 ///
 /// | index into 5 | default | `wrap` | `clamp` | both |
 /// |---|---|---|---|---|
@@ -37,8 +37,8 @@ impl Indexing {
         inside.then(|| usize::try_from(index).expect("a position is less than its size"))
     }
 
-    /// The coordinates that the row of indices at `row` names in dimensions of the sizes `dims`, or `None` if one of
-    /// its indices is bad.
+    /// The positions, in dimensions of the sizes `dims`, that the row of indices at the coordinates `row` names. `None`
+    /// if an index of the row is bad.
     pub(super) fn resolve_row(
         self,
         indices: &[i64],

@@ -51,7 +51,7 @@ use std::{error, fmt, iter};
 
 /// The error of an operation.
 ///
-/// `kind` is a stable tag, the `error_kind` of vector files. `message` is TensorFlow's text where it has a
+/// `kind` is a stable tag, the `error_kind` of test vectors. `message` is TensorFlow's text where it has a
 /// fixed one.
 ///
 /// | kind | rule broken |
@@ -66,7 +66,7 @@ use std::{error, fmt, iter};
 /// | `shrink_stride` | a shrunk dimension has a positive stride |
 /// | `shrink_out_of_range` | the index of a shrunk dimension lies inside it |
 /// | `dy_shape` | dy has the shape of the slice |
-/// | `broadcast` | every axis is as large as the new one, or 1 |
+/// | `broadcast` | every axis has the size of the new axis, or size 1 |
 /// | `slice_vectors` | begin and size have an entry for each dimension |
 /// | `slice_begin` | a block begins inside its dimension, or at its end |
 /// | `slice_size` | a block ends inside its dimension |
@@ -79,8 +79,8 @@ use std::{error, fmt, iter};
 /// | `elements_shape` | indices have the rank of the array, and are no longer than it except along the axis |
 /// | `empty_params` | rows cannot be taken from params without elements |
 /// | `updates_rank` | indices and updates of a scatter have at least one dimension |
-/// | `empty_output` | if indices, updates or the output are empty, both indices and updates are |
-/// | `updates_shape` | updates have a slice for each row of indices, and indices have an axis that numbers the rows |
+/// | `empty_output` | if indices, updates or the output are empty, both indices and updates are empty |
+/// | `updates_shape` | indices have rank 2 or more, each row a slice of updates; in `scatter_elements`, equal shapes |
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReferenceError {

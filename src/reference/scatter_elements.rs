@@ -8,9 +8,9 @@ use super::{
 /// A copy of `tensor` with each element of `updates` combined into the element at the position in `indices` along
 /// `axis`, for arrays of the same rank in row-major order. `updates` have the shape of `indices`.
 ///
-/// Along all other axes an element lies where its index does, so `indices` must not be longer there. A negative `axis`
-/// counts from the end. Updates take effect one at a time in row-major order, each by `combine(element, update)`.
-/// [`Scattered::bad_rows`] numbers the elements of `indices`.
+/// Along all other axes an element has the coordinates of its index, so `indices` must not be longer than `tensor`
+/// there. A negative `axis` counts from the end. Updates take effect one at a time in row-major order, each by
+/// `combine(element, update)`. [`Scattered::bad_rows`] has the row-major numbers of the bad indices.
 ///
 /// ```
 /// use wgslice::reference::{Indexing, scatter_elements};

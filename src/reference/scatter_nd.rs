@@ -19,7 +19,7 @@ pub struct Scattered<T> {
 /// An array of `shape`, initially `T::default()`, with the slices of `updates` combined into it at the
 /// positions in `indices`.
 ///
-/// The last dimension of `indices` is the depth: the number of leading dimensions that a row indexes. The shape of
+/// The size of the last dimension of `indices` is the depth: a row indexes this many leading dimensions. The shape of
 /// `updates` is `indices.shape[..-1] + shape[depth..]`. Rows take effect one at a time in row-major order, each by
 /// `combine(element, update)` on every element of its slice. TensorFlow's operation adds, and integers wrap.
 ///
@@ -50,7 +50,7 @@ pub fn scatter_nd<T: Clone + Default>(
         (indices.len(), indices_shape),
         (updates.len(), updates_shape),
     )?;
-    // TensorFlow checks the length of the shape first, and the elements of the output last.
+    // As in TensorFlow, a scalar output is refused first, as if it were empty, and an output without elements last.
     let counts = (indices.len(), updates.len());
     check_counts(counts, shape.len())?;
     check_shapes(indices_shape, depth, updates_shape, shape)?;
@@ -133,8 +133,8 @@ fn check_ranks(
     Ok(depth)
 }
 
-/// Checks, by the numbers of their values, that indices and updates are both empty, or that neither they nor the output
-/// are. So if the depth is 0, which makes indices empty, updates must be empty too.
+/// Checks that indices and updates are both empty, or that indices, updates and output all have values, given their
+/// numbers of values. So if the depth is 0, which makes indices empty, updates must be empty too.
 fn check_counts((indices, updates): (usize, usize), output: usize) -> Result<(), ReferenceError> {
     if (indices == 0 && updates == 0) || (indices > 0 && updates > 0 && output > 0) {
         return Ok(());

@@ -59,7 +59,7 @@ pub fn slice<T: Clone>(
 /// Checks `begin` and `size` of a block for dimension `dim`, which has `count` positions. Returns the number of
 /// positions in the block.
 fn select(dim: usize, count: usize, begin: i64, size: i64) -> Result<usize, ReferenceError> {
-    // Wide enough that no sum or difference of two of these overflows.
+    // An i128 holds every sum and difference of two of these.
     let (count, begin, size) = (count as i128, i128::from(begin), i128::from(size));
     let size = if size == -1 { count - begin } else { size };
     if count == 0 && (begin != 0 || size != 0) {

@@ -106,8 +106,8 @@ impl Selection {
 
     /// The coordinates that every selected element has in the array, in the order of the result.
     pub(super) fn sources(&self) -> impl Iterator<Item = Vec<usize>> {
-        // An empty result needs no positions, and listing them might exceed any memory: an array of size 0 in one
-        // dimension may have any size in the others.
+        // An empty result needs no positions, and memory may not hold them: if a dimension of an array has size 0, the
+        // others may have any size.
         let empty = self.shape.contains(&0);
         let listed = self.ranges.iter().filter(|_| !empty);
         let positions: Vec<Vec<usize>> = listed.map(Range::positions).collect();
@@ -213,7 +213,7 @@ fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), Refere
             );
         }
     }
-    // Without an ellipsis, one at the end is implied. With one, no dimension remains here.
+    // Without an ellipsis the remaining dimensions are whole. With one, no dimension remains here.
     for dim in items.len()..rank {
         items.push(WHOLE);
         axes.push(Axis::Of(dim));
@@ -223,7 +223,7 @@ fn assign(spec: &Spec<'_>, rank: usize) -> Result<(Vec<Item>, Vec<Axis>), Refere
 
 /// The positions that `item` selects in dimension `dim`, which has `size` positions.
 fn select(item: &Item, dim: usize, size: usize) -> Result<Range, ReferenceError> {
-    // Wide enough that no sum or difference of an i64 and a size overflows.
+    // An i128 holds every sum and difference of an i64 and a size.
     let size = size as i128;
     let wrap = |v: i64| {
         if v < 0 {

@@ -68,7 +68,7 @@ macro_rules! constants {
 
 constants!(Ellipsis: Self::Ellipsis, NewAxis: Self::NewAxis, RangeFull: Self::FULL);
 
-/// `usize::MAX` and `i64::MAX` are both beyond every dimension, so saturating changes no result.
+/// A bound above `i64::MAX` becomes `i64::MAX`. Both are beyond every dimension, so the slice is the same.
 fn saturated(bound: usize) -> i64 {
     i64::try_from(bound).unwrap_or(i64::MAX)
 }

@@ -77,8 +77,8 @@ impl StridedSlice {
             SliceItem::NewAxis
         } else if set(self.shrink_axis_mask) {
             let index = self.begin[entry];
-            // A positive stride has no effect on a single index. Others are errors when the slice is applied to a
-            // shape.
+            // All positive strides of a single index mean the same and become 1. Other strides stay: they are errors
+            // when the slice is applied to a shape.
             let stride = stride.min(1);
             SliceItem::Index { index, stride }
         } else {

@@ -28,15 +28,15 @@ pub enum SliceItem {
     Index {
         /// The index.
         index: i64,
-        /// Positive, and without effect: 1 in all notations but TensorFlow's, which accepts any positive stride here.
+        /// Has no effect, but must be positive: otherwise applying the slice to a shape is an error.
         stride: i64,
     },
-    /// `begin:end:stride` with Python's meaning: `None` is the first or the last position in the direction of the
-    /// stride; negative values count from the end once and are then clamped.
+    /// `begin:end:stride` with Python's meaning: negative bounds count from the end, and bounds that are still outside
+    /// the dimension are clamped to it.
     Range {
-        /// The first position.
+        /// The first position. `None` begins at the first position in the direction of the stride.
         begin: Option<i64>,
-        /// The end, which is not a position of the range.
+        /// The end, exclusive. `None` includes the last position in the direction of the stride.
         end: Option<i64>,
         /// The distance from one position to the next. Not 0.
         stride: i64,

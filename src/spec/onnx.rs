@@ -4,8 +4,8 @@ use super::{SliceItem, SliceSpec};
 use crate::{SpecError, shape::from_end};
 
 impl SliceSpec {
-    /// A slice in the encoding of ONNX's `Slice`, of an array of this shape. Without `axes` the entries are for the
-    /// first dimensions, in order; without `steps` the steps are 1.
+    /// Reads a slice of an array of this shape in the encoding of ONNX's `Slice`. Without `axes`, entry `i` is for
+    /// dimension `i`; without `steps`, all steps are 1.
     ///
     /// ```
     /// use wgslice::{Backend, SliceSpec};
@@ -90,8 +90,7 @@ impl SliceSpec {
     }
 }
 
-/// The dimension that `axis` names, counted from the end if `axis` is negative. An error if `rank` dimensions have no
-/// such axis.
+/// The dimension that `axis` names among `rank` dimensions. A negative `axis` counts from the end.
 fn dimension(axis: i64, rank: usize) -> Result<usize, SpecError> {
     let dimension = isize::try_from(axis).ok();
     let dimension = dimension.and_then(|axis| from_end(axis, rank));

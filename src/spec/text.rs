@@ -211,9 +211,9 @@ impl fmt::Display for SliceItem {
     }
 }
 
-/// Python's spelling. It parses back to the same slice, except that the stride of a single index is not written.
+/// Python's spelling. Parsing the text returns the same slice, except that single indices then have stride 1.
 ///
-/// A positive stride of a single index has no effect, and every shape refuses any other stride.
+/// Another positive stride of a single index means the same. A stride of 0 or less is an error on every shape.
 impl fmt::Display for SliceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, item) in self.items().iter().enumerate() {

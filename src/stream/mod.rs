@@ -31,8 +31,8 @@ const MEMORY: usize = 1 << 30;
 /// caller reads it.
 const CPU_PIECE: usize = 16 << 20;
 
-/// The most bytes of the packed source of a piece, and of its result, on a device: enough to keep the device busy.
-/// Larger buffers would take longer, since the system maps each page of new memory at its first use.
+/// The most bytes that a piece may upload to a device, and the most that its result may have: enough to keep the device
+/// busy. Larger buffers would take longer, since the system maps each page of new memory at its first use.
 #[cfg(feature = "gpu")]
 const GPU_PIECE: usize = 8 << 20;
 
@@ -43,8 +43,8 @@ impl Piece {
     /// An upper bound on the size in bytes of all pages that the piece reads.
     fn touched(&self) -> usize {
         let rows = self.rows;
-        // The extent of a row, plus a page because a row need not begin where a page does. If units lie far apart, a
-        // row touches at most one page for each unit.
+        // A row touches at most its extent plus a page, because it need not begin where a page does. If its units lie
+        // far apart, it touches at most a page for each unit.
         let row = (rows.run - 1) * rows.step.unsigned_abs() * rows.unit + PAGE;
         let row = row.min(rows.run.saturating_mul(PAGE));
         self.span().len().min(rows.count.saturating_mul(row)) + PAGE

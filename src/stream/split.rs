@@ -15,16 +15,16 @@ use crate::{Plan, View, layout::Axis, plan::Rows};
 /// A piece as two slices, of which the second reads the result of the first.
 #[derive(Clone, Debug)]
 pub(crate) struct Split {
-    /// From the bytes of [`Piece::span`] to a packed array.
+    /// Reads the bytes of [`Piece::span`] and writes a packed array.
     pub(crate) host: Plan,
-    /// From the packed array to the result of the piece.
+    /// Reads the packed array and writes the result of the piece.
     pub(crate) device: Plan,
 }
 
 /// The longest gap that the host copies, in bytes: copying it costs about as much as starting another copy.
 const SHORT_GAP: usize = 64;
 
-/// The most bytes that the host packs for each byte that the piece needs: gaps that the host copies are uploaded too.
+/// The most bytes that the host packs for each byte that the piece needs, to bound the gaps that are uploaded.
 const MOST_READ: usize = 4;
 
 impl Piece {

@@ -6,7 +6,7 @@ use crate::backend::Device;
 use crate::{Error, Gather, GatherNd, Plan, Report};
 
 impl Tensor {
-    /// Gathers the slices of this tensor, as `params`, that the tuples in `indices` select.
+    /// Gathers from this tensor, TensorFlow's `params`, the slices that the tuples in `indices` select.
     ///
     /// On a GPU the work is submitted, not waited for, unless the policy is
     /// [`OutOfRange::Error`](crate::OutOfRange::Error).
@@ -19,8 +19,8 @@ impl Tensor {
         self.view().gather_nd(indices, options)
     }
 
-    /// Gathers the slices of this tensor, as `params`, that `indices` select along a dimension. The errors are
-    /// those of [`Tensor::gather_nd`].
+    /// Gathers from this tensor, TensorFlow's `params`, the slices that `indices` select along a dimension. The errors
+    /// are those of [`Tensor::gather_nd`].
     ///
     /// ```
     /// use wgslice::{Backend, Gather};

@@ -12,8 +12,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(super) enum LazyReport {
     Known(Report),
-    /// The second field holds the bytes of the index tensor. Bytes that are held twice are never changed in place, so
-    /// the report reads the indices that the operation used.
+    /// The second field holds the bytes of the index tensor. While it does, the tensor is not changed in place, so the
+    /// report reads the indices that the operation used.
     #[cfg(feature = "gpu")]
     Pending(
         Arc<PendingReport>,
@@ -22,8 +22,8 @@ pub(super) enum LazyReport {
 }
 
 impl LazyReport {
-    /// The report of a submitted operation. Under [`OutOfRange::Error`] waits for the report, and fails if a tuple was
-    /// out of range. `indices` are the bytes of the index tensor, if the report must hold them.
+    /// Makes the report of a submitted operation. Under [`OutOfRange::Error`] waits for the device and fails if a tuple
+    /// was out of range. `indices`, if given, are the bytes of the index tensor, which the report then holds.
     #[cfg(feature = "gpu")]
     pub(super) fn new(
         pending: PendingReport,

@@ -14,7 +14,7 @@ impl Tensor {
         self.shape.iter().product()
     }
 
-    /// Whether there are no elements.
+    /// Whether the tensor has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -54,8 +54,8 @@ impl Tensor {
         }
     }
 
-    /// A new tensor with dimension `permutation[d]` as dimension `d`.
-    /// [`TensorView::transpose`](crate::TensorView::transpose) copies nothing, and goes on with slices and gathers.
+    /// A new tensor whose dimension `d` is dimension `permutation[d]` of this one. To slice or gather the result, use
+    /// [`TensorView::transpose`](crate::TensorView::transpose), which copies nothing.
     ///
     /// # Errors
     ///

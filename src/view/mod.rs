@@ -98,17 +98,17 @@ impl View {
         self.offset
     }
 
-    /// The shape of the result.
+    /// The shape of the view.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// One stride for each dimension of the result, in elements of the source.
+    /// One stride for each dimension of the view, in elements of the source.
     pub fn strides(&self) -> &[isize] {
         &self.strides
     }
 
-    /// The number of elements.
+    /// The number of selected elements; repeated elements count each time.
     pub fn elements(&self) -> usize {
         self.shape.iter().product()
     }

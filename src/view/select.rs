@@ -19,8 +19,8 @@ impl View {
     /// [`Self::strided_slice`] of a view that the caller gives up, which saves a clone.
     fn narrowed(mut self, spec: &SliceSpec) -> Result<Self, Error> {
         let ellipsis_dims = spec.ellipsis_dims(self.shape.len())?;
-        // `dimension` is the number of the next dimension in the original view, and `at` the number that this dimension
-        // has in `self` by now. Dimensions after the last item stay whole.
+        // The next item is for dimension `dimension` of the original view, which in `self`, where single indices have
+        // removed dimensions and new axes added some, is dimension `at`. Dimensions after the last item stay whole.
         let (mut dimension, mut at) = (0, 0);
         for &item in spec.items() {
             match item {
@@ -70,7 +70,8 @@ impl SliceSpec {
         View::of(shape)?.narrowed(self)
     }
 
-    /// Checks the items against the rank and counts the dimensions of the explicit or implied ellipsis.
+    /// Checks the items against the rank, and counts the dimensions that the ellipsis stands for or, without one, that
+    /// are left after the last item.
     fn ellipsis_dims(&self, rank: usize) -> Result<usize, SpecError> {
         let ellipses = self.items().iter().filter(|i| **i == SliceItem::Ellipsis);
         if ellipses.count() > 1 {
@@ -90,7 +91,7 @@ impl SliceSpec {
 fn range(size: usize, begin: Option<i64>, end: Option<i64>, stride: i64) -> (usize, isize, usize) {
     // The cast does not overflow: dimensions of a shape that has passed `shape::elements` are far below i64::MAX.
     let size = size as i64;
-    // A descending range may end at -1, one before the first position.
+    // A descending range that includes position 0 ends at -1, since the end is exclusive.
     let (low, high) = if stride > 0 {
         (0, size)
     } else {
