@@ -3,7 +3,7 @@
 
 use crate::harness::gpu::noop;
 use wgslice::{
-    Backend, DType, Error, GatherNd, Gpu, Plan,
+    Backend, DType, Error, GatherNd, Gpu, Plan, Scatter,
     gpu::{AdapterOptions, Software},
     slice,
 };
@@ -154,6 +154,8 @@ fn plans_are_explained() {
     let nothing = slice![3..3];
     let zeros = Plan::strided_slice_grad(&[4, 5], &nothing, &[0, 5], DType::F32).unwrap();
     says(gpu.explain(&zeros), "80 bytes are cleared");
+    let none = Plan::scatter_nd(&[0, 1], &[0], &[5], Scatter::default(), DType::F32).unwrap();
+    says(gpu.explain(&none), "20 bytes are cleared");
     says(
         explain(&[9, 64], "2:5", DType::U8),
         "1 buffer copy of 192 bytes",

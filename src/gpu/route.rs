@@ -17,12 +17,17 @@ pub(super) enum Route {
     Dispatches,
 }
 
-/// Decides the commands for a plan without indices on an adapter of this kind, if they are recorded into an encoder.
-/// `copyable` tells whether the buffers of the arguments allow copies.
+/// Decides the commands for a plan without indices, or for a plan without rows, on an adapter of this kind, if they are
+/// recorded into an encoder. `copyable` tells whether the buffers of the arguments allow copies.
 pub(super) fn route(plan: &Plan, kind: Kind, copyable: bool) -> Route {
     let zeros = Map::StridedSliceGrad(None);
     if plan.rows.count == 0 {
-        Route::Nothing
+        // A scatter of no updates into zeros leaves the zeros.
+        let is_zeros = matches!(&plan.map, Map::ScatterNd(map) if map.fresh);
+        match is_zeros && plan.result_bytes() > 0 {
+            true => Route::Clear,
+            false => Route::Nothing,
+        }
     } else if copyable && is_copied(plan, kind) {
         Route::Copies
     } else if copyable && plan.map == zeros && plan.result_bytes().is_multiple_of(4) {

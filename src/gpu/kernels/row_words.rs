@@ -56,10 +56,10 @@ fn is_row(unit: usize, spacing: usize) -> bool {
     unit * spacing <= MAX_SPACING
 }
 
-/// Whether the shader's signed 32-bit addresses cover all of the bindings and, because the last round of a row may end
-/// after the row, 2^14 bytes beyond them.
+/// Whether the shader's signed 32-bit addresses cover all of the bindings and the bytes beyond them that an invocation
+/// computes: the last of its four words may lie three quarters behind the end of a row.
 pub(crate) fn reaches(spans: &[Span]) -> bool {
-    let most = i32::MAX as u64 - (1 << 14);
+    let most = i32::MAX as u64 - (WORDS * MAX_QUARTER * 4) as u64;
     spans.iter().all(|span| span.bytes <= most)
 }
 
