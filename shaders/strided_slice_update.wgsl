@@ -1,5 +1,5 @@
-// strided_slice_update: the number of a row gives its position along each dimension of the map, in row-major order. On
-// both sides, the row begins at the sum of these positions times their strides.
+// strided_slice_update: the number of a row gives its position along each dimension of the map, in row-major order. In
+// source and destination, the row begins at the sum of these positions times their strides.
 
 struct Map {
     dims: u32,
