@@ -21,7 +21,7 @@ struct Parts {
     from_part: vec4<u32>,
     // Whether each part has a source.
     found: vec4<bool>,
-    // The numbers of the rows that the parts belong to; zeros if these are fewer than four.
+    // The numbers of the rows that the parts may belong to, then zeros.
     rows: vec4<u32>,
     // Which of `rows` have no source and begin with one of the four parts, so that this invocation reports them.
     gone: vec4<bool>,

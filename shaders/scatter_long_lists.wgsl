@@ -17,7 +17,7 @@ struct Map {
     @size(84) first_row: u32,
 }
 
-// A flag that `scatter_sort.wgsl` sets in entries of `head`; it is not part of the row's number.
+// A flag that `scatter_sort.wgsl` sets in entries of `head`, and this step keeps; it is not part of a row's number.
 const FIRST: u32 = 0x80000000u;
 
 // The number of rows that a workgroup loads together, here called a stretch: eight for each invocation.

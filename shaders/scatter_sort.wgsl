@@ -5,7 +5,7 @@
 // Most lists are short. They are sorted by insertion, which takes up to n^2 / 2 rounds for n rows. So lists longer than
 // `longest` are left unsorted, and their slices noted for `scatter_middle_lists.wgsl`.
 //
-// A tile is `segment` rows, at most 32, the bits of `chained`. Few slices have several rows, and on a CPU adapter, whose
+// A tile is `segment` rows, at most 32, the bits of a word. Few slices have several rows, and on a CPU adapter, whose
 // lanes run in lockstep, all lanes pay for a loop that one of them enters. So a tile first finds the rows that have a
 // successor, and examines only these. A tile may read a link while another tile rewrites this link. That is harmless,
 // because `head` then does not name the link's row, which is skipped; but it requires that all links are atomics.

@@ -49,7 +49,7 @@ struct Lines {
     begin: u32,
     // The distance between neighbouring lines in the source, in units of the plan.
     step: u32,
-    // The number of the first line.
+    // The number of the first line: that of its unit in the rows. Unused in a stretch, as is `end_line`.
     first_line: u32,
     // Lines of this number or a greater one are outside.
     end_line: u32,
@@ -267,7 +267,6 @@ fn plus(load: Load, more: Load) -> Load {
     return Load(load.at + more.at, load.index + more.index, load.place ^ more.place);
 }
 
-// Loads the part of the tile that an invocation moves.
 fn load_tile(lines: Lines, local: u32) {
     let allowed = inside(lines, local);
     let one_more = further(lines, 1u);

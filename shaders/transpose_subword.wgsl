@@ -37,7 +37,7 @@ struct Square {
     place: u32,
     // Where the square's first word lies in the result.
     to: u32,
-    // The near position of the square's first row.
+    // The near position of the first row.
     near: u32,
 }
 

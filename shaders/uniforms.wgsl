@@ -14,7 +14,6 @@ struct Uniforms {
     // The number of units that this dispatch writes. In `row_words.wgsl` and `combine_subword.wgsl` the number of units
     // in one row; in `pack_rows.wgsl`, `combine_atomic.wgsl` and the steps that prepare a scatter the number of rows.
     units: u32,
-    // The number of tiles.
     tiles: u32,
     // The length of a tile in units; a tile is usually a segment of a row. Exceptions: the length is in words if units
     // are smaller than words, in rows in `scatter_sort.wgsl`, and in tuples in `gather_units.wgsl`.
