@@ -19,8 +19,7 @@ fn dest_step() -> u32 {
     return uniforms.map.spacing;
 }
 
-// This and the next three functions tell `row_words.wgsl` that all units of a row have a source, and how they lie in the
-// destination.
+// This and the next three functions tell `row_words.wgsl` where a row's units lie; all of them have a source.
 fn spacing() -> u32 {
     return dest_step();
 }

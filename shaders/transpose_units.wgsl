@@ -20,6 +20,7 @@ struct Stored {
     from_unit: u32,
     // The unit's place in the result.
     to: u32,
+    // The unit's near position.
     near: u32,
     // The unit's number in its row.
     unit: u32,
