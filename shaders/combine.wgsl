@@ -41,9 +41,9 @@ fn are_nans(numbers: vec4<u32>) -> vec4<bool> {
     return ((numbers & vec4(0x7fffffffu)) > vec4(0x7f800000u)) & vec4(NUMBERS == FLOATS);
 }
 
-// Returns the minimum or maximum of each number of the slice, `a`, and that of a row, `b`; if either is a NaN, the
-// number of the slice. Floats are compared as integers, because some devices treat subnormal floats as zeros or ignore
-// NaNs.
+// Compares each number of `a`, the slice, with that of `b`, a row: returns the smaller if COMBINE is MIN, otherwise the
+// larger; or that of `a` if either is a NaN. Floats are compared as integers, because some devices treat subnormal
+// floats as zeros or ignore NaNs.
 fn extremes(a: vec4<u32>, b: vec4<u32>) -> vec4<u32> {
     let less = ranks(b) < ranks(a);
     let replaces = select(ranks(b) > ranks(a), less, COMBINE == MIN);

@@ -47,7 +47,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let states = vec4(found.a.state, found.b.state, found.c.state, found.d.state);
     let there = numbers < vec4(uniforms.units);
     four_missing(numbers, there & (states == vec4(MISSING)));
-    // In a scatter the stride of axis 0 holds the number of the first bound slice.
+    // Slices are counted from the first bound slice, whose number is the stride of axis 0; the numbers before it wrap.
     let slices = vec4(found.a.base, found.b.base, found.c.base, found.d.base) - axis(0u).stride;
     let bound = there & (states == vec4(FOUND)) & (slices < vec4(uniforms.map.bound));
     combine_row(row, slices.x, bound.x);

@@ -5,7 +5,7 @@
 
 override UNIT_BYTES: u32;
 
-// The rule by which elements are combined: numbers are added, booleans are combined by OR or AND.
+// The code of the rule by which elements are combined. Numbers are added; booleans are combined by OR or AND.
 override RULE: u32;
 const INTEGERS: u32 = 0u;
 const OR: u32 = 1u;
@@ -16,7 +16,7 @@ const BF16: u32 = 4u;
 @group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> dest: array<atomic<u32>>;
 
-// Exact, because every f16 value is an f32 value.
+// The result is exact, because every f16 value is an f32 value. The biases of their exponents differ by 112.
 fn f32_of_f16(half: u32) -> f32 {
     let sign = (half & 0x8000u) << 16u;
     let rest = half & 0x7fffu;
@@ -117,8 +117,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         let shift = place * UNIT_BYTES * 8u;
         let keep = low_bytes(count * UNIT_BYTES);
         let written = keep << shift;
-        // Bits outside the slice are masked: they may be unwritten memory, and rounding f16 and bf16 sums branches on
-        // the bits of the whole word.
+        // Bits outside the slice are masked, because they may lie in memory that was never written, and the addition
+        // of f16 and bf16 numbers branches on all bits of a word.
         var result = atomicLoad(&dest[first_word + w]) & written;
         // `next` loads the link before the row is combined, so that the load and the arithmetic overlap.
         for (var link = at.row + 1u; link != 0u;) {

@@ -1,10 +1,10 @@
-// gather_nd and gather: rows are numbered in row-major order over the walked dimensions, of which some also number the
-// index tuples (see src/ops/indexed.rs). A row begins where its tuple points, or has no source if a coordinate is
-// outside its dimension. A tuple consists of coordinates, each of which is an index into one dimension of params. In a
-// scatter, tuples point at slices of the destination, which take the place of units of params.
+// gather_nd and gather: rows are numbered in row-major order over the walked dimensions (see src/ops/indexed.rs). Index
+// tuples are numbered over some of these; rows that differ only along the others have the same tuple. A tuple consists
+// of coordinates, each of which is an index into one dimension of params. If one is outside its dimension, the row has
+// no source. In a scatter, tuples point at slices of the destination, which take the place of units of params.
 
-// The number of coordinates in a tuple, 1 or 2, if row n has tuple n: there is then no loop, so the indices of several
-// rows are loaded together. Otherwise 0, and `dims` returns the number of coordinates.
+// If PLAIN is set, row n has tuple n, and tuples have 1 or 2 coordinates: the number of coordinates. There is then no
+// loop, so the indices of several rows are loaded together. Otherwise 0: `dims` returns the number of coordinates.
 override DIMS: u32;
 
 // The number of words per index: 1 for i32 and u32, 2 for i64.
@@ -17,22 +17,22 @@ override PLAIN: bool;
 struct Map {
     // Bits that the functions and constants below name.
     flags: u32,
-    // The low word of the first index into the first dimension that this dispatch accepts. Other dispatches, with other
-    // parts of params bound, accept the other indices.
+    // This dispatch accepts `count` consecutive indices into the first dimension; the low word of the first of them.
+    // Other dispatches, with other parts of params bound, accept the other indices.
     first: u32,
     // The number of indices into the first dimension that this dispatch accepts.
     count: u32,
     // The number of bound units of params, or of bound slices in a scatter: no access goes beyond them.
     bound: u32,
-    // Pairs of a size and a stride, two per vector; but pairs 0 and 9 hold other numbers.
-    // Pair 0: the first word of the tuples in their binding, and the stride of the outermost walked dimension or, in a
-    // scatter, the number of the first bound slice.
-    // Pairs from 1: the dimensions that coordinates index, then the walked dimensions without the outermost.
+    // Ten pairs of numbers, two per vector.
+    // Pair 0: the word at which the tuples begin in their binding, and the stride of the outermost walked dimension or,
+    // in a scatter, the number of the first bound slice.
+    // From pair 1: size and stride of each dimension that coordinates index, then of each walked one but the outermost.
     // Pair 9, if no dimension takes it: the high words of the first indexed dimension's size and of `first`.
     axes: array<vec4<u32>, 5>,
 }
 
-// A vector holds two dimensions, because the elements of uniform arrays are 16 bytes apart.
+// Returns pair `d` of `axes`. A vector holds two pairs, because the elements of uniform arrays are 16 bytes apart.
 fn axis(d: u32) -> Axis {
     let pair = uniforms.map.axes[d >> 1u];
     if (d & 1u) == 0u {
@@ -51,7 +51,7 @@ fn walked_dims() -> u32 {
     return (uniforms.map.flags >> 4u) & 15u;
 }
 
-// Whether all positions of walked dimension `d` have the same tuples.
+// Whether rows that differ only along walked dimension `d` have the same tuple.
 fn repeats(d: u32) -> bool {
     return ((uniforms.map.flags >> (8u + d)) & 1u) != 0u;
 }
@@ -92,17 +92,15 @@ struct Report {
     first: atomic<u32>,
 }
 
-// `index_words.wgsl` or `index_vectors.wgsl` declares `indices` and defines `word`, which reads a word of the tuples,
-// and `four`, which looks up four rows.
 @group(1) @binding(0) var<storage, read_write> report: Report;
 
-// What `walk` knows of a row, after some of the dimensions from the innermost outwards.
+// The state of `walk`, which takes the walked dimensions from the innermost to the outermost.
 struct Walk {
-    // The row's number divided by the sizes of these dimensions: its number in the outer dimensions.
+    // The row's number divided by the sizes of the dimensions taken so far.
     rest: u32,
-    // The sum of positions times strides in the source.
+    // The sum of the row's positions times strides in the source.
     base: u32,
-    // The sum of positions times strides in tuples: the number of the row's tuple.
+    // The sum of the row's positions times strides in tuples: at the end, the number of the row's tuple.
     tuple: u32,
     // The stride of the next dimension, in tuples.
     tuple_stride: u32,
@@ -119,7 +117,7 @@ fn walk(row: u32) -> Walk {
     for (var d = max(walked_dims(), 1u) - 1u; d > 0u; d--) {
         turn(d, &at);
     }
-    // The rest is the position along the outermost dimension, which therefore needs no division.
+    // `rest` is now the position along the outermost dimension, which therefore needs no division.
     if walked_dims() > 0u {
         advance(0u, at.rest, Axis(0u, axis(0u).stride), &at);
     }
@@ -171,7 +169,7 @@ struct Index {
     high: u32,
 }
 
-// Returns where a row begins on both sides. In the result it follows the row before it.
+// Returns where a row begins in source and result. The rows of the result are contiguous.
 fn row_start(row: u32) -> Start {
     let at = source_row(row);
     return Start(at.base, row * uniforms.run, at.state);
@@ -200,8 +198,8 @@ fn extended(low: u32) -> Index {
     return Index(low, select(0u, 0u - (low >> 31u), flag(SIGNED_INDICES)));
 }
 
-// Adds a coordinate to the look-up of a row: `so_far` is where the row begins by the coordinates before number `d`, and
-// `at` is the index of coordinate `d`. Returns where the row begins by all of these, and whether it has a source.
+// Adds coordinate `d`, the index `at`, to `so_far`, the look-up of a row by the coordinates before. The state becomes
+// MISSING if the index is out of bounds, and ELSEWHERE if it is in bounds but only another dispatch accepts it.
 fn coordinate(d: u32, at: Index, so_far: Row) -> Row {
     let size_and_stride = axis(1u + d);
     var index = at.low;

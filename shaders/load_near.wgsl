@@ -15,7 +15,7 @@ override STAGED: bool;
 // The distance in vectors from the first row of an invocation to that of the next: 2 to 4 if rows are staged.
 override PITCH: u32 = (ROWS * u32(abs(STRIDE))) >> 4u;
 
-// The number of vectors that are staged: those of all invocations, and one more because the first row may begin within
+// The most vectors that are staged: those of all invocations, and one more because the first row may begin within
 // a vector; but not more than the 16 KiB of workgroup memory that every device has, which 256 invocations fill with
 // four vectors each. Without STAGED the number is 1, the least size of an array.
 override STAGED_VECTORS: u32 = 1u + u32(STAGED) * min(PITCH * WORKGROUP, 4u * WORKGROUP - 1u);
@@ -24,7 +24,7 @@ var<workgroup> staged: array<vec4<u32>, STAGED_VECTORS>;
 // What `stage` returns if rows are not staged. Otherwise it returns the number of a byte in a vector, 0 to 15.
 const NOT_STAGED: u32 = 16u;
 
-// 16 words of the source, from the first byte of the row of an invocation that comes first in the source.
+// 16 words of the source. The first byte is the lowest byte of the invocation's rows in the source.
 alias Window = array<u32, 16>;
 
 // Takes row `n` of the invocation from the window, and stores it in `rows`.

@@ -9,8 +9,8 @@ fn load_row(n: u32, at: Row, rows: ptr<function, Rows>) {
     let address = select(0u, (uniforms.source_base + at.base) * UNIT_BYTES, at.state == FOUND);
     let word = address >> 2u;
     let shift = address << 3u;
-    // Enough words for a row that begins at the last unit of a word. Other rows may end one word earlier, and the next
-    // word may be outside the binding: the index is clamped, and no bit of that word is used.
+    // Enough words for a row that begins at the last unit of a word. Other rows may end one word earlier: the index of
+    // the last word is clamped, because it may be outside the binding, and no bit of that word is used.
     let words = (ROW_BYTES + 7u - UNIT_BYTES) >> 2u;
     var last = word + words - 1u;
     if words > (ROW_BYTES + 3u) >> 2u { last = min(last, arrayLength(&source) - 1u); }
@@ -26,7 +26,8 @@ fn load_row(n: u32, at: Row, rows: ptr<function, Rows>) {
     if ROW_BYTES > 4u { (*rows)[2u * n + 1u] = funnel(b, c, shift) & first_bytes(ROW_BYTES - 4u); }
 }
 
-// The low word of two, shifted right by `bits` modulo 32. Two steps, because one shift by 32 would be a shift by 0.
+// Returns the 32 bits that begin at bit `bits`, modulo 32, of two words. `high` is shifted twice, because shift counts
+// are modulo 32: one shift by 32 would be a shift by 0.
 fn funnel(low: u32, high: u32, bits: u32) -> u32 {
     return (low >> bits) | ((high << 1u) << ~bits);
 }

@@ -23,7 +23,7 @@ alias Packed = array<u32, 28>;
 alias Rows = array<u32, 32>;
 
 // Inserts the low `bytes` bytes of `word` into `packed`, beginning at byte `at`. The other bytes of `word` must be
-// zeros, and so must the bytes of `packed` that are inserted. `bytes` and `at` are known when the pipeline is created,
+// zeros, and so must the bytes of `packed` that are set. `bytes` and `at` are known when the pipeline is created,
 // so that no index into `packed` is dynamic and the compiler can keep `packed` in registers.
 fn put(word: u32, bytes: u32, at: u32, packed: ptr<function, Packed>) {
     let to = at >> 2u;

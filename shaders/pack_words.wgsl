@@ -1,5 +1,5 @@
-// Packs short rows of 4-byte parts into 16-byte units. GPUs use it for gathers of rows of one part; software adapters,
-// on which each invocation, loop and store has a cost of its own, for all rows of up to 8 parts. An invocation builds
+// Packs short rows of 4-byte parts into 16-byte units. GPUs use it for gathers of rows of one part. Software adapters
+// use it for all rows of up to 8 parts, because each invocation, loop and store costs time there. An invocation builds
 // one or two units of four parts, which may span rows, without loops or branches. The whole source is bound.
 //
 // All rows are looked up before the first part is fetched, and nothing comes between the fetches, so that as many cache
@@ -21,7 +21,7 @@ struct Parts {
     from_part: vec4<u32>,
     // Whether each part has a source.
     found: vec4<bool>,
-    // The rows that the parts belong to.
+    // The numbers of the rows that the parts may belong to, then zeros.
     rows: vec4<u32>,
     // Which of `rows` have no source and begin with one of the four parts, so that this invocation reports them.
     gone: vec4<bool>,
@@ -46,8 +46,8 @@ fn of_four_rows(first: u32) -> Parts {
     );
 }
 
-// Looks up four parts of at most two rows: rows have at least two parts, and a row of two begins at `first`, which is a
-// multiple of four.
+// Looks up four parts. They belong to at most two rows: a row has at least two parts, and if it has exactly two, a row
+// begins at `first`, which is a multiple of four.
 fn of_two_rows(first: u32) -> Parts {
     let run = select(RUN, uniforms.run, RUN == 0u);
     let row = first / run;

@@ -3,8 +3,8 @@
 //
 // A tile is a segment of the words that one row lies in. Neighbouring invocations take neighbouring words, and each
 // invocation has the loads of four words in flight, which are `quarter` words apart. The host chooses `quarter` so that
-// units begin at the same bytes of all four words, and so that the sources of these units are whole words apart; or so
-// large that only the first of the four words lies in the segment.
+// units begin at the same bytes of all four words, and so that the sources of these units are whole words apart. If
+// `quarter` would be too large for that, it is the length of the segment, so that an invocation writes single words.
 //
 // Rows may share words. In a word that is not within one row, an invocation clears its own bits and then sets them,
 // with one atomic each, so it never changes bits that another invocation writes. No other row touches the bytes between
@@ -66,7 +66,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let unit = element_bytes();
     let begin = (uniforms.dest_base + start.to) * unit;
     let origin = (uniforms.source_base + start.from_part) * unit;
-    // This and the next three numbers are in bytes. Where in its row the first unit with a source begins.
+    // The place in its row at which the first unit with a source begins. This and the next three numbers are in bytes.
     let first = i32(first_unit() * unit);
     // The distance between neighbouring units with a source, in the destination.
     let step = i32(spacing() * unit);
@@ -75,12 +75,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     // The length from the beginning of the first unit with a source to the end of the last, in the destination.
     let extent = i32(source_units() - 1u) * step + i32(unit);
     let together = spacing() == 1u && uniforms.step == 1u;
-    // The lowest and the highest word of the source that the row reads.
+    // `low` and `high` are the lowest and the highest word of the source that the row reads.
     let last = i32(origin) + i32(source_units() - 1u) * from_step;
     let low = min(i32(origin), last) >> 2u;
     let high = (max(i32(origin), last) + i32(unit) - 1) >> 2u;
 
-    // Places count bytes from the beginning of the row.
+    // Places count bytes from the beginning of the row; words are numbered from the word in which the row begins.
     let head = i32(begin & 3u);
     let end = min(i32(row_units() * unit), i32(at.end * 4u) - head);
     // The distance between neighbouring words of the four, in words of the destination.
@@ -91,8 +91,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let from_quarters = vec4(0, 1, 2, 3) * from_words;
 
     for (var w = at.first + (id & (lanes - 1u)); w < min(at.first + quarter, at.end); w += lanes) {
-        // `number` is that of the first unit with a source that begins at or after the beginning of the word: `place /
-        // step`, rounded up for either sign.
+        // `number` is `place / step`, rounded up for either sign: of the units with a source, the number of the first
+        // one that does not begin before the word.
         let place = i32(w * 4u) - head - first;
         let steps = i32(u32(select(place + step - 1, -place, place < 0)) / u32(step));
         let number = select(steps, -steps, place < 0);

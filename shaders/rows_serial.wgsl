@@ -1,7 +1,7 @@
 // Moves rows of units of 4 bytes or more, on a CPU adapter: one invocation moves a segment of a row.
 //
-// The host adds, from `load_reversed.wgsl` or generated: `Part`, the type of the source's elements; `Unit`, the type of
-// the result's elements; and `fetch`, which builds a unit from PARTS parts.
+// `load_reversed.wgsl` or generated text defines `Part`, the type of the source's elements; `Unit`, the type of the
+// result's elements; and `fetch`, which builds a unit from PARTS parts.
 
 @group(0) @binding(0) var<storage, read> source: array<Part>;
 @group(0) @binding(1) var<storage, read_write> dest: array<Unit>;

@@ -3,22 +3,21 @@
 // once, which takes the same time for any length and order of the list. It goes from the last rows to the first, so
 // that it knows the successor of each row.
 //
-// The `tiles` workgroups take lists in turn. Most scatters have no such lists. `scatter_nd.wgsl` says what lists, links
-// and blocks are.
+// Each of the `tiles` workgroups takes every `tiles`-th list. Most scatters have no such lists. `scatter_nd.wgsl` says
+// what lists, links and blocks are.
 
 struct Map {
     // The most rows of a list that one invocation sorts.
     longest: u32,
     // The word of `rows` at which the links begin.
     links: u32,
-    // The word of `rows` at which the slices begin whose lists this step links.
+    // The word of `rows` that holds the first slice whose list this step links.
     long: u32,
     // The number that `head` gives to this block's first row.
     @size(84) first_row: u32,
 }
 
-// A flag of an entry of `head`: the row that the entry names is the first of its list, even if the list is not sorted
-// yet.
+// A flag that `scatter_sort.wgsl` sets in entries of `head`, and this step keeps; it is not part of a row's number.
 const FIRST: u32 = 0x80000000u;
 
 // The number of rows that a workgroup loads together, here called a stretch: eight for each invocation.

@@ -3,22 +3,21 @@
 // memory; then each finds the successor of every LANES-th row. If a list does not fit, its slice is noted for
 // `scatter_long_lists.wgsl`.
 //
-// The `tiles` workgroups take lists in turn. Most scatters have no such lists. `scatter_nd.wgsl` says what lists, links
-// and blocks are.
+// The `tiles` workgroups take LISTS lists each in turn. Most scatters have no such lists. `scatter_nd.wgsl` says what
+// lists, links and blocks are.
 
 struct Map {
     // The most rows of a list that one invocation sorts.
     longest: u32,
     // The word of `rows` at which the links begin.
     links: u32,
-    // The word of `rows` at which the slices begin that this step notes.
+    // The word of `rows` that holds the first slice that this step notes.
     long: u32,
     // The number that `head` gives to this block's first row.
     @size(84) first_row: u32,
 }
 
-// A flag of an entry of `head`: the row that the entry names is the first of its list, even if the list is not sorted
-// yet.
+// A flag that `scatter_sort.wgsl` sets in entries of `head`, and this step keeps; it is not part of a row's number.
 const FIRST: u32 = 0x80000000u;
 
 // The number of invocations that sort a list. A workgroup of 256 then sorts eight lists at once, whose links take 8

@@ -5,7 +5,7 @@
 // numbers rows from `first_row`, so that entries of earlier blocks have smaller numbers.
 
 struct Map {
-    // The distance between neighbouring rows of updates, which is also that between neighbouring slices, in units.
+    // The distance in units between neighbouring rows of updates, and between neighbouring slices.
     pitch: u32,
     // The word of `rows` at which the links begin.
     links: u32,
@@ -21,10 +21,10 @@ fn stride() -> u32 {
     return uniforms.map.pitch;
 }
 
-// In `rows`, stands for no slice: the row is out of range, or its slice is not bound.
+// Stands for no slice in `rows`: the row is out of range, or its slice is not bound.
 const NONE: u32 = 0xffffffffu;
 
-// A flag of an entry of `head`: the row that the entry names is the first of its list.
+// A flag that `scatter_sort.wgsl` sets in entries of `head`; it is not part of the row's number.
 const FIRST: u32 = 0x80000000u;
 
 @group(0) @binding(2) var<storage, read> head: array<u32>;
@@ -61,7 +61,8 @@ fn row_units() -> u32 {
 
 const ZEROS: bool = false;
 
-// Returns where a row of updates begins, and where its slice begins, relative to the bases.
+// Returns where a row of updates and its slice begin, relative to the bases. The state is ELSEWHERE, so that kernels
+// skip the row, unless the slice's entry of `head` names the row.
 fn row_start(row: u32) -> Start {
     let slice = rows[row];
     var found = slice != NONE;

@@ -1,7 +1,7 @@
 // The first step of scatter_nd: finds the slice of each row of updates, and the rows of each slice. `scatter_nd.wgsl`
 // says what slices, blocks, lists and links are.
 //
-// For every bound slice `head` has an entry: the number of a row that goes to the slice plus one, or 0. If rows replace
+// For every bound slice `head` has an entry: one more than the number of a row that goes to it, or 0. If rows replace
 // the slice, that is the last such row; if they are combined, it is any of them, and links lead from it to the others.
 // Rows are numbered from `dest_base`; an entry with a smaller number was left by an earlier block.
 //
@@ -14,10 +14,10 @@ const PARTS: u32 = 1u;
 // memory one by one, while loads wait together.
 override LOOKS: bool;
 
-// A flag of an entry of `head`: the row that the entry names is the first of its list.
+// A flag that `scatter_sort.wgsl` sets in entries of `head`; it is not part of the row's number.
 const FIRST: u32 = 0x80000000u;
 
-// In `rows`, stands for no slice: the row is out of range, or its slice is not bound.
+// Stands for no slice in `rows`: the row is out of range, or its slice is not bound.
 const NONE: u32 = 0xffffffffu;
 
 // Word 0 counts the rows out of range, if a single one of them forbids all changes. The entries of the slices follow.
@@ -26,7 +26,7 @@ const NONE: u32 = 0xffffffffu;
 // the last; and a vector whose first two words count the slices that the next two steps note.
 @group(0) @binding(1) var<storage, read_write> rows: array<vec4<u32>>;
 
-// Returns the entry of `head` for a slice; 0 without LOOKS.
+// Returns the entry of `head` for a slice; 0 without LOOKS, or if `slice` is NONE.
 fn peek_head(slice: u32) -> u32 {
     var last = 0u;
     if LOOKS && slice != NONE {
@@ -35,13 +35,13 @@ fn peek_head(slice: u32) -> u32 {
     return last;
 }
 
-// Names a row in the entry of its slice in `head`, given the entry as `peek_head` saw it, `last`. Returns the link to
+// Makes the entry of a slice in `head` name a row; `last` is the entry as `peek_head` returned it. Returns the link to
 // the row of this block that the entry named before, or 0; the caller uses it only if rows form lists.
 fn link_row(slice: u32, row: u32, last: u32) -> u32 {
     let number = uniforms.dest_base + row;
     var before = 0u;
-    // If the last row replaces the slice, `head` may name a later row already. Lists take every row: `last` is never
-    // NONE, and comparing the two keeps the compiler from dropping the load of `last`.
+    // Without lists, a row is skipped if the entry names it or a later row already. Lists take every row: `last` is
+    // never NONE, and comparing the two keeps the compiler from dropping the load of `last`.
     if slice != NONE && select(last <= number, last != NONE, flag(CHAINS)) {
         if flag(CHAINS) {
             before = atomicExchange(&head[slice + 1u], number + 1u) & ~FIRST;
@@ -71,7 +71,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }
         return;
     }
-    // In a scatter the stride of axis 0 holds the number of the first bound slice.
+    // Slices are counted from the first bound slice, whose number is the stride of axis 0; the numbers before it wrap.
     let bases = vec4(found.a.base, found.b.base, found.c.base, found.d.base) - axis(0u).stride;
     let bound = there & (states == vec4(FOUND)) & (bases < vec4(uniforms.map.bound));
     let slices = select(vec4(NONE), bases, bound);

@@ -5,24 +5,24 @@
 // Most lists are short. They are sorted by insertion, which takes up to n^2 / 2 rounds for n rows. So lists longer than
 // `longest` are left unsorted, and their slices noted for `scatter_middle_lists.wgsl`.
 //
-// A tile is `segment` rows, at most 32. Few slices have several rows, and on a CPU adapter, whose lanes run in
-// lockstep, all lanes pay for a loop that one of them enters. So a tile first finds the rows that have a successor, and
-// examines only these. A tile may read a link while another tile rewrites this link. That is harmless, because the
-// link's row is then not the head of its slice and is skipped; but it requires that all links are atomics.
+// A tile is `segment` rows, at most 32, the bits of a word. Few slices have several rows, and on a CPU adapter, whose
+// lanes run in lockstep, all lanes pay for a loop that one of them enters. So a tile first finds the rows that have a
+// successor, and examines only these. A tile may read a link while another tile rewrites this link. That is harmless,
+// because `head` then does not name the link's row, which is skipped; but it requires that all links are atomics.
 
 struct Map {
     // The most rows of a list that one invocation sorts.
     longest: u32,
     // The word of `rows` at which the links begin.
     links: u32,
-    // The word of `rows` at which the slices begin that `scatter_middle_lists.wgsl` notes.
+    // The word of `rows` that holds the first slice that `scatter_middle_lists.wgsl` notes.
     long: u32,
     // The number that `head` gives to this block's first row.
     @size(84) first_row: u32,
 }
 
-// A flag of an entry of `head`: the row that the entry names is the first of its list, even if the list is not sorted
-// yet.
+// A flag of an entry of `head`: the list was sorted, or noted. The invocation of the row that the entry names from then
+// on sees the flag, and does not sort the list again.
 const FIRST: u32 = 0x80000000u;
 
 @group(0) @binding(0) var<storage, read_write> head: array<atomic<u32>>;

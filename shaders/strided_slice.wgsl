@@ -38,7 +38,7 @@ fn source_row(row: u32) -> Row {
     return Row(base + rest * axis(0u).stride, FOUND);
 }
 
-// Returns where a row begins on both sides. In the result it follows the row before it.
+// Returns where a row begins in source and result. The rows of the result are contiguous.
 fn row_start(row: u32) -> Start {
     return Start(source_row(row).base, row * uniforms.run, FOUND);
 }

@@ -40,7 +40,7 @@ fn row_units() -> u32 {
 // Units without a source become zeros.
 const ZEROS: bool = true;
 
-// Returns where a row begins on both sides, and whether it has a source. In the result it follows the row before it.
+// Returns where a row begins in source and result, and whether it has a source. The rows of the result are contiguous.
 fn row_start(row: u32) -> Start {
     let first_row = uniforms.map.first_row;
     var at = Start(0u, row * row_units(), FOUND);

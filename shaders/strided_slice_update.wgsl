@@ -1,5 +1,5 @@
-// strided_slice_update: the number of a row gives its position along each dimension of the map, in row-major order. On
-// both sides, the row begins at the sum of these positions times their strides.
+// strided_slice_update: the number of a row gives its position along each dimension of the map, in row-major order. In
+// source and destination, the row begins at the sum of these positions times their strides.
 
 struct Map {
     dims: u32,
@@ -19,23 +19,21 @@ fn dest_step() -> u32 {
     return uniforms.map.spacing;
 }
 
-// For `row_words.wgsl`: the distance in units between neighbouring units of a row in the destination.
+// This and the next three functions tell `row_words.wgsl` where a row's units lie; all of them have a source.
 fn spacing() -> u32 {
     return dest_step();
 }
 
-// For `row_words.wgsl`: the number of a row's first unit that has a source.
 fn first_unit() -> u32 {
     return 0u;
 }
 
-// For `row_words.wgsl`: the number of units of a row that have a source.
 fn source_units() -> u32 {
     return uniforms.units;
 }
 
-// For `row_words.wgsl`: the length of a row in the destination, from its first unit to its last. The units in between
-// that are not of the row count too, and keep their values.
+// The length of a row in the destination in units, from its first to its last. Other units in between count too, and
+// keep their values.
 fn row_units() -> u32 {
     return (uniforms.units - 1u) * spacing() + 1u;
 }

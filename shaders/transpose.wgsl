@@ -1,13 +1,13 @@
-// A transpose: moves rows whose units lie apart in the source, while units that neighbour along another dimension, the
-// near one, are contiguous there. A workgroup moves a tile, which consists of lines. A line is a contiguous range of
-// the source along the near dimension; it holds the same unit of neighbouring rows, and the next line holds the next
-// unit. A column is a position along a line. The workgroup loads lines in the order of the source into workgroup
-// memory, and stores them in the order of the result. This file loads them; `transpose_units.wgsl` and
+// A transpose: the units of a row lie apart in the source, while the units at neighbouring positions of another
+// dimension, the near one, are contiguous there. A workgroup moves a tile, which consists of lines. A line is a
+// contiguous range of the source along the near dimension; it holds the same unit of neighbouring rows, and the next
+// line holds the next unit. A column is a position along a line. The workgroup loads lines in the order of the source
+// into workgroup memory, and stores them in the order of the result. This file loads them; `transpose_units.wgsl` and
 // `transpose_subword.wgsl` store them.
 //
-// If units of 4 bytes or more lie so close together in the source that every 32-byte sector between them is needed, the
-// lines of a tile lie within one contiguous range of the source, here called a stretch: `is_stretch`. Near positions
-// are numbered along the source, even if the result has them in reverse order.
+// If units of 4 bytes or more lie so close together in the source that every 32-byte sector between them is needed, a
+// tile loads one contiguous range that contains its lines, here called a stretch: `is_stretch`. Near positions are
+// numbered along the source, even if the result has them in reverse order.
 //
 // The host sets `Unit`, the element type of source, result and tile; LOADS, the number of `Unit`s that an invocation
 // moves; and UNIT_BYTES, the size of a unit of the plan in bytes. Units of 1 or 2 bytes are moved in words of PER_WORD
@@ -39,7 +39,7 @@ struct Tile {
     next_row: u32,
     // The first word that the tile writes in each row, counted from the word in which the row begins.
     first_word: u32,
-    // The unit of a row that the first line belongs to.
+    // The number, in each row, of the unit that the first line holds.
     first_unit: u32,
 }
 
@@ -49,7 +49,7 @@ struct Lines {
     begin: u32,
     // The distance between neighbouring lines in the source, in units of the plan.
     step: u32,
-    // The number of the first line.
+    // The number of the first line: that of its unit in the rows. Unused in a stretch, as is `end_line`.
     first_line: u32,
     // Lines of this number or a greater one are outside.
     end_line: u32,
@@ -67,8 +67,8 @@ struct Lines {
     full: bool,
 }
 
-// A load of one `Unit`. From `further`: what a later load of an invocation adds to its first load, which is the same
-// for all invocations.
+// A load of one `Unit`. `further` returns differences instead, which `plus` adds to a load of an invocation to get a
+// later one; they are the same for all invocations.
 struct Load {
     // The `Unit`'s index in the source; with LINES_SHIFT, where the line begins in the source, in units of the plan.
     at: u32,
@@ -83,12 +83,12 @@ fn near_dim() -> u32 {
     return uniforms.map.tiling.x & 15u;
 }
 
-// A line has 2^line_log2 words in the tile.
+// The base-2 logarithm of the number of words of a line in the tile.
 fn line_log2() -> u32 {
     return (uniforms.map.tiling.x >> 4u) & 15u;
 }
 
-// A tile has lines for 2^words_log2 words of a row.
+// The base-2 logarithm of the number of words of a row for which a tile has lines.
 fn words_log2() -> u32 {
     return (uniforms.map.tiling.x >> 8u) & 15u;
 }
@@ -120,12 +120,12 @@ fn word_of(units: u32) -> u32 {
     return u32(i32(units) >> PER_WORD_LOG2);
 }
 
-// What `walked` knows of a tile, after some of the dimensions from the innermost outwards.
+// The state of a walk over the dimensions, from the innermost to the outermost: `walked` takes dimension `d`.
 struct Walk {
     // The tile, as far as it is known.
     at: Tile,
-    // The number of the tile among those at the same near positions and units of a row, divided by the sizes of these
-    // dimensions.
+    // The row-major number of the tile's positions along the dimensions other than the near one, `batch` in `tile_at`,
+    // divided by the sizes of those already taken.
     rest: u32,
     // The number of the result's rows between neighbouring positions of the next dimension.
     rows: u32,
@@ -267,7 +267,6 @@ fn plus(load: Load, more: Load) -> Load {
     return Load(load.at + more.at, load.index + more.index, load.place ^ more.place);
 }
 
-// Loads the part of the tile that an invocation moves.
 fn load_tile(lines: Lines, local: u32) {
     let allowed = inside(lines, local);
     let one_more = further(lines, 1u);

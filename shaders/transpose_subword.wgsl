@@ -24,20 +24,20 @@ fn load(load: Load, allowed: Inside) -> u32 {
     return funnel(source[word], source[next], begins * UNIT_BYTES * 8u);
 }
 
-// Returns the 32 bits that begin at bit `bits` of two words. Two steps, because shift counts are modulo 32: one shift
-// by 32 would be a shift by 0.
+// Returns the 32 bits that begin at bit `bits` of two words. `high` is shifted twice, because shift counts are modulo
+// 32: one shift by 32 would be a shift by 0.
 fn funnel(low: u32, high: u32, bits: u32) -> u32 {
     return (low >> bits) | ((high << 1u) << (31u - bits));
 }
 
-// A square of units: one word of each of PER_WORD rows. From `behind`: what a later square of an invocation adds to its
-// first square.
+// A square of units: one word of each of PER_WORD rows. `behind` returns differences instead, which `sum` adds to the
+// first square of an invocation to get a later one.
 struct Square {
     // Where the square's first word lies in the tile.
     place: u32,
     // Where the square's first word lies in the result.
     to: u32,
-    // The near position of the square's first row.
+    // The near position of the first row.
     near: u32,
 }
 

@@ -14,7 +14,7 @@ fn load(load: Load, allowed: Inside) -> Unit {
     return source[select(0u, load.at, load.index < allowed.end)];
 }
 
-// A store of one unit. From `behind`: what a later store of an invocation adds to its first store.
+// A store of one unit. `behind` returns differences instead, which `sum` adds to a store to get a later one.
 struct Stored {
     // The unit's number in the tile.
     from_unit: u32,

@@ -14,19 +14,18 @@ struct Uniforms {
     // The number of units that this dispatch writes. In `row_words.wgsl` and `combine_subword.wgsl` the number of units
     // in one row; in `pack_rows.wgsl`, `combine_atomic.wgsl` and the steps that prepare a scatter the number of rows.
     units: u32,
-    // The number of tiles.
     tiles: u32,
     // The length of a tile in units; a tile is usually a segment of a row. Exceptions: the length is in words if units
     // are smaller than words, in rows in `scatter_sort.wgsl`, and in tuples in `gather_units.wgsl`.
     segment: u32,
-    // Bits 0 to 15: the number of workgroups along x; if there are more than one dimension may have, they continue
+    // Bits 0 to 15: the number of workgroups along x. The others, beyond the most that one dimension may have, continue
     // along y. Bits 16 to 19: `lanes_log2`. Bits 20 to 23: `element_bytes`.
     grid: u32,
     // The unit of the source's binding to which `Row.base` is relative.
     source_base: u32,
-    // The first unit of the result, in the result's binding: counted in words in `pack_bytes.wgsl`, in vectors in
-    // `pack_rows.wgsl`, `pack_words.wgsl` and `rows_serial.wgsl`. In `scatter_resolve.wgsl` the number of the first
-    // row.
+    // The number of units before the result in its binding. Exceptions: the number of words in `pack_bytes.wgsl`, of
+    // vectors in `pack_rows.wgsl`, `pack_words.wgsl` and `rows_serial.wgsl`; in `scatter_resolve.wgsl` the number that
+    // `head` gives to the first row.
     dest_base: u32,
     map: Map,
 }
@@ -38,13 +37,13 @@ struct Axis {
 }
 
 // Where a row begins in the source, relative to `source_base`, and its state: FOUND, MISSING or ELSEWHERE. `unit_at`
-// returns the same for one unit: where the unit lies in the source's binding, and its state.
+// returns a `Row` for one unit: where it lies, from the beginning of the source's binding, and its state.
 struct Row {
     base: u32,
     state: u32,
 }
 
-// Where a row begins on both sides.
+// Where a row begins in source and destination.
 struct Start {
     // Where the row begins in the source, relative to `source_base`.
     from_part: u32,
@@ -76,7 +75,7 @@ const MISSING: u32 = 1u;
 // Another dispatch writes the row or unit.
 const ELSEWHERE: u32 = 2u;
 
-// 2^lanes_log2 neighbouring invocations, the lanes, move a tile together: each takes every 2^lanes_log2-th unit.
+// The base-2 logarithm of the number of lanes: invocations that move a tile together, each every 2^lanes_log2-th unit.
 fn lanes_log2() -> u32 {
     return (uniforms.grid >> 16u) & 15u;
 }
