@@ -50,10 +50,9 @@ impl Tensor {
             #[cfg(feature = "gpu")]
             (Device::Gpu(gpu), Storage::Device(params), Storage::Device(tuples)) => {
                 let (dest, pending) = gpu.gather(plan, params, tuples, index)?;
-                let held = Some(tuples.clone());
                 Ok(Gathered {
                     tensor: self.result(plan, Storage::Device(dest)),
-                    report: LazyReport::new(pending, held, plan.policy().out_of_range)?,
+                    report: LazyReport::new(pending, plan.policy().out_of_range)?,
                 })
             }
             _ => {

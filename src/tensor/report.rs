@@ -2,37 +2,26 @@
 
 use crate::{Error, Report};
 #[cfg(feature = "gpu")]
-use crate::{
-    OutOfRange,
-    gpu::{DeviceBytes, PendingReport},
+use {
+    crate::{OutOfRange, gpu::PendingReport},
+    std::sync::Arc,
 };
-#[cfg(feature = "gpu")]
-use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 pub(super) enum LazyReport {
     Known(Report),
-    /// The second field holds the bytes of the index tensor. While it does, the tensor is not changed in place, so the
-    /// report reads the indices that the operation used.
     #[cfg(feature = "gpu")]
-    Pending(
-        Arc<PendingReport>,
-        #[expect(dead_code, reason = "held, not read")] Option<DeviceBytes>,
-    ),
+    Pending(Arc<PendingReport>),
 }
 
 impl LazyReport {
     /// Makes the report of a submitted operation. Under [`OutOfRange::Error`] waits for the device and fails if a tuple
-    /// was out of range. `indices`, if given, are the bytes of the index tensor, which the report then holds.
+    /// was out of range.
     #[cfg(feature = "gpu")]
-    pub(super) fn new(
-        pending: PendingReport,
-        indices: Option<DeviceBytes>,
-        policy: OutOfRange,
-    ) -> Result<Self, Error> {
+    pub(super) fn new(pending: PendingReport, policy: OutOfRange) -> Result<Self, Error> {
         match policy {
             OutOfRange::Error => Ok(Self::Known(pending.wait()?)),
-            OutOfRange::Zero | OutOfRange::Clamp => Ok(Self::Pending(Arc::new(pending), indices)),
+            OutOfRange::Zero | OutOfRange::Clamp => Ok(Self::Pending(Arc::new(pending))),
         }
     }
 
@@ -40,7 +29,7 @@ impl LazyReport {
         match self {
             Self::Known(report) => Ok(report.clone()),
             #[cfg(feature = "gpu")]
-            Self::Pending(pending, _) => pending.wait(),
+            Self::Pending(pending) => pending.wait(),
         }
     }
 
@@ -48,7 +37,7 @@ impl LazyReport {
     pub(super) async fn get_async(&self) -> Result<Report, Error> {
         match self {
             Self::Known(report) => Ok(report.clone()),
-            Self::Pending(pending, _) => pending.ready().await,
+            Self::Pending(pending) => pending.ready().await,
         }
     }
 }

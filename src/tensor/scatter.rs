@@ -102,7 +102,7 @@ impl Tensor {
                 let in_place = dest.is_unshared();
                 let tuples = (tuples, index);
                 let (changed, pending) = gpu.scatter(plan, updates, tuples, dest, in_place)?;
-                let report = LazyReport::new(pending, None, plan.policy().out_of_range)?;
+                let report = LazyReport::new(pending, plan.policy().out_of_range)?;
                 *dest = changed;
                 Ok(ScatterReport(report))
             }
