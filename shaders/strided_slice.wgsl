@@ -12,7 +12,8 @@ struct Map {
     tiling: vec4<u32>,
 }
 
-// A vector holds two dimensions, because the elements of uniform arrays are 16 bytes apart.
+// Returns the size and the stride of dimension `d`. An element of `axes` holds two such pairs, because the elements of
+// uniform arrays are 16 bytes apart.
 fn axis(d: u32) -> Axis {
     let pair = uniforms.map.axes[d >> 1u];
     if (d & 1u) == 0u {

@@ -177,7 +177,8 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// Writes `dest`, the bytes from byte `skip` of the lane that begins at byte `at` of the source.
+    /// Writes `dest.len()` bytes of a lane to `dest`, from byte `skip` of the lane on. The first piece of the lane
+    /// begins at byte `at` of the source.
     fn part_of_lane(&self, source: &[u8], at: usize, skip: usize, dest: &mut [u8]) {
         let lane = LoopNest::along(self.unit, self.piece, self.row, self.between);
         lane.beginning_at(at).part(source, skip, dest);

@@ -147,7 +147,7 @@ pub enum SpecError {
         /// The size of the dimension.
         count: usize,
     },
-    /// A block that ends outside its dimension.
+    /// The block that `begin` and `size` give, as in `tf.slice`, ends outside its dimension.
     #[error(
         "size[{dimension}] is {size} from {begin} on: the dimension has {count} elements, so it \
          must be at most what is left, or -1 for all of that"

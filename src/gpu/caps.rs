@@ -85,7 +85,8 @@ impl Parts {
     }
 }
 
-/// The range of an argument that a dispatch binds.
+/// The range of a plan's argument (its source, result or indices) that a dispatch binds. The range lies in one part of
+/// the argument: see [`Parts`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Span {
     /// The number of the part that is bound.

@@ -311,7 +311,9 @@ fn fetch(at: u32) -> Unit {
 }
 ";
 
-/// For row maps without indices: all units that are read are bound, and rows that become zeros are not counted.
+/// Replaces functions of `indexed.wgsl` that kernels call, for row maps without indices. `within` is always true: the
+/// dispatch binds all units that its rows read. The others do nothing: rows without a source, which become zeros, are
+/// reported only if an index tuple is out of range.
 const NO_REPORT: &str = "\
 fn within(unit: u32) -> bool {
     return true;

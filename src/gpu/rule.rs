@@ -61,8 +61,8 @@ impl Rule {
         DType::ALL.into_iter().flat_map(of).flatten()
     }
 
-    /// Whether results depend on the order of rows: sums are rounded, and of two zeros of different signs the first is
-    /// both the minimum and the maximum.
+    /// Whether results depend on the order of rows, as floating-point results do: they are rounded after each row, and
+    /// of two zeros of different signs the first is both the minimum and the maximum.
     pub(crate) fn depends_on_order(self) -> bool {
         matches!(self.numbers, Numbers::F16 | Numbers::BF16 | Numbers::F32)
     }

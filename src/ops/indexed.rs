@@ -4,8 +4,8 @@
 //! of tuples. A digit is the position of a row in one dimension:
 //!
 //! ```text
-//! tuple     = Σ digit · tuple stride
-//! row at    = offset + Σ digit · source stride + Σ tuple[k] · coordinate[k]'s stride
+//! number of the tuple = Σ digit · tuple stride
+//! row at              = offset + Σ digit · source stride + Σ tuple[k] · coordinate[k]'s stride
 //! ```
 //!
 //! | dimension of the result | source stride | tuple stride |

@@ -267,7 +267,8 @@ mod tests {
                     assert_eq!(grid.tiles as usize, rows * words.div_ceil(segment));
                     let invocations = grid.width * grid.height * workgroup;
                     assert!(invocations as usize >= grid.tiles as usize * lanes);
-                    // The shader writes the words of a segment in this order, four at a time.
+                    // The words that the shader writes: a lane takes every `lanes`-th word of the first quarter and,
+                    // beginning at each of these, every `quarter`-th word of the segment, four at a time.
                     let mut written: Vec<_> = (0..lanes)
                         .flat_map(|lane| (lane..quarter).step_by(lanes))
                         .flat_map(|word| (word..segment).step_by(quarter))
