@@ -137,3 +137,30 @@ fn shapes_that_do_not_match_are_errors() {
         "updates have shape [2,1], but there must be one for each index: indices have shape [1,2]"
     );
 }
+
+/// One dimension more than shaders can walk is an error that names the limit; the CPU walks any number.
+#[test]
+fn more_dimensions_than_shaders_walk() {
+    let options = ScatterElements {
+        combine: Combine::Update,
+        ..ScatterElements::default()
+    };
+    let (shape, sizes) = ([3; 9], [2; 9]);
+    for device in devices() {
+        let (values, zeros) = ([7_u8; 512], vec![0; 3_usize.pow(9)]);
+        let done = device.backend.scatter_elements(
+            &zeros,
+            &shape,
+            &[1_i32; 512][..],
+            &sizes,
+            &values,
+            options,
+        );
+        if device.backend.is_cpu() {
+            let written = done.unwrap().0.data;
+            assert_eq!(written.iter().filter(|&&value| value == 7).count(), 256);
+        } else {
+            assert_eq!(kind(&done.unwrap_err()), "device_limit", "{}", device.name);
+        }
+    }
+}
