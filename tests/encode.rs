@@ -3,6 +3,14 @@
 use crate::harness::{
     elements, gpu::request_device, gpu_devices, read_buffer::read_buffer, to_bytes,
 };
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Wake},
+    time::{Duration, Instant},
+};
 use wgslice::{
     Backend, DType, GatherNd, Plan,
     gpu::{AdapterOptions, DeviceIndices},
@@ -276,5 +284,48 @@ fn a_report_without_the_tuple() {
             (1, vec![1], vec![])
         );
         assert_eq!(dest.to_array::<u32>().unwrap().data, [2, 0]);
+    }
+}
+
+/// Notes whether a task was woken.
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Also if another waits for the same report by blocking.
+#[test]
+fn every_task_that_awaits_a_report_is_woken() {
+    for gpu in gpu_devices() {
+        let backend = Backend::from(gpu.clone());
+        let params = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
+        let indices = backend.upload(&[0i32, 7], &[2, 1]).unwrap();
+        let gathered = params.gather_nd(&indices, GatherNd::default()).unwrap();
+        let mut tasks = [(); 2].map(|()| {
+            let report = gathered.clone();
+            let report = Box::pin(async move { report.report_async().await });
+            (report, Arc::new(Woken::default()))
+        });
+        let pending = tasks.each_mut().map(|(report, woken)| {
+            let waker = Arc::clone(woken).into();
+            let polled = report.as_mut().poll(&mut Context::from_waker(&waker));
+            polled.is_pending()
+        });
+        let report = gathered.report().unwrap();
+        for ((task, woken), pending) in tasks.into_iter().zip(pending) {
+            // The callback may run on a thread of its own.
+            let end = Instant::now() + Duration::from_secs(20);
+            while pending && !woken.0.load(Ordering::SeqCst) && Instant::now() < end {
+                std::thread::yield_now();
+            }
+            assert!(!pending || woken.0.load(Ordering::SeqCst), "not woken");
+            if pending {
+                assert_eq!(pollster::block_on(task).unwrap(), report);
+            }
+        }
     }
 }

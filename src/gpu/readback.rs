@@ -25,7 +25,8 @@ pub(super) struct Readback {
 #[derive(Debug, Default)]
 struct Mapping {
     result: Option<Result<(), wgpu::BufferAsyncError>>,
-    waker: Option<Waker>,
+    /// Those of all tasks that wait: several may await one report.
+    wakers: Vec<Waker>,
 }
 
 impl Gpu {
@@ -70,9 +71,7 @@ impl Gpu {
             encoder.map_buffer_on_submit(&staging, wgpu::MapMode::Read, .., move |result| {
                 let mut mapping = lock(&mapping);
                 mapping.result = Some(result);
-                if let Some(waker) = mapping.waker.take() {
-                    waker.wake();
-                }
+                mapping.wakers.drain(..).for_each(Waker::wake);
             });
             Ok(())
         })?;
@@ -112,8 +111,14 @@ impl Readback {
             if let Some(result) = &mapping.result {
                 return Poll::Ready(result.clone());
             }
-            mapping.waker = Some(context.waker().clone());
-            if !watched && !std::ptr::eq(context.waker(), POLLING) {
+            let waker = context.waker();
+            if std::ptr::eq(waker, POLLING) {
+                return Poll::Pending;
+            }
+            if !mapping.wakers.iter().any(|other| other.will_wake(waker)) {
+                mapping.wakers.push(waker.clone());
+            }
+            if !watched {
                 watched = true;
                 let gpu = gpu.clone();
                 std::thread::spawn(move || gpu.wait());
