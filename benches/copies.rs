@@ -47,7 +47,7 @@ fn main() {
 
 fn figures(gpu: &Gpu, rows: usize, row: usize, times: usize) -> String {
     let shape = [rows * 2, row / 4];
-    let plan = Plan::strided_slice(&shape, &slice![..; 2], DType::F32).expect("a slice");
+    let plan = Plan::slice(&shape, &slice![..; 2], DType::F32).expect("a slice");
     let source = buffer(gpu, plan.source_bytes());
     let dest = buffer(gpu, plan.result_bytes());
     let copies = |encoder: &mut wgpu::CommandEncoder, dest: &wgpu::Buffer| {

@@ -1,6 +1,6 @@
 //! Bytes read plus written per second by updates, gradients and scatters.
 //!
-//! Values, indices and destination are resident and reused, as in `throughput`: a CPU figure is `Plan::run`
+//! Values, indices and destination are resident and reused, as in `throughput`: a CPU figure is `Plan::run_cpu`
 //! into the same buffer each time, a GPU figure is recording, submitting and waiting for one plan. An update
 //! reads the value and writes as many bytes, a gradient writes the whole result, and a scatter that adds also
 //! reads the destination. `copy` is the roof: the same number of bytes by memcpy on one thread or two, or by
@@ -18,7 +18,11 @@ use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, criterion_group, criterion_main};
 use read_buffer::read_buffer;
 use std::hint::black_box;
-use wgslice::{Combine, DType, Indices, Plan, Scatter, SliceSpec, gpu::DeviceIndices};
+use wgslice::{
+    DType, Indices, Plan, SliceSpec,
+    gpu::DeviceIndices,
+    options::{Combine, ScatterOptions},
+};
 
 type Case = common::Case<What>;
 
@@ -152,15 +156,15 @@ impl Case {
         match self.what {
             Update(_) => {
                 let value = self.slice();
-                Plan::strided_slice_update(shape, &self.spec(), value.shape(), dtype)
+                Plan::slice_update(shape, &self.spec(), value.shape(), dtype)
             }
-            Fill(_) => Plan::strided_slice_update(shape, &self.spec(), &[], dtype),
-            Grad(_) => Plan::strided_slice_grad(shape, &self.spec(), self.slice().shape(), dtype),
+            Fill(_) => Plan::slice_update(shape, &self.spec(), &[], dtype),
+            Grad(_) => Plan::slice_grad(shape, &self.spec(), self.slice().shape(), dtype),
             Rows(rows, combine) => {
                 let rows = once_smaller(rows);
-                let options = Scatter {
+                let options = ScatterOptions {
                     combine,
-                    ..Scatter::default()
+                    ..ScatterOptions::default()
                 };
                 let updates = [&[rows], &shape[1..]].concat();
                 Plan::tensor_scatter_nd(shape, &[rows, 1], &updates, options, dtype)
@@ -183,7 +187,7 @@ impl Case {
     }
 
     fn slice(&self) -> Plan {
-        Plan::strided_slice(&self.shape(), &self.spec(), self.dtype).expect("a slice")
+        Plan::slice(&self.shape(), &self.spec(), self.dtype).expect("a slice")
     }
 
     /// The positions of the rows of a scatter.
@@ -219,7 +223,7 @@ impl Case {
             Update(_) | Fill(_) | Grad(_) => {
                 let slice = self.slice();
                 let mut values = vec![0; slice.result_bytes()];
-                slice.run(result, &mut values).expect("a slice");
+                slice.run_cpu(result, &mut values).expect("a slice");
                 for values in values.chunks(source.len()) {
                     assert!(values == source, "{name}: other values");
                 }
@@ -271,7 +275,7 @@ fn on_cpu(group: &mut BenchmarkGroup<'_, WallTime>, case: &Case) {
     let source = case.source(&plan);
     let mut dest = vec![0; plan.result_bytes()];
     let run = |dest: &mut [u8]| {
-        plan.run_with(&source, Indices::I32(&indices), dest)
+        plan.run_cpu_with(&source, Indices::I32(&indices), dest)
             .expect("lengths of the plan");
     };
     run(&mut dest);

@@ -11,8 +11,9 @@
 use std::collections::VecDeque;
 use wgpu::{BufferUsages, util::DeviceExt};
 use wgslice::{
-    DType, GatherNd, Gpu, Plan, Report,
+    DType, Gpu, Plan, Report,
     gpu::{AdapterOptions, DeviceIndices},
+    options::GatherNdOptions,
 };
 
 const VOCABULARY: usize = 5000;
@@ -84,9 +85,9 @@ fn check(step: usize, report: &Report) {
         Some(first) => {
             println!(
                 "step {step}: {} id is not in the table: {first}",
-                report.bad
+                report.out_of_range
             );
-            assert_eq!((step, report.bad), (bad_step, 1));
+            assert_eq!((step, report.out_of_range), (bad_step, 1));
             assert_eq!(first.position, [sentence, position]);
             assert_eq!(first.index, [i64::from(BAD_ID)]);
         }
@@ -168,7 +169,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // One index per token: the tuples have length 1.
     let ids = [SENTENCES, TOKENS, 1];
-    let plan = Plan::gather_nd(&[VOCABULARY, DIM], &ids, GatherNd::default(), DType::F32)?;
+    let plan = Plan::gather_nd(
+        &[VOCABULARY, DIM],
+        &ids,
+        GatherNdOptions::default(),
+        DType::F32,
+    )?;
     println!("{}", gpu.explain(&plan));
 
     let mut pending = VecDeque::new();

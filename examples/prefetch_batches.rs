@@ -187,7 +187,7 @@ fn train(
 
         // Upload, crop and flip, train: one submission. A plan is cheap enough to make one for every batch.
         let shape = [IMAGES, HEIGHT, WIDTH, CHANNELS];
-        let plan = Plan::strided_slice(&shape, &crop(batch), DType::U8)?;
+        let plan = Plan::slice(&shape, &crop(batch), DType::U8)?;
         let mut encoder = device.create_command_encoder(&Default::default());
         encoder.copy_buffer_to_buffer(&slot.upload, 0, &slot.raw, 0, slot.raw.size());
         {

@@ -93,7 +93,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     // wgslice, on that device. The plan and `gpu` are made once.
     let gpu = Gpu::new(&device, &queue);
-    let plan = Plan::strided_slice(&[ROWS, COLUMNS], &slice![..; 2, ..; -1], DType::F32)?;
+    let plan = Plan::slice(&[ROWS, COLUMNS], &slice![..; 2, ..; -1], DType::F32)?;
     println!("{}", gpu.explain(&plan));
 
     // One pass: the slice, and the shader of the program.

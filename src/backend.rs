@@ -1,7 +1,7 @@
 //! A [`Backend`] is the CPU or one GPU; [`Backend::reason`] says why it is the one or the other.
 //!
 //! An operation that the device cannot do is an error, unless [`Backend::with_fallback`] lets the CPU do such
-//! operations; [`Backend::fallen_back`] then says why.
+//! operations; [`Backend::last_fallback`] then says why.
 
 mod gather;
 mod scatter;
@@ -16,11 +16,11 @@ use std::{
 };
 
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-use crate::{Costs, Estimate, Place};
+use crate::cost::{CostModel, Estimate, Location};
 #[cfg(feature = "gpu")]
 use crate::{
     Gpu,
-    gpu::{AdapterOptions, Software},
+    gpu::{AdapterOptions, SoftwareAdapters},
 };
 
 /// The CPU, or a GPU.
@@ -29,7 +29,7 @@ use crate::{
 /// use wgslice::{slice, Backend};
 ///
 /// let backend = Backend::cpu();
-/// let flipped = backend.strided_slice(&[1, 2, 3, 4, 5, 6], &[2, 3], &slice![.., ..; -1])?;
+/// let flipped = backend.slice(&[1, 2, 3, 4, 5, 6], &[2, 3], &slice![.., ..; -1])?;
 /// assert_eq!((flipped.shape, flipped.data), (vec![2, 3], vec![3, 2, 1, 6, 5, 4]));
 /// # Ok::<(), wgslice::Error>(())
 /// ```
@@ -44,7 +44,7 @@ pub struct Backend {
     fallback: Option<Arc<Mutex<Option<Error>>>>,
     /// If `Some`, slices and gathers of host values run on the CPU where by these costs the CPU is faster.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-    costs: Option<Costs>,
+    costs: Option<CostModel>,
     /// Reuses the memory of dropped tensors on the CPU.
     pub(crate) host_pool: HostPool,
 }
@@ -78,17 +78,17 @@ impl Backend {
     ///
     /// If an operation on host values fails because the device is lost or out of memory, because its limits are too
     /// low, or because it cannot combine elements of the type, the CPU does the operation. This covers
-    /// [`Backend::strided_slice`], [`Backend::gather_nd`], [`Backend::scatter_nd`] and all other calls with values in
+    /// [`Backend::slice`], [`Backend::gather_nd`], [`Backend::scatter_nd`] and all other calls with values in
     /// and values out, and [`Backend::stream`]. Tensors stay on their device: an operation on a tensor that fails there
-    /// is an error. [`Backend::fallen_back`] says whether the CPU did an operation, and why.
+    /// is an error. [`Backend::last_fallback`] says whether the CPU did an operation, and why.
     ///
     /// ```
     /// # #[cfg(feature = "gpu")] {
     /// use wgslice::{slice, Backend};
     ///
     /// let backend = Backend::auto().with_fallback();
-    /// backend.strided_slice(&[1, 2, 3], &[3], &slice![..; -1])?;
-    /// if let Some(error) = backend.fallen_back() {
+    /// backend.slice(&[1, 2, 3], &[3], &slice![..; -1])?;
+    /// if let Some(error) = backend.last_fallback() {
     ///     eprintln!("finished on the CPU: {error}");
     /// }
     /// # }
@@ -102,7 +102,7 @@ impl Backend {
 
     /// The last error after which the CPU did an operation instead of the device. `None` if there was none. Clones of a
     /// backend share this error.
-    pub fn fallen_back(&self) -> Option<Error> {
+    pub fn last_fallback(&self) -> Option<Error> {
         let why = self.fallback.as_ref()?.lock();
         why.unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -126,10 +126,10 @@ impl Backend {
     }
 
     /// Whether the CPU is to do an operation that failed on the device with this error. If so, keeps the error for
-    /// [`Backend::fallen_back`].
+    /// [`Backend::last_fallback`].
     #[cfg(feature = "gpu")]
     pub(crate) fn may_fall_back(&self, error: &Error) -> bool {
-        let Some(why) = self.fallback.as_ref().filter(|_| error.is_of_device()) else {
+        let Some(why) = self.fallback.as_ref().filter(|_| error.is_device_error()) else {
             return false;
         };
         *why.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
@@ -190,22 +190,22 @@ impl Backend {
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 impl Backend {
     /// The same backend, which runs slices and gathers of host values on the CPU where by these costs the CPU is
-    /// faster: [`Backend::strided_slice`], [`Backend::slice`], [`Backend::run_view`], [`Backend::gather_nd`],
+    /// faster: [`Backend::slice`], [`Backend::slice_block`], [`Backend::run_view`], [`Backend::gather_nd`],
     /// [`Backend::gather`], [`Backend::batch_gather`] and [`Backend::stream`]. Scatters, updates and gradients ignore
     /// costs and run on the device. Tensors stay on their device, and operations on them run there.
     ///
     /// A backend made by [`Backend::auto`] has the typical costs of its kind of device.
     ///
     /// ```no_run
-    /// use wgslice::{gpu::AdapterOptions, Backend, Costs};
+    /// use wgslice::{cost::CostModel, gpu::AdapterOptions, Backend};
     ///
     /// let backend = Backend::open_gpu(&AdapterOptions::default())?;
-    /// let costs = backend.gpu().map(Costs::measure).transpose()?;
-    /// let backend = backend.with_costs(costs.unwrap_or(Costs::HARDWARE));
+    /// let costs = backend.gpu().map(CostModel::measure).transpose()?;
+    /// let backend = backend.with_costs(costs.unwrap_or(CostModel::HARDWARE));
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     #[must_use]
-    pub fn with_costs(mut self, costs: Costs) -> Self {
+    pub fn with_costs(mut self, costs: CostModel) -> Self {
         self.costs = Some(costs);
         self
     }
@@ -214,7 +214,7 @@ impl Backend {
     /// [costs](Self::with_costs). `None` if the backend has no costs, or is the CPU.
     pub fn estimate(&self, plan: &Plan) -> Option<Estimate> {
         let costs = self.costs.as_ref().filter(|_| !self.is_cpu())?;
-        Some(costs.estimate(plan, Place::Host, Place::Host))
+        Some(costs.estimate(plan, Location::Host, Location::Host))
     }
 
     /// [`Backend::auto_with`] for a program that does one operation on host values and ends: a GPU is opened only
@@ -223,15 +223,15 @@ impl Backend {
     /// ```
     /// use wgslice::{gpu::AdapterOptions, slice, Backend, DType, Plan};
     ///
-    /// let plan = Plan::strided_slice(&[64, 64], &slice![..; -1], DType::F32)?;
-    /// let backend = Backend::auto_for(&plan, &AdapterOptions::default());
+    /// let plan = Plan::slice(&[64, 64], &slice![..; -1], DType::F32)?;
+    /// let backend = Backend::auto_for_plan(&plan, &AdapterOptions::default());
     /// assert!(backend.is_cpu());
     /// println!("on the CPU: {}", backend.reason()); // ... takes about 2.4µs and ... 200.1ms
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    pub fn auto_for(plan: &Plan, options: &AdapterOptions) -> Self {
-        let costs = Costs::HARDWARE;
-        let mut estimate = costs.estimate(plan, Place::Host, Place::Host);
+    pub fn auto_for_plan(plan: &Plan, options: &AdapterOptions) -> Self {
+        let costs = CostModel::HARDWARE;
+        let mut estimate = costs.estimate(plan, Location::Host, Location::Host);
         estimate.device += costs.opening;
         let why = format!("for this work {estimate}, which has to be opened first");
         if estimate.prefers_cpu() {
@@ -252,7 +252,7 @@ impl Backend {
     /// than the CPU path. [`Backend::reason`] says which device was chosen and why.
     ///
     /// Tensors live on the chosen device. Slices and gathers of host values run on the CPU where the CPU is estimated
-    /// to be faster, by the [typical costs of such a device](crate::Costs::of); see [`Backend::with_costs`] and
+    /// to be faster, by the [typical costs of such a device](crate::cost::CostModel::of); see [`Backend::with_costs`] and
     /// [`Backend::estimate`]. A failure of the device is an error unless you ask for
     /// [`with_fallback`](Backend::with_fallback).
     #[cfg(not(target_arch = "wasm32"))]
@@ -269,13 +269,13 @@ impl Backend {
     /// [`Backend::auto_with`] without blocking: for programs that run in a browser or in an async runtime.
     pub async fn auto_async(options: &AdapterOptions) -> Self {
         let hardware = AdapterOptions {
-            software: Software::Refuse,
+            software: SoftwareAdapters::Refuse,
             ..options.clone()
         };
         match Gpu::open_async(&hardware).await {
             Ok(gpu) => Self {
                 #[cfg(not(target_arch = "wasm32"))]
-                costs: Some(Costs::of(&gpu)),
+                costs: Some(CostModel::of(&gpu)),
                 ..Self::new(Device::Gpu(gpu), "it is the best hardware GPU here")
             },
             Err(Error::NoAdapter(_)) => Self::new(
@@ -304,7 +304,7 @@ impl Backend {
     /// runtime.
     pub async fn open_gpu_async(options: &AdapterOptions) -> Result<Self, Error> {
         let gpu = Gpu::open_async(options).await?;
-        let reason = if gpu.is_software() && options.software != Software::Require {
+        let reason = if gpu.is_software() && options.software != SoftwareAdapters::Require {
             "a GPU was asked for, and there is no hardware GPU that fits"
         } else {
             "it is the best adapter that fits what was asked for"

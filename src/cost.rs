@@ -21,26 +21,26 @@ use std::{fmt, time::Duration};
 
 /// The rates of moving bytes on the CPU, on a device, and between them.
 ///
-/// [`Costs::of`] returns typical rates of a kind of adapter, and [`Costs::measure`] measures this machine. A backend
+/// [`CostModel::of`] returns typical rates of a kind of adapter, and [`CostModel::measure`] measures this machine. A backend
 /// [with costs](crate::Backend::with_costs) chooses the CPU or the device by these rates.
 ///
 /// ```
-/// use wgslice::{slice, Costs, DType, Place, Plan};
+/// use wgslice::{cost::{CostModel, Location}, slice, DType, Plan};
 ///
-/// let costs = Costs::HARDWARE;
-/// let plan = Plan::strided_slice(&[4096, 4096], &slice![.., ..; -1], DType::F32)?;
+/// let costs = CostModel::HARDWARE;
+/// let plan = Plan::slice(&[4096, 4096], &slice![.., ..; -1], DType::F32)?;
 /// // Flipping an array once does not pay for the way to a GPU and back.
-/// assert!(costs.estimate(&plan, Place::Host, Place::Host).prefers_cpu());
-/// assert!(!costs.estimate(&plan, Place::Device, Place::Device).prefers_cpu());
+/// assert!(costs.estimate(&plan, Location::Host, Location::Host).prefers_cpu());
+/// assert!(!costs.estimate(&plan, Location::Device, Location::Device).prefers_cpu());
 /// # Ok::<(), wgslice::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Costs {
+pub struct CostModel {
     /// Rates within the memory of the host, on the CPU.
-    pub cpu: Moving,
+    pub cpu: Throughput,
     /// Rates within the memory of the device.
-    pub device: Moving,
+    pub device: Throughput,
     /// Bytes per second from the host to the device.
     pub upload: f64,
     /// Bytes per second from the device to the host.
@@ -54,7 +54,7 @@ pub struct Costs {
 /// The rates of moving bytes within one memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Moving {
+pub struct Throughput {
     /// Bytes per second, read plus written.
     pub bytes: f64,
     /// Additional seconds for each row that begins elsewhere in memory than the previous row ends.
@@ -63,7 +63,7 @@ pub struct Moving {
 
 /// The memory that data is in, or that a result is wanted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum Location {
     /// Memory of the host.
     Host,
     /// Memory of the device.
@@ -101,16 +101,16 @@ impl fmt::Display for Estimate {
 }
 
 /// Rates of the CPU, measured on 2 cores of an AMD EPYC processor.
-const CPU: Moving = Moving {
+const CPU: Throughput = Throughput {
     bytes: 25e9,
     row: 3e-9,
 };
 
-impl Costs {
+impl CostModel {
     /// Rates for a hardware GPU: estimated, not measured, for a mid-range card on 8 lanes of PCIe 3.
     pub const HARDWARE: Self = Self {
         cpu: CPU,
-        device: Moving {
+        device: Throughput {
             bytes: 200e9,
             row: 0.1e-9,
         },
@@ -123,7 +123,7 @@ impl Costs {
     /// Rates for a software adapter: lavapipe, measured on 2 cores of an AMD EPYC processor.
     pub const SOFTWARE: Self = Self {
         cpu: CPU,
-        device: Moving {
+        device: Throughput {
             bytes: 12e9,
             row: 5e-9,
         },
@@ -143,18 +143,18 @@ impl Costs {
     }
 
     /// Estimates an operation on data in `from` whose result is wanted in `to`.
-    pub fn estimate(&self, plan: &Plan, from: Place, to: Place) -> Estimate {
+    pub fn estimate(&self, plan: &Plan, from: Location, to: Location) -> Estimate {
         let result = plan.result_bytes() as f64;
         let [mut cpu, mut device] = [self.cpu, self.device]
             .map(|costs| plan.moved() / costs.bytes + plan.starts() * costs.row);
         device += self.submission;
         match from {
-            Place::Host => device += plan.sent() / self.upload,
-            Place::Device => cpu += plan.held() / self.readback + self.submission,
+            Location::Host => device += plan.sent() / self.upload,
+            Location::Device => cpu += plan.held() / self.readback + self.submission,
         }
         match to {
-            Place::Host => device += result / self.readback,
-            Place::Device => cpu += result / self.upload,
+            Location::Host => device += result / self.readback,
+            Location::Device => cpu += result / self.upload,
         }
         Estimate { cpu, device }
     }
@@ -163,16 +163,16 @@ impl Costs {
 #[cfg(test)]
 mod tests {
     use super::{count::tests::plan, *};
-    use crate::{DType, GatherNd};
-    use Place::{Device, Host};
+    use crate::{DType, options::GatherNdOptions};
+    use Location::{Device, Host};
 
     /// Rates for which the expected times are round numbers.
-    const ROUND: Costs = Costs {
-        cpu: Moving {
+    const ROUND: CostModel = CostModel {
+        cpu: Throughput {
             bytes: 1e9,
             row: 1e-9,
         },
-        device: Moving {
+        device: Throughput {
             bytes: 10e9,
             row: 0.0,
         },
@@ -205,34 +205,45 @@ mod tests {
 
     #[test]
     fn data_on_a_device_stays_there_and_data_on_the_host_goes_there_if_it_pays() {
-        let prefers_cpu =
-            |costs: &Costs, plan: &Plan, place| costs.estimate(plan, place, place).prefers_cpu();
+        let prefers_cpu = |costs: &CostModel, plan: &Plan, place| {
+            costs.estimate(plan, place, place).prefers_cpu()
+        };
         let flip = plan(&[4096, 4096], ":, ::-1");
         let tiny = plan(&[16, 16], "1:");
         for plan in [&flip, &tiny] {
-            for costs in [Costs::HARDWARE, Costs::SOFTWARE] {
+            for costs in [CostModel::HARDWARE, CostModel::SOFTWARE] {
                 assert!(prefers_cpu(&costs, plan, Host));
                 assert!(!prefers_cpu(&costs, plan, Device));
             }
         }
         // Scalars from a table of 4 MiB: few bytes are transferred, and the CPU takes additional time for each scalar.
-        let costs = Costs {
+        let costs = CostModel {
             upload: 50e9,
             readback: 50e9,
-            ..Costs::HARDWARE
+            ..CostModel::HARDWARE
         };
         let scalars = |count| {
-            Plan::gather_nd(&[1 << 20], &[count, 1], GatherNd::default(), DType::F32).unwrap()
+            Plan::gather_nd(
+                &[1 << 20],
+                &[count, 1],
+                GatherNdOptions::default(),
+                DType::F32,
+            )
+            .unwrap()
         };
         assert!(!prefers_cpu(&costs, &scalars(10_000_000), Host));
         assert!(prefers_cpu(&costs, &scalars(1000), Host));
-        assert!(prefers_cpu(&Costs::SOFTWARE, &scalars(10_000_000), Host));
+        assert!(prefers_cpu(
+            &CostModel::SOFTWARE,
+            &scalars(10_000_000),
+            Host
+        ));
     }
 
     #[test]
     fn invalid_rates_choose_the_cpu() {
         for upload in [0.0, -0.0, f64::NAN] {
-            let costs = Costs { upload, ..ROUND };
+            let costs = CostModel { upload, ..ROUND };
             for shape in [[1000, 1000], [0, 0]] {
                 let estimate = costs.estimate(&plan(&shape, "::-1"), Host, Host);
                 assert!(estimate.prefers_cpu(), "{estimate}");

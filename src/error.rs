@@ -1,14 +1,14 @@
 //! All errors. Their messages name the argument, its value, the rule, and what to do instead.
 
-mod bad_row;
 mod gather;
+mod invalid_index;
 mod parse;
 mod scatter;
 mod spec;
 mod view;
 
-pub use bad_row::BadRow;
 pub use gather::GatherError;
+pub use invalid_index::InvalidIndex;
 pub use parse::ParseError;
 pub use scatter::ScatterError;
 pub use spec::SpecError;
@@ -44,7 +44,7 @@ pub enum Error {
         /// The operation.
         operation: &'static str,
         /// How the operation combines elements.
-        combine: crate::Combine,
+        combine: crate::options::Combine,
         /// The element type.
         dtype: crate::DType,
     },
@@ -93,7 +93,7 @@ pub enum Error {
         "{argument} is {found}, but goes into an array of {needed}: convert it first, elements are \
          moved as they are"
     )]
-    OtherDType {
+    DTypeMismatch {
         /// The name of the argument.
         argument: &'static str,
         /// The element type of the argument.
@@ -106,7 +106,7 @@ pub enum Error {
         "{argument} lives on another device than the tensor that it is used with: \
          upload it to the same backend"
     )]
-    OtherDevice {
+    DeviceMismatch {
         /// The name of the argument.
         argument: &'static str,
     },
@@ -117,7 +117,7 @@ pub enum Error {
         Shape(shape),
         Shape(needed_shape)
     )]
-    Dest {
+    DestMismatch {
         /// The shape of the tensor.
         shape: Vec<usize>,
         /// The element type of the tensor.
@@ -211,7 +211,7 @@ pub enum Error {
 
 impl Error {
     /// Whether the device is the cause, so that another device or the CPU may succeed.
-    pub fn is_of_device(&self) -> bool {
+    pub fn is_device_error(&self) -> bool {
         matches!(
             self,
             Self::DeviceLimit { .. }

@@ -24,7 +24,7 @@ impl Plan {
     /// use wgslice::{slice, DType, Plan};
     ///
     /// let spec = slice![.., 16..464; 2, ..; -1];
-    /// let plan = Plan::strided_slice(&[64, 480, 640], &spec, DType::F32)?;
+    /// let plan = Plan::slice(&[64, 480, 640], &spec, DType::F32)?;
     /// assert_eq!(
     ///     plan.explain(),
     ///     "\
@@ -104,7 +104,7 @@ impl Backend {
     /// ```
     /// use wgslice::{slice, Backend, DType, Plan};
     ///
-    /// let plan = Plan::strided_slice(&[3, 4], &slice![1..], DType::F32)?;
+    /// let plan = Plan::slice(&[3, 4], &slice![1..], DType::F32)?;
     /// println!("{}", Backend::cpu().explain(&plan));
     /// # Ok::<(), wgslice::Error>(())
     /// ```

@@ -14,6 +14,7 @@
 // | `view`, `layout` | a selection of elements as offset, shape and strides; one dimension as size and stride |
 // | `pairs` | where each unit of a copy comes from and goes to, with as few axes and as large units as possible |
 // | `plan`, `ops` | an operation on known shapes, independent of a device; `report` says which indices were out of range |
+// | `options` | the options of operations |
 // | `cpu`, `gpu` | run plans on the CPU and on a GPU |
 // | `stream`, `cost` | run slices part by part in bounded memory; estimate which device is faster for host values |
 // | `dtype`, `element`, `combine`, `shape` | element types, how scatters combine elements, shapes |
@@ -23,11 +24,11 @@
 mod backend;
 mod combine;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-mod cost;
+pub mod cost;
 mod cpu;
 mod dtype;
 mod element;
-mod error;
+pub mod error;
 mod explain;
 #[cfg(feature = "gpu")]
 pub mod gpu;
@@ -37,41 +38,29 @@ mod layout;
 #[cfg(feature = "ndarray")]
 mod ndarray;
 mod ops;
+pub mod options;
 mod pairs;
 mod plan;
 pub mod reference;
 mod report;
 mod shape;
-mod spec;
+pub mod spec;
 #[cfg(not(target_arch = "wasm32"))]
-mod stream;
+pub mod stream;
 mod tensor;
 mod text;
 mod view;
 
 pub use backend::Backend;
-pub use combine::Combine;
-#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-pub use cost::{Costs, Estimate, Moving, Place};
 pub use cpu::Indices;
 pub use dtype::DType;
 pub use element::Element;
-pub use error::{BadRow, Error, GatherError, ParseError, ScatterError, SpecError, ViewError};
+pub use error::Error;
 #[cfg(feature = "gpu")]
 pub use gpu::Gpu;
-pub use ops::{
-    gather::Gather,
-    gather_elements::GatherElements,
-    gather_nd::GatherNd,
-    index::{Negative, OutOfRange},
-    scatter_elements::ScatterElements,
-    scatter_nd::{Order, Scatter},
-};
 pub use plan::Plan;
 pub use report::Report;
-pub use spec::{Ellipsis, NewAxis, SliceItem, SliceSpec, StridedSlice};
-#[cfg(not(target_arch = "wasm32"))]
-pub use stream::{Stream, Streamed};
+pub use spec::SliceSpec;
 pub use tensor::{Array, Gathered, ScatterReport, Tensor, TensorView};
 pub use view::View;
 /// The version of wgpu that this crate's interface uses.

@@ -12,8 +12,10 @@
 //! [`broadcast`]: ndarray::ArrayRef::broadcast
 
 use crate::{
-    Array, Backend, Element, Error, Gather, GatherNd, Indices, Plan, Report, SliceItem, SliceSpec,
-    Tensor, View, shape,
+    Array, Backend, Element, Error, Indices, Plan, Report, SliceSpec, Tensor, View,
+    options::{GatherNdOptions, GatherOptions},
+    shape,
+    spec::SliceItem,
 };
 use ndarray::{
     ArrayBase, ArrayD, ArrayRef, ArrayViewD, Axis, Dimension, OwnedRepr, Slice, SliceInfo,
@@ -130,7 +132,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::SpecError), or an error of the device.
+    /// [`SpecError`](crate::error::SpecError), or an error of the device.
     pub fn slice_ndarray<T: Element, D: Dimension>(
         &self,
         input: &ArrayRef<T, D>,
@@ -138,7 +140,7 @@ impl Backend {
     ) -> Result<ArrayD<T>, Error> {
         let input = input.view().into_dyn();
         let array = match dense(&input)? {
-            Some((memory, view)) => self.run_view(memory, &view.strided_slice(spec)?)?,
+            Some((memory, view)) => self.run_view(memory, &view.slice(spec)?)?,
             None => copied(input, spec)?,
         };
         array.try_into()
@@ -148,25 +150,25 @@ impl Backend {
     ///
     /// ```
     /// use ndarray::array;
-    /// use wgslice::{Backend, GatherNd};
+    /// use wgslice::{options::GatherNdOptions, Backend};
     ///
     /// let params = array![[0.0, 1.0, 2.0], [0.1, 1.1, 2.1]];
     /// let indices = array![[2], [0]];
     /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let (rows, report) = backend.gather_nd_ndarray(&params.t(), &indices, GatherNd::default())?;
+    /// let (rows, report) = backend.gather_nd_ndarray(&params.t(), &indices, GatherNdOptions::default())?;
     /// assert_eq!(rows, array![[2.0, 2.1], [0.0, 0.1]].into_dyn());
-    /// assert_eq!(report.bad, 0);
+    /// assert_eq!(report.out_of_range, 0);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`GatherError`](crate::GatherError), or an error of the device.
+    /// [`GatherError`](crate::error::GatherError), or an error of the device.
     pub fn gather_nd_ndarray<T, I, D, E>(
         &self,
         params: &ArrayRef<T, D>,
         indices: &ArrayRef<I, E>,
-        options: GatherNd,
+        options: GatherNdOptions,
     ) -> Result<(ArrayD<T>, Report), Error>
     where
         T: Element,
@@ -186,23 +188,23 @@ impl Backend {
     ///
     /// ```
     /// use ndarray::{Axis, array};
-    /// use wgslice::{Backend, Gather};
+    /// use wgslice::{options::GatherOptions, Backend};
     ///
     /// let x = array![[0., 1.], [2., 3.], [4., 5.], [6., 7.], [8., 9.]];
     /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let (rows, _) = backend.gather_ndarray(&x, &array![0, 4, 3], Gather::default())?;
+    /// let (rows, _) = backend.gather_ndarray(&x, &array![0, 4, 3], GatherOptions::default())?;
     /// assert_eq!(rows, x.select(Axis(0), &[0, 4, 3]).into_dyn());
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`GatherError`](crate::GatherError), or an error of the device.
+    /// [`GatherError`](crate::error::GatherError), or an error of the device.
     pub fn gather_ndarray<T, I, D, E>(
         &self,
         params: &ArrayRef<T, D>,
         indices: &ArrayRef<I, E>,
-        options: Gather,
+        options: GatherOptions,
     ) -> Result<(ArrayD<T>, Report), Error>
     where
         T: Element,
@@ -228,7 +230,7 @@ impl Backend {
     ) -> Result<(ArrayD<T>, Report), Error> {
         let (memory, view) = memory(params)?;
         let plan = plan(&view, indices.1)?;
-        let (array, report) = self.gather_by(&plan, (&memory, view.source()), indices)?;
+        let (array, report) = self.gather_by(&plan, (&memory, view.source_shape()), indices)?;
         Ok((array.try_into()?, report))
     }
 
@@ -266,7 +268,7 @@ fn memory<T: Element, D: Dimension>(array: &ArrayRef<T, D>) -> Result<(Cow<'_, [
         Some((memory, view)) => Ok((Cow::Borrowed(memory), view)),
         None => {
             let Array { shape, data } = copied(array, &SliceSpec::default())?;
-            Ok((Cow::Owned(data), View::of(&shape)?))
+            Ok((Cow::Owned(data), View::new(&shape)?))
         }
     }
 }
@@ -291,9 +293,9 @@ fn dense<'a, T>(array: &ArrayViewD<'a, T>) -> Result<Option<(&'a [T], View)>, Er
         places[axis] = place;
     }
     let direction = |stride: &isize| SliceItem::FULL.with_stride(if *stride < 0 { -1 } else { 1 });
-    let view = View::of(&sizes)?
+    let view = View::new(&sizes)?
         .transpose(&places)?
-        .strided_slice(&strides.iter().map(direction).collect())?
+        .slice(&strides.iter().map(direction).collect())?
         .broadcast_to(array.shape())?;
     Ok(Some((memory, view)))
 }
@@ -329,7 +331,7 @@ fn copied<T: Element>(mut array: ArrayViewD<'_, T>, spec: &SliceSpec) -> Result<
 fn range(positions: &View) -> Slice {
     let step = positions.strides.first().copied().unwrap_or(0);
     let first = positions.offset.cast_signed();
-    let Some(steps) = positions.elements().checked_sub(1) else {
+    let Some(steps) = positions.len().checked_sub(1) else {
         return Slice::new(0, Some(0), 1);
     };
     let last = first + steps.cast_signed() * step;

@@ -270,9 +270,9 @@ mod tests {
         ] {
             let spec: SliceSpec = spec.parse().unwrap();
             let dest = spec.view(&[4, 6, 8]).unwrap();
-            let source = View::of(value).unwrap().broadcast_to(&dest.shape).unwrap();
+            let source = View::new(value).unwrap().broadcast_to(&dest.shape).unwrap();
             let mut expected = Vec::new();
-            for position in 0..dest.elements() {
+            for position in 0..dest.len() {
                 let at = crate::shape::coordinates(position, &dest.shape);
                 let place = |view: &View| {
                     let strides = at.iter().zip(&view.strides);

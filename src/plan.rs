@@ -110,20 +110,20 @@ impl Map {
 ///
 /// | operation | constructor |
 /// |---|---|
-/// | slices | [`Plan::strided_slice`], [`Plan::slice`], [`View::plan`](crate::View::plan) |
+/// | slices | [`Plan::slice`], [`Plan::slice_block`], [`View::plan`](crate::View::plan) |
 /// | gathers | [`Plan::gather_nd`], [`Plan::gather`], [`View::gather_nd`](crate::View::gather_nd), [`View::gather`](crate::View::gather) |
-/// | update and gradient of a slice | [`Plan::strided_slice_update`], [`Plan::strided_slice_grad`] |
+/// | update and gradient of a slice | [`Plan::slice_update`], [`Plan::slice_grad`] |
 /// | single elements by their indices | [`Plan::gather_elements`], [`Plan::scatter_elements`] |
 /// | scatters | [`Plan::scatter_nd`], [`Plan::tensor_scatter_nd`] |
 ///
-/// [`Plan::run`] and [`Plan::run_with`] run a plan on the CPU. [`Gpu::encode`](crate::Gpu::encode),
+/// [`Plan::run_cpu`] and [`Plan::run_cpu_with`] run a plan on the CPU. [`Gpu::encode`](crate::Gpu::encode),
 /// [`Gpu::encode_gather`](crate::Gpu::encode_gather) and [`Gpu::encode_scatter`](crate::Gpu::encode_scatter) record a
 /// plan for a GPU.
 ///
 /// ```
 /// use wgslice::{slice, DType, Plan};
 ///
-/// let plan = Plan::strided_slice(&[64, 480, 640, 3], &slice![.., 16..464, ..; -1], DType::U8)?;
+/// let plan = Plan::slice(&[64, 480, 640, 3], &slice![.., 16..464, ..; -1], DType::U8)?;
 /// assert_eq!(plan.shape(), [64, 448, 640, 3]);
 /// println!("{plan}");
 /// # Ok::<(), wgslice::Error>(())

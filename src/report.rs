@@ -1,7 +1,11 @@
 //! The report of a gather or a scatter: which index tuples were out of range.
 
 use crate::{
-    BadRow, Error, GatherError, OutOfRange, Plan, ScatterError, plan::Map, shape::coordinates,
+    Error, Plan,
+    error::{GatherError, InvalidIndex, ScatterError},
+    options::OutOfRange,
+    plan::Map,
+    shape::coordinates,
 };
 
 /// How many tuples the CPU or a device found out of range, and which was the first.
@@ -34,14 +38,14 @@ impl Missing {
 #[non_exhaustive]
 pub struct Report {
     /// The number of tuples, including those out of range.
-    pub rows: usize,
+    pub tuples: usize,
     /// The number of tuples that were out of range. A gather wrote zeros for these tuples, and a scatter dropped their
     /// updates.
-    pub bad: usize,
+    pub out_of_range: usize,
     /// The first tuple that was out of range, in row-major order. `None` if none was.
-    pub first: Option<BadRow>,
+    pub first: Option<InvalidIndex>,
     /// The shape that the tuples index: the shape of `params`, or of the array that is scattered into.
-    pub params: Vec<usize>,
+    pub shape: Vec<usize>,
 }
 
 impl Report {
@@ -50,14 +54,14 @@ impl Report {
     /// # Errors
     ///
     /// [`GatherError::OutOfRange`] with the values of the report.
-    pub fn require_none(self) -> Result<Self, Error> {
+    pub fn into_result(self) -> Result<Self, Error> {
         match self.first {
             None => Ok(self),
             Some(first) => Err(GatherError::OutOfRange {
                 first,
-                bad: self.bad,
-                rows: self.rows,
-                params: self.params,
+                out_of_range: self.out_of_range,
+                tuples: self.tuples,
+                params: self.shape,
             }
             .into()),
         }
@@ -74,26 +78,26 @@ impl Plan {
     ) -> Result<Report, Error> {
         let Some(tuples) = self.tuples() else {
             return Ok(Report {
-                rows: self.rows.count,
-                bad: 0,
+                tuples: self.rows.count,
+                out_of_range: 0,
                 first: None,
-                params: self.source.clone(),
+                shape: self.source.clone(),
             });
         };
-        let first = missing.first.map(|row| BadRow {
-            row,
-            position: coordinates(row, tuples.shape),
-            index: tuple(row),
+        let first = missing.first.map(|number| InvalidIndex {
+            tuple: number,
+            position: coordinates(number, tuples.shape),
+            index: tuple(number),
         });
-        let rows = match self.rows.count {
+        let count = match self.rows.count {
             0 => 0,
             _ => tuples.shape.iter().product(),
         };
         let report = Report {
-            rows,
-            bad: missing.count,
+            tuples: count,
+            out_of_range: missing.count,
             first,
-            params: tuples.target.to_vec(),
+            shape: tuples.target.to_vec(),
         };
         if tuples.policy.out_of_range != OutOfRange::Error {
             return Ok(report);
@@ -101,12 +105,12 @@ impl Plan {
         match (&self.map, report.first) {
             (Map::ScatterNd(_), Some(first)) => Err(ScatterError::OutOfRange {
                 first: first.into(),
-                bad: report.bad,
-                rows: report.rows,
-                shape: report.params,
+                out_of_range: report.out_of_range,
+                tuples: report.tuples,
+                shape: report.shape,
             }
             .into()),
-            (_, first) => Report { first, ..report }.require_none(),
+            (_, first) => Report { first, ..report }.into_result(),
         }
     }
 }

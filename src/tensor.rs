@@ -46,16 +46,16 @@ impl<T: Element> Array<T> {
 /// An array that lives on a backend: upload once, slice and gather many times, read back the results.
 ///
 /// Cloning a tensor, or slicing all of it, copies nothing. Only the methods that work in place change a tensor, such as
-/// [`Tensor::update`] and [`Tensor::slice_into`]; they leave other tensors that shared its memory unchanged.
+/// [`Tensor::slice_update`] and [`Tensor::slice_into`]; they leave other tensors that shared its memory unchanged.
 ///
 /// ```
-/// use wgslice::{slice, Backend, GatherNd};
+/// use wgslice::{options::GatherNdOptions, slice, Backend};
 ///
 /// let backend = Backend::cpu(); // or Backend::auto()
 /// let table = backend.upload(&[0.0f32, 0.1, 1.0, 1.1, 2.0, 2.1], &[3, 2])?;
 /// let ids = backend.upload(&[2i32, 0], &[2, 1])?;
 ///
-/// let rows = table.gather_nd(&ids, GatherNd::default())?.tensor;
+/// let rows = table.gather_nd(&ids, GatherNdOptions::default())?.tensor;
 /// let flipped = rows.slice(&slice![.., ..; -1])?;
 /// assert_eq!(flipped.to_array::<f32>()?.data, [2.1, 2.0, 0.1, 0.0]);
 /// # Ok::<(), wgslice::Error>(())
@@ -142,9 +142,9 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::SpecError), or an error of the device.
+    /// [`SpecError`](crate::error::SpecError), or an error of the device.
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
-        self.moved(&Plan::strided_slice(&self.shape, spec, self.dtype)?)
+        self.moved(&Plan::slice(&self.shape, spec, self.dtype)?)
     }
 
     /// [`Tensor::slice`] of the block that begins at `begin` and has `size`, as TensorFlow's `tf.slice`, with the rules
@@ -167,7 +167,7 @@ impl Tensor {
             _ => {
                 let bytes = self.bytes()?;
                 self.backend
-                    .host_storage(plan.result_bytes(), |dest| plan.run(&bytes, dest))?
+                    .host_storage(plan.result_bytes(), |dest| plan.run_cpu(&bytes, dest))?
             }
         };
         Ok(self.result(plan, storage))
@@ -199,14 +199,14 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`Error::OtherDevice`] for a `dest` on another device; [`SpecError`](crate::SpecError); [`Error::Dest`] for a
+    /// [`Error::DeviceMismatch`] for a `dest` on another device; [`SpecError`](crate::error::SpecError); [`Error::DestMismatch`] for a
     /// `dest` whose shape or element type is not that of the result: after these errors `dest` is unchanged. Or an
     /// error of the device, which leaves the values of `dest` unspecified.
     pub fn slice_into(&self, spec: &SliceSpec, dest: &mut Self) -> Result<(), Error> {
         self.check_same_device("dest", dest)?;
-        let plan = Plan::strided_slice(&self.shape, spec, self.dtype)?;
+        let plan = Plan::slice(&self.shape, spec, self.dtype)?;
         if (dest.dtype, &dest.shape) != (self.dtype, &plan.shape) {
-            return Err(Error::Dest {
+            return Err(Error::DestMismatch {
                 shape: dest.shape.clone(),
                 dtype: dest.dtype,
                 needed_shape: plan.shape,
@@ -226,10 +226,10 @@ impl Tensor {
                 let source = self.bytes()?;
                 let bytes = plan.result_bytes();
                 match storage.host_mut() {
-                    Some(dest) => plan.run(&source, dest)?,
+                    Some(dest) => plan.run_cpu(&source, dest)?,
                     None => {
-                        *storage =
-                            (self.backend).host_storage(bytes, |dest| plan.run(&source, dest))?;
+                        *storage = (self.backend)
+                            .host_storage(bytes, |dest| plan.run_cpu(&source, dest))?;
                     }
                 }
             }

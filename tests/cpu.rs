@@ -2,14 +2,16 @@
 
 use crate::harness::{check_gather_on_cpu, check_slice_on_cpu, elements, to_bytes};
 use wgslice::{
-    Backend, Combine, DType, GatherNd, Indices, Plan, Scatter, SliceSpec, StridedSlice, View,
+    Backend, DType, Indices, Plan, SliceSpec, View,
+    options::{Combine, GatherNdOptions, ScatterOptions},
     reference, slice,
+    spec::TfStridedSlice,
 };
 
 #[track_caller]
 fn check(shape: &[usize], spec: &str) {
     let spec: SliceSpec = spec.parse().unwrap();
-    check_slice_on_cpu(shape, &StridedSlice::try_from(&spec).unwrap());
+    check_slice_on_cpu(shape, &TfStridedSlice::try_from(&spec).unwrap());
 }
 
 /// Sizes around those of vectors, of fixed copies and of rows that use a vector loop.
@@ -109,12 +111,13 @@ fn gathers_that_are_written_in_parts() {
 #[test]
 fn rows_that_are_cut_between_parts_count_once() {
     let width = 3 << 20;
-    let plan = Plan::gather_nd(&[2, width], &[3, 1], GatherNd::default(), DType::U8).unwrap();
+    let plan =
+        Plan::gather_nd(&[2, width], &[3, 1], GatherNdOptions::default(), DType::U8).unwrap();
     let source = to_bytes(&elements(2 * width), 1);
     let mut dest = vec![0xa5; plan.result_bytes()];
-    let report = plan.run_with(&source, Indices::I64(&[1, 9, 0]), &mut dest);
+    let report = plan.run_cpu_with(&source, Indices::I64(&[1, 9, 0]), &mut dest);
     let report = report.unwrap();
-    assert_eq!((report.bad, report.first.unwrap().row), (1, 1));
+    assert_eq!((report.out_of_range, report.first.unwrap().tuple), (1, 1));
     assert!(dest[..width] == source[width..]);
     assert!(dest[width..2 * width].iter().all(|&byte| byte == 0));
     assert!(dest[2 * width..] == source[..width]);
@@ -123,27 +126,28 @@ fn rows_that_are_cut_between_parts_count_once() {
 /// Slices of views longer than a part: each is cut in the middle of its loops.
 #[test]
 fn slices_of_views_that_are_cut_between_parts() {
-    let view = |shape: &[usize]| View::of(shape).unwrap();
-    let flipped = view(&[3, 1 << 20])
-        .strided_slice(&slice![.., ..; -1])
-        .unwrap();
+    let view = |shape: &[usize]| View::new(shape).unwrap();
+    let flipped = view(&[3, 1 << 20]).slice(&slice![.., ..; -1]).unwrap();
     let turned = view(&[700, 3, 501]).transpose(&[1, 2, 0]).unwrap();
     let stepped = view(&[3, 90, 17, 999])
-        .strided_slice(&slice![.., ..; -1, ..; 2, ..; -3])
+        .slice(&slice![.., ..; -1, ..; 2, ..; -3])
         .unwrap();
     let indices = Indices::I32(&[1, 9, 0, 2, 2]);
     for params in [flipped, turned, stepped] {
         for dtype in [DType::U8, DType::F32, DType::Complex128] {
-            let source = to_bytes(&elements(params.source().iter().product()), dtype.size());
+            let source = to_bytes(
+                &elements(params.source_shape().iter().product()),
+                dtype.size(),
+            );
             let plan = params.plan(dtype);
             let mut selected = vec![0xa5; plan.result_bytes()];
-            plan.run(&source, &mut selected).unwrap();
+            plan.run_cpu(&source, &mut selected).unwrap();
             let gather = params
-                .gather_nd(&[5, 1], GatherNd::default(), dtype)
+                .gather_nd(&[5, 1], GatherNdOptions::default(), dtype)
                 .unwrap();
             let mut dest = vec![0xa5; gather.result_bytes()];
-            let report = gather.run_with(&source, indices, &mut dest).unwrap();
-            assert_eq!((report.bad, report.first.unwrap().row), (1, 1));
+            let report = gather.run_cpu_with(&source, indices, &mut dest).unwrap();
+            assert_eq!((report.out_of_range, report.first.unwrap().tuple), (1, 1));
             let slice = selected.len() / 3;
             let zeros = vec![0; slice];
             let slices: Vec<&[u8]> = selected.chunks(slice).collect();
@@ -159,9 +163,9 @@ fn slices_of_views_that_are_cut_between_parts() {
 
 /// Where each element that a view selects is in its source.
 fn selected(view: &View) -> Vec<usize> {
-    let mut selected = Vec::with_capacity(view.elements());
+    let mut selected = Vec::with_capacity(view.len());
     let mut position = vec![0; view.shape().len()];
-    for _ in 0..view.elements() {
+    for _ in 0..view.len() {
         let strides = position.iter().zip(view.strides());
         let at = strides.fold(view.offset().cast_signed(), |at, (&i, &stride)| {
             at + i as isize * stride
@@ -180,7 +184,7 @@ fn selected(view: &View) -> Vec<usize> {
 
 #[track_caller]
 fn check_view(view: &View) {
-    let all = elements(view.source().iter().product());
+    let all = elements(view.source_shape().iter().product());
     let expected: Vec<u128> = selected(view).iter().map(|&at| all[at]).collect();
     for dtype in [
         DType::U8,
@@ -191,7 +195,8 @@ fn check_view(view: &View) {
     ] {
         let plan = view.plan(dtype);
         let mut dest = vec![0xa5; plan.result_bytes()];
-        plan.run(&to_bytes(&all, dtype.size()), &mut dest).unwrap();
+        plan.run_cpu(&to_bytes(&all, dtype.size()), &mut dest)
+            .unwrap();
         assert!(
             dest == to_bytes(&expected, dtype.size()),
             "{plan}, {view:?}"
@@ -204,11 +209,11 @@ fn check_view(view: &View) {
 fn transposed_matrices() {
     for rows in [2, 3, 4, 5, 15, 16, 17, 31, 63, 65, 130] {
         for columns in [2, 3, 4, 5, 7, 16, 33, 64, 127, 129, 257] {
-            let view = View::of(&[rows, columns]).unwrap();
+            let view = View::new(&[rows, columns]).unwrap();
             check_view(&view.transpose(&[1, 0]).unwrap());
-            let turned = view.strided_slice(&slice![1.., ..; -1]).unwrap();
+            let turned = view.slice(&slice![1.., ..; -1]).unwrap();
             check_view(&turned.transpose(&[1, 0]).unwrap());
-            let turned = view.strided_slice(&slice![..; -1, 1..; 2]).unwrap();
+            let turned = view.slice(&slice![..; -1, 1..; 2]).unwrap();
             check_view(&turned.transpose(&[1, 0]).unwrap());
         }
     }
@@ -217,14 +222,10 @@ fn transposed_matrices() {
 /// Every permutation of arrays of rank 3 and 4, with offsets, steps and broadcasts.
 #[test]
 fn transposed_arrays() {
-    let whole = View::of(&[5, 18, 3, 21]).unwrap();
-    let cut = whole
-        .strided_slice(&slice![1.., ..; -1, .., 2..19])
-        .unwrap();
-    let stepped = whole
-        .strided_slice(&slice![..; 2, 1..; 3, ..; -2, ..; -1])
-        .unwrap();
-    let repeated = View::of(&[4, 1, 35, 2])
+    let whole = View::new(&[5, 18, 3, 21]).unwrap();
+    let cut = whole.slice(&slice![1.., ..; -1, .., 2..19]).unwrap();
+    let stepped = whole.slice(&slice![..; 2, 1..; 3, ..; -2, ..; -1]).unwrap();
+    let repeated = View::new(&[4, 1, 35, 2])
         .unwrap()
         .broadcast_to(&[4, 3, 35, 2])
         .unwrap();
@@ -252,11 +253,11 @@ fn transposed_arrays_that_are_written_in_parts() {
         (&[5, 33, 69, 37], &[0, 2, 1, 3]),
         (&[5, 33, 69, 37], &[3, 1, 0, 2]),
     ] {
-        let view = View::of(shape).unwrap();
+        let view = View::new(shape).unwrap();
         check_view(&view.transpose(order).unwrap());
-        let cut = view.strided_slice(&slice![1.., 1..; -1]).unwrap();
+        let cut = view.slice(&slice![1.., 1..; -1]).unwrap();
         check_view(
-            &cut.strided_slice(&slice![.., ..; -1])
+            &cut.slice(&slice![.., ..; -1])
                 .unwrap()
                 .transpose(order)
                 .unwrap(),
@@ -287,7 +288,7 @@ fn every_depth() {
 fn explanations_name_the_loop() {
     let line = |shape: &[usize], spec: &str, dtype| {
         let spec: SliceSpec = spec.parse().unwrap();
-        let plan = Plan::strided_slice(shape, &spec, dtype).unwrap();
+        let plan = Plan::slice(shape, &spec, dtype).unwrap();
         plan.explain_cpu()
     };
     for (shape, spec, dtype, expected) in [
@@ -326,11 +327,16 @@ fn explanations_name_the_loop() {
         let line = line(shape, spec, dtype);
         assert!(line.ends_with(expected), "{line}, not {expected}");
     }
-    let gather =
-        Plan::gather_nd(&[1000, 100], &[500_000, 1], GatherNd::default(), DType::F32).unwrap();
+    let gather = Plan::gather_nd(
+        &[1000, 100],
+        &[500_000, 1],
+        GatherNdOptions::default(),
+        DType::F32,
+    )
+    .unwrap();
     let line = gather.explain_cpu();
     assert!(line.contains("pieces of 400 bytes by memcpy"), "{line}");
-    let view = View::of(&[60, 50]).unwrap().transpose(&[1, 0]).unwrap();
+    let view = View::new(&[60, 50]).unwrap().transpose(&[1, 0]).unwrap();
     let line = view.plan(DType::F16).explain_cpu();
     assert!(
         line.ends_with("transposed pieces of 2 bytes in tiles"),
@@ -344,7 +350,7 @@ fn threads_write_in_parts() {
     let (shape, cpu) = ([500, 7, 90], Backend::cpu());
     let input: Vec<u32> = (0..500 * 7 * 90).collect();
     let spec: SliceSpec = "::-1, 1:, ::-2".parse().unwrap();
-    let encoded = StridedSlice::try_from(&spec).unwrap();
+    let encoded = TfStridedSlice::try_from(&spec).unwrap();
     let naive = reference::Spec {
         begin: &encoded.begin,
         end: &encoded.end,
@@ -355,11 +361,11 @@ fn threads_write_in_parts() {
     };
     let value: Vec<u32> = (1_000_000..).take(500 * 6 * 45).collect();
     let value_shape = [500, 6, 45];
-    let updated = cpu.strided_slice_update(&input, &shape, &spec, &value, &value_shape);
+    let updated = cpu.slice_update(&input, &shape, &spec, &value, &value_shape);
     let expected =
         reference::strided_slice_update(&input, &shape, &naive, &value, &value_shape).unwrap();
     assert!(updated.unwrap().data == expected);
-    let gradient = cpu.strided_slice_grad(&shape, &spec, &value, &value_shape);
+    let gradient = cpu.slice_grad(&shape, &spec, &value, &value_shape);
     let expected = reference::strided_slice_grad(&shape, &naive, &value, &value_shape).unwrap();
     assert!(gradient.unwrap().data == expected);
 
@@ -370,9 +376,9 @@ fn threads_write_in_parts() {
         (Combine::Update, |_, update| update),
     ];
     for (combine, rule) in rules {
-        let options = Scatter {
+        let options = ScatterOptions {
             combine,
-            ..Scatter::default()
+            ..ScatterOptions::default()
         };
         let updates: Vec<u32> = (5..).take(70_000).collect();
         let (sums, _) = cpu

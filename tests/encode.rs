@@ -12,8 +12,9 @@ use std::{
     time::{Duration, Instant},
 };
 use wgslice::{
-    Backend, DType, GatherNd, Plan,
+    Backend, DType, Plan,
     gpu::{AdapterOptions, DeviceIndices},
+    options::GatherNdOptions,
     slice,
 };
 
@@ -30,7 +31,7 @@ fn buffers_that_do_not_fit_are_named() {
             })
         };
         let storage = wgpu::BufferUsages::STORAGE;
-        let plan = Plan::strided_slice(&[64], &slice![..; -1], DType::F32).unwrap();
+        let plan = Plan::slice(&[64], &slice![..; -1], DType::F32).unwrap();
         let (good, other) = (buffer(512, storage), buffer(512, storage));
         let short = buffer(252, storage);
         let copy = buffer(
@@ -72,7 +73,7 @@ fn buffers_that_do_not_fit_are_named() {
 fn recorded_into_the_callers_encoder_at_an_offset() {
     use wgpu::util::DeviceExt;
     for gpu in gpu_devices() {
-        let plan = Plan::strided_slice(&[5], &slice![..; -1], DType::U8).unwrap();
+        let plan = Plan::slice(&[5], &slice![..; -1], DType::U8).unwrap();
         let mut contents = vec![7u8; 512];
         contents[256..261].copy_from_slice(&[1, 2, 3, 4, 5]);
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
@@ -113,7 +114,7 @@ fn every_offset_of_the_callers_buffers() {
                 DType::F32 => (vec![40], slice![..; -1]),
                 _ => (vec![40, 4], slice![..; -1]),
             };
-            let plan = Plan::strided_slice(&shape, &spec, dtype).unwrap();
+            let plan = Plan::slice(&shape, &spec, dtype).unwrap();
             for (from, to) in (0..9).flat_map(|from| [0, 1, 2, 4, 7].map(|to| (from, to))) {
                 let make = |contents: &[u8]| {
                     gpu.device()
@@ -147,7 +148,8 @@ fn reports_arrive_later() {
         let params = backend.upload(&[1u32, 2, 3, 4, 5, 6], &[3, 2]).unwrap();
         let indices = backend.upload(&[0i64, 7, 2, -1], &[4, 1]).unwrap();
         let dest = backend.upload(&[9u32; 8], &[4, 2]).unwrap();
-        let plan = Plan::gather_nd(&[3, 2], &[4, 1], GatherNd::default(), DType::U32).unwrap();
+        let plan =
+            Plan::gather_nd(&[3, 2], &[4, 1], GatherNdOptions::default(), DType::U32).unwrap();
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let mut pass = encoder.begin_compute_pass(&Default::default());
         let mut record = || {
@@ -160,7 +162,7 @@ fn reports_arrive_later() {
         drop(pass);
         gpu.queue().submit([encoder.finish()]);
         let waited = waited.wait().unwrap();
-        assert_eq!((waited.bad, waited.rows), (2, 4));
+        assert_eq!((waited.out_of_range, waited.tuples), (2, 4));
         assert_eq!(waited.first.as_ref().unwrap().index, [7]);
         assert_eq!(pollster::block_on(awaited.ready()).unwrap(), waited);
         let polled = loop {
@@ -181,7 +183,7 @@ fn a_thousand_slices_in_one_submission() {
         let backend = Backend::from(gpu.clone());
         let input = backend.upload(&[1u16, 2, 3, 4, 5, 6, 7, 8], &[8]).unwrap();
         let outputs = [0; 3].map(|_| backend.upload(&[0u16; 4], &[4]).unwrap());
-        let plan = Plan::strided_slice(&[8], &slice![..; -2], DType::U16).unwrap();
+        let plan = Plan::slice(&[8], &slice![..; -2], DType::U16).unwrap();
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let mut pass = encoder.begin_compute_pass(&Default::default());
         for number in 0..1000 {
@@ -224,9 +226,10 @@ fn recording_again_allocates_nothing() {
                     mapped_at_creation: false,
                 })
             });
-            let slice = Plan::strided_slice(&[16, 16], &slice![..; -1], DType::F32).unwrap();
+            let slice = Plan::slice(&[16, 16], &slice![..; -1], DType::F32).unwrap();
             let gather =
-                Plan::gather_nd(&[16, 16], &[4, 1], GatherNd::default(), DType::F32).unwrap();
+                Plan::gather_nd(&[16, 16], &[4, 1], GatherNdOptions::default(), DType::F32)
+                    .unwrap();
             let (source, dest) = (source.slice(..), dest.slice(..));
             let tuples = DeviceIndices::I32(tuples.slice(..));
             let round = |slices, gathers| {
@@ -270,7 +273,7 @@ fn a_report_without_the_tuple() {
                 contents: bytemuck::cast_slice(&[1i32, 5]),
                 usage: wgpu::BufferUsages::STORAGE,
             });
-        let plan = Plan::gather_nd(&[3], &[2, 1], GatherNd::default(), DType::U32).unwrap();
+        let plan = Plan::gather_nd(&[3], &[2, 1], GatherNdOptions::default(), DType::U32).unwrap();
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let tuples = DeviceIndices::I32(indices.slice(..));
         let (params, to) = (params.buffers()[0].slice(..), dest.buffers()[0].slice(..));
@@ -280,7 +283,7 @@ fn a_report_without_the_tuple() {
         gpu.queue().submit([encoder.finish()]);
         let first = report.wait().unwrap().first.unwrap();
         assert_eq!(
-            (first.row, first.position, first.index),
+            (first.tuple, first.position, first.index),
             (1, vec![1], vec![])
         );
         assert_eq!(dest.to_array::<u32>().unwrap().data, [2, 0]);
@@ -304,7 +307,9 @@ fn every_task_that_awaits_a_report_is_woken() {
         let backend = Backend::from(gpu.clone());
         let params = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
         let indices = backend.upload(&[0i32, 7], &[2, 1]).unwrap();
-        let gathered = params.gather_nd(&indices, GatherNd::default()).unwrap();
+        let gathered = params
+            .gather_nd(&indices, GatherNdOptions::default())
+            .unwrap();
         let mut tasks = [(); 2].map(|()| {
             let report = gathered.clone();
             let report = Box::pin(async move { report.report_async().await });

@@ -9,8 +9,10 @@ use std::{
     time::Duration,
 };
 use wgslice::{
-    Backend, Costs, DType, Error, GatherNd, Gpu, Plan, Report, Tensor,
+    Backend, DType, Error, Gpu, Plan, Report, Tensor,
+    cost::CostModel,
     gpu::{AdapterOptions, DeviceIndices, PendingReport},
+    options::GatherNdOptions,
     slice,
 };
 
@@ -69,13 +71,13 @@ fn out_of_memory() {
         info.device_type == wgpu::DeviceType::Cpu && info.backend == wgpu::Backend::Vulkan
     };
     for adapter in adapters().into_iter().filter(lies_here) {
-        let backend = Backend::from(pollster::block_on(Gpu::on_adapter(&adapter)).unwrap());
+        let backend = Backend::from(pollster::block_on(Gpu::from_adapter(&adapter)).unwrap());
         let row = backend.upload(&vec![7u8; 1 << 25], &[1, 1 << 25]).unwrap();
         let few = backend.upload(&[0i32, 5], &[2, 1]).unwrap();
         let many = backend.upload(&vec![0i32; 1 << 23], &[1 << 23, 1]).unwrap();
         let gather = |ids: Tensor| {
             let row = row.clone();
-            ends(move || row.gather_nd(&ids, GatherNd::default()))
+            ends(move || row.gather_nd(&ids, GatherNdOptions::default()))
         };
         let error = gather(many).unwrap_err();
         assert!(
@@ -84,7 +86,7 @@ fn out_of_memory() {
         );
         // Existing tensors still work, and there is memory again.
         let gathered = gather(few).unwrap();
-        assert_eq!(gathered.report().unwrap().bad, 1);
+        assert_eq!(gathered.report().unwrap().out_of_range, 1);
         assert_eq!(
             gathered.tensor.bytes().unwrap()[..1 << 25],
             vec![7; 1 << 25]
@@ -106,12 +108,12 @@ fn record(gpu: &Gpu, gathers: bool) -> Result<(), Error> {
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let (from, to) = (source.slice(..), dest.slice(..));
     let recorded = if gathers {
-        let plan = Plan::gather_nd(&[8], &[4, 1], GatherNd::default(), DType::U32)?;
+        let plan = Plan::gather_nd(&[8], &[4, 1], GatherNdOptions::default(), DType::U32)?;
         let tuples = DeviceIndices::I32(indices.slice(..));
         gpu.encode_gather(&mut encoder, &plan, from, tuples, to)
             .map(drop)
     } else {
-        let plan = Plan::strided_slice(&[8], &slice![..; -1], DType::U32)?;
+        let plan = Plan::slice(&[8], &slice![..; -1], DType::U32)?;
         gpu.encode(&mut encoder, &plan, from, to)
     };
     // A failed recording leaves the encoder unchanged.
@@ -187,23 +189,23 @@ fn few_immediates() {
 /// Operations on host values run where costs say. A lost device shows that it is not used otherwise.
 #[test]
 fn a_device_that_costs_too_much_is_not_used() {
-    let mut slow_cpu = Costs::HARDWARE;
+    let mut slow_cpu = CostModel::HARDWARE;
     slow_cpu.cpu.bytes = 1.0;
-    let plan = Plan::strided_slice(&[3], &slice![..; -1], DType::U32).unwrap();
+    let plan = Plan::slice(&[3], &slice![..; -1], DType::U32).unwrap();
     assert_eq!(Backend::cpu().with_costs(slow_cpu).estimate(&plan), None);
     for adapter in adapters() {
-        let gpu = pollster::block_on(Gpu::on_adapter(&adapter)).unwrap();
+        let gpu = pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
         let backend = Backend::from(gpu.clone());
         assert_eq!(backend.estimate(&plan), None);
         gpu.device().destroy();
-        for (costs, on_cpu) in [(Costs::HARDWARE, true), (slow_cpu, false)] {
+        for (costs, on_cpu) in [(CostModel::HARDWARE, true), (slow_cpu, false)] {
             let backend = backend.clone().with_costs(costs);
             let estimate = backend.estimate(&plan).unwrap();
             assert_eq!(estimate.prefers_cpu(), on_cpu, "{estimate}");
-            let options = GatherNd::default();
+            let options = GatherNdOptions::default();
             let (sliced, gathered) = ends(move || {
                 let values = [1u32, 2, 3];
-                let sliced = backend.strided_slice(&values, &[3], &slice![..; -1]);
+                let sliced = backend.slice(&values, &[3], &slice![..; -1]);
                 let gathered = backend.gather_nd(&values, &[3], &[2i32, 0][..], &[2, 1], options);
                 (sliced, gathered)
             });
@@ -225,7 +227,7 @@ fn gathered(gpu: &Gpu) -> (Tensor, PendingReport) {
     let params = backend.upload(&[1u32, 2, 3, 4], &[4]).unwrap();
     let indices = backend.upload(&[3i32, 7], &[2, 1]).unwrap();
     let dest = backend.upload(&[9u32; 2], &[2]).unwrap();
-    let plan = Plan::gather_nd(&[4], &[2, 1], GatherNd::default(), DType::U32).unwrap();
+    let plan = Plan::gather_nd(&[4], &[2, 1], GatherNdOptions::default(), DType::U32).unwrap();
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let tuples = DeviceIndices::I32(indices.buffers()[0].slice(..));
     let (from, to) = (params.buffers()[0].slice(..), dest.buffers()[0].slice(..));
@@ -240,7 +242,7 @@ fn gathered(gpu: &Gpu) -> (Tensor, PendingReport) {
 #[test]
 fn a_mapping_that_fails() {
     for adapter in adapters() {
-        let ours = || pollster::block_on(Gpu::on_adapter(&adapter)).unwrap();
+        let ours = || pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
         let none = wgpu::Features::empty();
         let callers = || request_device(&adapter, none, wgpu::Limits::default()).unwrap();
         let poll = |report: &PendingReport| {
@@ -264,7 +266,7 @@ fn a_mapping_that_fails() {
                 gpu.device().destroy();
                 match ends(move || finish(&report)) {
                     // The device may finish before it is destroyed.
-                    Ok(report) => assert!(asked && report.bad == 1, "{way}: {report:?}"),
+                    Ok(report) => assert!(asked && report.out_of_range == 1, "{way}: {report:?}"),
                     Err(error) => assert_lost(&error, way),
                 }
                 assert_lost(&ends(move || dest.to_array::<u32>()).unwrap_err(), way);

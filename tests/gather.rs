@@ -3,24 +3,29 @@
 use crate::harness::{
     How, broadcast, check_gathering, check_policies, devices, kind, slice, transpose,
 };
-use wgslice::{Backend, DType, Error, Gather, GatherError, Negative, OutOfRange, Plan, slice};
+use wgslice::{
+    Backend, DType, Error, Plan,
+    error::GatherError,
+    options::{GatherOptions, NegativeIndex, OutOfRange},
+    slice,
+};
 use wgslice_vectors::{Expectation, Operation, Step, parse};
 
 fn backends() -> impl Iterator<Item = &'static Backend> {
     devices().iter().map(|device| &device.backend)
 }
 
-fn along(axis: isize, batch_dims: isize) -> Gather {
-    Gather {
+fn along(axis: isize, batch_dims: isize) -> GatherOptions {
+    GatherOptions {
         axis: Some(axis),
         batch_dims,
-        ..Gather::default()
+        ..GatherOptions::default()
     }
 }
 
 /// Checks one element size and one index type, chosen by the shape.
 #[track_caller]
-fn check(params: &[usize], indices: &[i64], shape: &[usize], options: Gather) {
+fn check(params: &[usize], indices: &[i64], shape: &[usize], options: GatherOptions) {
     let how = How::Gather(options);
     let number =
         params.iter().chain(shape).sum::<usize>() + options.axis.unwrap_or(9).unsigned_abs();
@@ -64,9 +69,9 @@ fn batches() {
     check(&[3, 4], &[0, 3, 2], &[3], along(1, 1));
     check(&[2, 5, 3, 4], &[0, 2, 1, -1, 3, 0], &[2, 1, 3], along(2, 1));
     // The default axis is the number of batch dimensions, also counted from the end.
-    let none = |batch_dims| Gather {
+    let none = |batch_dims| GatherOptions {
         batch_dims,
-        ..Gather::default()
+        ..GatherOptions::default()
     };
     check(&[2, 3, 4], &[0, 2, 1, 1], &[2, 2], none(1));
     check(&[2, 2, 4], &[0, 2, 1, 3], &[2, 2], none(-1));
@@ -169,7 +174,7 @@ fn params_are_views() {
         }
     }
     let batches = vec![transpose(&[1, 0]), slice("::-1, ::-1")];
-    let how = How::Gather(Gather::batch(2));
+    let how = How::Gather(GatherOptions::batch(2));
     check_gathering(2, (&[7, 3], &batches), (&indices, &[3, 2]), how);
 }
 
@@ -200,7 +205,7 @@ fn a_result_without_elements_looks_at_no_index() {
     check(&[0, 3], &[-1], &[1], along(1, 0));
     check(&[0, 3], &[], &[0], along(0, 0));
     for backend in backends() {
-        let options = Gather {
+        let options = GatherOptions {
             out_of_range: OutOfRange::Error,
             ..along(0, 0)
         };
@@ -208,7 +213,10 @@ fn a_result_without_elements_looks_at_no_index() {
         let (array, report) = backend
             .gather(&none, &[3, 0], &[5i32][..], &[1], options)
             .unwrap();
-        assert_eq!((array.shape, report.rows, report.bad), (vec![1, 0], 0, 0));
+        assert_eq!(
+            (array.shape, report.tuples, report.out_of_range),
+            (vec![1, 0], 0, 0)
+        );
     }
 }
 
@@ -237,7 +245,7 @@ fn batch_gather_stays_in_its_batch() {
             .batch_gather(&params, &[3, 4], &[0i32, 4, -1][..], &[3, 1])
             .unwrap();
         assert_eq!((array.shape, array.data), (vec![3, 1], vec![0, 0, 0]));
-        assert_eq!((report.bad, report.first.unwrap().row), (2, 1));
+        assert_eq!((report.out_of_range, report.first.unwrap().tuple), (2, 1));
         let table = backend.upload(&params, &[3, 4]).unwrap();
         let ids = backend.upload(&[3u32, 0, 1, 2, 2, 1], &[3, 2]).unwrap();
         let gathered = table.batch_gather(&ids).unwrap().tensor;
@@ -259,22 +267,22 @@ fn tensors_are_selected_from() {
     for backend in backends() {
         let table = backend.upload(&[1u8, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
         let view = table.view().transpose(&[1, 0]).unwrap();
-        let view = view.strided_slice(&slice![..; -1]).unwrap();
+        let view = view.slice(&slice![..; -1]).unwrap();
         assert_eq!((view.shape(), view.dtype()), (&[3, 2][..], DType::U8));
         assert_eq!(
             view.to_tensor().unwrap().to_array::<u8>().unwrap().data,
             [3, 6, 2, 5, 1, 4]
         );
         let ids = backend.upload(&[1i64, -1], &[2]).unwrap();
-        let wrap = Gather {
-            negative: Negative::Wrap,
-            ..Gather::default()
+        let wrap = GatherOptions {
+            negative: NegativeIndex::Wrap,
+            ..GatherOptions::default()
         };
         let rows = view.gather(&ids, wrap).unwrap();
         assert_eq!(rows.tensor.to_array::<u8>().unwrap().data, [2, 5, 1, 4]);
-        assert_eq!(rows.report().unwrap().bad, 0);
+        assert_eq!(rows.report().unwrap().out_of_range, 0);
         let wide = view.broadcast_to(&[2, 3, 2]).unwrap();
-        let axis = Gather {
+        let axis = GatherOptions {
             axis: Some(1),
             ..wrap
         };
@@ -351,7 +359,7 @@ fn errors_are_the_same_everywhere() {
     let mut messages = Vec::new();
     for backend in backends() {
         let params: Vec<u16> = (0..24).collect();
-        let options = Gather {
+        let options = GatherOptions {
             out_of_range: OutOfRange::Error,
             ..along(1, 0)
         };
@@ -360,7 +368,10 @@ fn errors_are_the_same_everywhere() {
             .gather(&params, &[2, 3, 4], &indices[..], &[2, 2], options)
             .unwrap_err();
         let Error::Gather(GatherError::OutOfRange {
-            first, bad, rows, ..
+            first,
+            out_of_range,
+            tuples,
+            ..
         }) = &error
         else {
             panic!("{backend}: {error}");
@@ -369,7 +380,7 @@ fn errors_are_the_same_everywhere() {
             (&first.position[..], &first.index[..]),
             (&[0, 1][..], &[3][..])
         );
-        assert_eq!((first.row, *bad, *rows), (1, 2, 4));
+        assert_eq!((first.tuple, *out_of_range, *tuples), (1, 2, 4));
         messages.push(error.to_string());
     }
     assert!(
@@ -414,7 +425,12 @@ fn vectors() {
                 options,
             );
             let (array, report) = found.unwrap_or_else(|e| panic!("line {}: {e}", case.line));
-            assert_eq!(report.bad > 0, bad, "line {} on {backend}", case.line);
+            assert_eq!(
+                report.out_of_range > 0,
+                bad,
+                "line {} on {backend}",
+                case.line
+            );
             if let Some(tensor) = zero_fill {
                 assert_eq!(
                     (&array.shape, &array.data),

@@ -5,17 +5,22 @@ use crate::harness::gpu::{adapters, request_device};
 use crate::harness::{
     How, broadcast, check_gather, check_gathering, check_policies, devices, slice, transpose,
 };
-use wgslice::{Backend, DType, Error, GatherError, GatherNd, Negative, OutOfRange, slice};
+use wgslice::{
+    Backend, DType, Error,
+    error::GatherError,
+    options::{GatherNdOptions, NegativeIndex, OutOfRange},
+    slice,
+};
 use wgslice_vectors::Step;
 
 fn backends() -> impl Iterator<Item = &'static Backend> {
     devices().iter().map(|device| &device.backend)
 }
 
-const ERROR: GatherNd = GatherNd {
+const ERROR: GatherNdOptions = GatherNdOptions {
     batch_dims: 0,
     out_of_range: OutOfRange::Error,
-    negative: Negative::OutOfRange,
+    negative: NegativeIndex::OutOfRange,
 };
 
 #[test]
@@ -52,7 +57,7 @@ fn unaligned_rows() {
     check_gather(&[9, 1031], &indices, &[1031, 1], 0);
     // Params that are views, with steps 2, -2 and -1.
     let indices: Vec<i64> = (0..32).map(index).collect();
-    let how = How::GatherNd(GatherNd::default());
+    let how = How::GatherNd(GatherNdOptions::default());
     for spec in ["1:, 3::2", "1:, :2:-2", "1:, ::-1"] {
         let selection = [slice(spec)];
         for number in 0..5 {
@@ -110,9 +115,9 @@ fn what_does_not_fit() {
 #[test]
 fn policies() {
     let how = |batch_dims| {
-        How::GatherNd(GatherNd {
+        How::GatherNd(GatherNdOptions {
             batch_dims,
-            ..GatherNd::default()
+            ..GatherNdOptions::default()
         })
     };
     let indices = [0, -1, 4, -4, 2, -5, 3, 5, -3, 1, 9, -9];
@@ -134,7 +139,7 @@ fn policies() {
 /// No index wraps twice, and no sum overflows.
 #[test]
 fn policies_at_the_ends_of_the_integers() {
-    let how = How::GatherNd(GatherNd::default());
+    let how = How::GatherNd(GatherNdOptions::default());
     let indices = [
         i64::MIN,
         i64::MIN + 1,
@@ -185,7 +190,7 @@ fn params_are_views() {
     for (shape, selection) in &views {
         let params = (*shape, &selection[..]);
         for (tuples, depth) in [(1, 0), (3, 0), (12, 1), (1, 1), (6, 2), (2, 2)] {
-            let how = How::GatherNd(GatherNd::default());
+            let how = How::GatherNd(GatherNdOptions::default());
             let indices = (&indices[..tuples * depth], &[tuples, depth][..]);
             number += 1;
             check_gathering(number, params, indices, how);
@@ -194,9 +199,9 @@ fn params_are_views() {
     // Batches of a view: batch strides of any sign.
     let images = [transpose(&[3, 0, 1, 2]), slice("::-1, ::-1, ..., ::-1")];
     for batch_dims in [1, 2] {
-        let how = How::GatherNd(GatherNd {
+        let how = How::GatherNd(GatherNdOptions {
             batch_dims,
-            ..GatherNd::default()
+            ..GatherNdOptions::default()
         });
         let shape = match batch_dims {
             1 => vec![3, 4, 1],
@@ -225,7 +230,7 @@ fn views_beyond_the_reach_of_offsets() {
     ];
     for (shape, spec) in views {
         let selection = [slice(spec)];
-        let how = How::GatherNd(GatherNd::default());
+        let how = How::GatherNd(GatherNdOptions::default());
         for (tuples, depth) in [(3, 1), (1, 1), (6, 2)] {
             let indices = (&indices[..tuples * depth], &[tuples, depth][..]);
             check_gathering(0, (shape, &selection), indices, how);
@@ -258,19 +263,19 @@ fn a_dimension_beyond_32_bits() {
         let table = one.view().broadcast_to(&[size, 2]).unwrap();
         let indices = backend.upload(&all, &[all.len(), 1]).unwrap();
         for (negative, out_of_range, bad) in [
-            (Negative::OutOfRange, OutOfRange::Zero, wraps + rest),
-            (Negative::Wrap, OutOfRange::Zero, rest),
-            (Negative::OutOfRange, OutOfRange::Clamp, 0),
-            (Negative::Wrap, OutOfRange::Clamp, 0),
+            (NegativeIndex::OutOfRange, OutOfRange::Zero, wraps + rest),
+            (NegativeIndex::Wrap, OutOfRange::Zero, rest),
+            (NegativeIndex::OutOfRange, OutOfRange::Clamp, 0),
+            (NegativeIndex::Wrap, OutOfRange::Clamp, 0),
         ] {
-            let options = GatherNd {
+            let options = GatherNdOptions {
                 batch_dims: 0,
                 out_of_range,
                 negative,
             };
             let gathered = table.gather_nd(&indices, options).unwrap();
             assert_eq!(
-                gathered.report().unwrap().bad,
+                gathered.report().unwrap().out_of_range,
                 bad,
                 "{backend}: {options:?}"
             );
@@ -284,14 +289,15 @@ fn a_dimension_beyond_32_bits() {
 /// An empty view, and one whose indexed dimensions are not empty but whose slices are.
 #[test]
 fn empty_views() {
-    let nothing = wgslice::View::of(&[4, 3]).unwrap();
-    let nothing = nothing.strided_slice(&slice![2..2]).unwrap();
-    let plan = |indices: &[usize]| nothing.gather_nd(indices, GatherNd::default(), DType::F32);
+    let nothing = wgslice::View::new(&[4, 3]).unwrap();
+    let nothing = nothing.slice(&slice![2..2]).unwrap();
+    let plan =
+        |indices: &[usize]| nothing.gather_nd(indices, GatherNdOptions::default(), DType::F32);
     assert_eq!(plan(&[0, 1]).unwrap().shape(), [0, 3]);
     let error = plan(&[2, 1]).unwrap_err();
     let empty = GatherError::EmptyParams {
         params: vec![0, 3],
-        rows: 2,
+        tuples: 2,
     };
     assert_eq!(error, Error::Gather(empty));
 }
@@ -326,7 +332,7 @@ fn zero_gives_the_same_everywhere_and_reports() {
                 &[3, 4],
                 &indices[..],
                 &[2, 2, 1],
-                GatherNd::default(),
+                GatherNdOptions::default(),
             )
             .unwrap();
         assert_eq!(array.shape, [2, 2, 4]);
@@ -336,10 +342,10 @@ fn zero_gives_the_same_everywhere_and_reports() {
             0
         );
         assert_eq!(array.data[12..], [8.5, 9.5, 10.5, 11.5]);
-        assert_eq!((report.rows, report.bad), (4, 2), "{backend}");
+        assert_eq!((report.tuples, report.out_of_range), (4, 2), "{backend}");
         let first = report.first.unwrap();
         assert_eq!(
-            (first.row, first.position, first.index),
+            (first.tuple, first.position, first.index),
             (1, vec![0, 1], vec![3])
         );
     }
@@ -355,13 +361,16 @@ fn error_gives_the_same_everywhere() {
             .gather_nd(&params, &[2, 3, 4], &indices[..], &[4, 2], ERROR)
             .unwrap_err();
         let Error::Gather(GatherError::OutOfRange {
-            first, bad, rows, ..
+            first,
+            out_of_range,
+            tuples,
+            ..
         }) = &error
         else {
             panic!("{backend}: {error}");
         };
         assert_eq!(
-            (first.row, &first.index[..], *bad, *rows),
+            (first.tuple, &first.index[..], *out_of_range, *tuples),
             (1, &[1, 3][..], 3, 4)
         );
         messages.push(error.to_string());
@@ -384,7 +393,7 @@ fn error_passes_good_indices() {
             .gather_nd(&[1u8, 2, 3], &[3], &[2i32, 0][..], &[2, 1], ERROR)
             .unwrap();
         assert_eq!(
-            (array.data, report.bad, report.first),
+            (array.data, report.out_of_range, report.first),
             (vec![3, 1], 0, None)
         );
     }
@@ -398,7 +407,7 @@ fn tensors_stay_on_their_device() {
             .unwrap();
         let ids = backend.upload(&[3i64, 9, 0, 1], &[4, 1]).unwrap();
         let some = ids.slice(&slice![..3]).unwrap();
-        let gathered = table.gather_nd(&some, GatherNd::default()).unwrap();
+        let gathered = table.gather_nd(&some, GatherNdOptions::default()).unwrap();
         let reversed = gathered.tensor.slice(&slice![.., ..; -1]).unwrap();
         assert_eq!(
             reversed.to_array::<i16>().unwrap().data,
@@ -474,7 +483,7 @@ fn many_rows_from_several_windows() {
             let table = backend.upload(&params, &shape).unwrap();
             let rows = table
                 .view()
-                .strided_slice(&slice![wgslice::Ellipsis, ..; step as i64]);
+                .slice(&slice![wgslice::spec::Ellipsis, ..; step as i64]);
             let tuples = backend.upload(&indices, &[count, front.len() + 1]).unwrap();
             // The result reuses this tensor's memory, so unwritten bytes show.
             drop(
@@ -484,13 +493,13 @@ fn many_rows_from_several_windows() {
             );
             let gathered = rows
                 .unwrap()
-                .gather_nd(&tuples, GatherNd::default())
+                .gather_nd(&tuples, GatherNdOptions::default())
                 .unwrap();
             let got = gathered.tensor.to_array::<u32>().unwrap().data;
             assert!(got == expected, "{front:?}, {width}, {step} on {backend}");
             let report = gathered.report().unwrap();
-            assert_eq!(report.bad, count / 7);
-            assert_eq!(report.first.unwrap().row, 6);
+            assert_eq!(report.out_of_range, count / 7);
+            assert_eq!(report.first.unwrap().tuple, 6);
         }
     }
 }
@@ -500,7 +509,9 @@ fn wrong_tensors_are_named() {
     let cpu = Backend::cpu();
     let params = cpu.upload(&[1.0f32, 2.0], &[2]).unwrap();
     let floats = cpu.upload(&[0.0f32], &[1, 1]).unwrap();
-    let error = params.gather_nd(&floats, GatherNd::default()).unwrap_err();
+    let error = params
+        .gather_nd(&floats, GatherNdOptions::default())
+        .unwrap_err();
     assert!(error.to_string().contains("float32"), "{error}");
     let error = params.to_array::<i32>().unwrap_err();
     assert!(error.to_string().contains("int32"), "{error}");
@@ -510,7 +521,7 @@ fn wrong_tensors_are_named() {
             &[2],
             &[0i32, 1][..],
             &[3, 1],
-            GatherNd::default(),
+            GatherNdOptions::default(),
         )
         .unwrap_err();
     assert!(

@@ -5,14 +5,21 @@ use crate::harness::{
     gpu::{adapters, request_device},
     gpu_devices, to_bytes,
 };
-use wgslice::{Backend, Error, GatherNd, Gpu, Scatter, Tensor, gpu::AdapterOptions, slice};
+use wgslice::{
+    Backend, Error, Gpu, Tensor,
+    gpu::AdapterOptions,
+    options::{GatherNdOptions, ScatterOptions},
+    slice,
+};
 
 #[test]
 fn a_whole_tensor_is_not_moved() {
     for gpu in gpu_devices() {
         let backend = Backend::from(gpu.clone());
         let tensor = backend.upload(&[1u8, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
-        let same = tensor.slice(&slice![.., .., wgslice::NewAxis]).unwrap();
+        let same = tensor
+            .slice(&slice![.., .., wgslice::spec::NewAxis])
+            .unwrap();
         assert_eq!(same.shape(), [2, 3, 1]);
         assert_eq!(same.buffers(), tensor.buffers());
     }
@@ -44,11 +51,16 @@ fn results_in_memory_that_was_used_hold_nothing_of_what_was_there() {
         let ids = backend.upload(&[1i32, 9, 0, -1], &[4, 1]).unwrap();
         let two = backend.upload(&[3i32, 1], &[2, 1]).unwrap();
         garbage();
-        let gathered = x.gather_nd(&ids, GatherNd::default()).unwrap().tensor;
+        let gathered = x
+            .gather_nd(&ids, GatherNdOptions::default())
+            .unwrap()
+            .tensor;
         garbage();
-        let gradient = x.strided_slice_grad(&[4, 256], &slice![..; 2]).unwrap();
+        let gradient = x.slice_grad(&[4, 256], &slice![..; 2]).unwrap();
         garbage();
-        let (scattered, _) = x.scatter_nd(&two, &[4, 256], Scatter::default()).unwrap();
+        let (scattered, _) = x
+            .scatter_nd(&two, &[4, 256], ScatterOptions::default())
+            .unwrap();
         let rows = |tensor: &Tensor| {
             let values = tensor.to_array::<u32>().unwrap().data;
             let rows = values.chunks(256).map(|row| {
@@ -119,11 +131,11 @@ fn indices_on_another_device_are_named() {
     for gpu in gpu_devices() {
         let elsewhere = Backend::from(gpu.clone()).upload(&[0i32], &[1, 1]).unwrap();
         let error = params
-            .gather_nd(&elsewhere, GatherNd::default())
+            .gather_nd(&elsewhere, GatherNdOptions::default())
             .unwrap_err();
         assert_eq!(
             error,
-            Error::OtherDevice {
+            Error::DeviceMismatch {
                 argument: "indices"
             }
         );
@@ -137,9 +149,11 @@ fn reports_of_tensors_are_awaited() {
         let backend = Backend::from(gpu.clone());
         let params = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
         let indices = backend.upload(&[2i32, 3, -1], &[3, 1]).unwrap();
-        let gathered = params.gather_nd(&indices, GatherNd::default()).unwrap();
+        let gathered = params
+            .gather_nd(&indices, GatherNdOptions::default())
+            .unwrap();
         let report = pollster::block_on(gathered.report_async()).unwrap();
-        assert_eq!((report.bad, report.rows), (2, 3));
+        assert_eq!((report.out_of_range, report.tuples), (2, 3));
         assert_eq!(gathered.report().unwrap(), report);
     }
 }
@@ -152,7 +166,9 @@ fn reports_of_indices_that_are_written_over() {
         let params = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
         let mut indices = backend.upload(&[0i32, 7], &[2, 1]).unwrap();
         let next = backend.upload(&[5i32, 6], &[2, 1]).unwrap();
-        let gathered = params.gather_nd(&indices, GatherNd::default()).unwrap();
+        let gathered = params
+            .gather_nd(&indices, GatherNdOptions::default())
+            .unwrap();
         next.slice_into(&slice![..; -1], &mut indices).unwrap();
         assert_eq!(indices.to_array::<i32>().unwrap().data, [6, 5]);
         assert_eq!(gathered.report().unwrap().first.unwrap().index, [7]);
@@ -183,7 +199,7 @@ fn a_lost_device_is_an_error() {
 #[test]
 fn pipelines_of_a_cache() {
     for adapter in adapters() {
-        let open = || pollster::block_on(Gpu::on_adapter(&adapter)).unwrap();
+        let open = || pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
         let (gpu, other) = (open(), open());
         if !adapter.features().contains(wgpu::Features::PIPELINE_CACHE) {
             assert_ne!(adapter.get_info().backend, wgpu::Backend::Vulkan);
@@ -245,7 +261,9 @@ fn entries_beyond_the_reach_of_offsets() {
         let tensor = backend.upload(&params, &[3, 2001]).unwrap();
         for (shape, depth) in [([6, 1], 1), ([6, 0], 0)] {
             let indices = backend.upload(&indices[..6 * depth], &shape).unwrap();
-            let gathered = tensor.gather_nd(&indices, GatherNd::default()).unwrap();
+            let gathered = tensor
+                .gather_nd(&indices, GatherNdOptions::default())
+                .unwrap();
             let rows: Vec<Option<usize>> = match depth {
                 0 => vec![None; 6],
                 _ => vec![Some(2), Some(0), Some(9), Some(1), Some(9), Some(2)],
@@ -262,7 +280,7 @@ fn entries_beyond_the_reach_of_offsets() {
                 *gathered.tensor.bytes().unwrap() == expected,
                 "depth {depth}"
             );
-            assert_eq!(gathered.report().unwrap().bad, 2 * depth);
+            assert_eq!(gathered.report().unwrap().out_of_range, 2 * depth);
         }
     }
 }

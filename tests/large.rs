@@ -4,7 +4,10 @@
 #![cfg(target_pointer_width = "64")]
 
 use std::time::{Duration, Instant};
-use wgslice::{Backend, DType, GatherNd, Gpu, Plan, SliceSpec, Tensor, gpu::AdapterOptions, slice};
+use wgslice::{
+    Backend, DType, Gpu, Plan, SliceSpec, Tensor, gpu::AdapterOptions, options::GatherNdOptions,
+    slice,
+};
 
 /// More than 2^32 bytes, and not a multiple of anything.
 const LONG: usize = (1 << 32) + 87_654_321;
@@ -80,12 +83,14 @@ fn slices_and_gathers(tensor: &Tensor) {
     let indices: Vec<i64> = (0..count).map(|row| index(row) as i64).collect();
     let bad = (0..count).filter(|&row| index(row) >= LONG).count();
     let indices = tensor.backend().upload(&indices, &[count, 1]).unwrap();
-    let gathered = tensor.gather_nd(&indices, GatherNd::default()).unwrap();
+    let gathered = tensor
+        .gather_nd(&indices, GatherNdOptions::default())
+        .unwrap();
     assert_holds(&gathered.tensor, "a gather", |row| match index(row) {
         place if place < LONG => byte(place),
         _ => 0,
     });
-    assert_eq!(gathered.report().unwrap().bad, bad);
+    assert_eq!(gathered.report().unwrap().out_of_range, bad);
 }
 
 #[test]
@@ -142,7 +147,7 @@ fn no_cliff_at_any_limit() {
         for (text, spec) in &specs {
             let ratio = || {
                 let [below, above] = tensors.each_ref().map(|tensor| {
-                    let plan = Plan::strided_slice(tensor.shape(), spec, DType::U32).unwrap();
+                    let plan = Plan::slice(tensor.shape(), spec, DType::U32).unwrap();
                     let time = fastest(tensor, spec).as_secs_f64();
                     time / plan.result_bytes() as f64
                 });

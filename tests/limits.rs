@@ -3,8 +3,9 @@
 
 use crate::harness::gpu::noop;
 use wgslice::{
-    Backend, DType, Error, GatherNd, Gpu, Plan, Scatter,
-    gpu::{AdapterOptions, Software},
+    Backend, DType, Error, Gpu, Plan,
+    gpu::{AdapterOptions, SoftwareAdapters},
+    options::{GatherNdOptions, ScatterOptions},
     slice,
 };
 
@@ -24,7 +25,9 @@ fn an_index_depth_beyond_the_shaders_is_refused_by_name() {
     let backend = Backend::from(noop(|_| {}));
     let params = backend.upload(&[7u8; 1024], &[2; 10]).unwrap();
     let indices = backend.upload(&[1i32; 10], &[1, 10]).unwrap();
-    let error = params.gather_nd(&indices, GatherNd::default()).unwrap_err();
+    let error = params
+        .gather_nd(&indices, GatherNdOptions::default())
+        .unwrap_err();
     assert!(
         error.to_string().contains("index depth needs 10"),
         "{error}"
@@ -40,10 +43,11 @@ fn a_walk_beyond_the_shaders_is_refused_by_name() {
         .upload(&vec![7u8; 3usize.pow(11)], &[3; 11])
         .unwrap();
     let spec = ["::2"; 11].join(", ").parse().unwrap();
-    let view = params.view().strided_slice(&spec).unwrap();
+    let view = params.view().slice(&spec).unwrap();
     let gather = |tuples: usize| {
         let indices = backend.upload(&vec![1u32; tuples], &[tuples, 1]).unwrap();
-        view.gather_nd(&indices, GatherNd::default()).map(drop)
+        view.gather_nd(&indices, GatherNdOptions::default())
+            .map(drop)
     };
     gather(1).unwrap();
     let error = gather(2).unwrap_err();
@@ -101,14 +105,25 @@ fn an_adapter_that_is_not_there_is_an_error_that_lists_what_is() {
         "{}",
         auto.reason()
     );
-    // So does `auto_for` for work that would pay for a GPU: a billion scalars of a small table.
-    let scalars =
-        Plan::gather_nd(&[1 << 20], &[1 << 30, 1], GatherNd::default(), DType::F32).unwrap();
-    let auto = Backend::auto_for(&scalars, &options);
+    // So does `auto_for_plan` for work that would pay for a GPU: a billion scalars of a small table.
+    let scalars = Plan::gather_nd(
+        &[1 << 20],
+        &[1 << 30, 1],
+        GatherNdOptions::default(),
+        DType::F32,
+    )
+    .unwrap();
+    let auto = Backend::auto_for_plan(&scalars, &options);
     assert_eq!(auto.reason(), Backend::auto_with(&options).reason());
     // For a few scalars it does not look for a GPU.
-    let few = Plan::gather_nd(&[1 << 20], &[1 << 10, 1], GatherNd::default(), DType::F32).unwrap();
-    let auto = Backend::auto_for(&few, &options);
+    let few = Plan::gather_nd(
+        &[1 << 20],
+        &[1 << 10, 1],
+        GatherNdOptions::default(),
+        DType::F32,
+    )
+    .unwrap();
+    let auto = Backend::auto_for_plan(&few, &options);
     assert!(auto.is_cpu(), "{auto}");
     let says = auto.reason();
     assert!(
@@ -127,7 +142,10 @@ fn software_adapters_are_a_choice() {
         })
     };
     let there = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
-    for (software, wanted) in [(Software::Require, true), (Software::Refuse, false)] {
+    for (software, wanted) in [
+        (SoftwareAdapters::Require, true),
+        (SoftwareAdapters::Refuse, false),
+    ] {
         let fits = there
             .iter()
             .any(|candidate| candidate.is_software() == wanted);
@@ -136,7 +154,7 @@ fn software_adapters_are_a_choice() {
             Err(error) => assert!(!fits && matches!(error, Error::NoAdapter(_)), "{error}"),
         }
     }
-    assert_eq!(open(Software::Allow).is_ok(), !there.is_empty());
+    assert_eq!(open(SoftwareAdapters::Allow).is_ok(), !there.is_empty());
 }
 
 /// `explain` agrees with what the rule records.
@@ -144,7 +162,7 @@ fn software_adapters_are_a_choice() {
 fn plans_are_explained() {
     let gpu = noop(|limits| limits.max_storage_buffer_binding_size = 1 << 20);
     let explain = |shape: &[usize], spec: &str, dtype| {
-        let plan = Plan::strided_slice(shape, &spec.parse().unwrap(), dtype).unwrap();
+        let plan = Plan::slice(shape, &spec.parse().unwrap(), dtype).unwrap();
         gpu.explain(&plan)
     };
     let says = |text: String, what: &str| assert!(text.contains(what), "{text}");
@@ -152,9 +170,10 @@ fn plans_are_explained() {
     says(explain(&[4, 5], "...", DType::F32), "1 buffer copy of 80");
     says(explain(&[4, 5], "3:3", DType::F32), "nothing is recorded");
     let nothing = slice![3..3];
-    let zeros = Plan::strided_slice_grad(&[4, 5], &nothing, &[0, 5], DType::F32).unwrap();
+    let zeros = Plan::slice_grad(&[4, 5], &nothing, &[0, 5], DType::F32).unwrap();
     says(gpu.explain(&zeros), "80 bytes are cleared");
-    let none = Plan::scatter_nd(&[0, 1], &[0], &[5], Scatter::default(), DType::F32).unwrap();
+    let none =
+        Plan::scatter_nd(&[0, 1], &[0], &[5], ScatterOptions::default(), DType::F32).unwrap();
     says(gpu.explain(&none), "20 bytes are cleared");
     says(
         explain(&[9, 64], "2:5", DType::U8),
@@ -194,7 +213,7 @@ fn few_or_long_rows_are_copied() {
         (&hardware, 2, (1 << 20) - 4, false),
         (&hardware, 2, 1 << 20, true),
     ] {
-        let plan = Plan::strided_slice(&[rows * 2, bytes / 4], &slice![..; 2], DType::F32).unwrap();
+        let plan = Plan::slice(&[rows * 2, bytes / 4], &slice![..; 2], DType::F32).unwrap();
         let said = gpu.explain(&plan);
         let copies = if rows == 1 { "copy" } else { "copies" };
         let says = format!("{rows} buffer {copies} of {bytes} bytes");

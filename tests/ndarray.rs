@@ -6,7 +6,10 @@ use ndarray::{
     Array1, Array3, ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder, Slice, SliceInfoElem, s,
 };
 use wgslice::{
-    Array, Backend, Error, Gather, GatherError, GatherNd, OutOfRange, SliceSpec, SpecError, slice,
+    Array, Backend, Error, SliceSpec,
+    error::{GatherError, SpecError},
+    options::{GatherNdOptions, GatherOptions, OutOfRange},
+    slice,
 };
 
 #[test]
@@ -196,7 +199,7 @@ fn the_slices_that_ndarray_lacks() {
             "{text}"
         );
         let values = backend
-            .strided_slice(dense.as_slice().unwrap(), &[2, 3, 4], &spec)
+            .slice(dense.as_slice().unwrap(), &[2, 3, 4], &spec)
             .unwrap();
         assert_eq!(found, ArrayD::try_from(values).unwrap(), "{text}");
     }
@@ -239,7 +242,7 @@ fn gathers_take_any_layout() {
         for device in devices() {
             let (found, report) = device
                 .backend
-                .gather_nd_ndarray(&params, &tuples, GatherNd::default())
+                .gather_nd_ndarray(&params, &tuples, GatherNdOptions::default())
                 .unwrap();
             assert_eq!(found.shape(), [4, params.shape()[2]]);
             for (row, tuple) in found.outer_iter().zip(tuples.outer_iter()) {
@@ -253,12 +256,12 @@ fn gathers_take_any_layout() {
                 let at = |k: usize| usize::try_from(tuple[k]).unwrap();
                 params.get((at(0), at(1), 0)).is_none()
             });
-            assert_eq!(report.bad, bad.count(), "on {}", device.name);
+            assert_eq!(report.out_of_range, bad.count(), "on {}", device.name);
         }
     }
-    let options = GatherNd {
+    let options = GatherNdOptions {
         out_of_range: OutOfRange::Error,
-        ..GatherNd::default()
+        ..GatherNdOptions::default()
     };
     let error = Backend::cpu().gather_nd_ndarray(&params, &tuples, options);
     assert!(matches!(
@@ -279,15 +282,15 @@ fn gathers_along_every_axis_of_every_layout() {
             let positions: Vec<usize> = (0..5).map(|at| at * 7 % size).collect();
             let expected = view.select(Axis(axis), &positions);
             let indices = Array1::from_iter(positions.iter().map(|&at| u32::try_from(at).unwrap()));
-            let options = Gather {
+            let options = GatherOptions {
                 axis: Some(axis.cast_signed()),
-                ..Gather::default()
+                ..GatherOptions::default()
             };
             for device in devices() {
                 let found = device.backend.gather_ndarray(&view, &indices, options);
                 let (found, report) = found.unwrap();
                 assert_eq!(found, expected, "{name}, axis {axis} on {}", device.name);
-                assert_eq!(report.bad, 0);
+                assert_eq!(report.out_of_range, 0);
             }
         }
     });

@@ -7,8 +7,11 @@ use crate::harness::devices;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use wgslice::{
-    Backend, Combine, DType, Error, Gather, GatherElements, GatherNd, Negative, OutOfRange,
-    Scatter, ScatterElements, SliceSpec, Tensor,
+    Backend, DType, Error, SliceSpec, Tensor,
+    options::{
+        Combine, GatherElementsOptions, GatherNdOptions, GatherOptions, NegativeIndex, OutOfRange,
+        ScatterElementsOptions, ScatterOptions,
+    },
 };
 
 #[derive(Deserialize)]
@@ -68,7 +71,7 @@ impl Line {
     fn run(&self, backend: &Backend) -> Result<Tensor, Error> {
         let tensor = |name| self.tensor(backend, name);
         let data = tensor("data")?;
-        let (out_of_range, negative) = (OutOfRange::Error, Negative::Wrap);
+        let (out_of_range, negative) = (OutOfRange::Error, NegativeIndex::Wrap);
         match self.op.as_str() {
             "Slice" => {
                 let list = |name| self.inputs.get(name).map(Array::integers);
@@ -78,7 +81,7 @@ impl Line {
                 data.slice(&SliceSpec::onnx(data.shape(), &starts, &ends, axes, steps)?)
             }
             "Gather" => {
-                let options = Gather {
+                let options = GatherOptions {
                     axis: Some(self.integer("axis")),
                     batch_dims: 0,
                     out_of_range,
@@ -87,7 +90,7 @@ impl Line {
                 Ok(data.gather(&tensor("indices")?, options)?.tensor)
             }
             "GatherElements" => {
-                let options = GatherElements {
+                let options = GatherElementsOptions {
                     axis: self.integer("axis"),
                     out_of_range,
                     negative,
@@ -95,7 +98,7 @@ impl Line {
                 Ok(data.gather_elements(&tensor("indices")?, options)?.tensor)
             }
             "GatherND" => {
-                let options = GatherNd {
+                let options = GatherNdOptions {
                     batch_dims: self.integer("batch_dims").try_into().unwrap(),
                     out_of_range,
                     negative,
@@ -103,22 +106,22 @@ impl Line {
                 Ok(data.gather_nd(&tensor("indices")?, options)?.tensor)
             }
             "ScatterND" => {
-                let options = Scatter {
+                let options = ScatterOptions {
                     combine: self.reduction(),
                     out_of_range,
                     negative,
-                    ..Scatter::default()
+                    ..ScatterOptions::default()
                 };
                 let (indices, updates) = (tensor("indices")?, tensor("updates")?);
                 Ok(data.scattered(&indices, &updates, options)?.0)
             }
             "ScatterElements" => {
-                let options = ScatterElements {
+                let options = ScatterElementsOptions {
                     axis: self.integer("axis"),
                     combine: self.reduction(),
                     out_of_range,
                     negative,
-                    ..ScatterElements::default()
+                    ..ScatterElementsOptions::default()
                 };
                 let (indices, updates) = (tensor("indices")?, tensor("updates")?);
                 let mut changed = data;

@@ -6,7 +6,7 @@
 
 use crate::harness::{Sizes, check_case, check_slice};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use wgslice::StridedSlice;
+use wgslice::spec::TfStridedSlice;
 use wgslice_vectors::{
     Call, Case, Operation,
     random::{answered, case_of, reduce},
@@ -103,13 +103,13 @@ fn every_range_of_a_short_axis() {
             for end in -n - 2..=n + 2 {
                 for stride in [-3, -2, -1, 1, 2, 3] {
                     for (begin_mask, end_mask) in [(0, 0), (1, 0), (0, 1)] {
-                        let encoded = StridedSlice {
+                        let encoded = TfStridedSlice {
                             begin: vec![begin],
                             end: vec![end],
                             strides: vec![stride],
                             begin_mask,
                             end_mask,
-                            ..StridedSlice::default()
+                            ..TfStridedSlice::default()
                         };
                         crate::harness::check_slice_on_cpu(&[size], &encoded);
                     }
@@ -122,25 +122,25 @@ fn every_range_of_a_short_axis() {
 /// Every width of the shaders' loads and packed stores, and widths below.
 #[test]
 fn rows_of_many_alignments() {
-    let all = StridedSlice {
+    let all = TfStridedSlice {
         begin: vec![0; 3],
         end: vec![0; 3],
         strides: vec![1; 3],
         begin_mask: 7,
         end_mask: 7,
-        ..StridedSlice::default()
+        ..TfStridedSlice::default()
     };
     for shape in [[2, 3, 32], [2, 3, 64], [1, 4, 24], [2, 3, 66], [4, 4, 3]] {
         for (axis, stride) in [(2, -1), (2, 2), (2, -3), (1, -1), (1, 2)] {
             let mut strides = all.strides.clone();
             strides[axis] = stride;
-            let encoded = StridedSlice {
+            let encoded = TfStridedSlice {
                 strides,
                 ..all.clone()
             };
             check_slice(&shape, &encoded, Sizes::All);
             // Begins and ends within units.
-            let encoded = StridedSlice {
+            let encoded = TfStridedSlice {
                 begin: vec![0, 0, 1],
                 end: vec![0, 0, -1],
                 begin_mask: 3,

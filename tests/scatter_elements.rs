@@ -2,7 +2,10 @@
 
 use crate::harness::{check_case, devices, kind};
 use serde_json::{Map, json};
-use wgslice::{Combine, DType, OutOfRange, Plan, ScatterElements};
+use wgslice::{
+    DType, Plan,
+    options::{Combine, OutOfRange, ScatterElementsOptions},
+};
 use wgslice_vectors::{Case, Operation, Tensor};
 
 /// A case with indices from two before the beginning of the axis to two after its end.
@@ -74,9 +77,9 @@ fn many_rows() {
 
 #[test]
 fn floats_are_added_in_order() {
-    let options = ScatterElements {
+    let options = ScatterElementsOptions {
         axis: 1,
-        ..ScatterElements::default()
+        ..ScatterElementsOptions::default()
     };
     // 2^24 + 1 is rounded to 2^24, so that the order counts.
     let big = 16_777_216.0_f32;
@@ -94,10 +97,10 @@ fn floats_are_added_in_order() {
 /// Under this policy a single bad index keeps the array unchanged.
 #[test]
 fn an_index_out_of_range_changes_nothing() {
-    let options = ScatterElements {
+    let options = ScatterElementsOptions {
         out_of_range: OutOfRange::Error,
         combine: Combine::Update,
-        ..ScatterElements::default()
+        ..ScatterElementsOptions::default()
     };
     for device in devices() {
         let upload = |data: &[i32]| device.backend.upload(data, &[2, 2]).unwrap();
@@ -118,9 +121,9 @@ fn shapes_that_do_not_match_are_errors() {
         (&[3, 4], &[3, 5], 0, "elements_shape"),
         (&[3, 4], &[4, 4], -1, "elements_shape"),
     ] {
-        let options = ScatterElements {
+        let options = ScatterElementsOptions {
             axis,
-            ..ScatterElements::default()
+            ..ScatterElementsOptions::default()
         };
         let error = Plan::scatter_elements(shape, indices, options, DType::F32).unwrap_err();
         assert_eq!(kind(&error), tag, "{error}");
@@ -130,7 +133,7 @@ fn shapes_that_do_not_match_are_errors() {
     let indices = backend.upload(&[0i32; 2], &[1, 2]).unwrap();
     let updates = backend.upload(&[0i32; 2], &[2, 1]).unwrap();
     let error = tensor
-        .scatter_elements(&indices, &updates, ScatterElements::default())
+        .scatter_elements(&indices, &updates, ScatterElementsOptions::default())
         .unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -141,9 +144,9 @@ fn shapes_that_do_not_match_are_errors() {
 /// One dimension more than shaders can walk is an error that names the limit; the CPU walks any number.
 #[test]
 fn more_dimensions_than_shaders_walk() {
-    let options = ScatterElements {
+    let options = ScatterElementsOptions {
         combine: Combine::Update,
-        ..ScatterElements::default()
+        ..ScatterElementsOptions::default()
     };
     let (shape, sizes) = ([3; 9], [2; 9]);
     for device in devices() {

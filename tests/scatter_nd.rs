@@ -5,16 +5,18 @@ use crate::harness::{
     scatter_everywhere,
 };
 use wgslice::{
-    Backend, Combine, DType, Error, Negative, Order, OutOfRange, Plan, Scatter, ScatterError,
+    Backend, DType, Error, Plan,
+    error::ScatterError,
+    options::{Combine, NegativeIndex, Order, OutOfRange, ScatterOptions},
 };
 
-const ADD: Scatter = Scatter {
+const ADD: ScatterOptions = ScatterOptions {
     combine: Combine::Add,
     out_of_range: OutOfRange::Zero,
-    negative: Negative::OutOfRange,
+    negative: NegativeIndex::OutOfRange,
     order: Order::Deterministic,
 };
-const UPDATE: Scatter = Scatter {
+const UPDATE: ScatterOptions = ScatterOptions {
     combine: Combine::Update,
     ..ADD
 };
@@ -24,7 +26,7 @@ fn check_all(
     shape: &[usize],
     (indices, indices_shape): (&[i64], &[usize]),
     updates_shape: &[usize],
-    options: Scatter,
+    options: ScatterOptions,
 ) {
     for fresh in [true, false] {
         for combine in [Combine::Add, Combine::Update] {
@@ -34,7 +36,7 @@ fn check_all(
                 indices,
                 indices_shape,
                 updates_shape,
-                options: Scatter { combine, ..options },
+                options: ScatterOptions { combine, ..options },
             });
         }
     }
@@ -97,7 +99,7 @@ fn every_depth() {
             indices: &indices,
             indices_shape: &[5, depth],
             updates_shape: &updates,
-            options: Scatter { combine, ..ADD },
+            options: ScatterOptions { combine, ..ADD },
         });
     }
 }
@@ -106,8 +108,8 @@ fn every_depth() {
 fn policies() {
     let indices = [1, -1, 5, -5, 4, 0, 9, -9, 1 << 33, i64::MIN, -1 << 32, 2];
     for out_of_range in [OutOfRange::Zero, OutOfRange::Error, OutOfRange::Clamp] {
-        for negative in [Negative::OutOfRange, Negative::Wrap] {
-            let options = Scatter {
+        for negative in [NegativeIndex::OutOfRange, NegativeIndex::Wrap] {
+            let options = ScatterOptions {
                 out_of_range,
                 negative,
                 ..ADD
@@ -360,7 +362,7 @@ fn halves_are_added_in_order() {
                 input.clone()
             };
             plan.unwrap()
-                .run_with(&updates, indices[..].into(), &mut sums)
+                .run_cpu_with(&updates, indices[..].into(), &mut sums)
                 .unwrap();
             scatter_everywhere(case, dtype, &input, &updates, Ok((sums, &[])));
         }
@@ -381,7 +383,7 @@ fn every_combination_of_tensorflows_table() {
     ];
     for backend in devices().iter().map(|device| &device.backend) {
         let scatter = |tensor: &[i32], rows: &[i32], updates: &[i32], combine| {
-            let options = Scatter { combine, ..ADD };
+            let options = ScatterOptions { combine, ..ADD };
             let (shape, count) = ([tensor.len()], rows.len());
             let scattered = backend.tensor_scatter_nd(
                 tensor,
@@ -428,7 +430,7 @@ fn nans_and_zeros_of_minimum_and_maximum() {
     ];
     for backend in devices().iter().map(|device| &device.backend) {
         for (combine, expected) in table {
-            let options = Scatter { combine, ..ADD };
+            let options = ScatterOptions { combine, ..ADD };
             let (scattered, _) = backend
                 .tensor_scatter_nd(&tensor, &[6], &rows[..], &[8, 1], &updates, &[8], options)
                 .unwrap();
@@ -505,7 +507,7 @@ fn every_combination_of_every_type() {
                 indices: &indices,
                 indices_shape: &[45, 1],
                 updates_shape: &[45, run],
-                options: Scatter { combine, ..ADD },
+                options: ScatterOptions { combine, ..ADD },
             };
             if !combine.is_defined_for(dtype) {
                 let plan = Plan::scatter_nd(&[45, 1], &[45, run], &[9, run], case.options, dtype);
@@ -573,7 +575,7 @@ fn bools_are_ored() {
 #[test]
 fn fast_sums() {
     let indices: Vec<i64> = (0..900).map(|i| i % 4).collect();
-    let options = Scatter {
+    let options = ScatterOptions {
         order: Order::Fast,
         ..ADD
     };
@@ -616,7 +618,7 @@ fn doubles_are_added_on_the_cpu() {
             "{error}"
         );
         assert!(error.to_string().contains("float64"), "{error}");
-        assert_eq!(with_fallback.fallen_back(), Some(error));
+        assert_eq!(with_fallback.last_fallback(), Some(error));
         // They can still be moved.
         let table = backend.upload(&[0.0f64; 3], &[3]).unwrap();
         let row = backend.upload(&[2i32], &[1, 1]).unwrap();
@@ -632,7 +634,7 @@ fn doubles_are_added_on_the_cpu() {
 
 #[test]
 fn an_error_names_the_first_row_and_changes_nothing() {
-    let options = Scatter {
+    let options = ScatterOptions {
         out_of_range: OutOfRange::Error,
         ..UPDATE
     };
@@ -642,16 +644,19 @@ fn an_error_names_the_first_row_and_changes_nothing() {
         let updates = backend.upload(&[9u8; 4], &[2, 2]).unwrap();
         let error = table.scatter(&rows, &updates, options).unwrap_err();
         let Error::Scatter(ScatterError::OutOfRange {
-            first, bad, rows, ..
+            first,
+            out_of_range,
+            tuples,
+            ..
         }) = &error
         else {
             panic!("{backend}: {error}");
         };
         assert_eq!(
-            (first.row, &first.position[..], &first.index[..]),
+            (first.tuple, &first.position[..], &first.index[..]),
             (1, &[0, 1][..], &[7][..])
         );
-        assert_eq!((*bad, *rows), (2, 4));
+        assert_eq!((*out_of_range, *tuples), (2, 4));
         assert_eq!(
             table.to_array::<u8>().unwrap().data,
             [1, 2, 3, 4],
@@ -679,7 +684,9 @@ fn scatters_follow_one_another() {
             reports.push(sums.scatter(&rows, &ones, ADD).unwrap());
         }
         assert_eq!(sums.to_array::<i32>().unwrap().data, expected, "{backend}");
-        let bad = reports.iter().map(|report| report.report().unwrap().bad);
+        let bad = reports
+            .iter()
+            .map(|report| report.report().unwrap().out_of_range);
         assert_eq!(bad.sum::<usize>(), 2, "{backend}");
     }
 }
@@ -695,7 +702,7 @@ fn wrong_tensors_are_named() {
     assert!(
         matches!(
             error,
-            Error::OtherDType {
+            Error::DTypeMismatch {
                 argument: "updates",
                 ..
             }

@@ -14,13 +14,13 @@ fn every_block_of_short_dimensions() {
             for &size in &ends {
                 for other in [(0, -1), (1, 1), (0, 9)] {
                     let (begins, sizes) = ([begin, other.0], [size, other.1]);
-                    let plan = Plan::slice(&shape, &begins, &sizes, DType::I32);
+                    let plan = Plan::slice_block(&shape, &begins, &sizes, DType::I32);
                     match (plan, reference::slice(&input, &shape, &begins, &sizes)) {
                         (Ok(plan), Ok((expected_shape, expected))) => {
                             assert_eq!(plan.shape(), expected_shape);
                             let mut got = vec![-1; expected.len()];
                             let bytes = bytemuck::cast_slice_mut(&mut got);
-                            plan.run(bytemuck::cast_slice(&input), bytes).unwrap();
+                            plan.run_cpu(bytemuck::cast_slice(&input), bytes).unwrap();
                             assert_eq!(got, expected);
                         }
                         (Err(error), Err(expected)) => assert_eq!(kind(&error), expected.kind),
@@ -35,12 +35,15 @@ fn every_block_of_short_dimensions() {
 #[test]
 fn entries_are_counted() {
     for (begin, size) in [(&[0][..], &[1][..]), (&[0, 0], &[1]), (&[0; 3], &[1; 3])] {
-        let error = View::of(&[3, 4]).unwrap().slice(begin, size).unwrap_err();
+        let error = View::new(&[3, 4])
+            .unwrap()
+            .slice_block(begin, size)
+            .unwrap_err();
         assert_eq!(kind(&error), "slice_vectors");
     }
     assert_eq!(
-        View::of(&[]).unwrap().slice(&[], &[]).unwrap(),
-        View::of(&[]).unwrap()
+        View::new(&[]).unwrap().slice_block(&[], &[]).unwrap(),
+        View::new(&[]).unwrap()
     );
 }
 
@@ -58,7 +61,9 @@ fn messages_say_what_to_do() {
 fn on_every_device() {
     for backend in devices().iter().map(|device| &device.backend) {
         let values: Vec<i16> = (0..24).collect();
-        let block = backend.slice(&values, &[4, 6], &[1, 2], &[2, -1]).unwrap();
+        let block = backend
+            .slice_block(&values, &[4, 6], &[1, 2], &[2, -1])
+            .unwrap();
         assert_eq!(block.data, [8, 9, 10, 11, 14, 15, 16, 17], "{backend}");
         let tensor = backend.upload(&values, &[4, 6]).unwrap();
         let block = tensor.slice_block(&[3, 0], &[1, 2]).unwrap();

@@ -1,7 +1,10 @@
 //! The three notations of a slice: text, TensorFlow's encoding, Rust; and conversions between them.
 
 use wgslice::{
-    Ellipsis, Error, NewAxis, ParseError, SliceItem, SliceSpec, SpecError, StridedSlice, slice,
+    Error, SliceSpec,
+    error::{ParseError, SpecError},
+    slice,
+    spec::{Ellipsis, NewAxis, SliceItem, TfStridedSlice},
 };
 
 fn parse(text: &str) -> SliceSpec {
@@ -115,8 +118,8 @@ fn assert_caret(error: &ParseError, text: &str) {
 /// The walk-through in TensorFlow's documentation.
 #[test]
 fn the_documented_encoding() {
-    let encoded = StridedSlice::try_from(&parse("1, 2:4, None, ..., :-3:-1, :")).unwrap();
-    let expected = StridedSlice {
+    let encoded = TfStridedSlice::try_from(&parse("1, 2:4, None, ..., :-3:-1, :")).unwrap();
+    let expected = TfStridedSlice {
         begin: vec![1, 2, 0, 0, 0, 0],
         end: vec![2, 4, 0, 0, -3, 0],
         strides: vec![1, 1, 1, 1, -1, 1],
@@ -147,7 +150,7 @@ fn every_encoding_comes_back() {
         ":2, None, :6",
     ] {
         let spec = parse(text);
-        let encoded = StridedSlice::try_from(&spec).unwrap();
+        let encoded = TfStridedSlice::try_from(&spec).unwrap();
         assert_eq!(
             SliceSpec::try_from(&encoded).unwrap(),
             spec,
@@ -158,7 +161,7 @@ fn every_encoding_comes_back() {
 
 #[test]
 fn ellipsis_beats_new_axis_beats_shrink_beats_the_rest() {
-    let all = StridedSlice {
+    let all = TfStridedSlice {
         begin: vec![1; 4],
         end: vec![2; 4],
         strides: vec![3; 4],
@@ -189,17 +192,17 @@ fn what_no_encoding_holds() {
             Err(Error::Spec(SpecError::Vectors { begin: 32, .. }))
         )
     };
-    assert!(too_long(StridedSlice::try_from(&long)));
+    assert!(too_long(TfStridedSlice::try_from(&long)));
     let two = slice![Ellipsis, Ellipsis];
     let error = Error::Spec(SpecError::MultipleEllipses);
-    assert_eq!(StridedSlice::try_from(&two), Err(error.clone()));
+    assert_eq!(TfStridedSlice::try_from(&two), Err(error.clone()));
     assert_eq!(two.view(&[3]), Err(error));
-    let mask = StridedSlice::mask("begin_mask", 1 << 31).unwrap_err();
+    let mask = TfStridedSlice::mask("begin_mask", 1 << 31).unwrap_err();
     assert!(
         mask.to_string().contains("begin_mask is 2147483648"),
         "{mask}"
     );
-    assert_eq!(StridedSlice::mask("end_mask", -1), Ok(-1));
+    assert_eq!(TfStridedSlice::mask("end_mask", -1), Ok(-1));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use crate::harness::{SIZES, devices, elements, naive_slice, to_bytes};
 use std::ops::Range;
-use wgslice::{Backend, DType, Error, SliceSpec, StridedSlice};
+use wgslice::{Backend, DType, Error, SliceSpec, spec::TfStridedSlice};
 
 const SPECS: [&str; 10] = [
     "...",
@@ -23,7 +23,7 @@ const SHAPE: [usize; 3] = [9, 40, 15];
 /// A source, the expected slice of it, and its shape.
 fn case(spec: &SliceSpec, dtype: DType) -> (Vec<u8>, Vec<usize>, Vec<u8>) {
     let input = elements(SHAPE.iter().product());
-    let encoded = StridedSlice::try_from(spec).unwrap();
+    let encoded = TfStridedSlice::try_from(spec).unwrap();
     let (shape, values) = naive_slice(&input, &SHAPE, &encoded).unwrap();
     let size = dtype.size();
     (to_bytes(&input, size), shape, to_bytes(&values, size))
@@ -67,7 +67,7 @@ fn sliced_on_the_way_to_the_device() {
             .collect();
         let (shape, values) = {
             let elements: Vec<u128> = input.iter().map(|&value| value.into()).collect();
-            naive_slice(&elements, &SHAPE, &StridedSlice::try_from(&spec).unwrap()).unwrap()
+            naive_slice(&elements, &SHAPE, &TfStridedSlice::try_from(&spec).unwrap()).unwrap()
         };
         for device in devices() {
             let tensor = device.backend.upload_slice(&input, &SHAPE, &spec).unwrap();
@@ -84,9 +84,7 @@ fn sliced_on_the_way_to_the_device() {
 fn long_rows_on_the_way_to_the_device() {
     let input: Vec<u16> = (0..45_000).collect();
     let spec: SliceSpec = "::-4, 7:4990".parse().unwrap();
-    let expected = Backend::cpu()
-        .strided_slice(&input, &[9, 5000], &spec)
-        .unwrap();
+    let expected = Backend::cpu().slice(&input, &[9, 5000], &spec).unwrap();
     for device in devices().iter().filter(|device| !device.is_tiny()) {
         let tensor = device
             .backend
@@ -161,7 +159,9 @@ fn errors_of_the_callers_functions_come_back() {
 
 #[cfg(feature = "gpu")]
 mod fallback {
-    use wgslice::{Backend, DType, Error, GatherNd, Gpu, SliceSpec, gpu::AdapterOptions, slice};
+    use wgslice::{
+        Backend, DType, Error, Gpu, SliceSpec, gpu::AdapterOptions, options::GatherNdOptions, slice,
+    };
 
     fn gpu() -> Option<Gpu> {
         let gpu = Gpu::open(&AdapterOptions::default()).ok();
@@ -194,7 +194,7 @@ mod fallback {
         assert!(result == expected);
         let why = streamed.fallback.expect("the device was lost");
         assert!(matches!(why, Error::DeviceLost { .. }), "{why:?}");
-        assert_eq!(backend.fallen_back(), Some(why));
+        assert_eq!(backend.last_fallback(), Some(why));
     }
 
     #[test]
@@ -203,17 +203,19 @@ mod fallback {
         gpu.device().destroy();
         let strict = Backend::from(gpu);
         let spec = slice![..; -1];
-        let error = strict
-            .strided_slice(&[1u32, 2, 3], &[3], &spec)
-            .unwrap_err();
-        assert!(error.is_of_device(), "{error:?}");
-        assert_eq!(strict.fallen_back(), None);
+        let error = strict.slice(&[1u32, 2, 3], &[3], &spec).unwrap_err();
+        assert!(error.is_device_error(), "{error:?}");
+        assert_eq!(strict.last_fallback(), None);
 
         let backend = strict.with_fallback();
-        assert_eq!(backend.fallen_back(), None);
-        let sliced = backend.strided_slice(&[1u32, 2, 3], &[3], &spec).unwrap();
+        assert_eq!(backend.last_fallback(), None);
+        let sliced = backend.slice(&[1u32, 2, 3], &[3], &spec).unwrap();
         assert_eq!(sliced.data, [3, 2, 1]);
-        assert!(backend.fallen_back().is_some_and(|why| why.is_of_device()));
+        assert!(
+            backend
+                .last_fallback()
+                .is_some_and(|why| why.is_device_error())
+        );
 
         let again = backend.clone();
         let (gathered, report) = again
@@ -222,14 +224,12 @@ mod fallback {
                 &[3],
                 &[2i32, 9][..],
                 &[2, 1],
-                GatherNd::default(),
+                GatherNdOptions::default(),
             )
             .unwrap();
-        assert_eq!((gathered.data, report.bad), (vec![3, 0], 1));
+        assert_eq!((gathered.data, report.out_of_range), (vec![3, 0], 1));
         // A caller's mistake is no reason to fall back.
-        let error = backend
-            .strided_slice(&[1u32], &[1], &slice![9])
-            .unwrap_err();
+        let error = backend.slice(&[1u32], &[1], &slice![9]).unwrap_err();
         assert!(matches!(error, Error::Spec(_)));
     }
 }

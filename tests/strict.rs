@@ -12,7 +12,10 @@ use std::{
     },
 };
 use strict_gpu::{Access, Depends, Fault, Options, Outside, Rewrite, StrictGpu, Wrong};
-use wgslice::{Backend, Combine, DType, Error, Gpu, OutOfRange, Scatter, SliceSpec};
+use wgslice::{
+    Backend, DType, Error, Gpu, SliceSpec,
+    options::{Combine, OutOfRange, ScatterOptions},
+};
 
 /// The work that a bug is tested with.
 type Work = fn(&Backend) -> Result<Vec<u8>, Error>;
@@ -47,10 +50,10 @@ where
     T: wgslice::Element + bytemuck::NoUninit,
 {
     let indices: Vec<i32> = (0..).zip(updates).map(|(n, _)| n % 5).collect();
-    let options = Scatter {
+    let options = ScatterOptions {
         combine,
         out_of_range: OutOfRange::Zero,
-        ..Scatter::default()
+        ..ScatterOptions::default()
     };
     let (result, _) = backend.scatter_nd(
         &indices[..],

@@ -1,12 +1,12 @@
 //! strided_slice: shapes and steps chosen for their plans.
 
 use crate::harness::{Device, SIZES, Sizes, check_slice, devices, elements, to_bytes};
-use wgslice::{Backend, DType, Error, Plan, SliceSpec, StridedSlice, Tensor, slice};
+use wgslice::{Backend, DType, Error, Plan, SliceSpec, Tensor, slice, spec::TfStridedSlice};
 
 #[track_caller]
 fn check(shape: &[usize], spec: &str) {
     let spec: SliceSpec = spec.parse().unwrap();
-    check_slice(shape, &StridedSlice::try_from(&spec).unwrap(), Sizes::All);
+    check_slice(shape, &TfStridedSlice::try_from(&spec).unwrap(), Sizes::All);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn empty_and_scalar() {
 fn more_workgroups_than_one_dimension_holds() {
     // A single element per row takes an invocation per row on every kind of adapter.
     let rows = 65_536 * 64 + 100u32;
-    let plan = Plan::strided_slice(&[rows as usize, 2], &slice![..; -1, 1..2], DType::F32).unwrap();
+    let plan = Plan::slice(&[rows as usize, 2], &slice![..; -1, 1..2], DType::F32).unwrap();
     let input: Vec<u8> = (0..rows * 2).flat_map(u32::to_le_bytes).collect();
     let expected: Vec<u8> = (0..rows)
         .rev()
@@ -194,9 +194,7 @@ fn bits_survive() {
     ];
     let values: Vec<f32> = nans.iter().map(|&bits| f32::from_bits(bits)).collect();
     for Device { backend, .. } in devices() {
-        let reversed = backend
-            .strided_slice(&values, &[5], &slice![..; -1])
-            .unwrap();
+        let reversed = backend.slice(&values, &[5], &slice![..; -1]).unwrap();
         let bits: Vec<u32> = reversed.data.iter().map(|value| value.to_bits()).collect();
         assert!(bits.iter().eq(nans.iter().rev()), "{backend}: {bits:x?}");
     }
@@ -230,7 +228,7 @@ fn into_a_tensor_that_is_there() {
             if backend.is_cpu() {
                 let kept = dest.bytes().unwrap().as_ptr() == before;
                 // A slice of the whole tensor shares its memory.
-                assert_eq!(kept, spec != slice![wgslice::Ellipsis], "{}", what());
+                assert_eq!(kept, spec != slice![wgslice::spec::Ellipsis], "{}", what());
             }
         }
     }
@@ -251,7 +249,7 @@ fn what_others_hold_is_not_written() {
         let mut dest = tensor.slice(&slice![..; -1]).unwrap();
         let (clone, row) = (
             dest.clone(),
-            dest.slice(&slice![wgslice::NewAxis, ..]).unwrap(),
+            dest.slice(&slice![wgslice::spec::NewAxis, ..]).unwrap(),
         );
         tensor.slice_into(&slice![..], &mut dest).unwrap();
         assert_eq!(values(&dest), [1, 2, 3, 4, 5]);
@@ -300,7 +298,7 @@ fn tensors_that_do_not_fit_the_result() {
         if let Some(Device { backend, .. }) = elsewhere {
             let mut dest = backend.upload(&[7u32, 8, 9], &[3]).unwrap();
             let error = tensor.slice_into(&slice![0], &mut dest).unwrap_err();
-            assert_eq!(error, Error::OtherDevice { argument: "dest" });
+            assert_eq!(error, Error::DeviceMismatch { argument: "dest" });
         }
     }
 }

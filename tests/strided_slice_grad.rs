@@ -1,13 +1,13 @@
 //! strided_slice_grad: TensorFlow's table, and patterns of every kind.
 
 use crate::harness::{Sizes, check_grad, devices};
-use wgslice::{SliceSpec, StridedSlice, slice};
+use wgslice::{SliceSpec, slice, spec::TfStridedSlice};
 
 fn check_of(shape: &[usize], spec: &str, dy: &[usize]) {
     let spec: SliceSpec = spec.parse().unwrap();
     check_grad(
         shape,
-        &StridedSlice::try_from(&spec).unwrap(),
+        &TfStridedSlice::try_from(&spec).unwrap(),
         dy,
         Sizes::All,
     );
@@ -19,7 +19,7 @@ fn check(shape: &[usize], spec: &str) {
 
 fn check_at(sizes: Sizes, shape: &[usize], spec: &str) {
     let spec: SliceSpec = spec.parse().unwrap();
-    let encoded = StridedSlice::try_from(&spec).unwrap();
+    let encoded = TfStridedSlice::try_from(&spec).unwrap();
     check_grad(shape, &encoded, spec.view(shape).unwrap().shape(), sizes);
 }
 
@@ -127,10 +127,10 @@ fn long_rows() {
 #[test]
 fn values_of_the_host_and_tensors() {
     for backend in devices().iter().map(|device| &device.backend) {
-        let gradient = backend.strided_slice_grad(&[5], &slice![..; -2], &[1u8, 2, 3], &[3]);
+        let gradient = backend.slice_grad(&[5], &slice![..; -2], &[1u8, 2, 3], &[3]);
         assert_eq!(gradient.unwrap().data, [3, 0, 2, 0, 1], "{backend}");
         let dy = backend.upload(&[1.5f64, 2.5], &[2]).unwrap();
-        let gradient = dy.strided_slice_grad(&[2, 3], &slice![1, 1..]).unwrap();
+        let gradient = dy.slice_grad(&[2, 3], &slice![1, 1..]).unwrap();
         assert_eq!(
             gradient.to_array::<f64>().unwrap().data,
             [0.0, 0.0, 0.0, 0.0, 1.5, 2.5]

@@ -2,7 +2,7 @@
 //! memory.
 
 use crate::harness::{Sizes, check_update, devices};
-use wgslice::{Backend, DType, Error, Plan, SliceSpec, StridedSlice, slice};
+use wgslice::{Backend, DType, Error, Plan, SliceSpec, slice, spec::TfStridedSlice};
 
 fn check(shape: &[usize], spec: &str, value: &[usize]) {
     check_at(Sizes::All, shape, spec, value);
@@ -10,7 +10,7 @@ fn check(shape: &[usize], spec: &str, value: &[usize]) {
 
 fn check_at(sizes: Sizes, shape: &[usize], spec: &str, value: &[usize]) {
     let spec: SliceSpec = spec.parse().unwrap();
-    let encoded = StridedSlice::try_from(&spec).unwrap();
+    let encoded = TfStridedSlice::try_from(&spec).unwrap();
     check_update(shape, &encoded, value, sizes);
 }
 
@@ -137,9 +137,9 @@ fn a_tensor_changes_alone() {
         let mut tensor = backend.upload(&[1i32, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
         let row = backend.upload(&[9i32, 8, 7], &[3]).unwrap();
         let kept = tensor.clone();
-        tensor.update(&slice![1], &row).unwrap();
+        tensor.slice_update(&slice![1], &row).unwrap();
         tensor
-            .update(&slice![.., 0], &row.slice(&slice![1]).unwrap())
+            .slice_update(&slice![.., 0], &row.slice(&slice![1]).unwrap())
             .unwrap();
         assert_eq!(
             tensor.to_array::<i32>().unwrap().data,
@@ -154,7 +154,7 @@ fn a_tensor_changes_alone() {
         // The value is the tensor itself.
         let reversed = tensor.slice(&slice![.., ..; -1]).unwrap();
         let copy = tensor.clone();
-        tensor.update(&slice![..; -1], &copy).unwrap();
+        tensor.slice_update(&slice![..; -1], &copy).unwrap();
         assert_eq!(
             tensor.to_array::<i32>().unwrap().data,
             [8, 8, 7, 8, 2, 3],
@@ -181,7 +181,7 @@ fn lent_memory_is_copied() {
     let cpu = Backend::cpu();
     let mut tensor = cpu.adopt(DType::U8, &[4], LENT).unwrap();
     tensor
-        .update(&slice![1..3], &cpu.upload(&[0u8], &[]).unwrap())
+        .slice_update(&slice![1..3], &cpu.upload(&[0u8], &[]).unwrap())
         .unwrap();
     assert_eq!(tensor.to_array::<u8>().unwrap().data, [1, 0, 0, 4]);
     assert_eq!(LENT, [1, 2, 3, 4]);
@@ -191,8 +191,7 @@ fn lent_memory_is_copied() {
 fn values_of_the_host() {
     for backend in devices().iter().map(|device| &device.backend) {
         let x = [1u16, 2, 3, 4, 5];
-        let updated =
-            backend.strided_slice_update(&x, &[5], &slice![3..0; -1], &[10, 20, 30], &[3]);
+        let updated = backend.slice_update(&x, &[5], &slice![3..0; -1], &[10, 20, 30], &[3]);
         assert_eq!(updated.unwrap().data, [1, 30, 20, 10, 5], "{backend}");
     }
 }
@@ -202,18 +201,18 @@ fn what_does_not_belong_is_named() {
     let cpu = Backend::cpu();
     let mut x = cpu.upload(&[1i32, 2], &[2]).unwrap();
     let y = cpu.upload(&[1.0f32], &[]).unwrap();
-    let error = x.update(&slice![0], &y).unwrap_err();
+    let error = x.slice_update(&slice![0], &y).unwrap_err();
     assert!(
         matches!(
             error,
-            Error::OtherDType {
+            Error::DTypeMismatch {
                 argument: "value",
                 ..
             }
         ),
         "{error}"
     );
-    let error = Plan::strided_slice_update(&[5], &slice![1..4], &[3, 1], DType::U8).unwrap_err();
+    let error = Plan::slice_update(&[5], &slice![1..4], &[3, 1], DType::U8).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("[3,1]") && text.contains("[3]"), "{text}");
 }

@@ -115,7 +115,7 @@ fn channels_become_planes() {
 #[test]
 fn tiles_move_what_fills_them() {
     let explained = |gpu: &wgslice::Gpu, shape: &[usize], axes: &[usize]| {
-        let view = View::of(shape).unwrap().transpose(axes).unwrap();
+        let view = View::new(shape).unwrap().transpose(axes).unwrap();
         gpu.as_hardware().explain(&view.plan(wgslice::DType::F32))
     };
     let devices = devices().iter();
@@ -145,9 +145,7 @@ fn tiles_move_what_fills_them() {
 /// The errors of a step are those of an array with the shape of the previous step.
 #[test]
 fn steps_that_do_not_fit_are_errors() {
-    let view = View::of(&[3, 1, 4])
-        .unwrap()
-        .strided_slice(&"1:".parse().unwrap());
+    let view = View::new(&[3, 1, 4]).unwrap().slice(&"1:".parse().unwrap());
     let values = (vec![2, 1, 4], elements(8));
     for wrong in [
         slice("5"),
@@ -184,7 +182,7 @@ fn tensors_take_other_shapes() {
         assert_eq!(turned.to_vec::<u16>().unwrap(), [1, 4, 2, 5, 3, 6]);
         let mut changed = tensor.reshape(&[3, 2]).unwrap();
         let row = device.backend.upload(&[7u16, 8], &[2]).unwrap();
-        changed.update(&"1".parse().unwrap(), &row).unwrap();
+        changed.slice_update(&"1".parse().unwrap(), &row).unwrap();
         assert_eq!(changed.to_vec::<u16>().unwrap(), [1, 2, 7, 8, 5, 6]);
         assert_eq!(flat.to_vec::<u16>().unwrap(), [1, 2, 3, 4, 5, 6]);
         let scalar = device.backend.upload(&[9u16], &[1, 1]).unwrap().squeeze();

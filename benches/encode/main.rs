@@ -12,8 +12,9 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use rig::{Pair, Rig};
 use wgpu::{CommandEncoder, ComputePass};
 use wgslice::{
-    DType, GatherNd, Plan,
+    DType, Plan,
     gpu::{AdapterOptions, Candidate, DeviceIndices},
+    options::GatherNdOptions,
     slice,
 };
 
@@ -37,7 +38,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     let mut bench = c.benchmark_group(format!("1000 operations, {space}"));
     bench.sample_size(10);
     let (gpu, bare) = (&rig.gpu, &rig.slice);
-    let plan = Plan::strided_slice(&[32, 32], &slice![4..20, ..; 2], DType::F32).expect("a slice");
+    let plan = Plan::slice(&[32, 32], &slice![4..20, ..; 2], DType::F32).expect("a slice");
     let recorded = "it fits";
     let pair = rig.pair();
     let (source, dest) = (pair.source.slice(..), pair.dest.slice(..));
@@ -82,7 +83,7 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
         );
     });
 
-    let rows = Plan::strided_slice(&[32, 32], &slice![4..20], DType::F32).expect("a slice");
+    let rows = Plan::slice(&[32, 32], &slice![4..20], DType::F32).expect("a slice");
     bench.bench_function("copies", |b| {
         rig.measure(
             b,
@@ -108,8 +109,8 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     });
 
     let tuples = rig.buffer();
-    let gather =
-        Plan::gather_nd(&[32, 32], &[16, 1], GatherNd::default(), DType::F32).expect("a gather");
+    let gather = Plan::gather_nd(&[32, 32], &[16, 1], GatherNdOptions::default(), DType::F32)
+        .expect("a gather");
     bench.bench_function("gathers in one pass", |b| {
         rig.measure_pass(b, |pass| {
             for _ in 0..OPERATIONS {

@@ -11,7 +11,7 @@ use crate::{
 };
 use clap::{Args as ArgGroup, Parser, Subcommand, ValueEnum};
 use std::path::{Path, PathBuf};
-use wgslice::{Negative, OutOfRange};
+use wgslice::options::{self, OutOfRange};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -121,10 +121,10 @@ pub(crate) struct IndexPolicy {
 }
 
 impl IndexPolicy {
-    pub(crate) fn negative(&self) -> Negative {
+    pub(crate) fn negative(&self) -> options::NegativeIndex {
         match self.negative {
-            NegativeIndex::OutOfRange => Negative::OutOfRange,
-            NegativeIndex::Wrap => Negative::Wrap,
+            NegativeIndex::OutOfRange => options::NegativeIndex::OutOfRange,
+            NegativeIndex::Wrap => options::NegativeIndex::Wrap,
         }
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn named(global: &Global) -> Option<&'static str> {
 
 /// Whether the CPU may finish the work after this error: if the command chose the device.
 pub(crate) fn may_fall_back(global: &Global, error: &Error) -> Result<bool, Failure> {
-    Ok(error.is_of_device() && choice(global, DeviceChoice::Auto)? == DeviceChoice::Auto)
+    Ok(error.is_device_error() && choice(global, DeviceChoice::Auto)? == DeviceChoice::Auto)
 }
 
 /// The backend of a command whose choice does not depend on its work.
@@ -41,7 +41,7 @@ pub(crate) fn open(global: &Global) -> Result<Backend, Failure> {
 
 /// The backend for a plan on data in files.
 pub(crate) fn open_for(global: &Global, plan: &Plan) -> Result<Backend, Failure> {
-    open_by(global, |global| auto_for(global, plan))
+    open_by(global, |global| auto_for_plan(global, plan))
 }
 
 fn open_by(global: &Global, auto: impl FnOnce(&Global) -> Backend) -> Result<Backend, Failure> {
@@ -56,7 +56,7 @@ fn open_by(global: &Global, auto: impl FnOnce(&Global) -> Backend) -> Result<Bac
 }
 
 #[cfg(feature = "gpu")]
-pub(crate) use with_gpu::{adapters, all, auto, auto_for, candidates, gpu, options};
+pub(crate) use with_gpu::{adapters, all, auto, auto_for_plan, candidates, gpu, options};
 
 #[cfg(feature = "gpu")]
 mod with_gpu {
@@ -85,8 +85,8 @@ mod with_gpu {
         Backend::auto_with(&options(global))
     }
 
-    pub(crate) fn auto_for(global: &Global, plan: &Plan) -> Backend {
-        Backend::auto_for(plan, &options(global))
+    pub(crate) fn auto_for_plan(global: &Global, plan: &Plan) -> Backend {
+        Backend::auto_for_plan(plan, &options(global))
     }
 
     pub(crate) fn gpu(global: &Global) -> Result<Backend, Failure> {
@@ -115,7 +115,7 @@ mod with_gpu {
         let mut backends = Vec::new();
         let mut refused = None;
         for candidate in candidates.iter().filter(|candidate| candidate.fits()) {
-            match pollster::block_on(Gpu::on_adapter(&candidate.adapter)) {
+            match pollster::block_on(Gpu::from_adapter(&candidate.adapter)) {
                 Ok(gpu) => backends.push(Backend::from(gpu)),
                 Err(error) => {
                     print::line_to_stderr(format_args!("note: not used: {candidate}: {error}"));
@@ -136,7 +136,7 @@ pub(crate) fn auto(_: &Global) -> Backend {
 }
 
 #[cfg(not(feature = "gpu"))]
-pub(crate) fn auto_for(_: &Global, _: &Plan) -> Backend {
+pub(crate) fn auto_for_plan(_: &Global, _: &Plan) -> Backend {
     Backend::auto()
 }
 

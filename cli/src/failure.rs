@@ -85,7 +85,7 @@ impl Failure {
             Self::Usage(_) => BAD_INPUT,
             Self::Device(_) => DEVICE,
             Self::Refused { error, .. } => match &**error {
-                error if error.is_of_device() => DEVICE,
+                error if error.is_device_error() => DEVICE,
                 Error::OutOfHostMemory { .. } => DEVICE,
                 _ => BAD_INPUT,
             },

@@ -41,7 +41,7 @@ pub(crate) struct Gather {
 }
 
 pub(crate) fn run(global: &Global, args: &Gather) -> Result<ExitCode, Failure> {
-    let options = wgslice::Gather {
+    let options = wgslice::options::GatherOptions {
         axis: args.axis,
         batch_dims: args.batch_dims,
         out_of_range: args.policy.out_of_range.into(),

@@ -37,7 +37,7 @@ pub(crate) struct GatherElements {
 }
 
 pub(crate) fn run(global: &Global, args: &GatherElements) -> Result<ExitCode, Failure> {
-    let options = wgslice::GatherElements {
+    let options = wgslice::options::GatherElementsOptions {
         axis: args.axis,
         out_of_range: args.policy.out_of_range.into(),
         negative: args.policy.negative(),

@@ -38,7 +38,7 @@ pub(crate) struct GatherNd {
 }
 
 pub(crate) fn run(global: &Global, args: &GatherNd) -> Result<ExitCode, Failure> {
-    let options = wgslice::GatherNd {
+    let options = wgslice::options::GatherNdOptions {
         batch_dims: args.batch_dims,
         out_of_range: args.policy.out_of_range.into(),
         negative: args.policy.negative(),

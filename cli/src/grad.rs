@@ -38,7 +38,7 @@ pub(crate) fn run(global: &Global, args: &Grad) -> Result<ExitCode, Failure> {
     };
     job.run(
         global,
-        |shapes| Plan::strided_slice_grad(shape, &spec, &shapes.values[0], shapes.dtype),
-        |tensors| tensors.value(0).strided_slice_grad(shape, &spec),
+        |shapes| Plan::slice_grad(shape, &spec, &shapes.values[0], shapes.dtype),
+        |tensors| tensors.value(0).slice_grad(shape, &spec),
     )
 }

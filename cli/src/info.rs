@@ -140,12 +140,12 @@ fn row(name: &str, value: impl std::fmt::Display) {
 
 #[cfg(feature = "gpu")]
 fn adapters(global: &Global, choice: DeviceChoice) -> Result<Vec<Adapter>, Failure> {
-    use wgslice::gpu::{AdapterOptions, Software};
+    use wgslice::gpu::{AdapterOptions, SoftwareAdapters};
 
     let options = AdapterOptions {
         software: match choice {
-            DeviceChoice::Auto => Software::Refuse,
-            _ => Software::Allow,
+            DeviceChoice::Auto => SoftwareAdapters::Refuse,
+            _ => SoftwareAdapters::Allow,
         },
         ..device::options(global)
     };

@@ -147,12 +147,15 @@ impl Job<'_> {
     fn warn(&self, report: &Report) {
         if let Some(first) = &report.first {
             let Report {
-                rows, bad, params, ..
+                tuples,
+                out_of_range,
+                shape,
+                ..
             } = report;
-            let (became, params) = (self.bad, crate::report::shape(params));
+            let (became, shape) = (self.bad, crate::report::shape(shape));
             print::line_to_stderr(format_args!(
-                "warning: {bad} of {rows} index tuples are out of range and {became}, \
-                 the first at {first} of params {params}"
+                "warning: {out_of_range} of {tuples} index tuples are out of range and {became}, \
+                 the first at {first} of params {shape}"
             ));
         }
     }

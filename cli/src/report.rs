@@ -59,10 +59,10 @@ struct First {
 impl From<Report> for OutOfRange {
     fn from(report: Report) -> Self {
         Self {
-            rows: report.rows,
-            bad: report.bad,
+            rows: report.tuples,
+            bad: report.out_of_range,
             first: report.first.map(|first| First {
-                row: first.row,
+                row: first.tuple,
                 position: first.position,
                 index: first.index,
             }),

@@ -6,7 +6,10 @@ use crate::{
     job::Job,
 };
 use std::process::ExitCode;
-use wgslice::{Combine, Plan, Scatter};
+use wgslice::{
+    Plan,
+    options::{Combine, ScatterOptions},
+};
 
 /// Scatter UPDATES to the positions of the tuples in INDICES
 ///
@@ -83,11 +86,11 @@ impl From<Combination> for Combine {
 }
 
 pub(crate) fn run(global: &Global, args: &ScatterNd) -> Result<ExitCode, Failure> {
-    let options = Scatter {
+    let options = ScatterOptions {
         combine: args.combine(),
         out_of_range: args.policy.out_of_range.into(),
         negative: args.policy.negative(),
-        ..Scatter::default()
+        ..ScatterOptions::default()
     };
     let job = Job {
         values: &[&args.updates],

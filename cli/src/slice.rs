@@ -10,7 +10,7 @@ use crate::{
     times::{Stage, Timer, Times},
 };
 use std::{ops::Range, process::ExitCode};
-use wgslice::{Error, Plan, SliceSpec, StridedSlice};
+use wgslice::{Error, Plan, SliceSpec, spec::TfStridedSlice};
 
 /// Slice an array: Python's syntax, or TensorFlow's vectors and masks
 ///
@@ -107,7 +107,7 @@ pub(crate) fn run(global: &Global, args: &Slice) -> Result<ExitCode, Failure> {
     let input = Described::new(&args.input, &shape);
     let refused = || Failure::refused(&input);
     // An invalid slice is refused before a device is opened.
-    let plan = Plan::strided_slice(&shape, &spec, dtype).map_err(refused())?;
+    let plan = Plan::slice(&shape, &spec, dtype).map_err(refused())?;
 
     let backend = device::open_for(global, &plan)?;
     if args.to.explain {
@@ -177,15 +177,15 @@ fn encoded(
     Integers(end): &Integers,
     strides: Option<&Integers>,
 ) -> Result<SliceSpec, Error> {
-    StridedSlice {
+    TfStridedSlice {
         begin: begin.clone(),
         end: end.clone(),
         strides: strides.map_or_else(|| vec![1; begin.len()], |Integers(strides)| strides.clone()),
-        begin_mask: StridedSlice::mask("begin_mask", args.begin_mask)?,
-        end_mask: StridedSlice::mask("end_mask", args.end_mask)?,
-        ellipsis_mask: StridedSlice::mask("ellipsis_mask", args.ellipsis_mask)?,
-        new_axis_mask: StridedSlice::mask("new_axis_mask", args.new_axis_mask)?,
-        shrink_axis_mask: StridedSlice::mask("shrink_axis_mask", args.shrink_axis_mask)?,
+        begin_mask: TfStridedSlice::mask("begin_mask", args.begin_mask)?,
+        end_mask: TfStridedSlice::mask("end_mask", args.end_mask)?,
+        ellipsis_mask: TfStridedSlice::mask("ellipsis_mask", args.ellipsis_mask)?,
+        new_axis_mask: TfStridedSlice::mask("new_axis_mask", args.new_axis_mask)?,
+        shrink_axis_mask: TfStridedSlice::mask("shrink_axis_mask", args.shrink_axis_mask)?,
     }
     .try_into()
 }

@@ -42,7 +42,7 @@ pub(crate) fn run(global: &Global, args: &SliceUpdate) -> Result<ExitCode, Failu
         global,
         |shapes| {
             let [input, value] = [&shapes.values[0], &shapes.values[1]];
-            Plan::strided_slice_update(input, &spec, value, shapes.dtype)
+            Plan::slice_update(input, &spec, value, shapes.dtype)
         },
         |tensors| tensors.value(0).updated(&spec, tensors.value(1)),
     )

@@ -1,7 +1,8 @@
 //! Scatters of host values, on the CPU or on a device.
 
 use crate::{
-    Array, Backend, Element, Error, Indices, Plan, Report, Scatter, shape::check_elements,
+    Array, Backend, Element, Error, Indices, Plan, Report, options::ScatterOptions,
+    shape::check_elements,
 };
 
 impl Backend {
@@ -9,12 +10,12 @@ impl Backend {
     /// The report counts the index tuples that were out of range.
     ///
     /// ```
-    /// use wgslice::{Backend, Scatter};
+    /// use wgslice::{options::ScatterOptions, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let (rows, updates) = ([1i32, 3, 1], [10, 20, 30]);
     /// let (sums, report) =
-    ///     backend.scatter_nd(&rows[..], &[3, 1], &updates, &[3], &[3], Scatter::default())?;
+    ///     backend.scatter_nd(&rows[..], &[3, 1], &updates, &[3], &[3], ScatterOptions::default())?;
     /// assert_eq!(sums.data, [0, 40, 0]);
     /// assert_eq!(report.first.unwrap().index, [3]);
     /// # Ok::<(), wgslice::Error>(())
@@ -22,7 +23,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`ScatterError`](crate::ScatterError), [`Error::Length`], or an error of the device, such as
+    /// [`ScatterError`](crate::error::ScatterError), [`Error::Length`], or an error of the device, such as
     /// [`Error::DTypeOnDevice`] for element types that the device cannot combine.
     pub fn scatter_nd<'a, T: Element>(
         &self,
@@ -31,7 +32,7 @@ impl Backend {
         updates: &[T],
         updates_shape: &[usize],
         shape: &[usize],
-        options: Scatter,
+        options: ScatterOptions,
     ) -> Result<(Array<T>, Report), Error> {
         let plan = Plan::scatter_nd(indices_shape, updates_shape, shape, options, T::DTYPE)?;
         let indices = indices.into();
@@ -44,7 +45,7 @@ impl Backend {
             Ok((sums.to_array()?, report.report()?))
         };
         self.on_device_or(&self.device, on_device, || {
-            let run = |dest: &mut [u8]| plan.run_with(T::as_bytes(updates), indices, dest);
+            let run = |dest: &mut [u8]| plan.run_cpu_with(T::as_bytes(updates), indices, dest);
             Array::collect(&plan.shape, run)
         })
     }
@@ -54,10 +55,10 @@ impl Backend {
     /// [`Backend::scatter_nd`].
     ///
     /// ```
-    /// use wgslice::{Backend, Combine, Scatter};
+    /// use wgslice::{options::{Combine, ScatterOptions}, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let options = Scatter { combine: Combine::Update, ..Scatter::default() };
+    /// let options = ScatterOptions { combine: Combine::Update, ..ScatterOptions::default() };
     /// let (table, rows, updates) = ([0, 10, 20, 30, 40], [1i64, 3, 1], [5, 100, 7]);
     /// let (updated, _) = backend
     ///     .tensor_scatter_nd(&table, &[5], &rows[..], &[3, 1], &updates, &[3], options)?;
@@ -76,7 +77,7 @@ impl Backend {
         indices_shape: &[usize],
         updates: &[T],
         updates_shape: &[usize],
-        options: Scatter,
+        options: ScatterOptions,
     ) -> Result<(Array<T>, Report), Error> {
         let plan = Plan::tensor_scatter_nd(shape, indices_shape, updates_shape, options, T::DTYPE)?;
         self.scatter_by(&plan, tensor, indices.into(), updates)
@@ -104,7 +105,7 @@ impl Backend {
         self.on_device_or(&self.device, on_device, || {
             let run = |dest: &mut [u8]| {
                 dest.copy_from_slice(T::as_bytes(tensor));
-                plan.run_with(T::as_bytes(updates), indices, dest)
+                plan.run_cpu_with(T::as_bytes(updates), indices, dest)
             };
             Array::collect(&plan.shape, run)
         })

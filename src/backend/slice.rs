@@ -9,34 +9,34 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::SpecError), [`Error::Length`], or an error of the device.
-    pub fn strided_slice<T: Element>(
+    /// [`SpecError`](crate::error::SpecError), [`Error::Length`], or an error of the device.
+    pub fn slice<T: Element>(
         &self,
         input: &[T],
         shape: &[usize],
         spec: &SliceSpec,
     ) -> Result<Array<T>, Error> {
-        self.run_plan(input, &Plan::strided_slice(shape, spec, T::DTYPE)?)
+        self.run_plan(input, &Plan::slice(shape, spec, T::DTYPE)?)
     }
 
-    /// Copies the block that begins at `begin` and has `size`, as TensorFlow's `tf.slice`: [`Backend::strided_slice`]
+    /// Copies the block that begins at `begin` and has `size`, as TensorFlow's `tf.slice`: [`Backend::slice`]
     /// with the rules and errors of [`SliceSpec::block`].
     ///
     /// ```
     /// use wgslice::Backend;
     ///
-    /// let block = Backend::cpu().slice(&[1, 2, 3, 4, 5, 6], &[2, 3], &[0, 1], &[-1, 2])?;
+    /// let block = Backend::cpu().slice_block(&[1, 2, 3, 4, 5, 6], &[2, 3], &[0, 1], &[-1, 2])?;
     /// assert_eq!((block.shape, block.data), (vec![2, 2], vec![2, 3, 5, 6]));
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    pub fn slice<T: Element>(
+    pub fn slice_block<T: Element>(
         &self,
         input: &[T],
         shape: &[usize],
         begin: &[i64],
         size: &[i64],
     ) -> Result<Array<T>, Error> {
-        self.strided_slice(input, shape, &SliceSpec::block(shape, begin, size)?)
+        self.slice(input, shape, &SliceSpec::block(shape, begin, size)?)
     }
 
     /// Copies the elements that a view selects from host values.
@@ -44,8 +44,8 @@ impl Backend {
     /// ```
     /// use wgslice::{slice, Backend, View};
     ///
-    /// let transposed = View::of(&[2, 3])?.transpose(&[1, 0])?;
-    /// let last = transposed.strided_slice(&slice![-1])?;
+    /// let transposed = View::new(&[2, 3])?.transpose(&[1, 0])?;
+    /// let last = transposed.slice(&slice![-1])?;
     /// let array = Backend::cpu().run_view(&[1, 2, 3, 4, 5, 6], &last)?;
     /// assert_eq!(array.data, [3, 6]);
     /// # Ok::<(), wgslice::Error>(())
@@ -62,7 +62,7 @@ impl Backend {
         check_elements("input", &plan.source, input.len())?;
         let input = T::as_bytes(input);
         let run = |dest: &mut [u8]| match self.device_for(plan) {
-            Device::Cpu => plan.run(input, dest),
+            Device::Cpu => plan.run_cpu(input, dest),
             #[cfg(all(feature = "gpu", target_arch = "wasm32"))]
             Device::Gpu(gpu) => gpu.wait(),
             // A stream uploads only the parts of the input that the slice needs, while the device works on earlier

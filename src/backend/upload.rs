@@ -41,7 +41,7 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::SpecError), [`Error::Length`], or an error of the device.
+    /// [`SpecError`](crate::error::SpecError), [`Error::Length`], or an error of the device.
     pub fn upload_slice<T: Element>(
         &self,
         values: &[T],
@@ -58,10 +58,12 @@ impl Backend {
     /// [`Error::Length`], or an error of the device.
     pub fn upload_view<T: Element>(&self, values: &[T], view: &View) -> Result<Tensor, Error> {
         let plan = view.plan(T::DTYPE);
-        check_elements("values", view.source(), values.len())?;
+        check_elements("values", view.source_shape(), values.len())?;
         let bytes = T::as_bytes(values);
         let storage = match &self.device {
-            Device::Cpu => self.host_storage(plan.result_bytes(), |dest| plan.run(bytes, dest))?,
+            Device::Cpu => {
+                self.host_storage(plan.result_bytes(), |dest| plan.run_cpu(bytes, dest))?
+            }
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Device(gpu.upload_slice(&plan, bytes)?),
         };

@@ -62,11 +62,11 @@ impl Plan {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::{DType, GatherNd, SliceSpec};
+    use crate::{DType, SliceSpec, options::GatherNdOptions};
 
     pub(in crate::cost) fn plan(shape: &[usize], spec: &str) -> Plan {
         let spec: SliceSpec = spec.parse().unwrap();
-        Plan::strided_slice(shape, &spec, DType::U8).unwrap()
+        Plan::slice(shape, &spec, DType::U8).unwrap()
     }
 
     #[test]
@@ -100,7 +100,8 @@ pub(super) mod tests {
         assert_eq!(plan(&[1000, 2000], ":, ::2").sent(), 1_999_999.0);
         assert_eq!(plan(&[100, 2000], ":, ::100").sent(), 2000.0);
         assert_eq!(plan(&[1000], "5:5").sent(), 0.0);
-        let gather = Plan::gather_nd(&[100, 30], &[7, 1], GatherNd::default(), DType::F32).unwrap();
+        let gather =
+            Plan::gather_nd(&[100, 30], &[7, 1], GatherNdOptions::default(), DType::F32).unwrap();
         assert_eq!(gather.sent(), 100.0 * 30.0 * 4.0 + 7.0 * 8.0);
     }
 }

@@ -1,15 +1,15 @@
 //! Measures the rates of this machine with a small amount of each kind of work.
 
-use super::{Costs, Moving};
-use crate::{Backend, DType, Error, GatherNd, Gpu, Plan, Tensor, slice};
+use super::{CostModel, Throughput};
+use crate::{Backend, DType, Error, Gpu, Plan, Tensor, options::GatherNdOptions, slice};
 use std::time::Instant;
 
 /// The number of bytes that a measurement moves: more than the caches of a core hold.
 const BYTES: usize = 16 << 20;
 
-impl Costs {
-    /// Measures this machine's CPU and an open device, in about 0.1 s and with 100 MB of memory. [`Costs::opening`] is
-    /// not measured, but taken from [`Costs::of`].
+impl CostModel {
+    /// Measures this machine's CPU and an open device, in about 0.1 s and with 100 MB of memory. [`CostModel::opening`] is
+    /// not measured, but taken from [`CostModel::of`].
     ///
     /// # Errors
     ///
@@ -40,7 +40,7 @@ impl Costs {
 
 /// Measures how long a tiny slice takes on a backend, in seconds, and the rates of moving bytes in the backend's
 /// memory.
-fn probe(backend: &Backend) -> Result<(f64, Moving), Error> {
+fn probe(backend: &Backend) -> Result<(f64, Throughput), Error> {
     /// The size of a row of the table in bytes.
     const ROW: usize = 4 << 10;
     /// The number of scalars gathered from the table.
@@ -68,15 +68,20 @@ fn probe(backend: &Backend) -> Result<(f64, Moving), Error> {
         .take(2 * SCALARS)
         .collect();
     let indices = backend.upload(&scattered, &[SCALARS, 2])?;
-    let plan = Plan::gather_nd(&shape, &[SCALARS, 2], GatherNd::default(), DType::U32)?;
+    let plan = Plan::gather_nd(
+        &shape,
+        &[SCALARS, 2],
+        GatherNdOptions::default(),
+        DType::U32,
+    )?;
     let gather = fastest(|| {
-        let gathered = table.gather_nd(&indices, GatherNd::default())?;
+        let gathered = table.gather_nd(&indices, GatherNdOptions::default())?;
         backend.wait()?;
         Ok(gathered)
     })?;
     let row = (gather - least - plan.moved() / bytes) / SCALARS as f64;
     let row = row.max(0.0);
-    Ok((least, Moving { bytes, row }))
+    Ok((least, Throughput { bytes, row }))
 }
 
 /// Runs `work` four times and returns the shortest time in seconds: other work of the machine only makes a run longer.

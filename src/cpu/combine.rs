@@ -4,7 +4,7 @@
 //! tie. 16-bit floats are computed as `f32` and rounded back, as in TensorFlow's CPU kernels. Minimum and
 //! maximum copy one of the two elements unchanged.
 
-use crate::{Combine, DType};
+use crate::{DType, options::Combine};
 use bytemuck::{Pod, cast};
 use std::{
     num::Wrapping,

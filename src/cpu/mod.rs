@@ -54,9 +54,9 @@ impl Plan {
     /// ```
     /// use wgslice::{slice, DType, Plan};
     ///
-    /// let plan = Plan::strided_slice(&[2, 3], &slice![.., ..; -1], DType::U8)?;
+    /// let plan = Plan::slice(&[2, 3], &slice![.., ..; -1], DType::U8)?;
     /// let mut dest = [0; 6];
-    /// plan.run(&[1, 2, 3, 4, 5, 6], &mut dest)?;
+    /// plan.run_cpu(&[1, 2, 3, 4, 5, 6], &mut dest)?;
     /// assert_eq!(dest, [3, 2, 1, 6, 5, 4]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -65,7 +65,7 @@ impl Plan {
     ///
     /// [`Error::Length`] if `source` or `dest` does not have the length that the plan needs, or if the plan needs
     /// indices.
-    pub fn run(&self, source: &[u8], dest: &mut [u8]) -> Result<(), Error> {
+    pub fn run_cpu(&self, source: &[u8], dest: &mut [u8]) -> Result<(), Error> {
         // No tuple is given, so none is out of range and there is nothing to report.
         self.execute(source, Indices::I32(&[]), dest).map(drop)
     }
@@ -99,10 +99,10 @@ impl Plan {
     /// # Errors
     ///
     /// [`Error::Length`] if `source`, `indices` or `dest` does not have the length that the plan needs;
-    /// [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) and
-    /// [`ScatterError::OutOfRange`](crate::ScatterError::OutOfRange) if a tuple is out of range and the plan's policy
+    /// [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange) and
+    /// [`ScatterError::OutOfRange`](crate::error::ScatterError::OutOfRange) if a tuple is out of range and the plan's policy
     /// makes that an error.
-    pub fn run_with(
+    pub fn run_cpu_with(
         &self,
         source: &[u8],
         indices: Indices<'_>,
@@ -148,12 +148,12 @@ impl Plan {
         Missing::default()
     }
 
-    /// Describes in one line how [`Plan::run`] and [`Plan::run_with`] move the bytes on the CPU.
+    /// Describes in one line how [`Plan::run_cpu`] and [`Plan::run_cpu_with`] move the bytes on the CPU.
     ///
     /// ```
     /// use wgslice::{slice, DType, Plan};
     ///
-    /// let plan = Plan::strided_slice(&[32, 32], &slice![4..20, ..; 2], DType::F32)?;
+    /// let plan = Plan::slice(&[32, 32], &slice![4..20, ..; 2], DType::F32)?;
     /// assert_eq!(
     ///     plan.explain_cpu(),
     ///     "1024 bytes on 1 thread, units of 4 bytes at step 2 by a loop for this step"
@@ -205,9 +205,7 @@ mod tests {
             (&[21, 3, 18], "...", &[2, 1, 0], &SIZES),
             (&[40, 33], "...", &[1, 0], &SIZES),
         ] {
-            let view = View::of(shape)
-                .unwrap()
-                .strided_slice(&spec.parse().unwrap());
+            let view = View::new(shape).unwrap().slice(&spec.parse().unwrap());
             let view = view.unwrap().transpose(order).unwrap();
             for &dtype in dtypes {
                 check_parts(&view.plan(dtype), (1..40).chain([63, 100, 181, 500]));
@@ -220,7 +218,7 @@ mod tests {
     fn check_parts(plan: &Plan, lengths: impl IntoIterator<Item = usize>) {
         let source: Vec<u8> = (0..=255).cycle().take(plan.source_bytes()).collect();
         let mut whole = vec![0; plan.result_bytes()];
-        plan.run(&source, &mut whole).unwrap();
+        plan.run_cpu(&source, &mut whole).unwrap();
         for piece in lengths.into_iter().map(|units| units * plan.rows.unit) {
             let mut pieces = vec![0; whole.len()];
             for (i, dest) in pieces.chunks_mut(piece).enumerate() {

@@ -392,7 +392,7 @@ mod tests {
     #[track_caller]
     fn check(shape: &[usize], spec: &str, gap: Range<usize>) {
         let spec: SliceSpec = spec.parse().unwrap();
-        let plan = Plan::strided_slice(shape, &spec, DType::U8).unwrap();
+        let plan = Plan::slice(shape, &spec, DType::U8).unwrap();
         let Map::StridedSlice(map) = &plan.map else {
             panic!("{plan}")
         };

@@ -1,6 +1,6 @@
 //! Errors of gathers. Where several apply, the one that TensorFlow raises is returned, as for slices.
 
-use super::BadRow;
+use super::InvalidIndex;
 use crate::text::Shape;
 
 /// `params`, `indices` and `batch_dims` do not match, or an index is out of range.
@@ -98,29 +98,29 @@ pub enum GatherError {
     },
     /// `params` has no elements, but there are tuples to gather.
     #[error(
-        "params of shape {} is empty, so none of the {rows} index tuples can be gathered",
+        "params of shape {} is empty, so none of the {tuples} index tuples can be gathered",
         Shape(params)
     )]
     EmptyParams {
         /// The shape of `params`.
         params: Vec<usize>,
         /// The number of index tuples.
-        rows: usize,
+        tuples: usize,
     },
     /// An index tuple points outside `params`.
     #[error(
-        "{bad} of {rows} index tuples are out of range, the first at {first} of params {}: \
+        "{out_of_range} of {tuples} index tuples are out of range, the first at {first} of params {}: \
              correct them, or choose OutOfRange::Zero (--out-of-range zero) or OutOfRange::Clamp \
              (--out-of-range clamp)",
         Shape(params)
     )]
     OutOfRange {
         /// The first out-of-range tuple.
-        first: BadRow,
+        first: InvalidIndex,
         /// The number of out-of-range tuples.
-        bad: usize,
+        out_of_range: usize,
         /// The number of all tuples.
-        rows: usize,
+        tuples: usize,
         /// The shape of `params`.
         params: Vec<usize>,
     },

@@ -1,6 +1,6 @@
 //! Errors of scatters.
 
-use super::BadRow;
+use super::InvalidIndex;
 use crate::text::Shape;
 
 /// Indices, updates and the destination do not match, or an index is out of range.
@@ -97,23 +97,23 @@ pub enum ScatterError {
     )]
     Undefined {
         /// How the scatter combines elements.
-        combine: crate::Combine,
+        combine: crate::options::Combine,
         /// The element type.
         dtype: crate::DType,
     },
     /// An index tuple points outside the destination.
     #[error(
-        "{bad} of {rows} index tuples are out of range, the first at {first} of shape {}: \
+        "{out_of_range} of {tuples} index tuples are out of range, the first at {first} of shape {}: \
          correct them, or choose OutOfRange::Zero or OutOfRange::Clamp",
         Shape(shape)
     )]
     OutOfRange {
         /// The first out-of-range tuple.
-        first: Box<BadRow>,
+        first: Box<InvalidIndex>,
         /// The number of out-of-range tuples.
-        bad: usize,
+        out_of_range: usize,
         /// The number of all tuples.
-        rows: usize,
+        tuples: usize,
         /// The shape of the destination.
         shape: Vec<usize>,
     },

@@ -10,7 +10,7 @@ use wgpu::{Backend, Backends, DeviceType, PowerPreference};
 
 /// Whether to use software adapters (lavapipe, llvmpipe, SwiftShader, WARP).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Software {
+pub enum SoftwareAdapters {
     /// Use a software adapter only if no hardware GPU fits.
     #[default]
     Allow,
@@ -31,7 +31,7 @@ pub struct AdapterOptions {
     /// Whether to prefer low power or high performance. Default: `WGPU_POWER_PREF`, or high performance.
     pub power: Option<PowerPreference>,
     /// Whether to use software adapters.
-    pub software: Software,
+    pub software: SoftwareAdapters,
 }
 
 /// The most storage buffers that a shader binds, not counting the buffer that may hold its uniforms.
@@ -93,7 +93,7 @@ impl AdapterOptions {
             instance
                 .request_adapter(&wgpu::RequestAdapterOptions {
                     power_preference: self.power.unwrap_or_default(),
-                    force_fallback_adapter: self.software == Software::Require,
+                    force_fallback_adapter: self.software == SoftwareAdapters::Require,
                     ..Default::default()
                 })
                 .await,
@@ -122,9 +122,9 @@ impl AdapterOptions {
             message += &format!(" the name {name:?}");
         }
         message += match self.software {
-            Software::Allow => "",
-            Software::Require => " (only software adapters may be used)",
-            Software::Refuse => " (software adapters may not be used)",
+            SoftwareAdapters::Allow => "",
+            SoftwareAdapters::Require => " (only software adapters may be used)",
+            SoftwareAdapters::Refuse => " (software adapters may not be used)",
         };
         if candidates.is_empty() {
             message += "; there is none at all: install a Vulkan driver (on Debian and Ubuntu \
@@ -162,9 +162,9 @@ impl Candidate {
             Some("it cannot run compute shaders on storage buffers")
         } else if !options.name.as_ref().is_none_or(named) {
             Some("its name was not asked for")
-        } else if software && options.software == Software::Refuse {
+        } else if software && options.software == SoftwareAdapters::Refuse {
             Some("it is a software adapter")
-        } else if !software && options.software == Software::Require {
+        } else if !software && options.software == SoftwareAdapters::Require {
             Some("it is not a software adapter")
         } else {
             None

@@ -6,7 +6,11 @@ use super::{
     slots::{Slot, Slots},
     uniforms::Uniforms,
 };
-use crate::{Backend, DType, Error, GatherNd, Plan, Scatter, slice};
+use crate::{
+    Backend, DType, Error, Plan,
+    options::{GatherNdOptions, ScatterOptions},
+    slice,
+};
 use bytemuck::Zeroable;
 
 /// Opens a device of the noop backend. [`Gpu`] treats it as a software adapter.
@@ -58,10 +62,10 @@ fn buffers(gpu: &Gpu, count: usize) -> Vec<wgpu::Buffer> {
 
 /// Records slices, gathers, updates and scatters between many buffers, in new passes and in an open pass.
 fn record(gpu: &Gpu, buffers: &[wgpu::Buffer]) -> wgpu::CommandBuffer {
-    let (shape, add) = ([16, 16], Scatter::default());
-    let slice = Plan::strided_slice(&shape, &slice![4..12, ..; -1], DType::F32).unwrap();
-    let gather = Plan::gather_nd(&shape, &[4, 1], GatherNd::default(), DType::F32).unwrap();
-    let update = Plan::strided_slice_update(&shape, &slice![..; 2], &[16], DType::F32).unwrap();
+    let (shape, add) = ([16, 16], ScatterOptions::default());
+    let slice = Plan::slice(&shape, &slice![4..12, ..; -1], DType::F32).unwrap();
+    let gather = Plan::gather_nd(&shape, &[4, 1], GatherNdOptions::default(), DType::F32).unwrap();
+    let update = Plan::slice_update(&shape, &slice![..; 2], &[16], DType::F32).unwrap();
     let scatter = Plan::tensor_scatter_nd(&shape, &[4, 1], &[4, 16], add, DType::F32).unwrap();
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     for three in buffers.chunks_exact(3) {

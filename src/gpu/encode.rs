@@ -57,7 +57,7 @@ impl Gpu {
     /// # -> Result<(), wgslice::Error> {
     /// use wgslice::{slice, DType, Plan};
     ///
-    /// let plan = Plan::strided_slice(&[64, 480, 640, 3], &slice![.., .., ..; -1], DType::U8)?;
+    /// let plan = Plan::slice(&[64, 480, 640, 3], &slice![.., .., ..; -1], DType::U8)?;
     /// let mut encoder = gpu.device().create_command_encoder(&Default::default());
     /// gpu.encode(&mut encoder, &plan, input.slice(..), output.slice(..))?;
     /// // … record other work, then submit everything at once:
@@ -103,7 +103,7 @@ impl Gpu {
     /// Records a gather: reads `params` and `indices`, and writes the result to `dest`.
     ///
     /// For tuples that are out of range, zeros are written. The report says later which tuples were out of range; under
-    /// [`OutOfRange::Error`](crate::OutOfRange::Error) the report is an error if any tuple was. The buffers must be as
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) the report is an error if any tuple was. The buffers must be as
     /// for [`Gpu::encode`], and `indices` must begin at a multiple of 4 bytes. If `indices` has the usage `COPY_SRC`,
     /// the report can name the first invalid tuple.
     ///

@@ -1,7 +1,10 @@
 //! Runs every kernel of the table on a strict device of each kind, and compares results with the CPU's.
 
 use super::{Gpu, caps::Kind, kernels::KERNELS, maps::Op};
-use crate::{Backend, Combine, Gather, GatherNd, OutOfRange, Scatter, SliceSpec};
+use crate::{
+    Backend, SliceSpec,
+    options::{Combine, GatherNdOptions, GatherOptions, OutOfRange, ScatterOptions},
+};
 use std::collections::BTreeSet;
 
 /// Opens a device of this kind that runs shaders in an interpreter, which reports every fault.
@@ -12,7 +15,7 @@ fn strict(kind: Kind) -> Gpu {
         Kind::Software => wgpu::DeviceType::Cpu,
     };
     let adapter = strict_gpu::StrictGpu::new(options).adapter();
-    pollster::block_on(Gpu::on_adapter(&adapter)).unwrap()
+    pollster::block_on(Gpu::from_adapter(&adapter)).unwrap()
 }
 
 /// Compares the outcome of `run` on the device with that on the CPU.
@@ -34,18 +37,14 @@ fn slices(gpu: &Gpu) {
     let words: Vec<u32> = (0..40 * 12).collect();
     for text in ["1:, 1:", "::-1, ::2", ":, 1:4", "::2, ::-1"] {
         same(gpu, text, |backend| {
-            backend
-                .strided_slice(&words, &[40, 12], &spec(text))
-                .unwrap()
+            backend.slice(&words, &[40, 12], &spec(text)).unwrap()
         });
     }
     for text in ["1:, 1:", "::2, ::2", ":, 1:4", "::-1, ::-1", ":, 5::-1"] {
         for (height, width) in [(40, 12), (39, 11), (8, 64)] {
             let data = bytes(height * width);
             same(gpu, text, |backend| {
-                backend
-                    .strided_slice(&data, &[height, width], &spec(text))
-                    .unwrap()
+                backend.slice(&data, &[height, width], &spec(text)).unwrap()
             });
         }
     }
@@ -53,36 +52,46 @@ fn slices(gpu: &Gpu) {
 
 fn gathers(gpu: &Gpu) {
     same(gpu, "gather along the inner axis", |backend| {
-        let options = Gather {
+        let options = GatherOptions {
             axis: Some(1),
-            ..Gather::default()
+            ..GatherOptions::default()
         };
         let params: Vec<u32> = (0..16).collect();
         let columns = [2i32, 7, 8, 0, 3].repeat(410);
         let gathered = backend.gather(&params, &[2, 8], &columns[..], &[2050], options);
         let (array, report) = gathered.unwrap();
-        (array, report.bad)
+        (array, report.out_of_range)
     });
     let tuples = [1i32, 39, 7, 40, 0, 3, -1, 5];
     for width in [1, 3, 12] {
         let words: Vec<f32> = (0..40u16 * width).map(f32::from).collect();
         let shape = [40, width.into()];
         same(gpu, "gather", |backend| {
-            let gathered =
-                backend.gather_nd(&words, &shape, &tuples[..], &[8, 1], GatherNd::default());
+            let gathered = backend.gather_nd(
+                &words,
+                &shape,
+                &tuples[..],
+                &[8, 1],
+                GatherNdOptions::default(),
+            );
             let (array, report) = gathered.unwrap();
-            (array, report.bad)
+            (array, report.out_of_range)
         });
         same(gpu, "gather of rows of bytes", |backend| {
             let data = bytes(40 * usize::from(width));
-            let gathered =
-                backend.gather_nd(&data, &shape, &tuples[..], &[8, 1], GatherNd::default());
+            let gathered = backend.gather_nd(
+                &data,
+                &shape,
+                &tuples[..],
+                &[8, 1],
+                GatherNdOptions::default(),
+            );
             gathered.unwrap().0
         });
         same(gpu, "gather of bytes", |backend| {
-            let options = Gather {
+            let options = GatherOptions {
                 axis: Some(1),
-                ..Gather::default()
+                ..GatherOptions::default()
             };
             let columns = [0i64; 5];
             let data = bytes(40 * usize::from(width));
@@ -102,20 +111,16 @@ fn writes(gpu: &Gpu) {
         let words: Vec<u32> = value.iter().map(|&byte| byte.into()).collect();
         same(gpu, text, |backend| {
             let mut dest = backend.upload(&bytes(96), &[8, 12]).unwrap();
-            dest.update(&spec, &backend.upload(&value, &shape).unwrap())
+            dest.slice_update(&spec, &backend.upload(&value, &shape).unwrap())
                 .unwrap();
-            let grad = backend
-                .strided_slice_grad(&[8, 12], &spec, &value, &shape)
-                .unwrap();
+            let grad = backend.slice_grad(&[8, 12], &spec, &value, &shape).unwrap();
             (dest.to_array::<u8>().unwrap(), grad)
         });
         same(gpu, text, |backend| {
             let mut dest = backend.upload(&[7u32; 96], &[8, 12]).unwrap();
-            dest.update(&spec, &backend.upload(&words, &shape).unwrap())
+            dest.slice_update(&spec, &backend.upload(&words, &shape).unwrap())
                 .unwrap();
-            let grad = backend
-                .strided_slice_grad(&[8, 12], &spec, &words, &shape)
-                .unwrap();
+            let grad = backend.slice_grad(&[8, 12], &spec, &words, &shape).unwrap();
             (dest.to_array::<u32>().unwrap(), grad)
         });
     }
@@ -123,10 +128,10 @@ fn writes(gpu: &Gpu) {
 
 fn scatters(gpu: &Gpu) {
     let rows = [3i32, 1, 3, 9, 0, 3];
-    let update = |combine| Scatter {
+    let update = |combine| ScatterOptions {
         combine,
         out_of_range: OutOfRange::Zero,
-        ..Scatter::default()
+        ..ScatterOptions::default()
     };
     for combine in [Combine::Add, Combine::Update] {
         let floats: Vec<f32> = (0..18u8).map(|n| f32::from(n) / 3.0).collect();
@@ -171,7 +176,7 @@ fn lists(gpu: &Gpu) {
         .collect();
     let updates: Vec<f32> = (0..400u16).map(|n| f32::from(n) / 3.0).collect();
     same(gpu, "lists", |backend| {
-        let options = Scatter::default();
+        let options = ScatterOptions::default();
         let sums = backend.scatter_nd(&rows[..], &[400, 1], &updates, &[400], &[5], options);
         sums.unwrap().0
     });

@@ -60,7 +60,7 @@ mod uniforms;
 mod upload;
 mod window;
 
-pub use adapter::{AdapterOptions, Candidate, Software};
+pub use adapter::{AdapterOptions, Candidate, SoftwareAdapters};
 pub use encode::DeviceIndices;
 pub use report::PendingReport;
 #[cfg(not(target_arch = "wasm32"))]
@@ -218,7 +218,7 @@ impl Gpu {
     /// [`Error::NoAdapter`] if no adapter fits; its message lists the machine's adapters. [`Error::Device`] if the
     /// driver opens no device.
     pub async fn open_async(options: &AdapterOptions) -> Result<Self, Error> {
-        Self::on_adapter(&options.choose().await?).await
+        Self::from_adapter(&options.choose().await?).await
     }
 
     /// The features of the adapter that this crate profits from: immediates, which bring the numbers of a dispatch along
@@ -249,7 +249,7 @@ impl Gpu {
     /// # Errors
     ///
     /// [`Error::Device`] if the driver opens no device.
-    pub async fn on_adapter(adapter: &wgpu::Adapter) -> Result<Self, Error> {
+    pub async fn from_adapter(adapter: &wgpu::Adapter) -> Result<Self, Error> {
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {
                 label: Some("wgslice"),
@@ -292,7 +292,7 @@ impl Gpu {
     }
 
     /// The adapter's description by its driver.
-    pub fn info(&self) -> &wgpu::AdapterInfo {
+    pub fn adapter_info(&self) -> &wgpu::AdapterInfo {
         &self.inner.info
     }
 

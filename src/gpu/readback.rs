@@ -132,9 +132,9 @@ impl Readback {
             .staging
             .get_mapped_range(..)
             .map_err(|error| device_error(gpu, DOING, &error))?;
-        // `Plan::run` copies with several threads: the system maps the pages of new memory at their first write, which
+        // `Plan::run_cpu` copies with several threads: the system maps the pages of new memory at their first write, which
         // takes longer than the copy.
-        Plan::copy(bytes.len()).run(&view[..bytes.len()], bytes)
+        Plan::copy(bytes.len()).run_cpu(&view[..bytes.len()], bytes)
     }
 
     /// Unmaps the staging buffer, and returns it for reuse.

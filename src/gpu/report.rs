@@ -84,9 +84,9 @@ impl PendingReport {
     ///
     /// # Errors
     ///
-    /// An error of the device. If the plan's policy is [`OutOfRange::Error`](crate::OutOfRange::Error) and a tuple was
-    /// out of range, [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) or
-    /// [`ScatterError::OutOfRange`](crate::ScatterError::OutOfRange).
+    /// An error of the device. If the plan's policy is [`OutOfRange::Error`](crate::options::OutOfRange::Error) and a tuple was
+    /// out of range, [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange) or
+    /// [`ScatterError::OutOfRange`](crate::error::ScatterError::OutOfRange).
     pub fn poll(&self) -> Result<Option<Report>, Error> {
         let now = || self.advance(&mut Context::from_waker(POLLING));
         // The first call submits the copy to read back. `Gpu::poll` runs the callback of a copy that is done.
@@ -114,7 +114,7 @@ impl PendingReport {
     pub(crate) fn wait(&self) -> Result<Report, Error> {
         self.poll()?.ok_or(Error::WouldBlock {
             what: "the report of a gather",
-            instead: "Gathered::report_async and Report::require_none",
+            instead: "Gathered::report_async and Report::into_result",
         })
     }
 

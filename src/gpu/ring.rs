@@ -1,4 +1,4 @@
-//! A ring of buffers for a [`Stream`](crate::Stream), which cuts the result of a slice into pieces: the host packs one
+//! A ring of buffers for a [`Stream`](crate::stream::Stream), which cuts the result of a slice into pieces: the host packs one
 //! piece while the device processes another.
 //!
 //! A piece passes through four buffers: upload memory that the host writes, the packed source, the result, and readback

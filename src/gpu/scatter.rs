@@ -3,7 +3,7 @@
 //!
 //! | step | for | does | shader |
 //! |---|---|---|---|
-//! | check | [`OutOfRange::Error`](crate::OutOfRange::Error) | reports invalid rows, whose tuples are out of range | `scatter_resolve.wgsl` |
+//! | check | [`OutOfRange::Error`](crate::options::OutOfRange::Error) | reports invalid rows, whose tuples are out of range | `scatter_resolve.wgsl` |
 //! | resolve | each row | finds the row's slice; notes the last row of each slice, or links all rows of a slice into a list | `scatter_resolve.wgsl` |
 //! | sort | lists whose order affects results | sorts short lists in ascending order | `scatter_sort.wgsl` |
 //! | | | sorts lists of up to 256 rows | `scatter_middle_lists.wgsl` |
@@ -12,7 +12,7 @@
 //!
 //! No two invocations write the same bytes, so results do not depend on scheduling. Instead of these steps, atomics
 //! combine short rows of integers in one step (`combine_atomic.wgsl`), since their order does not affect results; under
-//! [`OutOfRange::Error`](crate::OutOfRange::Error) these rows take the steps too. The scratch memory belongs to the
+//! [`OutOfRange::Error`](crate::options::OutOfRange::Error) these rows take the steps too. The scratch memory belongs to the
 //! [`Gpu`] and serves every recording, since wgpu runs submissions in order.
 
 use super::{
@@ -34,7 +34,7 @@ impl Gpu {
     /// `scatter_nd` to it.
     ///
     /// Rows whose tuples are out of range are dropped, and the report says later which tuples were. Under
-    /// [`OutOfRange::Error`](crate::OutOfRange::Error) the device changes nothing if any tuple is out of range, and the
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) the device changes nothing if any tuple is out of range, and the
     /// report is an error. The buffers must be as for [`Gpu::encode`], and `indices` must begin at a multiple of 4
     /// bytes. If `indices` has the usage `COPY_SRC`, the report can name the first invalid tuple. Unless the scatter
     /// only replaces elements, `updates` and `dest` must begin at multiples of the element's size.
@@ -46,7 +46,7 @@ impl Gpu {
     /// |---|---|
     /// | `i32`, `u32`, `f32` | everything |
     /// | `i64`, `u64`, `complex64` | add, sub |
-    /// | `bool` | everything that [`Combine`](crate::Combine) defines for it |
+    /// | `bool` | everything that [`Combine`](crate::options::Combine) defines for it |
     /// | `i8`, `u8`, `i16`, `u16`, `f16`, `bf16` | add |
     /// | `f64`, `complex128` | nothing |
     ///

@@ -16,8 +16,8 @@ use super::{
     uniforms::Uniforms,
 };
 use crate::{
-    Negative, OutOfRange,
     ops::index::{IndexType, Policy},
+    options::{NegativeIndex, OutOfRange},
 };
 use naga::{
     AddressSpace, Module, StorageAccess, TypeInner,
@@ -317,8 +317,8 @@ fn flags_lie_where_the_shaders_read_them() {
         ..Flags::default()
     };
     let of = |flags: Flags| flags.word();
-    let wraps = policy(OutOfRange::Zero, Negative::Wrap);
-    let clamps = policy(OutOfRange::Clamp, Negative::OutOfRange);
+    let wraps = policy(OutOfRange::Zero, NegativeIndex::Wrap);
+    let clamps = policy(OutOfRange::Clamp, NegativeIndex::OutOfRange);
     let gather = |(program, ..): &(Program, _, _)| program.op == Op::Gather;
     let (_, _, module) = modules().find(gather).unwrap();
     for (name, flags) in [

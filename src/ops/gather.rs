@@ -9,14 +9,14 @@
 //! The semantics are those of TensorFlow 2.21. An empty result reads no index, so no index is out of range.
 
 use super::{
-    index::{Negative, OutOfRange, Policy},
+    index::{NegativeIndex, OutOfRange, Policy},
     indexed::{Dimension, Map},
 };
-use crate::{DType, Error, GatherError, Plan, View, layout::Axis, shape};
+use crate::{DType, Error, Plan, View, error::GatherError, layout::Axis, shape};
 
 /// Options of a gather along a dimension: TensorFlow's attributes of `gather`, and the meaning of a negative index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Gather {
+pub struct GatherOptions {
     /// The indexed dimension of `params`. A negative one counts from the end. `None` takes the number in `batch_dims`,
     /// as `tf.gather` does; a negative number then also counts from the end of `params`.
     pub axis: Option<isize>,
@@ -26,18 +26,18 @@ pub struct Gather {
     /// The treatment of out-of-range indices.
     pub out_of_range: OutOfRange,
     /// The meaning of a negative index.
-    pub negative: Negative,
+    pub negative: NegativeIndex,
 }
 
-impl Gather {
+impl GatherOptions {
     /// `tf.compat.v1.batch_gather` with indices of this rank: all dimensions of the indices but the last are batch
     /// dimensions, and the next dimension of `params` is indexed. An index beyond its batch is out of range, whereas
     /// TensorFlow reads from the neighbouring batch.
     ///
     /// ```
-    /// use wgslice::{DType, Gather, Plan};
+    /// use wgslice::{options::GatherOptions, DType, Plan};
     ///
-    /// let plan = Plan::gather(&[8, 100, 3], &[8, 5], Gather::batch(2), DType::F32)?;
+    /// let plan = Plan::gather(&[8, 100, 3], &[8, 5], GatherOptions::batch(2), DType::F32)?;
     /// assert_eq!(plan.shape(), [8, 5, 3]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -55,12 +55,12 @@ impl Plan {
     /// Plans a gather along a dimension from `params` of this shape and element type, with indices of shape `indices`.
     ///
     /// ```
-    /// use wgslice::{DType, Gather, Indices, Plan};
+    /// use wgslice::{options::GatherOptions, DType, Indices, Plan};
     ///
-    /// let options = Gather { axis: Some(-1), ..Gather::default() };
+    /// let options = GatherOptions { axis: Some(-1), ..GatherOptions::default() };
     /// let plan = Plan::gather(&[2, 3], &[2], options, DType::U8)?;
     /// let mut result = [0; 4];
-    /// plan.run_with(&[1, 2, 3, 4, 5, 6], Indices::I32(&[2, 0]), &mut result)?;
+    /// plan.run_cpu_with(&[1, 2, 3, 4, 5, 6], Indices::I32(&[2, 0]), &mut result)?;
     /// assert_eq!(result, [3, 1, 6, 4]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -71,10 +71,10 @@ impl Plan {
     pub fn gather(
         params: &[usize],
         indices: &[usize],
-        options: Gather,
+        options: GatherOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        View::of(params)?.gather(indices, options, dtype)
+        View::new(params)?.gather(indices, options, dtype)
     }
 }
 
@@ -83,15 +83,20 @@ impl View {
     /// [`Plan::gather`].
     ///
     /// ```
-    /// use wgslice::{DType, Gather, View};
+    /// use wgslice::{options::GatherOptions, DType, View};
     ///
     /// // Columns of a matrix in column-major order.
-    /// let matrix = View::of(&[64, 1000])?.transpose(&[1, 0])?;
-    /// let options = Gather { axis: Some(1), ..Gather::default() };
+    /// let matrix = View::new(&[64, 1000])?.transpose(&[1, 0])?;
+    /// let options = GatherOptions { axis: Some(1), ..GatherOptions::default() };
     /// assert_eq!(matrix.gather(&[5], options, DType::F32)?.shape(), [1000, 5]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    pub fn gather(&self, indices: &[usize], options: Gather, dtype: DType) -> Result<Plan, Error> {
+    pub fn gather(
+        &self,
+        indices: &[usize],
+        options: GatherOptions,
+        dtype: DType,
+    ) -> Result<Plan, Error> {
         shape::elements(indices)?;
         let (axis, batch_dims) = check(&self.shape, indices, &options)?;
         let map = Map {
@@ -122,7 +127,7 @@ impl View {
 fn check(
     params: &[usize],
     indices: &[usize],
-    options: &Gather,
+    options: &GatherOptions,
 ) -> Result<(usize, usize), GatherError> {
     let (params_rank, indices_rank) = (params.len(), indices.len());
     if params.is_empty() {

@@ -10,23 +10,23 @@
 //! has no such operation; the policies and reports are those of the other gathers of this crate.
 
 use super::{
-    index::{Negative, OutOfRange, Policy},
+    index::{NegativeIndex, OutOfRange, Policy},
     indexed::{Dimension, Map},
 };
 use crate::{
-    Array, Backend, DType, Element, Error, GatherError, Gathered, Indices, Plan, Report, Tensor,
-    TensorView, View, layout::Axis, shape,
+    Array, Backend, DType, Element, Error, Gathered, Indices, Plan, Report, Tensor, TensorView,
+    View, error::GatherError, layout::Axis, shape,
 };
 
 /// Options of a gather of single elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct GatherElements {
+pub struct GatherElementsOptions {
     /// The dimension that indices count along. A negative one counts from the end.
     pub axis: isize,
     /// The treatment of out-of-range indices.
     pub out_of_range: OutOfRange,
-    /// The meaning of a negative index. ONNX and NumPy count from the end, which is [`Negative::Wrap`].
-    pub negative: Negative,
+    /// The meaning of a negative index. ONNX and NumPy count from the end, which is [`NegativeIndex::Wrap`].
+    pub negative: NegativeIndex,
 }
 
 impl Plan {
@@ -34,12 +34,12 @@ impl Plan {
     /// `indices`, which is also the shape of the result.
     ///
     /// ```
-    /// use wgslice::{DType, GatherElements, Indices, Plan};
+    /// use wgslice::{options::GatherElementsOptions, DType, Indices, Plan};
     ///
-    /// let options = GatherElements { axis: 1, ..GatherElements::default() };
+    /// let options = GatherElementsOptions { axis: 1, ..GatherElementsOptions::default() };
     /// let plan = Plan::gather_elements(&[2, 3], &[2, 2], options, DType::U8)?;
     /// let mut result = [0; 4];
-    /// plan.run_with(&[1, 2, 3, 4, 5, 6], Indices::I32(&[2, 0, 1, 1]), &mut result)?;
+    /// plan.run_cpu_with(&[1, 2, 3, 4, 5, 6], Indices::I32(&[2, 0, 1, 1]), &mut result)?;
     /// assert_eq!(result, [3, 1, 5, 5]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -50,10 +50,10 @@ impl Plan {
     pub fn gather_elements(
         params: &[usize],
         indices: &[usize],
-        options: GatherElements,
+        options: GatherElementsOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        View::of(params)?.gather_elements(indices, options, dtype)
+        View::new(params)?.gather_elements(indices, options, dtype)
     }
 }
 
@@ -66,7 +66,7 @@ impl View {
     pub fn gather_elements(
         &self,
         indices: &[usize],
-        options: GatherElements,
+        options: GatherElementsOptions,
         dtype: DType,
     ) -> Result<Plan, Error> {
         shape::elements(indices)?;
@@ -100,16 +100,16 @@ impl Backend {
     /// Gathers single elements of host values along a dimension. The report counts the indices that were out of range.
     ///
     /// ```
-    /// use wgslice::{Backend, GatherElements, Negative};
+    /// use wgslice::{options::{GatherElementsOptions, NegativeIndex}, Backend};
     ///
     /// // The second best of each row.
     /// let scores = [0.1f32, 0.7, 0.2, 0.5, 0.3, 0.2];
     /// let ranks = [1i64, -1, 0, 0, 1, 2];
-    /// let options = GatherElements { axis: 1, negative: Negative::Wrap, ..Default::default() };
+    /// let options = GatherElementsOptions { axis: 1, negative: NegativeIndex::Wrap, ..Default::default() };
     /// let (array, report) =
     ///     Backend::cpu().gather_elements(&scores, &[2, 3], &ranks[..], &[2, 3], options)?;
     /// assert_eq!(array.data, [0.7, 0.2, 0.1, 0.5, 0.3, 0.2]);
-    /// assert_eq!(report.bad, 0);
+    /// assert_eq!(report.out_of_range, 0);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
@@ -122,7 +122,7 @@ impl Backend {
         params_shape: &[usize],
         indices: impl Into<Indices<'a>>,
         indices_shape: &[usize],
-        options: GatherElements,
+        options: GatherElementsOptions,
     ) -> Result<(Array<T>, Report), Error> {
         let plan = Plan::gather_elements(params_shape, indices_shape, options, T::DTYPE)?;
         let indices = (indices.into(), indices_shape);
@@ -134,12 +134,12 @@ impl Tensor {
     /// Gathers single elements of this tensor, as `params`, along a dimension. The result has the shape of `indices`.
     ///
     /// ```
-    /// use wgslice::{Backend, GatherElements};
+    /// use wgslice::{options::GatherElementsOptions, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let values = backend.upload(&[10u8, 20, 30, 40], &[2, 2])?;
     /// let rows = backend.upload(&[1u32, 0], &[1, 2])?;
-    /// let picked = values.gather_elements(&rows, GatherElements::default())?.tensor;
+    /// let picked = values.gather_elements(&rows, GatherElementsOptions::default())?.tensor;
     /// assert_eq!(picked.to_array::<u8>()?.data, [30, 20]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -150,7 +150,7 @@ impl Tensor {
     pub fn gather_elements(
         &self,
         indices: &Self,
-        options: GatherElements,
+        options: GatherElementsOptions,
     ) -> Result<Gathered, Error> {
         self.view().gather_elements(indices, options)
     }
@@ -165,7 +165,7 @@ impl TensorView {
     pub fn gather_elements(
         &self,
         indices: &Tensor,
-        options: GatherElements,
+        options: GatherElementsOptions,
     ) -> Result<Gathered, Error> {
         let view = self.layout();
         let plan = view.gather_elements(indices.shape(), options, self.dtype())?;

@@ -12,32 +12,32 @@
 //! unequal ones.
 
 use super::{
-    index::{Negative, OutOfRange, Policy},
+    index::{NegativeIndex, OutOfRange, Policy},
     indexed::{Dimension, Map},
 };
-use crate::{DType, Error, GatherError, Plan, View, layout::axes, shape};
+use crate::{DType, Error, Plan, View, error::GatherError, layout::axes, shape};
 
 /// Options of a gather by tuples: TensorFlow's attributes of `gather_nd`, and the meaning of a negative index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct GatherNd {
+pub struct GatherNdOptions {
     /// The number of leading dimensions that `params` and `indices` share, one to one.
     pub batch_dims: usize,
     /// The treatment of out-of-range tuples.
     pub out_of_range: OutOfRange,
     /// The meaning of a negative index.
-    pub negative: Negative,
+    pub negative: NegativeIndex,
 }
 
 impl Plan {
     /// Plans a gather from `params` of this shape and element type, with indices of shape `indices`.
     ///
     /// ```
-    /// use wgslice::{DType, GatherNd, Indices, Negative, Plan};
+    /// use wgslice::{options::{GatherNdOptions, NegativeIndex}, DType, Indices, Plan};
     ///
-    /// let options = GatherNd { negative: Negative::Wrap, ..GatherNd::default() };
+    /// let options = GatherNdOptions { negative: NegativeIndex::Wrap, ..GatherNdOptions::default() };
     /// let plan = Plan::gather_nd(&[2, 3], &[2, 2], options, DType::U8)?;
     /// let mut result = [0; 2];
-    /// plan.run_with(&[1, 2, 3, 4, 5, 6], Indices::I32(&[1, 0, 0, -1]), &mut result)?;
+    /// plan.run_cpu_with(&[1, 2, 3, 4, 5, 6], Indices::I32(&[1, 0, 0, -1]), &mut result)?;
     /// assert_eq!(result, [4, 3]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -48,10 +48,10 @@ impl Plan {
     pub fn gather_nd(
         params: &[usize],
         indices: &[usize],
-        options: GatherNd,
+        options: GatherNdOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        View::of(params)?.gather_nd(indices, options, dtype)
+        View::new(params)?.gather_nd(indices, options, dtype)
     }
 }
 
@@ -60,31 +60,31 @@ impl View {
     /// [`Plan::gather_nd`].
     ///
     /// ```
-    /// use wgslice::{DType, GatherNd, View, slice};
+    /// use wgslice::{options::GatherNdOptions, slice, DType, View};
     ///
     /// // Rows of a table, backwards and every other column.
-    /// let table = View::of(&[1000, 64])?.strided_slice(&slice![.., ..; -2])?;
-    /// let plan = table.gather_nd(&[20, 1], GatherNd::default(), DType::F32)?;
+    /// let table = View::new(&[1000, 64])?.slice(&slice![.., ..; -2])?;
+    /// let plan = table.gather_nd(&[20, 1], GatherNdOptions::default(), DType::F32)?;
     /// assert_eq!(plan.shape(), [20, 32]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     pub fn gather_nd(
         &self,
         indices: &[usize],
-        options: GatherNd,
+        options: GatherNdOptions,
         dtype: DType,
     ) -> Result<Plan, Error> {
-        let GatherNd {
+        let GatherNdOptions {
             batch_dims,
             out_of_range,
             negative,
         } = options;
         shape::elements(indices)?;
-        let (depth, tuples) = check(&self.shape, indices, batch_dims)?;
-        let rows = shape::elements(tuples)?;
-        if rows > 0 && self.elements() == 0 {
+        let (depth, tuple_dims) = check(&self.shape, indices, batch_dims)?;
+        let tuples = shape::elements(tuple_dims)?;
+        if tuples > 0 && self.is_empty() {
             let params = self.shape.clone();
-            return Err(GatherError::EmptyParams { params, rows }.into());
+            return Err(GatherError::EmptyParams { params, tuples }.into());
         }
         let indexed = batch_dims..batch_dims + depth;
         let (sizes, strides) = (&self.shape[indexed.clone()], &self.strides[indexed.clone()]);
@@ -92,13 +92,13 @@ impl View {
             name: "gather_nd",
             offset: self.offset,
             walk: Dimension::batch(self, 0..batch_dims)
-                .chain(Dimension::added(&tuples[batch_dims..]))
+                .chain(Dimension::added(&tuple_dims[batch_dims..]))
                 .chain(Dimension::kept(self, indexed.end..self.shape.len()))
                 .collect(),
             coordinates: axes(sizes, strides).collect(),
             params: self.shape.clone(),
             indices: indices.to_vec(),
-            tuple_dims: tuples.len(),
+            tuple_dims: tuple_dims.len(),
             policy: Policy {
                 out_of_range,
                 negative,

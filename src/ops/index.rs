@@ -2,13 +2,13 @@
 //!
 //! The two policies apply to each coordinate in this order:
 //!
-//! 1. [`Negative::Wrap`] adds the dimension's size once to a negative index.
+//! 1. [`NegativeIndex::Wrap`] adds the dimension's size once to a negative index.
 //! 2. [`OutOfRange::Clamp`] moves an index outside the dimension to its nearest end, if the dimension is not empty.
 //! 3. An index that is still outside is out of range, and so is its tuple.
 
 /// The treatment of an index tuple that points outside the array that it indexes.
 ///
-/// Every device treats such a tuple in the same way. [`Negative`] says whether negative indices are out of range.
+/// Every device treats such a tuple in the same way. [`NegativeIndex`] says whether negative indices are out of range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum OutOfRange {
     /// A gather fills the tuple's whole slice with zeros (false, +0.0, 0+0j), and a scatter drops the tuple's row, as
@@ -16,8 +16,8 @@ pub enum OutOfRange {
     /// out-of-range tuples and the first of them.
     #[default]
     Zero,
-    /// The operation fails with [`GatherError::OutOfRange`](crate::GatherError::OutOfRange) or
-    /// [`ScatterError::OutOfRange`](crate::ScatterError::OutOfRange) and has no result. This is TensorFlow's default on
+    /// The operation fails with [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange) or
+    /// [`ScatterError::OutOfRange`](crate::error::ScatterError::OutOfRange) and has no result. This is TensorFlow's default on
     /// a CPU; TensorFlow's GPU kernels do not have this policy.
     Error,
     /// Each coordinate moves to the nearest end of its dimension, as in JAX and XLA, and the tuple counts as good. A
@@ -27,7 +27,7 @@ pub enum OutOfRange {
 
 /// The meaning of a negative index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Negative {
+pub enum NegativeIndex {
     /// A negative index is out of range, as in TensorFlow.
     #[default]
     OutOfRange,
@@ -40,7 +40,7 @@ pub enum Negative {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Policy {
     pub(crate) out_of_range: OutOfRange,
-    pub(crate) negative: Negative,
+    pub(crate) negative: NegativeIndex,
 }
 
 impl Policy {
@@ -49,7 +49,7 @@ impl Policy {
     }
 
     pub(crate) fn wraps(self) -> bool {
-        self.negative == Negative::Wrap
+        self.negative == NegativeIndex::Wrap
     }
 }
 
@@ -93,7 +93,7 @@ impl IndexType {
 /// An index in host memory.
 pub(crate) trait Index: Copy + Into<i64> + Sync {
     /// The position that the index names in a dimension of `size`, or `None` if the index is out of range. `wraps`
-    /// stands for [`Negative::Wrap`], `clamps` for [`OutOfRange::Clamp`].
+    /// stands for [`NegativeIndex::Wrap`], `clamps` for [`OutOfRange::Clamp`].
     #[inline(always)]
     fn within(self, size: usize, wraps: bool, clamps: bool) -> Option<usize> {
         let mut index: i64 = self.into();

@@ -12,12 +12,12 @@
 
 use super::{
     gather_elements::check_axis,
-    index::{Negative, OutOfRange},
-    scatter_nd::{Combine, Map, Order, Scatter},
+    index::{NegativeIndex, OutOfRange},
+    scatter_nd::{Combine, Map, Order, ScatterOptions},
 };
 use crate::{
-    Array, Backend, DType, Element, Error, Indices, Plan, Report, ScatterError, ScatterReport,
-    Tensor,
+    Array, Backend, DType, Element, Error, Indices, Plan, Report, ScatterReport, Tensor,
+    error::ScatterError,
     layout::Axis,
     plan::{self, Rows},
     shape,
@@ -25,15 +25,15 @@ use crate::{
 
 /// Options of a scatter of single elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct ScatterElements {
+pub struct ScatterElementsOptions {
     /// The dimension that indices count along. A negative one counts from the end.
     pub axis: isize,
     /// How an update is combined with its element.
     pub combine: Combine,
-    /// The treatment of out-of-range indices: see [`Scatter::out_of_range`].
+    /// The treatment of out-of-range indices: see [`ScatterOptions::out_of_range`].
     pub out_of_range: OutOfRange,
-    /// The meaning of a negative index. ONNX counts from the end, which is [`Negative::Wrap`].
-    pub negative: Negative,
+    /// The meaning of a negative index. ONNX counts from the end, which is [`NegativeIndex::Wrap`].
+    pub negative: NegativeIndex,
     /// The order in which several updates are combined with one element.
     pub order: Order,
 }
@@ -43,12 +43,12 @@ impl Plan {
     /// the plan, has the shape of `indices`; the array is the destination.
     ///
     /// ```
-    /// use wgslice::{Combine, DType, Indices, Plan, ScatterElements};
+    /// use wgslice::{options::{Combine, ScatterElementsOptions}, DType, Indices, Plan};
     ///
-    /// let options = ScatterElements { axis: 1, combine: Combine::Update, ..Default::default() };
+    /// let options = ScatterElementsOptions { axis: 1, combine: Combine::Update, ..Default::default() };
     /// let plan = Plan::scatter_elements(&[2, 3], &[2, 1], options, DType::U8)?;
     /// let mut table = [1, 2, 3, 4, 5, 6];
-    /// plan.run_with(&[10, 20], Indices::I32(&[2, 0]), &mut table)?;
+    /// plan.run_cpu_with(&[10, 20], Indices::I32(&[2, 0]), &mut table)?;
     /// assert_eq!(table, [1, 2, 10, 20, 5, 6]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -59,7 +59,7 @@ impl Plan {
     pub fn scatter_elements(
         shape: &[usize],
         indices: &[usize],
-        options: ScatterElements,
+        options: ScatterElementsOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
         let slices = shape::elements(shape)?;
@@ -115,7 +115,7 @@ impl Plan {
             slices,
             fresh: false,
             dtype,
-            options: Scatter {
+            options: ScatterOptions {
                 combine,
                 out_of_range: options.out_of_range,
                 negative: options.negative,
@@ -151,11 +151,11 @@ impl Backend {
     /// shape of `indices`. The report counts the indices that were out of range.
     ///
     /// ```
-    /// use wgslice::{Backend, Combine, ScatterElements};
+    /// use wgslice::{options::{Combine, ScatterElementsOptions}, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let (table, columns, updates) = ([1, 2, 3, 4], [1i64, 1, 0, 2], [10, 20, 30, 40]);
-    /// let options = ScatterElements { axis: -1, combine: Combine::Add, ..Default::default() };
+    /// let options = ScatterElementsOptions { axis: -1, combine: Combine::Add, ..Default::default() };
     /// let (sums, report) = backend
     ///     .scatter_elements(&table, &[2, 2], &columns[..], &[2, 2], &updates, options)?;
     /// assert_eq!(sums.data, [1, 32, 33, 4]);
@@ -173,7 +173,7 @@ impl Backend {
         indices: impl Into<Indices<'a>>,
         indices_shape: &[usize],
         updates: &[T],
-        options: ScatterElements,
+        options: ScatterElementsOptions,
     ) -> Result<(Array<T>, Report), Error> {
         let plan = Plan::scatter_elements(shape, indices_shape, options, T::DTYPE)?;
         self.scatter_by(&plan, tensor, indices.into(), updates)
@@ -185,13 +185,13 @@ impl Tensor {
     /// [`Tensor::scatter`].
     ///
     /// ```
-    /// use wgslice::{Backend, ScatterElements};
+    /// use wgslice::{options::ScatterElementsOptions, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let mut sums = backend.upload(&[0.5f32; 4], &[2, 2])?;
     /// let columns = backend.upload(&[1u32, 0], &[2, 1])?;
     /// let updates = backend.upload(&[1.0f32, 2.0], &[2, 1])?;
-    /// let options = ScatterElements { axis: 1, ..ScatterElements::default() };
+    /// let options = ScatterElementsOptions { axis: 1, ..ScatterElementsOptions::default() };
     /// sums.scatter_elements(&columns, &updates, options)?;
     /// assert_eq!(sums.to_array::<f32>()?.data, [0.5, 1.5, 2.5, 0.5]);
     /// # Ok::<(), wgslice::Error>(())
@@ -204,7 +204,7 @@ impl Tensor {
         &mut self,
         indices: &Self,
         updates: &Self,
-        options: ScatterElements,
+        options: ScatterElementsOptions,
     ) -> Result<ScatterReport, Error> {
         self.check_goes_with("updates", updates)?;
         let dtype = self.dtype();

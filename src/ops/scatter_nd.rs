@@ -23,9 +23,11 @@
 //! different signs. The bits of a NaN from arithmetic are not specified.
 
 use crate::{
-    DType, Error, Negative, OutOfRange, Plan, ScatterError,
+    DType, Error, Plan,
+    error::ScatterError,
     layout::{Axis, MAX_UNIT},
     ops::index::Policy,
+    options::{NegativeIndex, OutOfRange},
     plan::{self, Rows},
     shape,
 };
@@ -47,7 +49,7 @@ pub enum Order {
 
 /// Options of a scatter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Scatter {
+pub struct ScatterOptions {
     /// How a row is combined with its slice.
     pub combine: Combine,
     /// The treatment of a row whose tuple is out of range. [`OutOfRange::Zero`] drops the row, as TensorFlow does under
@@ -55,7 +57,7 @@ pub struct Scatter {
     /// unchanged.
     pub out_of_range: OutOfRange,
     /// The meaning of a negative index.
-    pub negative: Negative,
+    pub negative: NegativeIndex,
     /// The order in which several rows are combined with one slice.
     pub order: Order,
 }
@@ -80,7 +82,7 @@ pub(crate) struct Map {
     pub(crate) fresh: bool,
     /// The element type.
     pub(crate) dtype: DType,
-    pub(crate) options: Scatter,
+    pub(crate) options: ScatterOptions,
 }
 
 impl Map {
@@ -97,11 +99,11 @@ impl Plan {
     /// of the plan.
     ///
     /// ```
-    /// use wgslice::{DType, Indices, Plan, Scatter};
+    /// use wgslice::{options::ScatterOptions, DType, Indices, Plan};
     ///
-    /// let plan = Plan::scatter_nd(&[3, 1], &[3], &[4], Scatter::default(), DType::U8)?;
+    /// let plan = Plan::scatter_nd(&[3, 1], &[3], &[4], ScatterOptions::default(), DType::U8)?;
     /// let mut sums = [0xff; 4];
-    /// plan.run_with(&[1, 2, 3], Indices::I32(&[1, 3, 1]), &mut sums)?;
+    /// plan.run_cpu_with(&[1, 2, 3], Indices::I32(&[1, 3, 1]), &mut sums)?;
     /// assert_eq!(sums, [0, 4, 0, 2]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -113,7 +115,7 @@ impl Plan {
         indices: &[usize],
         updates: &[usize],
         shape: &[usize],
-        options: Scatter,
+        options: ScatterOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
         Self::scatter(indices, updates, shape, options, dtype, true)
@@ -123,12 +125,12 @@ impl Plan {
     /// are the source of the plan, and the array is its destination.
     ///
     /// ```
-    /// use wgslice::{Combine, DType, Indices, Plan, Scatter};
+    /// use wgslice::{options::{Combine, ScatterOptions}, DType, Indices, Plan};
     ///
-    /// let options = Scatter { combine: Combine::Update, ..Scatter::default() };
+    /// let options = ScatterOptions { combine: Combine::Update, ..ScatterOptions::default() };
     /// let plan = Plan::tensor_scatter_nd(&[3, 2], &[2, 1], &[2, 2], options, DType::U8)?;
     /// let mut table = [1, 2, 3, 4, 5, 6];
-    /// plan.run_with(&[10, 20, 30, 40], Indices::I32(&[2, 0]), &mut table)?;
+    /// plan.run_cpu_with(&[10, 20, 30, 40], Indices::I32(&[2, 0]), &mut table)?;
     /// assert_eq!(table, [30, 40, 3, 4, 10, 20]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -140,7 +142,7 @@ impl Plan {
         shape: &[usize],
         indices: &[usize],
         updates: &[usize],
-        options: Scatter,
+        options: ScatterOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
         Self::scatter(indices, updates, shape, options, dtype, false)
@@ -150,7 +152,7 @@ impl Plan {
         indices: &[usize],
         updates: &[usize],
         shape: &[usize],
-        options: Scatter,
+        options: ScatterOptions,
         dtype: DType,
         fresh: bool,
     ) -> Result<Self, Error> {

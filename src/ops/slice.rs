@@ -3,7 +3,7 @@
 //! The rules are stricter than those of strided_slice: nothing is clamped, and only the size -1 counts from the end.
 //! A valid block becomes a [`SliceSpec`] and needs no map or shader of its own.
 
-use crate::{DType, Error, Plan, SliceItem, SliceSpec, SpecError, View};
+use crate::{DType, Error, Plan, SliceSpec, View, error::SpecError, spec::SliceItem};
 
 /// The size that stands for all positions from `begin` to the end of the dimension, as in `tf.slice`.
 const REST: i64 = -1;
@@ -49,8 +49,8 @@ impl SliceSpec {
 
 impl View {
     /// The block of `size` at position `begin` of this view, with the rules and errors of [`SliceSpec::block`].
-    pub fn slice(&self, begin: &[i64], size: &[i64]) -> Result<Self, Error> {
-        self.strided_slice(&SliceSpec::block(&self.shape, begin, size)?)
+    pub fn slice_block(&self, begin: &[i64], size: &[i64]) -> Result<Self, Error> {
+        self.slice(&SliceSpec::block(&self.shape, begin, size)?)
     }
 }
 
@@ -60,9 +60,9 @@ impl Plan {
     /// ```
     /// use wgslice::{DType, Plan};
     ///
-    /// let plan = Plan::slice(&[5], &[1], &[3], DType::U8)?;
+    /// let plan = Plan::slice_block(&[5], &[1], &[3], DType::U8)?;
     /// let mut block = [0; 3];
-    /// plan.run(&[0, 1, 2, 3, 4], &mut block)?;
+    /// plan.run_cpu(&[0, 1, 2, 3, 4], &mut block)?;
     /// assert_eq!(block, [1, 2, 3]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -70,14 +70,14 @@ impl Plan {
     /// # Errors
     ///
     /// As [`SliceSpec::block`]; [`Error::ShapeTooLarge`].
-    pub fn slice(
+    pub fn slice_block(
         shape: &[usize],
         begin: &[i64],
         size: &[i64],
         dtype: DType,
     ) -> Result<Self, Error> {
         Ok(Self::of_view(
-            View::of(shape)?.slice(begin, size)?,
+            View::new(shape)?.slice_block(begin, size)?,
             dtype.size(),
         ))
     }

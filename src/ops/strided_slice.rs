@@ -24,14 +24,14 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::SpecError) as TensorFlow raises it; [`Error::ShapeTooLarge`].
-    pub fn strided_slice(shape: &[usize], spec: &SliceSpec, dtype: DType) -> Result<Self, Error> {
+    /// [`SpecError`](crate::error::SpecError) as TensorFlow raises it; [`Error::ShapeTooLarge`].
+    pub fn slice(shape: &[usize], spec: &SliceSpec, dtype: DType) -> Result<Self, Error> {
         Ok(Self::of_view(spec.view(shape)?, dtype.size()))
     }
 
     /// Plans the copy of a view of an array whose elements have `element` bytes.
     pub(crate) fn of_view(view: View, element: usize) -> Self {
-        let (rows, map) = if view.elements() == 0 {
+        let (rows, map) = if view.is_empty() {
             (Rows::NONE, Map::default())
         } else {
             let pairs = Pairs::of_view(&view, element);

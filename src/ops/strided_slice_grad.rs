@@ -4,7 +4,8 @@
 //! semantics are those of TensorFlow 2.21's `StridedSliceGrad`, for any rank.
 
 use crate::{
-    DType, Error, Plan, SliceSpec, SpecError, View,
+    DType, Error, Plan, SliceSpec, View,
+    error::SpecError,
     pairs::Pairs,
     plan::{Map, Rows},
     shape,
@@ -19,9 +20,9 @@ impl Plan {
     /// ```
     /// use wgslice::{slice, DType, Plan};
     ///
-    /// let plan = Plan::strided_slice_grad(&[5], &slice![..; -2], &[3], DType::U8)?;
+    /// let plan = Plan::slice_grad(&[5], &slice![..; -2], &[3], DType::U8)?;
     /// let mut gradient = [0xff; 5];
-    /// plan.run(&[1, 2, 3], &mut gradient)?;
+    /// plan.run_cpu(&[1, 2, 3], &mut gradient)?;
     /// assert_eq!(gradient, [3, 0, 2, 0, 1]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -30,7 +31,7 @@ impl Plan {
     ///
     /// [`SpecError`]: those that TensorFlow raises for the slice, then [`SpecError::DyShape`];
     /// [`Error::ShapeTooLarge`].
-    pub fn strided_slice_grad(
+    pub fn slice_grad(
         shape: &[usize],
         spec: &SliceSpec,
         dy: &[usize],
@@ -48,7 +49,7 @@ impl Plan {
         let elements = shape::elements(shape)?;
         let pairs = match dest.shape.contains(&0) {
             true => None,
-            false => Some(Pairs::of(&View::of(dy)?, &dest, element, elements)),
+            false => Some(Pairs::of(&View::new(dy)?, &dest, element, elements)),
         };
         Ok(Self::of_grad(shape, element, dy, pairs))
     }

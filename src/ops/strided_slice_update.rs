@@ -7,7 +7,8 @@
 #[cfg(feature = "gpu")]
 use crate::ops::strided_slice;
 use crate::{
-    DType, Error, Plan, SliceSpec, View, ViewError,
+    DType, Error, Plan, SliceSpec, View,
+    error::ViewError,
     pairs::Pairs,
     plan::{Map, Rows},
     shape,
@@ -24,18 +25,18 @@ impl Plan {
     /// use wgslice::{slice, DType, Plan};
     ///
     /// // x[::-1, 1] = 7 for x of shape [2, 3]
-    /// let plan = Plan::strided_slice_update(&[2, 3], &slice![..; -1, 1], &[], DType::U8)?;
+    /// let plan = Plan::slice_update(&[2, 3], &slice![..; -1, 1], &[], DType::U8)?;
     /// let mut x = [1, 2, 3, 4, 5, 6];
-    /// plan.run(&[7], &mut x)?;
+    /// plan.run_cpu(&[7], &mut x)?;
     /// assert_eq!(x, [1, 7, 3, 4, 7, 6]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::SpecError) as TensorFlow raises it; [`ViewError::Broadcast`];
+    /// [`SpecError`](crate::error::SpecError) as TensorFlow raises it; [`ViewError::Broadcast`];
     /// [`Error::ShapeTooLarge`].
-    pub fn strided_slice_update(
+    pub fn slice_update(
         shape: &[usize],
         spec: &SliceSpec,
         value: &[usize],
@@ -79,7 +80,7 @@ pub(crate) fn as_slice(pairs: &Pairs) -> Option<(Rows, strided_slice::Map, usize
 fn broadcast(value: &[usize], slice: &[usize]) -> Result<View, Error> {
     let surplus = value.len().saturating_sub(slice.len());
     let ones = value.iter().take_while(|&&size| size == 1).count();
-    let view = View::of(&value[surplus.min(ones)..])?;
+    let view = View::new(&value[surplus.min(ones)..])?;
     // The error names all dimensions of the value, also those dropped above.
     view.broadcast_to(slice).map_err(|_| {
         let (from, to) = (value.to_vec(), slice.to_vec());

@@ -41,17 +41,17 @@ macro_rules! slice {
             clippy::reversed_empty_ranges,
             reason = "a negative stride takes a descending range"
         )]
-        let items: &[$crate::SliceItem] = &[$($done),*];
+        let items: &[$crate::spec::SliceItem] = &[$($done),*];
         $crate::SliceSpec::new(items)
     }};
     (@items [$($done:expr),*] $item:expr ; $stride:expr $(, $($rest:tt)*)?) => {
         $crate::slice!(
-            @items [$($done,)* $crate::SliceItem::from($item).with_stride($stride)]
+            @items [$($done,)* $crate::spec::SliceItem::from($item).with_stride($stride)]
             $($($rest)*)?
         )
     };
     (@items [$($done:expr),*] $item:expr $(, $($rest:tt)*)?) => {
-        $crate::slice!(@items [$($done,)* $crate::SliceItem::from($item)] $($($rest)*)?)
+        $crate::slice!(@items [$($done,)* $crate::spec::SliceItem::from($item)] $($($rest)*)?)
     };
     ($($items:tt)*) => { $crate::slice!(@items [] $($items)*) };
 }

@@ -5,7 +5,7 @@
 //! except that two ellipsis bits anywhere are an error.
 
 use super::{SliceItem, SliceSpec};
-use crate::{Error, SpecError};
+use crate::{Error, error::SpecError};
 
 /// TensorFlow refuses vectors of this many entries or more, because its masks have 32 bits.
 const MAX_ENTRIES: usize = 32;
@@ -22,16 +22,16 @@ const MAX_ENTRIES: usize = 32;
 /// | `shrink_axis_mask` (`shrinkAxisMask`) | bit `i`: entry `i` is the single index `begin[i]` |
 ///
 /// ```
-/// use wgslice::{SliceSpec, StridedSlice};
+/// use wgslice::{spec::TfStridedSlice, SliceSpec};
 ///
 /// // x[:2, ::-1]
-/// let encoded = StridedSlice {
+/// let encoded = TfStridedSlice {
 ///     begin: vec![0, 0],
 ///     end: vec![2, 0],
 ///     strides: vec![1, -1],
 ///     begin_mask: 0b11,
 ///     end_mask: 0b10,
-///     ..StridedSlice::default()
+///     ..TfStridedSlice::default()
 /// };
 /// let spec = SliceSpec::try_from(&encoded)?;
 /// assert_eq!(spec.to_string(), ":2, ::-1");
@@ -39,7 +39,7 @@ const MAX_ENTRIES: usize = 32;
 /// # Ok::<(), wgslice::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct StridedSlice {
+pub struct TfStridedSlice {
     /// The first position of each range, or the position of a single index.
     pub begin: Vec<i64>,
     /// The end of each range, exclusive.
@@ -58,7 +58,7 @@ pub struct StridedSlice {
     pub shrink_axis_mask: i32,
 }
 
-impl StridedSlice {
+impl TfStridedSlice {
     /// Converts a mask from 64 to 32 bits.
     ///
     /// # Errors
@@ -91,10 +91,10 @@ impl StridedSlice {
     }
 }
 
-impl TryFrom<&StridedSlice> for SliceSpec {
+impl TryFrom<&TfStridedSlice> for SliceSpec {
     type Error = Error;
 
-    fn try_from(encoded: &StridedSlice) -> Result<Self, Error> {
+    fn try_from(encoded: &TfStridedSlice) -> Result<Self, Error> {
         let [begin, end, strides] =
             [&encoded.begin, &encoded.end, &encoded.strides].map(|vector| vector.len());
         if begin != end || begin != strides || begin >= MAX_ENTRIES {
@@ -112,17 +112,17 @@ impl TryFrom<&StridedSlice> for SliceSpec {
     }
 }
 
-impl TryFrom<StridedSlice> for SliceSpec {
+impl TryFrom<TfStridedSlice> for SliceSpec {
     type Error = Error;
 
-    fn try_from(encoded: StridedSlice) -> Result<Self, Error> {
+    fn try_from(encoded: TfStridedSlice) -> Result<Self, Error> {
         Self::try_from(&encoded)
     }
 }
 
 /// Encodes like TensorFlow's `Tensor.__getitem__`: ignored entries of `begin` and `end` are 0, ignored strides are 1,
 /// and the end of a single index is the next position.
-impl TryFrom<&SliceSpec> for StridedSlice {
+impl TryFrom<&SliceSpec> for TfStridedSlice {
     type Error = Error;
 
     fn try_from(spec: &SliceSpec) -> Result<Self, Error> {

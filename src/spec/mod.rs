@@ -5,7 +5,7 @@
 //!
 //! | notation | in | out |
 //! |---|---|---|
-//! | TensorFlow's vectors and masks ([`masks`]) | [`StridedSlice`] `.try_into()` | `StridedSlice::try_from(&spec)` |
+//! | TensorFlow's vectors and masks ([`masks`]) | [`TfStridedSlice`] `.try_into()` | `TfStridedSlice::try_from(&spec)` |
 //! | Python text ([`text`]) | `"1, 2:4, ..., ::-1".parse()` | `spec.to_string()` |
 //! | Rust ([`macros`]) | [`slice!`](crate::slice!)`[1, 2..4, Ellipsis, ..; -1]` | |
 //! | ONNX's starts, ends, axes and steps ([`onnx`]) | [`SliceSpec::onnx`] | |
@@ -19,7 +19,7 @@ mod onnx;
 mod text;
 
 pub use macros::{Ellipsis, NewAxis};
-pub use masks::StridedSlice;
+pub use masks::TfStridedSlice;
 
 /// One entry of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,11 +75,11 @@ impl SliceItem {
 /// A slice, not yet applied to a shape.
 ///
 /// ```
-/// use wgslice::{slice, Ellipsis, NewAxis, SliceSpec, StridedSlice};
+/// use wgslice::{slice, spec::{Ellipsis, NewAxis, TfStridedSlice}, SliceSpec};
 ///
 /// let text: SliceSpec = "1, 2:4, None, ..., :-3:-1, :".parse()?;
 /// assert_eq!(text, slice![1, 2..4, NewAxis, Ellipsis, ..-3; -1, ..]);
-/// assert_eq!(text, StridedSlice::try_from(&text)?.try_into()?);
+/// assert_eq!(text, TfStridedSlice::try_from(&text)?.try_into()?);
 /// assert_eq!(text.to_string(), "1, 2:4, None, ..., :-3:-1, :");
 /// # Ok::<(), wgslice::Error>(())
 /// ```

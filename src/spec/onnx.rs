@@ -1,7 +1,7 @@
 //! Slices in ONNX's encoding: starts, ends and steps for given axes of a known shape.
 
 use super::{SliceItem, SliceSpec};
-use crate::{SpecError, shape::from_end};
+use crate::{error::SpecError, shape::from_end};
 
 impl SliceSpec {
     /// Reads a slice of an array of this shape in the encoding of ONNX's `Slice`. Without `axes`, entry `i` is for
@@ -12,7 +12,7 @@ impl SliceSpec {
     ///
     /// let data = [1, 2, 3, 4, 5, 6, 7, 8];
     /// let spec = SliceSpec::onnx(&[2, 4], &[0, 1], &[-1, 1000], None, None)?;
-    /// assert_eq!(Backend::cpu().strided_slice(&data, &[2, 4], &spec)?.data, [2, 3, 4]);
+    /// assert_eq!(Backend::cpu().slice(&data, &[2, 4], &spec)?.data, [2, 3, 4]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///

@@ -100,14 +100,14 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::SpecError), [`Error::ShapeTooLarge`].
+    /// [`SpecError`](crate::error::SpecError), [`Error::ShapeTooLarge`].
     pub fn stream(
         &self,
         shape: &[usize],
         spec: &SliceSpec,
         dtype: DType,
     ) -> Result<Stream<'_>, Error> {
-        Ok(self.stream_plan(Plan::strided_slice(shape, spec, dtype)?))
+        Ok(self.stream_plan(Plan::slice(shape, spec, dtype)?))
     }
 
     pub(crate) fn stream_plan(&self, plan: Plan) -> Stream<'_> {
@@ -263,7 +263,7 @@ where
             }
             let begin = Instant::now();
             let dest = &mut self.buffer[..bytes];
-            piece.plan().run(source.as_ref(), dest)?;
+            piece.plan().run_cpu(source.as_ref(), dest)?;
             self.streamed.dispatch += begin.elapsed();
             self.streamed.pieces += 1;
             (self.sink)(dest)?;

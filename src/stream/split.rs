@@ -89,7 +89,7 @@ mod tests {
 
     fn run(plan: &Plan, source: &[u8]) -> Vec<u8> {
         let mut dest = vec![0; plan.result_bytes()];
-        plan.run(source, &mut dest).unwrap();
+        plan.run_cpu(source, &mut dest).unwrap();
         dest
     }
 
@@ -111,7 +111,7 @@ mod tests {
             .flat_map(|spec| dtypes.map(|dtype| (spec, dtype)))
         {
             let spec: SliceSpec = spec.parse().unwrap();
-            let plan = Plan::strided_slice(&[9, 40, 15], &spec, dtype).unwrap();
+            let plan = Plan::slice(&[9, 40, 15], &spec, dtype).unwrap();
             let bytes = (0..=250u8).map(|i| i.wrapping_mul(7)).cycle();
             let source: Vec<u8> = bytes.take(plan.source_bytes()).collect();
             for most in [1, 16, 100, 1 << 20] {
@@ -136,8 +136,7 @@ mod tests {
     fn the_host_skips_long_gaps_and_the_device_does_the_rest() {
         // In the second case the host packs whole rows, so the device's slice copies all of them unchanged.
         for (spec, packed, selected) in [("::3, 199:99:-2", 99, 50), ("::3", 4000, 4000)] {
-            let plan =
-                Plan::strided_slice(&[3000, 4000], &spec.parse().unwrap(), DType::F32).unwrap();
+            let plan = Plan::slice(&[3000, 4000], &spec.parse().unwrap(), DType::F32).unwrap();
             let Split { host, device } = Piece::whole(&plan).unwrap().split();
             assert_eq!(host.result_bytes(), 1000 * packed * 4);
             assert_eq!(device.result_bytes(), 1000 * selected * 4);

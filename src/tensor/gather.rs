@@ -3,19 +3,22 @@
 use super::{Storage, Tensor, indices::run_with, report::LazyReport};
 #[cfg(feature = "gpu")]
 use crate::backend::Device;
-use crate::{Error, Gather, GatherNd, Plan, Report};
+use crate::{
+    Error, Plan, Report,
+    options::{GatherNdOptions, GatherOptions},
+};
 
 impl Tensor {
     /// Gathers from this tensor, TensorFlow's `params`, the slices that the tuples in `indices` select.
     ///
     /// On a GPU the work is submitted, not waited for, unless the policy is
-    /// [`OutOfRange::Error`](crate::OutOfRange::Error).
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error).
     ///
     /// # Errors
     ///
-    /// [`GatherError`](crate::GatherError); [`Error::IndexDType`] for indices that are not i32, i64 or
-    /// u32; [`Error::OtherDevice`] for indices on another device; or an error of the device.
-    pub fn gather_nd(&self, indices: &Self, options: GatherNd) -> Result<Gathered, Error> {
+    /// [`GatherError`](crate::error::GatherError); [`Error::IndexDType`] for indices that are not i32, i64 or
+    /// u32; [`Error::DeviceMismatch`] for indices on another device; or an error of the device.
+    pub fn gather_nd(&self, indices: &Self, options: GatherNdOptions) -> Result<Gathered, Error> {
         self.view().gather_nd(indices, options)
     }
 
@@ -23,24 +26,24 @@ impl Tensor {
     /// are those of [`Tensor::gather_nd`].
     ///
     /// ```
-    /// use wgslice::{Backend, Gather};
+    /// use wgslice::{options::GatherOptions, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let images = backend.upload(&[1u8, 2, 3, 4, 5, 6], &[2, 3])?;
     /// let channels = backend.upload(&[2u32, 1, 0], &[3])?;
-    /// let options = Gather { axis: Some(-1), ..Gather::default() };
+    /// let options = GatherOptions { axis: Some(-1), ..GatherOptions::default() };
     /// let swapped = images.gather(&channels, options)?.tensor;
     /// assert_eq!(swapped.to_array::<u8>()?.data, [3, 2, 1, 6, 5, 4]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
-    pub fn gather(&self, indices: &Self, options: Gather) -> Result<Gathered, Error> {
+    pub fn gather(&self, indices: &Self, options: GatherOptions) -> Result<Gathered, Error> {
         self.view().gather(indices, options)
     }
 
-    /// [`Tensor::gather`] with [`Gather::batch`]: batch `b` of `indices` selects from batch `b` of this tensor. The
+    /// [`Tensor::gather`] with [`GatherOptions::batch`]: batch `b` of `indices` selects from batch `b` of this tensor. The
     /// errors are those of [`Tensor::gather`].
     pub fn batch_gather(&self, indices: &Self) -> Result<Gathered, Error> {
-        self.gather(indices, Gather::batch(indices.shape.len()))
+        self.gather(indices, GatherOptions::batch(indices.shape.len()))
     }
 
     /// Runs the plan of a gather from this tensor.

@@ -23,7 +23,7 @@ impl Tensor {
     ) -> Result<(), Error> {
         match other.backend.device == self.backend.device {
             true => Ok(()),
-            false => Err(Error::OtherDevice { argument }),
+            false => Err(Error::DeviceMismatch { argument }),
         }
     }
 }
@@ -36,9 +36,9 @@ pub(super) fn run_with(
     dest: &mut [u8],
 ) -> Result<Report, Error> {
     match index {
-        IndexType::I32 => plan.run_with(source, Indices::I32(&integers(bytes)), dest),
-        IndexType::U32 => plan.run_with(source, Indices::U32(&integers(bytes)), dest),
-        IndexType::I64 => plan.run_with(source, Indices::I64(&integers(bytes)), dest),
+        IndexType::I32 => plan.run_cpu_with(source, Indices::I32(&integers(bytes)), dest),
+        IndexType::U32 => plan.run_cpu_with(source, Indices::U32(&integers(bytes)), dest),
+        IndexType::I64 => plan.run_cpu_with(source, Indices::I64(&integers(bytes)), dest),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::{Error, Report};
 #[cfg(feature = "gpu")]
 use {
-    crate::{OutOfRange, gpu::PendingReport},
+    crate::{gpu::PendingReport, options::OutOfRange},
     std::sync::Arc,
 };
 

@@ -1,7 +1,7 @@
 //! Scatters into tensors.
 
 use super::{Tensor, indices::run_with, report::LazyReport};
-use crate::{Error, Plan, Report, Scatter};
+use crate::{Error, Plan, Report, options::ScatterOptions};
 #[cfg(feature = "gpu")]
 use {super::Storage, crate::backend::Device};
 
@@ -11,30 +11,30 @@ impl Tensor {
     ///
     /// Only this tensor changes: memory shared with another tensor, such as a clone, is copied first.
     /// On a GPU the work is submitted, not waited for, unless the policy is
-    /// [`OutOfRange::Error`](crate::OutOfRange::Error).
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error).
     ///
     /// ```
-    /// use wgslice::{Backend, Combine, Scatter};
+    /// use wgslice::{options::{Combine, ScatterOptions}, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let mut table = backend.upload(&[0.5f32; 8], &[4, 2])?;
     /// let rows = backend.upload(&[2u32, 0], &[2, 1])?;
     /// let updates = backend.upload(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])?;
-    /// table.scatter(&rows, &updates, Scatter::default())?;
+    /// table.scatter(&rows, &updates, ScatterOptions::default())?;
     /// assert_eq!(table.to_array::<f32>()?.data, [3.5, 4.5, 0.5, 0.5, 1.5, 2.5, 0.5, 0.5]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`ScatterError`](crate::ScatterError); [`Error::IndexDType`], [`Error::OtherDType`] or [`Error::OtherDevice`]
+    /// [`ScatterError`](crate::error::ScatterError); [`Error::IndexDType`], [`Error::DTypeMismatch`] or [`Error::DeviceMismatch`]
     /// for an argument that does not match this tensor; or an error of the device, such as [`Error::DTypeOnDevice`] for
     /// element types that the device cannot combine. An error leaves the tensor unchanged.
     pub fn scatter(
         &mut self,
         indices: &Self,
         updates: &Self,
-        options: Scatter,
+        options: ScatterOptions,
     ) -> Result<ScatterReport, Error> {
         self.check_goes_with("updates", updates)?;
         let plan = Plan::tensor_scatter_nd(
@@ -52,7 +52,7 @@ impl Tensor {
         &self,
         indices: &Self,
         updates: &Self,
-        options: Scatter,
+        options: ScatterOptions,
     ) -> Result<(Self, ScatterReport), Error> {
         // The clone shares the memory, so `scatter` copies the memory before changing it.
         let mut scattered = self.clone();
@@ -66,7 +66,7 @@ impl Tensor {
         &self,
         indices: &Self,
         shape: &[usize],
-        options: Scatter,
+        options: ScatterOptions,
     ) -> Result<(Self, ScatterReport), Error> {
         let plan = Plan::scatter_nd(indices.shape(), self.shape(), shape, options, self.dtype())?;
         let storage = match &self.backend.device {

@@ -1,7 +1,7 @@
 //! What a tensor's shape says, and other shapes of the same values.
 
 use super::Tensor;
-use crate::{Element, Error, ViewError, shape::elements};
+use crate::{Element, Error, error::ViewError, shape::elements};
 
 impl Tensor {
     /// The number of dimensions.

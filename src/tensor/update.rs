@@ -7,7 +7,7 @@ use {super::Storage, crate::backend::Device};
 
 impl Tensor {
     /// Writes `value` into a slice of this tensor, in place, as TensorFlow's
-    /// `variable[spec].assign(value)`: see [`Plan::strided_slice_update`].
+    /// `variable[spec].assign(value)`: see [`Plan::slice_update`].
     ///
     /// Only this tensor changes: memory shared with another tensor, such as a clone, is copied first.
     /// On a GPU the work is submitted, not waited for.
@@ -17,18 +17,18 @@ impl Tensor {
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
     /// let mut cache = backend.upload(&[0.0f32; 6], &[3, 2])?;
-    /// cache.update(&slice![1], &backend.upload(&[1.0f32, 2.0], &[2])?)?;
+    /// cache.slice_update(&slice![1], &backend.upload(&[1.0f32, 2.0], &[2])?)?;
     /// assert_eq!(cache.to_array::<f32>()?.data, [0.0, 0.0, 1.0, 2.0, 0.0, 0.0]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// As [`Plan::strided_slice_update`]; [`Error::OtherDType`] or [`Error::OtherDevice`] for a value
+    /// As [`Plan::slice_update`]; [`Error::DTypeMismatch`] or [`Error::DeviceMismatch`] for a value
     /// that does not match this tensor; or an error of the device. An error leaves the tensor unchanged.
-    pub fn update(&mut self, spec: &SliceSpec, value: &Self) -> Result<(), Error> {
+    pub fn slice_update(&mut self, spec: &SliceSpec, value: &Self) -> Result<(), Error> {
         self.check_goes_with("value", value)?;
-        let plan = Plan::strided_slice_update(self.shape(), spec, value.shape(), self.dtype())?;
+        let plan = Plan::slice_update(self.shape(), spec, value.shape(), self.dtype())?;
         if plan.rows.count == 0 {
             return Ok(());
         }
@@ -41,28 +41,28 @@ impl Tensor {
             _ => {
                 let value = value.bytes()?;
                 let dest = self.host_bytes_mut()?;
-                plan.run(&value, dest)?;
+                plan.run_cpu(&value, dest)?;
             }
         }
         Ok(())
     }
 
-    /// [`Tensor::update`] of a copy, with the same errors. This tensor does not change.
+    /// [`Tensor::slice_update`] of a copy, with the same errors. This tensor does not change.
     pub fn updated(&self, spec: &SliceSpec, value: &Self) -> Result<Self, Error> {
-        // The clone shares the memory, so `update` copies the memory before changing it.
+        // The clone shares the memory, so `slice_update` copies the memory before changing it.
         let mut updated = self.clone();
-        updated.update(spec, value)?;
+        updated.slice_update(spec, value)?;
         Ok(updated)
     }
 
     /// The gradient of the slice `spec` of a tensor of shape `shape`, with this tensor as `dy`: see
-    /// [`Plan::strided_slice_grad`]. On a GPU the work is submitted, not waited for.
+    /// [`Plan::slice_grad`]. On a GPU the work is submitted, not waited for.
     ///
     /// # Errors
     ///
-    /// As [`Plan::strided_slice_grad`], or an error of the device.
-    pub fn strided_slice_grad(&self, shape: &[usize], spec: &SliceSpec) -> Result<Self, Error> {
-        let plan = Plan::strided_slice_grad(shape, spec, self.shape(), self.dtype())?;
+    /// As [`Plan::slice_grad`], or an error of the device.
+    pub fn slice_grad(&self, shape: &[usize], spec: &SliceSpec) -> Result<Self, Error> {
+        let plan = Plan::slice_grad(shape, spec, self.shape(), self.dtype())?;
         self.moved(&plan)
     }
 
@@ -75,7 +75,7 @@ impl Tensor {
         self.check_same_device(argument, other)?;
         let (found, needed) = (other.dtype(), self.dtype());
         if found != needed {
-            return Err(Error::OtherDType {
+            return Err(Error::DTypeMismatch {
                 argument,
                 found,
                 needed,

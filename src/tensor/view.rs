@@ -1,23 +1,26 @@
 //! Selections of a tensor's elements that are not copied yet.
 
 use super::{Gathered, Tensor};
-use crate::{DType, Error, Gather, GatherNd, Plan, SliceSpec, View};
+use crate::{
+    DType, Error, Plan, SliceSpec, View,
+    options::{GatherNdOptions, GatherOptions},
+};
 
 /// A selection of a tensor's elements that is not copied yet. Slices, transposes and broadcasts compose, and a copy of
 /// the final selection, or a gather from it, is one pass over the data.
 ///
 /// ```
-/// use wgslice::{slice, Backend, GatherNd};
+/// use wgslice::{options::GatherNdOptions, slice, Backend};
 ///
 /// let backend = Backend::cpu(); // or Backend::auto()
 /// let table = backend.upload(&[0.0f32, 0.1, 0.2, 1.0, 1.1, 1.2], &[2, 3])?;
 /// let columns = table.view().transpose(&[1, 0])?; // 3 rows of 2, not copied
 ///
-/// let reversed = columns.strided_slice(&slice![..; -1])?.to_tensor()?;
+/// let reversed = columns.slice(&slice![..; -1])?.to_tensor()?;
 /// assert_eq!(reversed.to_array::<f32>()?.data, [0.2, 1.2, 0.1, 1.1, 0.0, 1.0]);
 ///
 /// let ids = backend.upload(&[2i32, 0], &[2, 1])?;
-/// let some = columns.gather_nd(&ids, GatherNd::default())?.tensor;
+/// let some = columns.gather_nd(&ids, GatherNdOptions::default())?.tensor;
 /// assert_eq!(some.to_array::<f32>()?.data, [0.2, 1.2, 0.0, 1.0]);
 /// # Ok::<(), wgslice::Error>(())
 /// ```
@@ -53,20 +56,20 @@ impl TensorView {
         &self.view
     }
 
-    /// A slice of the selection: [`View::strided_slice`].
+    /// A slice of the selection: [`View::slice`].
     ///
     /// # Errors
     ///
-    /// [`SpecError`](crate::SpecError).
-    pub fn strided_slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
-        self.selecting(self.view.strided_slice(spec)?)
+    /// [`SpecError`](crate::error::SpecError).
+    pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
+        self.selecting(self.view.slice(spec)?)
     }
 
     /// Reorders the dimensions: [`View::transpose`].
     ///
     /// # Errors
     ///
-    /// [`ViewError`](crate::ViewError).
+    /// [`ViewError`](crate::error::ViewError).
     pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
         self.selecting(self.view.transpose(permutation)?)
     }
@@ -75,7 +78,7 @@ impl TensorView {
     ///
     /// # Errors
     ///
-    /// [`ViewError`](crate::ViewError); [`Error::ShapeTooLarge`].
+    /// [`ViewError`](crate::error::ViewError); [`Error::ShapeTooLarge`].
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Self, Error> {
         self.selecting(self.view.broadcast_to(shape)?)
     }
@@ -91,7 +94,7 @@ impl TensorView {
     }
 
     /// [`Tensor::gather_nd`] from the selection, with the same errors.
-    pub fn gather_nd(&self, indices: &Tensor, options: GatherNd) -> Result<Gathered, Error> {
+    pub fn gather_nd(&self, indices: &Tensor, options: GatherNdOptions) -> Result<Gathered, Error> {
         let plan = self
             .view
             .gather_nd(indices.shape(), options, self.dtype())?;
@@ -99,7 +102,7 @@ impl TensorView {
     }
 
     /// [`Tensor::gather`] from the selection, with the same errors.
-    pub fn gather(&self, indices: &Tensor, options: Gather) -> Result<Gathered, Error> {
+    pub fn gather(&self, indices: &Tensor, options: GatherOptions) -> Result<Gathered, Error> {
         let plan = self.view.gather(indices.shape(), options, self.dtype())?;
         self.tensor.gathered(&plan, indices)
     }

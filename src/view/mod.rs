@@ -15,7 +15,7 @@
 
 mod select;
 
-use crate::{Error, ViewError, shape};
+use crate::{Error, error::ViewError, shape};
 
 /// A strided selection of a row-major array, not copied yet.
 ///
@@ -26,16 +26,16 @@ use crate::{Error, ViewError, shape};
 /// use wgslice::{slice, DType, View};
 ///
 /// // x[1:].T[::-1] of an array of shape [3, 4], as one plan:
-/// let view = View::of(&[3, 4])?
-///     .strided_slice(&slice![1..])?
+/// let view = View::new(&[3, 4])?
+///     .slice(&slice![1..])?
 ///     .transpose(&[1, 0])?
-///     .strided_slice(&slice![..; -1])?;
+///     .slice(&slice![..; -1])?;
 /// assert_eq!((view.offset(), view.shape(), view.strides()), (7, &[4, 2][..], &[-1, 4][..]));
 ///
 /// let x: Vec<u8> = (0..12).collect();
 /// let plan = view.plan(DType::U8);
 /// let mut result = [0; 8];
-/// plan.run(&x, &mut result)?;
+/// plan.run_cpu(&x, &mut result)?;
 /// assert_eq!(result, [7, 11, 6, 10, 5, 9, 4, 8]);
 /// # Ok::<(), wgslice::Error>(())
 /// ```
@@ -53,7 +53,7 @@ impl View {
     /// # Errors
     ///
     /// [`Error::ShapeTooLarge`].
-    pub fn of(shape: &[usize]) -> Result<Self, Error> {
+    pub fn new(shape: &[usize]) -> Result<Self, Error> {
         shape::elements(shape)?;
         Ok(Self::whole(shape))
     }
@@ -89,7 +89,7 @@ impl View {
     }
 
     /// The shape of the source.
-    pub fn source(&self) -> &[usize] {
+    pub fn source_shape(&self) -> &[usize] {
         &self.source
     }
 
@@ -109,8 +109,13 @@ impl View {
     }
 
     /// The number of selected elements; repeated elements count each time.
-    pub fn elements(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.shape.iter().product()
+    }
+
+    /// Whether the view selects no elements.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Reorders the dimensions: dimension `i` of the result is dimension `permutation[i]`, as in `numpy.transpose`.
@@ -118,7 +123,7 @@ impl View {
     /// ```
     /// use wgslice::View;
     ///
-    /// let images = View::of(&[8, 480, 640, 3])?.transpose(&[0, 3, 1, 2])?;
+    /// let images = View::new(&[8, 480, 640, 3])?.transpose(&[0, 3, 1, 2])?;
     /// assert_eq!(images.shape(), [8, 3, 480, 640]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
@@ -152,7 +157,7 @@ impl View {
     /// ```
     /// use wgslice::View;
     ///
-    /// let row = View::of(&[3])?.broadcast_to(&[4, 3])?;
+    /// let row = View::new(&[3])?.broadcast_to(&[4, 3])?;
     /// assert_eq!(row.strides(), [0, 1]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```

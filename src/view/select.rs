@@ -4,7 +4,7 @@
 //! dimension is resolved to existing positions in turn. So the first error is TensorFlow's first error.
 
 use super::View;
-use crate::{Error, SliceItem, SliceSpec, SpecError, layout::along};
+use crate::{Error, SliceSpec, error::SpecError, layout::along, spec::SliceItem};
 
 impl View {
     /// The slice of this view, itself a view of the same source. Nothing is copied.
@@ -12,11 +12,11 @@ impl View {
     /// # Errors
     ///
     /// The [`SpecError`] that TensorFlow raises first for an array of the view's shape.
-    pub fn strided_slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
+    pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
         self.clone().narrowed(spec)
     }
 
-    /// [`Self::strided_slice`] of a view that the caller gives up, which saves a clone.
+    /// [`Self::slice`] of a view that the caller gives up, which saves a clone.
     fn narrowed(mut self, spec: &SliceSpec) -> Result<Self, Error> {
         let ellipsis_dims = spec.ellipsis_dims(self.shape.len())?;
         // The next item is for dimension `dimension` of the original view, which in `self`, where single indices have
@@ -67,7 +67,7 @@ impl SliceSpec {
     ///
     /// The [`SpecError`] that TensorFlow raises first; [`Error::ShapeTooLarge`].
     pub fn view(&self, shape: &[usize]) -> Result<View, Error> {
-        View::of(shape)?.narrowed(self)
+        View::new(shape)?.narrowed(self)
     }
 
     /// Checks the items against the rank, and counts the dimensions that the ellipsis stands for or, without one, that

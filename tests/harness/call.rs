@@ -5,7 +5,10 @@ use super::{
     check_update, check_view, devices,
 };
 use wgslice::{
-    Combine, Gather, GatherNd, Negative, Order, OutOfRange, Scatter, reference::Indexing,
+    options::{
+        Combine, GatherNdOptions, GatherOptions, NegativeIndex, Order, OutOfRange, ScatterOptions,
+    },
+    reference::Indexing,
 };
 use wgslice_vectors::{
     BatchGather, Call, Case, Gather as GatherCall, GatherNd as GatherNdCall, Params, ScatterNd,
@@ -38,7 +41,7 @@ pub(crate) fn check_case(case: &Case) {
             batch_dims,
             indexing,
         }) => {
-            let options = GatherNd {
+            let options = GatherNdOptions {
                 batch_dims: *batch_dims,
                 out_of_range: out_of_range(*indexing, number),
                 negative: negative(*indexing),
@@ -52,7 +55,7 @@ pub(crate) fn check_case(case: &Case) {
             batch_dims,
             indexing,
         }) => {
-            let options = Gather {
+            let options = GatherOptions {
                 axis: Some((*axis).try_into().unwrap()),
                 batch_dims: (*batch_dims).try_into().unwrap(),
                 out_of_range: out_of_range(*indexing, number),
@@ -65,10 +68,10 @@ pub(crate) fn check_case(case: &Case) {
             indices,
             indexing,
         }) => {
-            let options = Gather {
+            let options = GatherOptions {
                 out_of_range: out_of_range(*indexing, number),
                 negative: negative(*indexing),
-                ..Gather::batch(indices.shape.len())
+                ..GatherOptions::batch(indices.shape.len())
             };
             gather(number, params, indices, How::BatchGather(options));
         }
@@ -129,7 +132,7 @@ fn scatter(
         indices: &indices.data,
         indices_shape: &indices.shape,
         updates_shape: &updates.shape,
-        options: Scatter {
+        options: ScatterOptions {
             combine,
             out_of_range: out_of_range(indexing, number),
             negative: negative(indexing),
@@ -145,9 +148,9 @@ fn out_of_range(indexing: Indexing, number: usize) -> OutOfRange {
     }
 }
 
-fn negative(indexing: Indexing) -> Negative {
+fn negative(indexing: Indexing) -> NegativeIndex {
     match indexing.wrap {
-        true => Negative::Wrap,
-        false => Negative::OutOfRange,
+        true => NegativeIndex::Wrap,
+        false => NegativeIndex::OutOfRange,
     }
 }

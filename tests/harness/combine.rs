@@ -1,7 +1,7 @@
 //! The combination of two elements, spelled out for every type, and the combinations that the shaders support.
 
 use std::ops::{Add, Mul, Sub};
-use wgslice::{Combine, DType};
+use wgslice::{DType, options::Combine};
 
 /// The layout of the bits of a floating-point number below the sign: the lowest bits are the fraction, those
 /// above the exponent.

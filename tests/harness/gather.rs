@@ -3,8 +3,9 @@
 use super::{Device, SIZES, assert_same, devices, elements, kind, to_bytes};
 use std::slice;
 use wgslice::{
-    BadRow, DType, Error, Gather, GatherElements, GatherError, GatherNd, Indices, Negative,
-    OutOfRange, Plan, Report, View,
+    DType, Error, Indices, Plan, Report, View,
+    error::{GatherError, InvalidIndex},
+    options::{GatherElementsOptions, GatherNdOptions, GatherOptions, NegativeIndex, OutOfRange},
     reference::{self, Gathered, Indexing, ReferenceError},
 };
 use wgslice_vectors::Step;
@@ -12,11 +13,11 @@ use wgslice_vectors::Step;
 /// The kind of gather and its options.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum How {
-    GatherNd(GatherNd),
-    Gather(Gather),
-    GatherElements(GatherElements),
-    /// With the options of [`Gather::batch`]. The reference has a separate function for it.
-    BatchGather(Gather),
+    GatherNd(GatherNdOptions),
+    Gather(GatherOptions),
+    GatherElements(GatherElementsOptions),
+    /// With the options of [`GatherOptions::batch`]. The reference has a separate function for it.
+    BatchGather(GatherOptions),
 }
 
 impl How {
@@ -38,7 +39,7 @@ impl How {
         }
     }
 
-    fn negative(&self) -> Negative {
+    fn negative(&self) -> NegativeIndex {
         match self {
             Self::GatherNd(options) => options.negative,
             Self::GatherElements(options) => options.negative,
@@ -47,24 +48,24 @@ impl How {
     }
 
     /// The same under other policies.
-    fn under(self, out_of_range: OutOfRange, negative: Negative) -> Self {
+    fn under(self, out_of_range: OutOfRange, negative: NegativeIndex) -> Self {
         match self {
-            Self::GatherNd(options) => Self::GatherNd(GatherNd {
+            Self::GatherNd(options) => Self::GatherNd(GatherNdOptions {
                 out_of_range,
                 negative,
                 ..options
             }),
-            Self::GatherElements(options) => Self::GatherElements(GatherElements {
+            Self::GatherElements(options) => Self::GatherElements(GatherElementsOptions {
                 out_of_range,
                 negative,
                 ..options
             }),
-            Self::Gather(options) => Self::Gather(Gather {
+            Self::Gather(options) => Self::Gather(GatherOptions {
                 out_of_range,
                 negative,
                 ..options
             }),
-            Self::BatchGather(options) => Self::BatchGather(Gather {
+            Self::BatchGather(options) => Self::BatchGather(GatherOptions {
                 out_of_range,
                 negative,
                 ..options
@@ -80,11 +81,11 @@ impl How {
         indices_shape: &[usize],
     ) -> Result<Gathered<u128>, ReferenceError> {
         let indexing = Indexing {
-            wrap: self.negative() == Negative::Wrap,
+            wrap: self.negative() == NegativeIndex::Wrap,
             clamp: self.out_of_range() == OutOfRange::Clamp,
         };
         match self {
-            Self::GatherNd(GatherNd { batch_dims, .. }) => {
+            Self::GatherNd(GatherNdOptions { batch_dims, .. }) => {
                 let batch_dims = *batch_dims;
                 reference::gather_nd(
                     &params,
@@ -200,7 +201,7 @@ impl Device {
 }
 
 fn view(shape: &[usize], steps: &[Step]) -> Result<View, Error> {
-    let whole = View::of(shape)?;
+    let whole = View::new(shape)?;
     steps
         .iter()
         .try_fold(whole, |view, step| step.of_view(&view))
@@ -266,7 +267,7 @@ pub(crate) fn check_policies(
     how: How,
 ) {
     for out_of_range in [OutOfRange::Zero, OutOfRange::Error, OutOfRange::Clamp] {
-        for negative in [Negative::OutOfRange, Negative::Wrap] {
+        for negative in [NegativeIndex::OutOfRange, NegativeIndex::Wrap] {
             check_gathering(number, params, indices, how.under(out_of_range, negative));
         }
     }
@@ -288,9 +289,9 @@ impl<'a> Case<'a> {
         indices_shape: &'a [usize],
         batch_dims: usize,
     ) -> Self {
-        let options = GatherNd {
+        let options = GatherNdOptions {
             batch_dims,
-            ..GatherNd::default()
+            ..GatherNdOptions::default()
         };
         Self {
             shape,
@@ -344,16 +345,15 @@ impl<'a> Case<'a> {
                         }
                         Err(Error::Gather(GatherError::OutOfRange {
                             first,
-                            bad,
-                            rows,
+                            out_of_range,
+                            tuples,
                             params,
                         })) if errs => {
-                            let first = Some(first);
                             let report = Found {
-                                first,
-                                bad,
-                                rows,
-                                params,
+                                first: Some(first),
+                                out_of_range,
+                                tuples,
+                                shape: params,
                             };
                             report.check(self, &expected.bad_rows, &what);
                         }
@@ -368,9 +368,9 @@ impl<'a> Case<'a> {
     fn check_report(&self, bad: &[usize], report: &Report, what: &dyn Fn() -> String) {
         let found = Found {
             first: report.first.clone(),
-            bad: report.bad,
-            rows: report.rows,
-            params: report.params.clone(),
+            out_of_range: report.out_of_range,
+            tuples: report.tuples,
+            shape: report.shape.clone(),
         };
         found.check(self, bad, what);
     }
@@ -378,10 +378,10 @@ impl<'a> Case<'a> {
 
 /// The content of a report or an error.
 struct Found {
-    first: Option<BadRow>,
-    bad: usize,
-    rows: usize,
-    params: Vec<usize>,
+    first: Option<InvalidIndex>,
+    out_of_range: usize,
+    tuples: usize,
+    shape: Vec<usize>,
 }
 
 impl Found {
@@ -389,18 +389,18 @@ impl Found {
     fn check(self, case: &Case<'_>, bad: &[usize], what: &dyn Fn() -> String) {
         let (tuples, depth) = case.how.tuples(case.indices_shape);
         let rows: usize = tuples.iter().product();
-        assert_eq!(self.bad, bad.len(), "{}", what());
+        assert_eq!(self.out_of_range, bad.len(), "{}", what());
         assert_eq!(
-            self.params,
+            self.shape,
             view(case.shape, case.steps).unwrap().shape(),
             "{}",
             what()
         );
-        assert!(self.rows == 0 || self.rows == rows, "{}", what());
-        let row = self.first.as_ref().map(|first| first.row);
+        assert!(self.tuples == 0 || self.tuples == rows, "{}", what());
+        let row = self.first.as_ref().map(|first| first.tuple);
         assert_eq!(row, bad.first().copied(), "{}", what());
-        if let Some(BadRow {
-            row,
+        if let Some(InvalidIndex {
+            tuple,
             position,
             index,
             ..
@@ -408,7 +408,7 @@ impl Found {
         {
             assert_eq!(
                 index[..],
-                case.indices[row * depth..][..depth],
+                case.indices[tuple * depth..][..depth],
                 "{}",
                 what()
             );
@@ -417,7 +417,7 @@ impl Found {
                 assert!(at < size, "{}", what());
                 place * size + at
             });
-            assert_eq!(place, *row, "{}", what());
+            assert_eq!(place, *tuple, "{}", what());
         }
     }
 }

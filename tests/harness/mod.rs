@@ -28,8 +28,9 @@ pub(crate) use write::{check_block, check_grad, check_update};
 
 use std::{borrow::Cow, env, sync::LazyLock};
 use wgslice::{
-    Backend, DType, Error, Indices, Plan, Report, SliceSpec, StridedSlice,
+    Backend, DType, Error, Indices, Plan, Report, SliceSpec,
     reference::{self, ReferenceError},
+    spec::TfStridedSlice,
 };
 use wgslice_vectors::spec_of;
 
@@ -172,7 +173,7 @@ impl Device {
             let tensor = self.backend.adopt(dtype, shape, source.to_vec())?;
             return tensor.slice(spec)?.bytes().map(Cow::into_owned);
         }
-        let plan = Plan::strided_slice(shape, spec, dtype)?;
+        let plan = Plan::slice(shape, spec, dtype)?;
         self.run(&plan, source, None).map(|(bytes, _)| bytes)
     }
 
@@ -204,8 +205,8 @@ impl Device {
         let _ = shift;
         let mut dest = dest.to_vec();
         let report = match indices {
-            None => plan.run(source, &mut dest).map(|()| None)?,
-            Some(indices) => plan.run_with(source, indices, &mut dest).map(Some)?,
+            None => plan.run_cpu(source, &mut dest).map(|()| None)?,
+            Some(indices) => plan.run_cpu_with(source, indices, &mut dest).map(Some)?,
         };
         Ok((dest, report))
     }
@@ -236,20 +237,20 @@ fn assert_same(expected: &[u8], got: &[u8], size: usize, what: &dyn Fn() -> Stri
 pub(crate) fn naive_slice(
     input: &[u128],
     shape: &[usize],
-    encoded: &StridedSlice,
+    encoded: &TfStridedSlice,
 ) -> Result<(Vec<usize>, Vec<u128>), ReferenceError> {
     reference::strided_slice(input, shape, &spec_of(encoded))
 }
 
 /// Checks a slice on every device against the reference.
 #[track_caller]
-pub(crate) fn check_slice(shape: &[usize], encoded: &StridedSlice, sizes: Sizes) {
+pub(crate) fn check_slice(shape: &[usize], encoded: &TfStridedSlice, sizes: Sizes) {
     check_slice_on(|dtype| sizes.devices(dtype), shape, encoded);
 }
 
 /// Checks a slice on the CPU path at every element size against the reference.
 #[track_caller]
-pub(crate) fn check_slice_on_cpu(shape: &[usize], encoded: &StridedSlice) {
+pub(crate) fn check_slice_on_cpu(shape: &[usize], encoded: &TfStridedSlice) {
     check_slice_on(|_| devices()[..1].iter(), shape, encoded);
 }
 
@@ -257,13 +258,13 @@ pub(crate) fn check_slice_on_cpu(shape: &[usize], encoded: &StridedSlice) {
 fn check_slice_on<Devices: Iterator<Item = &'static Device>>(
     devices: impl Fn(DType) -> Devices,
     shape: &[usize],
-    encoded: &StridedSlice,
+    encoded: &TfStridedSlice,
 ) {
     let input = elements(shape.iter().product());
     let expected = naive_slice(&input, shape, encoded);
     for dtype in SIZES {
         let spec = SliceSpec::try_from(encoded);
-        let planned = spec.and_then(|spec| Ok((Plan::strided_slice(shape, &spec, dtype)?, spec)));
+        let planned = spec.and_then(|spec| Ok((Plan::slice(shape, &spec, dtype)?, spec)));
         let ((plan, spec), expected) = match (planned, &expected) {
             (Ok(planned), Ok(expected)) => (planned, expected),
             (Err(error), Err(expected)) => {

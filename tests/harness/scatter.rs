@@ -7,7 +7,8 @@ use super::{
 };
 use std::borrow::Cow;
 use wgslice::{
-    Combine, DType, Error, Indices, Negative, OutOfRange, Plan, Report, Scatter,
+    DType, Error, Indices, Plan, Report,
+    options::{Combine, NegativeIndex, OutOfRange, ScatterOptions},
     reference::{self, Indexing, ReferenceError, Scattered},
 };
 
@@ -20,7 +21,7 @@ pub(crate) struct ScatterCase<'a> {
     pub(crate) indices: &'a [i64],
     pub(crate) indices_shape: &'a [usize],
     pub(crate) updates_shape: &'a [usize],
-    pub(crate) options: Scatter,
+    pub(crate) options: ScatterOptions,
 }
 
 /// Adds integers of every size, and moves elements of every size, against the reference.
@@ -75,7 +76,7 @@ pub(crate) fn naive_scatter<T: Clone + Default>(
         options,
     } = case;
     let indexing = Indexing {
-        wrap: options.negative == Negative::Wrap,
+        wrap: options.negative == NegativeIndex::Wrap,
         clamp: options.out_of_range == OutOfRange::Clamp,
     };
     let indices = (indices, indices_shape);
@@ -236,19 +237,19 @@ impl Device {
             return Ok((aligned, report));
         }
         let mut dest = before.to_vec();
-        let report = plan.run_with(updates, indices, &mut dest);
+        let report = plan.run_cpu_with(updates, indices, &mut dest);
         Ok((dest, report))
     }
 }
 
 #[track_caller]
 fn check_report(bad: &[usize], report: &Report, indices: Indices<'_>, what: &dyn Fn() -> String) {
-    assert_eq!(report.bad, bad.len(), "{}", what());
-    let row = report.first.as_ref().map(|first| first.row);
+    assert_eq!(report.out_of_range, bad.len(), "{}", what());
+    let row = report.first.as_ref().map(|first| first.tuple);
     assert_eq!(row, bad.first().copied(), "{}", what());
     if let Some(first) = &report.first {
         let depth = first.index.len();
-        let range = first.row * depth..(first.row + 1) * depth;
+        let range = first.tuple * depth..(first.tuple + 1) * depth;
         let tuple: Vec<i64> = match indices {
             Indices::I32(indices) => indices[range].iter().map(|&i| i.into()).collect(),
             Indices::I64(indices) => indices[range].to_vec(),

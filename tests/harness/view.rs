@@ -1,13 +1,13 @@
 //! Copies of views on every device.
 
 use super::{SIZES, Sizes, UNWRITTEN, assert_same, elements, kind, to_bytes};
-use wgslice::{SliceSpec, StridedSlice, View};
+use wgslice::{SliceSpec, View, spec::TfStridedSlice};
 use wgslice_vectors::Step;
 
 /// A slice, as `1:, ::-1`.
 pub(crate) fn slice(text: &str) -> Step {
     let spec: SliceSpec = text.parse().unwrap();
-    Step::Slice(StridedSlice::try_from(&spec).unwrap())
+    Step::Slice(TfStridedSlice::try_from(&spec).unwrap())
 }
 
 pub(crate) fn transpose(permutation: &[usize]) -> Step {
@@ -24,7 +24,7 @@ pub(crate) fn check_view(shape: &[usize], steps: &[Step], sizes: Sizes) {
     let source = elements(shape.iter().product());
     let whole = (shape.to_vec(), source.clone());
     let expected = steps.iter().try_fold(whole, |at, step| step.of_values(at));
-    let whole = View::of(shape).unwrap();
+    let whole = View::new(shape).unwrap();
     let view = steps
         .iter()
         .try_fold(whole, |view, step| step.of_view(&view));

@@ -3,8 +3,9 @@
 use super::{Device, SIZES, Sizes, UNWRITTEN, assert_same, elements, kind, to_bytes};
 use std::borrow::Cow;
 use wgslice::{
-    DType, Error, Plan, SliceSpec, StridedSlice,
+    DType, Error, Plan, SliceSpec,
     reference::{self, ReferenceError},
+    spec::TfStridedSlice,
 };
 use wgslice_vectors::spec_of;
 
@@ -15,7 +16,7 @@ type Expected = Result<Vec<u128>, ReferenceError>;
 #[track_caller]
 pub(crate) fn check_update(
     shape: &[usize],
-    encoded: &StridedSlice,
+    encoded: &TfStridedSlice,
     value_shape: &[usize],
     sizes: Sizes,
 ) {
@@ -28,7 +29,7 @@ pub(crate) fn check_update(
     let expected = reference::strided_slice_update(&input, shape, &spec, &value, value_shape);
     let case = || format!("{shape:?} {encoded:?} = {value_shape:?}");
     for dtype in SIZES {
-        let plan = |spec: &SliceSpec| Plan::strided_slice_update(shape, spec, value_shape, dtype);
+        let plan = |spec: &SliceSpec| Plan::slice_update(shape, spec, value_shape, dtype);
         let Some((plan, spec, expected)) = planned(encoded, plan, &expected, &case) else {
             continue;
         };
@@ -51,7 +52,7 @@ pub(crate) fn check_update(
 #[track_caller]
 pub(crate) fn check_grad(
     shape: &[usize],
-    encoded: &StridedSlice,
+    encoded: &TfStridedSlice,
     dy_shape: &[usize],
     sizes: Sizes,
 ) {
@@ -59,7 +60,7 @@ pub(crate) fn check_grad(
     let expected = reference::strided_slice_grad(shape, &spec_of(encoded), &dy, dy_shape);
     let case = || format!("{shape:?} {encoded:?} of {dy_shape:?}");
     for dtype in SIZES {
-        let plan = |spec: &SliceSpec| Plan::strided_slice_grad(shape, spec, dy_shape, dtype);
+        let plan = |spec: &SliceSpec| Plan::slice_grad(shape, spec, dy_shape, dtype);
         let Some((plan, spec, expected)) = planned(encoded, plan, &expected, &case) else {
             continue;
         };
@@ -84,14 +85,15 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: S
     let expected = reference::slice(&input, shape, begin, size);
     let case = || format!("{shape:?} from {begin:?} of {size:?}");
     for dtype in SIZES {
-        let (plan, (result, values)) = match (Plan::slice(shape, begin, size, dtype), &expected) {
-            (Ok(plan), Ok(expected)) => (plan, expected),
-            (Err(error), Err(expected)) => {
-                assert_eq!(kind(&error), expected.kind, "{}", case());
-                continue;
-            }
-            (plan, expected) => panic!("{}: {plan:?}, {expected:?}", case()),
-        };
+        let (plan, (result, values)) =
+            match (Plan::slice_block(shape, begin, size, dtype), &expected) {
+                (Ok(plan), Ok(expected)) => (plan, expected),
+                (Err(error), Err(expected)) => {
+                    assert_eq!(kind(&error), expected.kind, "{}", case());
+                    continue;
+                }
+                (plan, expected) => panic!("{}: {plan:?}, {expected:?}", case()),
+            };
         assert_eq!(plan.shape(), result, "{}", case());
         let (source, values) = (
             to_bytes(&input, dtype.size()),
@@ -115,7 +117,7 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: S
 /// The plan, the slice, and the expected elements. `None` if both sides report the same error.
 #[track_caller]
 fn planned<'a>(
-    encoded: &StridedSlice,
+    encoded: &TfStridedSlice,
     plan: impl Fn(&SliceSpec) -> Result<Plan, Error>,
     expected: &'a Expected,
     case: &dyn Fn() -> String,
@@ -145,7 +147,7 @@ impl Device {
             let mut updated = kept.updated(spec, &value)?;
             assert!(kept.bytes()? == input, "{plan}: another tensor changed");
             // Again, in its own memory.
-            updated.update(spec, &value)?;
+            updated.slice_update(spec, &value)?;
             return updated.bytes().map(Cow::into_owned);
         }
         self.run_at_two_places(plan, value, input, dtype.size())
@@ -159,7 +161,7 @@ impl Device {
     ) -> Result<Vec<u8>, Error> {
         if self.by_tensors {
             let dy = self.backend.adopt(dtype, dy_shape, dy.to_vec())?;
-            let gradient = dy.strided_slice_grad(shape, spec)?;
+            let gradient = dy.slice_grad(shape, spec)?;
             return gradient.bytes().map(Cow::into_owned);
         }
         self.run_at_two_places(

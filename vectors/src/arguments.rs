@@ -2,7 +2,7 @@
 
 use crate::{case::BadLine, step::Step};
 use serde_json::{Map, Value};
-use wgslice::{StridedSlice, reference::Indexing};
+use wgslice::{reference::Indexing, spec::TfStridedSlice};
 
 /// Arguments, and the line for error messages.
 #[derive(Clone, Copy, Debug)]
@@ -68,8 +68,8 @@ impl Arguments<'_> {
     /// # Errors
     ///
     /// An error with the line number.
-    pub fn strided_slice(&self) -> Result<StridedSlice, BadLine> {
-        Ok(StridedSlice {
+    pub fn strided_slice(&self) -> Result<TfStridedSlice, BadLine> {
+        Ok(TfStridedSlice {
             begin: self.integers("begin")?,
             end: self.integers("end")?,
             strides: self.integers("strides")?,

@@ -6,7 +6,7 @@ use crate::{
     ops::Call,
     variant::{self, Outcome, Variant},
 };
-use wgslice::{Backend, Error, OutOfRange};
+use wgslice::{Backend, Error, options::OutOfRange};
 
 /// The first way of running a case that gave a wrong result.
 #[derive(Debug, serde::Serialize)]

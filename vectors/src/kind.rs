@@ -1,6 +1,9 @@
 //! The tags that vector files have for errors.
 
-use wgslice::{Error, GatherError, ScatterError, SpecError, ViewError};
+use wgslice::{
+    Error,
+    error::{GatherError, ScatterError, SpecError, ViewError},
+};
 
 /// The tag that vector files use for an error.
 pub fn kind(error: &Error) -> &'static str {

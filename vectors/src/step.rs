@@ -1,15 +1,16 @@
 //! One step of a view, by the library and by the reference.
 
 use wgslice::{
-    Error, SliceSpec, StridedSlice, TensorView, View,
+    Error, SliceSpec, TensorView, View,
     reference::{self, ReferenceError, Spec},
+    spec::TfStridedSlice,
 };
 
 /// One step of a view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A slice.
-    Slice(StridedSlice),
+    Slice(TfStridedSlice),
     /// Reordered dimensions.
     Transpose(Vec<usize>),
     /// A broadcast to this shape.
@@ -24,7 +25,7 @@ impl Step {
     /// Those of the view.
     pub fn of_view(&self, view: &View) -> Result<View, Error> {
         match self {
-            Self::Slice(encoded) => view.strided_slice(&SliceSpec::try_from(encoded)?),
+            Self::Slice(encoded) => view.slice(&SliceSpec::try_from(encoded)?),
             Self::Transpose(permutation) => view.transpose(permutation),
             Self::Broadcast(shape) => view.broadcast_to(shape),
         }
@@ -37,7 +38,7 @@ impl Step {
     /// Those of the view.
     pub fn of_tensor(&self, view: &TensorView) -> Result<TensorView, Error> {
         match self {
-            Self::Slice(encoded) => view.strided_slice(&SliceSpec::try_from(encoded)?),
+            Self::Slice(encoded) => view.slice(&SliceSpec::try_from(encoded)?),
             Self::Transpose(permutation) => view.transpose(permutation),
             Self::Broadcast(shape) => view.broadcast_to(shape),
         }
@@ -64,8 +65,8 @@ impl Step {
 }
 
 /// A slice in the form of the reference.
-pub fn spec_of(encoded: &StridedSlice) -> Spec<'_> {
-    let StridedSlice {
+pub fn spec_of(encoded: &TfStridedSlice) -> Spec<'_> {
+    let TfStridedSlice {
         ref begin,
         ref end,
         ref strides,

@@ -8,7 +8,8 @@ use crate::{
 };
 use std::fmt;
 use wgslice::{
-    Backend, Combine, DType, Error, Gather, Negative, OutOfRange, Scatter, TensorView,
+    Backend, DType, Error, TensorView,
+    options::{Combine, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions},
     reference::Indexing,
 };
 
@@ -120,19 +121,19 @@ impl Run<'_> {
             .map_or_else(OutOfRange::default, |(_, policy)| policy)
     }
 
-    pub(crate) fn negative(&self, indexing: Indexing) -> Negative {
+    pub(crate) fn negative(&self, indexing: Indexing) -> NegativeIndex {
         match indexing.wrap {
-            true => Negative::Wrap,
-            false => Negative::OutOfRange,
+            true => NegativeIndex::Wrap,
+            false => NegativeIndex::OutOfRange,
         }
     }
 
     /// The policies of a gather.
-    pub(crate) fn gather(&self, indexing: Indexing) -> Gather {
-        Gather {
+    pub(crate) fn gather(&self, indexing: Indexing) -> GatherOptions {
+        GatherOptions {
             out_of_range: self.policy(),
             negative: self.negative(indexing),
-            ..Gather::default()
+            ..GatherOptions::default()
         }
     }
 
@@ -141,20 +142,20 @@ impl Run<'_> {
         &self,
         params: &TensorView,
         indices: &Tensor,
-        options: Gather,
+        options: GatherOptions,
     ) -> Result<(wgslice::Tensor, usize), Error> {
         let gathered = params.gather(&self.indices(indices)?, options)?;
-        let bad = gathered.report()?.bad;
+        let bad = gathered.report()?.out_of_range;
         Ok((gathered.tensor, bad))
     }
 
     /// The options of a scatter.
-    pub(crate) fn scatter(&self, combine: Combine, indexing: Indexing) -> Scatter {
-        Scatter {
+    pub(crate) fn scatter(&self, combine: Combine, indexing: Indexing) -> ScatterOptions {
+        ScatterOptions {
             combine,
             out_of_range: self.policy(),
             negative: self.negative(indexing),
-            ..Scatter::default()
+            ..ScatterOptions::default()
         }
     }
 }

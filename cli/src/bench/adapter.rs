@@ -14,8 +14,9 @@ use std::{
 };
 use wgpu::Features;
 use wgslice::{
-    Backend, Costs, Gpu, SliceSpec,
-    gpu::{Candidate, Software},
+    Backend, Gpu, SliceSpec,
+    cost::CostModel,
+    gpu::{Candidate, SoftwareAdapters},
 };
 
 /// A device to measure.
@@ -26,7 +27,7 @@ pub(crate) struct Adapter {
     pub(crate) name: String,
     pub(crate) software: bool,
     pub(crate) cold: Cold,
-    pub(crate) costs: Costs,
+    pub(crate) costs: CostModel,
     pub(crate) stamps: Option<Stamps>,
     /// The last uncaptured error of the device.
     last_error: Arc<Mutex<Option<String>>>,
@@ -58,7 +59,7 @@ pub(crate) fn open(global: &Global, choice: DeviceChoice) -> Result<Vec<Adapter>
         DeviceChoice::Gpu => device::adapters(&device::options(global))?,
         DeviceChoice::Auto => {
             let mut options = device::options(global);
-            options.software = Software::Refuse;
+            options.software = SoftwareAdapters::Refuse;
             device::adapters(&options)?
         }
     };
@@ -118,7 +119,7 @@ impl Adapter {
             device: opened,
             first_result: begin.elapsed().as_secs_f64(),
         };
-        let mut costs = Costs::measure(&gpu)?;
+        let mut costs = CostModel::measure(&gpu)?;
         costs.opening = cold.total();
         Ok(Self {
             stamps: features

@@ -27,13 +27,13 @@ pub(crate) struct Prediction {
 #[cfg(feature = "gpu")]
 pub(crate) fn choice(work: &Workload, report: &Report) -> Option<Choice> {
     use super::{devices::Kind, measured::Quantity};
-    use wgslice::Place;
+    use wgslice::cost::Location;
 
     // The CPU's rates are those in the costs of the best adapter. All costs were measured with the same CPU.
     let costs = report.devices.iter().find_map(|device| device.costs)?;
     let predict = |device: &super::devices::Described| {
         let of = device.costs.unwrap_or(costs);
-        let estimate = of.estimate(&work.plan, Place::Host, Place::Host);
+        let estimate = of.estimate(&work.plan, Location::Host, Location::Host);
         let mut results = report.of(device);
         let measured = results.find(|measured| measured.workload == work.id)?;
         Some(Prediction {
@@ -77,11 +77,11 @@ fn choose(work: &Workload, devices: Vec<Prediction>) -> Option<Choice> {
 /// Writes a JSON object.
 #[cfg(feature = "gpu")]
 pub(crate) fn costs<S: serde::Serializer>(
-    costs: &Option<wgslice::Costs>,
+    costs: &Option<wgslice::cost::CostModel>,
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     let object = costs.map(|costs| {
-        let moving = |of: wgslice::Moving| {
+        let moving = |of: wgslice::cost::Throughput| {
             serde_json::json!({"bytes_per_second": of.bytes, "seconds_per_row": of.row})
         };
         serde_json::json!({

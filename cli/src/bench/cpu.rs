@@ -65,9 +65,9 @@ pub(crate) fn host_to_host(
 fn run(loaded: &Loaded<'_>, dest: &mut [u8]) -> Result<(), Error> {
     let (plan, source) = (&loaded.work.plan, loaded.input.as_ref());
     match loaded.work.operation {
-        Operation::Slice { .. } | Operation::Transpose { .. } => plan.run(source, dest),
+        Operation::Slice { .. } | Operation::Transpose { .. } => plan.run_cpu(source, dest),
         Operation::Gather { .. } => plan
-            .run_with(source, Indices::I32(&loaded.indices), dest)
+            .run_cpu_with(source, Indices::I32(&loaded.indices), dest)
             .map(drop),
     }
 }

@@ -8,7 +8,7 @@ use super::{
     workload::{Operation, Workload},
 };
 use std::{ops::Range, sync::Arc};
-use wgslice::{Backend, DType, Error, GatherNd, SliceSpec, Tensor};
+use wgslice::{Backend, DType, Error, SliceSpec, Tensor, options::GatherNdOptions};
 
 /// An element type and the modulus of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -253,7 +253,7 @@ impl Tensors<'_> {
         match self {
             Tensors::Slice { input, spec } => input.slice(spec),
             Tensors::Gather { params, indices } => params
-                .gather_nd(indices, GatherNd::default())
+                .gather_nd(indices, GatherNdOptions::default())
                 .map(|gathered| gathered.tensor),
             Tensors::Transpose { input, axes } => input.view().transpose(axes)?.to_tensor(),
         }

@@ -44,7 +44,7 @@ pub(crate) struct Described {
     /// Its measured costs.
     #[cfg(feature = "gpu")]
     #[serde(serialize_with = "auto::costs")]
-    pub(crate) costs: Option<wgslice::Costs>,
+    pub(crate) costs: Option<wgslice::cost::CostModel>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -61,12 +61,12 @@ impl Workload {
         operation: Operation,
     ) -> Result<Self, Error> {
         let plan = match &operation {
-            Operation::Slice { spec, .. } => Plan::strided_slice(&shape, spec, values.dtype()),
+            Operation::Slice { spec, .. } => Plan::slice(&shape, spec, values.dtype()),
             &Operation::Gather { rows, depth } => {
-                let options = wgslice::GatherNd::default();
+                let options = wgslice::options::GatherNdOptions::default();
                 Plan::gather_nd(&shape, &[rows, depth], options, values.dtype())
             }
-            Operation::Transpose { axes } => View::of(&shape)
+            Operation::Transpose { axes } => View::new(&shape)
                 .and_then(|view| view.transpose(axes))
                 .map(|view| view.plan(values.dtype())),
         }?;

@@ -16,7 +16,7 @@ fn options(name: &str) -> Options {
 
 fn open(options: Options) -> Result<Gpu, Failure> {
     let adapter = StrictGpu::new(options).adapter();
-    pollster::block_on(Gpu::on_adapter(&adapter)).map_err(Failure::device)
+    pollster::block_on(Gpu::from_adapter(&adapter)).map_err(Failure::device)
 }
 
 pub(super) fn devices() -> Result<Vec<Backend>, Failure> {

@@ -78,7 +78,7 @@ enum On {
 
 /// A position on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct Location {
     /// The number of the instruction.
     at: usize,
     /// Whether the lane is active.
@@ -107,7 +107,7 @@ impl Path {
         };
         // Loads in flight, oldest first.
         let mut pending = Vec::new();
-        for &Place { at, on } in &taken {
+        for &Location { at, on } in &taken {
             match code[at] {
                 Kind::Load(_) | Kind::Store(_) | Kind::Atomic | Kind::Shared if !on => {}
                 Kind::Vector => path.vector += 1,
@@ -268,7 +268,7 @@ fn bytes(width: &str) -> Option<usize> {
 type Worth = [isize; 3];
 
 /// The counted path.
-fn counted(code: &[Kind]) -> Vec<Place> {
+fn counted(code: &[Kind]) -> Vec<Location> {
     let loops = loops(code);
     let outside = |of: fn(&Kind) -> bool| {
         let mut outside = code
@@ -280,7 +280,7 @@ fn counted(code: &[Kind]) -> Vec<Place> {
     let stores = outside(|kind| matches!(kind, Kind::Store(_)));
     let loads = outside(|kind| matches!(kind, Kind::Load(_)));
     let any_store = code.iter().any(|kind| matches!(kind, Kind::Store(_)));
-    let worth = |Place { at, on }: Place| -> Worth {
+    let worth = |Location { at, on }: Location| -> Worth {
         let (stored, loaded) = match code[at] {
             _ if !on => (0, 0),
             Kind::Store(bytes) if !(stores && loops[at]) => (bytes, 0),
@@ -295,8 +295,8 @@ fn counted(code: &[Kind]) -> Vec<Place> {
     let mut next = vec![[None; 2]; code.len()];
     for at in (0..code.len()).rev() {
         for on in [false, true] {
-            let place = Place { at, on };
-            let rest = |place: &Place| best[place.at][usize::from(place.on)];
+            let place = Location { at, on };
+            let rest = |place: &Location| best[place.at][usize::from(place.on)];
             let ways = ways(code, place).into_iter().flatten();
             let onward = ways.max_by_key(rest);
             let (here, rest) = (worth(place), onward.as_ref().map_or([0; 3], rest));
@@ -304,22 +304,22 @@ fn counted(code: &[Kind]) -> Vec<Place> {
             next[at][usize::from(on)] = onward.filter(|onward| onward.at < code.len());
         }
     }
-    let start = (!code.is_empty()).then_some(Place { at: 0, on: true });
-    let onward = |place: &Place| next[place.at][usize::from(place.on)];
+    let start = (!code.is_empty()).then_some(Location { at: 0, on: true });
+    let onward = |place: &Location| next[place.at][usize::from(place.on)];
     std::iter::successors(start, onward).collect()
 }
 
 /// The positions that can follow `place`.
-fn ways(code: &[Kind], place: Place) -> [Option<Place>; 2] {
-    let Place { at, on } = place;
-    let step = Place { at: at + 1, on };
+fn ways(code: &[Kind], place: Location) -> [Option<Location>; 2] {
+    let Location { at, on } = place;
+    let step = Location { at: at + 1, on };
     match code[at] {
         Kind::End => [None, None],
         // A branch back to the beginning of a loop is not taken, since its body counts once.
         Kind::Branch { to, .. } if to <= at => [Some(step), None],
         Kind::Branch { to, on: when } => {
             // An active lane that takes this branch was removed from the mask.
-            let jump = Place {
+            let jump = Location {
                 at: to,
                 on: on && when != On::NoLane,
             };
@@ -329,8 +329,8 @@ fn ways(code: &[Kind], place: Place) -> [Option<Place>; 2] {
                 On::NoLane | On::Condition => [Some(step), Some(jump)],
             }
         }
-        Kind::Invert => [Some(Place { on: !on, ..step }), None],
-        Kind::Restore => [Some(Place { on: true, ..step }), None],
+        Kind::Invert => [Some(Location { on: !on, ..step }), None],
+        Kind::Restore => [Some(Location { on: true, ..step }), None],
         _ => [Some(step), None],
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{Case, Indices, Work};
 use wgslice::{
-    Combine,
     DType::{self, Complex128, F16, F32, F64, I32, U8},
-    Gather, GatherNd, OutOfRange, Plan, Scatter, SliceSpec, View,
+    Plan, SliceSpec, View,
+    options::{Combine, GatherNdOptions, GatherOptions, OutOfRange, ScatterOptions},
 };
 
 pub(super) fn cases() -> Vec<Case> {
@@ -24,7 +24,7 @@ fn slices() -> Vec<Case> {
     let image: &[usize] = &[64, 512, 512, 3];
     let square: &[usize] = &[4096, 4096];
     let slice = |name, what, dtype, shape: &[usize], text| {
-        let plan = Plan::strided_slice(shape, &spec(text), dtype).expect("a slice");
+        let plan = Plan::slice(shape, &spec(text), dtype).expect("a slice");
         Case::new(name, what, Work::Move(plan))
     };
     vec![
@@ -67,7 +67,7 @@ fn slices() -> Vec<Case> {
 /// Transposes of other elements than the benchmark's, and of sizes that are not multiples of the tiles'.
 fn transposes() -> Vec<Case> {
     let transpose = |name, what, dtype, shape: &[usize]| {
-        let view = View::of(shape).and_then(|view| view.transpose(&[1, 0]));
+        let view = View::new(shape).and_then(|view| view.transpose(&[1, 0]));
         let plan = view.expect("a transpose").plan(dtype);
         Case::new(name, what, Work::Move(plan))
     };
@@ -94,7 +94,7 @@ fn transposes() -> Vec<Case> {
 
 fn gathers() -> Vec<Case> {
     let gather = |name: &str, what: &str, dtype, shape: &[usize], rows, is_64_bit| {
-        let plan = Plan::gather_nd(shape, &[rows, 1], GatherNd::default(), dtype);
+        let plan = Plan::gather_nd(shape, &[rows, 1], GatherNdOptions::default(), dtype);
         let indices = Indices {
             rows,
             sizes: vec![shape[0]],
@@ -149,9 +149,9 @@ fn gathers() -> Vec<Case> {
         1 << 20,
         true,
     ));
-    let options = GatherNd {
+    let options = GatherNdOptions {
         batch_dims: 1,
-        ..GatherNd::default()
+        ..GatherNdOptions::default()
     };
     let plan = Plan::gather_nd(&[64, 1024, 64], &[64, 512, 1], options, F32).expect("a gather");
     let indices = |rows, size| Indices {
@@ -165,9 +165,9 @@ fn gathers() -> Vec<Case> {
         "gather of rows of 256 bytes, batch_dims 1",
         work,
     ));
-    let options = Gather {
+    let options = GatherOptions {
         axis: Some(1),
-        ..Gather::default()
+        ..GatherOptions::default()
     };
     let plan = Plan::gather(&[4096, 4096], &[2048], options, F32).expect("a gather");
     let work = Work::Gather(plan, indices(2048, 4096));
@@ -187,9 +187,9 @@ fn updates() -> Vec<Case> {
     ];
     let case = |(name, what, dtype, text): (_, _, DType, _)| {
         let spec = spec(text);
-        let slice = Plan::strided_slice(&shape, &spec, dtype).expect("a slice");
-        let update = Plan::strided_slice_update(&shape, &spec, slice.shape(), dtype);
-        let gradient = Plan::strided_slice_grad(&shape, &spec, slice.shape(), dtype);
+        let slice = Plan::slice(&shape, &spec, dtype).expect("a slice");
+        let update = Plan::slice_update(&shape, &spec, slice.shape(), dtype);
+        let gradient = Plan::slice_grad(&shape, &spec, slice.shape(), dtype);
         [("upd", "update", update), ("grad", "gradient", gradient)].map(|(short, long, plan)| {
             let work = Work::Move(plan.expect("the shape of the slice"));
             Case::new(&format!("{short}{name}"), &format!("{long} {what}"), work)
@@ -200,10 +200,10 @@ fn updates() -> Vec<Case> {
 
 fn scatters() -> Vec<Case> {
     let scatter = |name: &str, what: &str, combine, dtype, rows, run, slices| {
-        let options = Scatter {
+        let options = ScatterOptions {
             combine,
             out_of_range: OutOfRange::Zero,
-            ..Scatter::default()
+            ..ScatterOptions::default()
         };
         let plan =
             Plan::tensor_scatter_nd(&[slices, run], &[rows, 1], &[rows, run], options, dtype);

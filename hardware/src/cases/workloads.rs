@@ -5,7 +5,7 @@ use super::{
     peers::{Bounds, gather, slice},
 };
 use serde::Deserialize;
-use wgslice::{DType, GatherNd, Plan, SliceSpec, View};
+use wgslice::{DType, Plan, SliceSpec, View, options::GatherNdOptions};
 
 const WORKLOADS: &str = include_str!("../../../cli/src/bench/workloads.json");
 
@@ -89,10 +89,10 @@ impl Workload {
                 let dim = |dim: &Bounds| dim.each_ref().map(part).join(":");
                 let spec = slices.iter().map(dim).collect::<Vec<_>>().join(", ");
                 let spec: SliceSpec = spec.parse().expect("a slice");
-                Plan::strided_slice(&self.shape, &spec, dtype)
+                Plan::slice(&self.shape, &spec, dtype)
             }
             Operation::GatherNd { indices } => {
-                let plan = Plan::gather_nd(&self.shape, indices, GatherNd::default(), dtype);
+                let plan = Plan::gather_nd(&self.shape, indices, GatherNdOptions::default(), dtype);
                 let indices = Indices {
                     rows: indices[0],
                     sizes: self.shape[..indices[1]].to_vec(),
@@ -101,7 +101,7 @@ impl Workload {
                 return Work::Gather(plan.expect("a gather"), indices);
             }
             Operation::Transpose { axes } => {
-                let view = View::of(&self.shape).and_then(|view| view.transpose(axes));
+                let view = View::new(&self.shape).and_then(|view| view.transpose(axes));
                 view.map(|view| view.plan(dtype))
             }
         };

@@ -410,7 +410,7 @@ mod tests {
         assert!(of(&[most, most], 0, 0x7fff_ffff));
         assert!(of(&[0, 3], 0, u32::MAX));
         let wraps = Policy {
-            negative: crate::Negative::Wrap,
+            negative: crate::options::NegativeIndex::Wrap,
             ..Policy::default()
         };
         assert!(!is_plain(&[], 0, u32::MAX, wraps), "negative indices");

@@ -167,7 +167,7 @@ mod tests {
         ] {
             let spec: SliceSpec = spec.parse().unwrap();
             let dest = spec.view(&[7, 6, 8]).unwrap();
-            let source = View::of(dest.shape()).unwrap();
+            let source = View::new(dest.shape()).unwrap();
             let all = Region {
                 begin: 0,
                 end: 7 * 6 * 8,

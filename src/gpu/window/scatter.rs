@@ -381,9 +381,10 @@ fn tuples(rows: Interval) -> Rows {
 mod tests {
     use super::*;
     use crate::{
-        DType, Plan, Scatter,
+        DType, Plan,
         gpu::caps::{Kind, Parts},
         ops::index::IndexType,
+        options::ScatterOptions,
         plan,
     };
 
@@ -405,7 +406,7 @@ mod tests {
             index: IndexType::I32,
             whole: false,
         };
-        let (options, shape) = (Scatter::default(), [rows]);
+        let (options, shape) = (ScatterOptions::default(), [rows]);
         let plan = Plan::tensor_scatter_nd(&shape, &[rows, 1], &shape, options, DType::F32);
         let plan = plan.unwrap();
         let plan::Map::ScatterNd(map) = &plan.map else {

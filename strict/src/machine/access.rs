@@ -3,7 +3,7 @@
 use super::{
     Frame, Machine, Mask, READ, named,
     pointer::components,
-    value::{Data, Place, Pointer, Stray, from_bits, to_bits},
+    value::{Data, Location, Pointer, Stray, from_bits, to_bits},
 };
 use crate::{
     Access, Depends, Outside, Wrong,
@@ -70,7 +70,7 @@ impl<'a> Machine<'a> {
     ) -> Data {
         let lanes = self.lanes;
         match from.place {
-            Place::Local(slot) => {
+            Location::Local(slot) => {
                 let count = components(&self.program.module, inner);
                 if from.at.uniform && Stray::of(from.at.words[0]).is_none() {
                     let first = index(from.at.words[0].cast_unsigned());
@@ -92,7 +92,7 @@ impl<'a> Machine<'a> {
                 }
                 Data::varying(words).with_unknown(unknown)
             }
-            Place::Global(variable) => {
+            Location::Global(variable) => {
                 let mut parts = Vec::new();
                 scalars(&self.program.module, inner, 0, &mut parts);
                 let access = match inner {
@@ -141,7 +141,7 @@ impl<'a> Machine<'a> {
     ) {
         let lanes = self.lanes;
         match to.place {
-            Place::Local(slot) => {
+            Location::Local(slot) => {
                 for lane in (0..lanes).filter(|&lane| mask[lane]) {
                     let place = self.local_place(frame, handle, (slot, to, lane), Access::Write);
                     let Some(first) = place else { continue };
@@ -155,7 +155,7 @@ impl<'a> Machine<'a> {
                     }
                 }
             }
-            Place::Global(variable) => {
+            Location::Global(variable) => {
                 let mut parts = Vec::new();
                 scalars(&self.program.module, inner, 0, &mut parts);
                 let access = match inner {

@@ -3,7 +3,7 @@
 use super::{
     Frame, Machine, Mask,
     arithmetic::{binary, math, unknown},
-    value::{Data, Place, Value, all_if_any, from_bits, to_bits},
+    value::{Data, Location, Value, all_if_any, from_bits, to_bits},
 };
 use crate::Access;
 use naga::{AtomicFunction, BinaryOperator, Expression, Handle, MathFunction, Scalar, TypeInner};
@@ -31,7 +31,7 @@ impl<'a> Machine<'a> {
             } => Some(self.data(frame, *compare, mask)),
             _ => None,
         };
-        let Place::Global(variable) = pointer.place else {
+        let Location::Global(variable) = pointer.place else {
             unreachable!("naga has no atomics of an invocation")
         };
         let active: Vec<_> = (0..lanes).filter(|&lane| mask[lane]).collect();

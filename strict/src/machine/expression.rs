@@ -4,7 +4,7 @@ use super::{
     Frame, Machine, Mask,
     arithmetic::{binary, converted, math, unary, unknown},
     pointer_to,
-    value::{Data, Place, Pointer, Value, all_if_any, from_bits, low, to_bits},
+    value::{Data, Location, Pointer, Value, all_if_any, from_bits, low, to_bits},
 };
 use crate::{Depends, Outside, Wrong};
 use naga::{
@@ -137,12 +137,12 @@ impl<'a> Machine<'a> {
             Expression::FunctionArgument(n) => return frame.arguments[*n as usize].clone(),
             Expression::GlobalVariable(variable) => {
                 return pointer_to(match self.private.get(variable) {
-                    Some(&slot) => Place::Local(slot),
-                    None => Place::Global(*variable),
+                    Some(&slot) => Location::Local(slot),
+                    None => Location::Global(*variable),
                 });
             }
             Expression::LocalVariable(local) => {
-                return pointer_to(Place::Local(frame.locals + local.index()));
+                return pointer_to(Location::Local(frame.locals + local.index()));
             }
             Expression::Load { pointer } => {
                 let from = self.pointer(frame, *pointer, mask);

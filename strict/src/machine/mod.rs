@@ -37,7 +37,7 @@ use naga::{
     valid::{FunctionInfo, ModuleInfo},
 };
 use std::collections::HashMap;
-use value::{Data, Place, Pointer, Value};
+use value::{Data, Location, Pointer, Value};
 use variable::Variable;
 
 /// A module with all its overrides replaced by values.
@@ -291,7 +291,7 @@ fn named(variable: &GlobalVariable) -> &str {
 }
 
 /// What a pointer to a whole variable is.
-fn pointer_to(place: Place) -> Value {
+fn pointer_to(place: Location) -> Value {
     Value::Pointer(Pointer {
         place,
         at: Data::uniform(vec![0]),

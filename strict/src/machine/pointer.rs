@@ -3,7 +3,7 @@
 use super::{
     Frame, Machine, Mask, READ,
     expression::index_of,
-    value::{Data, Place, Pointer, Stray, Value},
+    value::{Data, Location, Pointer, Stray, Value},
 };
 use crate::{Access, Outside, Wrong, memory::index};
 use naga::{ArraySize, Expression, Handle, Module, TypeInner};
@@ -62,7 +62,7 @@ impl<'a> Machine<'a> {
     }
 
     fn pointer_to_element(&self, pointer: &Pointer, inner: &TypeInner, index: &Data) -> Pointer {
-        let is_local = matches!(pointer.place, Place::Local(_));
+        let is_local = matches!(pointer.place, Location::Local(_));
         // Distance between elements, and how many there are.
         let (stride, count) = match *inner {
             TypeInner::Vector { size, scalar } => (
@@ -101,7 +101,7 @@ impl<'a> Machine<'a> {
         let clamps = self.options.outside == Outside::Clamp;
         let last = match (count, pointer.place) {
             (Some(count), _) => count - 1,
-            (None, Place::Global(variable)) if clamps => {
+            (None, Location::Global(variable)) if clamps => {
                 let room = self.room(variable) - u64::try_from(pointer.at.words[0]).unwrap_or(0);
                 u32::try_from((room / stride).saturating_sub(1)).unwrap_or(u32::MAX)
             }
@@ -175,7 +175,7 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn array_length(&self, pointer: &Pointer) -> i64 {
-        let Place::Global(variable) = pointer.place else {
+        let Location::Global(variable) = pointer.place else {
             unreachable!("naga sizes arrays of variables")
         };
         let module = &self.program.module;

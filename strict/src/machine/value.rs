@@ -217,14 +217,14 @@ pub(super) fn all_if_any(unknown: u64) -> u64 {
 /// Where a pointer points to, of each lane or of all.
 #[derive(Clone, Debug)]
 pub(super) struct Pointer {
-    pub(super) place: Place,
+    pub(super) place: Location,
     /// Bytes from the beginning of a global variable, or components of a local one. Negative ones are those
     /// of [`Stray`].
     pub(super) at: Data,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Location {
     /// A variable of the invocation's own, by its number on the stack.
     Local(usize),
     Global(Handle<GlobalVariable>),

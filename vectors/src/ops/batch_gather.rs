@@ -41,10 +41,10 @@ impl<'a> Op<'a> for BatchGather<'a> {
 
     fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
         let policies = run.gather(self.indexing);
-        let options = wgslice::Gather {
+        let options = wgslice::options::GatherOptions {
             out_of_range: policies.out_of_range,
             negative: policies.negative,
-            ..wgslice::Gather::batch(self.indices.shape.len())
+            ..wgslice::options::GatherOptions::batch(self.indices.shape.len())
         };
         run.gathered(&self.params.on(run)?, self.indices, options)
     }

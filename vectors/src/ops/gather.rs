@@ -55,7 +55,7 @@ impl<'a> Op<'a> for Gather<'a> {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
-        let options = wgslice::Gather {
+        let options = wgslice::options::GatherOptions {
             axis: Some(isize::try_from(self.axis).unwrap_or(isize::MAX)),
             batch_dims: isize::try_from(self.batch_dims).unwrap_or(isize::MAX),
             ..run.gather(self.indexing)

@@ -45,14 +45,14 @@ impl<'a> Op<'a> for GatherElements<'a> {
 
     fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
         let policies = run.gather(self.indexing);
-        let options = wgslice::GatherElements {
+        let options = wgslice::options::GatherElementsOptions {
             axis: isize::try_from(self.axis).unwrap_or(isize::MAX),
             out_of_range: policies.out_of_range,
             negative: policies.negative,
         };
         let params = self.params.on(run)?;
         let gathered = params.gather_elements(&run.indices(self.indices)?, options)?;
-        let bad = gathered.report()?.bad;
+        let bad = gathered.report()?.out_of_range;
         Ok((gathered.tensor, bad))
     }
 

@@ -46,14 +46,14 @@ impl<'a> Op<'a> for GatherNd<'a> {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
-        let options = wgslice::GatherNd {
+        let options = wgslice::options::GatherNdOptions {
             batch_dims: self.batch_dims,
             out_of_range: run.policy(),
             negative: run.negative(self.indexing),
         };
         let params = self.params.on(run)?;
         let gathered = params.gather_nd(&run.indices(self.indices)?, options)?;
-        let bad = gathered.report()?.bad;
+        let bad = gathered.report()?.out_of_range;
         Ok((gathered.tensor, bad))
     }
 

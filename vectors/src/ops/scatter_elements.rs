@@ -8,7 +8,8 @@ use crate::{
 use fastrand::Rng;
 use serde_json::Map;
 use wgslice::{
-    Combine, Error,
+    Error,
+    options::Combine,
     reference::{self, Indexing, ReferenceError},
 };
 
@@ -66,7 +67,7 @@ impl<'a> Op<'a> for ScatterElements<'a> {
             Combine::Update
         };
         let policies = run.scatter(combine, self.indexing);
-        let options = wgslice::ScatterElements {
+        let options = wgslice::options::ScatterElementsOptions {
             axis: isize::try_from(self.axis).unwrap_or(isize::MAX),
             combine,
             out_of_range: policies.out_of_range,
@@ -76,7 +77,7 @@ impl<'a> Op<'a> for ScatterElements<'a> {
         let (mut tensor, updates) = (run.tensor(self.tensor)?, run.tensor(self.updates)?);
         let indices = run.indices(self.indices)?;
         let report = tensor.scatter_elements(&indices, &updates, options)?;
-        Ok((tensor, report.report()?.bad))
+        Ok((tensor, report.report()?.out_of_range))
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

@@ -8,7 +8,8 @@ use crate::{
 use fastrand::Rng;
 use serde_json::{Map, Value};
 use wgslice::{
-    Combine, Error,
+    Error,
+    options::Combine,
     reference::{self, Indexing, ReferenceError},
 };
 
@@ -55,7 +56,7 @@ impl<'a> Op<'a> for ScatterNd<'a> {
         let options = run.scatter(Combine::Add, self.indexing);
         let (updates, indices) = (run.tensor(self.updates)?, run.indices(self.indices)?);
         let (sums, report) = updates.scatter_nd(&indices, &self.shape, options)?;
-        Ok((sums, report.report()?.bad))
+        Ok((sums, report.report()?.out_of_range))
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

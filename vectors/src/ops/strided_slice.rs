@@ -15,7 +15,7 @@ pub struct StridedSlice<'a> {
     /// The array.
     pub input: &'a Tensor,
     /// The slice.
-    pub spec: wgslice::StridedSlice,
+    pub spec: wgslice::spec::TfStridedSlice,
 }
 
 impl<'a> Op<'a> for StridedSlice<'a> {

@@ -15,7 +15,7 @@ pub struct StridedSliceGrad<'a> {
     /// The shape of the array.
     pub shape: Vec<usize>,
     /// The slice.
-    pub spec: wgslice::StridedSlice,
+    pub spec: wgslice::spec::TfStridedSlice,
     /// The gradient of the slice.
     pub dy: &'a Tensor,
 }
@@ -37,7 +37,7 @@ impl<'a> Op<'a> for StridedSliceGrad<'a> {
 
     fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
         let dy = run.tensor(self.dy)?;
-        let grad = dy.strided_slice_grad(&self.shape, &SliceSpec::try_from(&self.spec)?)?;
+        let grad = dy.slice_grad(&self.shape, &SliceSpec::try_from(&self.spec)?)?;
         Ok((grad, 0))
     }
 

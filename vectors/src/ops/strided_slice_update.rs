@@ -15,7 +15,7 @@ pub struct StridedSliceUpdate<'a> {
     /// The array.
     pub input: &'a Tensor,
     /// The slice.
-    pub spec: wgslice::StridedSlice,
+    pub spec: wgslice::spec::TfStridedSlice,
     /// What it is replaced with.
     pub value: &'a Tensor,
 }

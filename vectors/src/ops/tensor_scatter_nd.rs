@@ -8,7 +8,8 @@ use crate::{
 use fastrand::Rng;
 use serde_json::Map;
 use wgslice::{
-    Combine, Error,
+    Error,
+    options::Combine,
     reference::{self, Indexing, ReferenceError},
 };
 
@@ -64,7 +65,7 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
         let options = run.scatter(combine, self.indexing);
         let (tensor, updates) = (run.tensor(self.tensor)?, run.tensor(self.updates)?);
         let (changed, report) = tensor.scattered(&run.indices(self.indices)?, &updates, options)?;
-        Ok((changed, report.report()?.bad))
+        Ok((changed, report.report()?.out_of_range))
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

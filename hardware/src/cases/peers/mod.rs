@@ -222,7 +222,7 @@ impl Launch {
 mod tests {
     use super::*;
     use crate::device::Device;
-    use wgslice::{Backend, DType, GatherNd, SliceSpec, Tensor};
+    use wgslice::{Backend, DType, SliceSpec, Tensor, options::GatherNdOptions};
 
     const LABEL: &str = "a peer's";
 
@@ -308,7 +308,7 @@ mod tests {
                 let tuples = cpu.upload(&tuples, &indices).unwrap();
                 let params = numbers_from_0(&cpu, shape);
                 let expected = params
-                    .gather_nd(&tuples, GatherNd::default())
+                    .gather_nd(&tuples, GatherNdOptions::default())
                     .unwrap()
                     .tensor;
                 assert_eq!(expected.dtype(), DType::F32);

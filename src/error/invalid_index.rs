@@ -5,10 +5,10 @@ use std::fmt;
 
 /// An index tuple that points outside the array that it indexes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BadRow {
+pub struct InvalidIndex {
     /// The number of the tuple among all tuples, from 0 in row-major order. For `gather`, `gather_elements` and
     /// `scatter_elements` each index is a tuple of one.
-    pub row: usize,
+    pub tuple: usize,
     /// The coordinates of the tuple in the index tensor. For `gather_nd`, `scatter_nd` and `tensor_scatter_nd` they
     /// leave out the last dimension, along which the integers of a tuple lie.
     pub position: Vec<usize>,
@@ -16,7 +16,7 @@ pub struct BadRow {
     pub index: Vec<i64>,
 }
 
-impl fmt::Display for BadRow {
+impl fmt::Display for InvalidIndex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("indices")?;
         if !self.position.is_empty() {
