@@ -3,11 +3,10 @@
 //! An operation that the device cannot do is an error, unless [`Backend::with_fallback`] lets the CPU do such
 //! operations; [`Backend::last_fallback`] then says why.
 
-mod gather;
-mod scatter;
-mod slice;
-mod update;
+mod run;
 mod upload;
+
+pub(crate) use run::Inputs;
 
 use crate::{Error, Plan, host_pool::HostPool};
 use std::{
@@ -105,24 +104,6 @@ impl Backend {
     pub fn last_fallback(&self) -> Option<Error> {
         let why = self.fallback.as_ref()?.lock();
         why.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Calls `on_device`, or `on_cpu` if `device` is the CPU. If `on_device` fails with an error of the device and the
-    /// backend has a fallback, calls `on_cpu` too and returns its outcome.
-    fn on_device_or<R>(
-        &self,
-        device: &Device,
-        on_device: impl FnOnce() -> Result<R, Error>,
-        on_cpu: impl FnOnce() -> Result<R, Error>,
-    ) -> Result<R, Error> {
-        if *device != Device::Cpu {
-            match on_device() {
-                #[cfg(feature = "gpu")]
-                Err(error) if self.may_fall_back(&error) => {}
-                outcome => return outcome,
-            }
-        }
-        on_cpu()
     }
 
     /// Whether the CPU is to do an operation that failed on the device with this error. If so, keeps the error for

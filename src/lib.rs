@@ -21,6 +21,7 @@
 // | `error`, `explain`, `text` | errors, descriptions of plans, and the formatting that both use |
 // | `reference`, `guide` | the naive reference; documentation for users of other APIs |
 
+mod array;
 mod backend;
 mod combine;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
@@ -40,6 +41,7 @@ mod ndarray;
 mod ops;
 pub mod options;
 mod pairs;
+mod pending;
 mod plan;
 pub mod reference;
 mod report;
@@ -51,6 +53,7 @@ mod tensor;
 mod text;
 mod view;
 
+pub use array::{Array, ArrayRef};
 pub use backend::Backend;
 pub use cpu::Indices;
 pub use dtype::DType;
@@ -58,10 +61,11 @@ pub use element::Element;
 pub use error::Error;
 #[cfg(feature = "gpu")]
 pub use gpu::Gpu;
+pub use pending::Pending;
 pub use plan::Plan;
 pub use report::Report;
 pub use spec::SliceSpec;
-pub use tensor::{Array, Gathered, ScatterReport, Tensor, TensorView};
+pub use tensor::{Tensor, TensorView};
 pub use view::View;
 /// The version of wgpu that this crate's interface uses.
 #[cfg(feature = "gpu")]

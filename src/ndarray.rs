@@ -11,15 +11,9 @@
 //!
 //! [`broadcast`]: ndarray::ArrayRef::broadcast
 
-use crate::{
-    Array, Backend, Element, Error, Indices, Plan, Report, SliceSpec, Tensor, View,
-    options::{GatherNdOptions, GatherOptions},
-    shape,
-    spec::SliceItem,
-};
+use crate::{Array, Element, Error, SliceSpec, View, shape, spec::SliceItem};
 use ndarray::{
-    ArrayBase, ArrayD, ArrayRef, ArrayViewD, Axis, Dimension, OwnedRepr, Slice, SliceInfo,
-    SliceInfoElem,
+    ArrayBase, ArrayD, ArrayViewD, Axis, Dimension, OwnedRepr, Slice, SliceInfo, SliceInfoElem,
 };
 use std::{borrow::Cow, cmp::Reverse};
 
@@ -112,162 +106,28 @@ impl<T: Clone, D: Dimension> From<ArrayBase<OwnedRepr<T>, D>> for Array<T> {
     }
 }
 
-impl Backend {
-    /// Slices an array of ndarray, or a view of one, with any strides.
-    ///
-    /// ```
-    /// use ndarray::{array, s};
-    /// use wgslice::{Backend, slice};
-    ///
-    /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let x = array![[1, 2, 3], [4, 5, 6]];
-    ///
-    /// let flipped = backend.slice_ndarray(&x.t(), &slice![..; -1])?;
-    /// assert_eq!(flipped, array![[3, 6], [2, 5], [1, 4]].into_dyn());
-    ///
-    /// let as_ndarray = backend.slice_ndarray(&x, &s![.., ..2;-1].into())?;
-    /// assert_eq!(as_ndarray, x.slice(s![.., ..2;-1]).into_dyn());
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`SpecError`](crate::error::SpecError), or an error of the device.
-    pub fn slice_ndarray<T: Element, D: Dimension>(
-        &self,
-        input: &ArrayRef<T, D>,
-        spec: &SliceSpec,
-    ) -> Result<ArrayD<T>, Error> {
-        let input = input.view().into_dyn();
-        let array = match dense(&input)? {
-            Some((memory, view)) => self.run_view(memory, &view.slice(spec)?)?,
-            None => copied(input, spec)?,
-        };
-        array.try_into()
-    }
-
-    /// Gathers by index tuples from an array of ndarray, or a view of one. `indices` may be `i32`, `i64` or `u32`.
-    ///
-    /// ```
-    /// use ndarray::array;
-    /// use wgslice::{options::GatherNdOptions, Backend};
-    ///
-    /// let params = array![[0.0, 1.0, 2.0], [0.1, 1.1, 2.1]];
-    /// let indices = array![[2], [0]];
-    /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let (rows, report) = backend.gather_nd_ndarray(&params.t(), &indices, GatherNdOptions::default())?;
-    /// assert_eq!(rows, array![[2.0, 2.1], [0.0, 0.1]].into_dyn());
-    /// assert_eq!(report.out_of_range, 0);
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`GatherError`](crate::error::GatherError), or an error of the device.
-    pub fn gather_nd_ndarray<T, I, D, E>(
-        &self,
-        params: &ArrayRef<T, D>,
-        indices: &ArrayRef<I, E>,
-        options: GatherNdOptions,
-    ) -> Result<(ArrayD<T>, Report), Error>
-    where
-        T: Element,
-        I: Element,
-        D: Dimension,
-        E: Dimension,
-        for<'a> Indices<'a>: From<&'a [I]>,
-    {
-        let integers = row_major(indices)?;
-        let indices = (Indices::from(&*integers), indices.shape());
-        self.gather_ndarray_by(params, indices, |params, indices| {
-            params.gather_nd(indices, options, T::DTYPE)
-        })
-    }
-
-    /// Gathers along a dimension of an array of ndarray, or a view of one. `indices` may be `i32`, `i64` or `u32`.
-    ///
-    /// ```
-    /// use ndarray::{Axis, array};
-    /// use wgslice::{options::GatherOptions, Backend};
-    ///
-    /// let x = array![[0., 1.], [2., 3.], [4., 5.], [6., 7.], [8., 9.]];
-    /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let (rows, _) = backend.gather_ndarray(&x, &array![0, 4, 3], GatherOptions::default())?;
-    /// assert_eq!(rows, x.select(Axis(0), &[0, 4, 3]).into_dyn());
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`GatherError`](crate::error::GatherError), or an error of the device.
-    pub fn gather_ndarray<T, I, D, E>(
-        &self,
-        params: &ArrayRef<T, D>,
-        indices: &ArrayRef<I, E>,
-        options: GatherOptions,
-    ) -> Result<(ArrayD<T>, Report), Error>
-    where
-        T: Element,
-        I: Element,
-        D: Dimension,
-        E: Dimension,
-        for<'a> Indices<'a>: From<&'a [I]>,
-    {
-        let integers = row_major(indices)?;
-        let indices = (Indices::from(&*integers), indices.shape());
-        self.gather_ndarray_by(params, indices, |params, indices| {
-            params.gather(indices, options, T::DTYPE)
-        })
-    }
-
-    /// Gathers from `params`. `plan` plans the gather, given `params` as a view of its memory and the shape of the
-    /// indices.
-    fn gather_ndarray_by<T: Element, D: Dimension>(
-        &self,
-        params: &ArrayRef<T, D>,
-        indices: (Indices<'_>, &[usize]),
-        plan: impl FnOnce(&View, &[usize]) -> Result<Plan, Error>,
-    ) -> Result<(ArrayD<T>, Report), Error> {
-        let (memory, view) = memory(params)?;
-        let plan = plan(&view, indices.1)?;
-        let (array, report) = self.gather_by(&plan, (&memory, view.source_shape()), indices)?;
-        Ok((array.try_into()?, report))
-    }
-
-    /// Copies an array of ndarray, or a view of one, to the device, as a tensor that stays there.
-    ///
-    /// ```
-    /// use ndarray::array;
-    /// use wgslice::Backend;
-    ///
-    /// let x = array![[1, 2, 3], [4, 5, 6]];
-    /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let tensor = backend.upload_ndarray(&x.t())?;
-    /// assert_eq!(tensor.shape(), [3, 2]);
-    /// assert_eq!(ndarray::ArrayD::try_from(tensor.to_array::<i32>()?)?, x.t().into_dyn());
-    /// # Ok::<(), wgslice::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::ShapeTooLarge`], or an error of the device.
-    pub fn upload_ndarray<T: Element, D: Dimension>(
-        &self,
-        array: &ArrayRef<T, D>,
-    ) -> Result<Tensor, Error> {
-        let (memory, view) = memory(array)?;
-        self.upload_view(&memory, &view)
-    }
-}
-
 /// The memory of an array, and the array as a view of this memory. If there are gaps between elements, the memory of a
 /// copy instead.
-fn memory<T: Element, D: Dimension>(array: &ArrayRef<T, D>) -> Result<(Cow<'_, [T]>, View), Error> {
-    let array = array.view().into_dyn();
+pub(crate) fn memory<T: Element>(array: ArrayViewD<'_, T>) -> Result<(Cow<'_, [T]>, View), Error> {
     match dense(&array)? {
         Some((memory, view)) => Ok((Cow::Borrowed(memory), view)),
         None => {
             let Array { shape, data } = copied(array, &SliceSpec::default())?;
+            Ok((Cow::Owned(data), View::new(&shape)?))
+        }
+    }
+}
+
+/// The memory of an array, and a slice of the array as a view of this memory. If there are gaps between elements, the
+/// memory of a copy of the slice instead.
+pub(crate) fn sliced<'a, T: Element>(
+    array: ArrayViewD<'a, T>,
+    spec: &SliceSpec,
+) -> Result<(Cow<'a, [T]>, View), Error> {
+    match dense(&array)? {
+        Some((memory, view)) => Ok((Cow::Borrowed(memory), view.slice(spec)?)),
+        None => {
+            let Array { shape, data } = copied(array, spec)?;
             Ok((Cow::Owned(data), View::new(&shape)?))
         }
     }
@@ -337,13 +197,4 @@ fn range(positions: &View) -> Slice {
     let last = first + steps.cast_signed() * step;
     let step = if step == 0 { 1 } else { step };
     Slice::new(first.min(last), Some(first.max(last) + 1), step)
-}
-
-/// The values in row-major order, copied if the array has another order.
-fn row_major<T: Element, D: Dimension>(array: &ArrayRef<T, D>) -> Result<Cow<'_, [T]>, Error> {
-    if let Some(values) = array.as_slice() {
-        return Ok(Cow::Borrowed(values));
-    }
-    let (memory, view) = memory(array)?;
-    Ok(Cow::Owned(Backend::cpu().run_view(&memory, &view)?.data))
 }

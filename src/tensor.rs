@@ -1,47 +1,19 @@
-//! [`Array`], values in host memory, and [`Tensor`], values on a backend's device.
+//! [`Tensor`], values on a backend's device.
 
-mod gather;
-mod indices;
-mod report;
-mod scatter;
+mod run;
 mod shape;
-mod update;
 mod view;
 
-pub use gather::Gathered;
-pub use scatter::ScatterReport;
 pub use view::TensorView;
 
 use crate::{
-    Backend, DType, Element, Error, Plan, SliceSpec, host_pool::PooledBytes, shape::check_elements,
-    text::Shape,
+    Array, Backend, DType, Element, Error, Plan, SliceSpec, host_pool::PooledBytes,
+    shape::check_elements, text::Shape,
 };
 use std::{borrow::Cow, fmt, sync::Arc};
 
 #[cfg(feature = "gpu")]
 use crate::{backend::Device, element::zeroed, gpu::DeviceBytes};
-
-/// Values in host memory, in the row-major order of a shape.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct Array<T> {
-    /// The shape.
-    pub shape: Vec<usize>,
-    /// The values.
-    pub data: Vec<T>,
-}
-
-impl<T: Element> Array<T> {
-    /// Makes an array of this shape from the bytes that `run` writes. Returns the array and the outcome of `run`.
-    pub(crate) fn collect<R>(
-        shape: &[usize],
-        run: impl FnOnce(&mut [u8]) -> Result<R, Error>,
-    ) -> Result<(Self, R), Error> {
-        let (data, outcome) = T::collect(shape.iter().product(), run)?;
-        let shape = shape.to_vec();
-        Ok((Self { shape, data }, outcome))
-    }
-}
 
 /// An array that lives on a backend: upload once, slice and gather many times, read back the results.
 ///
@@ -52,10 +24,10 @@ impl<T: Element> Array<T> {
 /// use wgslice::{options::GatherNdOptions, slice, Backend};
 ///
 /// let backend = Backend::cpu(); // or Backend::auto()
-/// let table = backend.upload(&[0.0f32, 0.1, 1.0, 1.1, 2.0, 2.1], &[3, 2])?;
-/// let ids = backend.upload(&[2i32, 0], &[2, 1])?;
+/// let table = backend.upload((&[0.0f32, 0.1, 1.0, 1.1, 2.0, 2.1], &[3, 2]))?;
+/// let ids = backend.upload((&[2i32, 0], &[2, 1]))?;
 ///
-/// let rows = table.gather_nd(&ids, GatherNdOptions::default())?.tensor;
+/// let (rows, _) = table.gather_nd(&ids, GatherNdOptions::default())?;
 /// let flipped = rows.slice(&slice![.., ..; -1])?;
 /// assert_eq!(flipped.to_array::<f32>()?.data, [2.1, 2.0, 0.1, 0.0]);
 /// # Ok::<(), wgslice::Error>(())
@@ -144,33 +116,14 @@ impl Tensor {
     ///
     /// [`SpecError`](crate::error::SpecError), or an error of the device.
     pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
-        self.moved(&Plan::slice(&self.shape, spec, self.dtype)?)
+        let plan = Plan::slice(&self.shape, spec, self.dtype)?;
+        Ok(self.make(&plan, None)?.0)
     }
 
     /// [`Tensor::slice`] of the block that begins at `begin` and has `size`, as TensorFlow's `tf.slice`, with the rules
     /// and errors of [`SliceSpec::block`].
     pub fn slice_block(&self, begin: &[i64], size: &[i64]) -> Result<Self, Error> {
         self.slice(&SliceSpec::block(self.shape(), begin, size)?)
-    }
-
-    /// Runs a plan without indices with this tensor as its source. The result shares the tensor's memory if the plan
-    /// selects the whole tensor in its order.
-    pub(crate) fn moved(&self, plan: &Plan) -> Result<Self, Error> {
-        if plan.is_identity() {
-            return Ok(self.result(plan, self.storage.clone()));
-        }
-        let storage = match (&self.backend.device, &self.storage) {
-            #[cfg(feature = "gpu")]
-            (Device::Gpu(gpu), Storage::Device(source)) => {
-                Storage::Device(gpu.moved(plan, source)?)
-            }
-            _ => {
-                let bytes = self.bytes()?;
-                self.backend
-                    .host_storage(plan.result_bytes(), |dest| plan.run_cpu(&bytes, dest))?
-            }
-        };
-        Ok(self.result(plan, storage))
     }
 
     /// A slice of this tensor, written into an existing tensor `dest`, which has the shape and the element type of the
@@ -185,7 +138,7 @@ impl Tensor {
     /// use wgslice::{slice, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let frames = backend.upload(&[1, 2, 3, 4, 5, 6], &[3, 2])?;
+    /// let frames = backend.upload((&[1, 2, 3, 4, 5, 6], &[3, 2]))?;
     /// let mut frame = frames.slice(&slice![0, ..; -1])?;
     /// assert_eq!(frame.to_array::<i32>()?.data, [2, 1]);
     ///
@@ -219,7 +172,7 @@ impl Tensor {
                 if dest.is_unshared() {
                     gpu.move_into(&plan, source, dest)?;
                 } else {
-                    *dest = gpu.moved(&plan, source)?;
+                    *dest = gpu.make(&plan, source, None)?.0;
                 }
             }
             (_, _, storage) => {
@@ -254,7 +207,7 @@ impl Tensor {
     /// use wgslice::{slice, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let frames = backend.upload(&[1u8, 2, 3, 4, 5, 6], &[3, 2])?;
+    /// let frames = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[3, 2]))?;
     /// let mut frame = [0u8; 2];
     /// frames.slice(&slice![1, ..; -1])?.read_into(&mut frame)?;
     /// assert_eq!(frame, [4, 3]);
@@ -316,7 +269,7 @@ impl Tensor {
         })
     }
 
-    fn read(&self, bytes: &mut [u8]) -> Result<(), Error> {
+    pub(crate) fn read(&self, bytes: &mut [u8]) -> Result<(), Error> {
         match (&self.backend.device, &self.storage) {
             #[cfg(feature = "gpu")]
             (Device::Gpu(gpu), Storage::Device(source)) => gpu.download(source, bytes),
@@ -324,6 +277,15 @@ impl Tensor {
                 bytes.copy_from_slice(&self.bytes()?);
                 Ok(())
             }
+        }
+    }
+
+    /// The bytes on the device. `None` if the tensor is on the CPU.
+    #[cfg(feature = "gpu")]
+    fn device_bytes(&self) -> Option<&DeviceBytes> {
+        match &self.storage {
+            Storage::Device(bytes) => Some(bytes),
+            _ => None,
         }
     }
 

@@ -361,11 +361,11 @@ fn threads_write_in_parts() {
     };
     let value: Vec<u32> = (1_000_000..).take(500 * 6 * 45).collect();
     let value_shape = [500, 6, 45];
-    let updated = cpu.slice_update(&input, &shape, &spec, &value, &value_shape);
+    let updated = cpu.slice_update((&input, &shape), &spec, (&value, &value_shape));
     let expected =
         reference::strided_slice_update(&input, &shape, &naive, &value, &value_shape).unwrap();
     assert!(updated.unwrap().data == expected);
-    let gradient = cpu.slice_grad(&shape, &spec, &value, &value_shape);
+    let gradient = cpu.slice_grad(&shape, &spec, (&value, &value_shape));
     let expected = reference::strided_slice_grad(&shape, &naive, &value, &value_shape).unwrap();
     assert!(gradient.unwrap().data == expected);
 
@@ -383,12 +383,9 @@ fn threads_write_in_parts() {
         let updates: Vec<u32> = (5..).take(70_000).collect();
         let (sums, _) = cpu
             .tensor_scatter_nd(
-                &input[..500],
-                &[500],
-                &rows[..],
-                &[70_000, 1],
-                &updates,
-                &[70_000],
+                (&input[..500], &[500]),
+                (&rows[..], &[70_000, 1]),
+                (&updates, &[70_000]),
                 options,
             )
             .unwrap();

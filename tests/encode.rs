@@ -145,9 +145,9 @@ fn every_offset_of_the_callers_buffers() {
 fn reports_arrive_later() {
     for gpu in gpu_devices() {
         let backend = Backend::from(gpu.clone());
-        let params = backend.upload(&[1u32, 2, 3, 4, 5, 6], &[3, 2]).unwrap();
-        let indices = backend.upload(&[0i64, 7, 2, -1], &[4, 1]).unwrap();
-        let dest = backend.upload(&[9u32; 8], &[4, 2]).unwrap();
+        let params = backend.upload((&[1u32, 2, 3, 4, 5, 6], &[3, 2])).unwrap();
+        let indices = backend.upload((&[0i64, 7, 2, -1], &[4, 1])).unwrap();
+        let dest = backend.upload((&[9u32; 8], &[4, 2])).unwrap();
         let plan =
             Plan::gather_nd(&[3, 2], &[4, 1], GatherNdOptions::default(), DType::U32).unwrap();
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
@@ -164,7 +164,7 @@ fn reports_arrive_later() {
         let waited = waited.wait().unwrap();
         assert_eq!((waited.out_of_range, waited.tuples), (2, 4));
         assert_eq!(waited.first.as_ref().unwrap().index, [7]);
-        assert_eq!(pollster::block_on(awaited.ready()).unwrap(), waited);
+        assert_eq!(pollster::block_on(awaited).unwrap(), waited);
         let polled = loop {
             if let Some(report) = polled.poll().unwrap() {
                 break report;
@@ -181,8 +181,10 @@ fn reports_arrive_later() {
 fn a_thousand_slices_in_one_submission() {
     for gpu in gpu_devices() {
         let backend = Backend::from(gpu.clone());
-        let input = backend.upload(&[1u16, 2, 3, 4, 5, 6, 7, 8], &[8]).unwrap();
-        let outputs = [0; 3].map(|_| backend.upload(&[0u16; 4], &[4]).unwrap());
+        let input = backend
+            .upload((&[1u16, 2, 3, 4, 5, 6, 7, 8], &[8]))
+            .unwrap();
+        let outputs = [0; 3].map(|_| backend.upload((&[0u16; 4], &[4])).unwrap());
         let plan = Plan::slice(&[8], &slice![..; -2], DType::U16).unwrap();
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let mut pass = encoder.begin_compute_pass(&Default::default());
@@ -264,8 +266,8 @@ fn a_report_without_the_tuple() {
     use wgpu::util::DeviceExt;
     for gpu in gpu_devices() {
         let backend = Backend::from(gpu.clone());
-        let params = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
-        let dest = backend.upload(&[9u32; 2], &[2]).unwrap();
+        let params = backend.upload((&[1u32, 2, 3], &[3])).unwrap();
+        let dest = backend.upload((&[9u32; 2], &[2])).unwrap();
         let indices = gpu
             .device()
             .create_buffer_init(&wgpu::util::BufferInitDescriptor {
@@ -305,22 +307,18 @@ impl Wake for Woken {
 fn every_task_that_awaits_a_report_is_woken() {
     for gpu in gpu_devices() {
         let backend = Backend::from(gpu.clone());
-        let params = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
-        let indices = backend.upload(&[0i32, 7], &[2, 1]).unwrap();
-        let gathered = params
+        let params = backend.upload((&[1u32, 2, 3], &[3])).unwrap();
+        let indices = backend.upload((&[0i32, 7], &[2, 1])).unwrap();
+        let (_, report) = params
             .gather_nd(&indices, GatherNdOptions::default())
             .unwrap();
-        let mut tasks = [(); 2].map(|()| {
-            let report = gathered.clone();
-            let report = Box::pin(async move { report.report_async().await });
-            (report, Arc::new(Woken::default()))
-        });
+        let mut tasks = [(); 2].map(|()| (Box::pin(report.clone()), Arc::new(Woken::default())));
         let pending = tasks.each_mut().map(|(report, woken)| {
             let waker = Arc::clone(woken).into();
             let polled = report.as_mut().poll(&mut Context::from_waker(&waker));
             polled.is_pending()
         });
-        let report = gathered.report().unwrap();
+        let report = report.wait().unwrap();
         for ((task, woken), pending) in tasks.into_iter().zip(pending) {
             // The callback may run on a thread of its own.
             let end = Instant::now() + Duration::from_secs(20);

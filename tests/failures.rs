@@ -9,9 +9,9 @@ use std::{
     time::Duration,
 };
 use wgslice::{
-    Backend, DType, Error, Gpu, Plan, Report, Tensor,
+    Backend, DType, Error, Gpu, Pending, Plan, Report, Tensor,
     cost::CostModel,
-    gpu::{AdapterOptions, DeviceIndices, PendingReport},
+    gpu::{AdapterOptions, DeviceIndices},
     options::GatherNdOptions,
     slice,
 };
@@ -34,7 +34,7 @@ fn ends<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
 #[track_caller]
 fn all_is_well() {
     let works = |backend: &Backend| {
-        let tensor = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
+        let tensor = backend.upload((&[1u32, 2, 3], &[3])).unwrap();
         let sliced = tensor.slice(&slice![..; -1]).unwrap();
         assert_eq!(sliced.to_array::<u32>().unwrap().data, [3, 2, 1]);
     };
@@ -72,9 +72,13 @@ fn out_of_memory() {
     };
     for adapter in adapters().into_iter().filter(lies_here) {
         let backend = Backend::from(pollster::block_on(Gpu::from_adapter(&adapter)).unwrap());
-        let row = backend.upload(&vec![7u8; 1 << 25], &[1, 1 << 25]).unwrap();
-        let few = backend.upload(&[0i32, 5], &[2, 1]).unwrap();
-        let many = backend.upload(&vec![0i32; 1 << 23], &[1 << 23, 1]).unwrap();
+        let row = backend
+            .upload((&vec![7u8; 1 << 25], &[1, 1 << 25]))
+            .unwrap();
+        let few = backend.upload((&[0i32, 5], &[2, 1])).unwrap();
+        let many = backend
+            .upload((&vec![0i32; 1 << 23], &[1 << 23, 1]))
+            .unwrap();
         let gather = |ids: Tensor| {
             let row = row.clone();
             ends(move || row.gather_nd(&ids, GatherNdOptions::default()))
@@ -86,11 +90,8 @@ fn out_of_memory() {
         );
         // Existing tensors still work, and there is memory again.
         let gathered = gather(few).unwrap();
-        assert_eq!(gathered.report().unwrap().out_of_range, 1);
-        assert_eq!(
-            gathered.tensor.bytes().unwrap()[..1 << 25],
-            vec![7; 1 << 25]
-        );
+        assert_eq!(gathered.1.wait().unwrap().out_of_range, 1);
+        assert_eq!(gathered.0.bytes().unwrap()[..1 << 25], vec![7; 1 << 25]);
     }
 }
 
@@ -180,7 +181,7 @@ fn few_immediates() {
             ..wgpu::Limits::default()
         };
         let backend = Backend::from(request_device(&adapter, immediates, limits).unwrap());
-        let tensor = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
+        let tensor = backend.upload((&[1u32, 2, 3], &[3])).unwrap();
         let sliced = tensor.slice(&slice![..; -1]).unwrap();
         assert_eq!(sliced.to_array::<u32>().unwrap().data, [3, 2, 1]);
     }
@@ -205,8 +206,9 @@ fn a_device_that_costs_too_much_is_not_used() {
             let options = GatherNdOptions::default();
             let (sliced, gathered) = ends(move || {
                 let values = [1u32, 2, 3];
-                let sliced = backend.slice(&values, &[3], &slice![..; -1]);
-                let gathered = backend.gather_nd(&values, &[3], &[2i32, 0][..], &[2, 1], options);
+                let sliced = backend.slice((&values, &[3]), &slice![..; -1]);
+                let gathered =
+                    backend.gather_nd((&values, &[3]), (&[2i32, 0][..], &[2, 1]), options);
                 (sliced, gathered)
             });
             if on_cpu {
@@ -222,11 +224,11 @@ fn a_device_that_costs_too_much_is_not_used() {
 }
 
 /// A submitted gather: its result, and its report, not read yet.
-fn gathered(gpu: &Gpu) -> (Tensor, PendingReport) {
+fn gathered(gpu: &Gpu) -> (Tensor, Pending<Report>) {
     let backend = Backend::from(gpu.clone());
-    let params = backend.upload(&[1u32, 2, 3, 4], &[4]).unwrap();
-    let indices = backend.upload(&[3i32, 7], &[2, 1]).unwrap();
-    let dest = backend.upload(&[9u32; 2], &[2]).unwrap();
+    let params = backend.upload((&[1u32, 2, 3, 4], &[4])).unwrap();
+    let indices = backend.upload((&[3i32, 7], &[2, 1])).unwrap();
+    let dest = backend.upload((&[9u32; 2], &[2])).unwrap();
     let plan = Plan::gather_nd(&[4], &[2, 1], GatherNdOptions::default(), DType::U32).unwrap();
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let tuples = DeviceIndices::I32(indices.buffers()[0].slice(..));
@@ -245,7 +247,7 @@ fn a_mapping_that_fails() {
         let ours = || pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
         let none = wgpu::Features::empty();
         let callers = || request_device(&adapter, none, wgpu::Limits::default()).unwrap();
-        let poll = |report: &PendingReport| {
+        let poll = |report: Pending<Report>| {
             loop {
                 if let Some(report) = report.poll()? {
                     break Ok(report);
@@ -253,10 +255,10 @@ fn a_mapping_that_fails() {
                 thread::yield_now();
             }
         };
-        type Finish = fn(&PendingReport) -> Result<Report, Error>;
+        type Finish = fn(Pending<Report>) -> Result<Report, Error>;
         let ways: [(&str, Finish); 3] = [
-            ("wait", PendingReport::wait),
-            ("ready", |report| pollster::block_on(report.ready())),
+            ("wait", |report| report.wait()),
+            ("await", |report| pollster::block_on(report)),
             ("poll", poll),
         ];
         for (way, finish) in ways {
@@ -264,7 +266,7 @@ fn a_mapping_that_fails() {
                 let (dest, report) = gathered(&gpu);
                 let asked = asked_before && report.poll().unwrap().is_some();
                 gpu.device().destroy();
-                match ends(move || finish(&report)) {
+                match ends(move || finish(report)) {
                     // The device may finish before it is destroyed.
                     Ok(report) => assert!(asked && report.out_of_range == 1, "{way}: {report:?}"),
                     Err(error) => assert_lost(&error, way),

@@ -211,7 +211,7 @@ fn a_result_without_elements_looks_at_no_index() {
         };
         let none: [f32; 0] = [];
         let (array, report) = backend
-            .gather(&none, &[3, 0], &[5i32][..], &[1], options)
+            .gather((&none, &[3, 0]), (&[5i32][..], &[1]), options)
             .unwrap();
         assert_eq!(
             (array.shape, report.tuples, report.out_of_range),
@@ -242,18 +242,18 @@ fn batch_gather_stays_in_its_batch() {
     for backend in backends() {
         let params: Vec<i16> = (0..12).collect();
         let (array, report) = backend
-            .batch_gather(&params, &[3, 4], &[0i32, 4, -1][..], &[3, 1])
+            .batch_gather((&params, &[3, 4]), (&[0i32, 4, -1][..], &[3, 1]))
             .unwrap();
         assert_eq!((array.shape, array.data), (vec![3, 1], vec![0, 0, 0]));
         assert_eq!((report.out_of_range, report.first.unwrap().tuple), (2, 1));
-        let table = backend.upload(&params, &[3, 4]).unwrap();
-        let ids = backend.upload(&[3u32, 0, 1, 2, 2, 1], &[3, 2]).unwrap();
-        let gathered = table.batch_gather(&ids).unwrap().tensor;
+        let table = backend.upload((&params, &[3, 4])).unwrap();
+        let ids = backend.upload((&[3u32, 0, 1, 2, 2, 1], &[3, 2])).unwrap();
+        let gathered = table.batch_gather(&ids).unwrap().0;
         assert_eq!(
             gathered.to_array::<i16>().unwrap().data,
             [3, 0, 5, 6, 10, 9]
         );
-        let scalar = backend.upload(&[0i32], &[]).unwrap();
+        let scalar = backend.upload((&[0i32], &[])).unwrap();
         assert_eq!(
             kind(&table.batch_gather(&scalar).unwrap_err()),
             "batch_dims"
@@ -265,7 +265,7 @@ fn batch_gather_stays_in_its_batch() {
 #[test]
 fn tensors_are_selected_from() {
     for backend in backends() {
-        let table = backend.upload(&[1u8, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
+        let table = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[2, 3])).unwrap();
         let view = table.view().transpose(&[1, 0]).unwrap();
         let view = view.slice(&slice![..; -1]).unwrap();
         assert_eq!((view.shape(), view.dtype()), (&[3, 2][..], DType::U8));
@@ -273,20 +273,20 @@ fn tensors_are_selected_from() {
             view.to_tensor().unwrap().to_array::<u8>().unwrap().data,
             [3, 6, 2, 5, 1, 4]
         );
-        let ids = backend.upload(&[1i64, -1], &[2]).unwrap();
+        let ids = backend.upload((&[1i64, -1], &[2])).unwrap();
         let wrap = GatherOptions {
             negative: NegativeIndex::Wrap,
             ..GatherOptions::default()
         };
-        let rows = view.gather(&ids, wrap).unwrap();
-        assert_eq!(rows.tensor.to_array::<u8>().unwrap().data, [2, 5, 1, 4]);
-        assert_eq!(rows.report().unwrap().out_of_range, 0);
+        let (rows, report) = view.gather(&ids, wrap).unwrap();
+        assert_eq!(rows.to_array::<u8>().unwrap().data, [2, 5, 1, 4]);
+        assert_eq!(report.wait().unwrap().out_of_range, 0);
         let wide = view.broadcast_to(&[2, 3, 2]).unwrap();
         let axis = GatherOptions {
             axis: Some(1),
             ..wrap
         };
-        let rows = wide.gather(&ids, axis).unwrap().tensor;
+        let rows = wide.gather(&ids, axis).unwrap().0;
         assert_eq!(
             rows.to_array::<u8>().unwrap().data,
             [2, 5, 1, 4, 2, 5, 1, 4]
@@ -365,7 +365,7 @@ fn errors_are_the_same_everywhere() {
         };
         let indices = [0u32, 3, 2, 7];
         let error = backend
-            .gather(&params, &[2, 3, 4], &indices[..], &[2, 2], options)
+            .gather((&params, &[2, 3, 4]), (&indices[..], &[2, 2]), options)
             .unwrap_err();
         let Error::Gather(GatherError::OutOfRange {
             first,
@@ -418,10 +418,8 @@ fn vectors() {
         };
         for backend in backends() {
             let found = backend.gather(
-                &params.data,
-                &params.shape,
-                &indices.data[..],
-                &indices.shape,
+                (&params.data, &params.shape),
+                (&indices.data[..], &indices.shape),
                 options,
             );
             let (array, report) = found.unwrap_or_else(|e| panic!("line {}: {e}", case.line));

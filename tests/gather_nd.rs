@@ -259,9 +259,9 @@ fn a_dimension_beyond_32_bits() {
     let all = [&good[..], &below, &beyond, &far_below].concat();
     let (wraps, rest) = (below.len(), beyond.len() + far_below.len());
     for backend in backends() {
-        let one = backend.upload(&[7u32, 9], &[1, 2]).unwrap();
+        let one = backend.upload((&[7u32, 9], &[1, 2])).unwrap();
         let table = one.view().broadcast_to(&[size, 2]).unwrap();
-        let indices = backend.upload(&all, &[all.len(), 1]).unwrap();
+        let indices = backend.upload((&all, &[all.len(), 1])).unwrap();
         for (negative, out_of_range, bad) in [
             (NegativeIndex::OutOfRange, OutOfRange::Zero, wraps + rest),
             (NegativeIndex::Wrap, OutOfRange::Zero, rest),
@@ -275,11 +275,11 @@ fn a_dimension_beyond_32_bits() {
             };
             let gathered = table.gather_nd(&indices, options).unwrap();
             assert_eq!(
-                gathered.report().unwrap().out_of_range,
+                gathered.1.wait().unwrap().out_of_range,
                 bad,
                 "{backend}: {options:?}"
             );
-            let rows = gathered.tensor.to_array::<u32>().unwrap().data;
+            let rows = gathered.0.to_array::<u32>().unwrap().data;
             let found = rows.chunks(2).filter(|row| *row == [7, 9]).count();
             assert_eq!(found, all.len() - bad, "{backend}: {options:?}");
         }
@@ -328,10 +328,8 @@ fn zero_gives_the_same_everywhere_and_reports() {
         let indices = [1i32, 3, -1, 2];
         let (array, report) = backend
             .gather_nd(
-                &params,
-                &[3, 4],
-                &indices[..],
-                &[2, 2, 1],
+                (&params, &[3, 4]),
+                (&indices[..], &[2, 2, 1]),
                 GatherNdOptions::default(),
             )
             .unwrap();
@@ -358,7 +356,7 @@ fn error_gives_the_same_everywhere() {
         let params: Vec<u16> = (0..24).collect();
         let indices = [0i64, 0, 1, 3, 2, 0, -7, 1];
         let error = backend
-            .gather_nd(&params, &[2, 3, 4], &indices[..], &[4, 2], ERROR)
+            .gather_nd((&params, &[2, 3, 4]), (&indices[..], &[4, 2]), ERROR)
             .unwrap_err();
         let Error::Gather(GatherError::OutOfRange {
             first,
@@ -390,7 +388,7 @@ fn error_gives_the_same_everywhere() {
 fn error_passes_good_indices() {
     for backend in backends() {
         let (array, report) = backend
-            .gather_nd(&[1u8, 2, 3], &[3], &[2i32, 0][..], &[2, 1], ERROR)
+            .gather_nd((&[1u8, 2, 3], &[3]), (&[2i32, 0][..], &[2, 1]), ERROR)
             .unwrap();
         assert_eq!(
             (array.data, report.out_of_range, report.first),
@@ -403,18 +401,18 @@ fn error_passes_good_indices() {
 fn tensors_stay_on_their_device() {
     for backend in backends() {
         let table = backend
-            .upload(&[1i16, 2, 3, 4, 5, 6, 7, 8], &[4, 2])
+            .upload((&[1i16, 2, 3, 4, 5, 6, 7, 8], &[4, 2]))
             .unwrap();
-        let ids = backend.upload(&[3i64, 9, 0, 1], &[4, 1]).unwrap();
+        let ids = backend.upload((&[3i64, 9, 0, 1], &[4, 1])).unwrap();
         let some = ids.slice(&slice![..3]).unwrap();
         let gathered = table.gather_nd(&some, GatherNdOptions::default()).unwrap();
-        let reversed = gathered.tensor.slice(&slice![.., ..; -1]).unwrap();
+        let reversed = gathered.0.slice(&slice![.., ..; -1]).unwrap();
         assert_eq!(
             reversed.to_array::<i16>().unwrap().data,
             [8, 7, 0, 0, 2, 1],
             "{backend}"
         );
-        assert_eq!(gathered.report().unwrap().first.unwrap().index, [9]);
+        assert_eq!(gathered.1.wait().unwrap().first.unwrap().index, [9]);
     }
 }
 
@@ -480,24 +478,26 @@ fn many_rows_from_several_windows() {
                 }));
             }
 
-            let table = backend.upload(&params, &shape).unwrap();
+            let table = backend.upload((&params, &shape)).unwrap();
             let rows = table
                 .view()
                 .slice(&slice![wgslice::spec::Ellipsis, ..; step as i64]);
-            let tuples = backend.upload(&indices, &[count, front.len() + 1]).unwrap();
+            let tuples = backend
+                .upload((&indices, &[count, front.len() + 1]))
+                .unwrap();
             // The result reuses this tensor's memory, so unwritten bytes show.
             drop(
                 backend
-                    .upload(&vec![u32::MAX; count * width], &[count, width])
+                    .upload((&vec![u32::MAX; count * width], &[count, width]))
                     .unwrap(),
             );
             let gathered = rows
                 .unwrap()
                 .gather_nd(&tuples, GatherNdOptions::default())
                 .unwrap();
-            let got = gathered.tensor.to_array::<u32>().unwrap().data;
+            let got = gathered.0.to_array::<u32>().unwrap().data;
             assert!(got == expected, "{front:?}, {width}, {step} on {backend}");
-            let report = gathered.report().unwrap();
+            let report = gathered.1.wait().unwrap();
             assert_eq!(report.out_of_range, count / 7);
             assert_eq!(report.first.unwrap().tuple, 6);
         }
@@ -507,8 +507,8 @@ fn many_rows_from_several_windows() {
 #[test]
 fn wrong_tensors_are_named() {
     let cpu = Backend::cpu();
-    let params = cpu.upload(&[1.0f32, 2.0], &[2]).unwrap();
-    let floats = cpu.upload(&[0.0f32], &[1, 1]).unwrap();
+    let params = cpu.upload((&[1.0f32, 2.0], &[2])).unwrap();
+    let floats = cpu.upload((&[0.0f32], &[1, 1])).unwrap();
     let error = params
         .gather_nd(&floats, GatherNdOptions::default())
         .unwrap_err();
@@ -517,10 +517,8 @@ fn wrong_tensors_are_named() {
     assert!(error.to_string().contains("int32"), "{error}");
     let error = cpu
         .gather_nd(
-            &[1u8, 2],
-            &[2],
-            &[0i32, 1][..],
-            &[3, 1],
+            (&[1u8, 2], &[2]),
+            (&[0i32, 1][..], &[3, 1]),
             GatherNdOptions::default(),
         )
         .unwrap_err();

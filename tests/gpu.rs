@@ -16,7 +16,7 @@ use wgslice::{
 fn a_whole_tensor_is_not_moved() {
     for gpu in gpu_devices() {
         let backend = Backend::from(gpu.clone());
-        let tensor = backend.upload(&[1u8, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
+        let tensor = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[2, 3])).unwrap();
         let same = tensor
             .slice(&slice![.., .., wgslice::spec::NewAxis])
             .unwrap();
@@ -31,10 +31,10 @@ fn tensors_slice_on_their_device() {
         let backend = Backend::from(gpu.clone());
         for dtype in SIZES {
             let bytes = to_bytes(&elements(60), dtype.size());
-            let tensor = backend.adopt(dtype, &[3, 4, 5], bytes.clone()).unwrap();
+            let tensor = Tensor::from_bytes(&backend, bytes.clone(), dtype, &[3, 4, 5]).unwrap();
             assert_eq!(*tensor.bytes().unwrap(), bytes);
             let spec = slice![1.., 2, ..; -2];
-            let on_cpu = Backend::cpu().adopt(dtype, &[3, 4, 5], bytes).unwrap();
+            let on_cpu = Tensor::from_bytes(&Backend::cpu(), bytes, dtype, &[3, 4, 5]).unwrap();
             let (got, expected) = (tensor.slice(&spec).unwrap(), on_cpu.slice(&spec).unwrap());
             assert_eq!(got.shape(), expected.shape());
             assert_eq!(got.bytes().unwrap(), expected.bytes().unwrap());
@@ -46,21 +46,17 @@ fn tensors_slice_on_their_device() {
 #[test]
 fn results_in_memory_that_was_used_hold_nothing_of_what_was_there() {
     let check = |backend: &Backend| {
-        let garbage = || drop(backend.upload(&[u32::MAX; 4 << 8], &[4, 256]).unwrap());
-        let x = backend.upload(&[7u32; 512], &[2, 256]).unwrap();
-        let ids = backend.upload(&[1i32, 9, 0, -1], &[4, 1]).unwrap();
-        let two = backend.upload(&[3i32, 1], &[2, 1]).unwrap();
+        let garbage = || drop(backend.upload((&[u32::MAX; 4 << 8], &[4, 256])).unwrap());
+        let x = backend.upload((&[7u32; 512], &[2, 256])).unwrap();
+        let ids = backend.upload((&[1i32, 9, 0, -1], &[4, 1])).unwrap();
+        let two = backend.upload((&[3i32, 1], &[2, 1])).unwrap();
         garbage();
-        let gathered = x
-            .gather_nd(&ids, GatherNdOptions::default())
-            .unwrap()
-            .tensor;
+        let (gathered, _) = x.gather_nd(&ids, GatherNdOptions::default()).unwrap();
         garbage();
-        let gradient = x.slice_grad(&[4, 256], &slice![..; 2]).unwrap();
+        let gradient = Tensor::slice_grad(&[4, 256], &slice![..; 2], &x).unwrap();
         garbage();
-        let (scattered, _) = x
-            .scatter_nd(&two, &[4, 256], ScatterOptions::default())
-            .unwrap();
+        let (scattered, _) =
+            Tensor::scatter_nd(&[4, 256], &two, &x, ScatterOptions::default()).unwrap();
         let rows = |tensor: &Tensor| {
             let values = tensor.to_array::<u32>().unwrap().data;
             let rows = values.chunks(256).map(|row| {
@@ -83,11 +79,11 @@ fn results_in_memory_that_was_used_hold_nothing_of_what_was_there() {
 fn tensors_are_read_into_memory_that_is_there() {
     let check = |backend: &Backend| {
         let values: Vec<u16> = (0..1000).collect();
-        let tensor = backend.upload(&values, &[10, 100]).unwrap();
+        let tensor = backend.upload((&values, &[10, 100])).unwrap();
         let mut read = vec![9u16; 1000];
         tensor.read_into(&mut read).unwrap();
         assert_eq!(read, values);
-        let flags = backend.upload(&[true, false, true], &[3]).unwrap();
+        let flags = backend.upload((&[true, false, true], &[3])).unwrap();
         let mut read = [false; 3];
         flags.read_into(&mut read).unwrap();
         assert_eq!(read, [true, false, true]);
@@ -109,7 +105,7 @@ fn tensors_are_read_into_memory_that_is_there() {
 fn a_tensor_that_is_written_over_keeps_its_buffers() {
     for gpu in gpu_devices() {
         let backend = Backend::from(gpu.clone());
-        let tensor = backend.upload(&[1u8, 2, 3, 4, 5, 6], &[3, 2]).unwrap();
+        let tensor = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[3, 2])).unwrap();
         let mut row = tensor.slice(&slice![0]).unwrap();
         let before = row.buffers().to_vec();
         tensor.slice_into(&slice![2, ..; -1], &mut row).unwrap();
@@ -127,9 +123,11 @@ fn a_tensor_that_is_written_over_keeps_its_buffers() {
 
 #[test]
 fn indices_on_another_device_are_named() {
-    let params = Backend::cpu().upload(&[1.0f32, 2.0], &[2]).unwrap();
+    let params = Backend::cpu().upload((&[1.0f32, 2.0], &[2])).unwrap();
     for gpu in gpu_devices() {
-        let elsewhere = Backend::from(gpu.clone()).upload(&[0i32], &[1, 1]).unwrap();
+        let elsewhere = Backend::from(gpu.clone())
+            .upload((&[0i32], &[1, 1]))
+            .unwrap();
         let error = params
             .gather_nd(&elsewhere, GatherNdOptions::default())
             .unwrap_err();
@@ -147,14 +145,15 @@ fn indices_on_another_device_are_named() {
 fn reports_of_tensors_are_awaited() {
     for gpu in gpu_devices() {
         let backend = Backend::from(gpu.clone());
-        let params = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
-        let indices = backend.upload(&[2i32, 3, -1], &[3, 1]).unwrap();
-        let gathered = params
-            .gather_nd(&indices, GatherNdOptions::default())
-            .unwrap();
-        let report = pollster::block_on(gathered.report_async()).unwrap();
+        let params = backend.upload((&[1u32, 2, 3], &[3])).unwrap();
+        let indices = backend.upload((&[2i32, 3, -1], &[3, 1])).unwrap();
+        let gather = || {
+            let options = GatherNdOptions::default();
+            params.gather_nd(&indices, options).unwrap().1
+        };
+        let report = pollster::block_on(gather()).unwrap();
         assert_eq!((report.out_of_range, report.tuples), (2, 3));
-        assert_eq!(gathered.report().unwrap(), report);
+        assert_eq!(gather().wait().unwrap(), report);
     }
 }
 
@@ -163,15 +162,15 @@ fn reports_of_tensors_are_awaited() {
 fn reports_of_indices_that_are_written_over() {
     for gpu in gpu_devices() {
         let backend = Backend::from(gpu.clone());
-        let params = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
-        let mut indices = backend.upload(&[0i32, 7], &[2, 1]).unwrap();
-        let next = backend.upload(&[5i32, 6], &[2, 1]).unwrap();
+        let params = backend.upload((&[1u32, 2, 3], &[3])).unwrap();
+        let mut indices = backend.upload((&[0i32, 7], &[2, 1])).unwrap();
+        let next = backend.upload((&[5i32, 6], &[2, 1])).unwrap();
         let gathered = params
             .gather_nd(&indices, GatherNdOptions::default())
             .unwrap();
         next.slice_into(&slice![..; -1], &mut indices).unwrap();
         assert_eq!(indices.to_array::<i32>().unwrap().data, [6, 5]);
-        assert_eq!(gathered.report().unwrap().first.unwrap().index, [7]);
+        assert_eq!(gathered.1.wait().unwrap().first.unwrap().index, [7]);
     }
 }
 
@@ -182,7 +181,7 @@ fn a_lost_device_is_an_error() {
         return assert!(gpu_devices().next().is_none());
     };
     let backend = Backend::from(gpu.clone());
-    let tensor = backend.upload(&[1u32, 2, 3], &[3]).unwrap();
+    let tensor = backend.upload((&[1u32, 2, 3], &[3])).unwrap();
     gpu.device().destroy();
     let sliced = tensor
         .slice(&slice![..; -1])
@@ -190,7 +189,7 @@ fn a_lost_device_is_an_error() {
     let error = sliced.unwrap_err();
     assert!(matches!(error, Error::DeviceLost { .. }), "{error:?}");
     let again = Backend::open_gpu(&AdapterOptions::default()).unwrap();
-    let tensor = again.upload(&[1u32, 2, 3], &[3]).unwrap();
+    let tensor = again.upload((&[1u32, 2, 3], &[3])).unwrap();
     let sliced = tensor.slice(&slice![..; -1]).unwrap();
     assert_eq!(sliced.to_array::<u32>().unwrap().data, [3, 2, 1]);
 }
@@ -214,7 +213,7 @@ fn pipelines_of_a_cache() {
         let cache = unsafe { gpu.device().create_pipeline_cache(&descriptor) };
         let reversed = |gpu: &Gpu| {
             let backend = Backend::from(gpu.with_pipeline_cache(cache.clone()));
-            let tensor = backend.upload(&[1u32, 2, 3], &[3])?;
+            let tensor = backend.upload((&[1u32, 2, 3], &[3]))?;
             tensor.slice(&slice![..; -1])?.to_array::<u32>()
         };
         assert_eq!(reversed(&gpu).unwrap().data, [3, 2, 1]);
@@ -240,11 +239,11 @@ fn long_tensors_go_up_and_down() {
     let values: Vec<u8> = (0..=250).cycle().take(19_000_003).collect();
     for gpu in gpus {
         let backend = Backend::from(gpu);
-        let tensor = backend.upload(&values, &[values.len()]).unwrap();
+        let tensor = backend.upload((&values, &[values.len()])).unwrap();
         assert!(*tensor.bytes().unwrap() == values, "{backend}");
         let spec = slice![7..; 2];
         let sliced = backend
-            .upload_slice(&values, &[values.len()], &spec)
+            .upload_slice((&values, &[values.len()]), &spec)
             .unwrap();
         let expected: Vec<u8> = values[7..].iter().step_by(2).copied().collect();
         assert!(*sliced.bytes().unwrap() == expected, "{backend}");
@@ -258,9 +257,9 @@ fn entries_beyond_the_reach_of_offsets() {
     let indices = [2i32, 0, -1, 1, 3, 2];
     for gpu in gpu_devices() {
         let backend = Backend::from(gpu.with_offset_limit(600));
-        let tensor = backend.upload(&params, &[3, 2001]).unwrap();
+        let tensor = backend.upload((&params, &[3, 2001])).unwrap();
         for (shape, depth) in [([6, 1], 1), ([6, 0], 0)] {
-            let indices = backend.upload(&indices[..6 * depth], &shape).unwrap();
+            let indices = backend.upload((&indices[..6 * depth], &shape)).unwrap();
             let gathered = tensor
                 .gather_nd(&indices, GatherNdOptions::default())
                 .unwrap();
@@ -276,11 +275,8 @@ fn entries_beyond_the_reach_of_offsets() {
                     Some(row) => params[row * 2001..][..2001].to_vec(),
                 })
                 .collect();
-            assert!(
-                *gathered.tensor.bytes().unwrap() == expected,
-                "depth {depth}"
-            );
-            assert_eq!(gathered.report().unwrap().out_of_range, 2 * depth);
+            assert!(*gathered.0.bytes().unwrap() == expected, "depth {depth}");
+            assert_eq!(gathered.1.wait().unwrap().out_of_range, 2 * depth);
         }
     }
 }

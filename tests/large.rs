@@ -82,27 +82,27 @@ fn slices_and_gathers(tensor: &Tensor) {
     let index = |row: usize| row.wrapping_mul(0x2545_f491_4f6c_dd1d) % (LONG + 1000);
     let indices: Vec<i64> = (0..count).map(|row| index(row) as i64).collect();
     let bad = (0..count).filter(|&row| index(row) >= LONG).count();
-    let indices = tensor.backend().upload(&indices, &[count, 1]).unwrap();
+    let indices = tensor.backend().upload((&indices, &[count, 1])).unwrap();
     let gathered = tensor
         .gather_nd(&indices, GatherNdOptions::default())
         .unwrap();
-    assert_holds(&gathered.tensor, "a gather", |row| match index(row) {
+    assert_holds(&gathered.0, "a gather", |row| match index(row) {
         place if place < LONG => byte(place),
         _ => 0,
     });
-    assert_eq!(gathered.report().unwrap().out_of_range, bad);
+    assert_eq!(gathered.1.wait().unwrap().out_of_range, bad);
 }
 
 #[test]
 fn beyond_32_bits_on_the_cpu() {
-    let tensor = Backend::cpu().adopt(DType::U8, &[LONG], long_bytes());
+    let tensor = Tensor::from_bytes(&Backend::cpu(), long_bytes(), DType::U8, &[LONG]);
     slices_and_gathers(&tensor.unwrap());
 }
 
 #[test]
 fn beyond_32_bits_on_the_gpu() {
     let Some(gpu) = gpu() else { return };
-    let tensor = Backend::from(gpu).adopt(DType::U8, &[LONG], long_bytes());
+    let tensor = Tensor::from_bytes(&Backend::from(gpu), long_bytes(), DType::U8, &[LONG]);
     slices_and_gathers(&tensor.unwrap());
 }
 
@@ -141,7 +141,7 @@ fn no_cliff_at_any_limit() {
         let tensors = [limit / 8 * 7, limit / 8 * 9].map(|bytes| {
             let shape = [bytes / 1024, 256];
             backend
-                .upload(&vec![0u32; shape.iter().product()], &shape)
+                .upload((&vec![0u32; shape.iter().product()], &shape))
                 .unwrap()
         });
         for (text, spec) in &specs {

@@ -14,7 +14,7 @@ use wgslice::{
 fn a_unit_that_does_not_fit_is_refused_by_name() {
     let gpu = noop(|_| {}).with_dispatch_bytes(8);
     let backend = Backend::from(gpu);
-    let tensor = backend.upload(&[[0f64; 2]; 40], &[20, 2]).unwrap();
+    let tensor = backend.upload((&[[0f64; 2]; 40], &[20, 2])).unwrap();
     let error = tensor.slice(&slice![.., ..; -1]).unwrap_err();
     assert!(matches!(error, Error::DeviceLimit { .. }), "{error}");
     assert!(error.to_string().contains("--device cpu"), "{error}");
@@ -23,8 +23,8 @@ fn a_unit_that_does_not_fit_is_refused_by_name() {
 #[test]
 fn an_index_depth_beyond_the_shaders_is_refused_by_name() {
     let backend = Backend::from(noop(|_| {}));
-    let params = backend.upload(&[7u8; 1024], &[2; 10]).unwrap();
-    let indices = backend.upload(&[1i32; 10], &[1, 10]).unwrap();
+    let params = backend.upload((&[7u8; 1024], &[2; 10])).unwrap();
+    let indices = backend.upload((&[1i32; 10], &[1, 10])).unwrap();
     let error = params
         .gather_nd(&indices, GatherNdOptions::default())
         .unwrap_err();
@@ -40,12 +40,12 @@ fn an_index_depth_beyond_the_shaders_is_refused_by_name() {
 fn a_walk_beyond_the_shaders_is_refused_by_name() {
     let backend = Backend::from(noop(|_| {}));
     let params = backend
-        .upload(&vec![7u8; 3usize.pow(11)], &[3; 11])
+        .upload((&vec![7u8; 3usize.pow(11)], &[3; 11]))
         .unwrap();
     let spec = ["::2"; 11].join(", ").parse().unwrap();
     let view = params.view().slice(&spec).unwrap();
     let gather = |tuples: usize| {
-        let indices = backend.upload(&vec![1u32; tuples], &[tuples, 1]).unwrap();
+        let indices = backend.upload((&vec![1u32; tuples], &[tuples, 1])).unwrap();
         view.gather_nd(&indices, GatherNdOptions::default())
             .map(drop)
     };
@@ -69,7 +69,7 @@ fn a_tensor_in_parts_comes_back() {
     }));
     for bytes in [1, 16, 1023, 1024, 1025, 5000] {
         let values: Vec<u8> = (0..=250).cycle().take(bytes).collect();
-        let tensor = backend.upload(&values, &[bytes]).unwrap();
+        let tensor = backend.upload((&values, &[bytes])).unwrap();
         assert_eq!(tensor.buffers().len(), bytes.div_ceil(1024));
         assert_eq!(tensor.to_array::<u8>().unwrap().data, values, "{bytes}");
     }
@@ -81,7 +81,7 @@ fn a_contiguous_slice_is_a_copy() {
     let gpu = noop(|limits| limits.max_storage_buffer_binding_size = 1024);
     let backend = Backend::from(gpu);
     let values: Vec<u32> = (0..2000).collect();
-    let tensor = backend.upload(&values, &[20, 100]).unwrap();
+    let tensor = backend.upload((&values, &[20, 100])).unwrap();
     let rows = tensor.slice(&slice![3..17]).unwrap();
     assert_eq!(rows.to_array::<u32>().unwrap().data, values[300..1700]);
 }
@@ -173,7 +173,7 @@ fn plans_are_explained() {
     let zeros = Plan::slice_grad(&[4, 5], &nothing, &[0, 5], DType::F32).unwrap();
     says(gpu.explain(&zeros), "80 bytes are cleared");
     let none =
-        Plan::scatter_nd(&[0, 1], &[0], &[5], ScatterOptions::default(), DType::F32).unwrap();
+        Plan::scatter_nd(&[5], &[0, 1], &[0], ScatterOptions::default(), DType::F32).unwrap();
     says(gpu.explain(&none), "20 bytes are cleared");
     says(
         explain(&[9, 64], "2:5", DType::U8),

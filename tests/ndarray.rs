@@ -6,11 +6,20 @@ use ndarray::{
     Array1, Array3, ArrayD, ArrayViewD, Axis, IxDyn, ShapeBuilder, Slice, SliceInfoElem, s,
 };
 use wgslice::{
-    Array, Backend, Error, SliceSpec,
+    Array, ArrayRef, Backend, Element, Error, SliceSpec,
     error::{GatherError, SpecError},
     options::{GatherNdOptions, GatherOptions, OutOfRange},
     slice,
 };
+
+/// A slice of an array of ndarray, as one.
+fn sliced<'a, T: Element>(
+    backend: &Backend,
+    array: impl Into<ArrayRef<'a, T>>,
+    spec: &SliceSpec,
+) -> Result<ArrayD<T>, Error> {
+    backend.slice(array, spec)?.try_into()
+}
 
 #[test]
 fn every_slice_of_small_arrays() {
@@ -23,7 +32,7 @@ fn every_slice_of_small_arrays() {
                     let elements = [SliceInfoElem::Slice { start, end, step }];
                     let spec = SliceSpec::from(&elements[..]);
                     assert_eq!(
-                        Backend::cpu().slice_ndarray(&x, &spec).unwrap(),
+                        sliced(&Backend::cpu(), &x, &spec).unwrap(),
                         x.slice(&elements[..]),
                         "{start}..{end:?};{step} of {size} as {spec}"
                     );
@@ -32,7 +41,7 @@ fn every_slice_of_small_arrays() {
         }
         for index in -size..size {
             let elements = [SliceInfoElem::Index(index), SliceInfoElem::NewAxis];
-            let found = Backend::cpu().slice_ndarray(&x, &elements[..].into());
+            let found = sliced(&Backend::cpu(), &x, &elements[..].into());
             assert_eq!(found.unwrap(), x.slice(&elements[..]));
         }
     }
@@ -54,10 +63,10 @@ fn bounds_outside_the_array() {
         (s![..isize::MIN;-1], vec![]),
     ];
     for (info, expected) in cases {
-        let found = backend.slice_ndarray(&x, &info.into()).unwrap();
+        let found = sliced(&backend, &x, &info.into()).unwrap();
         assert_eq!(found, Array1::from(expected).into_dyn(), "{info:?}");
     }
-    let error = backend.slice_ndarray(&x, &s![5].into()).unwrap_err();
+    let error = sliced(&backend, &x, &s![5].into()).unwrap_err();
     let dimension = 0;
     let (index, size) = (5, 5);
     let out_of_range = SpecError::ShrinkOutOfRange {
@@ -71,7 +80,7 @@ fn bounds_outside_the_array() {
         end: None,
         step: 0,
     }];
-    let error = backend.slice_ndarray(&x, &elements[..].into()).unwrap_err();
+    let error = sliced(&backend, &x, &elements[..].into()).unwrap_err();
     assert_eq!(error, SpecError::StrideZero { dimension }.into());
 }
 
@@ -164,12 +173,12 @@ fn every_layout_on_every_device() {
             }
             let expected = view.slice(&elements[..]);
             for device in devices() {
-                let found = device.backend.slice_ndarray(&view, &elements[..].into());
+                let found = sliced(&device.backend, &view, &elements[..].into());
                 assert_eq!(found.unwrap(), expected, "{name} on {}", device.name);
             }
         }
         for device in devices() {
-            let tensor = device.backend.upload_ndarray(&view).unwrap();
+            let tensor = device.backend.upload(&view).unwrap();
             let found: ArrayD<u16> = tensor.to_array().unwrap().try_into().unwrap();
             assert_eq!(found, view, "{name} on {}", device.name);
         }
@@ -192,26 +201,18 @@ fn the_slices_that_ndarray_lacks() {
         "-9:, ..., 2:0:-1",
     ] {
         let spec: SliceSpec = text.parse().unwrap();
-        let found = backend.slice_ndarray(&gaps, &spec).unwrap();
-        assert_eq!(
-            found,
-            backend.slice_ndarray(&dense, &spec).unwrap(),
-            "{text}"
-        );
+        let found = sliced(&backend, &gaps, &spec).unwrap();
+        assert_eq!(found, sliced(&backend, &dense, &spec).unwrap(), "{text}");
         let values = backend
-            .slice(dense.as_slice().unwrap(), &[2, 3, 4], &spec)
+            .slice((dense.as_slice().unwrap(), &[2, 3, 4]), &spec)
             .unwrap();
         assert_eq!(found, ArrayD::try_from(values).unwrap(), "{text}");
     }
     for text in ["5, ::0", "::0, 5", "0, 0, 0, 0", "..., ...", "0, 0, 4"] {
         let spec: SliceSpec = text.parse().unwrap();
         let error = spec.view(&[2, 3, 4]).unwrap_err();
-        assert_eq!(
-            backend.slice_ndarray(&gaps, &spec),
-            Err(error.clone()),
-            "{text}"
-        );
-        assert_eq!(backend.slice_ndarray(&dense, &spec), Err(error), "{text}");
+        assert_eq!(sliced(&backend, &gaps, &spec), Err(error.clone()), "{text}");
+        assert_eq!(sliced(&backend, &dense, &spec), Err(error), "{text}");
     }
 }
 
@@ -220,12 +221,10 @@ fn every_element_type_passes() {
     let backend = Backend::cpu();
     let flags = Array1::from(vec![true, false, true, true]);
     let gaps = flags.slice(s![..;2]);
-    let found = backend.slice_ndarray(&gaps, &slice![..; -1]).unwrap();
+    let found = sliced(&backend, &gaps, &slice![..; -1]).unwrap();
     assert_eq!(found, Array1::from(vec![true, true]).into_dyn());
     let complex = Array1::from(vec![[1.0f64, 2.0], [3.0, -0.0], [5.0, 6.0]]);
-    let found = backend
-        .slice_ndarray(&complex.slice(s![1..;-1]), &slice![1..])
-        .unwrap();
+    let found = sliced(&backend, &complex.slice(s![1..;-1]), &slice![1..]).unwrap();
     assert_eq!(found[0].map(f64::to_bits), [3.0f64, -0.0].map(f64::to_bits));
 }
 
@@ -242,8 +241,9 @@ fn gathers_take_any_layout() {
         for device in devices() {
             let (found, report) = device
                 .backend
-                .gather_nd_ndarray(&params, &tuples, GatherNdOptions::default())
+                .gather_nd(&params, &tuples, GatherNdOptions::default())
                 .unwrap();
+            let found = ArrayD::try_from(found).unwrap();
             assert_eq!(found.shape(), [4, params.shape()[2]]);
             for (row, tuple) in found.outer_iter().zip(tuples.outer_iter()) {
                 let at = |k: usize| usize::try_from(tuple[k]).unwrap();
@@ -263,7 +263,7 @@ fn gathers_take_any_layout() {
         out_of_range: OutOfRange::Error,
         ..GatherNdOptions::default()
     };
-    let error = Backend::cpu().gather_nd_ndarray(&params, &tuples, options);
+    let error = Backend::cpu().gather_nd(&params, &tuples, options);
     assert!(matches!(
         error,
         Err(Error::Gather(GatherError::OutOfRange { .. }))
@@ -287,8 +287,9 @@ fn gathers_along_every_axis_of_every_layout() {
                 ..GatherOptions::default()
             };
             for device in devices() {
-                let found = device.backend.gather_ndarray(&view, &indices, options);
+                let found = device.backend.gather(&view, &indices, options);
                 let (found, report) = found.unwrap();
+                let found = ArrayD::try_from(found).unwrap();
                 assert_eq!(found, expected, "{name}, axis {axis} on {}", device.name);
                 assert_eq!(report.out_of_range, 0);
             }

@@ -38,7 +38,7 @@ fn every_range_of_small_dimensions() {
                 for step in [1, 2, 3, 7, -1, -2, -3, -7] {
                     let spec =
                         SliceSpec::onnx(&shape, &[start], &[end], None, Some(&[step])).unwrap();
-                    let found = Backend::cpu().slice(&data, &shape, &spec).unwrap();
+                    let found = Backend::cpu().slice((&data, &shape), &spec).unwrap();
                     // Saturated bounds are just as far outside.
                     let near = |bound: i64| bound.clamp(-100, 100);
                     assert_eq!(

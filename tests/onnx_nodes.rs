@@ -59,7 +59,7 @@ impl Array {
 impl Line {
     fn tensor(&self, backend: &Backend, name: &str) -> Result<Tensor, Error> {
         let array = &self.inputs[name];
-        backend.adopt(array.dtype(), &array.shape, array.bytes())
+        Tensor::from_bytes(backend, array.bytes(), array.dtype(), &array.shape)
     }
 
     fn integer(&self, attribute: &str) -> isize {
@@ -87,7 +87,7 @@ impl Line {
                     out_of_range,
                     negative,
                 };
-                Ok(data.gather(&tensor("indices")?, options)?.tensor)
+                Ok(data.gather(&tensor("indices")?, options)?.0)
             }
             "GatherElements" => {
                 let options = GatherElementsOptions {
@@ -95,7 +95,7 @@ impl Line {
                     out_of_range,
                     negative,
                 };
-                Ok(data.gather_elements(&tensor("indices")?, options)?.tensor)
+                Ok(data.gather_elements(&tensor("indices")?, options)?.0)
             }
             "GatherND" => {
                 let options = GatherNdOptions {
@@ -103,7 +103,7 @@ impl Line {
                     out_of_range,
                     negative,
                 };
-                Ok(data.gather_nd(&tensor("indices")?, options)?.tensor)
+                Ok(data.gather_nd(&tensor("indices")?, options)?.0)
             }
             "ScatterND" => {
                 let options = ScatterOptions {
@@ -113,7 +113,9 @@ impl Line {
                     ..ScatterOptions::default()
                 };
                 let (indices, updates) = (tensor("indices")?, tensor("updates")?);
-                Ok(data.scattered(&indices, &updates, options)?.0)
+                let mut data = data;
+                data.tensor_scatter_nd(&indices, &updates, options)?;
+                Ok(data)
             }
             "ScatterElements" => {
                 let options = ScatterElementsOptions {

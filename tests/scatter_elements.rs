@@ -88,7 +88,12 @@ fn floats_are_added_in_order() {
     for device in devices() {
         let backend = &device.backend;
         let (sums, _) = backend
-            .scatter_elements(&[0.0; 6], &[2, 3], &columns[..], &[2, 4], &updates, options)
+            .scatter_elements(
+                (&[0.0; 6], &[2, 3]),
+                (&columns[..], &[2, 4]),
+                (&updates, &[2, 4]),
+                options,
+            )
             .unwrap();
         assert_eq!(sums.data, [0.0, 0.0, 0.0, 2.0, 0.0, 0.0], "{}", device.name);
     }
@@ -103,10 +108,10 @@ fn an_index_out_of_range_changes_nothing() {
         ..ScatterElementsOptions::default()
     };
     for device in devices() {
-        let upload = |data: &[i32]| device.backend.upload(data, &[2, 2]).unwrap();
+        let upload = |data: &[i32]| device.backend.upload((data, &[2, 2])).unwrap();
         let (mut tensor, indices) = (upload(&[1, 2, 3, 4]), upload(&[0, 1, 2, 0]));
         let report = tensor.scatter_elements(&indices, &upload(&[5, 6, 7, 8]), options);
-        let error = report.and_then(|report| report.report()).unwrap_err();
+        let error = report.and_then(|report| report.wait()).unwrap_err();
         assert_eq!(kind(&error), "out_of_range", "{}: {error}", device.name);
         assert_eq!(tensor.to_array::<i32>().unwrap().data, [1, 2, 3, 4]);
     }
@@ -129,9 +134,9 @@ fn shapes_that_do_not_match_are_errors() {
         assert_eq!(kind(&error), tag, "{error}");
     }
     let backend = wgslice::Backend::cpu();
-    let mut tensor = backend.upload(&[0i32; 4], &[2, 2]).unwrap();
-    let indices = backend.upload(&[0i32; 2], &[1, 2]).unwrap();
-    let updates = backend.upload(&[0i32; 2], &[2, 1]).unwrap();
+    let mut tensor = backend.upload((&[0i32; 4], &[2, 2])).unwrap();
+    let indices = backend.upload((&[0i32; 2], &[1, 2])).unwrap();
+    let updates = backend.upload((&[0i32; 2], &[2, 1])).unwrap();
     let error = tensor
         .scatter_elements(&indices, &updates, ScatterElementsOptions::default())
         .unwrap_err();
@@ -152,11 +157,9 @@ fn more_dimensions_than_shaders_walk() {
     for device in devices() {
         let (values, zeros) = ([7_u8; 512], vec![0; 3_usize.pow(9)]);
         let done = device.backend.scatter_elements(
-            &zeros,
-            &shape,
-            &[1_i32; 512][..],
-            &sizes,
-            &values,
+            (&zeros, &shape),
+            (&[1_i32; 512][..], &sizes),
+            (&values, &sizes),
             options,
         );
         if device.backend.is_cpu() {

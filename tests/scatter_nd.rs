@@ -201,12 +201,9 @@ fn check_sums(backend: &Backend, slices: usize, indices: &[i32], name: &str) {
     }
     let (sums, _) = backend
         .tensor_scatter_nd(
-            &input,
-            &[slices, 2],
-            indices,
-            &[rows, 1],
-            &updates,
-            &[rows, 2],
+            (&input, &[slices, 2]),
+            (indices, &[rows, 1]),
+            (&updates, &[rows, 2]),
             ADD,
         )
         .unwrap();
@@ -386,12 +383,9 @@ fn every_combination_of_tensorflows_table() {
             let options = ScatterOptions { combine, ..ADD };
             let (shape, count) = ([tensor.len()], rows.len());
             let scattered = backend.tensor_scatter_nd(
-                tensor,
-                &shape,
-                rows,
-                &[count, 1],
-                updates,
-                &[count],
+                (tensor, &shape),
+                (rows, &[count, 1]),
+                (updates, &[count]),
                 options,
             );
             scattered.unwrap().0.data
@@ -432,7 +426,12 @@ fn nans_and_zeros_of_minimum_and_maximum() {
         for (combine, expected) in table {
             let options = ScatterOptions { combine, ..ADD };
             let (scattered, _) = backend
-                .tensor_scatter_nd(&tensor, &[6], &rows[..], &[8, 1], &updates, &[8], options)
+                .tensor_scatter_nd(
+                    (&tensor, &[6]),
+                    (&rows[..], &[8, 1]),
+                    (&updates, &[8]),
+                    options,
+                )
                 .unwrap();
             assert_eq!(
                 bits(&scattered.data),
@@ -510,7 +509,7 @@ fn every_combination_of_every_type() {
                 options: ScatterOptions { combine, ..ADD },
             };
             if !combine.is_defined_for(dtype) {
-                let plan = Plan::scatter_nd(&[45, 1], &[45, run], &[9, run], case.options, dtype);
+                let plan = Plan::scatter_nd(&[9, run], &[45, 1], &[45, run], case.options, dtype);
                 let error = plan.unwrap_err();
                 assert!(matches!(
                     error,
@@ -565,7 +564,7 @@ fn bools_are_ored() {
     for backend in devices().iter().map(|device| &device.backend) {
         let (indices, updates) = ([0i32, 0, 2, 3, 3], [true, true, false, false, true]);
         let (sums, _) = backend
-            .scatter_nd(&indices[..], &[5, 1], &updates, &[5], &[5], ADD)
+            .scatter_nd(&[5], (&indices[..], &[5, 1]), (&updates, &[5]), ADD)
             .unwrap();
         assert_eq!(sums.data, [true, false, false, true, false], "{backend}");
     }
@@ -582,7 +581,7 @@ fn fast_sums() {
     for backend in devices().iter().map(|device| &device.backend) {
         let updates = vec![0.25f32; 900];
         let (sums, _) = backend
-            .scatter_nd(&indices[..], &[900, 1], &updates, &[900], &[4], options)
+            .scatter_nd(&[4], (&indices[..], &[900, 1]), (&updates, &[900]), options)
             .unwrap();
         assert_eq!(sums.data, [56.25; 4], "{backend}");
     }
@@ -593,7 +592,7 @@ fn fast_sums() {
 fn doubles_are_added_on_the_cpu() {
     let add = |backend: &Backend| {
         let (indices, updates) = ([1i32, 1], [0.5f64, 0.25]);
-        backend.scatter_nd(&indices[..], &[2, 1], &updates, &[2], &[2], ADD)
+        backend.scatter_nd(&[2], (&indices[..], &[2, 1]), (&updates, &[2]), ADD)
     };
     for backend in devices().iter().map(|device| &device.backend) {
         let with_fallback = backend.clone().with_fallback();
@@ -620,10 +619,11 @@ fn doubles_are_added_on_the_cpu() {
         assert!(error.to_string().contains("float64"), "{error}");
         assert_eq!(with_fallback.last_fallback(), Some(error));
         // They can still be moved.
-        let table = backend.upload(&[0.0f64; 3], &[3]).unwrap();
-        let row = backend.upload(&[2i32], &[1, 1]).unwrap();
-        let value = backend.upload(&[1.5f64], &[1]).unwrap();
-        let (updated, _) = table.scattered(&row, &value, UPDATE).unwrap();
+        let table = backend.upload((&[0.0f64; 3], &[3])).unwrap();
+        let row = backend.upload((&[2i32], &[1, 1])).unwrap();
+        let value = backend.upload((&[1.5f64], &[1])).unwrap();
+        let mut updated = table.clone();
+        updated.tensor_scatter_nd(&row, &value, UPDATE).unwrap();
         assert_eq!(
             updated.to_array::<f64>().unwrap().data,
             [0.0, 0.0, 1.5],
@@ -639,10 +639,12 @@ fn an_error_names_the_first_row_and_changes_nothing() {
         ..UPDATE
     };
     for backend in devices().iter().map(|device| &device.backend) {
-        let mut table = backend.upload(&[1u8, 2, 3, 4], &[4]).unwrap();
-        let rows = backend.upload(&[0i64, 7, 1, -2], &[2, 2, 1]).unwrap();
-        let updates = backend.upload(&[9u8; 4], &[2, 2]).unwrap();
-        let error = table.scatter(&rows, &updates, options).unwrap_err();
+        let mut table = backend.upload((&[1u8, 2, 3, 4], &[4])).unwrap();
+        let rows = backend.upload((&[0i64, 7, 1, -2], &[2, 2, 1])).unwrap();
+        let updates = backend.upload((&[9u8; 4], &[2, 2])).unwrap();
+        let error = table
+            .tensor_scatter_nd(&rows, &updates, options)
+            .unwrap_err();
         let Error::Scatter(ScatterError::OutOfRange {
             first,
             out_of_range,
@@ -669,8 +671,8 @@ fn an_error_names_the_first_row_and_changes_nothing() {
 #[test]
 fn scatters_follow_one_another() {
     for backend in devices().iter().map(|device| &device.backend) {
-        let mut sums = backend.upload(&[0i32; 8], &[8]).unwrap();
-        let ones = backend.upload(&[1i32; 3], &[3]).unwrap();
+        let mut sums = backend.upload((&[0i32; 8], &[8])).unwrap();
+        let ones = backend.upload((&[1i32; 3], &[3])).unwrap();
         let (mut reports, mut expected) = (Vec::new(), [0; 8]);
         for i in 0..20i32 {
             let rows = [i % 8, (i + 1) % 9, i % 8];
@@ -680,13 +682,13 @@ fn scatters_follow_one_another() {
                     .and_then(|row| expected.get_mut(row));
                 sum.into_iter().for_each(|sum| *sum += 1);
             }
-            let rows = backend.upload(&rows, &[3, 1]).unwrap();
-            reports.push(sums.scatter(&rows, &ones, ADD).unwrap());
+            let rows = backend.upload((&rows, &[3, 1])).unwrap();
+            reports.push(sums.tensor_scatter_nd(&rows, &ones, ADD).unwrap());
         }
         assert_eq!(sums.to_array::<i32>().unwrap().data, expected, "{backend}");
         let bad = reports
             .iter()
-            .map(|report| report.report().unwrap().out_of_range);
+            .map(|report| report.wait().unwrap().out_of_range);
         assert_eq!(bad.sum::<usize>(), 2, "{backend}");
     }
 }
@@ -694,11 +696,11 @@ fn scatters_follow_one_another() {
 #[test]
 fn wrong_tensors_are_named() {
     let cpu = Backend::cpu();
-    let mut table = cpu.upload(&[1i32, 2], &[2]).unwrap();
-    let rows = cpu.upload(&[0i32], &[1, 1]).unwrap();
-    let floats = cpu.upload(&[0.5f32], &[1]).unwrap();
-    let ints = cpu.upload(&[5i32], &[1]).unwrap();
-    let error = table.scatter(&rows, &floats, ADD).unwrap_err();
+    let mut table = cpu.upload((&[1i32, 2], &[2])).unwrap();
+    let rows = cpu.upload((&[0i32], &[1, 1])).unwrap();
+    let floats = cpu.upload((&[0.5f32], &[1])).unwrap();
+    let ints = cpu.upload((&[5i32], &[1])).unwrap();
+    let error = table.tensor_scatter_nd(&rows, &floats, ADD).unwrap_err();
     assert!(
         matches!(
             error,
@@ -709,10 +711,10 @@ fn wrong_tensors_are_named() {
         ),
         "{error}"
     );
-    let error = table.scatter(&floats, &ints, ADD).unwrap_err();
+    let error = table.tensor_scatter_nd(&floats, &ints, ADD).unwrap_err();
     assert_eq!(kind(&error), "updates_shape");
-    let halves = cpu.upload(&[0i16], &[1, 1]).unwrap();
-    let error = table.scatter(&halves, &ints, ADD).unwrap_err();
+    let halves = cpu.upload((&[0i16], &[1, 1])).unwrap();
+    let error = table.tensor_scatter_nd(&halves, &ints, ADD).unwrap_err();
     assert!(
         matches!(error, Error::IndexDType { found: DType::I16 }),
         "{error}"

@@ -62,10 +62,10 @@ fn on_every_device() {
     for backend in devices().iter().map(|device| &device.backend) {
         let values: Vec<i16> = (0..24).collect();
         let block = backend
-            .slice_block(&values, &[4, 6], &[1, 2], &[2, -1])
+            .slice_block((&values, &[4, 6]), &[1, 2], &[2, -1])
             .unwrap();
         assert_eq!(block.data, [8, 9, 10, 11, 14, 15, 16, 17], "{backend}");
-        let tensor = backend.upload(&values, &[4, 6]).unwrap();
+        let tensor = backend.upload((&values, &[4, 6])).unwrap();
         let block = tensor.slice_block(&[3, 0], &[1, 2]).unwrap();
         assert_eq!(block.to_array::<i16>().unwrap().data, [18, 19], "{backend}");
     }

@@ -70,7 +70,10 @@ fn sliced_on_the_way_to_the_device() {
             naive_slice(&elements, &SHAPE, &TfStridedSlice::try_from(&spec).unwrap()).unwrap()
         };
         for device in devices() {
-            let tensor = device.backend.upload_slice(&input, &SHAPE, &spec).unwrap();
+            let tensor = device
+                .backend
+                .upload_slice((&input, &SHAPE), &spec)
+                .unwrap();
             let array = tensor.to_array::<u32>().unwrap();
             assert_eq!(array.shape, shape);
             let got: Vec<u128> = array.data.into_iter().map(Into::into).collect();
@@ -84,11 +87,11 @@ fn sliced_on_the_way_to_the_device() {
 fn long_rows_on_the_way_to_the_device() {
     let input: Vec<u16> = (0..45_000).collect();
     let spec: SliceSpec = "::-4, 7:4990".parse().unwrap();
-    let expected = Backend::cpu().slice(&input, &[9, 5000], &spec).unwrap();
+    let expected = Backend::cpu().slice((&input, &[9, 5000]), &spec).unwrap();
     for device in devices().iter().filter(|device| !device.is_tiny()) {
         let tensor = device
             .backend
-            .upload_slice(&input, &[9, 5000], &spec)
+            .upload_slice((&input, &[9, 5000]), &spec)
             .unwrap();
         assert_eq!(tensor.to_array().unwrap(), expected, "{}", device.name);
     }
@@ -203,13 +206,13 @@ mod fallback {
         gpu.device().destroy();
         let strict = Backend::from(gpu);
         let spec = slice![..; -1];
-        let error = strict.slice(&[1u32, 2, 3], &[3], &spec).unwrap_err();
+        let error = strict.slice((&[1u32, 2, 3], &[3]), &spec).unwrap_err();
         assert!(error.is_device_error(), "{error:?}");
         assert_eq!(strict.last_fallback(), None);
 
         let backend = strict.with_fallback();
         assert_eq!(backend.last_fallback(), None);
-        let sliced = backend.slice(&[1u32, 2, 3], &[3], &spec).unwrap();
+        let sliced = backend.slice((&[1u32, 2, 3], &[3]), &spec).unwrap();
         assert_eq!(sliced.data, [3, 2, 1]);
         assert!(
             backend
@@ -220,16 +223,14 @@ mod fallback {
         let again = backend.clone();
         let (gathered, report) = again
             .gather_nd(
-                &[1u32, 2, 3],
-                &[3],
-                &[2i32, 9][..],
-                &[2, 1],
+                (&[1u32, 2, 3], &[3]),
+                (&[2i32, 9][..], &[2, 1]),
                 GatherNdOptions::default(),
             )
             .unwrap();
         assert_eq!((gathered.data, report.out_of_range), (vec![3, 0], 1));
         // A caller's mistake is no reason to fall back.
-        let error = backend.slice(&[1u32], &[1], &slice![9]).unwrap_err();
+        let error = backend.slice((&[1u32], &[1]), &slice![9]).unwrap_err();
         assert!(matches!(error, Error::Spec(_)));
     }
 }

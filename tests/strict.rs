@@ -13,7 +13,7 @@ use std::{
 };
 use strict_gpu::{Access, Depends, Fault, Options, Outside, Rewrite, StrictGpu, Wrong};
 use wgslice::{
-    Backend, DType, Error, Gpu, SliceSpec,
+    Backend, DType, Error, Gpu, SliceSpec, Tensor,
     options::{Combine, OutOfRange, ScatterOptions},
 };
 
@@ -32,14 +32,14 @@ fn transposed(backend: &Backend) -> Result<Vec<u8>, Error> {
 
 fn transposed_of(backend: &Backend, dtype: DType, shape: [usize; 2]) -> Result<Vec<u8>, Error> {
     let source = to_bytes(&elements(shape[0] * shape[1]), dtype.size());
-    let tensor = backend.adopt(dtype, &shape, source)?;
+    let tensor = Tensor::from_bytes(backend, source, dtype, &shape)?;
     let moved = tensor.view().transpose(&[1, 0])?.to_tensor()?;
     moved.bytes().map(Cow::into_owned)
 }
 
 fn sliced(backend: &Backend, shape: &[usize], spec: &str) -> Result<Vec<u8>, Error> {
     let source = to_bytes(&elements(shape.iter().product()), 4);
-    let tensor = backend.adopt(DType::F32, shape, source)?;
+    let tensor = Tensor::from_bytes(backend, source, DType::F32, shape)?;
     let spec: SliceSpec = spec.parse()?;
     tensor.slice(&spec)?.bytes().map(Cow::into_owned)
 }
@@ -56,11 +56,9 @@ where
         ..ScatterOptions::default()
     };
     let (result, _) = backend.scatter_nd(
-        &indices[..],
-        &[updates.len(), 1],
-        updates,
-        &[updates.len()],
         &[7],
+        (&indices[..], &[updates.len(), 1]),
+        (updates, &[updates.len()]),
         options,
     )?;
     Ok(bytemuck::cast_slice(&result.data).to_vec())

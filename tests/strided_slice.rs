@@ -194,7 +194,7 @@ fn bits_survive() {
     ];
     let values: Vec<f32> = nans.iter().map(|&bits| f32::from_bits(bits)).collect();
     for Device { backend, .. } in devices() {
-        let reversed = backend.slice(&values, &[5], &slice![..; -1]).unwrap();
+        let reversed = backend.slice((&values, &[5]), &slice![..; -1]).unwrap();
         let bits: Vec<u32> = reversed.data.iter().map(|value| value.to_bits()).collect();
         assert!(bits.iter().eq(nans.iter().rev()), "{backend}: {bits:x?}");
     }
@@ -209,9 +209,9 @@ fn into_a_tensor_that_is_there() {
     for (Device { backend, name, .. }, dtype) in on_every_device_at_every_size() {
         let bytes = to_bytes(&values, dtype.size());
         let others: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
-        let tensor = backend.adopt(dtype, &shape, bytes.clone()).unwrap();
-        let other = backend.adopt(dtype, &shape, others).unwrap();
-        let on_cpu = Backend::cpu().adopt(dtype, &shape, bytes).unwrap();
+        let tensor = Tensor::from_bytes(backend, bytes.clone(), dtype, &shape).unwrap();
+        let other = Tensor::from_bytes(backend, others, dtype, &shape).unwrap();
+        let on_cpu = Tensor::from_bytes(&Backend::cpu(), bytes, dtype, &shape).unwrap();
         for spec in ["1:6", "::-1, ::2", "..., ::-2", "2, None, 1:", "3:3", "..."] {
             let spec: SliceSpec = spec.parse().unwrap();
             let expected = on_cpu.slice(&spec).unwrap();
@@ -244,7 +244,7 @@ fn on_every_device_at_every_size() -> impl Iterator<Item = (&'static Device, DTy
 fn what_others_hold_is_not_written() {
     let reversed = slice![..; -1];
     for Device { backend, .. } in devices() {
-        let tensor = backend.upload(&[1u16, 2, 3, 4, 5], &[5]).unwrap();
+        let tensor = backend.upload((&[1u16, 2, 3, 4, 5], &[5])).unwrap();
         let values = |tensor: &Tensor| tensor.to_array::<u16>().unwrap().data;
         let mut dest = tensor.slice(&slice![..; -1]).unwrap();
         let (clone, row) = (
@@ -262,7 +262,7 @@ fn what_others_hold_is_not_written() {
         assert_eq!(values(&tensor), [1, 2, 3, 4, 5]);
 
         let callers: &'static [u8] = &[9; 10];
-        let mut adopted = backend.adopt(DType::U16, &[5], callers).unwrap();
+        let mut adopted = Tensor::from_bytes(backend, callers, DType::U16, &[5]).unwrap();
         tensor.slice_into(&reversed, &mut adopted).unwrap();
         assert_eq!(values(&adopted), [5, 4, 3, 2, 1]);
     }
@@ -272,8 +272,8 @@ fn what_others_hold_is_not_written() {
 #[test]
 fn tensors_that_do_not_fit_the_result() {
     for Device { backend, .. } in devices() {
-        let tensor = backend.upload(&[1u32, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
-        let mut dest = backend.upload(&[7u32, 8, 9], &[3]).unwrap();
+        let tensor = backend.upload((&[1u32, 2, 3, 4, 5, 6], &[2, 3])).unwrap();
+        let mut dest = backend.upload((&[7u32, 8, 9], &[3])).unwrap();
         let says = |spec: &SliceSpec, dest: &mut Tensor| {
             let error = tensor.slice_into(spec, dest).unwrap_err();
             error.to_string()
@@ -288,7 +288,7 @@ fn tensors_that_do_not_fit_the_result() {
         let spec = says(&slice![2], &mut dest);
         assert!(spec.contains("out of bounds"), "{spec}");
         assert_eq!(dest.to_array::<u32>().unwrap().data, [7, 8, 9]);
-        let mut floats = backend.upload(&[7.0f32, 8.0, 9.0], &[3]).unwrap();
+        let mut floats = backend.upload((&[7.0f32, 8.0, 9.0], &[3])).unwrap();
         let dtype = says(&slice![0], &mut floats);
         assert!(dtype.contains("dest is float32 [3], but"), "{dtype}");
 
@@ -296,7 +296,7 @@ fn tensors_that_do_not_fit_the_result() {
             .iter()
             .find(|other| other.backend.is_cpu() != backend.is_cpu());
         if let Some(Device { backend, .. }) = elsewhere {
-            let mut dest = backend.upload(&[7u32, 8, 9], &[3]).unwrap();
+            let mut dest = backend.upload((&[7u32, 8, 9], &[3])).unwrap();
             let error = tensor.slice_into(&slice![0], &mut dest).unwrap_err();
             assert_eq!(error, Error::DeviceMismatch { argument: "dest" });
         }

@@ -1,7 +1,7 @@
 //! strided_slice_grad: TensorFlow's table, and patterns of every kind.
 
 use crate::harness::{Sizes, check_grad, devices};
-use wgslice::{SliceSpec, slice, spec::TfStridedSlice};
+use wgslice::{SliceSpec, Tensor, slice, spec::TfStridedSlice};
 
 fn check_of(shape: &[usize], spec: &str, dy: &[usize]) {
     let spec: SliceSpec = spec.parse().unwrap();
@@ -127,10 +127,10 @@ fn long_rows() {
 #[test]
 fn values_of_the_host_and_tensors() {
     for backend in devices().iter().map(|device| &device.backend) {
-        let gradient = backend.slice_grad(&[5], &slice![..; -2], &[1u8, 2, 3], &[3]);
+        let gradient = backend.slice_grad(&[5], &slice![..; -2], (&[1u8, 2, 3], &[3]));
         assert_eq!(gradient.unwrap().data, [3, 0, 2, 0, 1], "{backend}");
-        let dy = backend.upload(&[1.5f64, 2.5], &[2]).unwrap();
-        let gradient = dy.slice_grad(&[2, 3], &slice![1, 1..]).unwrap();
+        let dy = backend.upload((&[1.5f64, 2.5], &[2])).unwrap();
+        let gradient = Tensor::slice_grad(&[2, 3], &slice![1, 1..], &dy).unwrap();
         assert_eq!(
             gradient.to_array::<f64>().unwrap().data,
             [0.0, 0.0, 0.0, 0.0, 1.5, 2.5]

@@ -2,7 +2,7 @@
 //! memory.
 
 use crate::harness::{Sizes, check_update, devices};
-use wgslice::{Backend, DType, Error, Plan, SliceSpec, slice, spec::TfStridedSlice};
+use wgslice::{Backend, DType, Error, Plan, SliceSpec, Tensor, slice, spec::TfStridedSlice};
 
 fn check(shape: &[usize], spec: &str, value: &[usize]) {
     check_at(Sizes::All, shape, spec, value);
@@ -134,8 +134,8 @@ fn long_rows() {
 #[test]
 fn a_tensor_changes_alone() {
     for backend in devices().iter().map(|device| &device.backend) {
-        let mut tensor = backend.upload(&[1i32, 2, 3, 4, 5, 6], &[2, 3]).unwrap();
-        let row = backend.upload(&[9i32, 8, 7], &[3]).unwrap();
+        let mut tensor = backend.upload((&[1i32, 2, 3, 4, 5, 6], &[2, 3])).unwrap();
+        let row = backend.upload((&[9i32, 8, 7], &[3])).unwrap();
         let kept = tensor.clone();
         tensor.slice_update(&slice![1], &row).unwrap();
         tensor
@@ -160,7 +160,8 @@ fn a_tensor_changes_alone() {
             [8, 8, 7, 8, 2, 3],
             "{backend}"
         );
-        let updated = tensor.updated(&slice![], &reversed).unwrap();
+        let mut updated = tensor.clone();
+        updated.slice_update(&slice![], &reversed).unwrap();
         assert_eq!(
             updated.to_array::<i32>().unwrap().data,
             [3, 2, 8, 7, 8, 8],
@@ -179,9 +180,9 @@ fn a_tensor_changes_alone() {
 fn lent_memory_is_copied() {
     static LENT: [u8; 4] = [1, 2, 3, 4];
     let cpu = Backend::cpu();
-    let mut tensor = cpu.adopt(DType::U8, &[4], LENT).unwrap();
+    let mut tensor = Tensor::from_bytes(&cpu, LENT, DType::U8, &[4]).unwrap();
     tensor
-        .slice_update(&slice![1..3], &cpu.upload(&[0u8], &[]).unwrap())
+        .slice_update(&slice![1..3], &cpu.upload((&[0u8], &[])).unwrap())
         .unwrap();
     assert_eq!(tensor.to_array::<u8>().unwrap().data, [1, 0, 0, 4]);
     assert_eq!(LENT, [1, 2, 3, 4]);
@@ -191,7 +192,7 @@ fn lent_memory_is_copied() {
 fn values_of_the_host() {
     for backend in devices().iter().map(|device| &device.backend) {
         let x = [1u16, 2, 3, 4, 5];
-        let updated = backend.slice_update(&x, &[5], &slice![3..0; -1], &[10, 20, 30], &[3]);
+        let updated = backend.slice_update((&x, &[5]), &slice![3..0; -1], (&[10, 20, 30], &[3]));
         assert_eq!(updated.unwrap().data, [1, 30, 20, 10, 5], "{backend}");
     }
 }
@@ -199,8 +200,8 @@ fn values_of_the_host() {
 #[test]
 fn what_does_not_belong_is_named() {
     let cpu = Backend::cpu();
-    let mut x = cpu.upload(&[1i32, 2], &[2]).unwrap();
-    let y = cpu.upload(&[1.0f32], &[]).unwrap();
+    let mut x = cpu.upload((&[1i32, 2], &[2])).unwrap();
+    let y = cpu.upload((&[1.0f32], &[])).unwrap();
     let error = x.slice_update(&slice![0], &y).unwrap_err();
     assert!(
         matches!(

@@ -168,7 +168,7 @@ fn tensors_take_other_shapes() {
     for device in devices() {
         let tensor = device
             .backend
-            .upload(&[1u16, 2, 3, 4, 5, 6], &[2, 1, 3])
+            .upload((&[1u16, 2, 3, 4, 5, 6], &[2, 1, 3]))
             .unwrap();
         assert_eq!(
             (tensor.rank(), tensor.len(), tensor.is_empty()),
@@ -181,11 +181,11 @@ fn tensors_take_other_shapes() {
         let turned = squeezed.transpose(&[1, 0]).unwrap();
         assert_eq!(turned.to_vec::<u16>().unwrap(), [1, 4, 2, 5, 3, 6]);
         let mut changed = tensor.reshape(&[3, 2]).unwrap();
-        let row = device.backend.upload(&[7u16, 8], &[2]).unwrap();
+        let row = device.backend.upload((&[7u16, 8], &[2])).unwrap();
         changed.slice_update(&"1".parse().unwrap(), &row).unwrap();
         assert_eq!(changed.to_vec::<u16>().unwrap(), [1, 2, 7, 8, 5, 6]);
         assert_eq!(flat.to_vec::<u16>().unwrap(), [1, 2, 3, 4, 5, 6]);
-        let scalar = device.backend.upload(&[9u16], &[1, 1]).unwrap().squeeze();
+        let scalar = device.backend.upload((&[9u16], &[1, 1])).unwrap().squeeze();
         assert_eq!((scalar.rank(), scalar.len()), (0, 1));
         let error = tensor.reshape(&[4]).unwrap_err();
         assert_eq!(

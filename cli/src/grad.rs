@@ -6,7 +6,7 @@ use crate::{
     job::Job,
 };
 use std::process::ExitCode;
-use wgslice::Plan;
+use wgslice::{Plan, Tensor};
 
 /// The gradient of a slice: zeros of the input's shape with DY where the slice was
 #[derive(Debug, clap::Args)]
@@ -39,6 +39,6 @@ pub(crate) fn run(global: &Global, args: &Grad) -> Result<ExitCode, Failure> {
     job.run(
         global,
         |shapes| Plan::slice_grad(shape, &spec, &shapes.values[0], shapes.dtype),
-        |tensors| tensors.value(0).slice_grad(shape, &spec),
+        |tensors| Tensor::slice_grad(shape, &spec, tensors.value(0)),
     )
 }

@@ -13,7 +13,7 @@ use crate::{
     times::{Stage, Times},
 };
 use std::{path::Path, process::ExitCode};
-use wgslice::{Backend, DType, Error, Gathered, Plan, Report, ScatterReport, Tensor};
+use wgslice::{Backend, DType, Error, Pending, Plan, Report, Tensor};
 
 /// The inputs and the output of a command.
 #[derive(Clone, Copy, Debug)]
@@ -44,50 +44,23 @@ pub(crate) struct Tensors {
     indices: Option<Tensor>,
 }
 
-/// The result of the operation.
+/// The result of the operation, and its report of out-of-range index tuples, if there are indices.
 #[derive(Debug)]
 pub(crate) struct Made {
     tensor: Tensor,
-    report: Reports,
-}
-
-/// The report of out-of-range index tuples, available later.
-#[derive(Debug)]
-enum Reports {
-    Nothing,
-    Gather(Gathered),
-    Scatter(ScatterReport),
-}
-
-impl Reports {
-    fn ask(&self) -> Result<Option<Report>, Error> {
-        match self {
-            Self::Nothing => Ok(None),
-            Self::Gather(gathered) => gathered.report().map(Some),
-            Self::Scatter(scatter) => scatter.report().map(Some),
-        }
-    }
+    report: Option<Pending<Report>>,
 }
 
 impl From<Tensor> for Made {
     fn from(tensor: Tensor) -> Self {
-        let report = Reports::Nothing;
+        let report = None;
         Self { tensor, report }
     }
 }
 
-impl From<Gathered> for Made {
-    fn from(gathered: Gathered) -> Self {
-        Self {
-            tensor: gathered.tensor.clone(),
-            report: Reports::Gather(gathered),
-        }
-    }
-}
-
-impl From<(Tensor, ScatterReport)> for Made {
-    fn from((tensor, report): (Tensor, ScatterReport)) -> Self {
-        let report = Reports::Scatter(report);
+impl From<(Tensor, Pending<Report>)> for Made {
+    fn from((tensor, report): (Tensor, Pending<Report>)) -> Self {
+        let report = Some(report);
         Self { tensor, report }
     }
 }
@@ -219,7 +192,7 @@ impl Job<'_> {
             Ok::<_, Stopped>(made)
         })?;
         let (bytes, report) = times.measure(Stage::Readback, || {
-            let report = report.ask()?;
+            let report = report.as_ref().map(Pending::wait).transpose()?;
             Ok::<_, Stopped>((tensor.bytes()?, report))
         })?;
         times.measure(Stage::Write, || {
@@ -242,13 +215,13 @@ impl Read {
     fn upload(self, backend: &Backend) -> Result<Tensors, Error> {
         let shape = &self.shapes.indices;
         let indices = match &self.indices {
-            Some(Indices::I32(tuples)) => Some(backend.upload(tuples, shape)?),
-            Some(Indices::I64(tuples)) => Some(backend.upload(tuples, shape)?),
+            Some(Indices::I32(tuples)) => Some(backend.upload((tuples, shape))?),
+            Some(Indices::I64(tuples)) => Some(backend.upload((tuples, shape))?),
             None => None,
         };
         let upload = |array: Array| {
-            let shape = array.shape().to_vec();
-            backend.adopt(array.dtype(), &shape, array)
+            let (dtype, shape) = (array.dtype(), array.shape().to_vec());
+            Tensor::from_bytes(backend, array, dtype, &shape)
         };
         Ok(Tensors {
             values: self

@@ -7,7 +7,7 @@ use crate::{
 };
 use std::process::ExitCode;
 use wgslice::{
-    Plan,
+    Plan, Tensor,
     options::{Combine, ScatterOptions},
 };
 
@@ -111,8 +111,9 @@ pub(crate) fn run(global: &Global, args: &ScatterNd) -> Result<ExitCode, Failure
                 Plan::tensor_scatter_nd(tensor, &shapes.indices, updates, options, shapes.dtype)
             },
             |tensors| {
-                let (tensor, updates) = (tensors.value(0), tensors.value(1));
-                tensor.scattered(tensors.indices(), updates, options)
+                let (mut tensor, updates) = (tensors.value(0).clone(), tensors.value(1));
+                let report = tensor.tensor_scatter_nd(tensors.indices(), updates, options)?;
+                Ok((tensor, report))
             },
         ),
         (None, shape) => {
@@ -122,13 +123,9 @@ pub(crate) fn run(global: &Global, args: &ScatterNd) -> Result<ExitCode, Failure
                 global,
                 |shapes| {
                     let updates = &shapes.values[0];
-                    Plan::scatter_nd(&shapes.indices, updates, shape, options, shapes.dtype)
+                    Plan::scatter_nd(shape, &shapes.indices, updates, options, shapes.dtype)
                 },
-                |tensors| {
-                    tensors
-                        .value(0)
-                        .scatter_nd(tensors.indices(), shape, options)
-                },
+                |tensors| Tensor::scatter_nd(shape, tensors.indices(), tensors.value(0), options),
             )
         }
     }

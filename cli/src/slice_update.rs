@@ -44,6 +44,10 @@ pub(crate) fn run(global: &Global, args: &SliceUpdate) -> Result<ExitCode, Failu
             let [input, value] = [&shapes.values[0], &shapes.values[1]];
             Plan::slice_update(input, &spec, value, shapes.dtype)
         },
-        |tensors| tensors.value(0).updated(&spec, tensors.value(1)),
+        |tensors| {
+            let mut updated = tensors.value(0).clone();
+            updated.slice_update(&spec, tensors.value(1))?;
+            Ok(updated)
+        },
     )
 }

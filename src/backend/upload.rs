@@ -1,7 +1,7 @@
 //! Moving host values to a backend's device.
 
 use crate::{
-    Backend, DType, Element, Error, Indices, SliceSpec, Tensor, View,
+    ArrayRef, Backend, DType, Element, Error, SliceSpec, Tensor, View,
     backend::Device,
     shape::{check_elements, check_length, elements},
     tensor::Storage,
@@ -14,18 +14,26 @@ impl Backend {
     /// # Errors
     ///
     /// [`Error::Length`], or an error of the device.
-    pub fn upload<T: Element>(&self, values: &[T], shape: &[usize]) -> Result<Tensor, Error> {
-        check_elements("values", shape, values.len())?;
-        let bytes = T::as_bytes(values);
+    pub fn upload<'a, T: Element>(
+        &self,
+        values: impl Into<ArrayRef<'a, T>>,
+    ) -> Result<Tensor, Error> {
+        let (memory, view) = values.into().memory("values")?;
+        if view != View::whole(view.shape()) {
+            return self.upload_view(&memory, &view);
+        }
+        let bytes = T::as_bytes(&memory);
         let storage = match &self.device {
             Device::Cpu => self.host_storage(bytes.len(), |dest| {
                 dest.copy_from_slice(bytes);
                 Ok(())
             })?,
             #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => Storage::Device(gpu.upload(shape, T::DTYPE.size(), bytes)?),
+            Device::Gpu(gpu) => {
+                Storage::Device(gpu.upload(view.shape(), T::DTYPE.size(), bytes)?)
+            }
         };
-        Ok(Tensor::new(self, T::DTYPE, shape, storage))
+        Ok(Tensor::new(self, T::DTYPE, view.shape(), storage))
     }
 
     /// Uploads a slice of host values as a tensor. Only the selected elements are copied, in one pass over the values.
@@ -34,21 +42,21 @@ impl Backend {
     /// use wgslice::{slice, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let batch = backend.upload_slice(&[1, 2, 3, 4, 5, 6], &[3, 2], &slice![1.., ..; -1])?;
-    /// assert_eq!(batch.to_array::<i32>()?.data, [4, 3, 6, 5]);
+    /// let batch = backend.upload_slice((&[1, 2, 3, 4, 5, 6], &[3, 2]), &slice![1.., ..; -1])?;
+    /// assert_eq!(batch.to_vec::<i32>()?, [4, 3, 6, 5]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
     /// [`SpecError`](crate::error::SpecError), [`Error::Length`], or an error of the device.
-    pub fn upload_slice<T: Element>(
+    pub fn upload_slice<'a, T: Element>(
         &self,
-        values: &[T],
-        shape: &[usize],
+        values: impl Into<ArrayRef<'a, T>>,
         spec: &SliceSpec,
     ) -> Result<Tensor, Error> {
-        self.upload_view(values, &spec.view(shape)?)
+        let (memory, view) = values.into().sliced("values", spec)?;
+        self.upload_view(&memory, &view)
     }
 
     /// Uploads the elements that a view selects from host values, in one pass.
@@ -70,42 +78,6 @@ impl Backend {
         Ok(Tensor::new(self, T::DTYPE, plan.shape(), storage))
     }
 
-    /// Makes a tensor from the bytes of a row-major array, in the machine's byte order.
-    ///
-    /// On the CPU the tensor keeps `bytes` and copies nothing, so that a memory-mapped file is read
-    /// only where an operation touches it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Length`], or an error of the device.
-    pub fn adopt(
-        &self,
-        dtype: DType,
-        shape: &[usize],
-        bytes: impl AsRef<[u8]> + Send + Sync + 'static,
-    ) -> Result<Tensor, Error> {
-        let needed = elements(shape)? * dtype.size();
-        check_length("bytes", shape, "bytes", needed, bytes.as_ref().len())?;
-        let storage = match &self.device {
-            Device::Cpu => Storage::Borrowed(Arc::new(bytes)),
-            #[cfg(feature = "gpu")]
-            Device::Gpu(gpu) => Storage::Device(gpu.upload(shape, dtype.size(), bytes.as_ref())?),
-        };
-        Ok(Tensor::new(self, dtype, shape, storage))
-    }
-
-    pub(super) fn upload_indices(
-        &self,
-        indices: Indices<'_>,
-        shape: &[usize],
-    ) -> Result<Tensor, Error> {
-        match indices {
-            Indices::I32(indices) => self.upload(indices, shape),
-            Indices::I64(indices) => self.upload(indices, shape),
-            Indices::U32(indices) => self.upload(indices, shape),
-        }
-    }
-
     /// Takes `len` bytes of host memory with arbitrary values from the pool, and lets `fill` write their values.
     pub(crate) fn host_storage(
         &self,
@@ -115,5 +87,40 @@ impl Backend {
         let mut bytes = self.host_pool.take(len)?;
         fill(bytes.as_mut())?;
         Ok(Storage::Pooled(Arc::new(bytes)))
+    }
+}
+
+impl Tensor {
+    /// Makes a tensor from the bytes of a row-major array, in the machine's byte order.
+    ///
+    /// On the CPU the tensor keeps `bytes` and copies nothing, so that a memory-mapped file is read only where an
+    /// operation touches it. On a GPU the bytes are uploaded.
+    ///
+    /// ```
+    /// use wgslice::{Backend, DType, Tensor};
+    ///
+    /// let bytes: Vec<u8> = [1u16, 2, 3, 4].iter().flat_map(|value| value.to_ne_bytes()).collect();
+    /// let tensor = Tensor::from_bytes(&Backend::cpu(), bytes, DType::U16, &[2, 2])?;
+    /// assert_eq!(tensor.to_vec::<u16>()?, [1, 2, 3, 4]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`], or an error of the device.
+    pub fn from_bytes(
+        backend: &Backend,
+        bytes: impl AsRef<[u8]> + Send + Sync + 'static,
+        dtype: DType,
+        shape: &[usize],
+    ) -> Result<Self, Error> {
+        let needed = elements(shape)? * dtype.size();
+        check_length("bytes", shape, "bytes", needed, bytes.as_ref().len())?;
+        let storage = match &backend.device {
+            Device::Cpu => Storage::Borrowed(Arc::new(bytes)),
+            #[cfg(feature = "gpu")]
+            Device::Gpu(gpu) => Storage::Device(gpu.upload(shape, dtype.size(), bytes.as_ref())?),
+        };
+        Ok(Self::new(backend, dtype, shape, storage))
     }
 }

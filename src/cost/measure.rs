@@ -20,11 +20,11 @@ impl CostModel {
         let (submission, device) = probe(&backend)?;
         let values = vec![1u8; BYTES];
         let upload = fastest(|| {
-            let tensor = backend.upload(&values, &[BYTES])?;
+            let tensor = backend.upload((&values, &[BYTES]))?;
             backend.wait()?;
             Ok(tensor)
         })?;
-        let tensor = backend.upload(&values, &[BYTES])?;
+        let tensor = backend.upload((&values, &[BYTES]))?;
         let readback = fastest(|| Ok(tensor.bytes()?.len()))?;
         let rate = |seconds: f64| BYTES as f64 / seconds;
         Ok(Self {
@@ -54,8 +54,8 @@ fn probe(backend: &Backend) -> Result<(f64, Throughput), Error> {
             backend.wait()
         })
     };
-    let table = backend.upload(&vec![1u32; BYTES / 4], &shape)?;
-    let least = slice(&backend.upload(&[1u32; 64], &[64])?)?;
+    let table = backend.upload((&vec![1u32; BYTES / 4], &shape))?;
+    let least = slice(&backend.upload((&[1u32; 64], &[64]))?)?;
     let whole = slice(&table)?;
     // If the large slice takes hardly longer than the tiny one, the difference is mostly noise. At least a tenth of the
     // time counts as moving bytes, so that the device does not seem infinitely fast.
@@ -67,7 +67,7 @@ fn probe(backend: &Backend) -> Result<(f64, Throughput), Error> {
         .map(|(hash, &dim)| i32::try_from(hash as usize % dim).unwrap_or(0))
         .take(2 * SCALARS)
         .collect();
-    let indices = backend.upload(&scattered, &[SCALARS, 2])?;
+    let indices = backend.upload((&scattered, &[SCALARS, 2]))?;
     let plan = Plan::gather_nd(
         &shape,
         &[SCALARS, 2],

@@ -1,6 +1,9 @@
 //! The arguments of a plan, checked before wgpu sees them.
 
-use super::caps::{Parts, VECTOR};
+use super::{
+    DeviceBytes,
+    caps::{Parts, VECTOR},
+};
 use crate::Error;
 use std::slice;
 use wgpu::{BufferSlice, BufferUsages};
@@ -17,6 +20,8 @@ pub(super) struct Argument<'a> {
     pub(super) needed: u64,
     /// Whether the caller passed the buffers. Bind groups are kept only for these: see `groups`.
     pub(super) callers: bool,
+    /// The tensor whose buffers they are.
+    pub(super) tensor: Option<&'a DeviceBytes>,
 }
 
 impl<'a> Argument<'a> {
@@ -31,6 +36,7 @@ impl<'a> Argument<'a> {
             passed: passed.size(),
             needed: needed as u64,
             callers: true,
+            tensor: None,
         }
     }
 

@@ -137,7 +137,7 @@ fn groups_are_kept_if_buffers_recur_and_dropped_if_they_do_not() {
 fn no_group_holds_the_memory_of_tensors() {
     for gpu in gpus() {
         let backend = Backend::from(gpu.clone());
-        let tensor = backend.upload(&[1u32; 256], &[16, 16]).unwrap();
+        let tensor = backend.upload((&[1u32; 256], &[16, 16])).unwrap();
         let mut dest = tensor.slice(&slice![..; -1, ..; -1]).unwrap();
         for _ in 0..3 {
             tensor.slice_into(&slice![.., ..; -1], &mut dest).unwrap();
@@ -205,7 +205,7 @@ fn tensors_reuse_the_buffers_of_dropped_tensors() {
     for gpu in gpus() {
         let backend = Backend::from(gpu.clone());
         let kept = || gpu.inner.pool.kept();
-        let tensor = backend.upload(&[1u32; 256], &[16, 16]).unwrap();
+        let tensor = backend.upload((&[1u32; 256], &[16, 16])).unwrap();
         let flip = || tensor.slice(&slice![.., ..; -1]).unwrap();
         drop(flip());
         assert_eq!(kept(), 1024);

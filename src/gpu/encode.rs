@@ -5,18 +5,18 @@
 //! objects, apart from slots for uniforms and reports (`slots`).
 
 use super::{
-    DeviceBytes, Gpu, Inner,
+    Gpu, Inner,
     argument::Argument,
     caps::Parts,
     copy::{clear, copy, copyable},
     groups::Key,
     kernels::Dispatch,
     program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
-    report::{Counts, PendingReport},
+    report::{self, Counts},
     route::{Route, route},
     window::{self, Places},
 };
-use crate::{Error, Plan, ops::index::IndexType, plan::Map};
+use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Map};
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 
 /// Index tuples in a buffer on the device.
@@ -117,7 +117,7 @@ impl Gpu {
         params: BufferSlice<'_>,
         indices: DeviceIndices<'_>,
         dest: BufferSlice<'_>,
-    ) -> Result<PendingReport, Error> {
+    ) -> Result<Pending<Report>, Error> {
         let mut pass = encoder.begin_compute_pass(&Default::default());
         self.encode_gather_in_pass(&mut pass, plan, params, indices, dest)
     }
@@ -134,68 +134,12 @@ impl Gpu {
         params: BufferSlice<'_>,
         indices: DeviceIndices<'_>,
         dest: BufferSlice<'_>,
-    ) -> Result<PendingReport, Error> {
+    ) -> Result<Pending<Report>, Error> {
         let (indices, index) = indices.typed();
         let params = Argument::of("params", params, plan.source_bytes());
         let indices = Argument::of("indices", indices, plan.index_bytes(index));
         let dest = Argument::of("dest", dest, plan.result_bytes());
         self.record_gather(pass, plan, params, (indices, index), dest)
-    }
-
-    /// Runs a plan that changes `dest` or, if not `in_place`, a copy of `dest`. Returns the changed tensor.
-    pub(crate) fn update(
-        &self,
-        plan: &Plan,
-        source: &DeviceBytes,
-        dest: &DeviceBytes,
-        in_place: bool,
-    ) -> Result<DeviceBytes, Error> {
-        let (dest, _) = self.submit(plan.map.name(), |encoder| {
-            let dest = self.changeable(encoder, dest, in_place)?;
-            let (source, changed) = (source.argument("value"), dest.argument("dest"));
-            self.record(encoder, plan, source, changed)?;
-            Ok(dest)
-        })?;
-        Ok(dest)
-    }
-
-    /// Runs a plan without indices on a tensor, and returns the result as a new tensor.
-    pub(crate) fn moved(&self, plan: &Plan, source: &DeviceBytes) -> Result<DeviceBytes, Error> {
-        let dest = self.allocate(plan.shape(), plan.element)?;
-        self.move_into(plan, source, &dest)?;
-        Ok(dest)
-    }
-
-    /// Runs a plan without indices on a tensor, and writes the result to `dest`, which has the result's shape.
-    pub(crate) fn move_into(
-        &self,
-        plan: &Plan,
-        source: &DeviceBytes,
-        dest: &DeviceBytes,
-    ) -> Result<(), Error> {
-        let (source, dest) = (source.argument("source"), dest.argument("dest"));
-        self.submit(plan.map.name(), |encoder| {
-            self.record(encoder, plan, source, dest)
-        })?;
-        Ok(())
-    }
-
-    /// Gathers from a tensor by index tuples of type `index`, and returns the result as a new tensor.
-    pub(crate) fn gather(
-        &self,
-        plan: &Plan,
-        params: &DeviceBytes,
-        indices: &DeviceBytes,
-        index: IndexType,
-    ) -> Result<(DeviceBytes, PendingReport), Error> {
-        let dest = self.allocate(plan.shape(), plan.element)?;
-        let (report, _) = self.submit("gathering", |encoder| {
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            let indices = (indices.argument("indices"), index);
-            let (params, dest) = (params.argument("params"), dest.argument("dest"));
-            self.record_gather(&mut pass, plan, params, indices, dest)
-        })?;
-        Ok((dest, report.holding(indices)))
     }
 
     pub(super) fn record(
@@ -246,14 +190,14 @@ impl Gpu {
         self.dispatches(pass, plan, &[source, dest], index, &mut Counts::default())
     }
 
-    fn record_gather(
+    pub(super) fn record_gather(
         &self,
         pass: &mut ComputePass<'_>,
         plan: &Plan,
         params: Argument<'_>,
         (indices, index): (Argument<'_>, IndexType),
         dest: Argument<'_>,
-    ) -> Result<PendingReport, Error> {
+    ) -> Result<Pending<Report>, Error> {
         let Map::Indexed(_) = plan.map else {
             let problem = "is not used by a slice: record it with encode";
             return Err(indices.problem(problem.into()));
@@ -263,7 +207,7 @@ impl Gpu {
             indices.check_tuples(&params, &dest)?;
             self.dispatches(pass, plan, &[params, dest, indices], index, &mut counts)?;
         }
-        Ok(PendingReport::new(self, plan, counts, &indices, index))
+        Ok(report::pending(self, plan, counts, &indices, index))
     }
 
     /// Records a plan's dispatches. `arguments` are the source, the result and, for a gather, the index tuples, which

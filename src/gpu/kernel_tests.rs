@@ -37,14 +37,16 @@ fn slices(gpu: &Gpu) {
     let words: Vec<u32> = (0..40 * 12).collect();
     for text in ["1:, 1:", "::-1, ::2", ":, 1:4", "::2, ::-1"] {
         same(gpu, text, |backend| {
-            backend.slice(&words, &[40, 12], &spec(text)).unwrap()
+            backend.slice((&words, &[40, 12]), &spec(text)).unwrap()
         });
     }
     for text in ["1:, 1:", "::2, ::2", ":, 1:4", "::-1, ::-1", ":, 5::-1"] {
         for (height, width) in [(40, 12), (39, 11), (8, 64)] {
             let data = bytes(height * width);
             same(gpu, text, |backend| {
-                backend.slice(&data, &[height, width], &spec(text)).unwrap()
+                backend
+                    .slice((&data, &[height, width]), &spec(text))
+                    .unwrap()
             });
         }
     }
@@ -58,7 +60,7 @@ fn gathers(gpu: &Gpu) {
         };
         let params: Vec<u32> = (0..16).collect();
         let columns = [2i32, 7, 8, 0, 3].repeat(410);
-        let gathered = backend.gather(&params, &[2, 8], &columns[..], &[2050], options);
+        let gathered = backend.gather((&params, &[2, 8]), (&columns[..], &[2050]), options);
         let (array, report) = gathered.unwrap();
         (array, report.out_of_range)
     });
@@ -68,10 +70,8 @@ fn gathers(gpu: &Gpu) {
         let shape = [40, width.into()];
         same(gpu, "gather", |backend| {
             let gathered = backend.gather_nd(
-                &words,
-                &shape,
-                &tuples[..],
-                &[8, 1],
+                (&words, &shape),
+                (&tuples[..], &[8, 1]),
                 GatherNdOptions::default(),
             );
             let (array, report) = gathered.unwrap();
@@ -80,10 +80,8 @@ fn gathers(gpu: &Gpu) {
         same(gpu, "gather of rows of bytes", |backend| {
             let data = bytes(40 * usize::from(width));
             let gathered = backend.gather_nd(
-                &data,
-                &shape,
-                &tuples[..],
-                &[8, 1],
+                (&data, &shape),
+                (&tuples[..], &[8, 1]),
                 GatherNdOptions::default(),
             );
             gathered.unwrap().0
@@ -96,7 +94,7 @@ fn gathers(gpu: &Gpu) {
             let columns = [0i64; 5];
             let data = bytes(40 * usize::from(width));
             backend
-                .gather(&data, &shape, &columns[..], &[5], options)
+                .gather((&data, &shape), (&columns[..], &[5]), options)
                 .unwrap()
                 .0
         });
@@ -110,17 +108,21 @@ fn writes(gpu: &Gpu) {
         let value = bytes(shape.iter().product());
         let words: Vec<u32> = value.iter().map(|&byte| byte.into()).collect();
         same(gpu, text, |backend| {
-            let mut dest = backend.upload(&bytes(96), &[8, 12]).unwrap();
-            dest.slice_update(&spec, &backend.upload(&value, &shape).unwrap())
+            let mut dest = backend.upload((&bytes(96), &[8, 12])).unwrap();
+            dest.slice_update(&spec, &backend.upload((&value, &shape)).unwrap())
                 .unwrap();
-            let grad = backend.slice_grad(&[8, 12], &spec, &value, &shape).unwrap();
+            let grad = backend
+                .slice_grad(&[8, 12], &spec, (&value, &shape))
+                .unwrap();
             (dest.to_array::<u8>().unwrap(), grad)
         });
         same(gpu, text, |backend| {
-            let mut dest = backend.upload(&[7u32; 96], &[8, 12]).unwrap();
-            dest.slice_update(&spec, &backend.upload(&words, &shape).unwrap())
+            let mut dest = backend.upload((&[7u32; 96], &[8, 12])).unwrap();
+            dest.slice_update(&spec, &backend.upload((&words, &shape)).unwrap())
                 .unwrap();
-            let grad = backend.slice_grad(&[8, 12], &spec, &words, &shape).unwrap();
+            let grad = backend
+                .slice_grad(&[8, 12], &spec, (&words, &shape))
+                .unwrap();
             (dest.to_array::<u32>().unwrap(), grad)
         });
     }
@@ -139,11 +141,15 @@ fn scatters(gpu: &Gpu) {
         same(gpu, "scatter", |backend| {
             let options = update(combine);
             let of_floats =
-                backend.scatter_nd(&rows[..], &[6, 1], &floats, &[6, 3], &[5, 3], options);
+                backend.scatter_nd(&[5, 3], (&rows[..], &[6, 1]), (&floats, &[6, 3]), options);
             let of_integers =
-                backend.scatter_nd(&rows[..], &[6, 1], &integers, &[6, 3], &[5, 3], options);
-            let of_bytes =
-                backend.scatter_nd(&rows[..], &[6, 1], &bytes(18), &[6, 3], &[5, 3], options);
+                backend.scatter_nd(&[5, 3], (&rows[..], &[6, 1]), (&integers, &[6, 3]), options);
+            let of_bytes = backend.scatter_nd(
+                &[5, 3],
+                (&rows[..], &[6, 1]),
+                (&bytes(18), &[6, 3]),
+                options,
+            );
             (
                 of_floats.unwrap().0,
                 of_integers.unwrap().0,
@@ -156,8 +162,8 @@ fn scatters(gpu: &Gpu) {
 fn transposes(gpu: &Gpu) {
     let words: Vec<u32> = (0..70 * 67).collect();
     same(gpu, "transpose", |backend| {
-        let words = backend.upload(&words, &[70, 67]).unwrap().view();
-        let bytes = backend.upload(&bytes(70 * 67), &[70, 67]).unwrap().view();
+        let words = backend.upload((&words, &[70, 67])).unwrap().view();
+        let bytes = backend.upload((&bytes(70 * 67), &[70, 67])).unwrap().view();
         let [words, bytes] = [words, bytes].map(|view| {
             let turned = view.transpose(&[1, 0]).unwrap();
             turned.to_tensor().unwrap()
@@ -177,7 +183,7 @@ fn lists(gpu: &Gpu) {
     let updates: Vec<f32> = (0..400u16).map(|n| f32::from(n) / 3.0).collect();
     same(gpu, "lists", |backend| {
         let options = ScatterOptions::default();
-        let sums = backend.scatter_nd(&rows[..], &[400, 1], &updates, &[400], &[5], options);
+        let sums = backend.scatter_nd(&[5], (&rows[..], &[400, 1]), (&updates, &[400]), options);
         sums.unwrap().0
     });
 }

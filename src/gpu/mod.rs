@@ -49,6 +49,7 @@ mod report;
 mod ring;
 mod route;
 mod rule;
+mod run;
 mod scatter;
 mod scope;
 mod scratch;
@@ -62,7 +63,6 @@ mod window;
 
 pub use adapter::{AdapterOptions, Candidate, SoftwareAdapters};
 pub use encode::DeviceIndices;
-pub use report::PendingReport;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use ring::Ring;
 pub(crate) use transfer::DeviceBytes;
@@ -186,6 +186,7 @@ impl Gpu {
 
     /// The same device with shader offsets limited to `units`, so that tests with small data take the paths of tensors
     /// beyond 2^31 units.
+    #[cfg(feature = "test-seams")]
     #[doc(hidden)]
     #[must_use]
     pub fn with_offset_limit(&self, units: u64) -> Self {
@@ -194,6 +195,7 @@ impl Gpu {
 
     /// The same device treated as a hardware GPU, so that tests on a software adapter also run the kernels and grids of
     /// GPUs.
+    #[cfg(feature = "test-seams")]
     #[doc(hidden)]
     #[must_use]
     pub fn as_hardware(&self) -> Self {

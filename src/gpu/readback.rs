@@ -1,7 +1,7 @@
 //! Reads bytes back from the device.
 
 use super::{Gpu, failure::device_error};
-use crate::{Error, Plan};
+use crate::{Error, Plan, pending::POLLING};
 use std::{
     future::poll_fn,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -10,9 +10,6 @@ use std::{
 use wgpu::{BufferSlice, BufferUsages};
 
 const DOING: &str = "reading back";
-
-/// The waker that callers of [`Readback::copy_to`] pass if they poll the device themselves.
-pub(super) static POLLING: &Waker = Waker::noop();
 
 /// A submitted copy into a buffer that is mapped when the copy is done.
 #[derive(Debug)]
@@ -84,7 +81,7 @@ impl Gpu {
 
     /// Calls `poll` until it returns an output, and returns that. Between calls waits until all submissions are done.
     #[cfg(not(target_arch = "wasm32"))]
-    pub(super) fn wait_until<T>(
+    pub(crate) fn wait_until<T>(
         &self,
         mut poll: impl FnMut(&mut std::task::Context<'_>) -> Poll<Result<T, Error>>,
     ) -> Result<T, Error> {

@@ -1,17 +1,7 @@
 //! The report of a gather or scatter, which arrives when the device is done.
 
-use super::{
-    DeviceBytes, Gpu, argument::Argument, caps::Parts, kernels::Dispatch, readback::POLLING,
-    slots::Slot,
-};
-use crate::{Error, Plan, Report, ops::index::IndexType, report::Missing};
-use std::{
-    fmt,
-    future::poll_fn,
-    pin::Pin,
-    sync::{Mutex, PoisonError},
-    task::{Context, Poll},
-};
+use super::{Gpu, argument::Argument, caps::Parts, kernels::Dispatch, slots::Slot};
+use crate::{Error, Pending, Plan, Report, ops::index::IndexType, report::Missing};
 use wgpu::BufferUsages;
 
 /// The size of a report on the device in bytes: one word is the number of invalid tuples, the other the bitwise
@@ -39,116 +29,23 @@ impl Counts {
     }
 }
 
-/// The report of a recorded gather or scatter.
-///
-/// Request the report after the commands were submitted: before, it says that no tuple was out of range. The report can
-/// be [polled](Self::poll), [waited for](Self::wait) or, with [`Self::ready`], awaited. To name the first invalid
-/// tuple, a request reads the buffer of indices, which must not be overwritten before; if the buffer lacks the usage
-/// `COPY_SRC`, the report gives the tuple's position and leaves its indices empty.
-pub struct PendingReport {
-    gpu: Gpu,
-    /// The tensor of indices, if there is one: while it is held, it is not changed in place.
-    held: Option<DeviceBytes>,
-    state: Mutex<State>,
-}
-
-enum State {
-    Reading(Pin<Box<dyn Future<Output = Result<Report, Error>> + Send>>),
-    Done(Result<Report, Error>),
-}
-
-impl PendingReport {
-    pub(super) fn new(
-        gpu: &Gpu,
-        plan: &Plan,
-        counts: Counts,
-        indices: &Argument<'_>,
-        index: IndexType,
-    ) -> Self {
-        let tuples = (indices.buffers.to_vec(), indices.parts);
-        let reading = read(gpu.clone(), plan.clone(), counts.read, tuples, index);
-        Self {
-            gpu: gpu.clone(),
-            held: None,
-            state: Mutex::new(State::Reading(Box::pin(reading))),
-        }
-    }
-
-    /// Keeps the tensor of indices unchanged for as long as the report may be requested.
-    pub(super) fn holding(mut self, indices: &DeviceBytes) -> Self {
-        self.held = Some(indices.clone());
-        self
-    }
-
-    /// Returns the report, or `None` if the device is not done yet. Never blocks.
-    ///
-    /// # Errors
-    ///
-    /// An error of the device. If the plan's policy is [`OutOfRange::Error`](crate::options::OutOfRange::Error) and a tuple was
-    /// out of range, [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange) or
-    /// [`ScatterError::OutOfRange`](crate::error::ScatterError::OutOfRange).
-    pub fn poll(&self) -> Result<Option<Report>, Error> {
-        let now = || self.advance(&mut Context::from_waker(POLLING));
-        // The first call submits the copy to read back. `Gpu::poll` runs the callback of a copy that is done.
-        if now().is_pending() {
-            self.gpu.poll()?;
-        }
-        match now() {
-            Poll::Ready(report) => report.map(Some),
-            Poll::Pending => Ok(None),
-        }
-    }
-
-    /// Waits until the device is done, and returns the report.
-    ///
-    /// # Errors
-    ///
-    /// As [`PendingReport::poll`].
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn wait(&self) -> Result<Report, Error> {
-        self.gpu.wait_until(|context| self.advance(context))
-    }
-
-    /// Returns the report, or an error if the device is not done yet: browsers do not allow blocking.
-    #[cfg(target_arch = "wasm32")]
-    pub(crate) fn wait(&self) -> Result<Report, Error> {
-        self.poll()?.ok_or(Error::WouldBlock {
-            what: "the report of a gather",
-            instead: "Gathered::report_async and Report::into_result",
-        })
-    }
-
-    /// Returns the report when the device is done, without blocking.
-    ///
-    /// # Errors
-    ///
-    /// As [`PendingReport::poll`].
-    pub async fn ready(&self) -> Result<Report, Error> {
-        poll_fn(|context| self.advance(context)).await
-    }
-
-    fn advance(&self, context: &mut Context<'_>) -> Poll<Result<Report, Error>> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let State::Reading(reading) = &mut *state {
-            match reading.as_mut().poll(context) {
-                Poll::Ready(report) => *state = State::Done(report),
-                Poll::Pending => return Poll::Pending,
-            }
-        }
-        match &*state {
-            State::Done(report) => Poll::Ready(report.clone()),
-            State::Reading(_) => Poll::Pending,
-        }
-    }
-}
-
-impl fmt::Debug for PendingReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PendingReport")
-            .field("gpu", &self.gpu)
-            .field("held", &self.held)
-            .finish_non_exhaustive()
-    }
+/// The report of a recorded gather or scatter. A tensor of indices is held until the report is there, so that no one
+/// changes it in place.
+pub(super) fn pending(
+    gpu: &Gpu,
+    plan: &Plan,
+    counts: Counts,
+    indices: &Argument<'_>,
+    index: IndexType,
+) -> Pending<Report> {
+    let tuples = (indices.buffers.to_vec(), indices.parts);
+    let reading = read(gpu.clone(), plan.clone(), counts.read, tuples, index);
+    let held = indices.tensor.cloned();
+    Pending::reading(gpu, async move {
+        let report = reading.await;
+        drop(held);
+        report
+    })
 }
 
 /// Reads back `reports`, in which each slot is paired with the number of its dispatch's first tuple. Then reads the

@@ -16,14 +16,14 @@
 //! [`Gpu`] and serves every recording, since wgpu runs submissions in order.
 
 use super::{
-    DeviceBytes, DeviceIndices, Gpu,
+    DeviceIndices, Gpu,
     argument::Argument,
-    report::{Counts, PendingReport},
+    report::{self, Counts},
     rule::Rule,
     window::{self, Before, Places, Step, Steps},
 };
 use crate::{
-    Error, Plan,
+    Error, Pending, Plan, Report,
     ops::{index::IndexType, scatter_nd::Map as ScatterNd},
     plan::Map,
 };
@@ -60,7 +60,7 @@ impl Gpu {
         updates: BufferSlice<'_>,
         indices: DeviceIndices<'_>,
         dest: BufferSlice<'_>,
-    ) -> Result<PendingReport, Error> {
+    ) -> Result<Pending<Report>, Error> {
         let (indices, index) = indices.typed();
         let updates = Argument::of("updates", updates, plan.source_bytes());
         let indices = Argument::of("indices", indices, plan.index_bytes(index));
@@ -68,33 +68,14 @@ impl Gpu {
         self.record_scatter(encoder, plan, updates, (indices, index), dest)
     }
 
-    /// Scatters into `dest` or, if not `in_place`, into a copy of `dest`. Returns the changed tensor.
-    pub(crate) fn scatter(
-        &self,
-        plan: &Plan,
-        updates: &DeviceBytes,
-        (indices, index): (&DeviceBytes, IndexType),
-        dest: &DeviceBytes,
-        in_place: bool,
-    ) -> Result<(DeviceBytes, PendingReport), Error> {
-        let ((dest, report), _) = self.submit(plan.map.name(), |encoder| {
-            let dest = self.changeable(encoder, dest, in_place)?;
-            let tuples = (indices.argument("indices"), index);
-            let (updates, changed) = (updates.argument("updates"), dest.argument("dest"));
-            let report = self.record_scatter(encoder, plan, updates, tuples, changed)?;
-            Ok((dest, report))
-        })?;
-        Ok((dest, report.holding(indices)))
-    }
-
-    fn record_scatter(
+    pub(super) fn record_scatter(
         &self,
         encoder: &mut CommandEncoder,
         plan: &Plan,
         updates: Argument<'_>,
         (indices, index): (Argument<'_>, IndexType),
         dest: Argument<'_>,
-    ) -> Result<PendingReport, Error> {
+    ) -> Result<Pending<Report>, Error> {
         let Map::ScatterNd(map) = &plan.map else {
             let problem = "is not used by this plan: record it with encode or encode_gather";
             return Err(indices.problem(problem.into()));
@@ -137,7 +118,7 @@ impl Gpu {
             self.record(encoder, &Plan::zeros(plan.result_bytes()), updates, dest)?;
         }
         let counts = self.record_steps(encoder, &steps, [updates, indices, dest], &scratch)?;
-        Ok(PendingReport::new(self, plan, counts, &indices, index))
+        Ok(report::pending(self, plan, counts, &indices, index))
     }
 
     /// The steps of a plan that is not empty. If the plan combines elements, updates and destination must begin at

@@ -54,6 +54,7 @@ impl DeviceBytes {
             passed: self.bytes as u64,
             needed: self.bytes as u64,
             callers: false,
+            tensor: Some(self),
         }
     }
 

@@ -12,7 +12,10 @@ use super::{
     index::{NegativeIndex, OutOfRange, Policy},
     indexed::{Dimension, Map},
 };
-use crate::{DType, Error, Plan, View, error::GatherError, layout::Axis, shape};
+use crate::{
+    Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
+    TensorView, View, error::GatherError, layout::Axis, shape,
+};
 
 /// Options of a gather along a dimension: TensorFlow's attributes of `gather`, and the meaning of a negative index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -120,6 +123,108 @@ impl View {
             },
         };
         map.plan(self, dtype.size())
+    }
+}
+
+impl Backend {
+    /// Gathers host values along a dimension. The report counts the indices that were out of range.
+    ///
+    /// ```
+    /// use wgslice::{options::{GatherOptions, NegativeIndex}, Backend};
+    ///
+    /// let params = (&[10, 11, 12, 20, 21, 22], &[2, 3]);
+    /// let options = GatherOptions { axis: Some(1), negative: NegativeIndex::Wrap, ..Default::default() };
+    /// let (array, report) = Backend::cpu().gather(params, (&[-1, 0], &[2]), options)?;
+    /// assert_eq!(array.data, [12, 10, 22, 20]);
+    /// assert_eq!((report.tuples, report.out_of_range), (2, 0));
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Backend::gather_nd`].
+    pub fn gather<'a, T, I>(
+        &self,
+        params: impl Into<ArrayRef<'a, T>>,
+        indices: impl Into<ArrayRef<'a, I>>,
+        options: GatherOptions,
+    ) -> Result<(Array<T>, Report), Error>
+    where
+        T: Element,
+        I: Element,
+        for<'b> Indices<'b>: From<&'b [I]>,
+    {
+        self.gather_by(params, indices, |params, indices| {
+            params.gather(indices, options, T::DTYPE)
+        })
+    }
+
+    /// [`Backend::gather`] with [`GatherOptions::batch`]: batch `b` of `indices` selects from batch `b` of `params`.
+    /// The errors are those of [`Backend::gather`].
+    ///
+    /// ```
+    /// use wgslice::Backend;
+    ///
+    /// let scores = (&[0.1f32, 0.7, 0.2, 0.5, 0.3, 0.2], &[2, 3]);
+    /// let (array, _) = Backend::cpu().batch_gather(scores, (&[1, 0], &[2, 1]))?;
+    /// assert_eq!(array.data, [0.7, 0.5]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    pub fn batch_gather<'a, T, I>(
+        &self,
+        params: impl Into<ArrayRef<'a, T>>,
+        indices: impl Into<ArrayRef<'a, I>>,
+    ) -> Result<(Array<T>, Report), Error>
+    where
+        T: Element,
+        I: Element,
+        for<'b> Indices<'b>: From<&'b [I]>,
+    {
+        self.gather_by(params, indices, |params, indices| {
+            params.gather(indices, GatherOptions::batch(indices.len()), T::DTYPE)
+        })
+    }
+}
+
+impl Tensor {
+    /// Gathers from this tensor, TensorFlow's `params`, the slices that `indices` select along a dimension. The errors
+    /// are those of [`Tensor::gather_nd`].
+    ///
+    /// ```
+    /// use wgslice::{options::GatherOptions, Backend};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let images = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[2, 3]))?;
+    /// let channels = backend.upload((&[2u32, 1, 0], &[3]))?;
+    /// let options = GatherOptions { axis: Some(-1), ..GatherOptions::default() };
+    /// let (swapped, _) = images.gather(&channels, options)?;
+    /// assert_eq!(swapped.to_vec::<u8>()?, [3, 2, 1, 6, 5, 4]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    pub fn gather(
+        &self,
+        indices: &Self,
+        options: GatherOptions,
+    ) -> Result<(Self, Pending<Report>), Error> {
+        self.view().gather(indices, options)
+    }
+
+    /// [`Tensor::gather`] with [`GatherOptions::batch`]: batch `b` of `indices` selects from batch `b` of this tensor.
+    /// The errors are those of [`Tensor::gather`].
+    pub fn batch_gather(&self, indices: &Self) -> Result<(Self, Pending<Report>), Error> {
+        self.gather(indices, GatherOptions::batch(indices.rank()))
+    }
+}
+
+impl TensorView {
+    /// [`Tensor::gather`] from the selection, with the same errors.
+    pub fn gather(
+        &self,
+        indices: &Tensor,
+        options: GatherOptions,
+    ) -> Result<(Tensor, Pending<Report>), Error> {
+        let plan = self.view().gather(indices.shape(), options, self.dtype())?;
+        self.gathered(&plan, indices)
     }
 }
 

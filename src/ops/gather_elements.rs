@@ -14,8 +14,8 @@ use super::{
     indexed::{Dimension, Map},
 };
 use crate::{
-    Array, Backend, DType, Element, Error, Gathered, Indices, Plan, Report, Tensor, TensorView,
-    View, error::GatherError, layout::Axis, shape,
+    Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
+    TensorView, View, error::GatherError, layout::Axis, shape,
 };
 
 /// Options of a gather of single elements.
@@ -103,11 +103,10 @@ impl Backend {
     /// use wgslice::{options::{GatherElementsOptions, NegativeIndex}, Backend};
     ///
     /// // The second best of each row.
-    /// let scores = [0.1f32, 0.7, 0.2, 0.5, 0.3, 0.2];
-    /// let ranks = [1i64, -1, 0, 0, 1, 2];
+    /// let scores = (&[0.1f32, 0.7, 0.2, 0.5, 0.3, 0.2], &[2, 3]);
+    /// let ranks = (&[1, -1, 0, 0, 1, 2], &[2, 3]);
     /// let options = GatherElementsOptions { axis: 1, negative: NegativeIndex::Wrap, ..Default::default() };
-    /// let (array, report) =
-    ///     Backend::cpu().gather_elements(&scores, &[2, 3], &ranks[..], &[2, 3], options)?;
+    /// let (array, report) = Backend::cpu().gather_elements(scores, ranks, options)?;
     /// assert_eq!(array.data, [0.7, 0.2, 0.1, 0.5, 0.3, 0.2]);
     /// assert_eq!(report.out_of_range, 0);
     /// # Ok::<(), wgslice::Error>(())
@@ -115,18 +114,21 @@ impl Backend {
     ///
     /// # Errors
     ///
-    /// [`GatherError`], [`Error::Length`], or an error of the device.
-    pub fn gather_elements<'a, T: Element>(
+    /// As [`Backend::gather_nd`].
+    pub fn gather_elements<'a, T, I>(
         &self,
-        params: &[T],
-        params_shape: &[usize],
-        indices: impl Into<Indices<'a>>,
-        indices_shape: &[usize],
+        params: impl Into<ArrayRef<'a, T>>,
+        indices: impl Into<ArrayRef<'a, I>>,
         options: GatherElementsOptions,
-    ) -> Result<(Array<T>, Report), Error> {
-        let plan = Plan::gather_elements(params_shape, indices_shape, options, T::DTYPE)?;
-        let indices = (indices.into(), indices_shape);
-        self.gather_by(&plan, (params, params_shape), indices)
+    ) -> Result<(Array<T>, Report), Error>
+    where
+        T: Element,
+        I: Element,
+        for<'b> Indices<'b>: From<&'b [I]>,
+    {
+        self.gather_by(params, indices, |params, indices| {
+            params.gather_elements(indices, options, T::DTYPE)
+        })
     }
 }
 
@@ -137,10 +139,10 @@ impl Tensor {
     /// use wgslice::{options::GatherElementsOptions, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let values = backend.upload(&[10u8, 20, 30, 40], &[2, 2])?;
-    /// let rows = backend.upload(&[1u32, 0], &[1, 2])?;
-    /// let picked = values.gather_elements(&rows, GatherElementsOptions::default())?.tensor;
-    /// assert_eq!(picked.to_array::<u8>()?.data, [30, 20]);
+    /// let values = backend.upload((&[10u8, 20, 30, 40], &[2, 2]))?;
+    /// let rows = backend.upload((&[1u32, 0], &[1, 2]))?;
+    /// let (picked, _) = values.gather_elements(&rows, GatherElementsOptions::default())?;
+    /// assert_eq!(picked.to_vec::<u8>()?, [30, 20]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
@@ -151,23 +153,19 @@ impl Tensor {
         &self,
         indices: &Self,
         options: GatherElementsOptions,
-    ) -> Result<Gathered, Error> {
+    ) -> Result<(Self, Pending<Report>), Error> {
         self.view().gather_elements(indices, options)
     }
 }
 
 impl TensorView {
-    /// Gathers single elements of the selection, as [`Tensor::gather_elements`] does of a tensor.
-    ///
-    /// # Errors
-    ///
-    /// As [`Tensor::gather_nd`].
+    /// [`Tensor::gather_elements`] from the selection, with the same errors.
     pub fn gather_elements(
         &self,
         indices: &Tensor,
         options: GatherElementsOptions,
-    ) -> Result<Gathered, Error> {
-        let view = self.layout();
+    ) -> Result<(Tensor, Pending<Report>), Error> {
+        let view = self.view();
         let plan = view.gather_elements(indices.shape(), options, self.dtype())?;
         self.gathered(&plan, indices)
     }

@@ -15,7 +15,10 @@ use super::{
     index::{NegativeIndex, OutOfRange, Policy},
     indexed::{Dimension, Map},
 };
-use crate::{DType, Error, Plan, View, error::GatherError, layout::axes, shape};
+use crate::{
+    Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
+    TensorView, View, backend::Inputs, error::GatherError, layout::axes, shape,
+};
 
 /// Options of a gather by tuples: TensorFlow's attributes of `gather_nd`, and the meaning of a negative index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -105,6 +108,95 @@ impl View {
             },
         };
         map.plan(self, dtype.size())
+    }
+}
+
+impl Backend {
+    /// Gathers host values by index tuples. The report counts the tuples that were out of range. Indices are `i32`,
+    /// `i64` or `u32`.
+    ///
+    /// ```
+    /// use wgslice::{options::GatherNdOptions, Backend};
+    ///
+    /// let params = (&[10, 11, 12, 20, 21, 22], &[2, 3]);
+    /// let indices = (&[1i64, 0, 5, 0], &[2, 2]); // (1, 0) and (5, 0)
+    /// let (array, report) = Backend::cpu().gather_nd(params, indices, GatherNdOptions::default())?;
+    /// assert_eq!(array.data, [20, 0]);
+    /// assert_eq!(report.out_of_range, 1);
+    /// assert_eq!(report.first.unwrap().index, [5, 0]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`GatherError`], [`Error::Length`], or an error of the device.
+    pub fn gather_nd<'a, T, I>(
+        &self,
+        params: impl Into<ArrayRef<'a, T>>,
+        indices: impl Into<ArrayRef<'a, I>>,
+        options: GatherNdOptions,
+    ) -> Result<(Array<T>, Report), Error>
+    where
+        T: Element,
+        I: Element,
+        for<'b> Indices<'b>: From<&'b [I]>,
+    {
+        self.gather_by(params, indices, |params, indices| {
+            params.gather_nd(indices, options, T::DTYPE)
+        })
+    }
+
+    /// Gathers host values. `plan` plans the gather from a view of params with indices of a shape.
+    pub(super) fn gather_by<'a, T, I>(
+        &self,
+        params: impl Into<ArrayRef<'a, T>>,
+        indices: impl Into<ArrayRef<'a, I>>,
+        plan: impl FnOnce(&View, &[usize]) -> Result<Plan, Error>,
+    ) -> Result<(Array<T>, Report), Error>
+    where
+        T: Element,
+        I: Element,
+        for<'b> Indices<'b>: From<&'b [I]>,
+    {
+        let (params, view) = params.into().memory("params")?;
+        let (indices, shape) = indices.into().row_major("indices")?;
+        let inputs = Inputs {
+            indices: Some(Indices::from(&*indices)),
+            ..Inputs::of(&params)
+        };
+        self.run(&plan(&view, &shape)?, inputs)
+    }
+}
+
+impl Tensor {
+    /// Gathers from this tensor, TensorFlow's `params`, the slices that the tuples in `indices` select. Returns the
+    /// slices, in the order of the tuples, and the report of tuples that were out of range.
+    ///
+    /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`].
+    ///
+    /// # Errors
+    ///
+    /// [`GatherError`]; [`Error::IndexDType`] for indices that are not i32, i64 or u32; [`Error::DeviceMismatch`] for
+    /// indices on another device; or an error of the device.
+    pub fn gather_nd(
+        &self,
+        indices: &Self,
+        options: GatherNdOptions,
+    ) -> Result<(Self, Pending<Report>), Error> {
+        self.view().gather_nd(indices, options)
+    }
+}
+
+impl TensorView {
+    /// [`Tensor::gather_nd`] from the selection, with the same errors.
+    pub fn gather_nd(
+        &self,
+        indices: &Tensor,
+        options: GatherNdOptions,
+    ) -> Result<(Tensor, Pending<Report>), Error> {
+        let view = self.view();
+        let plan = view.gather_nd(indices.shape(), options, self.dtype())?;
+        self.gathered(&plan, indices)
     }
 }
 

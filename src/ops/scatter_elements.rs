@@ -16,7 +16,7 @@ use super::{
     scatter_nd::{Combine, Map, Order, ScatterOptions},
 };
 use crate::{
-    Array, Backend, DType, Element, Error, Indices, Plan, Report, ScatterReport, Tensor,
+    Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
     error::ScatterError,
     layout::Axis,
     plan::{self, Rows},
@@ -154,10 +154,10 @@ impl Backend {
     /// use wgslice::{options::{Combine, ScatterElementsOptions}, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let (table, columns, updates) = ([1, 2, 3, 4], [1i64, 1, 0, 2], [10, 20, 30, 40]);
+    /// let (table, columns) = ((&[1, 2, 3, 4], &[2, 2]), (&[1, 1, 0, 2], &[2, 2]));
     /// let options = ScatterElementsOptions { axis: -1, combine: Combine::Add, ..Default::default() };
-    /// let (sums, report) = backend
-    ///     .scatter_elements(&table, &[2, 2], &columns[..], &[2, 2], &updates, options)?;
+    /// let (sums, report) =
+    ///     backend.scatter_elements(table, columns, (&[10, 20, 30, 40], &[2, 2]), options)?;
     /// assert_eq!(sums.data, [1, 32, 33, 4]);
     /// assert_eq!(report.first.unwrap().position, [1, 1]);
     /// # Ok::<(), wgslice::Error>(())
@@ -166,56 +166,65 @@ impl Backend {
     /// # Errors
     ///
     /// As [`Backend::scatter_nd`].
-    pub fn scatter_elements<'a, T: Element>(
+    pub fn scatter_elements<'a, T, I>(
         &self,
-        tensor: &[T],
-        shape: &[usize],
-        indices: impl Into<Indices<'a>>,
-        indices_shape: &[usize],
-        updates: &[T],
+        tensor: impl Into<ArrayRef<'a, T>>,
+        indices: impl Into<ArrayRef<'a, I>>,
+        updates: impl Into<ArrayRef<'a, T>>,
         options: ScatterElementsOptions,
-    ) -> Result<(Array<T>, Report), Error> {
-        let plan = Plan::scatter_elements(shape, indices_shape, options, T::DTYPE)?;
-        self.scatter_by(&plan, tensor, indices.into(), updates)
+    ) -> Result<(Array<T>, Report), Error>
+    where
+        T: Element,
+        I: Element,
+        for<'b> Indices<'b>: From<&'b [I]>,
+    {
+        self.scatter_by(tensor, indices, updates, |shape, indices, updates| {
+            check_updates(indices, updates)?;
+            Plan::scatter_elements(shape, indices, options, T::DTYPE)
+        })
     }
 }
 
 impl Tensor {
     /// Scatters single elements of `updates` into this tensor, in place: see [`Plan::scatter_elements`] and
-    /// [`Tensor::scatter`].
+    /// [`Tensor::tensor_scatter_nd`].
     ///
     /// ```
     /// use wgslice::{options::ScatterElementsOptions, Backend};
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let mut sums = backend.upload(&[0.5f32; 4], &[2, 2])?;
-    /// let columns = backend.upload(&[1u32, 0], &[2, 1])?;
-    /// let updates = backend.upload(&[1.0f32, 2.0], &[2, 1])?;
-    /// let options = ScatterElementsOptions { axis: 1, ..ScatterElementsOptions::default() };
+    /// let mut sums = backend.upload((&[0.5f32; 4], &[2, 2]))?;
+    /// let columns = backend.upload((&[1u32, 0], &[2, 1]))?;
+    /// let updates = backend.upload((&[1.0f32, 2.0], &[2, 1]))?;
+    /// let options = ScatterElementsOptions { axis: 1, ..Default::default() };
     /// sums.scatter_elements(&columns, &updates, options)?;
-    /// assert_eq!(sums.to_array::<f32>()?.data, [0.5, 1.5, 2.5, 0.5]);
+    /// assert_eq!(sums.to_vec::<f32>()?, [0.5, 1.5, 2.5, 0.5]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// As [`Tensor::scatter`].
+    /// As [`Tensor::tensor_scatter_nd`].
     pub fn scatter_elements(
         &mut self,
         indices: &Self,
         updates: &Self,
         options: ScatterElementsOptions,
-    ) -> Result<ScatterReport, Error> {
+    ) -> Result<Pending<Report>, Error> {
         self.check_goes_with("updates", updates)?;
         let dtype = self.dtype();
         let plan = Plan::scatter_elements(self.shape(), indices.shape(), options, dtype)?;
-        if updates.shape() != indices.shape() {
-            return Err(ScatterError::UpdateForEachIndex {
-                indices: indices.shape().to_vec(),
-                updates: updates.shape().to_vec(),
-            }
-            .into());
-        }
-        self.run_scatter(&plan, indices, updates)
+        check_updates(indices.shape(), updates.shape())?;
+        self.change(&plan, updates, Some(indices))
+    }
+}
+
+fn check_updates(indices: &[usize], updates: &[usize]) -> Result<(), ScatterError> {
+    match indices == updates {
+        true => Ok(()),
+        false => Err(ScatterError::UpdateForEachIndex {
+            indices: indices.to_vec(),
+            updates: updates.to_vec(),
+        }),
     }
 }

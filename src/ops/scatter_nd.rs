@@ -23,7 +23,8 @@
 //! different signs. The bits of a NaN from arithmetic are not specified.
 
 use crate::{
-    DType, Error, Plan,
+    Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, Tensor,
+    backend::Inputs,
     error::ScatterError,
     layout::{Axis, MAX_UNIT},
     ops::index::Policy,
@@ -101,7 +102,7 @@ impl Plan {
     /// ```
     /// use wgslice::{options::ScatterOptions, DType, Indices, Plan};
     ///
-    /// let plan = Plan::scatter_nd(&[3, 1], &[3], &[4], ScatterOptions::default(), DType::U8)?;
+    /// let plan = Plan::scatter_nd(&[4], &[3, 1], &[3], ScatterOptions::default(), DType::U8)?;
     /// let mut sums = [0xff; 4];
     /// plan.run_cpu_with(&[1, 2, 3], Indices::I32(&[1, 3, 1]), &mut sums)?;
     /// assert_eq!(sums, [0, 4, 0, 2]);
@@ -112,13 +113,13 @@ impl Plan {
     ///
     /// [`ScatterError`]; [`Error::ShapeTooLarge`].
     pub fn scatter_nd(
+        shape: &[usize],
         indices: &[usize],
         updates: &[usize],
-        shape: &[usize],
         options: ScatterOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        Self::scatter(indices, updates, shape, options, dtype, true)
+        Self::scatter(shape, indices, updates, options, dtype, true)
     }
 
     /// Plans scattering `updates` into an array of this shape, in place, at the positions in `indices`. The updates
@@ -145,18 +146,18 @@ impl Plan {
         options: ScatterOptions,
         dtype: DType,
     ) -> Result<Self, Error> {
-        Self::scatter(indices, updates, shape, options, dtype, false)
+        Self::scatter(shape, indices, updates, options, dtype, false)
     }
 
     fn scatter(
+        shape: &[usize],
         indices: &[usize],
         updates: &[usize],
-        shape: &[usize],
         options: ScatterOptions,
         dtype: DType,
         fresh: bool,
     ) -> Result<Self, Error> {
-        let depth = check(indices, updates, shape, fresh)?;
+        let depth = check(shape, indices, updates, fresh)?;
         let combine = options.combine;
         if !combine.is_defined_for(dtype) {
             return Err(ScatterError::Undefined { combine, dtype }.into());
@@ -211,11 +212,160 @@ impl Plan {
     }
 }
 
+impl Backend {
+    /// Scatters `updates` into zeros of `shape`, at the positions in `indices`: see [`Plan::scatter_nd`]. The report
+    /// counts the index tuples that were out of range. Indices are `i32`, `i64` or `u32`.
+    ///
+    /// ```
+    /// use wgslice::{options::ScatterOptions, Backend};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let (rows, updates) = ((&[1, 3, 1], &[3, 1]), (&[10, 20, 30], &[3]));
+    /// let (sums, report) = backend.scatter_nd(&[3], rows, updates, ScatterOptions::default())?;
+    /// assert_eq!(sums.data, [0, 40, 0]);
+    /// assert_eq!(report.first.unwrap().index, [3]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ScatterError`], [`Error::Length`], or an error of the device, such as [`Error::DTypeOnDevice`] for element
+    /// types that the device cannot combine.
+    pub fn scatter_nd<'a, T, I>(
+        &self,
+        shape: &[usize],
+        indices: impl Into<ArrayRef<'a, I>>,
+        updates: impl Into<ArrayRef<'a, T>>,
+        options: ScatterOptions,
+    ) -> Result<(Array<T>, Report), Error>
+    where
+        T: Element,
+        I: Element,
+        for<'b> Indices<'b>: From<&'b [I]>,
+    {
+        let (indices, indices_shape) = indices.into().row_major("indices")?;
+        let (updates, updates_shape) = updates.into().row_major("updates")?;
+        let plan = Plan::scatter_nd(shape, &indices_shape, &updates_shape, options, T::DTYPE)?;
+        let inputs = Inputs {
+            indices: Some(Indices::from(&*indices)),
+            ..Inputs::of(&updates)
+        };
+        self.run(&plan, inputs)
+    }
+
+    /// Scatters `updates` into a copy of `tensor`, at the positions in `indices`, by the rules of
+    /// [`Plan::tensor_scatter_nd`]. The report counts the index tuples that were out of range. The errors are those of
+    /// [`Backend::scatter_nd`].
+    ///
+    /// ```
+    /// use wgslice::{options::{Combine, ScatterOptions}, Backend};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let options = ScatterOptions { combine: Combine::Update, ..ScatterOptions::default() };
+    /// let (table, rows) = ((&[0, 10, 20, 30, 40], &[5]), (&[3, 1], &[2, 1]));
+    /// let (updated, _) = backend.tensor_scatter_nd(table, rows, (&[5, 100], &[2]), options)?;
+    /// assert_eq!(updated.data, [0, 100, 20, 5, 40]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    pub fn tensor_scatter_nd<'a, T, I>(
+        &self,
+        tensor: impl Into<ArrayRef<'a, T>>,
+        indices: impl Into<ArrayRef<'a, I>>,
+        updates: impl Into<ArrayRef<'a, T>>,
+        options: ScatterOptions,
+    ) -> Result<(Array<T>, Report), Error>
+    where
+        T: Element,
+        I: Element,
+        for<'b> Indices<'b>: From<&'b [I]>,
+    {
+        self.scatter_by(tensor, indices, updates, |shape, indices, updates| {
+            Plan::tensor_scatter_nd(shape, indices, updates, options, T::DTYPE)
+        })
+    }
+
+    /// Scatters into a copy of `tensor`. `plan` plans the scatter, given the shapes of tensor, indices and updates.
+    pub(super) fn scatter_by<'a, T, I>(
+        &self,
+        tensor: impl Into<ArrayRef<'a, T>>,
+        indices: impl Into<ArrayRef<'a, I>>,
+        updates: impl Into<ArrayRef<'a, T>>,
+        plan: impl FnOnce(&[usize], &[usize], &[usize]) -> Result<Plan, Error>,
+    ) -> Result<(Array<T>, Report), Error>
+    where
+        T: Element,
+        I: Element,
+        for<'b> Indices<'b>: From<&'b [I]>,
+    {
+        let (tensor, shape) = tensor.into().row_major("tensor")?;
+        let (indices, indices_shape) = indices.into().row_major("indices")?;
+        let (updates, updates_shape) = updates.into().row_major("updates")?;
+        let inputs = Inputs {
+            source: &updates,
+            indices: Some(Indices::from(&*indices)),
+            dest: Some(&tensor),
+        };
+        self.run(&plan(&shape, &indices_shape, &updates_shape)?, inputs)
+    }
+}
+
+impl Tensor {
+    /// Scatters `updates` into zeros of `shape`, at the positions in `indices`: see [`Plan::scatter_nd`]. Returns the
+    /// new tensor, and the report of tuples that were out of range. The errors are those of
+    /// [`Tensor::tensor_scatter_nd`].
+    pub fn scatter_nd(
+        shape: &[usize],
+        indices: &Self,
+        updates: &Self,
+        options: ScatterOptions,
+    ) -> Result<(Self, Pending<Report>), Error> {
+        let dtype = updates.dtype();
+        let plan = Plan::scatter_nd(shape, indices.shape(), updates.shape(), options, dtype)?;
+        updates.make(&plan, Some(indices))
+    }
+
+    /// Scatters `updates` into this tensor, in place, at the positions in `indices`: see [`Plan::tensor_scatter_nd`].
+    /// Returns the report of tuples that were out of range.
+    ///
+    /// Only this tensor changes: memory shared with another tensor, such as a clone, is copied first. On a GPU the work
+    /// is submitted, not waited for, unless the policy is [`OutOfRange::Error`].
+    ///
+    /// ```
+    /// use wgslice::{options::ScatterOptions, Backend};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let mut table = backend.upload((&[0.5f32; 8], &[4, 2]))?;
+    /// let rows = backend.upload((&[2u32, 0], &[2, 1]))?;
+    /// let updates = backend.upload((&[1.0f32, 2.0, 3.0, 4.0], &[2, 2]))?;
+    /// table.tensor_scatter_nd(&rows, &updates, ScatterOptions::default())?;
+    /// assert_eq!(table.to_vec::<f32>()?, [3.5, 4.5, 0.5, 0.5, 1.5, 2.5, 0.5, 0.5]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ScatterError`]; [`Error::IndexDType`], [`Error::DTypeMismatch`] or [`Error::DeviceMismatch`] for an argument
+    /// that does not match this tensor; or an error of the device, such as [`Error::DTypeOnDevice`] for element types
+    /// that the device cannot combine. An error leaves the tensor unchanged.
+    pub fn tensor_scatter_nd(
+        &mut self,
+        indices: &Self,
+        updates: &Self,
+        options: ScatterOptions,
+    ) -> Result<Pending<Report>, Error> {
+        self.check_goes_with("updates", updates)?;
+        let (shape, dtype) = (self.shape(), self.dtype());
+        let plan =
+            Plan::tensor_scatter_nd(shape, indices.shape(), updates.shape(), options, dtype)?;
+        self.change(&plan, updates, Some(indices))
+    }
+}
+
 /// Checks the shape rules, in TensorFlow's order, and returns the depth of the indices.
 fn check(
+    shape: &[usize],
     indices: &[usize],
     updates: &[usize],
-    shape: &[usize],
     fresh: bool,
 ) -> Result<usize, Error> {
     let index_count = shape::elements(indices)?;

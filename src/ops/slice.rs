@@ -3,7 +3,10 @@
 //! The rules are stricter than those of strided_slice: nothing is clamped, and only the size -1 counts from the end.
 //! A valid block becomes a [`SliceSpec`] and needs no map or shader of its own.
 
-use crate::{DType, Error, Plan, SliceSpec, View, error::SpecError, spec::SliceItem};
+use crate::{
+    Array, ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, TensorView, View,
+    error::SpecError, spec::SliceItem,
+};
 
 /// The size that stands for all positions from `begin` to the end of the dimension, as in `tf.slice`.
 const REST: i64 = -1;
@@ -51,6 +54,40 @@ impl View {
     /// The block of `size` at position `begin` of this view, with the rules and errors of [`SliceSpec::block`].
     pub fn slice_block(&self, begin: &[i64], size: &[i64]) -> Result<Self, Error> {
         self.slice(&SliceSpec::block(&self.shape, begin, size)?)
+    }
+}
+
+impl Backend {
+    /// Copies the block that begins at `begin` and has `size`, as TensorFlow's `tf.slice`: [`Backend::slice`] with the
+    /// rules and errors of [`SliceSpec::block`].
+    ///
+    /// ```
+    /// use wgslice::Backend;
+    ///
+    /// let block = Backend::cpu().slice_block((&[1, 2, 3, 4, 5, 6], &[2, 3]), &[0, 1], &[-1, 2])?;
+    /// assert_eq!((block.shape, block.data), (vec![2, 2], vec![2, 3, 5, 6]));
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    pub fn slice_block<'a, T: Element>(
+        &self,
+        input: impl Into<ArrayRef<'a, T>>,
+        begin: &[i64],
+        size: &[i64],
+    ) -> Result<Array<T>, Error> {
+        let input = input.into();
+        let spec = SliceSpec::block(input.shape(), begin, size)?;
+        self.slice(input, &spec)
+    }
+}
+
+impl TensorView {
+    /// The block of the selection that begins at `begin` and has `size`: [`View::slice_block`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SliceSpec::block`].
+    pub fn slice_block(&self, begin: &[i64], size: &[i64]) -> Result<Self, Error> {
+        self.slice(&SliceSpec::block(self.shape(), begin, size)?)
     }
 }
 

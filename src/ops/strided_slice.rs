@@ -3,10 +3,12 @@
 //! The semantics are those of TensorFlow 2.21, for any rank (TensorFlow accepts at most 8).
 
 use crate::{
-    DType, Error, Plan, SliceSpec, View,
+    Array, ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, View,
+    backend::Inputs,
     layout::{Axis, along, middle, span},
     pairs::Pairs,
     plan::{self, Rows},
+    shape::check_elements,
 };
 use std::ops::Range;
 
@@ -51,6 +53,51 @@ impl View {
     /// The plan that copies the selected elements into a row-major result.
     pub fn plan(&self, dtype: DType) -> Plan {
         Plan::of_view(self.clone(), dtype.size())
+    }
+}
+
+impl Backend {
+    /// Slices host values into a new array.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend};
+    ///
+    /// let x = (&[1, 2, 3, 4, 5, 6], &[2, 3]);
+    /// let flipped = Backend::cpu().slice(x, &slice![.., ..; -1])?;
+    /// assert_eq!((flipped.shape, flipped.data), (vec![2, 3], vec![3, 2, 1, 6, 5, 4]));
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SpecError`](crate::error::SpecError), [`Error::Length`], or an error of the device.
+    pub fn slice<'a, T: Element>(
+        &self,
+        input: impl Into<ArrayRef<'a, T>>,
+        spec: &SliceSpec,
+    ) -> Result<Array<T>, Error> {
+        let (memory, view) = input.into().sliced("input", spec)?;
+        self.run_view(&memory, &view)
+    }
+
+    /// Copies the elements that a view selects from host values.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend, View};
+    ///
+    /// let transposed = View::new(&[2, 3])?.transpose(&[1, 0])?;
+    /// let last = transposed.slice(&slice![-1])?;
+    /// let array = Backend::cpu().run_view(&[1, 2, 3, 4, 5, 6], &last)?;
+    /// assert_eq!(array.data, [3, 6]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`], or an error of the device.
+    pub fn run_view<T: Element>(&self, input: &[T], view: &View) -> Result<Array<T>, Error> {
+        check_elements("input", view.source_shape(), input.len())?;
+        Ok(self.run(&view.plan(T::DTYPE), Inputs::of(input))?.0)
     }
 }
 

@@ -4,7 +4,8 @@
 //! semantics are those of TensorFlow 2.21's `StridedSliceGrad`, for any rank.
 
 use crate::{
-    DType, Error, Plan, SliceSpec, View,
+    Array, ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, Tensor, View,
+    backend::Inputs,
     error::SpecError,
     pairs::Pairs,
     plan::{Map, Rows},
@@ -83,5 +84,46 @@ impl Plan {
             rows,
             map: Map::StridedSliceGrad(pairs),
         }
+    }
+}
+
+impl Backend {
+    /// The gradient of the slice `spec` of an array of shape `shape`: the values of `dy` at the positions of the slice,
+    /// and zeros everywhere else. See [`Plan::slice_grad`].
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let gradient = backend.slice_grad(&[2, 3], &slice![1, ..; -2], (&[0.5f32, 0.25], &[2]))?;
+    /// assert_eq!(gradient.data, [0.0, 0.0, 0.0, 0.25, 0.0, 0.5]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::slice_grad`]; [`Error::Length`], or an error of the device.
+    pub fn slice_grad<'a, T: Element>(
+        &self,
+        shape: &[usize],
+        spec: &SliceSpec,
+        dy: impl Into<ArrayRef<'a, T>>,
+    ) -> Result<Array<T>, Error> {
+        let (dy, dy_shape) = dy.into().row_major("dy")?;
+        let plan = Plan::slice_grad(shape, spec, &dy_shape, T::DTYPE)?;
+        Ok(self.run(&plan, Inputs::of(&dy))?.0)
+    }
+}
+
+impl Tensor {
+    /// The gradient of the slice `spec` of a tensor of shape `shape`: see [`Plan::slice_grad`]. On a GPU the work is
+    /// submitted, not waited for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::slice_grad`], or an error of the device.
+    pub fn slice_grad(shape: &[usize], spec: &SliceSpec, dy: &Self) -> Result<Self, Error> {
+        let plan = Plan::slice_grad(shape, spec, dy.shape(), dy.dtype())?;
+        Ok(dy.make(&plan, None)?.0)
     }
 }

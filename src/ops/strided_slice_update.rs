@@ -7,7 +7,8 @@
 #[cfg(feature = "gpu")]
 use crate::ops::strided_slice;
 use crate::{
-    DType, Error, Plan, SliceSpec, View,
+    Array, ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, Tensor, View,
+    backend::Inputs,
     error::ViewError,
     pairs::Pairs,
     plan::{Map, Rows},
@@ -58,6 +59,68 @@ impl Plan {
             rows: pairs.as_ref().map_or(Rows::NONE, Rows::of_pairs),
             map: Map::StridedSliceUpdate(pairs),
         })
+    }
+}
+
+impl Backend {
+    /// A copy of `input` with the slice `spec` replaced by `value`, as TensorFlow's `tensor_strided_slice_update`, by
+    /// the rules of [`Plan::slice_update`].
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let x = (&[1, 2, 3, 4, 5, 6], &[2, 3]);
+    /// let updated = backend.slice_update(x, &slice![.., 1..], (&[0, 9], &[2]))?;
+    /// assert_eq!(updated.data, [1, 0, 9, 4, 0, 9]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::slice_update`]; [`Error::Length`], or an error of the device.
+    pub fn slice_update<'a, T: Element>(
+        &self,
+        input: impl Into<ArrayRef<'a, T>>,
+        spec: &SliceSpec,
+        value: impl Into<ArrayRef<'a, T>>,
+    ) -> Result<Array<T>, Error> {
+        let (input, shape) = input.into().row_major("input")?;
+        let (value, value_shape) = value.into().row_major("value")?;
+        let plan = Plan::slice_update(&shape, spec, &value_shape, T::DTYPE)?;
+        let inputs = Inputs {
+            dest: Some(&input),
+            ..Inputs::of(&value)
+        };
+        Ok(self.run(&plan, inputs)?.0)
+    }
+}
+
+impl Tensor {
+    /// Writes `value` into a slice of this tensor, in place, as TensorFlow's `variable[spec].assign(value)`: see
+    /// [`Plan::slice_update`].
+    ///
+    /// Only this tensor changes: memory shared with another tensor, such as a clone, is copied first. On a GPU the work
+    /// is submitted, not waited for.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let mut cache = backend.upload((&[0.0f32; 6], &[3, 2]))?;
+    /// cache.slice_update(&slice![1], &backend.upload((&[1.0f32, 2.0], &[2]))?)?;
+    /// assert_eq!(cache.to_vec::<f32>()?, [0.0, 0.0, 1.0, 2.0, 0.0, 0.0]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::slice_update`]; [`Error::DTypeMismatch`] or [`Error::DeviceMismatch`] for a value that does not match
+    /// this tensor; or an error of the device. An error leaves the tensor unchanged.
+    pub fn slice_update(&mut self, spec: &SliceSpec, value: &Self) -> Result<(), Error> {
+        self.check_goes_with("value", value)?;
+        let plan = Plan::slice_update(self.shape(), spec, value.shape(), self.dtype())?;
+        self.change(&plan, value, None).map(drop)
     }
 }
 

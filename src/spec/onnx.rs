@@ -12,7 +12,7 @@ impl SliceSpec {
     ///
     /// let data = [1, 2, 3, 4, 5, 6, 7, 8];
     /// let spec = SliceSpec::onnx(&[2, 4], &[0, 1], &[-1, 1000], None, None)?;
-    /// assert_eq!(Backend::cpu().slice(&data, &[2, 4], &spec)?.data, [2, 3, 4]);
+    /// assert_eq!(Backend::cpu().slice((&data, &[2, 4]), &spec)?.data, [2, 3, 4]);
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     ///

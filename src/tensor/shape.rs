@@ -25,7 +25,7 @@ impl Tensor {
     /// use wgslice::Backend;
     ///
     /// let backend = Backend::cpu(); // or Backend::auto()
-    /// let rows = backend.upload(&[1u8, 2, 3, 4, 5, 6], &[2, 3])?;
+    /// let rows = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[2, 3]))?;
     /// assert_eq!(rows.reshape(&[3, 1, 2])?.shape(), [3, 1, 2]);
     /// assert!(rows.reshape(&[4]).is_err());
     /// # Ok::<(), wgslice::Error>(())

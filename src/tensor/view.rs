@@ -1,10 +1,7 @@
 //! Selections of a tensor's elements that are not copied yet.
 
-use super::{Gathered, Tensor};
-use crate::{
-    DType, Error, Plan, SliceSpec, View,
-    options::{GatherNdOptions, GatherOptions},
-};
+use super::Tensor;
+use crate::{DType, Error, Pending, Plan, Report, SliceSpec, View};
 
 /// A selection of a tensor's elements that is not copied yet. Slices, transposes and broadcasts compose, and a copy of
 /// the final selection, or a gather from it, is one pass over the data.
@@ -13,14 +10,14 @@ use crate::{
 /// use wgslice::{options::GatherNdOptions, slice, Backend};
 ///
 /// let backend = Backend::cpu(); // or Backend::auto()
-/// let table = backend.upload(&[0.0f32, 0.1, 0.2, 1.0, 1.1, 1.2], &[2, 3])?;
+/// let table = backend.upload((&[0.0f32, 0.1, 0.2, 1.0, 1.1, 1.2], &[2, 3]))?;
 /// let columns = table.view().transpose(&[1, 0])?; // 3 rows of 2, not copied
 ///
 /// let reversed = columns.slice(&slice![..; -1])?.to_tensor()?;
 /// assert_eq!(reversed.to_array::<f32>()?.data, [0.2, 1.2, 0.1, 1.1, 0.0, 1.0]);
 ///
-/// let ids = backend.upload(&[2i32, 0], &[2, 1])?;
-/// let some = columns.gather_nd(&ids, GatherNdOptions::default())?.tensor;
+/// let ids = backend.upload((&[2i32, 0], &[2, 1]))?;
+/// let (some, _) = columns.gather_nd(&ids, GatherNdOptions::default())?;
 /// assert_eq!(some.to_array::<f32>()?.data, [0.2, 1.2, 0.0, 1.0]);
 /// # Ok::<(), wgslice::Error>(())
 /// ```
@@ -52,7 +49,7 @@ impl TensorView {
     }
 
     /// The selection as offset, shape and strides in the tensor.
-    pub fn layout(&self) -> &View {
+    pub fn view(&self) -> &View {
         &self.view
     }
 
@@ -90,26 +87,16 @@ impl TensorView {
     ///
     /// An error of the device.
     pub fn to_tensor(&self) -> Result<Tensor, Error> {
-        self.tensor.moved(&self.view.plan(self.dtype()))
-    }
-
-    /// [`Tensor::gather_nd`] from the selection, with the same errors.
-    pub fn gather_nd(&self, indices: &Tensor, options: GatherNdOptions) -> Result<Gathered, Error> {
-        let plan = self
-            .view
-            .gather_nd(indices.shape(), options, self.dtype())?;
-        self.tensor.gathered(&plan, indices)
-    }
-
-    /// [`Tensor::gather`] from the selection, with the same errors.
-    pub fn gather(&self, indices: &Tensor, options: GatherOptions) -> Result<Gathered, Error> {
-        let plan = self.view.gather(indices.shape(), options, self.dtype())?;
-        self.tensor.gathered(&plan, indices)
+        Ok(self.tensor.make(&self.view.plan(self.dtype()), None)?.0)
     }
 
     /// Runs the plan of a gather from the selection.
-    pub(crate) fn gathered(&self, plan: &Plan, indices: &Tensor) -> Result<Gathered, Error> {
-        self.tensor.gathered(plan, indices)
+    pub(crate) fn gathered(
+        &self,
+        plan: &Plan,
+        indices: &Tensor,
+    ) -> Result<(Tensor, Pending<Report>), Error> {
+        self.tensor.make(plan, Some(indices))
     }
 
     fn selecting(&self, view: View) -> Result<Self, Error> {

@@ -3,7 +3,7 @@
 use super::{Device, SIZES, assert_same, devices, elements, kind, to_bytes};
 use std::slice;
 use wgslice::{
-    DType, Error, Indices, Plan, Report, View,
+    DType, Error, Indices, Plan, Report, Tensor, View,
     error::{GatherError, InvalidIndex},
     options::{GatherElementsOptions, GatherNdOptions, GatherOptions, NegativeIndex, OutOfRange},
     reference::{self, Gathered, Indexing, ReferenceError},
@@ -176,14 +176,15 @@ impl Device {
         how: &How,
     ) -> Result<(Vec<u8>, Report), Error> {
         if self.by_tensors {
-            let mut params = self.backend.adopt(dtype, shape, source.to_vec())?.view();
+            let mut params =
+                Tensor::from_bytes(&self.backend, source.to_vec(), dtype, shape)?.view();
             for step in steps {
                 params = step.of_tensor(&params)?;
             }
             let indices = match indices {
-                Typed::I32(indices) => self.backend.upload(indices, indices_shape)?,
-                Typed::I64(indices) => self.backend.upload(indices, indices_shape)?,
-                Typed::U32(indices) => self.backend.upload(indices, indices_shape)?,
+                Typed::I32(indices) => self.backend.upload((indices, indices_shape))?,
+                Typed::I64(indices) => self.backend.upload((indices, indices_shape))?,
+                Typed::U32(indices) => self.backend.upload((indices, indices_shape))?,
             };
             let gathered = match *how {
                 How::GatherNd(options) => params.gather_nd(&indices, options)?,
@@ -192,7 +193,7 @@ impl Device {
                     params.gather(&indices, options)?
                 }
             };
-            return Ok((gathered.tensor.bytes()?.into_owned(), gathered.report()?));
+            return Ok((gathered.0.bytes()?.into_owned(), gathered.1.wait()?));
         }
         let plan = how.plan(&view(shape, steps)?, indices_shape, dtype)?;
         let (bytes, report) = self.run(&plan, source, Some(indices.get()))?;

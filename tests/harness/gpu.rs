@@ -4,8 +4,8 @@ use super::{GUARD_BYTES, UNWRITTEN, read_buffer::read_buffer};
 use std::env;
 use wgpu::util::DeviceExt;
 use wgslice::{
-    Error, Gpu, Indices, Plan, Report,
-    gpu::{AdapterOptions, Candidate, DeviceIndices, PendingReport},
+    Error, Gpu, Indices, Pending, Plan, Report,
+    gpu::{AdapterOptions, Candidate, DeviceIndices},
 };
 
 /// How the tests open and use a device.
@@ -214,8 +214,8 @@ fn run_with(
         &mut wgpu::CommandEncoder,
         wgpu::BufferSlice<'_>,
         wgpu::BufferSlice<'_>,
-    ) -> Result<Option<PendingReport>, Error>,
-) -> Result<(Vec<u8>, Option<PendingReport>), Error> {
+    ) -> Result<Option<Pending<Report>>, Error>,
+) -> Result<(Vec<u8>, Option<Pending<Report>>), Error> {
     let result = plan.result_bytes();
     let words = (shift + result).next_multiple_of(4);
     let shifted = |bytes: &[u8]| [&vec![UNWRITTEN; shift], bytes].concat();

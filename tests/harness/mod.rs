@@ -28,7 +28,7 @@ pub(crate) use write::{check_block, check_grad, check_update};
 
 use std::{borrow::Cow, env, sync::LazyLock};
 use wgslice::{
-    Backend, DType, Error, Indices, Plan, Report, SliceSpec,
+    Backend, DType, Error, Indices, Plan, Report, SliceSpec, Tensor,
     reference::{self, ReferenceError},
     spec::TfStridedSlice,
 };
@@ -170,7 +170,7 @@ impl Device {
         source: &[u8],
     ) -> Result<Vec<u8>, Error> {
         if self.by_tensors {
-            let tensor = self.backend.adopt(dtype, shape, source.to_vec())?;
+            let tensor = Tensor::from_bytes(&self.backend, source.to_vec(), dtype, shape)?;
             return tensor.slice(spec)?.bytes().map(Cow::into_owned);
         }
         let plan = Plan::slice(shape, spec, dtype)?;

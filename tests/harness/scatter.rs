@@ -7,7 +7,7 @@ use super::{
 };
 use std::borrow::Cow;
 use wgslice::{
-    DType, Error, Indices, Plan, Report,
+    DType, Error, Indices, Plan, Report, Tensor,
     options::{Combine, NegativeIndex, OutOfRange, ScatterOptions},
     reference::{self, Indexing, ReferenceError, Scattered},
 };
@@ -185,7 +185,7 @@ fn plan(case: ScatterCase<'_>, dtype: DType) -> Result<Plan, Error> {
         ..
     } = case;
     match fresh {
-        true => Plan::scatter_nd(indices_shape, updates_shape, shape, options, dtype),
+        true => Plan::scatter_nd(shape, indices_shape, updates_shape, options, dtype),
         false => Plan::tensor_scatter_nd(shape, indices_shape, updates_shape, options, dtype),
     }
 }
@@ -201,27 +201,26 @@ impl Device {
         before: &[u8],
     ) -> Result<(Vec<u8>, Result<Report, Error>), Error> {
         if self.by_tensors {
-            let updates = self
-                .backend
-                .adopt(dtype, case.updates_shape, updates.to_vec())?;
+            let updates =
+                Tensor::from_bytes(&self.backend, updates.to_vec(), dtype, case.updates_shape)?;
             let indices = match indices {
-                Indices::I32(indices) => self.backend.upload(indices, case.indices_shape)?,
-                Indices::I64(indices) => self.backend.upload(indices, case.indices_shape)?,
-                Indices::U32(indices) => self.backend.upload(indices, case.indices_shape)?,
+                Indices::I32(indices) => self.backend.upload((indices, case.indices_shape))?,
+                Indices::I64(indices) => self.backend.upload((indices, case.indices_shape))?,
+                Indices::U32(indices) => self.backend.upload((indices, case.indices_shape))?,
             };
             if case.fresh {
                 return Ok(
-                    match updates.scatter_nd(&indices, case.shape, case.options) {
-                        Ok((sums, report)) => (sums.bytes()?.into_owned(), report.report()),
+                    match Tensor::scatter_nd(case.shape, &indices, &updates, case.options) {
+                        Ok((sums, report)) => (sums.bytes()?.into_owned(), report.wait()),
                         Err(error) => (Vec::new(), Err(error)),
                     },
                 );
             }
-            let mut tensor = self.backend.adopt(dtype, case.shape, before.to_vec())?;
+            let mut tensor = Tensor::from_bytes(&self.backend, before.to_vec(), dtype, case.shape)?;
             let kept = tensor.clone();
-            let report = tensor.scatter(&indices, &updates, case.options);
+            let report = tensor.tensor_scatter_nd(&indices, &updates, case.options);
             assert!(kept.bytes()? == before, "{plan}: another tensor changed");
-            let report = report.and_then(|report| report.report());
+            let report = report.and_then(|report| report.wait());
             return Ok((tensor.bytes().map(Cow::into_owned)?, report));
         }
         #[cfg(feature = "gpu")]

@@ -1,7 +1,7 @@
 //! Copies of views on every device.
 
 use super::{SIZES, Sizes, UNWRITTEN, assert_same, elements, kind, to_bytes};
-use wgslice::{SliceSpec, View, spec::TfStridedSlice};
+use wgslice::{SliceSpec, Tensor, View, spec::TfStridedSlice};
 use wgslice_vectors::Step;
 
 /// A slice, as `1:, ::-1`.
@@ -47,12 +47,12 @@ pub(crate) fn check_view(shape: &[usize], steps: &[Step], sizes: Sizes) {
                 continue;
             }
             let what = || format!("{}: {}: {plan}", device.name, case());
-            let tensor = device.backend.adopt(dtype, shape, source.clone()).unwrap();
+            let tensor = Tensor::from_bytes(&device.backend, source.clone(), dtype, shape).unwrap();
             let selected = steps
                 .iter()
                 .try_fold(tensor.view(), |view, step| step.of_tensor(&view))
                 .unwrap();
-            assert_eq!(*selected.layout(), view, "{}", what());
+            assert_eq!(*selected.view(), view, "{}", what());
             let moved = selected.to_tensor().unwrap();
             assert_same(&expected, &moved.bytes().unwrap(), dtype.size(), &what);
             if !device.by_tensors {

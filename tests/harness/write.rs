@@ -3,7 +3,7 @@
 use super::{Device, SIZES, Sizes, UNWRITTEN, assert_same, elements, kind, to_bytes};
 use std::borrow::Cow;
 use wgslice::{
-    DType, Error, Plan, SliceSpec,
+    DType, Error, Plan, SliceSpec, Tensor,
     reference::{self, ReferenceError},
     spec::TfStridedSlice,
 };
@@ -103,7 +103,8 @@ pub(crate) fn check_block(shape: &[usize], begin: &[i64], size: &[i64], sizes: S
         for device in sizes.devices(dtype).filter(takes) {
             let what = || format!("{}: {}: {plan}", device.name, case());
             let got = if device.by_tensors {
-                let tensor = device.backend.adopt(dtype, shape, source.clone()).unwrap();
+                let tensor =
+                    Tensor::from_bytes(&device.backend, source.clone(), dtype, shape).unwrap();
                 let block = tensor.slice_block(begin, size).unwrap();
                 block.bytes().unwrap().into_owned()
             } else {
@@ -142,9 +143,10 @@ impl Device {
         (value_shape, value): (&[usize], &[u8]),
     ) -> Result<Vec<u8>, Error> {
         if self.by_tensors {
-            let kept = self.backend.adopt(dtype, shape, input.to_vec())?;
-            let value = self.backend.adopt(dtype, value_shape, value.to_vec())?;
-            let mut updated = kept.updated(spec, &value)?;
+            let kept = Tensor::from_bytes(&self.backend, input.to_vec(), dtype, shape)?;
+            let value = Tensor::from_bytes(&self.backend, value.to_vec(), dtype, value_shape)?;
+            let mut updated = kept.clone();
+            updated.slice_update(spec, &value)?;
             assert!(kept.bytes()? == input, "{plan}: another tensor changed");
             // Again, in its own memory.
             updated.slice_update(spec, &value)?;
@@ -160,8 +162,8 @@ impl Device {
         (dy_shape, dy): (&[usize], &[u8]),
     ) -> Result<Vec<u8>, Error> {
         if self.by_tensors {
-            let dy = self.backend.adopt(dtype, dy_shape, dy.to_vec())?;
-            let gradient = dy.slice_grad(shape, spec)?;
+            let dy = Tensor::from_bytes(&self.backend, dy.to_vec(), dtype, dy_shape)?;
+            let gradient = Tensor::slice_grad(shape, spec, &dy)?;
             return gradient.bytes().map(Cow::into_owned);
         }
         self.run_at_two_places(

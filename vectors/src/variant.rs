@@ -99,7 +99,7 @@ impl Run<'_> {
     pub(crate) fn tensor(&self, tensor: &Tensor) -> Result<wgslice::Tensor, Error> {
         let dtype = self.variant.dtype;
         let bytes = elements::encode(&tensor.data, dtype).unwrap_or_default();
-        self.device.adopt(dtype, &tensor.shape, bytes)
+        wgslice::Tensor::from_bytes(self.device, bytes, dtype, &tensor.shape)
     }
 
     pub(crate) fn view(&self, input: &Tensor, steps: &[Step]) -> Result<TensorView, Error> {
@@ -112,7 +112,7 @@ impl Run<'_> {
     pub(crate) fn indices(&self, tensor: &Tensor) -> Result<wgslice::Tensor, Error> {
         let kind = self.variant.indices.map_or(DType::I64, |(kind, _)| kind);
         let bytes = native(&tensor.data, kind).unwrap_or_default();
-        self.device.adopt(kind, &tensor.shape, bytes)
+        wgslice::Tensor::from_bytes(self.device, bytes, kind, &tensor.shape)
     }
 
     pub(crate) fn policy(&self) -> OutOfRange {
@@ -144,9 +144,8 @@ impl Run<'_> {
         indices: &Tensor,
         options: GatherOptions,
     ) -> Result<(wgslice::Tensor, usize), Error> {
-        let gathered = params.gather(&self.indices(indices)?, options)?;
-        let bad = gathered.report()?.out_of_range;
-        Ok((gathered.tensor, bad))
+        let (tensor, report) = params.gather(&self.indices(indices)?, options)?;
+        Ok((tensor, report.wait()?.out_of_range))
     }
 
     /// The options of a scatter.

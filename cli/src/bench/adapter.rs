@@ -150,7 +150,7 @@ impl Adapter {
 fn first_result(gpu: &Gpu) -> Result<(), Problem> {
     let spec: SliceSpec = "4:20, ::2".parse()?;
     let values = [0.0f32; 32 * 32];
-    let tensor = Backend::from(gpu.clone()).upload(&values, &[32, 32])?;
+    let tensor = Backend::from(gpu.clone()).upload((&values, &[32, 32]))?;
     tensor.slice(&spec)?.bytes()?;
     Ok(())
 }

@@ -235,12 +235,17 @@ impl<'a> Loaded<'a> {
     /// Uploads the data.
     pub(crate) fn upload(&self, backend: &Backend) -> Result<Tensors<'a>, Error> {
         let work = self.work;
-        let input = backend.adopt(work.values.dtype(), &work.shape, self.input.clone())?;
+        let input = Tensor::from_bytes(
+            backend,
+            self.input.clone(),
+            work.values.dtype(),
+            &work.shape,
+        )?;
         Ok(match &work.operation {
             Operation::Slice { spec, .. } => Tensors::Slice { input, spec },
             &Operation::Gather { rows, depth } => Tensors::Gather {
                 params: input,
-                indices: backend.upload(&self.indices, &[rows, depth])?,
+                indices: backend.upload((&self.indices, &[rows, depth]))?,
             },
             Operation::Transpose { axes } => Tensors::Transpose { input, axes },
         })
@@ -254,7 +259,7 @@ impl Tensors<'_> {
             Tensors::Slice { input, spec } => input.slice(spec),
             Tensors::Gather { params, indices } => params
                 .gather_nd(indices, GatherNdOptions::default())
-                .map(|gathered| gathered.tensor),
+                .map(|gathered| gathered.0),
             Tensors::Transpose { input, axes } => input.view().transpose(axes)?.to_tensor(),
         }
     }

@@ -87,9 +87,12 @@ impl<'a> Bench<'a> {
     fn dest(&self) -> Result<Tensor, Problem> {
         let work = self.loaded.work;
         let garbage = Shared::garbage(work.plan.result_bytes())?;
-        let dest = self
-            .backend
-            .adopt(work.values.dtype(), work.plan.shape(), garbage)?;
+        let dest = Tensor::from_bytes(
+            &self.backend,
+            garbage,
+            work.values.dtype(),
+            work.plan.shape(),
+        )?;
         self.backend.wait()?;
         Ok(dest)
     }

@@ -52,9 +52,8 @@ impl<'a> Op<'a> for GatherNd<'a> {
             negative: run.negative(self.indexing),
         };
         let params = self.params.on(run)?;
-        let gathered = params.gather_nd(&run.indices(self.indices)?, options)?;
-        let bad = gathered.report()?.out_of_range;
-        Ok((gathered.tensor, bad))
+        let (tensor, report) = params.gather_nd(&run.indices(self.indices)?, options)?;
+        Ok((tensor, report.wait()?.out_of_range))
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

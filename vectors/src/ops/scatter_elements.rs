@@ -77,7 +77,7 @@ impl<'a> Op<'a> for ScatterElements<'a> {
         let (mut tensor, updates) = (run.tensor(self.tensor)?, run.tensor(self.updates)?);
         let indices = run.indices(self.indices)?;
         let report = tensor.scatter_elements(&indices, &updates, options)?;
-        Ok((tensor, report.report()?.out_of_range))
+        Ok((tensor, report.wait()?.out_of_range))
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

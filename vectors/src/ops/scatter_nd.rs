@@ -55,8 +55,8 @@ impl<'a> Op<'a> for ScatterNd<'a> {
     fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
         let options = run.scatter(Combine::Add, self.indexing);
         let (updates, indices) = (run.tensor(self.updates)?, run.indices(self.indices)?);
-        let (sums, report) = updates.scatter_nd(&indices, &self.shape, options)?;
-        Ok((sums, report.report()?.out_of_range))
+        let (sums, report) = wgslice::Tensor::scatter_nd(&self.shape, &indices, &updates, options)?;
+        Ok((sums, report.wait()?.out_of_range))
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

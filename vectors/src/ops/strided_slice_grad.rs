@@ -37,7 +37,8 @@ impl<'a> Op<'a> for StridedSliceGrad<'a> {
 
     fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
         let dy = run.tensor(self.dy)?;
-        let grad = dy.slice_grad(&self.shape, &SliceSpec::try_from(&self.spec)?)?;
+        let spec = SliceSpec::try_from(&self.spec)?;
+        let grad = wgslice::Tensor::slice_grad(&self.shape, &spec, &dy)?;
         Ok((grad, 0))
     }
 

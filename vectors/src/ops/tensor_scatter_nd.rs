@@ -63,9 +63,10 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
             Combine::Update
         };
         let options = run.scatter(combine, self.indexing);
-        let (tensor, updates) = (run.tensor(self.tensor)?, run.tensor(self.updates)?);
-        let (changed, report) = tensor.scattered(&run.indices(self.indices)?, &updates, options)?;
-        Ok((changed, report.report()?.out_of_range))
+        let (mut tensor, updates) = (run.tensor(self.tensor)?, run.tensor(self.updates)?);
+        let indices = run.indices(self.indices)?;
+        let report = tensor.tensor_scatter_nd(&indices, &updates, options)?;
+        Ok((tensor, report.wait()?.out_of_range))
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

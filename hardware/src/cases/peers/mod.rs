@@ -230,7 +230,7 @@ mod tests {
         let values: Vec<f32> = (0..shape.iter().product())
             .map(|i: usize| i as f32)
             .collect();
-        backend.upload(&values, shape).unwrap()
+        backend.upload((&values, shape)).unwrap()
     }
 
     /// The result of a kernel for the numbers from 0, on a device that panics at out-of-bounds accesses.
@@ -238,7 +238,7 @@ mod tests {
         let device = Device::new(None);
         let backend = Backend::from(device.gpu.clone());
         let input = numbers_from_0(&backend, shape);
-        let output = backend.upload(&vec![-1.0f32; count], &[count]).unwrap();
+        let output = backend.upload((&vec![-1.0f32; count], &[count])).unwrap();
         let mut encoder = device
             .gpu
             .device()
@@ -305,12 +305,11 @@ mod tests {
                 let tuples = launch.indices.as_ref().unwrap().numbers();
                 let tuples: Vec<i64> = tuples.map(u64::cast_signed).collect();
                 let cpu = Backend::cpu();
-                let tuples = cpu.upload(&tuples, &indices).unwrap();
+                let tuples = cpu.upload((&tuples, &indices)).unwrap();
                 let params = numbers_from_0(&cpu, shape);
-                let expected = params
+                let (expected, _) = params
                     .gather_nd(&tuples, GatherNdOptions::default())
-                    .unwrap()
-                    .tensor;
+                    .unwrap();
                 assert_eq!(expected.dtype(), DType::F32);
                 let count = expected.shape().iter().product();
                 let got = run(&launch, shape, count);

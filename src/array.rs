@@ -1,0 +1,152 @@
+//! Values in host memory: [`Array`] is a result, [`ArrayRef`] an argument.
+
+use crate::{Element, Error, SliceSpec, View, shape::check_elements};
+use std::borrow::Cow;
+
+/// Values in host memory, in the row-major order of a shape.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Array<T> {
+    /// The shape.
+    pub shape: Vec<usize>,
+    /// The values.
+    pub data: Vec<T>,
+}
+
+impl<T: Element> Array<T> {
+    /// Makes an array of this shape from the bytes that `run` writes. Returns the array and the outcome of `run`.
+    pub(crate) fn collect<R>(
+        shape: &[usize],
+        run: impl FnOnce(&mut [u8]) -> Result<R, Error>,
+    ) -> Result<(Self, R), Error> {
+        let (data, outcome) = T::collect(shape.iter().product(), run)?;
+        let shape = shape.to_vec();
+        Ok((Self { shape, data }, outcome))
+    }
+}
+
+/// Values in host memory with their shape, borrowed: what operations on host values take.
+///
+/// | made from | elements |
+/// |---|---|
+/// | `(&values, &shape)`, of slices, arrays or vectors | in row-major order |
+/// | `&Array` | in row-major order |
+/// | an array or a view of ndarray, by reference, with the feature `ndarray` | of any strides |
+///
+/// ```
+/// use wgslice::{slice, Backend};
+///
+/// let backend = Backend::cpu(); // or Backend::auto()
+/// let rows = backend.slice((&[1, 2, 3, 4], &[2, 2]), &slice![..; -1])?;
+/// let columns = backend.slice(&rows, &slice![.., ..; -1])?;
+/// assert_eq!(columns.data, [4, 3, 2, 1]);
+/// # Ok::<(), wgslice::Error>(())
+/// ```
+///
+/// Where the number of values does not match the shape, the operation fails with [`Error::Length`].
+#[derive(Clone, Debug)]
+pub struct ArrayRef<'a, T>(Arrangement<'a, T>);
+
+#[derive(Clone, Debug)]
+enum Arrangement<'a, T> {
+    RowMajor {
+        values: &'a [T],
+        shape: &'a [usize],
+    },
+    #[cfg(feature = "ndarray")]
+    Ndarray(ndarray::ArrayViewD<'a, T>),
+}
+
+impl<'a, T, V, S> From<(&'a V, &'a S)> for ArrayRef<'a, T>
+where
+    V: AsRef<[T]> + ?Sized,
+    S: AsRef<[usize]> + ?Sized,
+{
+    fn from((values, shape): (&'a V, &'a S)) -> Self {
+        Self(Arrangement::RowMajor {
+            values: values.as_ref(),
+            shape: shape.as_ref(),
+        })
+    }
+}
+
+impl<'a, T> From<&'a Array<T>> for ArrayRef<'a, T> {
+    fn from(array: &'a Array<T>) -> Self {
+        (&array.data, &array.shape).into()
+    }
+}
+
+#[cfg(feature = "ndarray")]
+impl<'a, T, D: ndarray::Dimension> From<&'a ndarray::ArrayRef<T, D>> for ArrayRef<'a, T> {
+    fn from(array: &'a ndarray::ArrayRef<T, D>) -> Self {
+        Self(Arrangement::Ndarray(array.view().into_dyn()))
+    }
+}
+
+#[cfg(feature = "ndarray")]
+impl<'a, T, S, D> From<&'a ndarray::ArrayBase<S, D, T>> for ArrayRef<'a, T>
+where
+    S: ndarray::Data<Elem = T>,
+    D: ndarray::Dimension,
+{
+    fn from(array: &'a ndarray::ArrayBase<S, D, T>) -> Self {
+        Self(Arrangement::Ndarray(array.view().into_dyn()))
+    }
+}
+
+impl<'a, T> ArrayRef<'a, T> {
+    /// The shape.
+    pub fn shape(&self) -> &[usize] {
+        match &self.0 {
+            Arrangement::RowMajor { shape, .. } => shape,
+            #[cfg(feature = "ndarray")]
+            Arrangement::Ndarray(array) => array.shape(),
+        }
+    }
+}
+
+impl<'a, T: Element> ArrayRef<'a, T> {
+    /// The memory of the values, and the array as a view of this memory. Copies the values if there are gaps between
+    /// them. An error of the length names `argument`.
+    pub(crate) fn memory(self, argument: &'static str) -> Result<(Cow<'a, [T]>, View), Error> {
+        match self.0 {
+            Arrangement::RowMajor { values, shape } => {
+                check_elements(argument, shape, values.len())?;
+                Ok((Cow::Borrowed(values), View::new(shape)?))
+            }
+            #[cfg(feature = "ndarray")]
+            Arrangement::Ndarray(array) => crate::ndarray::memory(array),
+        }
+    }
+
+    /// The memory of the values, and the slice of the array as a view of this memory. Copies the values of the slice if
+    /// there are gaps between those of the array.
+    pub(crate) fn sliced(
+        self,
+        argument: &'static str,
+        spec: &SliceSpec,
+    ) -> Result<(Cow<'a, [T]>, View), Error> {
+        #[cfg(feature = "ndarray")]
+        if let Arrangement::Ndarray(array) = self.0 {
+            return crate::ndarray::sliced(array, spec);
+        }
+        let (memory, view) = self.memory(argument)?;
+        Ok((memory, view.slice(spec)?))
+    }
+
+    /// The values in row-major order, and the shape. Copies the values if they have another order.
+    pub(crate) fn row_major(
+        self,
+        argument: &'static str,
+    ) -> Result<(Cow<'a, [T]>, Vec<usize>), Error> {
+        let (memory, view) = self.memory(argument)?;
+        let shape = view.shape().to_vec();
+        if view == View::new(&shape)? {
+            return Ok((memory, shape));
+        }
+        let plan = view.plan(T::DTYPE);
+        let copy = |dest: &mut [u8]| plan.run_cpu(T::as_bytes(&memory), dest);
+        let (Array { data, .. }, ()) = Array::collect(&shape, copy)?;
+        Ok((Cow::Owned(data), shape))
+    }
+}

@@ -1,0 +1,58 @@
+//! Runs plans on tensors: records a plan and submits it.
+
+use super::{DeviceBytes, Gpu};
+use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Map};
+
+impl Gpu {
+    /// Runs a plan into a new tensor. `indices` are those of a gather or a scatter, with their type.
+    pub(crate) fn make(
+        &self,
+        plan: &Plan,
+        source: &DeviceBytes,
+        indices: Option<(&DeviceBytes, IndexType)>,
+    ) -> Result<(DeviceBytes, Pending<Report>), Error> {
+        let dest = self.allocate(plan.shape(), plan.element)?;
+        self.change(plan, source, indices, &dest, true)
+    }
+
+    /// Runs a plan without indices on a tensor, and writes the result to `dest`, which has the result's shape.
+    pub(crate) fn move_into(
+        &self,
+        plan: &Plan,
+        source: &DeviceBytes,
+        dest: &DeviceBytes,
+    ) -> Result<(), Error> {
+        self.change(plan, source, None, dest, true).map(drop)
+    }
+
+    /// Runs a plan that writes `dest` or, if not `in_place`, changes a copy of `dest`. Returns the changed tensor.
+    pub(crate) fn change(
+        &self,
+        plan: &Plan,
+        source: &DeviceBytes,
+        indices: Option<(&DeviceBytes, IndexType)>,
+        dest: &DeviceBytes,
+        in_place: bool,
+    ) -> Result<(DeviceBytes, Pending<Report>), Error> {
+        let (made, _) = self.submit(plan.map.name(), |encoder| {
+            let dest = self.changeable(encoder, dest, in_place)?;
+            let (from, to) = (source.argument("source"), dest.argument("dest"));
+            let indices = indices.map(|(tuples, index)| (tuples.argument("indices"), index));
+            let report = match (&plan.map, indices) {
+                (Map::Indexed(_), Some(indices)) => {
+                    let mut pass = encoder.begin_compute_pass(&Default::default());
+                    self.record_gather(&mut pass, plan, from, indices, to)?
+                }
+                (Map::ScatterNd(_), Some(indices)) => {
+                    self.record_scatter(encoder, plan, from, indices, to)?
+                }
+                _ => {
+                    self.record(encoder, plan, from, to)?;
+                    Pending::done(plan.report(Default::default(), |_| Vec::new())?)
+                }
+            };
+            Ok((dest, report))
+        })?;
+        Ok(made)
+    }
+}

@@ -1,0 +1,147 @@
+//! [`Pending`], a value that a device delivers later.
+
+use crate::Error;
+#[cfg(feature = "gpu")]
+use crate::Gpu;
+use std::{
+    fmt,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+/// The waker of calls that poll or block, rather than await: it need not be woken.
+pub(crate) static POLLING: &Waker = Waker::noop();
+
+/// A value that a device delivers when it has finished its work, such as the [`Report`](crate::Report) of a gather. On
+/// the CPU the value is there at once.
+///
+/// It can be [polled](Self::poll), [waited for](Self::wait), or awaited. Clones stand for the same value. To drop it
+/// costs nothing: the work is done all the same.
+///
+/// ```
+/// use wgslice::{options::GatherOptions, Backend};
+///
+/// let backend = Backend::cpu(); // or Backend::auto()
+/// let table = backend.upload((&[1u8, 2, 3], &[3]))?;
+/// let ids = backend.upload((&[2u32, 7], &[2]))?;
+/// let (rows, report) = table.gather(&ids, GatherOptions::default())?;
+/// assert_eq!(rows.to_vec::<u8>()?, [3, 0]);
+/// assert_eq!(report.wait()?.out_of_range, 1);
+/// # Ok::<(), wgslice::Error>(())
+/// ```
+///
+/// # The report of recorded commands
+///
+/// Request the report after the commands were submitted: before, it says that no tuple was out of range. To name the
+/// first out-of-range tuple, a request reads the buffer of indices, which must not be overwritten before; if the buffer
+/// lacks the usage `COPY_SRC`, the report gives the tuple's position and leaves its indices empty.
+#[derive(Clone)]
+pub struct Pending<T> {
+    /// The device that the value comes from. `None` if the value is there.
+    #[cfg(feature = "gpu")]
+    gpu: Option<Gpu>,
+    state: Arc<Mutex<State<T>>>,
+}
+
+enum State<T> {
+    #[cfg(feature = "gpu")]
+    Reading(Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>),
+    Done(Result<T, Error>),
+}
+
+impl<T: Clone> Pending<T> {
+    /// A value that is there.
+    pub(crate) fn done(value: T) -> Self {
+        Self {
+            #[cfg(feature = "gpu")]
+            gpu: None,
+            state: Arc::new(Mutex::new(State::Done(Ok(value)))),
+        }
+    }
+
+    /// A value that `reading` reads from a device.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn reading(
+        gpu: &Gpu,
+        reading: impl Future<Output = Result<T, Error>> + Send + 'static,
+    ) -> Self {
+        Self {
+            gpu: Some(gpu.clone()),
+            state: Arc::new(Mutex::new(State::Reading(Box::pin(reading)))),
+        }
+    }
+
+    /// Returns the value, or `None` if the device is not done yet. Never blocks.
+    ///
+    /// # Errors
+    ///
+    /// An error of the device. For the report of a gather or a scatter whose policy is
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error), if a tuple was out of range,
+    /// [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange) or
+    /// [`ScatterError::OutOfRange`](crate::error::ScatterError::OutOfRange).
+    pub fn poll(&self) -> Result<Option<T>, Error> {
+        let now = || self.advance(&mut Context::from_waker(POLLING));
+        // The first call submits the copy to read back. `Gpu::poll` runs the callback of a copy that is done.
+        #[cfg(feature = "gpu")]
+        if let Some(gpu) = self.gpu.as_ref().filter(|_| now().is_pending()) {
+            gpu.poll()?;
+        }
+        match now() {
+            Poll::Ready(value) => value.map(Some),
+            Poll::Pending => Ok(None),
+        }
+    }
+
+    /// Waits until the device is done, and returns the value. Browsers do not allow blocking: there this is an
+    /// [`Error::WouldBlock`] unless the value is there, so await the value instead.
+    ///
+    /// # Errors
+    ///
+    /// As [`Pending::poll`].
+    pub fn wait(&self) -> Result<T, Error> {
+        #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+        if let Some(gpu) = &self.gpu {
+            return gpu.wait_until(|context| self.advance(context));
+        }
+        self.poll()?.ok_or(Error::WouldBlock {
+            what: "the report of a gather or a scatter",
+            instead: "Pending::await",
+        })
+    }
+
+    fn advance(&self, context: &mut Context<'_>) -> Poll<Result<T, Error>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        #[cfg(feature = "gpu")]
+        if let State::Reading(reading) = &mut *state {
+            match reading.as_mut().poll(context) {
+                Poll::Ready(value) => *state = State::Done(value),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        let _ = context;
+        match &*state {
+            State::Done(value) => Poll::Ready(value.clone()),
+            #[cfg(feature = "gpu")]
+            State::Reading(_) => Poll::Pending,
+        }
+    }
+}
+
+/// Awaits the value. Errors are those of [`Pending::poll`].
+impl<T: Clone> Future for Pending<T> {
+    type Output = Result<T, Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.advance(context)
+    }
+}
+
+impl<T> fmt::Debug for Pending<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Pending");
+        #[cfg(feature = "gpu")]
+        debug.field("gpu", &self.gpu);
+        debug.finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,159 @@
+//! Runs plans on tensors.
+
+use super::{Storage, Tensor};
+use crate::{DType, Error, Indices, Pending, Plan, Report, ops::index::IndexType};
+#[cfg(feature = "gpu")]
+use crate::{backend::Device, options::OutOfRange};
+use std::borrow::Cow;
+
+impl Tensor {
+    /// Runs a plan with this tensor as its source, into a new tensor. The result shares this tensor's memory if the
+    /// plan selects the whole tensor in its order. `indices` are those of a gather or a scatter.
+    pub(crate) fn make(
+        &self,
+        plan: &Plan,
+        indices: Option<&Self>,
+    ) -> Result<(Self, Pending<Report>), Error> {
+        if plan.is_identity() {
+            let nothing = plan.report(Default::default(), |_| Vec::new())?;
+            return Ok((
+                self.result(plan, self.storage.clone()),
+                Pending::done(nothing),
+            ));
+        }
+        let index = indices
+            .map(|indices| self.index_type(indices))
+            .transpose()?;
+        #[cfg(feature = "gpu")]
+        if let (Device::Gpu(gpu), Storage::Device(source)) = (&self.backend.device, &self.storage) {
+            let indices = indices
+                .and_then(|indices| indices.device_bytes())
+                .zip(index);
+            let (made, report) = gpu.make(plan, source, indices)?;
+            let report = settled(report, plan)?;
+            return Ok((self.result(plan, Storage::Device(made)), report));
+        }
+        let mut dest = self.backend.host_pool.take(plan.result_bytes())?;
+        let report = self.run_on_cpu(plan, indices.zip(index), dest.as_mut())?;
+        Ok((
+            self.result(plan, Storage::Pooled(dest.into())),
+            Pending::done(report),
+        ))
+    }
+
+    /// Runs a plan that changes this tensor in place. `source` are the updates of a scatter or the value of an update.
+    pub(crate) fn change(
+        &mut self,
+        plan: &Plan,
+        source: &Self,
+        indices: Option<&Self>,
+    ) -> Result<Pending<Report>, Error> {
+        let index = indices
+            .map(|indices| self.index_type(indices))
+            .transpose()?;
+        #[cfg(feature = "gpu")]
+        if let (Device::Gpu(gpu), Storage::Device(dest), Storage::Device(source)) =
+            (&self.backend.device, &mut self.storage, &source.storage)
+        {
+            let indices = indices
+                .and_then(|indices| indices.device_bytes())
+                .zip(index);
+            let in_place = dest.is_unshared();
+            let (changed, report) = gpu.change(plan, source, indices, dest, in_place)?;
+            let report = settled(report, plan)?;
+            *dest = changed;
+            return Ok(report);
+        }
+        let report = source.run_on_cpu(plan, indices.zip(index), self.host_bytes_mut()?)?;
+        Ok(Pending::done(report))
+    }
+
+    fn run_on_cpu(
+        &self,
+        plan: &Plan,
+        indices: Option<(&Self, IndexType)>,
+        dest: &mut [u8],
+    ) -> Result<Report, Error> {
+        let source = self.bytes()?;
+        let Some((indices, index)) = indices else {
+            return plan.run_cpu_with(&source, Indices::I32(&[]), dest);
+        };
+        let bytes = indices.bytes()?;
+        match index {
+            IndexType::I32 => plan.run_cpu_with(&source, Indices::I32(&integers(&bytes)), dest),
+            IndexType::U32 => plan.run_cpu_with(&source, Indices::U32(&integers(&bytes)), dest),
+            IndexType::I64 => plan.run_cpu_with(&source, Indices::I64(&integers(&bytes)), dest),
+        }
+    }
+
+    /// Checks that `indices` live on the same device as this tensor, and returns their type.
+    fn index_type(&self, indices: &Self) -> Result<IndexType, Error> {
+        self.check_same_device("indices", indices)?;
+        match indices.dtype {
+            DType::I32 => Ok(IndexType::I32),
+            DType::U32 => Ok(IndexType::U32),
+            DType::I64 => Ok(IndexType::I64),
+            found => Err(Error::IndexDType { found }),
+        }
+    }
+
+    pub(super) fn check_same_device(
+        &self,
+        argument: &'static str,
+        other: &Self,
+    ) -> Result<(), Error> {
+        match other.backend.device == self.backend.device {
+            true => Ok(()),
+            false => Err(Error::DeviceMismatch { argument }),
+        }
+    }
+
+    /// Checks that an argument has the device and the element type of this tensor.
+    pub(crate) fn check_goes_with(
+        &self,
+        argument: &'static str,
+        other: &Self,
+    ) -> Result<(), Error> {
+        self.check_same_device(argument, other)?;
+        let (found, needed) = (other.dtype, self.dtype);
+        if found != needed {
+            return Err(Error::DTypeMismatch {
+                argument,
+                found,
+                needed,
+            });
+        }
+        Ok(())
+    }
+
+    /// The bytes of a tensor on the CPU, for writing. They are copied first if another tensor shares them, or if they
+    /// are the caller's.
+    fn host_bytes_mut(&mut self) -> Result<&mut [u8], Error> {
+        if self.storage.host_mut().is_none() {
+            let bytes = self.storage.host();
+            let copy = |dest: &mut [u8]| {
+                dest.copy_from_slice(bytes);
+                Ok(())
+            };
+            self.storage = self.backend.host_storage(bytes.len(), copy)?;
+        }
+        Ok(self.storage.host_mut().unwrap_or_default())
+    }
+}
+
+/// Under [`OutOfRange::Error`] waits for the device, and fails if a tuple was out of range.
+#[cfg(feature = "gpu")]
+fn settled(report: Pending<Report>, plan: &Plan) -> Result<Pending<Report>, Error> {
+    if plan.policy().out_of_range == OutOfRange::Error {
+        report.wait()?;
+    }
+    Ok(report)
+}
+
+/// Casts bytes to integers. Misaligned bytes are copied: [`Tensor::from_bytes`] takes bytes at any address.
+fn integers<T: bytemuck::AnyBitPattern + bytemuck::NoUninit>(bytes: &[u8]) -> Cow<'_, [T]> {
+    match bytemuck::try_cast_slice(bytes) {
+        Ok(integers) => Cow::Borrowed(integers),
+        Err(_) => Cow::Owned(bytemuck::pod_collect_to_vec(bytes)),
+    }
+}
