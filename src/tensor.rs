@@ -2,6 +2,8 @@
 
 mod run;
 mod shape;
+#[cfg(feature = "gpu")]
+mod texture;
 mod view;
 
 pub use view::TensorView;

@@ -31,4 +31,6 @@ mod strict;
 mod strided_slice;
 mod strided_slice_grad;
 mod strided_slice_update;
+#[cfg(feature = "gpu")]
+mod texture;
 mod view;

@@ -1,0 +1,209 @@
+//! Records the copy of texels to a tensor and back, through scratch memory of padded rows.
+
+use super::{Texels, rows::Rows};
+use crate::{
+    Error, View,
+    error::TextureError,
+    gpu::{DeviceBytes, Gpu, argument::Argument, scratch::TexelMemory},
+};
+use wgpu::{
+    BufferSlice, CommandEncoder, Extent3d, Origin3d, TexelCopyBufferInfo, TexelCopyBufferLayout,
+    TexelCopyTextureInfo, TextureUsages,
+};
+
+impl Gpu {
+    /// Records copying the selected texels to `dest`, as a row-major array of the shape and the element type of
+    /// `texels`, without padding.
+    ///
+    /// The box that contains the selection is copied to scratch memory, in the padded rows that wgpu asks for, and from
+    /// there one dispatch picks the selection. The device keeps the scratch memory for the next recording, until
+    /// [`Gpu::trim`].
+    ///
+    /// The texture needs the usage `COPY_SRC`, and must be of this device. `dest` must be as for [`Gpu::encode`]. As with
+    /// any command, no pass of the encoder may be open, and the texels are read where the command is in the order of
+    /// submissions: [`Texels`] has an example.
+    ///
+    /// # Errors
+    ///
+    /// [`TextureError::Usage`]; as [`Gpu::encode`]; [`Error::DeviceLimit`] if not even a row of the box fits a buffer;
+    /// [`Error::OutOfDeviceMemory`].
+    pub fn encode_from_texture(
+        &self,
+        encoder: &mut CommandEncoder,
+        texels: &Texels,
+        dest: BufferSlice<'_>,
+    ) -> Result<(), Error> {
+        let dest = Argument::of("dest", dest, texels.bytes());
+        self.record_from_texture(encoder, texels, dest)
+    }
+
+    /// Records copying `source`, a row-major array of the shape and the element type of `texels`, to the selected texels.
+    /// All other texels, and channels that are not selected, keep their values.
+    ///
+    /// The texture needs the usage `COPY_DST`. If the selection leaves out some of the box that contains it, such as a
+    /// channel or every second row, the box is read first, for which the texture needs `COPY_SRC` too. `source` must be
+    /// as for [`Gpu::encode`]. Otherwise as [`Gpu::encode_from_texture`].
+    ///
+    /// ```no_run
+    /// # fn example(gpu: &wgslice::Gpu, mask: &wgpu::Buffer, overlay: &wgpu::Texture) -> Result<(), wgslice::Error> {
+    /// use wgslice::{gpu::Texels, slice};
+    ///
+    /// // A mask of [height, width] becomes the alpha of Rgba8Unorm.
+    /// let alpha = Texels::new(overlay)?.slice(&slice![0, .., .., 3])?;
+    /// let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    /// gpu.encode_to_texture(&mut encoder, mask.slice(..), &alpha)?;
+    /// gpu.queue().submit([encoder.finish()]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Gpu::encode_from_texture`].
+    pub fn encode_to_texture(
+        &self,
+        encoder: &mut CommandEncoder,
+        source: BufferSlice<'_>,
+        texels: &Texels,
+    ) -> Result<(), Error> {
+        let source = Argument::of("source", source, texels.bytes());
+        self.record_to_texture(encoder, source, &View::whole(texels.shape()), texels)
+    }
+
+    /// Copies texels to a new tensor.
+    pub(crate) fn from_texture(&self, texels: &Texels) -> Result<DeviceBytes, Error> {
+        let dest = self.allocate(texels.shape(), texels.dtype().size())?;
+        self.submit("reading a texture", |encoder| {
+            self.record_from_texture(encoder, texels, dest.argument("dest"))
+        })?;
+        Ok(dest)
+    }
+
+    /// Copies a view of a tensor to texels.
+    pub(crate) fn to_texture(
+        &self,
+        source: &DeviceBytes,
+        view: &View,
+        texels: &Texels,
+    ) -> Result<(), Error> {
+        let source = source.argument("source");
+        let record = |encoder: &mut _| self.record_to_texture(encoder, source, view, texels);
+        self.submit("writing to a texture", record).map(drop)
+    }
+
+    fn record_from_texture(
+        &self,
+        encoder: &mut CommandEncoder,
+        texels: &Texels,
+        dest: Argument<'_>,
+    ) -> Result<(), Error> {
+        texels.check_usage(TextureUsages::COPY_SRC, "reading it")?;
+        let Some(rows) = Rows::of(texels)? else {
+            return Ok(());
+        };
+        let memory = self.texel_memory(rows.pitch, rows.count())?;
+        let source = memory.argument();
+        source.check(&dest)?;
+        for copy in copies(texels, &rows, &memory) {
+            encoder.copy_texture_to_buffer(copy.texture, copy.buffer, copy.size);
+        }
+        for plan in rows.to_tensor(texels.shape()) {
+            self.record(encoder, &plan, source, dest)?;
+        }
+        Ok(())
+    }
+
+    /// Records copying a view of `source` to texels of the same shape.
+    fn record_to_texture(
+        &self,
+        encoder: &mut CommandEncoder,
+        source: Argument<'_>,
+        view: &View,
+        texels: &Texels,
+    ) -> Result<(), Error> {
+        if view.shape() != texels.shape() {
+            let (found, needed) = (view.shape().to_vec(), texels.shape().to_vec());
+            return Err(TextureError::Shape { found, needed }.into());
+        }
+        texels.check_usage(TextureUsages::COPY_DST, "writing to it")?;
+        let Some(rows) = Rows::of(texels)? else {
+            return Ok(());
+        };
+        let memory = self.texel_memory(rows.pitch, rows.count())?;
+        let dest = memory.argument();
+        source.check(&dest)?;
+        if !rows.is_whole {
+            let by = "writing to some of its channels, or to texels with others between them,";
+            texels.check_usage(TextureUsages::COPY_SRC, by)?;
+            for copy in copies(texels, &rows, &memory) {
+                encoder.copy_texture_to_buffer(copy.texture, copy.buffer, copy.size);
+            }
+        }
+        for plan in rows.of_tensor(view)? {
+            self.record(encoder, &plan, source, dest)?;
+        }
+        for copy in copies(texels, &rows, &memory) {
+            encoder.copy_buffer_to_texture(copy.buffer, copy.texture, copy.size);
+        }
+        Ok(())
+    }
+}
+
+/// A copy between a box of a texture and a buffer.
+struct Copy<'a> {
+    texture: TexelCopyTextureInfo<'a>,
+    buffer: TexelCopyBufferInfo<'a>,
+    size: Extent3d,
+}
+
+/// The copies between the box and scratch memory: one, unless the memory has several buffers. Then each buffer holds
+/// whole rows, and those of whole layers are one copy.
+fn copies<'a>(texels: &'a Texels, rows: &'a Rows, memory: &'a TexelMemory) -> Vec<Copy<'a>> {
+    let [layers, height, width] = rows.size;
+    let mut copies = Vec::new();
+    let mut row = 0;
+    for buffer in &memory.buffers {
+        let end = (layers * height).min(row + memory.rows);
+        let first = row;
+        while row < end {
+            let (layer, y) = (row / height, row % height);
+            let (depth, high) = match (end - row) / height {
+                depth @ 1.. if y == 0 => (depth, height),
+                _ => (1, (end - row).min(height - y)),
+            };
+            copies.push(Copy {
+                texture: TexelCopyTextureInfo {
+                    texture: &texels.texture,
+                    mip_level: texels.mip_level,
+                    origin: Origin3d {
+                        x: word(rows.origin[2]),
+                        y: word(rows.origin[1] + y),
+                        z: word(rows.origin[0] + layer),
+                    },
+                    aspect: wgpu::TextureAspect::All,
+                },
+                buffer: TexelCopyBufferInfo {
+                    buffer,
+                    layout: TexelCopyBufferLayout {
+                        offset: ((row - first) * rows.pitch) as u64,
+                        bytes_per_row: Some(word(rows.pitch)),
+                        rows_per_image: Some(word(height)),
+                    },
+                },
+                size: Extent3d {
+                    width: word(width),
+                    height: word(high),
+                    depth_or_array_layers: word(depth),
+                },
+            });
+            row += depth * high;
+        }
+    }
+    copies
+}
+
+/// A position or a size in a texture, or that of a row of it: the dimensions of a texture, and what fits a buffer, are
+/// below 2^32.
+fn word(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
