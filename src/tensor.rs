@@ -133,7 +133,7 @@ impl Tensor {
     /// on a GPU `dest` keeps its [buffers](Self::buffers). On a GPU the work is submitted, not waited for.
     ///
     /// No other tensor changes. If `dest` shares its memory with another tensor (a clone, or a slice of all of a
-    /// tensor), or on the CPU holds bytes given to [`Backend::adopt`], `dest` gets new memory. So `dest` may be a clone
+    /// tensor), or on the CPU holds bytes given to [`Tensor::from_bytes`], `dest` gets new memory. So `dest` may be a clone
     /// of this tensor. A slice of all of this tensor is copied too, whereas [`Tensor::slice`] shares the memory.
     ///
     /// ```
