@@ -106,15 +106,21 @@ impl Image {
         image
     }
 
-    /// What a level of the texture contains, read row by row with wgpu alone.
+    /// What a level of the texture contains, read with wgpu alone: layer by layer, or row by row where the device's
+    /// buffers are too small.
     fn read(&self, gpu: &Gpu, level: usize) -> Vec<u8> {
         let [layers, height, width, channels] = self.shapes[level];
         let bytes = width * channels * self.element;
+        let pitch = bytes.next_multiple_of(256);
+        let most = gpu.device().limits().max_buffer_size as usize / pitch;
+        let high = if most < height { 1 } else { height };
         let mut all = Vec::new();
-        for (layer, row) in (0..layers).flat_map(|layer| (0..height).map(move |row| (layer, row))) {
+        for (layer, row) in
+            (0..layers).flat_map(|layer| (0..height / high).map(move |row| (layer, row)))
+        {
             let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
                 label: None,
-                size: (bytes as u64).next_multiple_of(4),
+                size: (pitch * high) as u64,
                 usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
                 mapped_at_creation: false,
             });
@@ -128,15 +134,21 @@ impl Image {
                 },
                 wgpu::TexelCopyBufferInfo {
                     buffer: &buffer,
-                    layout: wgpu::TexelCopyBufferLayout::default(),
+                    layout: wgpu::TexelCopyBufferLayout {
+                        bytes_per_row: Some(pitch as u32),
+                        ..Default::default()
+                    },
                 },
                 wgpu::Extent3d {
                     width: width as u32,
+                    height: high as u32,
                     ..Default::default()
                 },
             );
             gpu.queue().submit([encoder.finish()]);
-            all.extend_from_slice(&read_buffer(gpu, &buffer)[..bytes]);
+            for row in read_buffer(gpu, &buffer).chunks(pitch) {
+                all.extend_from_slice(&row[..bytes]);
+            }
         }
         all
     }
@@ -227,6 +239,15 @@ impl Case {
     }
 }
 
+/// Whether wgpu does not copy such a texture to a buffer on OpenGL: see `Texels::check_readable`.
+fn on_gl_without_copies(gpu: &Gpu, texture: &wgpu::Texture) -> bool {
+    let size = texture.size();
+    let is_cube = size.width == size.height && size.depth_or_array_layers.is_multiple_of(6);
+    let is_snorm = format!("{:?}", texture.format()).ends_with("Snorm");
+    let is_3d = texture.dimension() == TextureDimension::D3;
+    gpu.adapter_info().backend == wgpu::Backend::Gl && (is_cube || is_snorm || is_3d)
+}
+
 /// Reads the selection to a tensor, and writes a tensor to it, both in a buffer of the caller and as [`Tensor`]s.
 #[track_caller]
 fn check(gpu: &Gpu, image: &mut Image, case: &Case, dtype: DType) {
@@ -234,6 +255,13 @@ fn check(gpu: &Gpu, image: &mut Image, case: &Case, dtype: DType) {
     let backend = Backend::from(gpu.clone());
     let (level, shape, size) = (case.level, image.shapes[case.level], image.element);
     let texels = case.texels(image);
+    if on_gl_without_copies(gpu, &image.texture) {
+        let error = Tensor::from_texture(&backend, &texels).expect_err(&what);
+        let Error::Texture(TextureError::NotOnGl { .. }) = error else {
+            panic!("{what}: {error}");
+        };
+        return;
+    }
     assert_eq!((texels.dtype(), dtype.size()), (dtype, size), "{what}");
     let mut expected = vec![0; texels.bytes()];
     case.each(shape, |to, from| {
@@ -349,6 +377,7 @@ fn every_format() {
 #[test]
 fn widths_around_256_bytes() {
     for gpu in gpus() {
+        // 256 bytes and in order: copied without scratch memory. A part of such rows is not.
         for (format, channels, widths) in [
             (TextureFormat::R8Unorm, 1, [1, 3, 255, 256, 257, 511]),
             (TextureFormat::Rgba8Unorm, 4, [1, 2, 63, 64, 65, 127]),
@@ -363,6 +392,20 @@ fn widths_around_256_bytes() {
                 check(&gpu, &mut image, &flipped, DType::U8);
             }
         }
+    }
+}
+
+/// The sides of cube maps are layers.
+#[test]
+fn cube_maps() {
+    for gpu in gpus() {
+        let level = (TextureDimension::D2, 1);
+        let mut image = Image::new(&gpu, TextureFormat::R8Unorm, level, [6, 3, 3], (1, 1));
+        let side = Case {
+            walks: [Walk(4, -2, 2), Walk(0, 1, 3), Walk(2, -1, 3), Walk(0, 1, 1)],
+            ..whole(0, [6, 3, 3, 1])
+        };
+        check(&gpu, &mut image, &side, DType::U8);
     }
 }
 

@@ -62,6 +62,15 @@ pub enum TextureError {
         /// What needs the usage.
         needed_by: &'static str,
     },
+    /// A texture that wgpu does not copy to buffers on OpenGL.
+    #[error(
+        "wgpu does not read {kind} on OpenGL: open the device on Vulkan, Metal or DirectX 12, or copy the texels to a \
+         2D texture of another format or size first"
+    )]
+    NotOnGl {
+        /// The kind of texture.
+        kind: &'static str,
+    },
     /// A tensor written to texels of another shape.
     #[error(
         "the tensor has shape {}, but the texels have {}: transpose or broadcast the tensor, or slice the texels",

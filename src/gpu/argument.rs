@@ -49,12 +49,8 @@ impl<'a> Argument<'a> {
     /// its buffer, and that they share no buffer.
     pub(super) fn check(&self, dest: &Self) -> Result<(), Error> {
         for argument in [self, dest] {
-            let Self { passed, needed, .. } = argument;
-            if passed < needed {
-                let problem =
-                    format!("has {passed} bytes, but the plan needs {needed}: pass a longer one");
-                return Err(argument.problem(problem));
-            }
+            argument.check_length()?;
+            let Self { needed, .. } = argument;
             let Some(last) = argument.buffers.last() else {
                 continue;
             };
@@ -79,6 +75,16 @@ impl<'a> Argument<'a> {
             return Err(self.problem(problem.into()));
         }
         Ok(())
+    }
+
+    /// Checks that this argument is long enough.
+    pub(super) fn check_length(&self) -> Result<(), Error> {
+        let Self { passed, needed, .. } = self;
+        if passed >= needed {
+            return Ok(());
+        }
+        let problem = format!("has {passed} bytes, but the plan needs {needed}: pass a longer one");
+        Err(self.problem(problem))
     }
 
     /// Whether the size of each buffer is a multiple of 16 bytes, the largest vector, so that a binding can contain the

@@ -29,8 +29,8 @@ impl Scratch {
 /// scatter.
 pub(super) type ScatterMemory = Mutex<[Option<wgpu::Buffer>; 2]>;
 
-/// The buffers of rows between textures and tensors, each as large as any copy so far has needed. Several only if a copy
-/// needed more than the device's `max_buffer_size`.
+/// The buffers of rows between textures and tensors, each as large as any copy so far has needed. Several only if a
+/// copy needed more than the device's `max_buffer_size`.
 pub(super) type KeptTexels = Mutex<Vec<Option<wgpu::Buffer>>>;
 
 /// Scratch memory for the rows of a box of texels.

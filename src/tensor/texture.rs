@@ -7,8 +7,8 @@ impl Tensor {
     /// Copies the selected texels of a texture to a new tensor of their shape and element type. The work is submitted,
     /// not waited for.
     ///
-    /// The backend must be one of the texture's device: `Backend::from(Gpu::new(&device, &queue))`. The texture needs the
-    /// usage `COPY_SRC`.
+    /// The backend must be one of the texture's device: `Backend::from(Gpu::new(&device, &queue))`. The texture needs
+    /// the usage `COPY_SRC`.
     ///
     /// ```no_run
     /// # fn example(device: &wgpu::Device, queue: &wgpu::Queue, frame: &wgpu::Texture) -> Result<(), wgslice::Error> {
@@ -43,8 +43,9 @@ impl Tensor {
     ///
     /// # Errors
     ///
-    /// [`TextureError::OnCpu`]; [`TextureError::Shape`] for texels of another shape; [`Error::DTypeMismatch`] for texels
-    /// of another element type; as [`Gpu::encode_to_texture`](crate::Gpu::encode_to_texture); or an error of the device.
+    /// [`TextureError::OnCpu`]; [`TextureError::Shape`] for texels of another shape; [`Error::DTypeMismatch`] for
+    /// texels of another element type; as [`Gpu::encode_to_texture`](crate::Gpu::encode_to_texture); or an error of the
+    /// device.
     pub fn write_texture(&self, texels: &Texels) -> Result<(), Error> {
         self.view().write_texture(texels)
     }

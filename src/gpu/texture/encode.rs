@@ -4,11 +4,11 @@ use super::{Texels, rows::Rows};
 use crate::{
     Error, View,
     error::TextureError,
-    gpu::{DeviceBytes, Gpu, argument::Argument, scratch::TexelMemory},
+    gpu::{DeviceBytes, Gpu, argument::Argument},
 };
 use wgpu::{
-    BufferSlice, CommandEncoder, Extent3d, Origin3d, TexelCopyBufferInfo, TexelCopyBufferLayout,
-    TexelCopyTextureInfo, TextureUsages,
+    BufferSlice, BufferUsages, CommandEncoder, Extent3d, Origin3d, TexelCopyBufferInfo,
+    TexelCopyBufferLayout, TexelCopyTextureInfo, TextureUsages,
 };
 
 impl Gpu {
@@ -17,16 +17,17 @@ impl Gpu {
     ///
     /// The box that contains the selection is copied to scratch memory, in the padded rows that wgpu asks for, and from
     /// there one dispatch picks the selection. The device keeps the scratch memory for the next recording, until
-    /// [`Gpu::trim`].
+    /// [`Gpu::trim`]. A box that needs no padding and is selected in its order is copied to `dest` directly, if `dest`
+    /// has the usage `COPY_DST` and begins at a multiple of 16 bytes.
     ///
-    /// The texture needs the usage `COPY_SRC`, and must be of this device. `dest` must be as for [`Gpu::encode`]. As with
-    /// any command, no pass of the encoder may be open, and the texels are read where the command is in the order of
-    /// submissions: [`Texels`] has an example.
+    /// The texture needs the usage `COPY_SRC`, and must be of this device. `dest` must be as for [`Gpu::encode`]. As
+    /// with any command, no pass of the encoder may be open, and the texels are read where the command is in the order
+    /// of submissions: [`Texels`] has an example.
     ///
     /// # Errors
     ///
-    /// [`TextureError::Usage`]; as [`Gpu::encode`]; [`Error::DeviceLimit`] if not even a row of the box fits a buffer;
-    /// [`Error::OutOfDeviceMemory`].
+    /// [`TextureError::Usage`]; [`TextureError::NotOnGl`]; as [`Gpu::encode`]; [`Error::DeviceLimit`] if not even a row
+    /// of the box fits a buffer; [`Error::OutOfDeviceMemory`].
     pub fn encode_from_texture(
         &self,
         encoder: &mut CommandEncoder,
@@ -37,8 +38,8 @@ impl Gpu {
         self.record_from_texture(encoder, texels, dest)
     }
 
-    /// Records copying `source`, a row-major array of the shape and the element type of `texels`, to the selected texels.
-    /// All other texels, and channels that are not selected, keep their values.
+    /// Records copying `source`, a row-major array of the shape and the element type of `texels`, to the selected
+    /// texels. All other texels, and channels that are not selected, keep their values.
     ///
     /// The texture needs the usage `COPY_DST`. If the selection leaves out some of the box that contains it, such as a
     /// channel or every second row, the box is read first, for which the texture needs `COPY_SRC` too. `source` must be
@@ -97,16 +98,23 @@ impl Gpu {
         texels: &Texels,
         dest: Argument<'_>,
     ) -> Result<(), Error> {
-        texels.check_usage(TextureUsages::COPY_SRC, "reading it")?;
+        texels.check_readable(self.inner.info.backend, "reading it")?;
         let Some(rows) = Rows::of(texels)? else {
             return Ok(());
         };
+        if rows.is_tensor() && is_copied(&dest, BufferUsages::COPY_DST) {
+            dest.check_length()?;
+            let whole = (dest.buffers, rows.count(), dest.parts.offset);
+            read(encoder, copies(texels, &rows, whole));
+            return Ok(());
+        }
         let memory = self.texel_memory(rows.pitch, rows.count())?;
         let source = memory.argument();
         source.check(&dest)?;
-        for copy in copies(texels, &rows, &memory) {
-            encoder.copy_texture_to_buffer(copy.texture, copy.buffer, copy.size);
-        }
+        read(
+            encoder,
+            copies(texels, &rows, (&memory.buffers, memory.rows, 0)),
+        );
         for plan in rows.to_tensor(texels.shape()) {
             self.record(encoder, &plan, source, dest)?;
         }
@@ -129,23 +137,38 @@ impl Gpu {
         let Some(rows) = Rows::of(texels)? else {
             return Ok(());
         };
+        let is_whole = *view == View::whole(view.source_shape());
+        if is_whole && rows.is_tensor() && is_copied(&source, BufferUsages::COPY_SRC) {
+            source.check_length()?;
+            let whole = (source.buffers, rows.count(), source.parts.offset);
+            write(encoder, copies(texels, &rows, whole));
+            return Ok(());
+        }
+        if !rows.is_whole {
+            let why = "writing to some of its channels, or to texels with others between them,";
+            texels.check_readable(self.inner.info.backend, why)?;
+        }
         let memory = self.texel_memory(rows.pitch, rows.count())?;
         let dest = memory.argument();
         source.check(&dest)?;
+        let scratch = || copies(texels, &rows, (&memory.buffers, memory.rows, 0));
         if !rows.is_whole {
-            let by = "writing to some of its channels, or to texels with others between them,";
-            texels.check_usage(TextureUsages::COPY_SRC, by)?;
-            for copy in copies(texels, &rows, &memory) {
-                encoder.copy_texture_to_buffer(copy.texture, copy.buffer, copy.size);
-            }
+            read(encoder, scratch());
         }
         for plan in rows.of_tensor(view)? {
             self.record(encoder, &plan, source, dest)?;
         }
-        for copy in copies(texels, &rows, &memory) {
-            encoder.copy_buffer_to_texture(copy.buffer, copy.texture, copy.size);
-        }
+        write(encoder, scratch());
         Ok(())
+    }
+}
+
+/// Whether texels are copied straight to or from an argument whose rows need no padding.
+fn is_copied(argument: &Argument<'_>, usage: BufferUsages) -> bool {
+    match argument.buffers {
+        // A multiple of the size of every texel, as wgpu demands.
+        [buffer] => argument.parts.offset.is_multiple_of(16) && buffer.usage().contains(usage),
+        _ => false,
     }
 }
 
@@ -156,15 +179,31 @@ struct Copy<'a> {
     size: Extent3d,
 }
 
-/// The copies between the box and scratch memory: one, unless the memory has several buffers. Then each buffer holds
-/// whole rows, and those of whole layers are one copy.
-fn copies<'a>(texels: &'a Texels, rows: &'a Rows, memory: &'a TexelMemory) -> Vec<Copy<'a>> {
+fn read(encoder: &mut CommandEncoder, copies: Vec<Copy<'_>>) {
+    for copy in copies {
+        encoder.copy_texture_to_buffer(copy.texture, copy.buffer, copy.size);
+    }
+}
+
+fn write(encoder: &mut CommandEncoder, copies: Vec<Copy<'_>>) {
+    for copy in copies {
+        encoder.copy_buffer_to_texture(copy.buffer, copy.texture, copy.size);
+    }
+}
+
+/// The copies between the box and buffers with `most` rows each but the last, from byte `offset` on. If there are
+/// several buffers, the rows of whole layers are one copy.
+fn copies<'a>(
+    texels: &'a Texels,
+    rows: &Rows,
+    (buffers, most, offset): (&'a [wgpu::Buffer], usize, u64),
+) -> Vec<Copy<'a>> {
     let [layers, height, width] = rows.size;
     let mut copies = Vec::new();
     let mut row = 0;
-    for buffer in &memory.buffers {
-        let end = (layers * height).min(row + memory.rows);
+    for buffer in buffers {
         let first = row;
+        let end = (layers * height).min(first + most);
         while row < end {
             let (layer, y) = (row / height, row % height);
             let (depth, high) = match (end - row) / height {
@@ -185,7 +224,7 @@ fn copies<'a>(texels: &'a Texels, rows: &'a Rows, memory: &'a TexelMemory) -> Ve
                 buffer: TexelCopyBufferInfo {
                     buffer,
                     layout: TexelCopyBufferLayout {
-                        offset: ((row - first) * rows.pitch) as u64,
+                        offset: offset + ((row - first) * rows.pitch) as u64,
                         bytes_per_row: Some(word(rows.pitch)),
                         rows_per_image: Some(word(height)),
                     },
@@ -202,8 +241,7 @@ fn copies<'a>(texels: &'a Texels, rows: &'a Rows, memory: &'a TexelMemory) -> Ve
     copies
 }
 
-/// A position or a size in a texture, or that of a row of it: the dimensions of a texture, and what fits a buffer, are
-/// below 2^32.
+/// A position or a size in a texture, or the size of a row in a buffer: all are below 2^32 in wgpu.
 fn word(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

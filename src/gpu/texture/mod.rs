@@ -101,11 +101,11 @@ impl Texels {
         })
     }
 
-    /// Chooses channels: channel `i` of the array becomes the texture's channel `channels[i]`. `&[2, 1, 0, 3]` makes RGBA
-    /// of BGRA, and BGRA of RGBA; `&[3]` is alpha alone.
+    /// Chooses channels: channel `i` of the array becomes the texture's channel `channels[i]`. `&[2, 1, 0, 3]` makes
+    /// RGBA of BGRA, and BGRA of RGBA; `&[3]` is alpha alone.
     ///
-    /// An order that no slice has, such as this one, takes a dispatch for each part of it that a slice has: here one for
-    /// `2, 1, 0` and one for `3`.
+    /// An order that no slice has, such as this one, takes a dispatch for each part of it that a slice has: here one
+    /// for `2, 1, 0` and one for `3`.
     ///
     /// # Errors
     ///
@@ -189,6 +189,32 @@ impl Texels {
         Self {
             view,
             ..self.clone()
+        }
+    }
+
+    /// Checks that texels can be copied from the texture.
+    fn check_readable(&self, backend: wgpu::Backend, why: &'static str) -> Result<(), Error> {
+        self.check_usage(TextureUsages::COPY_SRC, why)?;
+        let (size, dimension) = (self.texture.size(), self.texture.dimension());
+        let is_cube = dimension == TextureDimension::D2
+            && size.width == size.height
+            && size.depth_or_array_layers.is_multiple_of(6);
+        // wgpu 30 leaves out layers of 3D textures and all of cube maps, for which it takes these textures. Signed
+        // fractions lose their sign, at least on Mesa.
+        let kind = match self.texture.format() {
+            TextureFormat::R8Snorm
+            | TextureFormat::Rg8Snorm
+            | TextureFormat::Rgba8Snorm
+            | TextureFormat::R16Snorm
+            | TextureFormat::Rg16Snorm
+            | TextureFormat::Rgba16Snorm => "textures of Snorm formats",
+            _ if dimension == TextureDimension::D3 => "3D textures",
+            _ if is_cube => "square textures with layers for whole cube maps",
+            _ => return Ok(()),
+        };
+        match backend {
+            wgpu::Backend::Gl => Err(TextureError::NotOnGl { kind }.into()),
+            _ => Ok(()),
         }
     }
 

@@ -141,6 +141,14 @@ impl Rows {
         self.size[0] * self.size[1]
     }
 
+    /// Whether the rows are the tensor, byte for byte.
+    pub(super) fn is_tensor(&self) -> bool {
+        match &self.pieces[..] {
+            [piece] => Plan::of_view(piece.rows.clone(), self.element).is_identity(),
+            _ => false,
+        }
+    }
+
     /// The plans that copy the selection from the rows to a tensor of this shape.
     pub(super) fn to_tensor(&self, shape: &[usize]) -> Vec<Plan> {
         let plan = |piece: &Piece| match piece.part {
