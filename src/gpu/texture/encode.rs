@@ -5,11 +5,16 @@ use crate::{
     Error, View,
     error::TextureError,
     gpu::{DeviceBytes, Gpu, argument::Argument},
+    ops::index::IndexType,
 };
 use wgpu::{
     BufferSlice, BufferUsages, CommandEncoder, Extent3d, Origin3d, TexelCopyBufferInfo,
     TexelCopyBufferLayout, TexelCopyTextureInfo, TextureUsages,
+    util::{BufferInitDescriptor, DeviceExt},
 };
+
+/// The type of the indices of [`Rows::channel_gather`].
+const INDEX: IndexType = IndexType::U32;
 
 impl Gpu {
     /// Records copying the selected texels to `dest`, as a row-major array of the shape and the element type of
@@ -115,10 +120,32 @@ impl Gpu {
             encoder,
             copies(texels, &rows, (&memory.buffers, memory.rows, 0)),
         );
-        for plan in rows.to_tensor(texels.shape()) {
-            self.record(encoder, &plan, source, dest)?;
-        }
+        let Some((plan, channels)) = rows.channel_gather()? else {
+            let mut plans = rows.to_tensor().into_iter();
+            return plans.try_for_each(|plan| self.record(encoder, &plan, source, dest));
+        };
+        let channels = self.channel_indices(channels)?;
+        let indices = Argument {
+            // No later recording has this buffer.
+            callers: false,
+            ..Argument::of("channels", channels.slice(..), plan.index_bytes(INDEX))
+        };
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        // All channels exist, so there is nothing to report.
+        self.record_gather(&mut pass, &plan, source, (indices, INDEX), dest)?;
         Ok(())
+    }
+
+    /// A buffer of these channels, as the indices of a gather.
+    fn channel_indices(&self, channels: &[usize]) -> Result<wgpu::Buffer, Error> {
+        let channels: Vec<u32> = channels.iter().map(|&channel| word(channel)).collect();
+        self.guarded("allocating a buffer", || {
+            self.inner.device.create_buffer_init(&BufferInitDescriptor {
+                label: Some("wgslice channels"),
+                contents: bytemuck::cast_slice(&channels),
+                usage: BufferUsages::STORAGE,
+            })
+        })
     }
 
     /// Records copying a view of `source` to texels of the same shape.

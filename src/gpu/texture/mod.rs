@@ -104,8 +104,9 @@ impl Texels {
     /// Chooses channels: channel `i` of the array becomes the texture's channel `channels[i]`. `&[2, 1, 0, 3]` makes
     /// RGBA of BGRA, and BGRA of RGBA; `&[3]` is alpha alone.
     ///
-    /// An order that no slice has, such as this one, takes a dispatch for each part of it that a slice has: here one
-    /// for `2, 1, 0` and one for `3`.
+    /// Some orders, such as this one, are not those of a slice. Reading channels last is then a gather of them.
+    /// Writing, and reading planes of channels, takes a dispatch for each part that is a slice: here one for `2, 1, 0`
+    /// and one for `3`.
     ///
     /// # Errors
     ///
