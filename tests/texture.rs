@@ -4,304 +4,12 @@
 //! The strict devices have no textures. Other tests run the plans between padded rows and tensors there: they are
 //! slices and updates like any other.
 
-use crate::harness::{devices, read_buffer::read_buffer};
-use wgpu::{TextureDimension, TextureFormat, TextureUsages};
-use wgslice::{
-    Backend, DType, Error, Gpu, SliceSpec, Tensor,
-    error::TextureError,
-    gpu::{AdapterOptions, Texels},
-    slice,
-    spec::SliceItem,
+use crate::harness::{
+    read_buffer::read_buffer,
+    texture::{COPIES, Case, Image, Walk, check, gpus, texture, whole},
 };
-
-/// Every device with textures, and those that tests open for formats behind a feature.
-fn gpus() -> Vec<Gpu> {
-    let mut gpus: Vec<Gpu> = devices()
-        .iter()
-        .filter(|device| !device.name.starts_with("strict"))
-        .filter_map(|device| device.backend.gpu().cloned())
-        .collect();
-    let norms = wgpu::Features::TEXTURE_FORMAT_16BIT_NORM;
-    let candidates = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
-    let with_norms = candidates.iter().find(|candidate| {
-        candidate.fits() && !gpus.is_empty() && candidate.adapter.features().contains(norms)
-    });
-    if let Some(candidate) = with_norms {
-        let descriptor = wgpu::DeviceDescriptor {
-            required_features: norms,
-            ..Default::default()
-        };
-        let opened = pollster::block_on(candidate.adapter.request_device(&descriptor));
-        let (device, queue) = opened.unwrap();
-        gpus.push(Gpu::new(&device, &queue));
-    }
-    gpus
-}
-
-/// A texture, and the bytes that it should have: level after level of `[layers, height, width, channels]`.
-struct Image {
-    texture: wgpu::Texture,
-    shapes: Vec<[usize; 4]>,
-    levels: Vec<Vec<u8>>,
-    element: usize,
-}
-
-const COPIES: TextureUsages = TextureUsages::COPY_SRC.union(TextureUsages::COPY_DST);
-
-impl Image {
-    /// A texture of `levels` mip levels, in which neighbouring bytes differ.
-    fn new(
-        gpu: &Gpu,
-        format: TextureFormat,
-        (dimension, levels): (TextureDimension, u32),
-        [layers, height, width]: [u32; 3],
-        (channels, element): (usize, usize),
-    ) -> Self {
-        let texture = texture(
-            gpu,
-            format,
-            dimension,
-            levels,
-            [layers, height, width],
-            COPIES,
-        );
-        let mut image = Self {
-            texture,
-            shapes: Vec::new(),
-            levels: Vec::new(),
-            element,
-        };
-        for level in 0..levels {
-            let half = |size: u32| (size >> level).max(1);
-            let layers = match dimension {
-                TextureDimension::D3 => half(layers),
-                _ => layers,
-            };
-            let (height, width) = (half(height), half(width));
-            let shape = [layers as usize, height as usize, width as usize, channels];
-            let bytes = shape.iter().product::<usize>() * element;
-            let bytes: Vec<u8> = (0..bytes)
-                .map(|i| (i * 7 + i / 251 * 3 + 1) as u8)
-                .collect();
-            gpu.queue().write_texture(
-                wgpu::TexelCopyTextureInfo {
-                    mip_level: level,
-                    ..image.texture.as_image_copy()
-                },
-                &bytes,
-                wgpu::TexelCopyBufferLayout {
-                    offset: 0,
-                    bytes_per_row: Some(width * (channels * element) as u32),
-                    rows_per_image: Some(height),
-                },
-                wgpu::Extent3d {
-                    width,
-                    height,
-                    depth_or_array_layers: layers,
-                },
-            );
-            image.shapes.push(shape);
-            image.levels.push(bytes);
-        }
-        image
-    }
-
-    /// What a level of the texture contains, read with wgpu alone: layer by layer, or row by row where the device's
-    /// buffers are too small.
-    fn read(&self, gpu: &Gpu, level: usize) -> Vec<u8> {
-        let [layers, height, width, channels] = self.shapes[level];
-        let bytes = width * channels * self.element;
-        let pitch = bytes.next_multiple_of(256);
-        let most = gpu.device().limits().max_buffer_size as usize / pitch;
-        let high = if most < height { 1 } else { height };
-        let mut all = Vec::new();
-        for (layer, row) in
-            (0..layers).flat_map(|layer| (0..height / high).map(move |row| (layer, row)))
-        {
-            let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
-                label: None,
-                size: (pitch * high) as u64,
-                usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            });
-            let mut encoder = gpu.device().create_command_encoder(&Default::default());
-            let [x, y, z] = [0, row as u32, layer as u32];
-            encoder.copy_texture_to_buffer(
-                wgpu::TexelCopyTextureInfo {
-                    mip_level: level as u32,
-                    origin: wgpu::Origin3d { x, y, z },
-                    ..self.texture.as_image_copy()
-                },
-                wgpu::TexelCopyBufferInfo {
-                    buffer: &buffer,
-                    layout: wgpu::TexelCopyBufferLayout {
-                        bytes_per_row: Some(pitch as u32),
-                        ..Default::default()
-                    },
-                },
-                wgpu::Extent3d {
-                    width: width as u32,
-                    height: high as u32,
-                    ..Default::default()
-                },
-            );
-            gpu.queue().submit([encoder.finish()]);
-            for row in read_buffer(gpu, &buffer).chunks(pitch) {
-                all.extend_from_slice(&row[..bytes]);
-            }
-        }
-        all
-    }
-}
-
-fn texture(
-    gpu: &Gpu,
-    format: TextureFormat,
-    dimension: TextureDimension,
-    mip_level_count: u32,
-    [layers, height, width]: [u32; 3],
-    usage: TextureUsages,
-) -> wgpu::Texture {
-    gpu.device().create_texture(&wgpu::TextureDescriptor {
-        label: None,
-        size: wgpu::Extent3d {
-            width,
-            height,
-            depth_or_array_layers: layers,
-        },
-        mip_level_count,
-        sample_count: 1,
-        dimension,
-        format,
-        usage,
-        view_formats: &[],
-    })
-}
-
-/// `first`, `first + step`, … `count` positions of a dimension.
-#[derive(Clone, Copy, Debug)]
-struct Walk(usize, i64, usize);
-
-impl Walk {
-    fn position(self, number: usize) -> usize {
-        (self.0 as i64 + self.1 * number as i64) as usize
-    }
-
-    fn item(self) -> SliceItem {
-        let end = self.0 as i64 + self.1 * self.2 as i64;
-        SliceItem::Range {
-            begin: Some(self.0 as i64),
-            end: (end >= 0).then_some(end),
-            stride: self.1,
-        }
-    }
-}
-
-/// A selection: which channels there are, positions along each dimension, and the order of dimensions.
-#[derive(Clone, Debug)]
-struct Case {
-    level: usize,
-    channels: Vec<usize>,
-    walks: [Walk; 4],
-    permutation: [usize; 4],
-}
-
-impl Case {
-    fn texels(&self, image: &Image) -> Texels {
-        let spec: SliceSpec = self.walks.map(Walk::item).into_iter().collect();
-        let texels = Texels::of_level(&image.texture, self.level as u32).unwrap();
-        let chosen = texels.channels(&self.channels).unwrap();
-        let sliced = chosen.slice(&spec).unwrap();
-        sliced.transpose(&self.permutation).unwrap()
-    }
-
-    /// Calls `each` with the number of every element of the tensor, in order, and that of the element of the level.
-    fn each(&self, shape: [usize; 4], mut each: impl FnMut(usize, usize)) {
-        let count = |dimension: usize| self.walks[self.permutation[dimension]].2;
-        let mut number = 0;
-        for a in 0..count(0) {
-            for b in 0..count(1) {
-                for c in 0..count(2) {
-                    for d in 0..count(3) {
-                        let mut at = [0; 4];
-                        for (place, number) in [a, b, c, d].into_iter().enumerate() {
-                            let dimension = self.permutation[place];
-                            at[dimension] = self.walks[dimension].position(number);
-                        }
-                        let [layer, row, column, channel] = at;
-                        let texel = (layer * shape[1] + row) * shape[2] + column;
-                        each(number, texel * shape[3] + self.channels[channel]);
-                        number += 1;
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Whether wgpu does not copy such a texture to a buffer on OpenGL: see `Texels::check_readable`.
-fn on_gl_without_copies(gpu: &Gpu, texture: &wgpu::Texture) -> bool {
-    let size = texture.size();
-    let is_cube = size.width == size.height && size.depth_or_array_layers.is_multiple_of(6);
-    let is_snorm = format!("{:?}", texture.format()).ends_with("Snorm");
-    let is_3d = texture.dimension() == TextureDimension::D3;
-    gpu.adapter_info().backend == wgpu::Backend::Gl && (is_cube || is_snorm || is_3d)
-}
-
-/// Reads the selection to a tensor, and writes a tensor to it, both in a buffer of the caller and as [`Tensor`]s.
-#[track_caller]
-fn check(gpu: &Gpu, image: &mut Image, case: &Case, dtype: DType) {
-    let what = format!("{gpu}: {:?} {case:?}", image.texture.format());
-    let backend = Backend::from(gpu.clone());
-    let (level, shape, size) = (case.level, image.shapes[case.level], image.element);
-    let texels = case.texels(image);
-    if on_gl_without_copies(gpu, &image.texture) {
-        let error = Tensor::from_texture(&backend, &texels).expect_err(&what);
-        let Error::Texture(TextureError::NotOnGl { .. }) = error else {
-            panic!("{what}: {error}");
-        };
-        return;
-    }
-    assert_eq!((texels.dtype(), dtype.size()), (dtype, size), "{what}");
-    let mut expected = vec![0; texels.bytes()];
-    case.each(shape, |to, from| {
-        expected[to * size..][..size].copy_from_slice(&image.levels[level][from * size..][..size]);
-    });
-    let read = Tensor::from_texture(&backend, &texels).expect(&what);
-    assert_eq!(
-        (read.shape(), read.dtype()),
-        (texels.shape(), dtype),
-        "{what}"
-    );
-    assert!(
-        read.bytes().unwrap() == expected,
-        "{what}: {:?}, expected {expected:?}",
-        read.bytes()
-    );
-
-    let values: Vec<u8> = (0..expected.len())
-        .map(|i| (i * 5 + i / 256 + 101) as u8)
-        .collect();
-    case.each(shape, |from, to| {
-        image.levels[level][to * size..][..size].copy_from_slice(&values[from * size..][..size]);
-    });
-    let tensor = Tensor::from_bytes(&backend, values, dtype, texels.shape()).unwrap();
-    tensor.write_texture(&texels).expect(&what);
-    assert!(
-        image.read(gpu, level) == image.levels[level],
-        "written: {what}"
-    );
-}
-
-/// The whole level, in order.
-fn whole(level: usize, [layers, height, width, channels]: [usize; 4]) -> Case {
-    Case {
-        level,
-        channels: (0..channels).collect(),
-        walks: [layers, height, width, channels].map(|size| Walk(0, 1, size)),
-        permutation: [0, 1, 2, 3],
-    }
-}
+use wgpu::{TextureDimension, TextureFormat, TextureUsages};
+use wgslice::{Backend, DType, Error, Tensor, error::TextureError, gpu::Texels, slice};
 
 /// The formats, with their element types and numbers of channels.
 fn formats() -> Vec<(TextureFormat, DType, usize)> {
@@ -377,7 +85,6 @@ fn every_format() {
 #[test]
 fn widths_around_256_bytes() {
     for gpu in gpus() {
-        // 256 bytes and in order: copied without scratch memory. A part of such rows is not.
         for (format, channels, widths) in [
             (TextureFormat::R8Unorm, 1, [1, 3, 255, 256, 257, 511]),
             (TextureFormat::Rgba8Unorm, 4, [1, 2, 63, 64, 65, 127]),
@@ -528,6 +235,61 @@ fn recorded_into_the_callers_encoder() {
     }
 }
 
+/// Rows that need no padding are copied between the texture and the caller's buffer, from the offsets that wgpu allows.
+#[test]
+fn rows_of_256_bytes_at_offsets() {
+    for gpu in gpus() {
+        if gpu.device().limits().max_buffer_size < 4096 {
+            continue;
+        }
+        let level = (TextureDimension::D2, 1);
+        let image = || Image::new(&gpu, TextureFormat::Rgba8Unorm, level, [1, 4, 64], (4, 1));
+        let (frame, mut other) = (image(), image());
+        let from = Texels::new(&frame.texture).unwrap();
+        let to = Texels::new(&other.texture).unwrap();
+        for offset in [0, 512, 4, 8, 272] {
+            let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: 2048,
+                usage: wgpu::BufferUsages::STORAGE
+                    | wgpu::BufferUsages::COPY_SRC
+                    | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            });
+            gpu.queue().write_buffer(&buffer, 0, &[9; 2048]);
+            let mut encoder = gpu.device().create_command_encoder(&Default::default());
+            gpu.encode_from_texture(&mut encoder, &from, buffer.slice(offset as u64..))
+                .unwrap();
+            gpu.queue().submit([encoder.finish()]);
+            let mut bytes = vec![9; 2048];
+            bytes[offset..][..1024].copy_from_slice(&frame.levels[0]);
+            assert!(read_buffer(&gpu, &buffer) == bytes, "{gpu}: {offset}");
+
+            let values: Vec<u8> = (0..2048)
+                .map(|i| (i * 11 + i / 256 + offset) as u8)
+                .collect();
+            gpu.queue().write_buffer(&buffer, 0, &values);
+            let mut encoder = gpu.device().create_command_encoder(&Default::default());
+            gpu.encode_to_texture(&mut encoder, buffer.slice(offset as u64..), &to)
+                .unwrap();
+            gpu.queue().submit([encoder.finish()]);
+            other.levels[0].copy_from_slice(&values[offset..][..1024]);
+            assert!(other.read(&gpu, 0) == other.levels[0], "{gpu}: {offset}");
+        }
+        // A view of a tensor is no copy of bytes.
+        let backend = Backend::from(gpu.clone());
+        let values: Vec<u8> = (0..1024).map(|i| (i * 3 + i / 256) as u8).collect();
+        let columns = backend.upload((&values, &[1, 64, 4, 4])).unwrap();
+        let rows = columns.view().transpose(&[0, 2, 1, 3]).unwrap();
+        rows.write_texture(&to).unwrap();
+        let mut expected = Vec::new();
+        for (row, column) in (0..4).flat_map(|row| (0..64).map(move |column| (row, column))) {
+            expected.extend_from_slice(&values[(column * 4 + row) * 4..][..4]);
+        }
+        assert_eq!(other.read(&gpu, 0), expected);
+    }
+}
+
 /// Recorded work reads scratch memory that it wrote itself, whatever else is recorded before it is submitted.
 #[test]
 fn recordings_do_not_disturb_each_other() {
@@ -583,7 +345,7 @@ fn a_mask_is_broadcast_to_all_channels() {
 
 #[test]
 fn textures_and_selections_that_do_not_fit_are_named() {
-    let [one, kind] = [[1, 2, 2], [1, 4, 4]];
+    let one = [1, 2, 2];
     for gpu in gpus() {
         let make = |format, usage| texture(&gpu, format, TextureDimension::D2, 1, one, usage);
         let rgba = make(TextureFormat::Rgba8Unorm, COPIES);
@@ -627,19 +389,8 @@ fn textures_and_selections_that_do_not_fit_are_named() {
         let sliced = texels.slice(&slice![0]).unwrap();
         all(sliced.channels(&[0]).unwrap_err(), &["[2,2,4]", "first"]);
         all(texels.slice(&slice![1]).unwrap_err(), &["out of bounds"]);
-        all(
-            texels
-                .slice_block(
-                    &[0, 0, 1, 0],
-                    &kind
-                        .map(i64::from)
-                        .into_iter()
-                        .chain([4])
-                        .collect::<Vec<_>>(),
-                )
-                .unwrap_err(),
-            &["size[1]"],
-        );
+        let block = texels.slice_block(&[0, 0, 1, 0], &[1, 2, 2, 4]);
+        all(block.unwrap_err(), &["size[2]"]);
         all(texels.transpose(&[0, 1]).unwrap_err(), &["permutation"]);
 
         let unread =
