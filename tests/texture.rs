@@ -6,7 +6,7 @@
 
 use crate::harness::{
     read_buffer::read_buffer,
-    texture::{COPIES, Case, Image, Walk, check, gpus, texture, whole},
+    texture::{COPIES, Case, Image, Walk, check, gpus, pattern, texture, whole},
 };
 use wgpu::{TextureDimension, TextureFormat, TextureUsages};
 use wgslice::{Backend, DType, Error, Tensor, error::TextureError, gpu::Texels, slice};
@@ -265,9 +265,7 @@ fn rows_of_256_bytes_at_offsets() {
             bytes[offset..][..1024].copy_from_slice(&frame.levels[0]);
             assert!(read_buffer(&gpu, &buffer) == bytes, "{gpu}: {offset}");
 
-            let values: Vec<u8> = (0..2048)
-                .map(|i| (i * 11 + i / 256 + offset) as u8)
-                .collect();
+            let values = pattern(2048, offset + 11);
             gpu.queue().write_buffer(&buffer, 0, &values);
             let mut encoder = gpu.device().create_command_encoder(&Default::default());
             gpu.encode_to_texture(&mut encoder, buffer.slice(offset as u64..), &to)
@@ -278,7 +276,7 @@ fn rows_of_256_bytes_at_offsets() {
         }
         // A view of a tensor is no copy of bytes.
         let backend = Backend::from(gpu.clone());
-        let values: Vec<u8> = (0..1024).map(|i| (i * 3 + i / 256) as u8).collect();
+        let values = pattern(1024, 3);
         let columns = backend.upload((&values, &[1, 64, 4, 4])).unwrap();
         let rows = columns.view().transpose(&[0, 2, 1, 3]).unwrap();
         rows.write_texture(&to).unwrap();

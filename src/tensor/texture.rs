@@ -30,7 +30,7 @@ impl Tensor {
         let Device::Gpu(gpu) = &backend.device else {
             return Err(TextureError::OnCpu.into());
         };
-        let made = gpu.from_texture(texels)?;
+        let made = gpu.read_texture(texels)?;
         let storage = Storage::Device(made);
         Ok(Self::new(backend, texels.dtype(), texels.shape(), storage))
     }
@@ -73,6 +73,6 @@ impl TensorView {
                 needed,
             });
         }
-        gpu.to_texture(source, &self.view, texels)
+        gpu.write_texture(source, &self.view, texels)
     }
 }

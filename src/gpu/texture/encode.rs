@@ -77,7 +77,7 @@ impl Gpu {
     }
 
     /// Copies texels to a new tensor.
-    pub(crate) fn from_texture(&self, texels: &Texels) -> Result<DeviceBytes, Error> {
+    pub(crate) fn read_texture(&self, texels: &Texels) -> Result<DeviceBytes, Error> {
         let dest = self.allocate(texels.shape(), texels.dtype().size())?;
         self.submit("reading a texture", |encoder| {
             self.record_from_texture(encoder, texels, dest.argument("dest"))
@@ -86,7 +86,7 @@ impl Gpu {
     }
 
     /// Copies a view of a tensor to texels.
-    pub(crate) fn to_texture(
+    pub(crate) fn write_texture(
         &self,
         source: &DeviceBytes,
         view: &View,
