@@ -1,6 +1,5 @@
 //! The bound on threads: results have the same bits on any number, and no operation uses more.
 
-use crate::harness::{elements, to_bytes};
 use wgslice::{
     Backend, DType, Plan,
     options::{GatherNdOptions, ScatterOptions},
@@ -97,6 +96,7 @@ fn pool(threads: usize) -> rayon::ThreadPool {
 #[cfg(feature = "rayon")]
 #[test]
 fn operations_within_the_jobs_of_a_small_pool_finish() {
+    use crate::harness::{elements, to_bytes};
     use rayon::prelude::*;
 
     let source = to_bytes(&elements(1 << 20), 8);
