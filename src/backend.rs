@@ -8,7 +8,7 @@ mod upload;
 
 pub(crate) use run::Inputs;
 
-use crate::{Error, Plan, host_pool::HostPool};
+use crate::{Error, Plan, cpu::Threads, host_pool::HostPool};
 use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
@@ -44,6 +44,8 @@ pub struct Backend {
     /// If `Some`, operations on host values run on the CPU where by these costs the CPU is faster.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     costs: Option<CostModel>,
+    /// The bound on the threads of an operation on the CPU.
+    pub(crate) threads: Threads,
     /// Reuses the memory of dropped tensors on the CPU.
     pub(crate) host_pool: HostPool,
 }
@@ -68,6 +70,7 @@ impl Backend {
             fallback: None,
             #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
             costs: None,
+            threads: Threads::default(),
             host_pool: HostPool::default(),
         }
     }
@@ -96,6 +99,40 @@ impl Backend {
     #[must_use]
     pub fn with_fallback(mut self) -> Self {
         self.fallback = Some(Arc::default());
+        self
+    }
+
+    /// The same backend, whose operations on the CPU use at most `threads` threads each, the calling thread included. 1
+    /// starts no thread. 0 stands for the default: as many as the process may use cores.
+    ///
+    /// An operation uses fewer if it is small: every thread gets at least 60 µs of work. With the feature `rayon` the
+    /// threads are those of the rayon pool that the caller is in, or of the global pool if it is in none, and there are
+    /// never more than the pool has; its size is the default. Results have the same bits on any number of threads.
+    ///
+    /// The bound also holds for tensors that the backend makes from now on. It does not hold for copies to and from the
+    /// memory of a GPU.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend};
+    ///
+    /// let backend = Backend::cpu().with_threads(1);
+    /// let flipped = backend.slice((&[1, 2, 3], &[3]), &slice![..; -1])?;
+    /// assert_eq!(flipped.data, [3, 2, 1]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = Threads::at_most(threads);
+        self
+    }
+
+    /// [`Backend::with_threads`] also for the smallest results, so that tests with small data cut them into parts.
+    #[cfg(any(test, feature = "test-seams"))]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_threads_for_any_work(mut self, threads: usize) -> Self {
+        self.threads = Threads::at_most(threads);
+        self.threads.for_any_work = true;
         self
     }
 

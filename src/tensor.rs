@@ -179,10 +179,11 @@ impl Tensor {
                 let source = self.bytes()?;
                 let bytes = plan.result_bytes();
                 match storage.host_mut() {
-                    Some(dest) => plan.run_cpu(&source, dest)?,
+                    Some(dest) => self.backend.run_slice(&plan, &source, dest)?,
                     None => {
-                        *storage = (self.backend)
-                            .host_storage(bytes, |dest| plan.run_cpu(&source, dest))?;
+                        *storage = (self.backend).host_storage(bytes, |dest| {
+                            self.backend.run_slice(&plan, &source, dest)
+                        })?;
                     }
                 }
             }

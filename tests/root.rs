@@ -31,4 +31,5 @@ mod strict;
 mod strided_slice;
 mod strided_slice_grad;
 mod strided_slice_update;
+mod threads;
 mod view;
