@@ -38,7 +38,7 @@ pub(crate) static POLLING: &Waker = Waker::noop();
 /// lacks the usage `COPY_SRC`, the report gives the tuple's position and leaves its indices empty.
 #[derive(Clone)]
 pub struct Pending<T> {
-    /// The device that the value comes from. `None` if the value is there.
+    /// The device that the value comes from. `None` if the value is there, or comes from a thread.
     #[cfg(feature = "gpu")]
     gpu: Option<Gpu>,
     state: Arc<Mutex<State<T>>>,
@@ -72,6 +72,45 @@ impl<T: Clone> Pending<T> {
         }
     }
 
+    /// A value that `work` makes on a thread of its own. A browser has no such thread, and `work` is done at once.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn running(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Self
+    where
+        T: Send + 'static,
+    {
+        #[cfg(target_arch = "wasm32")]
+        let state = State::Done(work());
+        #[cfg(not(target_arch = "wasm32"))]
+        let state = {
+            type Shared<T> = Mutex<(Option<Result<T, Error>>, Vec<Waker>)>;
+            let shared = Arc::new(Shared::default());
+            let done = Arc::clone(&shared);
+            std::thread::spawn(move || {
+                let made = work();
+                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                done.0 = Some(made);
+                done.1.drain(..).for_each(Waker::wake);
+            });
+            State::Reading(Box::pin(std::future::poll_fn(move |context| {
+                let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                match shared.0.take() {
+                    Some(made) => Poll::Ready(made),
+                    None => {
+                        let waker = context.waker();
+                        if !shared.1.iter().any(|other| other.will_wake(waker)) {
+                            shared.1.push(waker.clone());
+                        }
+                        Poll::Pending
+                    }
+                }
+            })))
+        };
+        Self {
+            gpu: None,
+            state: Arc::new(Mutex::new(state)),
+        }
+    }
+
     /// Returns the value, or `None` if the device is not done yet. Never blocks.
     ///
     /// # Errors
@@ -101,9 +140,11 @@ impl<T: Clone> Pending<T> {
     /// As [`Pending::poll`].
     pub fn wait(&self) -> Result<T, Error> {
         #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-        if let Some(gpu) = &self.gpu {
-            return gpu.wait_until(|context| self.advance(context));
-        }
+        return match &self.gpu {
+            Some(gpu) => gpu.wait_until(|context| self.advance(context)),
+            None => pollster::block_on(self.clone()),
+        };
+        #[cfg(not(all(feature = "gpu", not(target_arch = "wasm32"))))]
         self.poll()?.ok_or(Error::WouldBlock {
             what: "the report of a gather or a scatter",
             instead: "Pending::await",

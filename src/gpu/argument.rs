@@ -1,10 +1,10 @@
 //! The arguments of a plan, checked before wgpu sees them.
 
 use super::{
-    DeviceBytes,
+    DeviceBytes, DeviceIndices,
     caps::{Parts, VECTOR},
 };
-use crate::Error;
+use crate::{Error, Plan, ops::index::IndexType};
 use std::slice;
 use wgpu::{BufferSlice, BufferUsages};
 
@@ -38,6 +38,25 @@ impl<'a> Argument<'a> {
             callers: true,
             tensor: None,
         }
+    }
+
+    /// The source and the result of a plan, with these names.
+    pub(super) fn pair(
+        plan: &Plan,
+        [source, dest]: [&'static str; 2],
+        from: BufferSlice<'a>,
+        to: BufferSlice<'a>,
+    ) -> [Self; 2] {
+        [
+            Self::of(source, from, plan.source_bytes()),
+            Self::of(dest, to, plan.result_bytes()),
+        ]
+    }
+
+    /// The index tuples of a plan, and their type.
+    pub(super) fn indices(plan: &Plan, indices: DeviceIndices<'a>) -> (Self, IndexType) {
+        let (indices, index) = indices.typed();
+        (Self::of("indices", indices, plan.index_bytes(index)), index)
     }
 
     /// The ranges of the buffers that hold `bytes` bytes of the argument, beginning at byte `at`.
