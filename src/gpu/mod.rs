@@ -297,7 +297,7 @@ impl Gpu {
             .await
             .map_err(|error| Error::Device {
                 doing: "opening the device",
-                message: error.to_string(),
+                source: error.into(),
             })?;
         let gpu = Self::new(&device, &queue);
         let lost = Arc::clone(&gpu.inner.lost);

@@ -67,7 +67,7 @@ impl Pipelines {
             }),
             (_, Some(error)) => Err(Error::Pipeline {
                 shader: program.to_string(),
-                message: error.to_string(),
+                source: error.into(),
             }),
         }
     }
