@@ -314,3 +314,39 @@ fn a_device_with_what_is_wanted() {
         assert!(limits.check_limits(&adapter.limits()));
     }
 }
+
+/// What this crate makes on a device has a label, those of operations with their names.
+#[test]
+fn everything_has_a_label() {
+    let strict = strict_gpu::StrictGpu::new(strict_gpu::Options::default());
+    for features in [wgpu::Features::IMMEDIATES, wgpu::Features::empty()] {
+        let limits = wgpu::Limits {
+            max_immediate_size: if features.is_empty() { 0 } else { 128 },
+            ..wgpu::Limits::default()
+        };
+        let gpu = request_device(&strict.adapter(), features, limits).unwrap();
+        let backend = Backend::from(gpu.clone());
+        let table = backend.upload((&[1u32, 2, 3, 4, 5, 6], &[3, 2])).unwrap();
+        let ids = backend.upload((&[2i32, 7], &[2, 1])).unwrap();
+        let flipped = table.slice(&slice![.., ..; -1]).unwrap();
+        let (rows, report) = table.gather_nd(&ids, GatherNdOptions::default()).unwrap();
+        assert_eq!(report.wait().unwrap().out_of_range, 1);
+        let scatter = Tensor::scatter_nd(&[3, 2], &ids, &rows, ScatterOptions::default()).unwrap();
+        let read = [flipped, scatter.0].map(|tensor| tensor.to_vec::<u32>().unwrap());
+        assert_eq!(read, [[2, 1, 4, 3, 6, 5], [0, 0, 0, 0, 5, 6]]);
+    }
+    let labels = strict.take_labels();
+    for label in &labels {
+        let (_, name) = label.split_once(' ').unwrap_or_else(|| panic!("a {label} without a label"));
+        assert!(name.starts_with("wgslice "), "{label}");
+    }
+    for what in ["pass", "encoder", "group", "pipeline", "shader"] {
+        for name in ["strided_slice", "gather", "scatter_nd"] {
+            let begins = format!("{what} wgslice {name}");
+            assert!(labels.iter().any(|label| label.starts_with(&begins)), "{begins}: {labels:?}");
+        }
+    }
+    for what in ["layout", "buffer"] {
+        assert!(labels.iter().any(|label| label.starts_with(what)), "{what}: {labels:?}");
+    }
+}

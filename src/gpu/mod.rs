@@ -345,12 +345,14 @@ impl Gpu {
     ///   requested without reusing it.
     /// - The scratch memory of scatters.
     /// - Bind groups of buffers that were recorded repeatedly, which keep these buffers alive.
+    /// - On the host, the dispatches of plans that were recorded recently.
     ///
     /// Compiled pipelines stay, since compiling them again takes longer than most work. There are fewer than 400
     /// different pipelines, of which ordinary programs use tens.
     pub fn trim(&self) {
         self.inner.pool.clear();
         self.inner.groups.clear();
+        self.inner.works.clear();
         *self
             .inner
             .scatter

@@ -67,6 +67,13 @@ pub(super) fn bindings(op: Op) -> &'static [usize] {
 #[derive(Debug, Default)]
 pub(super) struct Works(Mutex<Recent<Arc<Work>>>);
 
+impl Works {
+    /// Empties the cache.
+    pub(super) fn clear(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Recent::default();
+    }
+}
+
 impl Gpu {
     /// The places, with offsets reduced by a multiple of the alignment of bindings: what is added to them again when the
     /// work is recorded is [`Reach::aligned`](super::caps::Reach::aligned).
