@@ -45,10 +45,16 @@ pub struct Pending<T> {
 }
 
 enum State<T> {
+    /// The device has not been asked. Always `Some`, until it is called.
     #[cfg(feature = "gpu")]
-    Reading(Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>),
+    Recorded(Option<Box<dyn FnOnce() -> Reading<T> + Send>>),
+    #[cfg(feature = "gpu")]
+    Reading(Reading<T>),
     Done(Result<T, Error>),
 }
+
+#[cfg(feature = "gpu")]
+type Reading<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 
 impl<T: Clone> Pending<T> {
     /// A value that is there.
@@ -60,15 +66,17 @@ impl<T: Clone> Pending<T> {
         }
     }
 
-    /// A value that `reading` reads from a device.
+    /// A value that a device delivers. `start` begins to read it at the first request: most reports are dropped without
+    /// one, and a future takes longer to make.
     #[cfg(feature = "gpu")]
-    pub(crate) fn reading(
+    pub(crate) fn later<F: Future<Output = Result<T, Error>> + Send + 'static>(
         gpu: &Gpu,
-        reading: impl Future<Output = Result<T, Error>> + Send + 'static,
+        start: impl FnOnce() -> F + Send + 'static,
     ) -> Self {
+        let start = Box::new(move || -> Reading<T> { Box::pin(start()) });
         Self {
             gpu: Some(gpu.clone()),
-            state: Arc::new(Mutex::new(State::Reading(Box::pin(reading)))),
+            state: Arc::new(Mutex::new(State::Recorded(Some(start)))),
         }
     }
 
@@ -154,6 +162,12 @@ impl<T: Clone> Pending<T> {
     fn advance(&self, context: &mut Context<'_>) -> Poll<Result<T, Error>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         #[cfg(feature = "gpu")]
+        if let State::Recorded(start) = &mut *state
+            && let Some(start) = start.take()
+        {
+            *state = State::Reading(start());
+        }
+        #[cfg(feature = "gpu")]
         if let State::Reading(reading) = &mut *state {
             match reading.as_mut().poll(context) {
                 Poll::Ready(value) => *state = State::Done(value),
@@ -164,7 +178,7 @@ impl<T: Clone> Pending<T> {
         match &*state {
             State::Done(value) => Poll::Ready(value.clone()),
             #[cfg(feature = "gpu")]
-            State::Reading(_) => Poll::Pending,
+            State::Recorded(_) | State::Reading(_) => Poll::Pending,
         }
     }
 }

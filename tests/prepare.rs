@@ -39,32 +39,78 @@ fn plans() -> Vec<(Plan, Vec<i32>)> {
     // 9 is out of range, and 2 comes twice.
     let rows = vec![2, 9, 0, 2];
     vec![
-        (Plan::slice(&[24, 20], &slice![..; -1, ..; 2], f32).unwrap(), vec![]),
-        (Plan::slice(&[60, 21], &slice![.., 1..; 3], DType::U8).unwrap(), vec![]),
+        (
+            Plan::slice(&[24, 20], &slice![..; -1, ..; 2], f32).unwrap(),
+            vec![],
+        ),
+        (
+            Plan::slice(&[60, 21], &slice![.., 1..; 3], DType::U8).unwrap(),
+            vec![],
+        ),
         // Rows that would be copied if the buffers allowed it.
         (Plan::slice(&[24, 20], &slice![3..21], f32).unwrap(), vec![]),
         (Plan::slice(&[24, 20], &slice![3..3], f32).unwrap(), vec![]),
-        (Plan::slice_update(&[24, 20], &slice![..; 3, ..; -2], &[8, 10], f32).unwrap(), vec![]),
-        (Plan::slice_grad(&[24, 20], &slice![1..; 3, ..; -2], &[8, 10], f32).unwrap(), vec![]),
-        (Plan::gather_nd(&[5, 70], &[4, 1], nd, f32).unwrap(), rows.clone()),
-        (Plan::gather_nd(&[5, 7], &[4, 1], nd, DType::U8).unwrap(), rows.clone()),
         (
-            Plan::gather(&[30, 5, 3], &[4], GatherOptions { axis: Some(1), ..Default::default() }, f32).unwrap(),
+            Plan::slice_update(&[24, 20], &slice![..; 3, ..; -2], &[8, 10], f32).unwrap(),
+            vec![],
+        ),
+        (
+            Plan::slice_grad(&[24, 20], &slice![1..; 3, ..; -2], &[8, 10], f32).unwrap(),
+            vec![],
+        ),
+        (
+            Plan::gather_nd(&[5, 70], &[4, 1], nd, f32).unwrap(),
             rows.clone(),
         ),
         (
-            Plan::tensor_scatter_nd(&[5, 70], &[4, 1], &[4, 70], scatter(Combine::Update), f32).unwrap(),
+            Plan::gather_nd(&[5, 7], &[4, 1], nd, DType::U8).unwrap(),
             rows.clone(),
         ),
         (
-            Plan::tensor_scatter_nd(&[5, 70], &[4, 1], &[4, 70], scatter(Combine::Add), DType::U32).unwrap(),
+            Plan::gather(
+                &[30, 5, 3],
+                &[4],
+                GatherOptions {
+                    axis: Some(1),
+                    ..Default::default()
+                },
+                f32,
+            )
+            .unwrap(),
             rows.clone(),
         ),
         (
-            Plan::tensor_scatter_nd(&[5, 7], &[4, 1], &[4, 7], scatter(Combine::Add), DType::U16).unwrap(),
+            Plan::tensor_scatter_nd(&[5, 70], &[4, 1], &[4, 70], scatter(Combine::Update), f32)
+                .unwrap(),
             rows.clone(),
         ),
-        (Plan::scatter_nd(&[5, 70], &[4, 1], &[4, 70], scatter(Combine::Add), DType::U8).unwrap(), rows),
+        (
+            Plan::tensor_scatter_nd(
+                &[5, 70],
+                &[4, 1],
+                &[4, 70],
+                scatter(Combine::Add),
+                DType::U32,
+            )
+            .unwrap(),
+            rows.clone(),
+        ),
+        (
+            Plan::tensor_scatter_nd(&[5, 7], &[4, 1], &[4, 7], scatter(Combine::Add), DType::U16)
+                .unwrap(),
+            rows.clone(),
+        ),
+        (
+            Plan::scatter_nd(
+                &[5, 70],
+                &[4, 1],
+                &[4, 70],
+                scatter(Combine::Add),
+                DType::U8,
+            )
+            .unwrap(),
+            rows,
+        ),
     ]
 }
 
@@ -73,7 +119,10 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
     let plan = prepared.plan();
     let bytes = |len: usize| -> Vec<u8> {
         let bytes = to_bytes(&elements(len), 1);
-        bytes.iter().map(|byte| byte.wrapping_mul(3) ^ salt).collect()
+        bytes
+            .iter()
+            .map(|byte| byte.wrapping_mul(3) ^ salt)
+            .collect()
     };
     let (source, before) = (bytes(plan.source_bytes()), bytes(plan.result_bytes()));
     let what = format!("{plan}, {shift} bytes into its buffers, on {gpu}");
@@ -81,7 +130,9 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
     let wide: Vec<i64> = indices.iter().map(|&index| index.into()).collect();
     let unsigned: Vec<u32> = indices.iter().map(|&index| index.cast_unsigned()).collect();
     let types = if indices.is_empty() { 1 } else { 3 };
-    let report = plan.run_cpu_with(&source, Indices::I32(indices), &mut expected).unwrap();
+    let report = plan
+        .run_cpu_with(&source, Indices::I32(indices), &mut expected)
+        .unwrap();
     for number in 0..types {
         let tuples = match number {
             0 => buffer(gpu, bytemuck::cast_slice(indices), 0),
@@ -100,9 +151,17 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
             prepared.encode(&mut encoder, from, into).unwrap();
             None
         } else if plan.to_string().contains("scatter") {
-            Some(prepared.encode_scatter(&mut encoder, from, tuples, into).unwrap())
+            Some(
+                prepared
+                    .encode_scatter(&mut encoder, from, tuples, into)
+                    .unwrap(),
+            )
         } else {
-            Some(prepared.encode_gather(&mut encoder, from, tuples, into).unwrap())
+            Some(
+                prepared
+                    .encode_gather(&mut encoder, from, tuples, into)
+                    .unwrap(),
+            )
         };
         gpu.queue().submit([encoder.finish()]);
         let got = read_buffer(gpu, &to);
@@ -110,7 +169,11 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
         assert!(got[..shift].iter().all(|&byte| byte == 7), "{what}");
         if let Some(pending) = pending {
             let found = pending.wait().unwrap();
-            assert_eq!((found.out_of_range, found.tuples), (report.out_of_range, report.tuples), "{what}");
+            assert_eq!(
+                (found.out_of_range, found.tuples),
+                (report.out_of_range, report.tuples),
+                "{what}"
+            );
             assert_eq!(found.out_of_range, 1, "{what}");
         }
     }
@@ -149,8 +212,11 @@ fn what_is_prepared_is_recorded_into_an_open_pass() {
             let mut pass = encoder.begin_compute_pass(&Default::default());
             for _ in 0..3 {
                 let (from, tuples) = (source.slice(..), DeviceIndices::I32(tuples.slice(..)));
-                prepared.encode_in_pass(&mut pass, from, reversed.slice(..)).unwrap();
-                let report = gather.encode_gather_in_pass(&mut pass, from, tuples, gathered.slice(..));
+                prepared
+                    .encode_in_pass(&mut pass, from, reversed.slice(..))
+                    .unwrap();
+                let report =
+                    gather.encode_gather_in_pass(&mut pass, from, tuples, gathered.slice(..));
                 reports.push(report.unwrap());
             }
             drop(pass);
@@ -182,7 +248,12 @@ fn what_is_prepared_checks_its_buffers() {
         assert!(encode(&long, &long).contains("read and written at once"));
         let indices = DeviceIndices::I32(short.slice(..));
         let error = prepared.encode_gather(&mut encoder, long.slice(..), indices, short.slice(..));
-        assert!(error.unwrap_err().to_string().contains("not used by a slice"));
+        assert!(
+            error
+                .unwrap_err()
+                .to_string()
+                .contains("not used by a slice")
+        );
     }
 }
 
@@ -199,13 +270,21 @@ fn plans_that_a_device_cannot_run_are_refused_by_name() {
         ("max_storage_buffers_per_shader_stage", false, |limits| {
             limits.max_storage_buffers_per_shader_stage = 3;
         }),
-        ("max_dynamic_storage_buffers_per_pipeline_layout", false, |limits| {
-            limits.max_dynamic_storage_buffers_per_pipeline_layout = 0;
-        }),
-        ("max_dynamic_uniform_buffers_per_pipeline_layout", true, |limits| {
-            limits.max_dynamic_uniform_buffers_per_pipeline_layout = 0;
-            limits.max_storage_buffers_per_shader_stage = 4;
-        }),
+        (
+            "max_dynamic_storage_buffers_per_pipeline_layout",
+            false,
+            |limits| {
+                limits.max_dynamic_storage_buffers_per_pipeline_layout = 0;
+            },
+        ),
+        (
+            "max_dynamic_uniform_buffers_per_pipeline_layout",
+            true,
+            |limits| {
+                limits.max_dynamic_uniform_buffers_per_pipeline_layout = 0;
+                limits.max_storage_buffers_per_shader_stage = 4;
+            },
+        ),
         ("max_bind_groups", true, |limits| limits.max_bind_groups = 1),
         ("max_compute_invocations_per_workgroup", true, |limits| {
             limits.max_compute_invocations_per_workgroup = 32;
@@ -213,13 +292,19 @@ fn plans_that_a_device_cannot_run_are_refused_by_name() {
     ];
     for (limit, slices_too, lower) in cases {
         let gpu = noop(lower);
-        for plan in [&gather, &reversed].into_iter().take(1 + usize::from(slices_too)) {
+        for plan in [&gather, &reversed]
+            .into_iter()
+            .take(1 + usize::from(slices_too))
+        {
             let Err(Error::DeviceLimit { limit: named, .. }) = gpu.supports(plan) else {
                 panic!("{limit}: {:?}", gpu.supports(plan));
             };
             assert_eq!(named, limit);
             let refused = gpu.prepare(plan).unwrap_err();
-            assert!(matches!(refused, Error::Pipeline { .. }), "{limit}: {refused:?}");
+            assert!(
+                matches!(refused, Error::Pipeline { .. }),
+                "{limit}: {refused:?}"
+            );
             assert_eq!(gpu.prepare_async(plan).wait().unwrap_err(), refused);
         }
         if !slices_too {
@@ -230,17 +315,29 @@ fn plans_that_a_device_cannot_run_are_refused_by_name() {
     let gpu = noop(|_| {});
     assert_eq!(gpu.supports(&gather), Ok(()));
     let deep = Plan::gather_nd(&[2; 10], &[1, 10], GatherNdOptions::default(), DType::U8).unwrap();
-    assert!(matches!(gpu.supports(&deep), Err(Error::DeviceLimit { .. })));
+    assert!(matches!(
+        gpu.supports(&deep),
+        Err(Error::DeviceLimit { .. })
+    ));
     let narrow = gpu.with_dispatch_bytes(8);
     let wide = Plan::slice(&[20, 2], &slice![.., ..; -1], DType::Complex128).unwrap();
-    assert!(matches!(narrow.supports(&wide), Err(Error::DeviceLimit { .. })));
+    assert!(matches!(
+        narrow.supports(&wide),
+        Err(Error::DeviceLimit { .. })
+    ));
     let add = ScatterOptions {
         combine: Combine::Add,
         ..ScatterOptions::default()
     };
     let sums = Plan::tensor_scatter_nd(&[8], &[4, 1], &[4], add, DType::F64).unwrap();
-    assert!(matches!(gpu.supports(&sums), Err(Error::DTypeOnDevice { .. })));
-    assert_eq!(gpu.prepare(&sums).unwrap_err(), gpu.supports(&sums).unwrap_err());
+    assert!(matches!(
+        gpu.supports(&sums),
+        Err(Error::DTypeOnDevice { .. })
+    ));
+    assert_eq!(
+        gpu.prepare(&sums).unwrap_err(),
+        gpu.supports(&sums).unwrap_err()
+    );
 }
 
 /// The error of wgpu is the source of this crate's.
@@ -251,7 +348,10 @@ fn errors_of_the_device_have_a_source() {
     let error = gpu.prepare(&plan).unwrap_err();
     let source = error.source().expect("a source");
     let source = source.downcast_ref::<wgpu::Error>().expect("wgpu's error");
-    assert!(matches!(source, wgpu::Error::Validation { .. }), "{source:?}");
+    assert!(
+        matches!(source, wgpu::Error::Validation { .. }),
+        "{source:?}"
+    );
     assert!(error.to_string().contains(&source.to_string()), "{error}");
     assert!(gpu.supports(&plan).unwrap_err().source().is_none());
 }
@@ -264,7 +364,11 @@ fn buffers_of_the_caller_as_tensors() {
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         let make = |contents: &[u8], usage| {
             let label = None;
-            let descriptor = wgpu::util::BufferInitDescriptor { label, contents, usage };
+            let descriptor = wgpu::util::BufferInitDescriptor {
+                label,
+                contents,
+                usage,
+            };
             gpu.device().create_buffer_init(&descriptor)
         };
         let bytes: Vec<u8> = (0..28).collect();
@@ -273,11 +377,17 @@ fn buffers_of_the_caller_as_tensors() {
         assert_eq!(tensor.buffers(), std::slice::from_ref(&shared));
         assert_eq!(tensor.to_vec::<u8>().unwrap(), bytes[..25]);
         let flipped = tensor.slice(&slice![..; -4, ..; -1]).unwrap();
-        assert_eq!(flipped.to_vec::<u8>().unwrap(), [24, 23, 22, 21, 20, 4, 3, 2, 1, 0]);
+        assert_eq!(
+            flipped.to_vec::<u8>().unwrap(),
+            [24, 23, 22, 21, 20, 4, 3, 2, 1, 0]
+        );
 
         let row = backend.upload((&[90u8, 91, 92, 93, 94], &[5])).unwrap();
         tensor.slice_update(&slice![1], &row).unwrap();
-        assert_eq!(read_buffer(gpu, &shared)[4..11], [4, 90, 91, 92, 93, 94, 10]);
+        assert_eq!(
+            read_buffer(gpu, &shared)[4..11],
+            [4, 90, 91, 92, 93, 94, 10]
+        );
         // Not if a clone shares the tensor.
         let clone = tensor.clone();
         tensor.slice_update(&slice![0], &row).unwrap();
@@ -297,7 +407,10 @@ fn buffers_of_the_caller_as_tensors() {
         let storage = make(&bytes, wgpu::BufferUsages::STORAGE);
         assert!(refused(storage, &[28]).contains("COPY_SRC"));
         let error = Tensor::from_buffer(&Backend::cpu(), shared, DType::U8, &[28]).unwrap_err();
-        assert!(error.to_string().contains("the backend is the CPU"), "{error}");
+        assert!(
+            error.to_string().contains("the backend is the CPU"),
+            "{error}"
+        );
     }
 }
 
@@ -337,16 +450,24 @@ fn everything_has_a_label() {
     }
     let labels = strict.take_labels();
     for label in &labels {
-        let (_, name) = label.split_once(' ').unwrap_or_else(|| panic!("a {label} without a label"));
+        let (_, name) = label
+            .split_once(' ')
+            .unwrap_or_else(|| panic!("a {label} without a label"));
         assert!(name.starts_with("wgslice "), "{label}");
     }
     for what in ["pass", "encoder", "group", "pipeline", "shader"] {
         for name in ["strided_slice", "gather", "scatter_nd"] {
             let begins = format!("{what} wgslice {name}");
-            assert!(labels.iter().any(|label| label.starts_with(&begins)), "{begins}: {labels:?}");
+            assert!(
+                labels.iter().any(|label| label.starts_with(&begins)),
+                "{begins}: {labels:?}"
+            );
         }
     }
     for what in ["layout", "buffer"] {
-        assert!(labels.iter().any(|label| label.starts_with(what)), "{what}: {labels:?}");
+        assert!(
+            labels.iter().any(|label| label.starts_with(what)),
+            "{what}: {labels:?}"
+        );
     }
 }

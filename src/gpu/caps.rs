@@ -101,8 +101,8 @@ impl Reach {
     /// The largest multiple of the alignment of bindings, and of the largest vector, that is not above `offset`. How a
     /// plan is cut depends only on the rest of the offset: from there on, everything lies as it would from 0 on.
     pub(super) fn aligned(&self, offset: u64) -> u64 {
-        let step = self.alignment.max(VECTOR as u64);
-        offset - offset % step
+        // Both are powers of two.
+        offset & !(self.alignment.max(VECTOR as u64) - 1)
     }
 
     #[cfg(test)]

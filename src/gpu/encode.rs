@@ -7,7 +7,7 @@
 use super::{
     Gpu, Inner,
     argument::Argument,
-    caps::Parts,
+    caps::{Parts, Span},
     copy::{clear, copy, copyable},
     groups::Bound,
     program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
@@ -51,7 +51,10 @@ pub(super) struct Task<'a> {
 
 impl<'a> From<&'a Plan> for Task<'a> {
     fn from(plan: &'a Plan) -> Self {
-        Self { plan, prepared: &[] }
+        Self {
+            plan,
+            prepared: &[],
+        }
     }
 }
 
@@ -287,16 +290,18 @@ impl Gpu {
         let op = dispatch.program.op;
         pass.set_pipeline(pipeline);
         let numbers = bindings(op);
-        let bound = |binding: usize| {
-            let (argument, span) = (&arguments[numbers[binding]], &dispatch.spans[binding]);
+        let bound = |number: usize, span: &Span| {
+            let argument = &arguments[number];
             Bound {
                 buffer: &argument.buffers[span.part],
                 offset: span.offset + reach.aligned(argument.parts.offset),
                 bytes: span.bytes,
             }
         };
-        // Bindings that the operation does not have repeat the first one, and are cut off.
-        let all = [0, 1, 2, 3].map(|binding| bound(if binding < numbers.len() { binding } else { 0 }));
+        let mut all = [bound(numbers[0], &dispatch.spans[0]); 4];
+        for ((place, &number), span) in all.iter_mut().zip(numbers).zip(&dispatch.spans).skip(1) {
+            *place = bound(number, span);
+        }
         let all = &all[..numbers.len()];
         let make = || {
             let entries: Vec<_> = (0..)

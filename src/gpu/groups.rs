@@ -47,9 +47,7 @@ impl Key {
         let same = |((buffer, offset, bytes), other): (&(wgpu::Buffer, u64, u64), &Bound<'_>)| {
             (*offset, *bytes) == (other.offset, other.bytes) && buffer == other.buffer
         };
-        self.op == op
-            && self.bound.len() == bound.len()
-            && self.bound.iter().zip(bound).all(same)
+        self.op == op && self.bound.len() == bound.len() && self.bound.iter().zip(bound).all(same)
     }
 }
 
@@ -79,7 +77,9 @@ impl Groups {
             Some(Entry::Kept(key, group)) if key.is(op, bound) => group.clone(),
             Some(entry) => {
                 let group = make();
-                let bound = bound.iter().map(|bound| (bound.buffer.clone(), bound.offset, bound.bytes));
+                let bound = bound
+                    .iter()
+                    .map(|bound| (bound.buffer.clone(), bound.offset, bound.bytes));
                 let bound = bound.collect();
                 *entry = Entry::Kept(Key { op, bound }, group.clone());
                 group
@@ -101,6 +101,7 @@ impl Groups {
     pub(super) fn kept(&self) -> usize {
         let recent = self.0.lock().unwrap();
         let kept = recent.values();
-        kept.filter(|entry| matches!(entry, Entry::Kept(..))).count()
+        kept.filter(|entry| matches!(entry, Entry::Kept(..)))
+            .count()
     }
 }

@@ -86,7 +86,8 @@ impl Pipelines {
             (_, 1) => REPORT_GROUP + 1,
             _ => BUFFERS_GROUP + 1,
         };
-        let storage_buffers = u32::try_from(buffers.len()).unwrap_or(u32::MAX) + reports + in_storage;
+        let storage_buffers =
+            u32::try_from(buffers.len()).unwrap_or(u32::MAX) + reports + in_storage;
         let needs = [
             ("max_bind_groups", groups, limits.max_bind_groups),
             (
@@ -115,7 +116,10 @@ impl Pipelines {
                 limits.max_compute_workgroup_size_x,
             ),
         ];
-        match needs.into_iter().find(|(_, needed, allowed)| needed > allowed) {
+        match needs
+            .into_iter()
+            .find(|(_, needed, allowed)| needed > allowed)
+        {
             None => Ok(()),
             Some((limit, needed, allowed)) => Err(Error::DeviceLimit {
                 what: "a shader",

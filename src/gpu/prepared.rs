@@ -120,7 +120,9 @@ impl Gpu {
                 let (passes, _) = self.cut(plan, &places)?;
                 let mut dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
                 let pipelines = &self.inner.pipelines;
-                dispatches.try_for_each(|dispatch| pipelines.allows(&dispatch.program, &self.inner.limits))?;
+                dispatches.try_for_each(|dispatch| {
+                    pipelines.allows(&dispatch.program, &self.inner.limits)
+                })?;
             }
         }
         Ok(())
@@ -212,7 +214,8 @@ impl Prepared {
     ) -> Result<Pending<Report>, Error> {
         let [params, dest] = Argument::pair(&self.plan, ["params", "dest"], params, dest);
         let indices = Argument::indices(&self.plan, indices);
-        self.gpu.record_gather(pass, self.task(), params, indices, dest)
+        self.gpu
+            .record_gather(pass, self.task(), params, indices, dest)
     }
 
     /// [`Gpu::encode_scatter`] of what is prepared, with its errors.
@@ -225,6 +228,7 @@ impl Prepared {
     ) -> Result<Pending<Report>, Error> {
         let [updates, dest] = Argument::pair(&self.plan, ["updates", "dest"], updates, dest);
         let indices = Argument::indices(&self.plan, indices);
-        self.gpu.record_scatter(encoder, self.task(), updates, indices, dest)
+        self.gpu
+            .record_scatter(encoder, self.task(), updates, indices, dest)
     }
 }

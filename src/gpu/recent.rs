@@ -104,7 +104,9 @@ struct Same(u64);
 
 impl Hasher for Same {
     fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.0 = self.0 << 8 | u64::from(byte));
+        bytes
+            .iter()
+            .for_each(|&byte| self.0 = self.0 << 8 | u64::from(byte));
     }
 
     fn write_u64(&mut self, hash: u64) {

@@ -40,10 +40,10 @@ pub(super) fn pending(
     index: IndexType,
 ) -> Pending<Report> {
     let tuples = (indices.buffers.to_vec(), indices.parts);
-    let reading = read(gpu.clone(), Arc::clone(plan), counts.read, tuples, index);
     let held = indices.tensor.cloned();
-    Pending::reading(gpu, async move {
-        let report = reading.await;
+    let (device, plan) = (gpu.clone(), Arc::clone(plan));
+    Pending::later(gpu, move || async move {
+        let report = read(device, plan, counts.read, tuples, index).await;
         drop(held);
         report
     })

@@ -110,9 +110,17 @@ impl Gpu {
                 ..Argument::of(name, buffer.slice(..), 0)
             });
         let arguments = [updates, dest, indices, head, rows];
-        for Pass { cleared, dispatches } in &work.passes {
+        for Pass {
+            cleared,
+            dispatches,
+        } in &work.passes
+        {
             if !cleared.is_empty() {
-                encoder.clear_buffer(&scratch[0], cleared.start, Some(cleared.end - cleared.start));
+                encoder.clear_buffer(
+                    &scratch[0],
+                    cleared.start,
+                    Some(cleared.end - cleared.start),
+                );
             }
             let mut pass = begin_pass(encoder, plan);
             for launch in dispatches {
@@ -134,7 +142,12 @@ impl Gpu {
         if !map.fresh || plan.result_bytes() == 0 {
             return Ok(());
         }
-        self.record(encoder, (&Plan::zeros(plan.result_bytes())).into(), updates, dest)
+        self.record(
+            encoder,
+            (&Plan::zeros(plan.result_bytes())).into(),
+            updates,
+            dest,
+        )
     }
 
     /// The steps of a plan that is not empty. If the plan combines elements, updates and destination must begin at

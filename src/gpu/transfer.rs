@@ -215,12 +215,12 @@ impl Gpu {
         record: impl FnOnce(&mut wgpu::CommandEncoder) -> Result<R, Error>,
     ) -> Result<(R, wgpu::SubmissionIndex), Error> {
         self.guarded(doing, || {
-            let mut encoder = self
-                .inner
-                .device
-                .create_command_encoder(&wgpu::CommandEncoderDescriptor {
-                    label: Some(&format!("wgslice {doing}")),
-                });
+            let mut encoder =
+                self.inner
+                    .device
+                    .create_command_encoder(&wgpu::CommandEncoderDescriptor {
+                        label: Some(&format!("wgslice {doing}")),
+                    });
             let recorded = record(&mut encoder)?;
             let submission = self.inner.queue.submit([encoder.finish()]);
             Ok((recorded, submission))

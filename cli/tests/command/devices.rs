@@ -36,11 +36,18 @@ fn without_a_display_stderr_is_empty() {
     let output = folder.path("out.npy");
     let mut runs = vec![vec!["info"]];
     for &device in devices() {
-        runs.push(vec!["slice", &input, "::-1", "-o", &output, "--device", device]);
+        runs.push(vec![
+            "slice", &input, "::-1", "-o", &output, "--device", device,
+        ]);
     }
     for args in runs {
         let mut command = command(&args);
-        for display in ["XDG_RUNTIME_DIR", "WAYLAND_DISPLAY", "DISPLAY", "NODEVICE_SELECT"] {
+        for display in [
+            "XDG_RUNTIME_DIR",
+            "WAYLAND_DISPLAY",
+            "DISPLAY",
+            "NODEVICE_SELECT",
+        ] {
             command.env_remove(display);
         }
         let ran: Ran = command.output().expect("the command starts").into();
