@@ -1,5 +1,7 @@
 //! [`Tensor`], values on a backend's device.
 
+#[cfg(feature = "gpu")]
+mod buffer;
 mod run;
 mod shape;
 mod view;
@@ -95,19 +97,6 @@ impl Tensor {
     /// The backend that the tensor lives on.
     pub fn backend(&self) -> &Backend {
         &self.backend
-    }
-
-    /// The buffers of the tensor on a GPU, row-major and padded to a multiple of 16 bytes. There is one buffer, unless
-    /// the tensor is larger than the device's `max_buffer_size`: then several of equal size, of which the last may be
-    /// smaller. Empty on the CPU.
-    ///
-    /// A clone of a buffer stays valid when the tensor is dropped: no other tensor reuses its memory.
-    #[cfg(feature = "gpu")]
-    pub fn buffers(&self) -> &[wgpu::Buffer] {
-        match &self.storage {
-            Storage::Device(bytes) => bytes.show(),
-            _ => &[],
-        }
     }
 
     /// A slice of this tensor, as a new tensor. On a GPU the work is submitted, not waited for.

@@ -19,6 +19,8 @@ mod limits;
 mod ndarray;
 mod onnx;
 mod onnx_nodes;
+#[cfg(feature = "gpu")]
+mod prepare;
 mod property;
 mod reference;
 mod scatter_elements;
