@@ -4,6 +4,8 @@
 mod buffer;
 mod run;
 mod shape;
+#[cfg(feature = "gpu")]
+mod texture;
 mod view;
 
 pub use view::TensorView;
