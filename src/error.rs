@@ -1,5 +1,6 @@
 //! All errors. Their messages name the argument, its value, the rule, and what to do instead.
 
+mod cause;
 mod gather;
 mod invalid_index;
 mod parse;
@@ -8,6 +9,7 @@ mod spec;
 mod texture;
 mod view;
 
+pub use cause::Cause;
 pub use gather::GatherError;
 pub use invalid_index::InvalidIndex;
 pub use parse::ParseError;
@@ -19,6 +21,20 @@ pub use view::ViewError;
 use crate::text::Shape;
 
 /// Any error of this crate.
+///
+/// A message says all that there is to say. [`Error::source`](std::error::Error::source) is wgpu's own error, for
+/// programs that look into it:
+///
+/// ```
+/// # #[cfg(feature = "gpu")] {
+/// use std::error::Error as _;
+///
+/// fn is_validation(error: &wgslice::Error) -> bool {
+///     let source = error.source().and_then(|source| source.downcast_ref());
+///     matches!(source, Some(wgslice::wgpu::Error::Validation { .. }))
+/// }
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -187,14 +203,14 @@ pub enum Error {
     },
     /// The device refuses a shader: its limits are too low for it, or its compiler fails.
     #[error(
-        "the device refuses the shader of {shader}: {message}\n\
+        "the device refuses the shader of {shader}: {source}\n\
          open the device with the limits that this names, or use the CPU"
     )]
     Pipeline {
         /// The name of the shader.
         shader: String,
-        /// The message of the device.
-        message: String,
+        /// The error of wgpu.
+        source: Cause,
     },
     /// A call that would block until the device is done, which a browser does not allow.
     #[error("a browser does not let a program wait for {what}: use {instead}")]
@@ -205,12 +221,12 @@ pub enum Error {
         instead: &'static str,
     },
     /// The graphics API reported a failure.
-    #[error("{doing} failed on the device: {message}")]
+    #[error("{doing} failed on the device: {source}")]
     Device {
         /// What failed.
         doing: &'static str,
-        /// The message of the device.
-        message: String,
+        /// The error of wgpu.
+        source: Cause,
     },
 }
 

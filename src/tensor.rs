@@ -1,5 +1,7 @@
 //! [`Tensor`], values on a backend's device.
 
+#[cfg(feature = "gpu")]
+mod buffer;
 mod run;
 mod shape;
 #[cfg(feature = "gpu")]
@@ -99,19 +101,6 @@ impl Tensor {
         &self.backend
     }
 
-    /// The buffers of the tensor on a GPU, row-major and padded to a multiple of 16 bytes. There is one buffer, unless
-    /// the tensor is larger than the device's `max_buffer_size`: then several of equal size, of which the last may be
-    /// smaller. Empty on the CPU.
-    ///
-    /// A clone of a buffer stays valid when the tensor is dropped: no other tensor reuses its memory.
-    #[cfg(feature = "gpu")]
-    pub fn buffers(&self) -> &[wgpu::Buffer] {
-        match &self.storage {
-            Storage::Device(bytes) => bytes.show(),
-            _ => &[],
-        }
-    }
-
     /// A slice of this tensor, as a new tensor. On a GPU the work is submitted, not waited for.
     ///
     /// # Errors
@@ -181,10 +170,11 @@ impl Tensor {
                 let source = self.bytes()?;
                 let bytes = plan.result_bytes();
                 match storage.host_mut() {
-                    Some(dest) => plan.run_cpu(&source, dest)?,
+                    Some(dest) => self.backend.run_slice(&plan, &source, dest)?,
                     None => {
-                        *storage = (self.backend)
-                            .host_storage(bytes, |dest| plan.run_cpu(&source, dest))?;
+                        *storage = (self.backend).host_storage(bytes, |dest| {
+                            self.backend.run_slice(&plan, &source, dest)
+                        })?;
                     }
                 }
             }

@@ -19,6 +19,8 @@ mod limits;
 mod ndarray;
 mod onnx;
 mod onnx_nodes;
+#[cfg(feature = "gpu")]
+mod prepare;
 mod property;
 mod reference;
 mod scatter_elements;
@@ -33,4 +35,5 @@ mod strided_slice_grad;
 mod strided_slice_update;
 #[cfg(feature = "gpu")]
 mod texture;
+mod threads;
 mod view;

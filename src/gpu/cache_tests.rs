@@ -305,7 +305,7 @@ fn the_pool_is_emptied_once_if_memory_runs_out() {
     let short = Error::OutOfDeviceMemory { doing: "this" };
     let other = Error::Device {
         doing: "this",
-        message: "another failure".to_owned(),
+        source: std::io::Error::other("another failure").into(),
     };
     // Given: the number of allocations that fail, their error, and whether a buffer is pooled. Expected: whether an
     // allocation succeeds, the number of tries, and the size in bytes of what is left in the pool.

@@ -99,8 +99,8 @@ impl Backend {
         spec: &SliceSpec,
         value: impl Into<ArrayRef<'a, T>>,
     ) -> Result<Array<T>, Error> {
-        let (input, shape) = input.into().row_major("input")?;
-        let (value, value_shape) = value.into().row_major("value")?;
+        let (input, shape) = input.into().row_major("input", self)?;
+        let (value, value_shape) = value.into().row_major("value", self)?;
         let plan = Plan::slice_update(&shape, spec, &value_shape, T::DTYPE)?;
         let inputs = Inputs {
             dest: Some(&input),
