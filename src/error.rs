@@ -1,5 +1,6 @@
 //! All errors. Their messages name the argument, its value, the rule, and what to do instead.
 
+mod crop;
 mod gather;
 mod invalid_index;
 mod parse;
@@ -7,6 +8,7 @@ mod scatter;
 mod spec;
 mod view;
 
+pub use crop::CropError;
 pub use gather::GatherError;
 pub use invalid_index::InvalidIndex;
 pub use parse::ParseError;
@@ -32,6 +34,9 @@ pub enum Error {
     /// Params, indices and batch dimensions do not match, or an index is out of range.
     #[error(transparent)]
     Gather(#[from] GatherError),
+    /// The boxes of a crop do not match, or reach outside.
+    #[error(transparent)]
+    Crop(#[from] CropError),
     /// Indices, updates and the destination do not match, or an index is out of range.
     #[error(transparent)]
     Scatter(#[from] ScatterError),

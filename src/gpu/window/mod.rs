@@ -83,6 +83,7 @@ pub(crate) fn dispatches(
         Map::StridedSliceGrad(pairs) => cutter.gradient(pairs.as_ref(), &mut out)?,
         // Scatters are cut by `scatter_steps`.
         Map::ScatterNd(_) => {}
+        Map::Crop(_) => return Err(reach.too_small(rows.unit)),
         Map::Indexed(map) => cutter.gather(map, &block::Block::all(map, rows), &mut out)?,
     }
     Ok(out)
