@@ -100,7 +100,9 @@ impl Gpu {
         self.record_in_pass(pass, plan, source, dest)
     }
 
-    /// Records a gather: reads `params` and `indices`, and writes the result to `dest`.
+    /// Records a gather or a crop: reads `params` and `indices`, and writes the result to `dest`.
+    ///
+    /// The tuples of a crop are those of its [`Boxes`](crate::options::Boxes), and `params` is its `x`.
     ///
     /// For tuples that are out of range, zeros are written. The report says later which tuples were out of range; under
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) the report is an error if any tuple was. The buffers must be as
@@ -172,12 +174,13 @@ impl Gpu {
         source: Argument<'_>,
         dest: Argument<'_>,
     ) -> Result<(), Error> {
-        if let Map::Indexed(_) | Map::ScatterNd(_) = plan.map {
+        if let Map::Indexed(_) | Map::Crop(_) | Map::ScatterNd(_) = plan.map {
             return Err(Error::Buffer {
                 argument: "indices",
-                problem: "is missing: record a gather with encode_gather, and a scatter with \
+                problem:
+                    "is missing: record a gather or a crop with encode_gather, and a scatter with \
                           encode_scatter"
-                    .into(),
+                        .into(),
             });
         }
         if plan.rows.count == 0 {
@@ -198,7 +201,7 @@ impl Gpu {
         (indices, index): (Argument<'_>, IndexType),
         dest: Argument<'_>,
     ) -> Result<Pending<Report>, Error> {
-        let Map::Indexed(_) = plan.map else {
+        let (Map::Indexed(_) | Map::Crop(_)) = plan.map else {
             let problem = "is not used by a slice: record it with encode";
             return Err(indices.problem(problem.into()));
         };

@@ -39,7 +39,7 @@ impl Gpu {
             let (from, to) = (source.argument("source"), dest.argument("dest"));
             let indices = indices.map(|(tuples, index)| (tuples.argument("indices"), index));
             let report = match (&plan.map, indices) {
-                (Map::Indexed(_), Some(indices)) => {
+                (Map::Indexed(_) | Map::Crop(_), Some(indices)) => {
                     let mut pass = encoder.begin_compute_pass(&Default::default());
                     self.record_gather(&mut pass, plan, from, indices, to)?
                 }

@@ -344,7 +344,11 @@ fn join(
     };
     let shape = [count, boxes.depth(dims), bytes];
     let zeros = vec![0u8; shape::elements(&shape)?];
-    let mut tuples = begins.backend.upload((&zeros, &shape))?;
+    // A tensor that needs several buffers is cut between rows of its last dimension, and no tuple may be cut.
+    let rows = [count, boxes.depth(dims) * bytes];
+    let rows = begins.backend.upload((&zeros, &rows))?;
+    let mut tuples = rows.as_type(DType::U8, &shape);
+    drop(rows);
     if let Some(items) = box_indices {
         begins.check_goes_with("box_indices", items)?;
         let items = items.as_type(DType::U8, &[count, bytes]);

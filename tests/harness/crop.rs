@@ -38,6 +38,15 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
     assert_eq!(plan.shape(), expected.shape, "{crop:?}");
     let values = to_bytes(&expected.values, dtype.size());
     let source = to_bytes(&source, dtype.size());
+    // In buffers of 1 KiB, where parts of tensors begin at multiples of 256 bytes, some of these tuples are cut.
+    let depth = crop.indices.shape[1].max(1);
+    let is_odd = depth >> depth.trailing_zeros() > 4 && crop.indices.data.len() * 8 > 1024;
+    // A shader has room for four dimensions beside that of boxes, and computes with 32 bits.
+    let reach = |(&size, &stride): (&usize, &i64)| {
+        (size.max(1) as u64 - 1).saturating_mul(stride.unsigned_abs())
+    };
+    let furthest = crop.sizes.iter().zip(&crop.strides).map(reach).max();
+    let is_wide = plan.shape().len() > 5 || furthest > Some(i32::MAX as u64);
     let takes = |device: &&Device| device.takes(source.len(), values.len());
     for device in devices().iter().filter(takes) {
         let what = || format!("{}: {crop:?}: {typed:?}: {plan}", device.name);
@@ -61,8 +70,8 @@ pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
             {
                 (Some(first), outside)
             }
-            // Shaders do not crop yet.
-            Err(Error::DeviceLimit { .. }) if !device.backend.is_cpu() => continue,
+            Err(Error::DeviceLimit { .. }) if is_wide && !device.backend.is_cpu() => continue,
+            Err(Error::DeviceLimit { .. }) if is_odd && device.by_tensors => continue,
             Err(error) => panic!("{}: {error}", what()),
         };
         assert_eq!(outside, expected.bad_rows.len(), "{}", what());
