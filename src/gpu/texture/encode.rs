@@ -122,7 +122,7 @@ impl Gpu {
         );
         let Some((plan, channels)) = rows.channel_gather()? else {
             let mut plans = rows.to_tensor().into_iter();
-            return plans.try_for_each(|plan| self.record(encoder, &plan, source, dest));
+            return plans.try_for_each(|plan| self.record(encoder, (&plan).into(), source, dest));
         };
         let channels = self.channel_indices(channels)?;
         let indices = Argument {
@@ -132,7 +132,7 @@ impl Gpu {
         };
         let mut pass = encoder.begin_compute_pass(&Default::default());
         // All channels exist, so there is nothing to report.
-        self.record_gather(&mut pass, &plan, source, (indices, INDEX), dest)?;
+        self.record_gather(&mut pass, (&plan).into(), source, (indices, INDEX), dest)?;
         Ok(())
     }
 
@@ -183,7 +183,7 @@ impl Gpu {
             read(encoder, scratch());
         }
         for plan in rows.of_tensor(view)? {
-            self.record(encoder, &plan, source, dest)?;
+            self.record(encoder, (&plan).into(), source, dest)?;
         }
         write(encoder, scratch());
         Ok(())
