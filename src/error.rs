@@ -6,6 +6,7 @@ mod invalid_index;
 mod parse;
 mod scatter;
 mod spec;
+mod texture;
 mod view;
 
 pub use cause::Cause;
@@ -14,6 +15,7 @@ pub use invalid_index::InvalidIndex;
 pub use parse::ParseError;
 pub use scatter::ScatterError;
 pub use spec::SpecError;
+pub use texture::TextureError;
 pub use view::ViewError;
 
 use crate::text::Shape;
@@ -51,6 +53,9 @@ pub enum Error {
     /// Indices, updates and the destination do not match, or an index is out of range.
     #[error(transparent)]
     Scatter(#[from] ScatterError),
+    /// A texture, or a selection of its texels, cannot be read or written.
+    #[error(transparent)]
+    Texture(#[from] TextureError),
     /// The shaders cannot compute with elements of this type.
     #[error(
         "{operation} under Combine::{combine:?} computes with elements, and the shaders cannot with {dtype}: \

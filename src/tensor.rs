@@ -4,6 +4,8 @@
 mod buffer;
 mod run;
 mod shape;
+#[cfg(feature = "gpu")]
+mod texture;
 mod view;
 
 pub use view::TensorView;
@@ -120,7 +122,7 @@ impl Tensor {
     /// on a GPU `dest` keeps its [buffers](Self::buffers). On a GPU the work is submitted, not waited for.
     ///
     /// No other tensor changes. If `dest` shares its memory with another tensor (a clone, or a slice of all of a
-    /// tensor), or on the CPU holds bytes given to [`Backend::adopt`], `dest` gets new memory. So `dest` may be a clone
+    /// tensor), or on the CPU holds bytes given to [`Tensor::from_bytes`], `dest` gets new memory. So `dest` may be a clone
     /// of this tensor. A slice of all of this tensor is copied too, whereas [`Tensor::slice`] shares the memory.
     ///
     /// ```
@@ -168,10 +170,11 @@ impl Tensor {
                 let source = self.bytes()?;
                 let bytes = plan.result_bytes();
                 match storage.host_mut() {
-                    Some(dest) => plan.run_cpu(&source, dest)?,
+                    Some(dest) => self.backend.run_slice(&plan, &source, dest)?,
                     None => {
-                        *storage = (self.backend)
-                            .host_storage(bytes, |dest| plan.run_cpu(&source, dest))?;
+                        *storage = (self.backend).host_storage(bytes, |dest| {
+                            self.backend.run_slice(&plan, &source, dest)
+                        })?;
                     }
                 }
             }

@@ -33,4 +33,7 @@ mod strict;
 mod strided_slice;
 mod strided_slice_grad;
 mod strided_slice_update;
+#[cfg(feature = "gpu")]
+mod texture;
+mod threads;
 mod view;

@@ -66,20 +66,16 @@ impl<'a> Argument<'a> {
 
     /// Checks that this argument and `dest` fit the plan, and that they share no buffer.
     pub(super) fn check(&self, dest: &Self) -> Result<(), Error> {
-        self.check_length()?;
-        dest.check_length()?;
+        self.check_words()?;
+        dest.check_words()?;
         self.check_apart(dest)
     }
 
     /// Checks that this argument is long enough, and that the word of 4 bytes in which it ends lies wholly in its
     /// buffer.
-    fn check_length(&self) -> Result<(), Error> {
-        let &Self { passed, needed, .. } = self;
-        if passed < needed {
-            let problem =
-                format!("has {passed} bytes, but the plan needs {needed}: pass a longer one");
-            return Err(self.problem(problem));
-        }
+    fn check_words(&self) -> Result<(), Error> {
+        self.check_length()?;
+        let needed = self.needed;
         let Some(last) = self.buffers.last() else {
             return Ok(());
         };
@@ -114,6 +110,16 @@ impl<'a> Argument<'a> {
         Ok(())
     }
 
+    /// Checks that this argument is long enough.
+    pub(super) fn check_length(&self) -> Result<(), Error> {
+        let Self { passed, needed, .. } = self;
+        if passed >= needed {
+            return Ok(());
+        }
+        let problem = format!("has {passed} bytes, but the plan needs {needed}: pass a longer one");
+        Err(self.problem(problem))
+    }
+
     /// Whether the size of each buffer is a multiple of 16 bytes, the largest vector, so that a binding can contain the
     /// whole last vector.
     pub(super) fn is_whole(&self) -> bool {
@@ -126,7 +132,7 @@ impl<'a> Argument<'a> {
     /// what [`Argument::check`] checks, tuples must begin at a whole word, and all buffers need the usage `STORAGE`.
     pub(super) fn check_tuples(&self, source: &Self, dest: &Self) -> Result<(), Error> {
         source.check(dest)?;
-        self.check_length()?;
+        self.check_words()?;
         self.check_apart(dest)?;
         if !self.parts.offset.is_multiple_of(4) {
             let problem = "begins in the middle of a word: its offset must be a multiple of 4";

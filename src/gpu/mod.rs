@@ -13,7 +13,9 @@
 //! | `window` | how a plan is cut into dispatches that fit the device's limits |
 //! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
 //! | `encode`, `explain` | how these commands are recorded, and described in words |
-//! | `scatter`, `lists`, `scratch` | the steps of a scatter, and the memory between them |
+//! | `scatter`, `lists` | the steps of a scatter |
+//! | `scratch` | the memory between the steps of a scatter, and between a texture and a tensor |
+//! | `texture` | which texels of a texture are copied, and through which rows |
 //! | `argument` | whether the buffers that are passed fit a plan |
 //! | `work`, `prepared` | what is recorded for a plan, worked out once; that ahead of the recording |
 //! | `groups`, `recent` | which bind groups are kept for reuse; what was used recently |
@@ -59,6 +61,7 @@ mod scratch;
 #[cfg(test)]
 mod shader_tests;
 mod slots;
+mod texture;
 mod transfer;
 mod uniforms;
 mod upload;
@@ -70,6 +73,7 @@ pub use encode::DeviceIndices;
 pub use prepared::Prepared;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use ring::Ring;
+pub use texture::Texels;
 pub(crate) use transfer::DeviceBytes;
 
 use crate::Error;
@@ -78,7 +82,7 @@ use groups::Groups;
 use pipeline::Pipelines;
 use pool::Pool;
 use program::UniformSpace;
-use scratch::ScatterMemory;
+use scratch::{KeptTexels, ScatterMemory};
 use std::sync::{Arc, OnceLock, PoisonError};
 use uniforms::UNIFORM_BYTES;
 use work::Works;
@@ -103,6 +107,7 @@ struct Inner {
     /// Made with these limits and pipelines.
     works: Arc<Works>,
     scatter: Arc<ScatterMemory>,
+    texels: Arc<KeptTexels>,
     pool: Arc<Pool>,
     /// Why the device was lost; empty until then.
     lost: Arc<OnceLock<String>>,
@@ -147,6 +152,7 @@ impl Gpu {
                 groups: Arc::default(),
                 works: Arc::default(),
                 scatter: Arc::default(),
+                texels: Arc::default(),
                 pool: Arc::default(),
                 lost: Arc::default(),
             }),
@@ -343,7 +349,7 @@ impl Gpu {
     /// - Buffers of dropped tensors, which new tensors of the same size reuse. These buffers and live tensors together
     ///   never exceed the most bytes that tensors have held at once, and a buffer is freed when 32 buffers were
     ///   requested without reusing it.
-    /// - The scratch memory of scatters.
+    /// - The scratch memory of scatters and of copies from and to textures.
     /// - Bind groups of buffers that were recorded repeatedly, which keep these buffers alive.
     /// - On the host, the dispatches of plans that were recorded recently.
     ///
@@ -358,6 +364,11 @@ impl Gpu {
             .scatter
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = [None, None];
+        self.inner
+            .texels
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 }
 

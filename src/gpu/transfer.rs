@@ -84,7 +84,7 @@ impl DeviceBytes {
 /// The size in bytes of each part but the last, at most `most`. A part has whole rows of the innermost dimension if
 /// possible: a row may be an index tuple, which must not lie in two buffers. An index tuple is never too long for this,
 /// since it has at most a few integers.
-fn part_bytes(most: u64, row_bytes: u64) -> u64 {
+pub(super) fn part_bytes(most: u64, row_bytes: u64) -> u64 {
     let common = 1 << (row_bytes | PART_ALIGNMENT).trailing_zeros();
     let whole = row_bytes.saturating_mul(PART_ALIGNMENT / common);
     let step = if whole <= most { whole } else { PART_ALIGNMENT };
