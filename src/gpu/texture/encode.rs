@@ -4,7 +4,7 @@ use super::{Texels, rows::Rows};
 use crate::{
     Error, View,
     error::TextureError,
-    gpu::{DeviceBytes, Gpu, argument::Argument},
+    gpu::{DeviceBytes, Gpu, argument::Argument, encode::begin_pass},
     ops::index::IndexType,
 };
 use wgpu::{
@@ -122,7 +122,7 @@ impl Gpu {
         );
         let Some((plan, channels)) = rows.channel_gather()? else {
             let mut plans = rows.to_tensor().into_iter();
-            return plans.try_for_each(|plan| self.record(encoder, &plan, source, dest));
+            return plans.try_for_each(|plan| self.record(encoder, (&plan).into(), source, dest));
         };
         let channels = self.channel_indices(channels)?;
         let indices = Argument {
@@ -130,9 +130,9 @@ impl Gpu {
             callers: false,
             ..Argument::of("channels", channels.slice(..), plan.index_bytes(INDEX))
         };
-        let mut pass = encoder.begin_compute_pass(&Default::default());
+        let mut pass = begin_pass(encoder, &plan);
         // All channels exist, so there is nothing to report.
-        self.record_gather(&mut pass, &plan, source, (indices, INDEX), dest)?;
+        self.record_gather(&mut pass, (&plan).into(), source, (indices, INDEX), dest)?;
         Ok(())
     }
 
@@ -183,7 +183,7 @@ impl Gpu {
             read(encoder, scratch());
         }
         for plan in rows.of_tensor(view)? {
-            self.record(encoder, &plan, source, dest)?;
+            self.record(encoder, (&plan).into(), source, dest)?;
         }
         write(encoder, scratch());
         Ok(())
