@@ -160,6 +160,10 @@ impl<T: Clone> Pending<T> {
     }
 
     fn advance(&self, context: &mut Context<'_>) -> Poll<Result<T, Error>> {
+        #[cfg_attr(
+            not(feature = "gpu"),
+            expect(unused_mut, reason = "without a GPU the value is there")
+        )]
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         #[cfg(feature = "gpu")]
         if let State::Recorded(start) = &mut *state

@@ -4,7 +4,7 @@ use super::{Texels, rows::Rows};
 use crate::{
     Error, View,
     error::TextureError,
-    gpu::{DeviceBytes, Gpu, argument::Argument},
+    gpu::{DeviceBytes, Gpu, argument::Argument, encode::begin_pass},
     ops::index::IndexType,
 };
 use wgpu::{
@@ -130,7 +130,7 @@ impl Gpu {
             callers: false,
             ..Argument::of("channels", channels.slice(..), plan.index_bytes(INDEX))
         };
-        let mut pass = encoder.begin_compute_pass(&Default::default());
+        let mut pass = begin_pass(encoder, &plan);
         // All channels exist, so there is nothing to report.
         self.record_gather(&mut pass, (&plan).into(), source, (indices, INDEX), dest)?;
         Ok(())
