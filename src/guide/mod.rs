@@ -12,8 +12,8 @@
 //! | PyTorch: `select`, `narrow`, `flip`, `index_select`, `gather`, `scatter_` | [`pytorch`] |
 //! | ndarray: `s![]`, `slice`, `select` | [`ndarray`](ndarray/index.html), with the feature of this name |
 //!
-//! [`tour`] shows the ways to call the crate, and [`views`] how slices, transposes and broadcasts compose
-//! before anything is copied.
+//! [`tour`] shows the ways to call the crate, [`views`] how slices, transposes and broadcasts compose before anything
+//! is copied, and, with the feature `gpu`, `texture` the way from a texture to a tensor and back.
 //!
 //! The examples of the other pages run on `Backend::cpu()`. On `Backend::auto()`, or any other backend, they give the
 //! same bits.
@@ -43,6 +43,11 @@ pub mod tensorflow_cpp {
 }
 pub mod tensorflow_java {
     #![doc = include_str!("tensorflow_java.md")]
+}
+#[cfg(feature = "gpu")]
+#[cfg_attr(docsrs, doc(cfg(feature = "gpu")))]
+pub mod texture {
+    #![doc = include_str!("texture.md")]
 }
 pub mod tour {
     #![doc = include_str!("tour.md")]

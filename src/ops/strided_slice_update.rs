@@ -46,19 +46,33 @@ impl Plan {
         let element = dtype.size();
         let dest = spec.view(shape)?;
         shape::elements(value)?;
-        let pairs = if dest.shape.contains(&0) {
-            None
-        } else {
-            let source = broadcast(value, &dest.shape)?;
-            Some(Pairs::of(&source, &dest, element, 0))
-        };
+        if dest.shape.contains(&0) {
+            return Ok(Self {
+                shape: shape.to_vec(),
+                element,
+                source: value.to_vec(),
+                rows: Rows::NONE,
+                map: Map::StridedSliceUpdate(None),
+            });
+        }
+        let source = broadcast(value, &dest.shape)?;
         Ok(Self {
-            shape: shape.to_vec(),
-            element,
             source: value.to_vec(),
-            rows: pairs.as_ref().map_or(Rows::NONE, Rows::of_pairs),
-            map: Map::StridedSliceUpdate(pairs),
+            ..Self::of_update(&source, &dest, element)
         })
+    }
+
+    /// Plans writing the elements of a view to those of another, of the same shape and not empty, whose dimensions are
+    /// in the order of the array that it is a view of.
+    pub(crate) fn of_update(source: &View, dest: &View, element: usize) -> Self {
+        let pairs = Pairs::of(source, dest, element, 0);
+        Self {
+            shape: dest.source.clone(),
+            element,
+            source: source.source.clone(),
+            rows: Rows::of_pairs(&pairs),
+            map: Map::StridedSliceUpdate(Some(pairs)),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The choice of a device, and its report.
 
-use crate::support::{Folder, command, devices, wgslice};
+use crate::support::{Folder, Ran, command, devices, wgslice};
 
 #[test]
 fn auto_says_which_device_and_why() {
@@ -26,6 +26,33 @@ fn auto_says_which_device_and_why() {
     // `auto` never chooses a software adapter.
     let device = info["device"].as_str().expect("a device");
     assert!(!device.contains("software"), "{info}");
+}
+
+/// Mesa and libwayland look for a display when adapters are listed, and complain if there is none.
+#[test]
+fn without_a_display_stderr_is_empty() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[2]);
+    let output = folder.path("out.npy");
+    let mut runs = vec![vec!["info"]];
+    for &device in devices() {
+        runs.push(vec![
+            "slice", &input, "::-1", "-o", &output, "--device", device,
+        ]);
+    }
+    for args in runs {
+        let mut command = command(&args);
+        for display in [
+            "XDG_RUNTIME_DIR",
+            "WAYLAND_DISPLAY",
+            "DISPLAY",
+            "NODEVICE_SELECT",
+        ] {
+            command.env_remove(display);
+        }
+        let ran: Ran = command.output().expect("the command starts").into();
+        assert_eq!(ran.ok().stderr, "", "{args:?}");
+    }
 }
 
 #[test]
