@@ -8,7 +8,10 @@ use super::{
     workload::{Operation, Workload},
 };
 use std::{ops::Range, sync::Arc};
-use wgslice::{Backend, DType, Error, SliceSpec, Tensor, options::GatherNdOptions};
+use wgslice::{
+    Backend, DType, Error, SliceSpec, Tensor,
+    options::{CropOptions, GatherNdOptions},
+};
 
 /// An element type and the modulus of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +64,11 @@ impl Values {
         // 2³² is not a multiple of the modulus, so the count is wrapped to 32 bits first.
         let i = i & u32::MAX as usize;
         u32::try_from(i % self.modulus as usize).unwrap_or(u32::MAX)
+    }
+
+    /// Element `i` of the value of an update.
+    pub(crate) fn update(self, i: usize) -> u32 {
+        self.at(i.wrapping_mul(7))
     }
 
     /// The bytes of a value.
@@ -123,6 +131,20 @@ pub(crate) fn index(shape: &[usize], depth: usize, i: usize) -> usize {
     lowbias32(count) as usize % shape[i % depth]
 }
 
+/// Where box `n` of a crop begins in each cropped dimension, so that it lies inside, and along which it is flipped:
+/// never but along the last.
+pub(crate) fn crop_box(shape: &[usize], sizes: &[usize], n: usize) -> (Vec<usize>, Vec<bool>) {
+    let hash =
+        |i: usize| lowbias32(u32::try_from(i & u32::MAX as usize).unwrap_or(u32::MAX)) as usize;
+    let dims = sizes.iter().zip(&shape[1..]).enumerate();
+    let begins = dims.map(|(d, (size, dim))| hash(sizes.len() * n + d) % (dim - size + 1));
+    let mut flips = vec![false; sizes.len()];
+    if let Some(last) = flips.last_mut() {
+        *last = hash(n + 1_000_003) % 2 == 1;
+    }
+    (begins.collect(), flips)
+}
+
 /// The host has too little memory for the data of a workload.
 #[derive(Debug, thiserror::Error)]
 #[error("no memory left on the host for {0} bytes: choose smaller workloads with --only")]
@@ -146,14 +168,6 @@ pub(crate) fn garbage(bytes: usize) -> Result<Vec<u8>, OutOfMemory> {
 #[derive(Clone, Debug)]
 pub(crate) struct Shared(Arc<Vec<u8>>);
 
-impl Shared {
-    /// See [`garbage`].
-    #[cfg(feature = "gpu")]
-    pub(crate) fn garbage(bytes: usize) -> Result<Self, OutOfMemory> {
-        Ok(Self(Arc::new(garbage(bytes)?)))
-    }
-}
-
 impl AsRef<[u8]> for Shared {
     fn as_ref(&self) -> &[u8] {
         &self.0
@@ -165,8 +179,10 @@ impl AsRef<[u8]> for Shared {
 pub(crate) struct Loaded<'a> {
     pub(crate) work: &'a Workload,
     pub(crate) input: Shared,
-    /// Empty except for a gather.
+    /// The index tuples of a gather or a crop; otherwise empty.
     pub(crate) indices: Vec<i32>,
+    /// The value of an update; otherwise empty.
+    pub(crate) value: Shared,
     /// The expected checksum of the result, from the formula.
     pub(crate) expected: f64,
 }
@@ -174,9 +190,31 @@ pub(crate) struct Loaded<'a> {
 /// An operation and its data on the device of a backend.
 #[derive(Debug)]
 pub(crate) enum Tensors<'a> {
-    Slice { input: Tensor, spec: &'a SliceSpec },
-    Gather { params: Tensor, indices: Tensor },
-    Transpose { input: Tensor, axes: &'a [usize] },
+    Slice {
+        input: Tensor,
+        spec: &'a SliceSpec,
+    },
+    Gather {
+        params: Tensor,
+        indices: Tensor,
+    },
+    Transpose {
+        input: Tensor,
+        axes: &'a [usize],
+    },
+    Crop {
+        input: Tensor,
+        begins: Tensor,
+        flips: Tensor,
+        /// Begins and flips together.
+        tuples: Tensor,
+        options: &'a CropOptions,
+    },
+    Update {
+        input: Tensor,
+        value: Tensor,
+        spec: &'a SliceSpec,
+    },
 }
 
 impl<'a> Loaded<'a> {
@@ -184,7 +222,20 @@ impl<'a> Loaded<'a> {
         let count = work.shape.iter().product();
         let input = Shared(Arc::new(work.values.elements(count)?));
         let indices = match work.operation {
-            Operation::Slice { .. } | Operation::Transpose { .. } => Vec::new(),
+            Operation::Slice { .. } | Operation::Transpose { .. } | Operation::Update { .. } => {
+                Vec::new()
+            }
+            Operation::Crop { ref options } => (0..work.shape[0])
+                .flat_map(|n| {
+                    let (begins, flips) = crop_box(&work.shape, &options.sizes, n);
+                    let begins = begins
+                        .into_iter()
+                        .map(|at| i32::try_from(at).unwrap_or(i32::MAX));
+                    begins
+                        .chain(flips.into_iter().map(i32::from))
+                        .collect::<Vec<_>>()
+                })
+                .collect(),
             Operation::Gather { rows, depth } => {
                 let mut indices = Vec::new();
                 let count = rows * depth;
@@ -196,12 +247,29 @@ impl<'a> Loaded<'a> {
                 indices
             }
         };
+        let value = match &work.operation {
+            Operation::Update { value, .. } => {
+                let values = (0..value.iter().product()).map(|i| work.values.update(i));
+                values.flat_map(|value| work.values.encode(value)).collect()
+            }
+            _ => Vec::new(),
+        };
         Ok(Self {
             work,
             input,
             indices,
+            value: Shared(Arc::new(value)),
             expected: checksum::expected(work),
         })
+    }
+
+    /// Memory for the result: the data if the workload changes them in place, else bytes that occur in no result.
+    pub(crate) fn dest(&self) -> Result<Vec<u8>, OutOfMemory> {
+        let mut dest = garbage(self.work.plan.result_bytes())?;
+        if self.work.plan.is_in_place() {
+            dest.copy_from_slice(self.input.as_ref());
+        }
+        Ok(dest)
     }
 
     /// Compares the result with the expected one.
@@ -248,6 +316,29 @@ impl<'a> Loaded<'a> {
                 indices: backend.upload((&self.indices, &[rows, depth]))?,
             },
             Operation::Transpose { axes } => Tensors::Transpose { input, axes },
+            Operation::Crop { options } => {
+                let (count, dims) = (work.shape[0], options.sizes.len());
+                let tuples = self.indices.chunks(2 * dims.max(1));
+                let begins: Vec<i32> = tuples
+                    .clone()
+                    .flat_map(|tuple| &tuple[..dims])
+                    .copied()
+                    .collect();
+                let flips = tuples.flat_map(|tuple| &tuple[dims..]);
+                let flips: Vec<bool> = flips.map(|&flip| flip != 0).collect();
+                Tensors::Crop {
+                    input,
+                    begins: backend.upload((&begins, &[count, dims]))?,
+                    flips: backend.upload((&flips, &[count, dims]))?,
+                    tuples: backend.upload((&self.indices, &[count, 2 * dims]))?,
+                    options,
+                }
+            }
+            Operation::Update { spec, value, .. } => Tensors::Update {
+                input,
+                value: Tensor::from_bytes(backend, self.value.clone(), work.values.dtype(), value)?,
+                spec,
+            },
         })
     }
 }
@@ -261,6 +352,21 @@ impl Tensors<'_> {
                 .gather_nd(indices, GatherNdOptions::default())
                 .map(|gathered| gathered.0),
             Tensors::Transpose { input, axes } => input.view().transpose(axes)?.to_tensor(),
+            Tensors::Crop {
+                input,
+                begins,
+                flips,
+                options,
+                ..
+            } => input
+                .crop(begins, None, Some(flips), options)
+                .map(|cropped| cropped.0),
+            Tensors::Update { input, value, spec } => {
+                // The memory is shared with the input, and is copied first.
+                let mut changed = input.clone();
+                changed.slice_update(spec, value)?;
+                Ok(changed)
+            }
         }
     }
 }
