@@ -5,8 +5,8 @@ mod numbers;
 pub(crate) use numbers::{Integers, Sizes, mask, memory};
 
 use crate::{
-    bench::Bench, gather::Gather, gather_elements::GatherElements, gather_nd::GatherNd, grad::Grad,
-    scatter_elements::ScatterElements, scatter_nd::ScatterNd, slice::Slice,
+    bench::Bench, crop::Crop, gather::Gather, gather_elements::GatherElements, gather_nd::GatherNd,
+    grad::Grad, scatter_elements::ScatterElements, scatter_nd::ScatterNd, slice::Slice,
     slice_update::SliceUpdate, verify::Verify,
 };
 use clap::{Args as ArgGroup, Parser, Subcommand, ValueEnum};
@@ -82,6 +82,7 @@ pub(crate) enum Command {
     GatherNd(GatherNd),
     Gather(Gather),
     GatherElements(GatherElements),
+    Crop(Crop),
     ScatterNd(ScatterNd),
     ScatterElements(ScatterElements),
     SliceUpdate(SliceUpdate),

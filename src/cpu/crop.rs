@@ -250,8 +250,8 @@ impl<'a> Crop<'a> {
         }
     }
 
-    /// Writes `dest`, the part of the result that begins at byte `first`, in whole elements of lines. `nests` copy whole
-    /// lines, forwards and flipped.
+    /// Writes `dest`, the part of the result that begins at byte `first`, in whole elements of lines. `nests` copy
+    /// whole lines, forwards and flipped.
     fn part(&self, source: &[u8], nests: &[LoopNest<'_>; 2], first: usize, dest: &mut [u8]) {
         let line_bytes = self.last.size * self.piece;
         let (mut line, skip) = (first / line_bytes, first % line_bytes);

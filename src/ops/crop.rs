@@ -40,7 +40,7 @@ pub struct CropOptions {
     /// | policy | elements outside | a box index out of range |
     /// |---|---|---|
     /// | [`OutOfRange::Zero`] | become zeros; the report counts the box | the box becomes zeros, and is counted |
-    /// | [`OutOfRange::Clamp`] | the box is shifted until it lies inside, as by `lax.dynamic_slice` | the nearest item |
+    /// | [`OutOfRange::Clamp`] | the box is shifted inside, as in `lax.dynamic_slice` | the nearest item |
     /// | [`OutOfRange::Error`] | [`CropError::Outside`] | [`CropError::Outside`] |
     ///
     /// A box that no shift brings inside is [`CropError::BoxSize`] under [`OutOfRange::Clamp`].
