@@ -177,7 +177,9 @@ impl Crate {
             Item::Enum(item) => {
                 lines.push(format!("enum {path}{}", text(&item.generics)));
                 for variant in &item.variants {
-                    let (name, fields) = (text(&variant.ident), text(&variant.fields));
+                    let mut fields = variant.fields.clone();
+                    fields.iter_mut().for_each(|field| field.attrs.clear());
+                    let (name, fields) = (text(&variant.ident), text(&fields));
                     lines.push(format!("variant {path}::{name} {fields}").trim().into());
                 }
                 &item.attrs
