@@ -3,7 +3,7 @@
 //!     cargo bench --bench threads
 //!     cargo bench --bench threads --features rayon
 //!
-//! A crop copies rows of a thousand bytes, and a gather rows of 256, into memory that is reused. `1` has a bound of one
+//! A crop copies rows of 750 bytes, and a gather rows of 256, into memory that is reused. `1` has a bound of one
 //! thread, `all` has none. `jobs` are 16 crops in the jobs of a rayon pool with a thread for each core. Without
 //! `--bench`, as in tests, everything runs once, and is smaller.
 

@@ -168,7 +168,13 @@ impl CostModel {
         cpu += self.call;
         device += self.submission;
         match from {
-            Location::Host => device += plan.sent() / self.upload,
+            Location::Host => {
+                device += plan.sent() / self.upload;
+                if plan.is_in_place() {
+                    // The result is a copy of the array, which is then changed.
+                    cpu += 2.0 * result / self.cpu.bytes;
+                }
+            }
             Location::Device => cpu += plan.held() / self.readback + self.submission,
         }
         match to {

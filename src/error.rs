@@ -1,6 +1,7 @@
 //! All errors. Their messages name the argument, its value, the rule, and what to do instead.
 
 mod cause;
+mod crop;
 mod gather;
 mod invalid_index;
 mod parse;
@@ -10,6 +11,7 @@ mod texture;
 mod view;
 
 pub use cause::Cause;
+pub use crop::CropError;
 pub use gather::GatherError;
 pub use invalid_index::InvalidIndex;
 pub use parse::ParseError;
@@ -50,6 +52,9 @@ pub enum Error {
     /// Params, indices and batch dimensions do not match, or an index is out of range.
     #[error(transparent)]
     Gather(#[from] GatherError),
+    /// The boxes of a crop do not match, or reach outside.
+    #[error(transparent)]
+    Crop(#[from] CropError),
     /// Indices, updates and the destination do not match, or an index is out of range.
     #[error(transparent)]
     Scatter(#[from] ScatterError),

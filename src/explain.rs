@@ -5,6 +5,7 @@ use crate::{
     backend::Device,
     layout::Axis,
     ops::{
+        crop,
         indexed::{self, Dimension},
         scatter_nd, strided_slice,
     },
@@ -82,6 +83,15 @@ impl Plan {
                 let walk = joined(walk.iter().map(Dimension::axis).chain([innermost]));
                 let coordinates = joined(coordinates.iter().copied());
                 format!("from unit {offset}: {walk}, by tuples of {coordinates}")
+            }
+            Map::Crop(crop::Map {
+                gather, extents, ..
+            }) => {
+                let walk = joined(gather.walk.iter().map(Dimension::axis).chain([innermost]));
+                let coordinates = joined(gather.coordinates.iter().copied());
+                let steps: Vec<_> = extents.iter().map(|extent| extent.step).collect();
+                let offset = gather.offset;
+                format!("from unit {offset}: {walk}, at steps {steps:?} by tuples of {coordinates}")
             }
         }
     }

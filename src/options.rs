@@ -16,6 +16,7 @@
 pub use crate::{
     combine::Combine,
     ops::{
+        crop::{Boxes, CropOptions},
         gather::GatherOptions,
         gather_elements::GatherElementsOptions,
         gather_nd::GatherNdOptions,

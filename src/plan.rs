@@ -9,7 +9,7 @@
 
 use crate::{
     layout::Axis,
-    ops::{index::Policy, indexed, scatter_nd, strided_slice},
+    ops::{crop, index::Policy, indexed, scatter_nd, strided_slice},
     pairs::Pairs,
     text::{Shape, counted},
 };
@@ -89,6 +89,7 @@ pub(crate) enum Map {
     /// zeros.
     StridedSliceGrad(Option<Pairs>),
     Indexed(indexed::Map),
+    Crop(crop::Map),
     ScatterNd(scatter_nd::Map),
 }
 
@@ -99,6 +100,7 @@ impl Map {
             Self::StridedSliceUpdate(_) => "strided_slice_update",
             Self::StridedSliceGrad(_) => "strided_slice_grad",
             Self::Indexed(map) => map.name,
+            Self::Crop(map) => map.gather.name,
             Self::ScatterNd(map) => map.name,
         }
     }
@@ -112,6 +114,7 @@ impl Map {
 /// |---|---|
 /// | slices | [`Plan::slice`], [`Plan::slice_block`], [`View::plan`](crate::View::plan) |
 /// | gathers | [`Plan::gather_nd`], [`Plan::gather`], [`View::gather_nd`](crate::View::gather_nd), [`View::gather`](crate::View::gather) |
+/// | boxes of fixed size, with begins of their own | [`Plan::crop`], [`View::crop`](crate::View::crop) |
 /// | update and gradient of a slice | [`Plan::slice_update`], [`Plan::slice_grad`] |
 /// | single elements by their indices | [`Plan::gather_elements`], [`Plan::scatter_elements`] |
 /// | scatters | [`Plan::scatter_nd`], [`Plan::tensor_scatter_nd`] |
@@ -166,7 +169,8 @@ impl Plan {
         match &self.map {
             Map::StridedSliceUpdate(_) => true,
             Map::ScatterNd(map) => !map.fresh,
-            Map::StridedSlice(_) | Map::StridedSliceGrad(_) | Map::Indexed(_) => false,
+            Map::StridedSlice(_) | Map::StridedSliceGrad(_) => false,
+            Map::Indexed(_) | Map::Crop(_) => false,
         }
     }
 
@@ -214,6 +218,7 @@ impl Plan {
             }
             Map::StridedSlice(map) => map.split_units(&mut rows, factor),
             Map::Indexed(map) => map.split_units(&mut rows, factor),
+            Map::Crop(map) => map.gather.split_units(&mut rows, factor),
             // The strides of a scatter count slices of the destination, not units, and stay as they are.
             Map::ScatterNd(_) => drop(rows.split_units(factor)),
         }
@@ -224,7 +229,9 @@ impl Plan {
     #[cfg(feature = "gpu")]
     pub(crate) fn reads_nothing(&self) -> bool {
         let nowhere = match &self.map {
-            Map::Indexed(map) => map.coordinates.iter().any(|axis| axis.size == 0),
+            Map::Indexed(map) | Map::Crop(crop::Map { gather: map, .. }) => {
+                map.coordinates.iter().any(|axis| axis.size == 0)
+            }
             _ => false,
         };
         nowhere || self.source_bytes() == 0
@@ -240,6 +247,13 @@ impl Plan {
                 depth: map.coordinates.len(),
                 target: &map.params,
                 policy: map.policy,
+            }),
+            Map::Crop(map) => Some(Tuples {
+                indices: &map.gather.indices,
+                shape: &map.gather.indices[..1],
+                depth: map.gather.indices[1],
+                target: &map.gather.params,
+                policy: map.gather.policy,
             }),
             Map::ScatterNd(map) => Some(Tuples {
                 indices: &map.indices,

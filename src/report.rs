@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Plan,
-    error::{GatherError, InvalidIndex, ScatterError},
+    error::{CropError, GatherError, InvalidIndex, ScatterError},
     options::OutOfRange,
     plan::Map,
     shape::coordinates,
@@ -84,10 +84,15 @@ impl Plan {
                 shape: self.source.clone(),
             });
         };
+        // The flips of a box have no part in where it reaches.
+        let told = match &self.map {
+            Map::Crop(map) => map.first_begin() + map.extents.len(),
+            _ => tuples.depth,
+        };
         let first = missing.first.map(|number| InvalidIndex {
             tuple: number,
             position: coordinates(number, tuples.shape),
-            index: tuple(number),
+            index: tuple(number).into_iter().take(told).collect(),
         });
         let count = match self.rows.count {
             0 => 0,
@@ -108,6 +113,13 @@ impl Plan {
                 out_of_range: report.out_of_range,
                 tuples: report.tuples,
                 shape: report.shape,
+            }
+            .into()),
+            (Map::Crop(_), Some(first)) => Err(CropError::Outside {
+                first,
+                outside: report.out_of_range,
+                boxes: report.tuples,
+                x: report.shape,
             }
             .into()),
             (_, first) => Report { first, ..report }.into_result(),

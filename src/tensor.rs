@@ -286,6 +286,11 @@ impl Tensor {
         self.shape.iter().product::<usize>() * self.dtype.size()
     }
 
+    /// The bytes of this tensor as elements of another type, in a shape of as many bytes.
+    pub(crate) fn as_type(&self, dtype: DType, shape: &[usize]) -> Self {
+        Self::new(&self.backend, dtype, shape, self.storage.clone())
+    }
+
     pub(crate) fn result(&self, plan: &Plan, storage: Storage) -> Self {
         Self::new(&self.backend, self.dtype, plan.shape(), storage)
     }

@@ -86,6 +86,11 @@ fn random_gathers() {
     check(Operation::GatherElements, 100, whole);
 }
 
+#[test]
+fn random_crops() {
+    check(Operation::Crop, 150, all);
+}
+
 /// gather_nd and gather from any view, under any policy, at some element size.
 #[test]
 fn random_gathers_of_views() {

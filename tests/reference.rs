@@ -4,6 +4,7 @@
 //! from 0; the value of a scalar input is 7.
 
 mod broadcast_to;
+mod crop;
 mod gather;
 mod gather_nd;
 mod scatter_nd;

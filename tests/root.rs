@@ -1,6 +1,7 @@
 //! All integration tests are one binary: wgpu is linked once and devices are opened once.
 
 mod cpu;
+mod crop;
 mod devices;
 #[cfg(feature = "gpu")]
 mod encode;

@@ -430,6 +430,22 @@ fn textures_and_selections_that_do_not_fit_are_named() {
         let on_cpu = Backend::cpu().upload((&[1u8; 16], &[1, 2, 2, 4])).unwrap();
         assert_eq!(on_cpu.write_texture(&texels).unwrap_err(), cpu);
 
+        // 300 texels of 4 bytes are a row of 1,280 bytes.
+        let size = [1, 1, 300];
+        let wide = texture(
+            &gpu,
+            TextureFormat::Rgba8Unorm,
+            TextureDimension::D2,
+            1,
+            size,
+            COPIES,
+        );
+        let read = Tensor::from_texture(&backend, &Texels::new(&wide).unwrap());
+        match gpu.device().limits().max_buffer_size {
+            1024 => all(read.unwrap_err(), &["max_buffer_size", "1280", "1024"]),
+            _ => assert_eq!(read.unwrap().shape(), [1, 1, 300, 4]),
+        }
+
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         let buffer = |size, usage| {
             gpu.device().create_buffer(&wgpu::BufferDescriptor {

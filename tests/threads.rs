@@ -17,26 +17,24 @@ fn every_case_has_the_same_result_on_any_number_of_threads() {
     let random = Operation::ALL.iter().flat_map(|&operation| {
         (0..60).map(move |number| answered(case_of(operation, 5, number)).unwrap())
     });
-    let mut checked = 0;
-    for (number, case) in vectors.chain(random).enumerate() {
-        let call = Call::of(&case).unwrap();
-        // To start 63 threads for every case would take a minute.
-        let counts: &[usize] = if number % 16 == 0 { &[2, 64] } else { &[3] };
-        for &threads in counts {
+    let cases: Vec<_> = vectors.chain(random).collect();
+    assert!(cases.len() > 2000, "{}", cases.len());
+    // To start 63 threads for every case would take a minute.
+    for (threads, every) in [(2, 4), (3, 1), (64, 16)] {
+        with_at_most(threads, || {
             let cpu = Backend::cpu().with_threads_for_any_work(threads);
-            if let Err(difference) = check_all(&case, &call, &cpu) {
-                panic!("on {threads} threads: {difference:?}\n{}", case.to_line());
+            for case in cases.iter().step_by(every) {
+                if let Err(difference) = check_all(case, &Call::of(case).unwrap(), &cpu) {
+                    panic!("on {threads} threads: {difference:?}\n{}", case.to_line());
+                }
             }
-            checked += 1;
-        }
+        });
     }
-    assert!(checked > 2000, "{checked}");
 }
 
 /// As many bytes as are worth 69 threads.
 const LARGE: usize = 128 << 20;
 
-/// Under the feature `rayon` on a pool of 3 threads, which the number never exceeds.
 #[test]
 fn no_operation_uses_more_threads_than_the_bound() {
     let wide = [LARGE / 4];
@@ -48,26 +46,40 @@ fn no_operation_uses_more_threads_than_the_bound() {
         Plan::gather_nd(&wide, &[wide[0], 1], gather, DType::F32),
         Plan::scatter_nd(&wide, &[wide[0], 1], &wide, scatter, DType::F32),
     ];
-    in_a_pool_of_3(|pool| {
-        for plan in plans.map(Result::unwrap) {
-            for threads in [1, 2, 3, 64] {
-                let line = Backend::cpu().with_threads(threads).explain(&plan);
-                let threads = threads.min(pool);
+    let plans = plans.map(Result::unwrap);
+    // A pool is never exceeded.
+    for pool in [3, 64] {
+        with_at_most(pool, || {
+            for (plan, threads) in plans
+                .iter()
+                .flat_map(|plan| [1, 2, 3, 64].map(|n| (plan, n)))
+            {
+                let line = Backend::cpu().with_threads(threads).explain(plan);
+                let threads = if cfg!(feature = "rayon") {
+                    threads.min(pool)
+                } else {
+                    threads
+                };
                 let s = if threads == 1 { "" } else { "s" };
                 assert!(line.contains(&format!(" on {threads} thread{s}")), "{line}");
             }
-            let default = Backend::cpu().explain(&plan);
-            assert_eq!(Backend::cpu().with_threads(0).explain(&plan), default);
-        }
-    });
+        });
+    }
+    for plan in &plans {
+        let default = Backend::cpu().explain(plan);
+        assert_eq!(Backend::cpu().with_threads(0).explain(plan), default);
+    }
 }
 
-/// Calls `test` in a rayon pool with the number of its threads, which is unbounded without the feature.
-fn in_a_pool_of_3(test: impl FnOnce(usize) + Send) {
+/// Calls `test` where an operation may have so many threads: under the feature `rayon`, in such a pool.
+fn with_at_most(threads: usize, test: impl FnOnce() + Send) {
     #[cfg(feature = "rayon")]
-    pool(3).install(|| test(3));
+    pool(threads).install(test);
     #[cfg(not(feature = "rayon"))]
-    test(usize::MAX);
+    {
+        let _ = threads;
+        test();
+    }
 }
 
 /// Results that are cut because of their size, beside those of a single thread.

@@ -28,14 +28,35 @@ def data(workload):
     return values.astype(dtype).reshape(workload["shape"])
 
 
-def indices(workload):
-    """Tuples of int32: a hash of their number, cut to the dimension."""
-    rows, depth = workload["indices"]
-    bits = np.arange(rows * depth, dtype=np.uint32)
+def lowbias32(bits):
+    """A hash of each of the numbers."""
+    bits = bits.astype(np.uint32)
     for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
         bits ^= bits >> np.uint32(shift)
         bits *= np.uint32(factor)
-    bits ^= bits >> np.uint32(16)
+    return bits ^ bits >> np.uint32(16)
+
+
+def boxes(workload):
+    """Where each item's box begins, as int32, and whether it is flipped along its last dimension."""
+    count, size = workload["shape"][0], np.array(workload["size"], dtype=np.uint32)
+    bits = lowbias32(np.arange(count * len(size))).reshape(count, len(size))
+    room = np.array(workload["shape"][1 : 1 + len(size)], dtype=np.uint32) - size + np.uint32(1)
+    flipped = lowbias32(np.arange(count) + 1_000_003) % np.uint32(2) == 1
+    return (bits % room).astype(np.int32), flipped
+
+
+def value(workload):
+    """What an update writes: value[i] = (i * 7) % modulus."""
+    dtype, modulus = TYPES[workload["dtype"]]
+    part = np.empty(workload["shape"], np.bool_)[slices(workload)]
+    return (np.arange(part.size) * 7 % modulus).astype(dtype).reshape(part.shape)
+
+
+def indices(workload):
+    """Tuples of int32: a hash of their number, cut to the dimension."""
+    rows, depth = workload["indices"]
+    bits = lowbias32(np.arange(rows * depth))
     dims = np.array(workload["shape"][:depth], dtype=np.uint32)
     return (bits.reshape(rows, depth) % dims).astype(np.int32)
 

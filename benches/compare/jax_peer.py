@@ -6,7 +6,7 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 
 import jax
 import numpy as np
-from common import Peer, data, indices, slices
+from common import Peer, boxes, data, indices, slices, value
 
 jax.config.update("jax_enable_x64", True)
 
@@ -21,6 +21,33 @@ def ways(workload):
     if workload["op"] == "transpose":
         compiled = jax.jit(lambda x: jax.numpy.transpose(x, workload["axes"]))
         yield "fresh", lambda: compiled(x).block_until_ready(), np.asarray
+        return
+    if workload["op"] == "update":
+        part, new = slices(workload), jax.numpy.asarray(value(workload))
+        begin = [bound.start or 0 for bound in part]
+        compiled = jax.jit(jax.lax.dynamic_update_slice)
+        yield "fresh", lambda: compiled(x, new, begin).block_until_ready(), np.asarray
+        # The memory of an argument that is given away is reused.
+        donating = jax.jit(jax.lax.dynamic_update_slice, donate_argnums=0)
+        kept = [x.copy()]
+
+        def update():
+            kept[0] = donating(kept[0], new, begin).block_until_ready()
+            return kept[0]
+
+        yield "resident", update, np.asarray
+        return
+    if workload["op"] == "crop":
+        begins, flips = map(jax.numpy.asarray, boxes(workload))
+        sizes = (*workload["size"], *workload["shape"][1 + len(workload["size"]) :])
+        rest = jax.numpy.zeros(len(sizes) - begins.shape[1], begins.dtype)
+
+        def crop(item, begin, flip):
+            part = jax.lax.dynamic_slice(item, (*begin, *rest), sizes)
+            return jax.numpy.where(flip, jax.numpy.flip(part, axis=1), part)
+
+        compiled = jax.jit(jax.vmap(crop))
+        yield "fresh", lambda: compiled(x, begins, flips).block_until_ready(), np.asarray
         return
     tuples = jax.numpy.asarray(indices(workload))
 

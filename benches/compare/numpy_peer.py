@@ -1,7 +1,7 @@
 """NumPy: what one writes, and the same into an output that is reused."""
 
 import numpy as np
-from common import Peer, data, indices, slices
+from common import Peer, boxes, data, indices, slices, value
 
 
 def ways(workload):
@@ -17,6 +17,31 @@ def ways(workload):
         out = np.empty(view.shape, view.dtype)
         yield "fresh", lambda: view.copy(order="C"), np.asarray
         yield "resident", lambda: (np.copyto(out, view), out)[1], np.asarray
+        return
+    if workload["op"] == "update":
+        part, new = slices(workload), value(workload)
+
+        def update(x):
+            x[part] = new
+            return x
+
+        yield "fresh", lambda: update(x.copy()), np.asarray
+        kept = x.copy()
+        yield "resident", lambda: update(kept), np.asarray
+        return
+    if workload["op"] == "crop":
+        (height, width), (begins, flips) = workload["size"], boxes(workload)
+        begins, flips = begins.tolist(), flips.tolist()
+
+        def crop(out):
+            for n, ((y, left), flip) in enumerate(zip(begins, flips)):
+                part = x[n, y : y + height, left : left + width]
+                out[n] = part[:, ::-1] if flip else part
+            return out
+
+        out = np.empty((len(x), height, width, *x.shape[3:]), x.dtype)
+        yield "fresh", lambda: crop(np.empty_like(out)), np.asarray
+        yield "resident", lambda: crop(out), np.asarray
         return
     tuples = indices(workload)
     depth = tuples.shape[1]

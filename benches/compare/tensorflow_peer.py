@@ -10,6 +10,8 @@ from common import Peer, data, indices
 
 
 def ways(workload):
+    if workload["op"] in ("crop", "update"):
+        return
     x = tf.constant(data(workload))
     if workload["op"] == "slice":
         bounds = workload["slices"]

@@ -1,7 +1,7 @@
 """PyTorch on the CPU. It has no negative steps: those are a slice forwards, and a flip."""
 
 import torch
-from common import Peer, data, indices, slices
+from common import Peer, boxes, data, indices, slices, value
 
 
 def forwards(part, size):
@@ -30,6 +30,31 @@ def ways(workload):
         out = torch.empty(view.shape, dtype=view.dtype)
         yield "fresh", lambda: view.clone(memory_format=torch.contiguous_format), torch.Tensor.numpy
         yield "resident", lambda: out.copy_(view), torch.Tensor.numpy
+        return
+    if workload["op"] == "update":
+        part, new = slices(workload), torch.from_numpy(value(workload))
+
+        def update(x):
+            x[part].copy_(new)
+            return x
+
+        yield "fresh", lambda: update(x.clone()), torch.Tensor.numpy
+        kept = x.clone()
+        yield "resident", lambda: update(kept), torch.Tensor.numpy
+        return
+    if workload["op"] == "crop":
+        (height, width), (begins, flips) = workload["size"], boxes(workload)
+        begins, flips = begins.tolist(), flips.tolist()
+
+        def crop(out):
+            for n, ((y, left), flip) in enumerate(zip(begins, flips)):
+                part = x[n, y : y + height, left : left + width]
+                out[n].copy_(part.flip(1) if flip else part)
+            return out
+
+        out = torch.empty(len(x), height, width, *x.shape[3:], dtype=x.dtype)
+        yield "fresh", lambda: crop(torch.empty_like(out)), torch.Tensor.numpy
+        yield "resident", lambda: crop(out), torch.Tensor.numpy
         return
     columns = tuple(torch.from_numpy(indices(workload)).long().T.contiguous())
     yield "fresh", lambda: x[columns], torch.Tensor.numpy

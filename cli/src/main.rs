@@ -16,6 +16,7 @@
 
 mod args;
 mod bench;
+mod crop;
 mod device;
 mod failure;
 mod files;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         Command::GatherNd(args) => gather_nd::run(&global, args),
         Command::Gather(args) => gather::run(&global, args),
         Command::GatherElements(args) => gather_elements::run(&global, args),
+        Command::Crop(args) => crop::run(&global, args),
         Command::ScatterNd(args) => scatter_nd::run(&global, args),
         Command::ScatterElements(args) => scatter_elements::run(&global, args),
         Command::SliceUpdate(args) => slice_update::run(&global, args),

@@ -12,6 +12,7 @@
 //! | `tile` | how the pieces of a tile are moved, by their size |
 //! | `interleave` | how elements of 1 and 2 bytes, and pixels, are transposed in registers |
 //! | `gather` | where the tuples of a gather point, and how the bytes that belong to each tuple are copied |
+//! | `crop` | which part of each box has a source, and the lines of a box |
 //! | `place` | strided writes of updates and gradients, and the zeros between them |
 //! | `scatter` | the slice of each row of a scatter, and which thread combines it |
 //! | `combine` | how elements are added, multiplied, compared |
@@ -21,6 +22,7 @@
 //! | `threads` | how many threads write a result, and which part each writes |
 
 mod combine;
+mod crop;
 mod fixed_copy;
 mod gather;
 mod indices;
@@ -156,6 +158,9 @@ impl Plan {
             Map::Indexed(map) => {
                 return gather::run(&self.rows, map, source, indices, dest, threads);
             }
+            Map::Crop(map) => {
+                return crop::run(&self.rows, map, source, indices, dest, threads);
+            }
             Map::ScatterNd(map) => {
                 return scatter::run(&self.rows, map, source, indices, dest, threads);
             }
@@ -190,6 +195,7 @@ impl Plan {
                 place::explain(pairs.as_ref(), bytes, threads)
             }
             Map::Indexed(map) => gather::explain(&self.rows, map, bytes, threads),
+            Map::Crop(map) => crop::explain(&self.rows, map, bytes, threads),
             Map::ScatterNd(map) => scatter::explain(&self.rows, map, threads),
         };
         format!("{}{how}", counted(bytes, "byte", "bytes"))

@@ -116,7 +116,9 @@ impl Gpu {
         self.record_in_pass(pass, plan.into(), source, dest)
     }
 
-    /// Records a gather: reads `params` and `indices`, and writes the result to `dest`.
+    /// Records a gather or a crop: reads `params` and `indices`, and writes the result to `dest`.
+    ///
+    /// The tuples of a crop are those of its [`Boxes`](crate::options::Boxes), and `params` is its `x`.
     ///
     /// For tuples that are out of range, zeros are written. The report says later which tuples were out of range; under
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error) the report is an error if any tuple was. The buffers must be as
@@ -188,12 +190,13 @@ impl Gpu {
         dest: Argument<'_>,
     ) -> Result<(), Error> {
         let plan = task.plan;
-        if let Map::Indexed(_) | Map::ScatterNd(_) = plan.map {
+        if let Map::Indexed(_) | Map::Crop(_) | Map::ScatterNd(_) = plan.map {
             return Err(Error::Buffer {
                 argument: "indices",
-                problem: "is missing: record a gather with encode_gather, and a scatter with \
+                problem:
+                    "is missing: record a gather or a crop with encode_gather, and a scatter with \
                           encode_scatter"
-                    .into(),
+                        .into(),
             });
         }
         if plan.rows.count == 0 {
@@ -216,7 +219,7 @@ impl Gpu {
         dest: Argument<'_>,
     ) -> Result<Pending<Report>, Error> {
         let plan = task.plan;
-        let Map::Indexed(_) = plan.map else {
+        let (Map::Indexed(_) | Map::Crop(_)) = plan.map else {
             let problem = "is not used by a slice: record it with encode";
             return Err(indices.problem(problem.into()));
         };

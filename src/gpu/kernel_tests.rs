@@ -3,7 +3,7 @@
 use super::{Gpu, caps::Kind, kernels::KERNELS, maps::Op};
 use crate::{
     Backend, SliceSpec,
-    options::{Combine, GatherNdOptions, GatherOptions, OutOfRange, ScatterOptions},
+    options::{Combine, CropOptions, GatherNdOptions, GatherOptions, OutOfRange, ScatterOptions},
 };
 use std::collections::BTreeSet;
 
@@ -101,6 +101,27 @@ fn gathers(gpu: &Gpu) {
     }
 }
 
+fn crops(gpu: &Gpu) {
+    let begins = [0i64, 1, 2, 5, -1, 0, 1, 1];
+    let flips = [true, false, false, true, true, true, false, false];
+    for (width, channels) in [(8, 1), (9, 1), (8, 3), (7, 3), (8, 5), (6, 32)] {
+        let shape = [4, 6, width, channels];
+        let data = bytes(shape.iter().product());
+        let words: Vec<u32> = data.iter().map(|&byte| byte.into()).collect();
+        same(gpu, "crop", |backend| {
+            let options = CropOptions {
+                sizes: vec![4, 4],
+                ..CropOptions::default()
+            };
+            let begins = (&begins, &[4, 2]);
+            let flips = || Some((&flips, &[4, 2]).into());
+            let bytes = backend.crop((&data, &shape), begins, None, flips(), &options);
+            let words = backend.crop((&words, &shape), begins, None, flips(), &options);
+            (bytes.unwrap(), words.unwrap())
+        });
+    }
+}
+
 fn writes(gpu: &Gpu) {
     for text in ["1:, 1:", "::-1, ::2"] {
         let spec = spec(text);
@@ -192,7 +213,7 @@ fn lists(gpu: &Gpu) {
 fn every_kernel_runs_and_agrees_with_the_cpu() {
     for kind in [Kind::Hardware, Kind::Software] {
         let gpu = strict(kind);
-        for run in [slices, transposes, gathers, writes, scatters, lists] {
+        for run in [slices, transposes, gathers, crops, writes, scatters, lists] {
             run(&gpu);
         }
         let exist =

@@ -136,7 +136,9 @@ fn usual_places(plan: &Plan) -> Vec<Places> {
         return Vec::new();
     }
     let indices: &[_] = match plan.map {
-        Map::Indexed(_) | Map::ScatterNd(_) => &[IndexType::I32, IndexType::U32, IndexType::I64],
+        Map::Indexed(_) | Map::Crop(_) | Map::ScatterNd(_) => {
+            &[IndexType::I32, IndexType::U32, IndexType::I64]
+        }
         _ => &[IndexType::I32],
     };
     let places = |whole| {

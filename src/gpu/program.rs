@@ -351,9 +351,11 @@ impl Program {
     pub(crate) fn constants(&self) -> Vec<(&'static str, f64)> {
         let mut constants: Vec<_> = self.form.constants().collect();
         if self.op.facts().reports {
+            constants.push(("INDEX_WORDS", self.lookup.words as isize));
+        }
+        if self.op.facts().reports && self.op != Op::Crop {
             constants.extend([
                 ("DIMS", self.lookup.unrolled.cast_signed()),
-                ("INDEX_WORDS", self.lookup.words as isize),
                 ("PLAIN", self.lookup.plain.into()),
             ]);
         }

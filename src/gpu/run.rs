@@ -39,7 +39,7 @@ impl Gpu {
             let (from, to) = (source.argument("source"), dest.argument("dest"));
             let indices = indices.map(|(tuples, index)| (tuples.argument("indices"), index));
             let report = match (&plan.map, indices) {
-                (Map::Indexed(_), Some(indices)) => {
+                (Map::Indexed(_) | Map::Crop(_), Some(indices)) => {
                     let mut pass = begin_pass(encoder, plan);
                     self.record_gather(&mut pass, plan.into(), from, indices, to)?
                 }

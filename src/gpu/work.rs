@@ -56,7 +56,7 @@ pub(super) fn bindings(op: Op) -> &'static [usize] {
     const ROWS: usize = 4;
     match op {
         Op::StridedSlice | Op::StridedSliceUpdate | Op::StridedSliceGrad => &[SOURCE, DEST],
-        Op::Gather | Op::ScatterAtomic => &[SOURCE, DEST, INDICES],
+        Op::Gather | Op::Crop | Op::ScatterAtomic => &[SOURCE, DEST, INDICES],
         Op::ScatterResolve => &[HEAD, ROWS, INDICES],
         Op::ScatterSort => &[HEAD, ROWS],
         Op::ScatterMove | Op::ScatterCombine => &[SOURCE, DEST, HEAD, ROWS],

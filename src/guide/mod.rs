@@ -11,6 +11,7 @@
 //! | NumPy: `x[…]`, `take`, `take_along_axis`, `add.at` | [`numpy`] |
 //! | PyTorch: `select`, `narrow`, `flip`, `index_select`, `gather`, `scatter_` | [`pytorch`] |
 //! | ndarray: `s![]`, `slice`, `select` | [`ndarray`](ndarray/index.html), with the feature of this name |
+//! | JAX and `tf.image`: `dynamic_slice`, `crop_to_bounding_box` | [`boxes`] |
 //!
 //! [`tour`] shows the ways to call the crate, [`views`] how slices, transposes and broadcasts compose before anything
 //! is copied, and, with the feature `gpu`, `texture` the way from a texture to a tensor and back.
@@ -18,6 +19,9 @@
 //! The examples of the other pages run on `Backend::cpu()`. On `Backend::auto()`, or any other backend, they give the
 //! same bits.
 
+pub mod boxes {
+    #![doc = include_str!("boxes.md")]
+}
 pub mod mindspore {
     #![doc = include_str!("mindspore.md")]
 }

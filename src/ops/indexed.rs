@@ -136,7 +136,7 @@ impl Map {
 
     /// Merges dimensions and enlarges units, as [`Pairs`](crate::pairs::Pairs) do, and returns the rows. The dimensions
     /// that are left in the walk number these rows.
-    fn reduce(&mut self, element: usize) -> Rows {
+    pub(super) fn reduce(&mut self, element: usize) -> Rows {
         self.walk.retain(|dimension| dimension.size != 1);
         self.merge();
         let mut run = self.take_run();

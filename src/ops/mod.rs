@@ -6,11 +6,13 @@
 //! | `slice` | slice by begin and size | `StridedSlice`: it is planned as a strided_slice |
 //! | `strided_slice_update`, `strided_slice_grad` | as the files | `StridedSliceUpdate`, `StridedSliceGrad` |
 //! | `gather_nd`, `gather`, `gather_elements` | gather_nd; gather and batch_gather; gather_elements | `Indexed`, in `indexed` |
+//! | `crop` | crop | `Crop`, which has an `Indexed` |
 //! | `scatter_nd`, `scatter_elements` | scatter_nd and tensor_scatter_nd; scatter_elements | `ScatterNd` |
 //! | `index` | | how negative and out-of-range indices are treated |
 //!
 //! `src/cpu` runs plans on the CPU, `src/gpu` and `shaders` on a GPU.
 
+pub(crate) mod crop;
 pub(crate) mod gather;
 pub(crate) mod gather_elements;
 pub(crate) mod gather_nd;

@@ -22,6 +22,7 @@
 //! ```
 
 mod broadcast_to;
+mod crop;
 mod gather;
 mod gather_elements;
 mod gather_nd;
@@ -35,6 +36,7 @@ mod strided_slice_update;
 mod transpose;
 
 pub use broadcast_to::broadcast_to;
+pub use crop::{Boxes, crop};
 pub use gather::{batch_gather, gather};
 pub use gather_elements::gather_elements;
 pub use gather_nd::{Gathered, gather_nd};
@@ -77,6 +79,10 @@ use std::{error, fmt, iter};
 /// | `params_rank`, `indices_rank` | both have at least one dimension |
 /// | `index_depth` | a row of indices has no more integers than params has dimensions after the batch |
 /// | `elements_shape` | indices have the rank of the array, and are no longer than it except along the axis |
+/// | `crop_rank` | there is a dimension of items, and one for each size of a box |
+/// | `crop_strides` | there is a stride for each size |
+/// | `crop_items` | without box indices, there is a box for each item |
+/// | `crop_box_size` | clamped boxes are no longer than their dimensions |
 /// | `empty_params` | rows cannot be taken from params without elements |
 /// | `updates_rank` | indices and updates of a scatter have at least one dimension |
 /// | `empty_output` | if indices, updates or the output are empty, both indices and updates are empty |

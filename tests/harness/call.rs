@@ -1,8 +1,8 @@
 //! Runs the calls of golden vectors and of random cases on every device of the harness.
 
 use super::{
-    How, ScatterCase, Sizes, check_block, check_gathering, check_grad, check_scatter, check_slice,
-    check_update, check_view, devices,
+    How, ScatterCase, Sizes, check_block, check_crop, check_gathering, check_grad, check_scatter,
+    check_slice, check_update, check_view, devices,
 };
 use wgslice::{
     options::{
@@ -100,6 +100,7 @@ pub(crate) fn check_case(case: &Case) {
             let rows = (*indices, *updates);
             scatter(number, *indexing, &tensor.shape, rows, false, combine);
         }
+        Call::Crop(crop) => check_crop(number, crop),
         call => {
             let case = random::answered(case.clone()).unwrap();
             let variant = random::variant(&case).unwrap();
@@ -141,7 +142,7 @@ fn scatter(
     });
 }
 
-fn out_of_range(indexing: Indexing, number: usize) -> OutOfRange {
+pub(super) fn out_of_range(indexing: Indexing, number: usize) -> OutOfRange {
     match indexing.clamp {
         true => OutOfRange::Clamp,
         false => [OutOfRange::Zero, OutOfRange::Error][number % 2],

@@ -138,7 +138,7 @@ pub(super) enum Typed {
 
 impl Typed {
     /// The indices in every type that can hold them.
-    fn all(indices: &[i64]) -> Vec<Self> {
+    pub(super) fn all(indices: &[i64]) -> Vec<Self> {
         fn each<T: TryFrom<i64>>(indices: &[i64]) -> Option<Vec<T>> {
             indices.iter().map(|&i| T::try_from(i).ok()).collect()
         }
@@ -157,7 +157,7 @@ impl Typed {
         typed
     }
 
-    fn get(&self) -> Indices<'_> {
+    pub(super) fn get(&self) -> Indices<'_> {
         match self {
             Self::I32(indices) => Indices::I32(indices),
             Self::I64(indices) => Indices::I64(indices),
@@ -201,7 +201,7 @@ impl Device {
     }
 }
 
-fn view(shape: &[usize], steps: &[Step]) -> Result<View, Error> {
+pub(super) fn view(shape: &[usize], steps: &[Step]) -> Result<View, Error> {
     let whole = View::new(shape)?;
     steps
         .iter()

@@ -7,6 +7,7 @@
 
 mod call;
 mod combine;
+mod crop;
 mod gather;
 #[cfg(feature = "gpu")]
 pub(crate) mod gpu;
@@ -20,6 +21,7 @@ mod write;
 
 pub(crate) use call::check_case;
 pub(crate) use combine::{Float, combined};
+pub(crate) use crop::check_crop;
 pub(crate) use gather::{How, check_gather, check_gather_on_cpu, check_gathering, check_policies};
 pub(crate) use scatter::{
     ScatterCase, check_scatter, check_scatter_of, naive_scatter, scatter_everywhere,

@@ -2,7 +2,7 @@
 
 use wgslice::{
     Error,
-    error::{GatherError, ScatterError, SpecError, ViewError},
+    error::{CropError, GatherError, ScatterError, SpecError, ViewError},
 };
 
 /// The tag that vector files use for an error.
@@ -45,6 +45,15 @@ pub fn kind(error: &Error) -> &'static str {
             GatherError::ElementsShape { .. } => "elements_shape",
             GatherError::EmptyParams { .. } => "empty_params",
             GatherError::OutOfRange { .. } => "out_of_range",
+            _ => "other",
+        },
+        Error::Crop(error) => match error {
+            CropError::Rank { .. } => "crop_rank",
+            CropError::Strides { .. } => "crop_strides",
+            CropError::StrideZero { .. } => "stride_zero",
+            CropError::Items { .. } => "crop_items",
+            CropError::BoxSize { .. } => "crop_box_size",
+            CropError::Outside { .. } => "out_of_range",
             _ => "other",
         },
         Error::DeviceLimit { .. } => "device_limit",

@@ -102,6 +102,15 @@ impl Run<'_> {
         wgslice::Tensor::from_bytes(self.device, bytes, dtype, &tensor.shape)
     }
 
+    pub(crate) fn bytes(
+        &self,
+        bytes: Vec<u8>,
+        dtype: DType,
+        shape: &[usize],
+    ) -> Result<wgslice::Tensor, Error> {
+        wgslice::Tensor::from_bytes(self.device, bytes, dtype, shape)
+    }
+
     pub(crate) fn view(&self, input: &Tensor, steps: &[Step]) -> Result<TensorView, Error> {
         let whole = self.tensor(input)?.view();
         steps

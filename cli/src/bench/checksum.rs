@@ -7,6 +7,7 @@ use super::{
     data,
     workload::{Bounds, Operation, Workload},
 };
+use std::collections::BTreeMap;
 use wgslice::DType;
 
 /// The weights repeat after this many elements.
@@ -37,6 +38,46 @@ pub(crate) fn expected(work: &Workload) -> f64 {
                 stride: strides[axis],
             });
             add_all(&mut sum, work, &dims.collect::<Vec<_>>(), 0);
+        }
+        Operation::Crop { options } => {
+            let strides = strides(&work.shape);
+            for n in 0..work.shape[0] {
+                let (begins, flips) = data::crop_box(&work.shape, &options.sizes, n);
+                let mut begin = signed(n) * strides[0];
+                let mut dims = Vec::new();
+                for (d, &size) in options.sizes.iter().enumerate() {
+                    let (count, stride) = (signed(size), strides[1 + d]);
+                    begin += signed(begins[d]) * stride;
+                    if flips[d] {
+                        begin += (count - 1) * stride;
+                    }
+                    let stride = if flips[d] { -stride } else { stride };
+                    dims.push(Dim { count, stride });
+                }
+                let kept = 1 + options.sizes.len()..;
+                let sizes = work.shape[kept.clone()].iter().zip(&strides[kept]);
+                dims.extend(sizes.map(|(&size, &stride)| Dim {
+                    count: signed(size),
+                    stride,
+                }));
+                add_all(&mut sum, work, &dims, begin);
+            }
+        }
+        Operation::Update { bounds, .. } => {
+            let dims = bounds.iter().zip(&work.shape).zip(strides(&work.shape));
+            let mut places = vec![0];
+            for ((bounds, &size), stride) in dims {
+                let Walk { first, step, count } = walk(bounds, size);
+                let along = |at: i64| (0..count).map(move |i| at + (first + i * step) * stride);
+                places = places.into_iter().flat_map(along).collect();
+            }
+            let numbered = places.into_iter().zip(0..);
+            let changed: BTreeMap<i64, usize> = numbered.collect();
+            let mut changed = changed.into_iter().peekable();
+            for i in 0..work.shape.iter().product() {
+                let value = changed.next_if(|&(place, _)| place == signed(i));
+                sum.add(value.map_or_else(|| work.values.at(i), |(_, n)| work.values.update(n)));
+            }
         }
         &Operation::Gather { rows, depth } => {
             let run: usize = work.shape[depth..].iter().product();

@@ -17,20 +17,20 @@ pub(crate) fn threads() -> usize {
 /// All measurements of a workload.
 pub(crate) fn measure(loaded: &Loaded<'_>, effort: Effort) -> Result<Sheet, Problem> {
     let mut sheet = Sheet::new();
-    let mut dest = garbage(loaded.work.plan.result_bytes())?;
+    let mut dest = loaded.dest()?;
     let begin = Instant::now();
     run(loaded, &mut dest)?;
     sheet.insert(Quantity::First, begin.elapsed().into());
     loaded.verify(&dest)?;
 
-    sheet.insert(Quantity::CopyOne, copy(loaded, &mut dest, 1, effort));
+    let mut copied = garbage(loaded.work.bytes() / 2)?;
+    sheet.insert(Quantity::CopyOne, copy(loaded, &mut copied, 1, effort));
     if threads() > 1 {
-        sheet.insert(
-            Quantity::CopyAll,
-            copy(loaded, &mut dest, threads(), effort),
-        );
+        let times = copy(loaded, &mut copied, threads(), effort);
+        sheet.insert(Quantity::CopyAll, times);
     }
-    dest.fill(0xa5);
+    drop(copied);
+    dest = loaded.dest()?;
     let resident = timed(effort, || run(loaded, &mut dest))?;
     loaded.verify(&dest)?;
     sheet.insert(Quantity::Resident, resident);
@@ -64,7 +64,8 @@ fn run(loaded: &Loaded<'_>, dest: &mut [u8]) -> Result<(), Error> {
     let (plan, source) = (&loaded.work.plan, loaded.input.as_ref());
     match loaded.work.operation {
         Operation::Slice { .. } | Operation::Transpose { .. } => plan.run_cpu(source, dest),
-        Operation::Gather { .. } => plan
+        Operation::Update { .. } => plan.run_cpu(loaded.value.as_ref(), dest),
+        Operation::Gather { .. } | Operation::Crop { .. } => plan
             .run_cpu_with(source, Indices::I32(&loaded.indices), dest)
             .map(drop),
     }

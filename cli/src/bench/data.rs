@@ -9,7 +9,10 @@ use super::{
 };
 use bytemuck::Pod;
 use std::{borrow::Cow, sync::Arc};
-use wgslice::{Backend, DType, Element, Error, SliceSpec, Tensor, View, options::GatherNdOptions};
+use wgslice::{
+    ArrayRef, Backend, DType, Element, Error, SliceSpec, Tensor, View,
+    options::{CropOptions, GatherNdOptions},
+};
 
 /// An element type and the modulus of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +65,11 @@ impl Values {
         // 2³² is not a multiple of the modulus, so the count is wrapped to 32 bits first.
         let i = i & u32::MAX as usize;
         u32::try_from(i % self.modulus as usize).unwrap_or(u32::MAX)
+    }
+
+    /// Element `i` of the value of an update.
+    pub(crate) fn update(self, i: usize) -> u32 {
+        self.at(i.wrapping_mul(7))
     }
 
     /// The bytes of a value.
@@ -124,6 +132,20 @@ pub(crate) fn index(shape: &[usize], depth: usize, i: usize) -> usize {
     lowbias32(count) as usize % shape[i % depth]
 }
 
+/// Where box `n` of a crop begins in each cropped dimension, so that it lies inside, and along which it is flipped:
+/// never but along the last.
+pub(crate) fn crop_box(shape: &[usize], sizes: &[usize], n: usize) -> (Vec<usize>, Vec<bool>) {
+    let hash =
+        |i: usize| lowbias32(u32::try_from(i & u32::MAX as usize).unwrap_or(u32::MAX)) as usize;
+    let dims = sizes.iter().zip(&shape[1..]).enumerate();
+    let begins = dims.map(|(d, (size, dim))| hash(sizes.len() * n + d) % (dim - size + 1));
+    let mut flips = vec![false; sizes.len()];
+    if let Some(last) = flips.last_mut() {
+        *last = hash(n + 1_000_003) % 2 == 1;
+    }
+    (begins.collect(), flips)
+}
+
 /// The host has too little memory for the data of a workload.
 #[derive(Debug, thiserror::Error)]
 #[error("no memory left on the host for {0} bytes: choose smaller workloads with --only")]
@@ -146,14 +168,6 @@ pub(crate) fn garbage(bytes: usize) -> Result<Vec<u8>, OutOfMemory> {
 /// Bytes that tensors share.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared(Arc<Vec<u8>>);
-
-impl Shared {
-    /// See [`garbage`].
-    #[cfg(feature = "gpu")]
-    pub(crate) fn garbage(bytes: usize) -> Result<Self, OutOfMemory> {
-        Ok(Self(Arc::new(garbage(bytes)?)))
-    }
-}
 
 impl AsRef<[u8]> for Shared {
     fn as_ref(&self) -> &[u8] {
@@ -183,8 +197,10 @@ impl<T: Pod> AsRef<[u8]> for Bytes<T> {
 pub(crate) struct Loaded<'a> {
     pub(crate) work: &'a Workload,
     pub(crate) input: Shared,
-    /// Empty except for a gather.
+    /// The index tuples of a gather or a crop; otherwise empty.
     pub(crate) indices: Vec<i32>,
+    /// The value of an update; otherwise empty.
+    pub(crate) value: Shared,
     /// The expected checksum of the result, from the formula.
     pub(crate) expected: f64,
 }
@@ -192,9 +208,31 @@ pub(crate) struct Loaded<'a> {
 /// An operation and its data on the device of a backend.
 #[derive(Debug)]
 pub(crate) enum Tensors<'a> {
-    Slice { input: Tensor, spec: &'a SliceSpec },
-    Gather { params: Tensor, indices: Tensor },
-    Transpose { input: Tensor, axes: &'a [usize] },
+    Slice {
+        input: Tensor,
+        spec: &'a SliceSpec,
+    },
+    Gather {
+        params: Tensor,
+        indices: Tensor,
+    },
+    Transpose {
+        input: Tensor,
+        axes: &'a [usize],
+    },
+    Crop {
+        input: Tensor,
+        begins: Tensor,
+        flips: Tensor,
+        /// Begins and flips together.
+        tuples: Tensor,
+        options: &'a CropOptions,
+    },
+    Update {
+        input: Tensor,
+        value: Tensor,
+        spec: &'a SliceSpec,
+    },
 }
 
 impl<'a> Loaded<'a> {
@@ -202,7 +240,20 @@ impl<'a> Loaded<'a> {
         let count = work.shape.iter().product();
         let input = Shared(Arc::new(work.values.elements(count)?));
         let indices = match work.operation {
-            Operation::Slice { .. } | Operation::Transpose { .. } => Vec::new(),
+            Operation::Slice { .. } | Operation::Transpose { .. } | Operation::Update { .. } => {
+                Vec::new()
+            }
+            Operation::Crop { ref options } => (0..work.shape[0])
+                .flat_map(|n| {
+                    let (begins, flips) = crop_box(&work.shape, &options.sizes, n);
+                    let begins = begins
+                        .into_iter()
+                        .map(|at| i32::try_from(at).unwrap_or(i32::MAX));
+                    begins
+                        .chain(flips.into_iter().map(i32::from))
+                        .collect::<Vec<_>>()
+                })
+                .collect(),
             Operation::Gather { rows, depth } => {
                 let mut indices = Vec::new();
                 let count = rows * depth;
@@ -214,12 +265,29 @@ impl<'a> Loaded<'a> {
                 indices
             }
         };
+        let value = match &work.operation {
+            Operation::Update { value, .. } => {
+                let values = (0..value.iter().product()).map(|i| work.values.update(i));
+                values.flat_map(|value| work.values.encode(value)).collect()
+            }
+            _ => Vec::new(),
+        };
         Ok(Self {
             work,
             input,
             indices,
+            value: Shared(Arc::new(value)),
             expected: checksum::expected(work),
         })
+    }
+
+    /// Memory for the result: the data if the workload changes them in place, else bytes that occur in no result.
+    pub(crate) fn dest(&self) -> Result<Vec<u8>, OutOfMemory> {
+        let mut dest = garbage(self.work.plan.result_bytes())?;
+        if self.work.plan.is_in_place() {
+            dest.copy_from_slice(self.input.as_ref());
+        }
+        Ok(dest)
     }
 
     /// Compares the result with the expected one.
@@ -241,9 +309,11 @@ impl<'a> Loaded<'a> {
     fn typed<T: Element + Pod>(&self, backend: &Backend) -> Result<HostResult, Error> {
         let work = self.work;
         // Large vectors are aligned for every type. A small one may not be.
-        let bytes = self.input.as_ref();
-        let input = bytemuck::try_cast_slice(bytes)
-            .map_or_else(|_| bytemuck::pod_collect_to_vec(bytes).into(), Cow::from);
+        fn cast<T: Pod>(bytes: &[u8]) -> Cow<'_, [T]> {
+            bytemuck::try_cast_slice(bytes)
+                .map_or_else(|_| bytemuck::pod_collect_to_vec(bytes).into(), Cow::from)
+        }
+        let (input, value) = (cast(self.input.as_ref()), cast(self.value.as_ref()));
         let input: (&[T], &[usize]) = (&input, &work.shape);
         let array = match &work.operation {
             Operation::Slice { spec, .. } => backend.slice((input.0, input.1), spec)?,
@@ -255,8 +325,35 @@ impl<'a> Loaded<'a> {
             Operation::Transpose { axes } => {
                 backend.run_view(input.0, &View::new(input.1)?.transpose(axes)?)?
             }
+            Operation::Crop { options } => {
+                let dims = options.sizes.len();
+                let (begins, flips) = self.boxes(dims);
+                let shape = [work.shape[0], dims];
+                let flips = Some(ArrayRef::from((&flips, &shape)));
+                let begins = (&begins, &shape);
+                backend
+                    .crop((input.0, input.1), begins, None, flips, options)?
+                    .0
+            }
+            Operation::Update {
+                spec, value: shape, ..
+            } => {
+                let value: (&[T], &[usize]) = (&value, shape);
+                backend.slice_update((input.0, input.1), spec, (value.0, value.1))?
+            }
         };
         Ok(HostResult(Box::new(Bytes(array.data))))
+    }
+
+    /// The begins and the flips of a crop of `dims` dimensions.
+    fn boxes(&self, dims: usize) -> (Vec<i32>, Vec<bool>) {
+        let tuples = self.indices.chunks(2 * dims.max(1));
+        let begins = tuples.clone().flat_map(|tuple| &tuple[..dims]);
+        let flips = tuples.flat_map(|tuple| &tuple[dims..]);
+        (
+            begins.copied().collect(),
+            flips.map(|&flip| flip != 0).collect(),
+        )
     }
 
     /// Uploads the data.
@@ -275,6 +372,22 @@ impl<'a> Loaded<'a> {
                 indices: backend.upload((&self.indices, &[rows, depth]))?,
             },
             Operation::Transpose { axes } => Tensors::Transpose { input, axes },
+            Operation::Crop { options } => {
+                let (count, dims) = (work.shape[0], options.sizes.len());
+                let (begins, flips) = self.boxes(dims);
+                Tensors::Crop {
+                    input,
+                    begins: backend.upload((&begins, &[count, dims]))?,
+                    flips: backend.upload((&flips, &[count, dims]))?,
+                    tuples: backend.upload((&self.indices, &[count, 2 * dims]))?,
+                    options,
+                }
+            }
+            Operation::Update { spec, value, .. } => Tensors::Update {
+                input,
+                value: Tensor::from_bytes(backend, self.value.clone(), work.values.dtype(), value)?,
+                spec,
+            },
         })
     }
 }
@@ -288,6 +401,21 @@ impl Tensors<'_> {
                 .gather_nd(indices, GatherNdOptions::default())
                 .map(|gathered| gathered.0),
             Tensors::Transpose { input, axes } => input.view().transpose(axes)?.to_tensor(),
+            Tensors::Crop {
+                input,
+                begins,
+                flips,
+                options,
+                ..
+            } => input
+                .crop(begins, None, Some(flips), options)
+                .map(|cropped| cropped.0),
+            Tensors::Update { input, value, spec } => {
+                // The memory is shared with the input, and is copied first.
+                let mut changed = input.clone();
+                changed.slice_update(spec, value)?;
+                Ok(changed)
+            }
         }
     }
 }

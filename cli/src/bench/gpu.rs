@@ -7,7 +7,7 @@ use super::{
     adapter::Adapter,
     bare::Bare,
     cpu,
-    data::{Loaded, Shared, Tensors},
+    data::{Loaded, Tensors},
     measured::{Problem, Quantity, Sheet},
     times::{Effort, Times, split, timed},
 };
@@ -37,7 +37,10 @@ pub(crate) fn measure(
         let [_, _, first] = bench.submit(|encoder| work.record(encoder))?;
         sheet.insert(Quantity::First, first.into());
         loaded.verify(&dest.bytes()?)?;
-        work.copies(&bench, effort, &mut sheet)?;
+        if !loaded.work.plan.is_in_place() {
+            // A copy would overwrite what an update keeps.
+            work.copies(&bench, effort, &mut sheet)?;
+        }
         work.resident(&bench, effort, &mut sheet)?;
         if loaded.work.plan.result_bytes() <= TINY {
             work.pipelined(&bench, effort, &mut sheet)?;
@@ -83,13 +86,12 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// An output filled with bytes that occur in no result.
+    /// An output for one run after the other.
     fn dest(&self) -> Result<Tensor, Problem> {
         let work = self.loaded.work;
-        let garbage = Shared::garbage(work.plan.result_bytes())?;
         let dest = Tensor::from_bytes(
             &self.backend,
-            garbage,
+            self.loaded.dest()?,
             work.values.dtype(),
             work.plan.shape(),
         )?;
@@ -160,6 +162,8 @@ impl<'a> Recording<'a> {
         let (source, indices) = match tensors {
             Tensors::Slice { input, .. } | Tensors::Transpose { input, .. } => (input, None),
             Tensors::Gather { params, indices } => (params, Some(indices)),
+            Tensors::Crop { input, tuples, .. } => (input, Some(tuples)),
+            Tensors::Update { value, .. } => (value, None),
         };
         Ok(Self {
             gpu,

@@ -187,6 +187,8 @@ impl Measured {
                 Operation::Slice { .. } => "slice",
                 Operation::Gather { .. } => "gather_nd",
                 Operation::Transpose { .. } => "transpose",
+                Operation::Crop { .. } => "crop",
+                Operation::Update { .. } => "update",
             },
             dtype: work.values.name,
             shape: work.shape.clone(),

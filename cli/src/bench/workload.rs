@@ -3,7 +3,10 @@
 use super::data::Values;
 use serde::Deserialize;
 use std::{collections::BTreeSet, fmt};
-use wgslice::{Error, Plan, SliceSpec, View};
+use wgslice::{
+    Error, Plan, SliceSpec, View,
+    options::{Boxes, CropOptions},
+};
 
 /// The built-in set.
 const BUILT_IN: &str = include_str!("workloads.json");
@@ -11,7 +14,7 @@ const BUILT_IN: &str = include_str!("workloads.json");
 /// Python's start, stop and step of one dimension.
 pub(crate) type Bounds = [Option<i64>; 3];
 
-/// A slice, a gather or a transpose of data from the formula.
+/// An operation on data from the formula.
 #[derive(Clone, Debug)]
 pub(crate) struct Workload {
     pub(crate) id: String,
@@ -40,16 +43,41 @@ pub(crate) enum Operation {
     Transpose {
         axes: Vec<usize>,
     },
+    /// A box of each item of the first dimension.
+    Crop {
+        options: CropOptions,
+    },
+    /// Values from the formula are written into a slice of the data, in place.
+    Update {
+        bounds: Vec<Bounds>,
+        spec: SliceSpec,
+        value: Vec<usize>,
+    },
 }
 
 impl Operation {
     /// A slice of every dimension.
     pub(crate) fn slice(bounds: Vec<Bounds>) -> Result<Self, Error> {
-        let part = |part: Option<i64>| part.map_or_else(String::new, |part| part.to_string());
-        let dims: Vec<String> = bounds.iter().map(|dim| dim.map(part).join(":")).collect();
-        let spec = dims.join(", ").parse()?;
+        let spec = spec(&bounds)?;
         Ok(Self::Slice { bounds, spec })
     }
+
+    /// An update of a slice of every dimension.
+    fn update(bounds: Vec<Bounds>, shape: &[usize]) -> Result<Self, Error> {
+        let spec = spec(&bounds)?;
+        let value = spec.view(shape)?.shape().to_vec();
+        Ok(Self::Update {
+            bounds,
+            spec,
+            value,
+        })
+    }
+}
+
+fn spec(bounds: &[Bounds]) -> Result<SliceSpec, Error> {
+    let part = |part: Option<i64>| part.map_or_else(String::new, |part| part.to_string());
+    let dims: Vec<String> = bounds.iter().map(|dim| dim.map(part).join(":")).collect();
+    Ok(dims.join(", ").parse()?)
 }
 
 impl Workload {
@@ -69,6 +97,17 @@ impl Workload {
             Operation::Transpose { axes } => View::new(&shape)
                 .and_then(|view| view.transpose(axes))
                 .map(|view| view.plan(values.dtype())),
+            Operation::Crop { options } => {
+                let boxes = Boxes {
+                    count: shape.first().copied().unwrap_or(0),
+                    box_indices: false,
+                    flips: true,
+                };
+                Plan::crop(&shape, boxes, options, values.dtype())
+            }
+            Operation::Update { spec, value, .. } => {
+                Plan::slice_update(&shape, spec, value, values.dtype())
+            }
         }?;
         Ok(Self {
             id: id.to_owned(),
@@ -82,9 +121,12 @@ impl Workload {
         })
     }
 
-    /// Bytes read plus written: twice those of the result. Indices are not counted.
+    /// Bytes read plus written: twice those of the result, or of the value of an update. Indices are not counted.
     pub(crate) fn bytes(&self) -> usize {
-        2 * self.plan.result_bytes()
+        match self.plan.is_in_place() {
+            true => 2 * self.plan.source_bytes(),
+            false => 2 * self.plan.result_bytes(),
+        }
     }
 }
 
@@ -111,6 +153,7 @@ struct Entry {
     slices: Option<Vec<Bounds>>,
     indices: Option<[usize; 2]>,
     axes: Option<Vec<usize>>,
+    size: Option<Vec<usize>>,
     #[serde(default)]
     e2e: bool,
     checksum: Option<f64>,
@@ -122,6 +165,8 @@ enum Op {
     Slice,
     GatherNd,
     Transpose,
+    Crop,
+    Update,
 }
 
 /// The built-in set.
@@ -155,29 +200,46 @@ impl Entry {
         let values = Values::named(&self.dtype)
             .ok_or_else(|| format!("dtype is {:?}: use one of {}", self.dtype, Values::names()))?;
         let rank = self.shape.len();
-        let operation = match (self.op, self.slices, self.indices, self.axes) {
-            (Op::Slice, Some(bounds), None, None) => {
-                if bounds.len() != rank {
-                    return Err(format!(
-                        "slices has {} entries, but shape has {rank} dimensions: give one for each",
-                        bounds.len()
-                    ));
-                }
+        if let Some(bounds) = self.slices.as_ref().filter(|bounds| bounds.len() != rank) {
+            return Err(format!(
+                "slices has {} entries, but shape has {rank} dimensions: give one for each",
+                bounds.len()
+            ));
+        }
+        let operation = match (self.op, self.slices, self.indices, self.axes, self.size) {
+            (Op::Slice, Some(bounds), None, None, None) => {
                 Operation::slice(bounds).map_err(|error| error.to_string())?
             }
-            (Op::GatherNd, None, Some([rows, depth]), None) => {
+            (Op::Update, Some(bounds), None, None, None) => {
+                Operation::update(bounds, &self.shape).map_err(|error| error.to_string())?
+            }
+            (Op::GatherNd, None, Some([rows, depth]), None, None) => {
                 if let Some(dim) = self.shape.iter().find(|&&dim| i32::try_from(dim).is_err()) {
                     return Err(format!("the dimension {dim} is beyond 32-bit indices"));
                 }
                 Operation::Gather { rows, depth }
             }
-            (Op::Transpose, None, None, Some(axes)) => Operation::Transpose { axes },
-            (Op::Slice, ..) => return Err("a slice has slices, no indices and no axes".into()),
-            (Op::GatherNd, ..) => {
-                return Err("a gather_nd has indices, no slices and no axes".into());
+            (Op::Transpose, None, None, Some(axes), None) => Operation::Transpose { axes },
+            (Op::Crop, None, None, None, Some(sizes)) => {
+                let mut dims = sizes.iter().zip(self.shape.iter().skip(1));
+                if sizes.len() >= rank || dims.any(|(size, dim)| size > dim) {
+                    return Err("size must be within the shape after its first dimension".into());
+                }
+                Operation::Crop {
+                    options: CropOptions {
+                        sizes,
+                        ..CropOptions::default()
+                    },
+                }
             }
-            (Op::Transpose, ..) => {
-                return Err("a transpose has axes, no slices and no indices".into());
+            (op, ..) => {
+                let argument = match op {
+                    Op::Slice | Op::Update => "slices",
+                    Op::GatherNd => "indices",
+                    Op::Transpose => "axes",
+                    Op::Crop => "size",
+                };
+                return Err(format!("it has {argument}, and none of the others"));
             }
         };
         let workload = Workload::new(&self.id, &self.what, values, self.shape, operation)
@@ -213,13 +275,13 @@ mod tests {
     fn the_built_in_set_is_whole() {
         let set = built_in().expect("the set");
         let ids: Vec<&str> = set.iter().map(|workload| &*workload.id).collect();
-        assert_eq!(ids.len(), 14);
+        assert_eq!(ids.len(), 16);
         assert!(set.iter().all(|workload| workload.checksum.is_some()));
         let some = only(set.clone(), &["W11".into(), " W3".into()]).expect("both are there");
         let some: Vec<&str> = some.iter().map(|workload| &*workload.id).collect();
         assert_eq!(some, ["W3", "W11"]);
-        let none = only(set, &["W15".into()]).expect_err("it is not there");
-        assert!(none.contains("\"W15\"") && none.contains("W14"), "{none}");
+        let none = only(set, &["W17".into()]).expect_err("it is not there");
+        assert!(none.contains("\"W17\"") && none.contains("W16"), "{none}");
     }
 
     #[test]
@@ -229,12 +291,12 @@ mod tests {
             (r#"{"workloads": [{"id": "A"}]}"#, "missing field"),
             (
                 r#"{"workloads": [{"id": "A", "op": "slice", "dtype": "f32", "shape": [2]}]}"#,
-                "A: a slice has slices",
+                "A: it has slices",
             ),
             (
                 r#"{"workloads": [{"id": "A", "op": "transpose", "dtype": "u8", "shape": [2],
                     "slices": [[0, 1, 1]]}]}"#,
-                "A: a transpose has axes",
+                "A: it has axes",
             ),
             (
                 r#"{"workloads": [{"id": "A", "op": "transpose", "dtype": "u8", "shape": [2, 3],
@@ -242,8 +304,13 @@ mod tests {
                 "A: the permutation [0, 2] does not order 2 dimensions",
             ),
             (
-                r#"{"workloads": [{"id": "A", "op": "crop", "dtype": "u8", "shape": [2]}]}"#,
-                "unknown variant `crop`",
+                r#"{"workloads": [{"id": "A", "op": "turn", "dtype": "u8", "shape": [2]}]}"#,
+                "unknown variant `turn`",
+            ),
+            (
+                r#"{"workloads": [{"id": "A", "op": "crop", "dtype": "u8", "shape": [2, 3],
+                    "size": [4]}]}"#,
+                "A: size must be within",
             ),
             (
                 r#"{"workloads": [{"id": "A", "op": "slice", "dtype": "f8", "shape": [2],

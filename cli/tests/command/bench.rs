@@ -131,9 +131,9 @@ fn what_is_not_there_or_makes_no_sense_is_bad_input() {
             "workloads.json: missing field",
         ),
         (
-            json!({"workloads": [{"id": "C", "op": "crop", "dtype": "u8", "shape": [4, 4]}]}),
+            json!({"workloads": [{"id": "C", "op": "turn", "dtype": "u8", "shape": [4, 4]}]}),
             &[],
-            "workloads.json: unknown variant `crop`",
+            "workloads.json: unknown variant `turn`",
         ),
     ];
     for (workloads, options, named) in rows {

@@ -171,3 +171,21 @@ fn a_reader_that_goes_away_is_no_reason_to_panic() {
         "{stderr}"
     );
 }
+
+#[test]
+fn the_bound_on_threads_is_kept() {
+    let folder = Folder::new();
+    let input = folder.sparse("in.npy", "<f4", &[4096, 4096], 64 << 20);
+    let args = ["slice", &input, ":, ::-1", "--explain", "--device", "cpu"];
+    let explained = |more: &[&str]| wgslice(&[&args[..], more].concat()).ok().stdout;
+    let one = explained(&["--threads", "1"]);
+    assert!(one.contains(" on 1 thread,"), "{one}");
+    let all = explained(&[]);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    assert!(cores == 1 || all.contains(" threads,"), "{all}");
+    assert_eq!(wgslice(&["bench", "--threads", "1"]).code, Some(2));
+    assert_eq!(
+        wgslice(&[&args[..], &["--threads", "0"]].concat()).code,
+        Some(2)
+    );
+}

@@ -79,6 +79,47 @@ fn gather_elements_takes_an_axis() {
 }
 
 #[test]
+fn crop_takes_boxes_of_items() {
+    let folder = Folder::new();
+    let lines = folder.arange("lines.npy", &[2, 4]);
+    let begins = folder.npy("begins.npy", "<i4", &[3, 1], &bytes(&[0, 1, 3]));
+    // Of another integer type than the begins.
+    let items = folder.npy("items.npy", "|u1", &[3], &[1, 0, 1]);
+    let flips = folder.npy("flips.npy", "|b1", &[3, 1], &[0, 1, 0]);
+    let crop = [
+        "crop",
+        &lines,
+        &begins,
+        "--box-indices",
+        &items,
+        "--size",
+        "2",
+    ];
+    on_every_device(
+        &folder,
+        &[&crop[..], &["--flips", &flips]].concat(),
+        |ran, out| {
+            assert_eq!(out, (vec![3, 2], vec![4, 5, 2, 1, 7, 0]));
+            let warning =
+                "1 of 3 index tuples are out of range and became zeros where they lie outside";
+            assert!(ran.stderr.contains(warning), "{ran:?}");
+            assert_eq!(ran.json()["out_of_range"]["first"]["index"], json!([1, 3]));
+        },
+    );
+    let options = ["--strides", "-1", "--out-of-range", "clamp"];
+    on_every_device(&folder, &[&crop[..], &options].concat(), |_, out| {
+        assert_eq!(out, (vec![3, 2], vec![5, 4, 1, 0, 7, 6]));
+    });
+    let output = folder.path("none.npy");
+    let ran = wgslice(&[&crop[..], &["--out-of-range", "error", "-o", &output]].concat());
+    let error = "1 of 3 boxes reach outside of x [2,4], the first at indices[2] = [1, 3]";
+    assert!(
+        ran.stderr.contains(error) && !Path::new(&output).exists(),
+        "{ran:?}"
+    );
+}
+
+#[test]
 fn scatter_elements_takes_an_axis_and_combines() {
     let folder = Folder::new();
     let data = folder.arange("data.npy", &[2, 3]);

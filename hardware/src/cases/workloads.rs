@@ -5,7 +5,10 @@ use super::{
     peers::{Bounds, gather, slice},
 };
 use serde::Deserialize;
-use wgslice::{DType, Plan, SliceSpec, View, options::GatherNdOptions};
+use wgslice::{
+    DType, Plan, SliceSpec, View,
+    options::{Boxes, CropOptions, GatherNdOptions},
+};
 
 const WORKLOADS: &str = include_str!("../../../cli/src/bench/workloads.json");
 
@@ -37,6 +40,12 @@ enum Operation {
     Transpose {
         axes: Vec<usize>,
     },
+    Crop {
+        size: Vec<usize>,
+    },
+    Update {
+        slices: Vec<Bounds>,
+    },
 }
 
 fn workloads() -> Vec<Workload> {
@@ -62,7 +71,9 @@ pub(super) fn peers() -> Vec<Case> {
             let launch = match &workload.operation {
                 Operation::Slice { slices } => slice(peer, &workload.shape, slices),
                 &Operation::GatherNd { indices } => gather(peer, &workload.shape, indices),
-                Operation::Transpose { .. } => None,
+                Operation::Transpose { .. } | Operation::Crop { .. } | Operation::Update { .. } => {
+                    None
+                }
             };
             if let Some(launch) = launch {
                 let name = format!("{} {peer}", workload.id);
@@ -72,6 +83,13 @@ pub(super) fn peers() -> Vec<Case> {
         }
     }
     cases
+}
+
+fn spec(slices: &[Bounds]) -> SliceSpec {
+    let part = |part: &Option<i64>| part.map_or_else(String::new, |p| p.to_string());
+    let dim = |dim: &Bounds| dim.each_ref().map(part).join(":");
+    let spec = slices.iter().map(dim).collect::<Vec<_>>().join(", ");
+    spec.parse().expect("a slice")
 }
 
 impl Workload {
@@ -84,12 +102,31 @@ impl Workload {
             other => panic!("{}: no type {other}", self.id),
         };
         let plan = match &self.operation {
-            Operation::Slice { slices } => {
-                let part = |part: &Option<i64>| part.map_or_else(String::new, |p| p.to_string());
-                let dim = |dim: &Bounds| dim.each_ref().map(part).join(":");
-                let spec = slices.iter().map(dim).collect::<Vec<_>>().join(", ");
-                let spec: SliceSpec = spec.parse().expect("a slice");
-                Plan::slice(&self.shape, &spec, dtype)
+            Operation::Slice { slices } => Plan::slice(&self.shape, &spec(slices), dtype),
+            Operation::Update { slices } => {
+                let spec = spec(slices);
+                let value = spec.view(&self.shape).expect("a slice");
+                Plan::slice_update(&self.shape, &spec, value.shape(), dtype)
+            }
+            Operation::Crop { size } => {
+                let options = CropOptions {
+                    sizes: size.clone(),
+                    ..CropOptions::default()
+                };
+                let boxes = Boxes {
+                    count: self.shape[0],
+                    box_indices: false,
+                    flips: true,
+                };
+                let begins = size.iter().zip(&self.shape[1..]);
+                let begins = begins.map(|(size, dim)| dim - size + 1);
+                let indices = Indices {
+                    rows: boxes.count,
+                    sizes: begins.chain(size.iter().map(|_| 2)).collect(),
+                    is_64_bit: false,
+                };
+                let plan = Plan::crop(&self.shape, boxes, &options, dtype);
+                return Work::Gather(plan.expect("a crop"), indices);
             }
             Operation::GatherNd { indices } => {
                 let plan = Plan::gather_nd(&self.shape, indices, GatherNdOptions::default(), dtype);

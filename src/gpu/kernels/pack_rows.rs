@@ -4,7 +4,7 @@
 //!
 //! | rows | loads | file |
 //! |---|---|---|
-//! | of a gather | the words of each row | `load_rows.wgsl` |
+//! | of a gather or a crop | the words of each row | `load_rows.wgsl` |
 //! | of a slice, close to one another: see [`STRIDES`] | the vectors that contain all rows of an invocation, or of a workgroup: see [`is_staged`] | `load_near.wgsl` |
 
 use super::{
@@ -69,6 +69,7 @@ fn packed(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
         RowMap::Gather(map) if map.binds_all && map.bound > 0 && map.is_listed() => {
             anywhere(job, vectors)?
         }
+        RowMap::Crop(map) if map.binds_all && map.bound > 0 => anywhere(job, vectors)?,
         RowMap::Slice(map) => near(job, vectors, map.axes.last().copied())?,
         _ => return None,
     };
@@ -77,7 +78,7 @@ fn packed(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     is_aligned.then_some(packed)
 }
 
-/// The rows of a gather. `None` if they are strided, too long, or their number is not a multiple of four, and always on
+/// The rows of a gather or a crop. `None` if they are strided, too long, or their number is not a multiple of four, and always on
 /// software adapters, where compiling the shader takes longer than the shader saves.
 fn anywhere(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
     if job.reach.kind == Kind::Software {
@@ -172,7 +173,7 @@ fn form(row: usize, unit: usize, stride: Option<isize>, kind: Kind) -> Form {
 
 fn forms(op: Op, kind: Kind) -> Vec<Form> {
     match op {
-        Op::Gather if kind == Kind::Hardware => {
+        Op::Gather | Op::Crop if kind == Kind::Hardware => {
             let rows = (1..=MOST_BYTES).filter(|&row| row != 4);
             rows.map(|row| form(row, 2 - row % 2, None, kind)).collect()
         }

@@ -39,7 +39,7 @@ fn accepts(job: &Job<'_>, vectors: &Vectors) -> bool {
 /// eight units overlap.
 fn vectors_each(op: Op, kind: Kind) -> usize {
     match (op, kind) {
-        (Op::Gather, Kind::Software) => 2,
+        (Op::Gather | Op::Crop, Kind::Software) => 2,
         _ => 1,
     }
 }
@@ -66,7 +66,7 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
 fn form(op: Op, run: usize, kind: Kind) -> Form {
     // In gathers, rows of two or more units share a pipeline, because each pipeline takes long to compile.
     let constant = match (op, run) {
-        (Op::Gather, 2..) => 0,
+        (Op::Gather | Op::Crop, 2..) => 0,
         _ => run,
     };
     let constants = [("RUN", constant), ("UNITS", vectors_each(op, kind))];
@@ -80,7 +80,7 @@ fn form(op: Op, run: usize, kind: Kind) -> Form {
 
 fn forms(op: Op, kind: Kind) -> Vec<Form> {
     match (op, kind) {
-        (Op::StridedSlice | Op::Gather, Kind::Software) => {
+        (Op::StridedSlice | Op::Gather | Op::Crop, Kind::Software) => {
             (1..=MAX_RUN).map(|run| form(op, run, kind)).collect()
         }
         (Op::Gather, Kind::Hardware) => vec![form(op, 1, kind)],

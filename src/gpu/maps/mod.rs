@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `strided_slice` | strided in the source, contiguous in the result |
 //! | `indexed` | where index tuples point in the source, contiguous in the result; also finds the slices of a scatter |
+//! | `crop` | at a position within a box that index tuples place in the source, contiguous in the result |
 //! | `strided_slice_update` | strided on both sides |
 //! | `strided_slice_grad` | strided in the source, contiguous in the result, where units without a source become zeros |
 //! | `scatter_nd` | contiguous in the source, in the destination at the slices that earlier steps have found |
@@ -15,12 +16,16 @@
 //! launch. A slice of a scatter is the part of the destination that an index tuple points at; `lists` says what a block
 //! and a link are.
 
+mod crop;
 mod indexed;
 mod scatter_nd;
 mod strided_slice;
 mod strided_slice_grad;
 mod strided_slice_update;
 
+pub(crate) use crop::Crop;
+#[cfg(test)]
+pub(crate) use crop::Words as CropWords;
 #[cfg(test)]
 pub(crate) use indexed::{Flags, Words as IndexedWords};
 pub(crate) use indexed::{Gather, IndexedMap, Lookup, Resolve, is_plain, resolve_map};
@@ -66,6 +71,7 @@ pub(crate) enum RowMap {
     Update(Update),
     Gradient(Gradient),
     Gather(Gather),
+    Crop(Crop),
     Resolve(Resolve),
     Sort(Sort),
     Scatter(Scatter),
@@ -80,6 +86,7 @@ pub(crate) enum Op {
     StridedSliceGrad,
     /// gather_nd and gather.
     Gather,
+    Crop,
     /// The step of a scatter that finds the slice of each row.
     ScatterResolve,
     /// The step that sorts the rows of each slice.
@@ -110,11 +117,12 @@ pub(crate) struct Facts {
 
 impl Op {
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::StridedSlice,
         Self::StridedSliceUpdate,
         Self::StridedSliceGrad,
         Self::Gather,
+        Self::Crop,
         Self::ScatterResolve,
         Self::ScatterSort,
         Self::ScatterMove,
@@ -128,6 +136,7 @@ impl Op {
             Self::StridedSliceUpdate => &strided_slice_update::FACTS,
             Self::StridedSliceGrad => &strided_slice_grad::FACTS,
             Self::Gather => &indexed::GATHER,
+            Self::Crop => &crop::FACTS,
             Self::ScatterResolve => &indexed::RESOLVE,
             Self::ScatterSort => &scatter_nd::SORT,
             Self::ScatterMove => &scatter_nd::MOVE,
@@ -165,6 +174,7 @@ impl RowMap {
             Self::Update(_) => Op::StridedSliceUpdate,
             Self::Gradient(_) => Op::StridedSliceGrad,
             Self::Gather(_) => Op::Gather,
+            Self::Crop(_) => Op::Crop,
             Self::Resolve(_) => Op::ScatterResolve,
             Self::Sort(_) => Op::ScatterSort,
             Self::Scatter(map) if map.combines => Op::ScatterCombine,
@@ -174,13 +184,15 @@ impl RowMap {
     }
 
     /// Converts the map to the units of a launch. `None` if the map has more dimensions or longer strides than a shader
-    /// holds, so that the job must be cut. An error if a gather has too many or too long dimensions.
+    /// holds, so that the job must be cut. An error if a gather or a crop has too many or too long
+    /// dimensions.
     pub(crate) fn lowered(&self, units: &Units) -> Result<Option<Lowered>, Error> {
         Ok(match self {
             Self::Slice(map) => map.lowered(units),
             Self::Update(map) => map.lowered(units),
             Self::Gradient(map) => map.lowered(units),
             Self::Gather(map) => return map.lowered(units).map(Some),
+            Self::Crop(map) => return map.lowered(units).map(Some),
             Self::Resolve(map) => Some(map.lowered()),
             Self::Sort(map) => map.lowered(),
             Self::Scatter(map) => map.lowered(units),
@@ -194,6 +206,7 @@ impl RowMap {
         match self {
             Self::Slice(map) => strides(&map.axes),
             Self::Gather(map) => map.distances(),
+            Self::Crop(map) => map.distances(),
             Self::Scatter(map) => map.pitch as i64,
             // 1 allows no vectors. Updates and gradients already come in the widest units that the plan allows; the
             // steps of a scatter process index tuples one by one.
@@ -207,6 +220,7 @@ impl RowMap {
     pub(crate) fn is_dense(&self) -> bool {
         match self {
             Self::Gather(map) => map.binds_all,
+            Self::Crop(map) => map.binds_all,
             _ => self.op().facts().is_dense,
         }
     }

@@ -107,7 +107,7 @@ impl Gpu {
         let Some(rows) = Rows::of(texels)? else {
             return Ok(());
         };
-        if rows.is_tensor() && is_copied(&dest, BufferUsages::COPY_DST) {
+        if rows.is_tensor() && is_direct(&dest, BufferUsages::COPY_DST) {
             dest.check_length()?;
             let whole = (dest.buffers, rows.count(), dest.parts.offset);
             read(encoder, copies(texels, &rows, whole));
@@ -165,7 +165,7 @@ impl Gpu {
             return Ok(());
         };
         let is_whole = *view == View::whole(view.source_shape());
-        if is_whole && rows.is_tensor() && is_copied(&source, BufferUsages::COPY_SRC) {
+        if is_whole && rows.is_tensor() && is_direct(&source, BufferUsages::COPY_SRC) {
             source.check_length()?;
             let whole = (source.buffers, rows.count(), source.parts.offset);
             write(encoder, copies(texels, &rows, whole));
@@ -191,7 +191,7 @@ impl Gpu {
 }
 
 /// Whether texels are copied straight to or from an argument whose rows need no padding.
-fn is_copied(argument: &Argument<'_>, usage: BufferUsages) -> bool {
+fn is_direct(argument: &Argument<'_>, usage: BufferUsages) -> bool {
     match argument.buffers {
         // A multiple of the size of every texel, as wgpu demands.
         [buffer] => argument.parts.offset.is_multiple_of(16) && buffer.usage().contains(usage),

@@ -25,6 +25,10 @@ pub(super) struct Origin {
     /// The unit of params from which the block's first unit is copied if all coordinates of the index tuple are zero.
     /// The shader adds what the actual coordinates contribute.
     pub(super) place: i64,
+    /// The number of the block's first row among those with its tuple, and the distance in params from the first of
+    /// them to this one.
+    pub(super) row: u64,
+    pub(super) distance: i64,
     /// Whether the block counts its tuples that are out of range. Several rows may have the same tuple, so several
     /// blocks may read the tuple; only the block with the first unit of the first of these rows counts it.
     pub(super) counts: bool,
@@ -81,6 +85,8 @@ impl Block {
             unit: 0,
             tuple: 0,
             tuples: 1,
+            row: 0,
+            distance: 0,
             place: map.offset as i64 + self.run.first as i64 * rows.step as i64,
             counts: self.run.first == 0,
         };
@@ -89,6 +95,8 @@ impl Block {
             at.place += interval.first as i64 * dimension.stride as i64;
             if dimension.repeats {
                 at.counts &= interval.first == 0;
+                at.row = at.row * dimension.size as u64 + interval.first as u64;
+                at.distance += interval.first as i64 * dimension.stride as i64;
             } else {
                 at.tuple = at.tuple * dimension.size + interval.first;
                 at.tuples *= interval.len;

@@ -1,4 +1,4 @@
-//! Cuts gathers: by the dimensions that number rows, and last by the run.
+//! Cuts gathers and crops: by the dimensions that number rows, and last by the run.
 //!
 //! Params cannot be cut along with the result, since any index may point anywhere. If params do not fit in one binding,
 //! several dispatches process the same rows, each with another window of params bound, and each writes the units that
@@ -12,11 +12,14 @@ use crate::{
     Error,
     gpu::{
         job::Job,
-        maps::Gather,
+        maps::{Crop, Gather},
         uniforms::{too_far, wrap},
     },
     layout::Axis,
-    ops::indexed::{Dimension, Map},
+    ops::{
+        crop,
+        indexed::{Dimension, Map},
+    },
     plan::Rows,
 };
 
@@ -25,20 +28,21 @@ use crate::{
 const MOST_REPEATED: u64 = 1 << 40;
 
 impl Cutter<'_> {
-    /// Pushes the dispatches that write a block of the result.
+    /// Pushes the dispatches that write a block of the result. `map` is that of a gather, or of the crop `crop`.
     pub(super) fn gather(
         &self,
         map: &Map,
+        crop: Option<&crop::Map>,
         block: &Block,
         out: &mut Vec<Dispatch>,
     ) -> Result<(), Error> {
-        if self.gather_dispatches(map, block, out)? {
+        if self.gather_dispatches(map, crop, block, out)? {
             return Ok(());
         }
         let halves = block.halves();
         let [head, tail] = halves.ok_or_else(|| self.reach.too_small(self.rows.unit))?;
-        self.gather(map, &head, out)?;
-        self.gather(map, &tail, out)
+        self.gather(map, crop, &head, out)?;
+        self.gather(map, crop, &tail, out)
     }
 
     /// Pushes the dispatches that write the whole block, and returns true. If the block must be halved first, pushes
@@ -46,6 +50,7 @@ impl Cutter<'_> {
     fn gather_dispatches(
         &self,
         map: &Map,
+        crop: Option<&crop::Map>,
         block: &Block,
         out: &mut Vec<Dispatch>,
     ) -> Result<bool, Error> {
@@ -55,7 +60,11 @@ impl Cutter<'_> {
         let Some(dest) = self.result(&rows, first) else {
             return Ok(false);
         };
-        let tuple = map.coordinates.len() as u64 * self.places.index.bytes() as u64;
+        let depth = match crop {
+            None => map.coordinates.len(),
+            Some(_) => map.indices[1],
+        };
+        let tuple = depth as u64 * self.places.index.bytes() as u64;
         let (from, to) = (at.tuple as u64, (at.tuple + at.tuples) as u64);
         let tuples = self
             .reach
@@ -79,33 +88,52 @@ impl Cutter<'_> {
                 ..*dimension
             })
             .collect();
+        // Any row of a box may be its first one outside, which counts the box.
+        // The shader counts its rows from the first one of the box.
+        let (counts, place) = match crop {
+            None => (at.counts, at.place),
+            Some(_) => (block.run.first == 0, at.place - at.distance),
+        };
         let before = out.len();
         for (number, window) in windows.iter().enumerate() {
-            let gather = Gather {
-                coordinates: map.coordinates.clone(),
-                walk: walk.clone(),
-                policy: map.policy,
-                index: self.places.index,
-                index_base,
-                bound: window.units,
-                binds_all: windows.len() == 1,
-                first: window.first,
-                count: window.count,
+            let (index, binds_all) = (self.places.index, windows.len() == 1);
+            let row_map = match crop {
+                None => RowMap::Gather(Gather {
+                    coordinates: map.coordinates.clone(),
+                    walk: walk.clone(),
+                    policy: map.policy,
+                    index,
+                    index_base,
+                    bound: window.units,
+                    binds_all,
+                    first: window.first,
+                    count: window.count,
+                }),
+                Some(crop) => RowMap::Crop(Crop {
+                    map: crop.clone(),
+                    index,
+                    index_base,
+                    first_row: at.row,
+                    bound: window.units,
+                    binds_all,
+                    first: window.first,
+                    count: window.count,
+                }),
             };
             let source = Bound {
                 span: window.span,
-                base: at.place + window.skipped - window.bound_from.cast_signed(),
+                base: place + window.skipped - window.bound_from.cast_signed(),
             };
             let job = Job {
                 others: [indices, Span::default()],
-                ..self.job(rows, RowMap::Gather(gather), source, dest)
+                ..self.job(rows, row_map, source, dest)
             };
             let Some(dispatch) = kernels::dispatch(&job)? else {
                 out.truncate(before);
                 return Ok(false);
             };
             out.push(Dispatch {
-                counts: number == 0 && at.counts,
+                counts: number == 0 && counts,
                 first_tuple: at.tuple,
                 ..dispatch
             });

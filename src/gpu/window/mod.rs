@@ -13,7 +13,7 @@
 //! | `slice` | slices, and updates of a contiguous region |
 //! | `update` | other updates |
 //! | `gradient` | gradients, by regions of the result |
-//! | `gather`, `block` | gathers, by blocks of the result and windows of params |
+//! | `gather`, `block` | gathers and crops, by blocks of the result and windows of params |
 //! | `scatter`, `steps` | scatters, into blocks of several steps each |
 
 mod block;
@@ -83,7 +83,13 @@ pub(crate) fn dispatches(
         Map::StridedSliceGrad(pairs) => cutter.gradient(pairs.as_ref(), &mut out)?,
         // Scatters are cut by `scatter_steps`.
         Map::ScatterNd(_) => {}
-        Map::Indexed(map) => cutter.gather(map, &block::Block::all(map, rows), &mut out)?,
+        Map::Indexed(map) => {
+            cutter.gather(map, None, &block::Block::all(map, rows), &mut out)?;
+        }
+        Map::Crop(map) => {
+            let all = block::Block::all(&map.gather, rows);
+            cutter.gather(&map.gather, Some(map), &all, &mut out)?;
+        }
     }
     Ok(out)
 }

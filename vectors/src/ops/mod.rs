@@ -7,12 +7,14 @@
 //! | gathers and scatters | `negative: "wrap"` | negative indices count from the end |
 //! | gathers and scatters | `out_of_range: "clamp"` | other indices move to the nearest end |
 //! | gathers | `view` | params are the tensor `params` after these steps |
+//! | `crop` | `box_indices: "yes"`, `flips: "yes"` | the tuples in `indices` have a box index, flips |
 //! | `scatter_elements` | `combine: "add"` | updates are added rather than written |
 //!
-//! The operations `view` (steps alone), `batch_gather`, `gather_elements`, `scatter_elements` and
+//! The operations `view` (steps alone), `batch_gather`, `gather_elements`, `crop`, `scatter_elements` and
 //! `tensor_scatter_nd_add` are additional.
 
 mod batch_gather;
+mod crop;
 mod gather;
 mod gather_elements;
 mod gather_nd;
@@ -27,7 +29,7 @@ mod tensor_scatter_nd;
 mod view;
 
 pub use {
-    batch_gather::BatchGather, gather::Gather, gather_elements::GatherElements,
+    batch_gather::BatchGather, crop::Crop, gather::Gather, gather_elements::GatherElements,
     gather_nd::GatherNd, params::Params, scatter_elements::ScatterElements, scatter_nd::ScatterNd,
     slice::Slice, strided_slice::StridedSlice, strided_slice_grad::StridedSliceGrad,
     strided_slice_update::StridedSliceUpdate, tensor_scatter_nd::TensorScatterNd, view::View,
@@ -176,6 +178,7 @@ operations! {
     Gather(Gather) = "gather",
     BatchGather(BatchGather) = "batch_gather",
     GatherElements(GatherElements) = "gather_elements",
+    Crop(Crop) = "crop",
     ScatterNd(ScatterNd) = "scatter_nd",
     ScatterElements(ScatterElements) = "scatter_elements",
     TensorScatterNdUpdate(TensorScatterNd) = "tensor_scatter_nd_update",

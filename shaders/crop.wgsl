@@ -1,0 +1,260 @@
+// crop: rows are numbered in row-major order over boxes, the positions within a box along each cropped dimension, and
+// the kept dimensions. A box has one index tuple: the index of its item if there are box indices, its begin along each
+// cropped dimension and, if there are flips, a number for each of them that is not 0 if the box is reversed.
+//
+// A row is outside, and has no source, if its position along a cropped dimension is outside of the item, or if there is
+// no such item. The first row of a box that is outside reports the box.
+
+// The number of words per index: 1 for i32 and u32, 2 for i64.
+override INDEX_WORDS: u32;
+
+struct Map {
+    // Bits 0 to 3: the number of cropped dimensions. Bits 4 to 7: the number of kept ones. The others are named below.
+    flags: u32,
+    // The word at which the tuples begin in their binding.
+    index_base: u32,
+    // The number of the first row of this dispatch, counted from the first row of its first box.
+    first_row: u32,
+    // The number of bound units of x: no access goes beyond them.
+    bound: u32,
+    // The number of items, and the distance between them in units. Without box indices, that between two boxes.
+    items: u32,
+    item_stride: u32,
+    // This dispatch accepts `count` items from item `first`. Other dispatches, with other parts of x bound, accept the
+    // other items.
+    first: u32,
+    count: u32,
+    // For each cropped dimension: the size of a box; the number of positions in x, and the distance between them in
+    // units; and the distance between neighbouring elements of a box, in positions. Then pairs of size and stride, two
+    // per vector, of the kept dimensions.
+    axes: array<vec4<u32>, 4>,
+}
+
+// Tuples begin with a box index.
+const ITEMS: u32 = 0x100u;
+// Tuples end with flips.
+const FLIPS: u32 = 0x200u;
+// Indices are signed.
+const SIGNED_INDICES: u32 = 0x400u;
+// Boxes outside are shifted until they lie inside.
+const CLAMPS: u32 = 0x800u;
+
+fn flag(bit: u32) -> bool {
+    return (uniforms.map.flags & bit) != 0u;
+}
+
+// The number of cropped dimensions.
+fn dims() -> u32 {
+    return uniforms.map.flags & 15u;
+}
+
+// The number of kept dimensions.
+fn kept() -> u32 {
+    return (uniforms.map.flags >> 4u) & 15u;
+}
+
+fn kept_axis(d: u32) -> Axis {
+    let pair = uniforms.map.axes[dims() + (d >> 1u)];
+    if (d & 1u) == 0u {
+        return Axis(pair.x, pair.y);
+    }
+    return Axis(pair.z, pair.w);
+}
+
+// The boxes that reach outside.
+struct Report {
+    // The number of such boxes.
+    count: atomic<u32>,
+    // The complement of the first such box's number. The host clears a report to zeros, and of all boxes the first has
+    // the largest complement, so `atomicMax` keeps it.
+    first: atomic<u32>,
+}
+
+@group(1) @binding(0) var<storage, read_write> report: Report;
+
+// A row's position in its box.
+struct Place {
+    // The number of the box, and the word at which its tuple begins.
+    box: u32,
+    tuple: u32,
+    // The number of the row's position along the cropped dimensions of its box.
+    position: u32,
+    // The sum of the row's positions times strides along the kept dimensions.
+    base: u32,
+    // Whether the row is the first of those that differ only along the kept dimensions.
+    is_first: bool,
+}
+
+fn place_of(row: u32) -> Place {
+    var at = Place(0u, 0u, row + uniforms.map.first_row, 0u, true);
+    for (var d = kept(); d > 0u; d--) {
+        let axis = kept_axis(d - 1u);
+        let outer = at.position / axis.size;
+        let digit = at.position - outer * axis.size;
+        at.base += digit * axis.stride;
+        at.is_first &= digit == 0u;
+        at.position = outer;
+    }
+    var positions = 1u;
+    for (var d = 0u; d < dims(); d++) {
+        positions *= uniforms.map.axes[d].x;
+    }
+    at.box = at.position / positions;
+    at.position -= at.box * positions;
+    let depth = select(0u, 1u, flag(ITEMS)) + dims() * select(1u, 2u, flag(FLIPS));
+    at.tuple = uniforms.map.index_base + at.box * (depth * INDEX_WORDS);
+    return at;
+}
+
+// The two words of a 64-bit index, which is negative if its highest bit is set.
+struct Index {
+    low: u32,
+    high: u32,
+}
+
+// Loads index `d` of the tuple that begins at word `tuple`.
+fn index(tuple: u32, d: u32) -> Index {
+    let at = tuple + d * INDEX_WORDS;
+    let low = word(at);
+    if INDEX_WORDS == 2u {
+        return Index(low, word(at + 1u));
+    }
+    return Index(low, select(0u, 0u - (low >> 31u), flag(SIGNED_INDICES)));
+}
+
+// Moves an index to the nearest end of `low..=high`, which are less than 2^31.
+fn clamped(at: Index, low: u32, high: u32) -> Index {
+    if (at.high >> 31u) != 0u {
+        return Index(low, 0u);
+    }
+    if at.high != 0u {
+        return Index(high, 0u);
+    }
+    return Index(clamp(at.low, low, high), 0u);
+}
+
+// Where element `j` of a box lies along cropped dimension `d`: its position, and FOUND or MISSING.
+fn element(tuple: u32, d: u32, j: u32) -> Row {
+    let axis = uniforms.map.axes[d];
+    let columns = select(0u, 1u, flag(ITEMS)) + d;
+    var begin = index(tuple, columns);
+    if flag(CLAMPS) {
+        let reach = i32((axis.x - 1u) * axis.w);
+        begin = clamped(begin, u32(max(-reach, 0)), u32(i32(axis.y) - 1 - max(reach, 0)));
+    }
+    var along = j;
+    if flag(FLIPS) {
+        let flips = index(tuple, columns + dims());
+        along = select(j, axis.x - 1u - j, (flips.low | flips.high) != 0u);
+    }
+    // The sum of two 64-bit numbers. It wraps only for begins so far away that the position is outside anyway.
+    let offset = along * axis.w;
+    let low = begin.low + offset;
+    let high = begin.high + (0u - (offset >> 31u)) + u32(low < offset);
+    return Row(low, select(MISSING, FOUND, high == 0u && low < axis.y));
+}
+
+// Where the item of a box begins, and its state.
+fn item(at: Place) -> Row {
+    if !flag(ITEMS) {
+        return Row(at.box * uniforms.map.item_stride, FOUND);
+    }
+    var number = index(at.tuple, 0u);
+    let items = uniforms.map.items;
+    if flag(CLAMPS) && items > 0u {
+        number = clamped(number, 0u, items - 1u);
+    }
+    let distance = number.low - uniforms.map.first;
+    let accepted = number.low >= uniforms.map.first && distance < uniforms.map.count;
+    let bad = number.high != 0u || number.low >= items;
+    return Row(distance * uniforms.map.item_stride, select(select(ELSEWHERE, FOUND, accepted), MISSING, bad));
+}
+
+fn source_row(row: u32) -> Row {
+    let place = place_of(row);
+    var at = item(place);
+    at.base += place.base;
+    var rest = place.position;
+    for (var d = dims(); d > 0u; d--) {
+        let axis = uniforms.map.axes[d - 1u];
+        let outer = rest / axis.x;
+        let found = element(place.tuple, d - 1u, rest - outer * axis.x);
+        rest = outer;
+        at.base += found.base * axis.z;
+        at.state = select(at.state, MISSING, found.state == MISSING);
+    }
+    return at;
+}
+
+// Returns where a row begins in source and result. The rows of the result are contiguous.
+fn row_start(row: u32) -> Start {
+    let at = source_row(row);
+    return Start(at.base, row * uniforms.run, at.state);
+}
+
+fn dest_step() -> u32 {
+    return 1u;
+}
+
+// Where unit `j` of a row lies in the source.
+fn unit_at(start: Start, j: u32) -> Row {
+    return Row(uniforms.source_base + start.from_part + j * uniforms.step * PARTS, start.state);
+}
+
+fn within(unit: u32) -> bool {
+    return unit < uniforms.map.bound;
+}
+
+// Whether a row outside is the first one of its box in row-major order. Along each dimension, elements are inside up to
+// the first one outside, or the first one is outside. So the first row outside is row 0 of the box or, if that is
+// inside, lies along a single dimension: the innermost one that has elements outside.
+fn is_first_outside(at: Place) -> bool {
+    if !at.is_first || at.position == 0u {
+        return at.is_first;
+    }
+    var rest = at.position;
+    // Whether the first element, and whether all elements, are inside of the dimensions so far.
+    var first_inside = item(at).state != MISSING;
+    var all_inside = true;
+    // The number of dimensions with another position than 0, and whether it is the first one outside there.
+    var others = 0u;
+    var is_edge = false;
+    for (var d = dims(); d > 0u; d--) {
+        let size = uniforms.map.axes[d - 1u].x;
+        let outer = rest / size;
+        let j = rest - outer * size;
+        rest = outer;
+        if j > 0u {
+            others++;
+            is_edge = all_inside
+                && element(at.tuple, d - 1u, j).state == MISSING
+                && element(at.tuple, d - 1u, j - 1u).state == FOUND;
+        }
+        first_inside &= element(at.tuple, d - 1u, 0u).state == FOUND;
+        all_inside &= element(at.tuple, d - 1u, size - 1u).state == FOUND;
+    }
+    return others == 1u && is_edge && first_inside;
+}
+
+// Reports the box of a row outside, if the row is the first one of its box that is.
+fn missing(row: u32) {
+    let at = place_of(row);
+    if is_first_outside(at) {
+        atomicAdd(&report.count, 1u);
+        atomicMax(&report.first, ~at.box);
+    }
+}
+
+// Does what `missing` does for those of four rows that are `gone`.
+fn four_missing(rows: vec4<u32>, gone: vec4<bool>) {
+    for (var n = 0u; n < 4u; n++) {
+        if gone[n] {
+            missing(rows[n]);
+        }
+    }
+}
+
+fn eight_missing(rows: vec4<u32>, gone: vec4<bool>, more: vec4<u32>, more_gone: vec4<bool>) {
+    four_missing(rows, gone);
+    four_missing(more, more_gone);
+}

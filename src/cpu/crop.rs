@@ -1,0 +1,334 @@
+//! Runs crops, a line at a time, in the order of the result.
+//!
+//! A line is a box's elements along the last cropped dimension, at one position of the other cropped dimensions, each
+//! with all that lies below it in x. Before any line is copied, one loop finds which part of each box has a source. The
+//! rest of a line becomes zeros.
+
+use super::{
+    slice::LoopNest,
+    threads::{self, Threads},
+};
+use crate::{
+    layout::{Axis, along},
+    ops::{
+        crop::{Extent, Map},
+        index::{Index, OutOfRange},
+        indexed::Dimension,
+        strided_slice,
+    },
+    plan,
+    report::Missing,
+};
+
+/// Writes the result of a crop to `dest`, with zeros for what lies outside of x, and returns how many boxes reach
+/// outside and the first of them.
+pub(super) fn run<I: Index>(
+    rows: &plan::Rows,
+    map: &Map,
+    source: &[u8],
+    indices: &[I],
+    dest: &mut [u8],
+    threads: Threads,
+) -> Missing {
+    let mut missing = Missing::default();
+    if dest.is_empty() {
+        return missing;
+    }
+    let crop = Crop::new(rows, map, indices, &mut missing);
+    let lines = [false, true].map(|flipped| crop.lines(crop.last.size, flipped));
+    let nests = lines.each_ref().map(Line::nest);
+    threads::spread(
+        dest,
+        crop.piece,
+        crop.threads(rows, threads),
+        |first, dest| {
+            crop.part(source, &nests, first, dest);
+        },
+    );
+    missing
+}
+
+pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize, threads: Threads) -> String {
+    let crop = Crop::new::<i32>(rows, map, &[], &mut Missing::default());
+    let line = crop.lines(crop.last.size, false);
+    debug_assert_eq!(bytes, rows.units() * rows.unit);
+    threads::explain(crop.threads(rows, threads), line.nest().kernel)
+}
+
+/// The part of a box that has a source, in one cropped dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Inside {
+    /// The elements `from..to` of the box have a source.
+    from: usize,
+    to: usize,
+    /// The position in x of element `from`.
+    at: usize,
+    /// Whether the elements are in reverse order.
+    flipped: bool,
+}
+
+impl Inside {
+    /// The part of a box that begins at `begin` in a dimension of `size` positions.
+    fn of(extent: Extent, begin: i64, size: usize, flipped: bool, clamps: bool) -> Self {
+        // An i128 holds the position of every element of every box.
+        let (step, reach) = (extent.step as i128, extent.reach().cast_signed());
+        let (mut begin, end) = (i128::from(begin), size as i128);
+        if clamps {
+            begin = match step < 0 {
+                true => begin.clamp(reach, end - 1),
+                false => begin.clamp(0, end - 1 - reach),
+            };
+        }
+        let last = begin + reach * step.signum();
+        let inside = 0..end;
+        let (mut from, mut to) = (0, extent.size as i128);
+        if !inside.contains(&begin) || !inside.contains(&last) {
+            // The first element at or after the end that the box comes from, and the first one beyond the other end.
+            let (before, after) = match step < 0 {
+                true => (begin - (end - 1), begin + 1),
+                false => (-begin, end - begin),
+            };
+            let elements = |distance: i128| {
+                let step = step.abs();
+                (distance.max(0) + step - 1) / step
+            };
+            from = elements(before).min(to);
+            to = elements(after).clamp(from, to);
+        }
+        let (first, from, to) = match flipped {
+            false => (from, from, to),
+            true => (to - 1, extent.size as i128 - to, extent.size as i128 - from),
+        };
+        let position = |value: i128| usize::try_from(value).unwrap_or_default();
+        Self {
+            from: position(from),
+            to: position(to),
+            at: position(begin + first * step),
+            flipped,
+        }
+    }
+
+    /// The position in x of element `j`, or `None` if it has no source.
+    fn position(&self, extent: Extent, j: usize) -> Option<usize> {
+        let step = match self.flipped {
+            true => extent.step.wrapping_neg(),
+            false => extent.step,
+        };
+        (self.from..self.to)
+            .contains(&j)
+            .then(|| along(self.at, step, j - self.from))
+    }
+}
+
+struct Crop<'a> {
+    unit: usize,
+    rows: plan::Rows,
+    map: &'a Map,
+    /// The cropped dimensions in x, with strides in units.
+    axes: &'a [Axis],
+    /// The last cropped dimension. If none is cropped, a line is a single element.
+    last: Extent,
+    /// The last cropped dimension in x.
+    last_axis: Axis,
+    /// The dimensions of x below the cropped ones, outermost first.
+    kept: Vec<Axis>,
+    /// The number of bytes of one element of a line.
+    piece: usize,
+    /// The number of lines in a box.
+    lines: usize,
+    /// For each box the unit of x where its item begins, or `None` if there is no such item.
+    items: Vec<Option<usize>>,
+    /// For each box its part inside of each cropped dimension.
+    inside: Vec<Inside>,
+}
+
+impl<'a> Crop<'a> {
+    fn new<I: Index>(
+        rows: &plan::Rows,
+        map: &'a Map,
+        indices: &[I],
+        missing: &mut Missing,
+    ) -> Self {
+        let gather = &map.gather;
+        let dims = map.extents.len();
+        let (item, axes) = gather.coordinates.split_at(1);
+        let kept: Vec<_> = gather.walk[1 + dims..]
+            .iter()
+            .map(Dimension::axis)
+            .collect();
+        let below: usize = kept.iter().map(|axis| axis.size).product();
+        let (outer, last) = match map.extents.split_last() {
+            Some((last, outer)) => (outer, *last),
+            None => (&[][..], Extent { size: 1, step: 1 }),
+        };
+        let mut crop = Self {
+            unit: rows.unit,
+            rows: plan::Rows {
+                count: below,
+                ..*rows
+            },
+            map,
+            axes,
+            last,
+            last_axis: axes.last().copied().unwrap_or(Axis { size: 1, stride: 0 }),
+            kept,
+            piece: below * rows.run * rows.unit,
+            lines: outer.iter().map(|extent| extent.size).product(),
+            items: Vec::new(),
+            inside: Vec::new(),
+        };
+        let tuples = indices.chunks_exact(gather.indices[1].max(1));
+        let none = [].as_slice();
+        let tuples = tuples.chain(std::iter::repeat(none));
+        for (n, tuple) in tuples.take(map.boxes.count).enumerate() {
+            crop.locate(n, tuple, item[0], missing);
+        }
+        crop
+    }
+
+    /// Finds where box `n` with this index tuple lies. `item` is the dimension of items.
+    fn locate<I: Index>(&mut self, n: usize, tuple: &[I], item: Axis, missing: &mut Missing) {
+        let (map, dims) = (self.map, self.map.extents.len());
+        let clamps = map.gather.policy.out_of_range == OutOfRange::Clamp;
+        let (index, tuple) = tuple.split_at(map.first_begin().min(tuple.len()));
+        let (begins, flips) = tuple.split_at(dims.min(tuple.len()));
+        let (mut at, mut is_inside) = (Some(map.gather.offset), true);
+        if let Some(index) = index.first() {
+            let index = index.within(item.size, false, clamps);
+            at = index.map(|index| along(map.gather.offset, item.stride, index));
+        } else if !map.boxes.box_indices {
+            at = at.map(|at| along(at, map.gather.walk[0].stride, n));
+        }
+        for (d, &begin) in begins.iter().enumerate() {
+            let extent = map.extents[d];
+            let flipped = flips.get(d).is_some_and(|&flip| flip.into() != 0);
+            let inside = Inside::of(extent, begin.into(), self.axes[d].size, flipped, clamps);
+            is_inside &= inside.to - inside.from == extent.size;
+            self.inside.push(inside);
+        }
+        if !is_inside || at.is_none() {
+            missing.add(n);
+        }
+        self.items.push(at);
+    }
+
+    fn threads(&self, rows: &plan::Rows, threads: Threads) -> usize {
+        let bytes = rows.units() * rows.unit;
+        let line = self.lines(self.last.size, false);
+        let lines = bytes / (self.last.size * self.piece);
+        threads.worth(bytes, lines + line.nest().pieces(bytes))
+    }
+
+    /// The slice that copies `count` elements of a line, from unit 0 of the source.
+    fn lines(&self, count: usize, flipped: bool) -> Line {
+        let step = match flipped {
+            true => self.last.step.wrapping_neg(),
+            false => self.last.step,
+        };
+        let stride = match count {
+            ..2 => 0,
+            _ => step * self.last_axis.stride,
+        };
+        let mut rows = self.rows;
+        let mut axes = self.kept.clone();
+        let is_run = axes.is_empty() && rows.step == 1 && stride == rows.run.cast_signed();
+        if is_run {
+            rows.run *= count;
+        } else if count > 1 {
+            rows.count *= count;
+            axes.insert(
+                0,
+                Axis {
+                    size: count,
+                    stride,
+                },
+            );
+        }
+        Line {
+            rows,
+            map: strided_slice::Map { offset: 0, axes },
+        }
+    }
+
+    /// Writes `dest`, the part of the result that begins at byte `first`, in whole elements of lines. `nests` copy
+    /// whole lines, forwards and flipped.
+    fn part(&self, source: &[u8], nests: &[LoopNest<'_>; 2], first: usize, dest: &mut [u8]) {
+        let line_bytes = self.last.size * self.piece;
+        let (mut line, skip) = (first / line_bytes, first % line_bytes);
+        let mut from = skip / self.piece;
+        let mut rest = dest;
+        while !rest.is_empty() {
+            let part;
+            (part, rest) = rest.split_at_mut((line_bytes - from * self.piece).min(rest.len()));
+            self.line(source, nests, line, from, part);
+            (line, from) = (line + 1, 0);
+        }
+    }
+
+    /// Writes the elements of a line from element `first`, as many as `dest` holds.
+    fn line(
+        &self,
+        source: &[u8],
+        nests: &[LoopNest<'_>; 2],
+        line: usize,
+        first: usize,
+        dest: &mut [u8],
+    ) {
+        let (n, line) = (line / self.lines, line % self.lines);
+        let dims = self.map.extents.len();
+        let inside = &self.inside[n * dims..][..dims];
+        let whole = Inside {
+            from: 0,
+            to: 1,
+            at: 0,
+            flipped: false,
+        };
+        let last = inside.last().copied().unwrap_or(whole);
+        let end = first + dest.len() / self.piece;
+        let (from, to) = (last.from.clamp(first, end), last.to.clamp(first, end));
+        let at = self.items[n].and_then(|at| self.outer(at, inside, line));
+        let (Some(at), true) = (at, from < to) else {
+            return dest.fill(0);
+        };
+        let position = last.position(self.last, from).unwrap_or_default();
+        let at = along(at, self.last_axis.stride, position).wrapping_mul(self.unit);
+        let (before, rest) = dest.split_at_mut((from - first) * self.piece);
+        let (middle, after) = rest.split_at_mut((to - from) * self.piece);
+        before.fill(0);
+        after.fill(0);
+        if to - from == self.last.size {
+            nests[usize::from(last.flipped)]
+                .beginning_at(at)
+                .part(source, 0, middle);
+        } else {
+            let line = self.lines(to - from, last.flipped);
+            line.nest().beginning_at(at).part(source, 0, middle);
+        }
+    }
+
+    /// The unit of x where line `line` of a box would begin if the last begin were 0. The item of the box begins at
+    /// unit `at`. `None` if the line lies outside.
+    fn outer(&self, at: usize, inside: &[Inside], mut line: usize) -> Option<usize> {
+        let mut at = at;
+        let outer = inside.len().saturating_sub(1);
+        for d in (0..outer).rev() {
+            let extent = self.map.extents[d];
+            let position = inside[d].position(extent, line % extent.size)?;
+            line /= extent.size;
+            at = along(at, self.axes[d].stride, position);
+        }
+        Some(at)
+    }
+}
+
+/// The copy of a line, or of a part of it, as a slice.
+struct Line {
+    rows: plan::Rows,
+    map: strided_slice::Map,
+}
+
+impl Line {
+    fn nest(&self) -> LoopNest<'_> {
+        LoopNest::of(&self.rows, &self.map)
+    }
+}

@@ -1,0 +1,101 @@
+//! Errors of crops.
+
+use super::InvalidIndex;
+use crate::text::Shape;
+
+/// The boxes of a crop do not match, or reach outside.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CropError {
+    /// `x` has too few dimensions.
+    #[error(
+        "x of shape {} must have a dimension of items, and then one for each of the sizes {}",
+        Shape(x),
+        Shape(sizes)
+    )]
+    Rank {
+        /// The shape of `x`.
+        x: Vec<usize>,
+        /// The given sizes.
+        sizes: Vec<usize>,
+    },
+    /// Not as many strides as sizes.
+    #[error(
+        "strides are {strides:?}, but the sizes {} need one each: pass as many, or none if all are 1",
+        Shape(sizes)
+    )]
+    Strides {
+        /// The given strides.
+        strides: Vec<isize>,
+        /// The given sizes.
+        sizes: Vec<usize>,
+    },
+    /// A stride of 0.
+    #[error("the stride of dimension {dimension} of x is 0: it must be positive or negative")]
+    StrideZero {
+        /// The dimension of `x`.
+        dimension: usize,
+    },
+    /// Begins, box indices or flips of another shape than needed.
+    #[error(
+        "{argument} has shape {}, but must have {}: a row for each box and, in begins and flips, a \
+         column for each of the sizes {}",
+        Shape(found),
+        Shape(needed),
+        Shape(sizes)
+    )]
+    Shape {
+        /// The name of the argument.
+        argument: &'static str,
+        /// Its shape.
+        found: Vec<usize>,
+        /// The shape that it must have.
+        needed: Vec<usize>,
+        /// The given sizes.
+        sizes: Vec<usize>,
+    },
+    /// Not one box for each item.
+    #[error(
+        "there are {boxes} boxes and {items} items of x: pass one box for each item, or \
+         box_indices (--box-indices) that say of which item each box is"
+    )]
+    Items {
+        /// The number of boxes.
+        boxes: usize,
+        /// The size of the first dimension of `x`.
+        items: usize,
+    },
+    /// A box that is longer than a dimension of `x`, so that clamping cannot bring it inside.
+    #[error(
+        "boxes of {size} elements with stride {stride} are longer than dimension {dimension} of x {}, \
+         so clamping cannot bring them inside: make them shorter, or choose OutOfRange::Zero \
+         (--out-of-range zero)",
+        Shape(x)
+    )]
+    BoxSize {
+        /// The dimension of `x`.
+        dimension: usize,
+        /// The number of elements of a box in this dimension.
+        size: usize,
+        /// The distance between them.
+        stride: isize,
+        /// The shape of `x`.
+        x: Vec<usize>,
+    },
+    /// A box reaches outside of its item, or its box index names no item.
+    #[error(
+        "{outside} of {boxes} boxes reach outside of x {}, the first at {first}: correct them, or \
+         choose OutOfRange::Zero (--out-of-range zero) or OutOfRange::Clamp (--out-of-range clamp)",
+        Shape(x)
+    )]
+    Outside {
+        /// The first box that reaches outside: its box index, if it has one, and its begins.
+        first: InvalidIndex,
+        /// The number of boxes that reach outside.
+        outside: usize,
+        /// The number of all boxes.
+        boxes: usize,
+        /// The shape of `x`.
+        x: Vec<usize>,
+    },
+}

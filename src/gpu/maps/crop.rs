@@ -1,0 +1,147 @@
+//! The row map of a crop: `shaders/crop.wgsl`.
+
+use super::{Facts, Lookup, Lowered, Units, scaled, strides};
+use crate::{
+    Error,
+    gpu::uniforms::{too_far, wrap},
+    ops::{
+        crop,
+        index::{IndexType, OutOfRange},
+        indexed::Dimension,
+    },
+};
+use bytemuck::{Pod, Zeroable};
+
+pub(super) const FACTS: Facts = Facts {
+    name: "crop",
+    text: include_str!("../../../shaders/crop.wgsl"),
+    buffers: &[true, false, true],
+    reports: true,
+    is_dense: true,
+    moves: true,
+};
+
+/// The number of vectors of dimensions in the map: a vector for each cropped dimension, or for two kept ones.
+const VECTORS: usize = 4;
+
+/// `Map` of `crop.wgsl`, which says what each field means.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(crate) struct Words {
+    pub(crate) flags: u32,
+    pub(crate) index_base: u32,
+    pub(crate) first_row: u32,
+    pub(crate) bound: u32,
+    pub(crate) items: u32,
+    pub(crate) item_stride: u32,
+    pub(crate) first: u32,
+    pub(crate) count: u32,
+    pub(crate) axes: [[u32; 4]; VECTORS],
+}
+
+/// The row map of a crop: rows begin at a position within a box.
+#[derive(Clone, Debug)]
+pub(crate) struct Crop {
+    pub(crate) map: crop::Map,
+    pub(crate) index: IndexType,
+    /// The word of the binding of indices at which the first tuple begins.
+    pub(crate) index_base: u32,
+    /// The number of the first row, counted from the first row of its box.
+    pub(crate) first_row: u64,
+    /// The number of units of x that are bound.
+    pub(crate) bound: u64,
+    /// Whether the binding holds all units that any box may read.
+    pub(crate) binds_all: bool,
+    /// The first item that the dispatch accepts. Rows of other items belong to other dispatches.
+    pub(crate) first: u64,
+    /// The number of items that the dispatch accepts, from `first`.
+    pub(crate) count: u32,
+}
+
+impl Crop {
+    /// The bitwise OR of all distances between rows, and of the number of bound units, as for a gather.
+    pub(super) fn distances(&self) -> i64 {
+        let gather = &self.map.gather;
+        let walk = gather.walk.iter().map(|dimension| dimension.stride as i64);
+        let bound = self.bound.cast_signed().max(1);
+        walk.fold(strides(&gather.coordinates) | bound, |all, stride| {
+            all | stride
+        })
+    }
+
+    /// Fails if the map has too few vectors for the dimensions, or if a dimension or a box is longer than the shader
+    /// computes.
+    pub(super) fn lowered(&self, units: &Units) -> Result<Lowered, Error> {
+        let crop::Map {
+            gather,
+            extents,
+            boxes,
+        } = &self.map;
+        let axes = scaled(gather.coordinates.iter().copied(), units.factor);
+        let walk = scaled(gather.walk.iter().map(Dimension::axis), units.factor);
+        let ([item, axes @ ..], [numbered, walk @ ..]) = (&axes[..], &walk[..]) else {
+            unreachable!("a crop has items and boxes")
+        };
+        let (dims, kept) = (extents.len(), &walk[extents.len()..]);
+        let used = dims + kept.len().div_ceil(2);
+        if used > VECTORS {
+            return Err(Error::DeviceLimit {
+                what: "the number of cropped dimensions, with those that are kept,",
+                limit: "room for dimensions in a shader",
+                needed: used as u64,
+                allowed: VECTORS as u64,
+            });
+        }
+        // Positions, and the distances between them, are less than 2^31.
+        let word = |number: u128| {
+            let number = u64::try_from(number).unwrap_or(u64::MAX);
+            i32::try_from(number)
+                .map(i32::cast_unsigned)
+                .map_err(|_| too_far(number))
+        };
+        let mut words = [[0; 4]; VECTORS];
+        for (words, (axis, extent)) in words.iter_mut().zip(axes.iter().zip(extents)) {
+            let step = if extent.reach() == 0 { 1 } else { extent.step };
+            word(extent.reach())?;
+            *words = [
+                word(extent.size as u128)?,
+                word(axis.size as u128)?,
+                low(axis.stride),
+                low(step),
+            ];
+        }
+        for (d, axis) in kept.iter().enumerate() {
+            let pair = &mut words[dims + d / 2][2 * (d % 2)..][..2];
+            pair.copy_from_slice(&[word(axis.size as u128)?, low(axis.stride)]);
+        }
+        let bit = |set, bit: u32| u32::from(set) << bit;
+        let clamps = gather.policy.out_of_range == OutOfRange::Clamp;
+        // At most four and eight: both fit in their four bits.
+        let flags = wrap(dims as i64)
+            | wrap(kept.len() as i64) << 4
+            | bit(boxes.box_indices, 8)
+            | bit(boxes.flips, 9)
+            | bit(self.index != IndexType::U32, 10)
+            | bit(clamps, 11);
+        let of_items = if boxes.box_indices { item } else { numbered };
+        Ok(Lowered {
+            lookup: Lookup::of(self.index),
+            ..Lowered::of(Words {
+                flags,
+                index_base: self.index_base,
+                first_row: word(self.first_row.into())?,
+                bound: wrap(self.bound.cast_signed() / units.factor as i64),
+                items: word(item.size as u128)?,
+                item_stride: low(of_items.stride),
+                first: word(self.first.into())?,
+                count: self.count,
+                axes: words,
+            })
+        })
+    }
+}
+
+/// A stride modulo 2^32.
+fn low(stride: isize) -> u32 {
+    wrap(stride as i64)
+}

@@ -1,0 +1,454 @@
+//! crop: a box of fixed size from an item of x, for each of many begins.
+//!
+//! ```text
+//! x      [B, d1 … dk, rest…]
+//! begins [N, k]
+//! result [N, sizes…, rest…]      result[n, j1 … jk] = x[item, begin1 + j1 · stride1 … begink + jk · stridek]
+//! ```
+//!
+//! `item` is `box_indices[n]`, or n without `box_indices`. Where `flips[n, d]` is true, the elements of box n along
+//! dimension d come in reverse order. JAX's `lax.dynamic_slice` for each item, with strides and flips.
+//!
+//! A box has one index tuple: its box index, its begins and its flips, of which the first and the last may be left out.
+//! So a shader binds one index tensor, as for all gathers: the smallest devices have no binding for a second one.
+
+use super::{
+    index::{OutOfRange, Policy},
+    indexed::{self, Dimension},
+};
+use crate::{
+    Array, ArrayRef, Backend, DType, Element, Error, Indices, Pending, Plan, Report, SliceSpec,
+    Tensor, TensorView, View,
+    backend::Inputs,
+    error::CropError,
+    layout::{Axis, axes},
+    plan, shape, slice,
+};
+
+/// Options of a crop: the size of the boxes, and the treatment of elements outside.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CropOptions {
+    /// The number of elements of a box in each cropped dimension: the dimensions of x after the first, which numbers
+    /// the items.
+    pub sizes: Vec<usize>,
+    /// The distance between neighbouring elements of a box in each cropped dimension; negative ones run towards the
+    /// beginning. Empty if all are 1.
+    pub strides: Vec<isize>,
+    /// The treatment of boxes that reach outside of their item, and of box indices that name no item. A negative begin
+    /// lies before the item; it never counts from the end.
+    ///
+    /// | policy | elements outside | a box index out of range |
+    /// |---|---|---|
+    /// | [`OutOfRange::Zero`] | become zeros; the report counts the box | the box becomes zeros, and is counted |
+    /// | [`OutOfRange::Clamp`] | the box is shifted inside, as in `lax.dynamic_slice` | the nearest item |
+    /// | [`OutOfRange::Error`] | [`CropError::Outside`] | [`CropError::Outside`] |
+    ///
+    /// A box that no shift brings inside is [`CropError::BoxSize`] under [`OutOfRange::Clamp`].
+    pub out_of_range: OutOfRange,
+}
+
+/// The number of boxes of a crop, and the integers of a box's index tuple: its box index if `box_indices`, its begin in
+/// each cropped dimension and, if `flips`, an integer for each cropped dimension that is not 0 where the box is
+/// reversed. [`Tensor::crop`] and [`Backend::crop`] make these tuples; [`Plan::run_cpu_with`] and
+/// [`Gpu::encode_gather`](crate::Gpu::encode_gather) take them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Boxes {
+    /// The number of boxes.
+    pub count: usize,
+    /// Whether a tuple begins with a box index. If not, box n is of item n.
+    pub box_indices: bool,
+    /// Whether a tuple ends with flips.
+    pub flips: bool,
+}
+
+impl Boxes {
+    /// The number of integers of a tuple, if `dims` dimensions are cropped.
+    fn depth(self, dims: usize) -> usize {
+        usize::from(self.box_indices) + dims * (1 + usize::from(self.flips))
+    }
+}
+
+/// How boxes extend along one cropped dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Extent {
+    /// The number of elements of a box.
+    pub(crate) size: usize,
+    /// The distance between neighbouring elements, in positions of the dimension.
+    pub(crate) step: isize,
+}
+
+impl Extent {
+    /// The distance between the first and the last element, in positions of the dimension.
+    pub(crate) fn reach(self) -> u128 {
+        self.size.saturating_sub(1) as u128 * self.step.unsigned_abs() as u128
+    }
+}
+
+/// The row map of a crop.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Map {
+    /// The crop as a gather whose coordinates are positions in x: the item, which is one of a single one of stride 0 if
+    /// tuples have no box index, then the cropped dimensions. The walk has the boxes, the positions within a box in
+    /// each cropped dimension, of stride 0, and what is left of the other dimensions of x.
+    pub(crate) gather: indexed::Map,
+    pub(crate) extents: Vec<Extent>,
+    pub(crate) boxes: Boxes,
+}
+
+impl Map {
+    /// The number of the begin of the first cropped dimension in a tuple.
+    pub(crate) fn first_begin(&self) -> usize {
+        usize::from(self.boxes.box_indices)
+    }
+}
+
+impl Plan {
+    /// Plans a crop of an array of shape `x` with `boxes`.
+    ///
+    /// ```
+    /// use wgslice::{options::{Boxes, CropOptions}, DType, Indices, Plan};
+    ///
+    /// // Of one image of 3 by 3 pixels, the box of 2 by 2 that begins at (1, 0), and one that reaches outside.
+    /// let boxes = Boxes { count: 2, box_indices: true, flips: false };
+    /// let options = CropOptions { sizes: vec![2, 2], ..CropOptions::default() };
+    /// let plan = Plan::crop(&[1, 3, 3], boxes, &options, DType::U8)?;
+    /// assert_eq!(plan.shape(), [2, 2, 2]);
+    ///
+    /// let mut result = [0; 8];
+    /// let tuples = [0, 1, 0, 0, 2, 1];
+    /// let report = plan.run_cpu_with(&[1, 2, 3, 4, 5, 6, 7, 8, 9], Indices::I32(&tuples), &mut result)?;
+    /// assert_eq!(result, [4, 5, 7, 8, 8, 9, 0, 0]);
+    /// assert_eq!(report.first.unwrap().index, [0, 2, 1]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`CropError`]; [`Error::ShapeTooLarge`].
+    pub fn crop(
+        x: &[usize],
+        boxes: Boxes,
+        options: &CropOptions,
+        dtype: DType,
+    ) -> Result<Self, Error> {
+        View::new(x)?.crop(boxes, options, dtype)
+    }
+}
+
+impl View {
+    /// Plans a crop of this view, as [`Plan::crop`], without a copy of the view.
+    ///
+    /// # Errors
+    ///
+    /// As [`Plan::crop`].
+    pub fn crop(&self, boxes: Boxes, options: &CropOptions, dtype: DType) -> Result<Plan, Error> {
+        let extents = check(&self.shape, boxes, options)?;
+        let cropped = 1..1 + extents.len();
+        let kept = cropped.end..self.shape.len();
+        let shape = [
+            &[boxes.count],
+            &options.sizes[..],
+            &self.shape[kept.clone()],
+        ]
+        .concat();
+        let indices = vec![boxes.count, boxes.depth(extents.len())];
+        shape::elements(&indices)?;
+        let is_empty = shape::elements(&shape)? == 0;
+        let mut gather = indexed::Map {
+            name: "crop",
+            offset: self.offset,
+            walk: Dimension::kept(self, kept).collect(),
+            coordinates: axes(&self.shape, &self.strides).take(cropped.end).collect(),
+            params: self.shape.clone(),
+            indices,
+            tuple_dims: 1,
+            policy: Policy {
+                out_of_range: options.out_of_range,
+                ..Policy::default()
+            },
+        };
+        let mut rows = match is_empty {
+            true => plan::Rows::NONE,
+            false => gather.reduce(dtype.size()),
+        };
+        let mut stride = 0;
+        if !boxes.box_indices {
+            let alone = Axis { size: 1, stride: 0 };
+            stride = std::mem::replace(&mut gather.coordinates[0], alone).stride;
+        }
+        let numbered = Dimension {
+            size: boxes.count,
+            stride,
+            repeats: false,
+        };
+        let within = extents.iter().map(|extent| Dimension {
+            size: extent.size,
+            stride: 0,
+            repeats: true,
+        });
+        gather
+            .walk
+            .splice(..0, [numbered].into_iter().chain(within));
+        if is_empty {
+            gather.walk.clear();
+        } else {
+            rows.count = gather.walk.iter().map(|dimension| dimension.size).product();
+        }
+        Ok(Plan {
+            shape,
+            element: dtype.size(),
+            source: self.source.clone(),
+            rows,
+            map: plan::Map::Crop(Map {
+                gather,
+                extents,
+                boxes,
+            }),
+        })
+    }
+}
+
+impl Backend {
+    /// Crops host values: box n begins at `begins[n]` in item `box_indices[n]` of `x`, or in item n without
+    /// `box_indices`, and is reversed along the dimensions that `flips[n]` names. `begins` and `flips` have shape
+    /// `[N, k]` for `options.sizes` of k numbers. The report counts the boxes that reach outside.
+    ///
+    /// ```
+    /// use wgslice::{options::CropOptions, Backend};
+    ///
+    /// let lines = (&[1, 2, 3, 4, 5, 6], &[2, 3]); // two items of three elements
+    /// let begins = (&[1, 2], &[2, 1]);
+    /// let flips = (&[true, false], &[2, 1]);
+    /// let options = CropOptions { sizes: vec![2], ..CropOptions::default() };
+    /// let (array, report) = Backend::cpu().crop(lines, begins, None, Some(flips.into()), &options)?;
+    /// assert_eq!(array.data, [3, 2, 6, 0]); // the second box has an element beyond its item
+    /// assert_eq!(report.out_of_range, 1);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`CropError`], [`Error::Length`], or an error of the device.
+    pub fn crop<'a, T, I>(
+        &self,
+        x: impl Into<ArrayRef<'a, T>>,
+        begins: impl Into<ArrayRef<'a, I>>,
+        box_indices: Option<ArrayRef<'a, I>>,
+        flips: Option<ArrayRef<'a, bool>>,
+        options: &CropOptions,
+    ) -> Result<(Array<T>, Report), Error>
+    where
+        T: Element,
+        I: Element + From<bool>,
+        for<'b> Indices<'b>: From<&'b [I]>,
+    {
+        let (x, view) = x.into().memory("x")?;
+        let (begins, shape) = begins.into().row_major("begins", self)?;
+        let items = box_indices.map(|items| items.row_major("box_indices", self));
+        let items = items.transpose()?;
+        let flips = flips
+            .map(|flips| flips.row_major("flips", self))
+            .transpose()?;
+        let boxes = check_boxes(
+            options,
+            &shape,
+            items.as_ref().map(|(_, shape)| &shape[..]),
+            flips.as_ref().map(|(_, shape)| &shape[..]),
+        )?;
+        let plan = view.crop(boxes, options, T::DTYPE)?;
+        let dims = options.sizes.len();
+        let mut tuples = Vec::new();
+        for n in 0..boxes.count {
+            let own = n * dims..(n + 1) * dims;
+            tuples.extend(items.iter().map(|(items, _)| items[n]));
+            tuples.extend_from_slice(&begins[own.clone()]);
+            let flips = flips.iter().flat_map(|(flips, _)| &flips[own.clone()]);
+            tuples.extend(flips.map(|&flip| I::from(flip)));
+        }
+        let inputs = Inputs {
+            indices: Some(Indices::from(&tuples)),
+            ..Inputs::of(&x)
+        };
+        self.run(&plan, inputs)
+    }
+}
+
+impl Tensor {
+    /// Crops this tensor, as [`Backend::crop`]. `flips` are of type bool or uint8; `box_indices` have the type of
+    /// `begins`, which may be int32, int64 or uint32.
+    ///
+    /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`]: one dispatch for all
+    /// boxes and, if there are `box_indices` or `flips`, small ones that join them with `begins`.
+    ///
+    /// ```
+    /// use wgslice::{options::CropOptions, Backend};
+    ///
+    /// let backend = Backend::cpu(); // or Backend::auto()
+    /// let frame = backend.upload((&[1u8, 2, 3, 4, 5, 6, 7, 8, 9], &[1, 3, 3]))?;
+    /// let begins = backend.upload((&[0i32, 1, 1, 0], &[2, 2]))?;
+    /// let frames = backend.upload((&[0i32, 0], &[2]))?; // both boxes are of the one frame
+    /// let options = CropOptions { sizes: vec![2, 2], ..CropOptions::default() };
+    /// let (crops, _) = frame.crop(&begins, Some(&frames), None, &options)?;
+    /// assert_eq!(crops.to_array::<u8>()?.data, [2, 3, 5, 6, 4, 5, 7, 8]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`CropError`]; [`Error::IndexDType`], [`Error::DTypeMismatch`] or [`Error::DeviceMismatch`] for begins, box
+    /// indices or flips of another type or device; or an error of the device.
+    pub fn crop(
+        &self,
+        begins: &Self,
+        box_indices: Option<&Self>,
+        flips: Option<&Self>,
+        options: &CropOptions,
+    ) -> Result<(Self, Pending<Report>), Error> {
+        self.view().crop(begins, box_indices, flips, options)
+    }
+}
+
+impl TensorView {
+    /// [`Tensor::crop`] of the selection, with the same errors.
+    pub fn crop(
+        &self,
+        begins: &Tensor,
+        box_indices: Option<&Tensor>,
+        flips: Option<&Tensor>,
+        options: &CropOptions,
+    ) -> Result<(Tensor, Pending<Report>), Error> {
+        let items = box_indices.map(Tensor::shape);
+        let boxes = check_boxes(options, begins.shape(), items, flips.map(Tensor::shape))?;
+        let plan = self.view().crop(boxes, options, self.dtype())?;
+        match (box_indices, flips) {
+            (None, None) => self.gathered(&plan, begins),
+            _ => self.gathered(&plan, &join(begins, box_indices, flips)?),
+        }
+    }
+}
+
+/// Writes the index tuples of boxes into one tensor, on the device of `begins`. The shapes have passed [`check_boxes`].
+fn join(
+    begins: &Tensor,
+    box_indices: Option<&Tensor>,
+    flips: Option<&Tensor>,
+) -> Result<Tensor, Error> {
+    let dtype = begins.dtype();
+    if !matches!(dtype, DType::I32 | DType::U32 | DType::I64) {
+        return Err(Error::IndexDType { found: dtype });
+    }
+    let (count, dims) = (begins.shape()[0], begins.shape()[1]);
+    let (first, bytes) = (usize::from(box_indices.is_some()), dtype.size());
+    let boxes = Boxes {
+        count,
+        box_indices: box_indices.is_some(),
+        flips: flips.is_some(),
+    };
+    let shape = [count, boxes.depth(dims), bytes];
+    let zeros = vec![0u8; shape::elements(&shape)?];
+    // A tensor that needs several buffers is cut between rows of its last dimension, and no tuple may be cut.
+    let rows = [count, boxes.depth(dims) * bytes];
+    let rows = begins.backend.upload((&zeros, &rows))?;
+    let mut tuples = rows.as_type(DType::U8, &shape);
+    drop(rows);
+    if let Some(items) = box_indices {
+        begins.check_goes_with("box_indices", items)?;
+        let items = items.as_type(DType::U8, &[count, bytes]);
+        tuples.slice_update(&slice![.., 0], &items)?;
+    }
+    let begins = begins.as_type(DType::U8, &[count, dims, bytes]);
+    tuples.slice_update(&slice![.., first..first + dims], &begins)?;
+    if let Some(flips) = flips {
+        let flips = match flips.dtype() {
+            DType::Bool => flips.as_type(DType::U8, flips.shape()),
+            _ => flips.clone(),
+        };
+        let lowest = if cfg!(target_endian = "big") {
+            bytes - 1
+        } else {
+            0
+        };
+        let spec: SliceSpec = slice![.., first + dims.., lowest];
+        tuples.check_goes_with("flips", &flips)?;
+        tuples.slice_update(&spec, &flips)?;
+    }
+    Ok(tuples.as_type(dtype, &shape[..2]))
+}
+
+/// Checks the shapes of begins, box indices and flips.
+fn check_boxes(
+    options: &CropOptions,
+    begins: &[usize],
+    box_indices: Option<&[usize]>,
+    flips: Option<&[usize]>,
+) -> Result<Boxes, Error> {
+    let dims = options.sizes.len();
+    let count = begins.first().copied().unwrap_or(0);
+    for (argument, found, needed) in [
+        ("begins", Some(begins), &[count, dims][..]),
+        ("box_indices", box_indices, &[count]),
+        ("flips", flips, &[count, dims]),
+    ] {
+        if let Some(found) = found.filter(|&found| found != needed) {
+            return Err(CropError::Shape {
+                argument,
+                found: found.to_vec(),
+                needed: needed.to_vec(),
+                sizes: options.sizes.clone(),
+            }
+            .into());
+        }
+    }
+    Ok(Boxes {
+        count,
+        box_indices: box_indices.is_some(),
+        flips: flips.is_some(),
+    })
+}
+
+/// Checks a crop of x of shape `x`. Returns the extent of boxes in each cropped dimension.
+fn check(x: &[usize], boxes: Boxes, options: &CropOptions) -> Result<Vec<Extent>, Error> {
+    let CropOptions { sizes, strides, .. } = options;
+    let dims = sizes.len();
+    if x.len() <= dims {
+        return Err(CropError::Rank {
+            x: x.to_vec(),
+            sizes: sizes.clone(),
+        }
+        .into());
+    }
+    if !strides.is_empty() && strides.len() != dims {
+        return Err(CropError::Strides {
+            strides: strides.clone(),
+            sizes: sizes.clone(),
+        }
+        .into());
+    }
+    if !boxes.box_indices && boxes.count != x[0] {
+        return Err(CropError::Items {
+            boxes: boxes.count,
+            items: x[0],
+        }
+        .into());
+    }
+    let mut extents = Vec::with_capacity(dims);
+    for (d, &size) in sizes.iter().enumerate() {
+        let step = strides.get(d).copied().unwrap_or(1);
+        let extent = Extent { size, step };
+        if step == 0 {
+            return Err(CropError::StrideZero { dimension: 1 + d }.into());
+        }
+        let long = size > 0 && extent.reach() >= x[1 + d] as u128;
+        if long && options.out_of_range == OutOfRange::Clamp {
+            return Err(CropError::BoxSize {
+                dimension: 1 + d,
+                size,
+                stride: step,
+                x: x.to_vec(),
+            }
+            .into());
+        }
+        extents.push(extent);
+    }
+    Ok(extents)
+}

@@ -1,0 +1,371 @@
+//! crop on every device, against the reference.
+
+use crate::harness::{check_crop, kind};
+use wgslice::{
+    Backend, DType, Error, Plan,
+    error::CropError,
+    options::{Boxes, CropOptions, OutOfRange},
+    reference::Indexing,
+};
+use wgslice_vectors::{Crop, Params, Step, Tensor};
+
+/// Boxes of an array of this shape. Which of them a test gives is up to it; the defaults are a box for each item, no
+/// flips, and strides of 1.
+#[derive(Clone, Default)]
+struct Given<'a> {
+    shape: &'a [usize],
+    steps: &'a [Step],
+    sizes: &'a [usize],
+    strides: &'a [i64],
+    begins: Vec<i64>,
+    box_indices: Option<Vec<i64>>,
+    flips: Option<Vec<bool>>,
+}
+
+impl Given<'_> {
+    /// Checks the crop under the policies zero or error, whichever the number says, and under clamp.
+    #[track_caller]
+    fn check(&self, number: usize) {
+        let dims = self.sizes.len();
+        let count = match &self.box_indices {
+            Some(items) => items.len(),
+            None => self.begins.len() / dims,
+        };
+        let mut tuples = Vec::new();
+        for n in 0..count {
+            let own = n * dims..(n + 1) * dims;
+            tuples.extend(self.box_indices.iter().map(|items| items[n]));
+            tuples.extend(&self.begins[own.clone()]);
+            let flips = self.flips.iter().flat_map(|flips| &flips[own.clone()]);
+            tuples.extend(flips.map(|&flip| i64::from(flip)));
+        }
+        let flips = usize::from(self.flips.is_some());
+        let depth = usize::from(self.box_indices.is_some()) + dims * (1 + flips);
+        let tensor = Tensor {
+            shape: self.shape.to_vec(),
+            data: vec![0; self.shape.iter().product()],
+        };
+        let indices = Tensor {
+            shape: vec![count, depth],
+            data: tuples,
+        };
+        let strides = match self.strides {
+            [] => vec![1; dims],
+            strides => strides.to_vec(),
+        };
+        for clamp in [false, true] {
+            let crop = Crop {
+                params: Params {
+                    tensor: &tensor,
+                    view: self.steps.to_vec(),
+                },
+                indices: &indices,
+                boxes: Boxes {
+                    count,
+                    box_indices: self.box_indices.is_some(),
+                    flips: self.flips.is_some(),
+                },
+                sizes: self.sizes.to_vec(),
+                strides: strides.clone(),
+                indexing: Indexing { wrap: false, clamp },
+            };
+            check_crop(number, &crop);
+        }
+    }
+}
+
+/// Flips of `count` boxes, of which each combination of `dims` occurs.
+fn flips(count: usize, dims: usize) -> Option<Vec<bool>> {
+    let flip = |at: usize| (at / dims) >> (at % dims) & 1 == 1;
+    Some((0..count * dims).map(flip).collect())
+}
+
+/// Begins from before the first position to beyond the last, in both dimensions, for every element size.
+#[test]
+fn begins_around_every_edge() {
+    let begins: Vec<[i64; 2]> = (-4..=7)
+        .flat_map(|y| (-3..=5).map(move |x| [y, x]))
+        .collect();
+    let items = (0..begins.len() as i64).map(|n| n % 3 % 2);
+    let given = Given {
+        shape: &[2, 6, 5, 3],
+        sizes: &[4, 3],
+        begins: begins.concat(),
+        box_indices: Some(items.collect()),
+        flips: flips(begins.len(), 2),
+        ..Given::default()
+    };
+    for number in 0..5 {
+        given.check(number);
+    }
+}
+
+/// Elements of few and of many bytes, which kernels of all kinds move.
+#[test]
+fn every_size_of_what_is_kept() {
+    for (number, rest) in [1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 31, 33]
+        .into_iter()
+        .enumerate()
+    {
+        for turn in 0..3 {
+            Given {
+                shape: &[4, 5, 9, rest],
+                sizes: &[3, 8],
+                begins: vec![0, 0, 2, 1, -1, 1, 1, 3],
+                flips: flips(4, 2),
+                ..Given::default()
+            }
+            .check(number + 4 * turn);
+        }
+    }
+}
+
+#[test]
+fn any_number_of_dimensions() {
+    let shape = [3, 4, 5, 3, 4];
+    for dims in 0..=4 {
+        for number in 0..5 {
+            Given {
+                shape: &shape,
+                sizes: &[2, 3, 2, 2][..dims],
+                strides: &[1, -1, 2, -3][..dims],
+                begins: (0..4 * dims).map(|at| (at * 5 % 7) as i64 - 1).collect(),
+                box_indices: Some(vec![2, 0, 1, 2]),
+                flips: flips(4, dims.max(1)).filter(|_| dims > 0),
+                ..Given::default()
+            }
+            .check(number);
+        }
+    }
+}
+
+#[test]
+fn strides_of_any_length() {
+    for (number, stride) in [2, -1, -2, 3, -7, 100, i64::MAX, i64::MIN]
+        .into_iter()
+        .enumerate()
+    {
+        for size in [1, 2, 4] {
+            Given {
+                shape: &[6, 7, 2],
+                sizes: &[size],
+                strides: &[stride],
+                begins: vec![0, 6, 3, -2, 7, 1],
+                flips: flips(6, 1),
+                ..Given::default()
+            }
+            .check(number);
+        }
+    }
+}
+
+#[test]
+fn begins_and_box_indices_beyond_32_bits() {
+    let far = [1 << 32, (1 << 32) + 1, -1 << 32, i64::MAX, i64::MIN, 1];
+    for number in 0..6 {
+        Given {
+            shape: &[2, 7, 3],
+            sizes: &[3],
+            begins: far.to_vec(),
+            box_indices: Some(vec![0, 1, 0, 1, 0, 1 << 32]),
+            ..Given::default()
+        }
+        .check(number);
+    }
+    // As int32 these would be negative, and the boxes would lie before their items.
+    for number in 0..15 {
+        Given {
+            shape: &[2, 7, 3],
+            sizes: &[3],
+            begins: vec![u32::MAX.into(), 1 << 31],
+            ..Given::default()
+        }
+        .check(number);
+    }
+}
+
+#[test]
+fn views_are_not_copied() {
+    let steps = [
+        Step::Transpose(vec![3, 1, 0, 2]),
+        Step::Broadcast(vec![2, 3, 6, 4, 5]),
+    ];
+    for dims in 1..=3 {
+        for number in 0..5 {
+            Given {
+                shape: &[4, 6, 5, 3],
+                steps: &steps,
+                sizes: &[2, 4, 3][..dims],
+                begins: (0..4 * dims).map(|at| (at * 5 % 6) as i64 - 1).collect(),
+                box_indices: Some(vec![1, 0, 0, 1]),
+                flips: flips(4, dims),
+                ..Given::default()
+            }
+            .check(number);
+        }
+    }
+}
+
+#[test]
+fn nothing_to_read_or_to_write() {
+    let given = Given {
+        shape: &[2, 0, 3],
+        sizes: &[2],
+        begins: vec![0, -1],
+        ..Given::default()
+    };
+    for number in 0..5 {
+        given.check(number);
+        let sizes = &[0];
+        Given {
+            sizes,
+            ..given.clone()
+        }
+        .check(number);
+        let shape = &[2, 4, 0];
+        Given {
+            shape,
+            ..given.clone()
+        }
+        .check(number);
+        // There is no item to read from.
+        Given {
+            shape: &[0, 4, 3],
+            box_indices: Some(vec![0, 1]),
+            ..given.clone()
+        }
+        .check(number);
+        Given {
+            box_indices: Some(Vec::new()),
+            begins: Vec::new(),
+            ..given.clone()
+        }
+        .check(number);
+    }
+}
+
+/// More bytes than one thread writes, and lines that parts of the result cut.
+#[test]
+fn large_results() {
+    for (number, sizes) in [[300, 1], [40, 65], [1, 90]].into_iter().enumerate() {
+        Given {
+            shape: &[40, 50, 64, 3],
+            sizes: &sizes,
+            begins: (0..80).map(|at| at * 7 % 29 - 6).collect(),
+            flips: flips(40, 2),
+            ..Given::default()
+        }
+        .check(number);
+    }
+}
+
+#[test]
+fn shapes_that_do_not_match_are_errors() {
+    let boxes = |count, box_indices| Boxes {
+        count,
+        box_indices,
+        flips: false,
+    };
+    for (x, boxes, sizes, strides, tag) in [
+        (&[][..], boxes(1, true), &[][..], &[][..], "crop_rank"),
+        (&[3], boxes(1, true), &[2], &[], "crop_rank"),
+        (&[3, 4], boxes(1, true), &[2], &[1, 1], "crop_strides"),
+        (&[3, 4], boxes(2, false), &[2], &[], "crop_items"),
+        (&[3, 4], boxes(3, false), &[2], &[0], "stride_zero"),
+        (&[3, 4], boxes(3, false), &[5], &[], "crop_box_size"),
+        (
+            &[3, 4],
+            boxes(3, false),
+            &[2],
+            &[isize::MIN],
+            "crop_box_size",
+        ),
+    ] {
+        let options = CropOptions {
+            sizes: sizes.to_vec(),
+            strides: strides.to_vec(),
+            out_of_range: OutOfRange::Clamp,
+        };
+        let error = Plan::crop(x, boxes, &options, DType::F32).unwrap_err();
+        assert_eq!(kind(&error), tag, "{error}");
+    }
+}
+
+#[test]
+fn arguments_that_do_not_match_are_errors() {
+    let backend = Backend::cpu();
+    let x = backend.upload((&[1u8; 12], &[3, 4])).unwrap();
+    let upload = |values: &[i32], shape: &[usize]| backend.upload((values, shape)).unwrap();
+    let begins = upload(&[0, 1, 2], &[3, 1]);
+    let options = CropOptions {
+        sizes: vec![2],
+        ..CropOptions::default()
+    };
+    let shape = |error: Error| match error {
+        Error::Crop(CropError::Shape {
+            argument, needed, ..
+        }) => (argument, needed),
+        error => panic!("{error}"),
+    };
+    let flat = upload(&[0, 1, 2], &[3]);
+    let error = x.crop(&flat, None, None, &options).unwrap_err();
+    assert_eq!(shape(error), ("begins", vec![3, 1]));
+    let error = x.crop(&begins, Some(&begins), None, &options).unwrap_err();
+    assert_eq!(shape(error), ("box_indices", vec![3]));
+    let error = x.crop(&begins, None, Some(&flat), &options).unwrap_err();
+    assert_eq!(shape(error), ("flips", vec![3, 1]));
+    let error = x.crop(&begins, None, Some(&begins), &options).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::DTypeMismatch {
+                argument: "flips",
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let wide = backend.upload((&[0i64, 1, 2], &[3])).unwrap();
+    let error = x.crop(&begins, Some(&wide), None, &options).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::DTypeMismatch {
+                argument: "box_indices",
+                ..
+            }
+        ),
+        "{error}"
+    );
+    let floats = backend.upload((&[0.0f32; 3], &[3, 1])).unwrap();
+    for items in [None, Some(&flat)] {
+        let error = x.crop(&floats, items, None, &options).unwrap_err();
+        assert!(matches!(error, Error::IndexDType { .. }), "{error}");
+    }
+}
+
+#[test]
+fn an_error_names_the_first_box_outside() {
+    let options = CropOptions {
+        sizes: vec![2],
+        out_of_range: OutOfRange::Error,
+        ..CropOptions::default()
+    };
+    let x = (&[1u8; 12], &[3, 4]);
+    let begins = (&[0i64, 3, -1], &[3, 1]);
+    let flips = (&[true; 3], &[3, 1]);
+    let error = Backend::cpu()
+        .crop(
+            x,
+            begins,
+            Some((&[0, 1, 2], &[3]).into()),
+            Some(flips.into()),
+            &options,
+        )
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "2 of 3 boxes reach outside of x [3,4], the first at indices[1] = [1, 3]: correct them, or \
+         choose OutOfRange::Zero (--out-of-range zero) or OutOfRange::Clamp (--out-of-range clamp)"
+    );
+}

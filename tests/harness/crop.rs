@@ -1,0 +1,130 @@
+//! Crops on every device, against the reference on the array that the view selects.
+
+use super::{
+    Device, SIZES, assert_same,
+    call::out_of_range,
+    devices, elements,
+    gather::{Typed, view},
+    kind, to_bytes,
+};
+use wgslice::{
+    DType, Error, Report, Tensor,
+    error::{CropError, InvalidIndex},
+    options::OutOfRange,
+};
+use wgslice_vectors::Crop;
+
+/// A crop on every device, against the reference. Element size, index type and policy alternate by `number`, because
+/// every shader takes a while to compile.
+#[track_caller]
+pub(crate) fn check_crop(number: usize, crop: &Crop<'_>) {
+    let dtype = SIZES[number % SIZES.len()];
+    let mut typed = Typed::all(&crop.indices.data);
+    let typed = typed.swap_remove(number / SIZES.len() % typed.len());
+    let options = crop.options(out_of_range(crop.indexing, number));
+    let (shape, steps) = (&crop.params.tensor.shape, &crop.params.view);
+    let source = elements(shape.iter().product());
+    let whole = (shape.to_vec(), source.clone());
+    let viewed = steps.iter().try_fold(whole, |at, step| step.of_values(at));
+    let expected = viewed.and_then(|(shape, values)| crop.cropped(&values, &shape));
+    let plan = view(shape, steps).and_then(|view| view.crop(crop.boxes, &options, dtype));
+    let (plan, expected) = match (plan, &expected) {
+        (Ok(plan), Ok(expected)) => (plan, expected),
+        (Err(error), Err(expected)) => {
+            return assert_eq!(kind(&error), expected.kind, "{crop:?}: {error}");
+        }
+        (plan, expected) => panic!("{crop:?}: {plan:?}, {expected:?}"),
+    };
+    assert_eq!(plan.shape(), expected.shape, "{crop:?}");
+    let values = to_bytes(&expected.values, dtype.size());
+    let source = to_bytes(&source, dtype.size());
+    // In buffers of 1 KiB, where parts of tensors begin at multiples of 256 bytes, some of these tuples are cut.
+    let depth = crop.indices.shape[1].max(1);
+    let is_odd = depth >> depth.trailing_zeros() > 4 && crop.indices.data.len() * 8 > 1024;
+    // A shader has room for four dimensions beside that of boxes, and computes with 32 bits.
+    let reach = |(&size, &stride): (&usize, &i64)| {
+        (size.max(1) as u64 - 1).saturating_mul(stride.unsigned_abs())
+    };
+    let furthest = crop.sizes.iter().zip(&crop.strides).map(reach).max();
+    let is_wide = plan.shape().len() > 5 || furthest > Some(i32::MAX as u64);
+    let takes = |device: &&Device| device.takes(source.len(), values.len());
+    for device in devices().iter().filter(takes) {
+        let what = || format!("{}: {crop:?}: {typed:?}: {plan}", device.name);
+        let found = match device.by_tensors {
+            true => device.crop(dtype, &source, &typed, crop, options.out_of_range),
+            false => device
+                .run(&plan, &source, Some(typed.get()))
+                .map(|(bytes, report)| (bytes, report.expect("a crop reports"))),
+        };
+        let (first, outside) = match found {
+            Ok((got, report)) => {
+                let is_error = options.out_of_range == OutOfRange::Error;
+                assert!(!is_error || expected.bad_rows.is_empty(), "{}", what());
+                assert_same(&values, &got, dtype.size(), &what);
+                let all = [0, crop.boxes.count];
+                assert!(all.contains(&report.tuples), "{}", what());
+                (report.first, report.out_of_range)
+            }
+            Err(Error::Crop(CropError::Outside { first, outside, .. }))
+                if options.out_of_range == OutOfRange::Error =>
+            {
+                (Some(first), outside)
+            }
+            Err(Error::DeviceLimit { .. }) if is_wide && !device.backend.is_cpu() => continue,
+            Err(Error::DeviceLimit { .. }) if is_odd && device.by_tensors => continue,
+            Err(error) => panic!("{}: {error}", what()),
+        };
+        assert_eq!(outside, expected.bad_rows.len(), "{}", what());
+        let tuple = |&n: &usize| {
+            let depth = crop.indices.shape[1];
+            let told = usize::from(crop.boxes.box_indices) + crop.sizes.len();
+            InvalidIndex {
+                tuple: n,
+                position: vec![n],
+                index: crop.indices.data[n * depth..][..told].to_vec(),
+            }
+        };
+        assert_eq!(first, expected.bad_rows.first().map(tuple), "{}", what());
+    }
+}
+
+impl Device {
+    /// Runs a crop on tensors, with begins, box indices and flips in tensors of their own.
+    fn crop(
+        &self,
+        dtype: DType,
+        source: &[u8],
+        typed: &Typed,
+        crop: &Crop<'_>,
+        policy: OutOfRange,
+    ) -> Result<(Vec<u8>, Report), Error> {
+        let shape = &crop.params.tensor.shape;
+        let mut x = Tensor::from_bytes(&self.backend, source.to_vec(), dtype, shape)?.view();
+        for step in &crop.params.view {
+            x = step.of_tensor(&x)?;
+        }
+        let [items, begins, flips] = crop.parts();
+        let upload = |part: &wgslice_vectors::Tensor| {
+            let (data, shape) = (&part.data, &part.shape);
+            match typed {
+                Typed::I32(_) => self.backend.upload((&cast::<i32>(data), shape)),
+                Typed::U32(_) => self.backend.upload((&cast::<u32>(data), shape)),
+                Typed::I64(_) => self.backend.upload((data, shape)),
+            }
+        };
+        let items = crop.boxes.box_indices.then(|| upload(&items)).transpose()?;
+        let bits: Vec<bool> = flips.data.iter().map(|&flip| flip != 0).collect();
+        let upload_flips = || self.backend.upload((&bits, &flips.shape));
+        let flips = crop.boxes.flips.then(upload_flips).transpose()?;
+        let options = crop.options(policy);
+        let begins = upload(&begins)?;
+        let (result, report) = x.crop(&begins, items.as_ref(), flips.as_ref(), &options)?;
+        Ok((result.bytes()?.into_owned(), report.wait()?))
+    }
+}
+
+fn cast<T: TryFrom<i64>>(values: &[i64]) -> Vec<T> {
+    let cast = |&value| T::try_from(value).ok();
+    let values: Option<Vec<T>> = values.iter().map(cast).collect();
+    values.expect("the type holds all values")
+}

@@ -1,0 +1,79 @@
+//! `crop`: boxes that lie inside, against a strided slice for each, and boxes that do not.
+
+use super::arange;
+use wgslice::reference::{Boxes, Spec, crop, strided_slice};
+
+/// Each box is a strided slice of its item, and a flipped box is a strided slice of that.
+#[test]
+fn boxes_inside_are_strided_slices() {
+    let (shape, item_shape) = ([2, 7, 6, 2], [7, 6, 2]);
+    let values = arange(&shape);
+    let (items, begins) = ([1, 0, 1], [1, 5, 0, 4, 2, 5]);
+    let (sizes, strides) = ([3, 2], [2, -3]);
+    let flips = [false, true, true, false, true, true];
+    let boxes = Boxes {
+        begins: &begins,
+        box_indices: Some(&items),
+        flips: Some(&flips),
+        count: 3,
+        sizes: &sizes,
+        strides: &strides,
+        clamp: false,
+    };
+    let cropped = crop(&values, &shape, boxes).unwrap();
+    assert_eq!(cropped.shape, [3, 3, 2, 2]);
+    assert_eq!(cropped.bad_rows, [0; 0]);
+    let mut expected = Vec::new();
+    for n in 0..3 {
+        let item = &values[items[n] as usize * 84..][..84];
+        let (begin, flip) = (&begins[2 * n..][..2], &flips[2 * n..][..2]);
+        // Far enough for all elements, and not for one more. Below 0, an end would count from the last position.
+        let end = |d: usize| match begin[d] + strides[d] * (sizes[d] as i64 - 1) {
+            last if strides[d] > 0 => last + 1,
+            0 => i64::MIN,
+            last => last - 1,
+        };
+        let spec = Spec {
+            begin,
+            end: &[end(0), end(1)],
+            strides: &strides,
+            ..Spec::default()
+        };
+        let (shape, values) = strided_slice(item, &item_shape, &spec).unwrap();
+        assert_eq!(shape, [3, 2, 2]);
+        let direction = |flip: bool| if flip { -1 } else { 1 };
+        let spec = Spec {
+            begin: &[0, 0],
+            end: &[0, 0],
+            strides: &[direction(flip[0]), direction(flip[1])],
+            begin_mask: 3,
+            end_mask: 3,
+            ..Spec::default()
+        };
+        expected.extend(strided_slice(&values, &shape, &spec).unwrap().1);
+    }
+    assert_eq!(cropped.values, expected);
+}
+
+#[test]
+fn boxes_outside_are_padded_or_shifted() {
+    let values = [1, 2, 3, 4, 5, 6];
+    let of = |begins: &[i64], clamp| {
+        let boxes = Boxes {
+            begins,
+            count: 2,
+            sizes: &[2],
+            strides: &[1],
+            clamp,
+            ..Boxes::default()
+        };
+        crop(&values, &[2, 3], boxes).unwrap()
+    };
+    let padded = of(&[-1, 2], false);
+    assert_eq!(padded.values, [0, 1, 6, 0]);
+    assert_eq!(padded.bad_rows, [0, 1]);
+    let shifted = of(&[-1, 2], true);
+    assert_eq!(shifted.values, [1, 2, 5, 6]);
+    assert_eq!(shifted.bad_rows, [0; 0]);
+    assert_eq!(of(&[i64::MIN, i64::MAX], false).values, [0; 4]);
+}

@@ -1,0 +1,230 @@
+use super::{Op, Operation, Params, params::random_view};
+use crate::{
+    case::{BadLine, Case, Tensor},
+    oracle::{Answer, gathered},
+    random::draw::{MOST, policy, rarely, shape, tensor},
+    variant::Run,
+};
+use fastrand::Rng;
+use serde_json::Map;
+use std::ops::Range;
+use wgslice::{
+    DType, Error,
+    options::{Boxes, CropOptions, OutOfRange},
+    reference::{self, Indexing, ReferenceError},
+};
+
+/// Boxes of the items of `params`.
+#[derive(Clone, Debug)]
+pub struct Crop<'a> {
+    /// The array; its first dimension numbers the items.
+    pub params: Params<'a>,
+    /// A tuple for each box: its box index if there are any, its begins, its flips if there are any.
+    pub indices: &'a Tensor,
+    /// Which parts a tuple has.
+    pub boxes: Boxes,
+    /// The size of all boxes in each cropped dimension.
+    pub sizes: Vec<usize>,
+    /// The distance between neighbouring elements of a box.
+    pub strides: Vec<i64>,
+    /// Whether boxes are clamped.
+    pub indexing: Indexing,
+}
+
+impl Crop<'_> {
+    /// The options under a policy.
+    pub fn options(&self, out_of_range: OutOfRange) -> CropOptions {
+        let stride = |&stride: &i64| isize::try_from(stride).unwrap_or_default();
+        CropOptions {
+            sizes: self.sizes.clone(),
+            strides: self.strides.iter().map(stride).collect(),
+            out_of_range,
+        }
+    }
+
+    /// Box indices, begins and flips.
+    pub fn parts(&self) -> [Tensor; 3] {
+        let (first, dims) = (usize::from(self.boxes.box_indices), self.sizes.len());
+        let last = self.indices.shape[1];
+        let part = |columns: Range<usize>| {
+            let rows = self.indices.data.chunks_exact(last.max(1));
+            Tensor {
+                shape: vec![self.boxes.count, columns.len()],
+                data: rows.flat_map(|row| row[columns.clone()].to_vec()).collect(),
+            }
+        };
+        let mut items = part(0..first);
+        items.shape.truncate(1);
+        [items, part(first..first + dims), part(first + dims..last)]
+    }
+
+    /// The result of the reference for an array of this shape.
+    ///
+    /// # Errors
+    ///
+    /// Those of the reference.
+    pub fn cropped<T: Clone + Default>(
+        &self,
+        values: &[T],
+        shape: &[usize],
+    ) -> Result<reference::Gathered<T>, ReferenceError> {
+        let [items, begins, flips] = self.parts();
+        let flips: Vec<bool> = flips.data.iter().map(|&flip| flip != 0).collect();
+        let boxes = reference::Boxes {
+            begins: &begins.data,
+            box_indices: self.boxes.box_indices.then_some(&items.data),
+            flips: self.boxes.flips.then_some(&flips),
+            count: self.boxes.count,
+            sizes: &self.sizes,
+            strides: &self.strides,
+            clamp: self.indexing.clamp,
+        };
+        reference::crop(values, shape, boxes)
+    }
+}
+
+impl<'a> Op<'a> for Crop<'a> {
+    const WEIGHT: usize = 2;
+
+    fn of(case: &'a Case) -> Result<Self, BadLine> {
+        let args = case.arguments();
+        let (sizes, indices) = (args.sizes("sizes")?, case.tensor("indices")?);
+        let boxes = Boxes {
+            count: indices.shape.first().copied().unwrap_or(0),
+            box_indices: args.says("box_indices", "yes")?,
+            flips: args.says("flips", "yes")?,
+        };
+        let depth = usize::from(boxes.box_indices) + sizes.len() * (1 + usize::from(boxes.flips));
+        if indices.shape[..] != [boxes.count, depth] {
+            return Err(case.bad(format!("the tuples of boxes must have {depth} integers")));
+        }
+        Ok(Self {
+            params: Params::of(case)?,
+            indices,
+            boxes,
+            sizes,
+            strides: args.integers("strides")?,
+            indexing: args.indexing()?,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, ReferenceError> {
+        let params = self.params.materialised()?;
+        self.cropped(&params.data, &params.shape).map(gathered)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+        let [items, begins, flips] = self.parts();
+        let mut options = self.options(run.policy());
+        if options.strides.iter().all(|&stride| stride == 1) {
+            // Strides of 1 may be left out.
+            options.strides.clear();
+        }
+        let items = (self.boxes.box_indices)
+            .then(|| run.indices(&items))
+            .transpose()?;
+        let bytes = flips.data.iter().map(|&flip| u8::from(flip != 0)).collect();
+        let flips = (self.boxes.flips).then(|| run.bytes(bytes, DType::Bool, &flips.shape));
+        let flips = flips.transpose()?;
+        let (tensor, report) = self.params.on(run)?.crop(
+            &run.indices(&begins)?,
+            items.as_ref(),
+            flips.as_ref(),
+            &options,
+        )?;
+        Ok((tensor, report.wait()?.out_of_range))
+    }
+
+    fn random(operation: Operation, rng: &mut Rng) -> Case {
+        let source = shape(rng, 5, 1);
+        let mut args = Map::new();
+        let x = random_view(rng, &source, &mut args);
+        // A shader has room for four dimensions beside that of items, where two that are not cropped count as one.
+        let inner = x.len() - 1;
+        let most = if inner > 4 {
+            8_usize.saturating_sub(inner)
+        } else {
+            inner
+        };
+        let dims = rng.usize(..=most);
+        let box_indices = rng.bool();
+        let flips = rng.bool();
+        let count = match box_indices {
+            true => rng.usize(..6),
+            false => rarely(rng, x[0] as i64, x[0] as i64 + 1) as usize,
+        };
+        let mut sizes: Vec<usize> = x[1..=dims]
+            .iter()
+            .map(|&size| match rng.u8(..12) {
+                0 => 0,
+                1 => size,
+                2 => size + rng.usize(..4),
+                _ => rng.usize(1..=size.max(1)),
+            })
+            .collect();
+        let rest: usize = x[1 + dims..].iter().product();
+        while count * rest * sizes.iter().product::<usize>() > 2 * MOST && dims > 0 {
+            let at = rng.usize(..dims);
+            sizes[at] = sizes[at].div_ceil(2);
+        }
+        let strides: Vec<i64> = sizes
+            .iter()
+            .map(|_| match rng.u8(..40) {
+                0 => 0,
+                1 => [-1 << 20, 1 << 20][rng.usize(..2)],
+                2..20 => 1,
+                20..28 => -1,
+                _ => rng.i64(-4..=4),
+            })
+            .collect();
+        let outside = rng.bool();
+        let mut data = Vec::new();
+        for _ in 0..count {
+            if box_indices {
+                let items = x[0] as i64;
+                data.push(match rng.u8(..if outside { 12 } else { 1 }) {
+                    10 => [-1, items, i64::MAX, i64::MIN][rng.usize(..4)],
+                    _ => rng.i64(0..items.max(1)),
+                });
+            }
+            for d in 0..dims {
+                let (size, end) = (sizes[d] as i64, x[1 + d] as i64);
+                let reach = (size - 1).max(0).saturating_mul(strides[d]);
+                let (low, high) = match reach < 0 {
+                    true => (reach.saturating_neg().min(end), end - 1),
+                    false => (0, end.saturating_sub(1).saturating_sub(reach)),
+                };
+                data.push(match rng.u8(..if outside { 20 } else { 1 }) {
+                    0..8 => rng.i64(low..=high.max(low)),
+                    8..16 => rng.i64(-size - 1..=end + size),
+                    16 => (1 << 32) + rng.i64(-2..=end),
+                    17 => [i64::MIN, i64::MAX, -1 << 32][rng.usize(..3)],
+                    _ => -rng.i64(0..=2 * end),
+                });
+            }
+            if flips {
+                data.extend((0..dims).map(|_| i64::from(rng.bool())));
+            }
+        }
+        let depth = usize::from(box_indices) + dims * (1 + usize::from(flips));
+        let indices = Tensor {
+            shape: vec![count, depth],
+            data,
+        };
+        for (name, is) in [("box_indices", box_indices), ("flips", flips)] {
+            if is {
+                args.insert(name.into(), "yes".into());
+            }
+        }
+        args.insert("sizes".into(), sizes.into());
+        args.insert("strides".into(), strides.into());
+        policy(rng, &mut args);
+        args.remove("negative");
+        let tensors = [("params", tensor(rng, &source)), ("indices", indices)];
+        Case::new(operation, tensors, args)
+    }
+
+    fn tuples(&self) -> Option<(&'a Tensor, Indexing)> {
+        Some((self.indices, self.indexing))
+    }
+}
