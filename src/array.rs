@@ -1,6 +1,6 @@
 //! Values in host memory: [`Array`] is a result, [`ArrayRef`] an argument.
 
-use crate::{Element, Error, SliceSpec, View, shape::check_elements};
+use crate::{Backend, Element, Error, SliceSpec, View, shape::check_elements};
 use std::borrow::Cow;
 
 /// Values in host memory, in the row-major order of a shape.
@@ -138,6 +138,7 @@ impl<'a, T: Element> ArrayRef<'a, T> {
     pub(crate) fn row_major(
         self,
         argument: &'static str,
+        backend: &Backend,
     ) -> Result<(Cow<'a, [T]>, Vec<usize>), Error> {
         let (memory, view) = self.memory(argument)?;
         let shape = view.shape().to_vec();
@@ -145,7 +146,7 @@ impl<'a, T: Element> ArrayRef<'a, T> {
             return Ok((memory, shape));
         }
         let plan = view.plan(T::DTYPE);
-        let copy = |dest: &mut [u8]| plan.run_cpu(T::as_bytes(&memory), dest);
+        let copy = |dest: &mut [u8]| backend.run_slice(&plan, T::as_bytes(&memory), dest);
         let (Array { data, .. }, ()) = Array::collect(&shape, copy)?;
         Ok((Cow::Owned(data), shape))
     }

@@ -8,7 +8,7 @@ mod upload;
 
 pub(crate) use run::Inputs;
 
-use crate::{Error, Plan, host_pool::HostPool};
+use crate::{Error, Plan, cpu::Threads, host_pool::HostPool};
 use std::{
     fmt,
     sync::{Arc, Mutex, PoisonError},
@@ -28,7 +28,7 @@ use crate::{
 /// use wgslice::{slice, Backend};
 ///
 /// let backend = Backend::cpu();
-/// let flipped = backend.slice(&[1, 2, 3, 4, 5, 6], &[2, 3], &slice![.., ..; -1])?;
+/// let flipped = backend.slice((&[1, 2, 3, 4, 5, 6], &[2, 3]), &slice![.., ..; -1])?;
 /// assert_eq!((flipped.shape, flipped.data), (vec![2, 3], vec![3, 2, 1, 6, 5, 4]));
 /// # Ok::<(), wgslice::Error>(())
 /// ```
@@ -41,9 +41,11 @@ pub struct Backend {
     /// If `Some`, the CPU does operations on host values that fail on the device. The inner value is the last such
     /// error, `None` before the first.
     fallback: Option<Arc<Mutex<Option<Error>>>>,
-    /// If `Some`, slices and gathers of host values run on the CPU where by these costs the CPU is faster.
+    /// If `Some`, operations on host values run on the CPU where by these costs the CPU is faster.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     costs: Option<CostModel>,
+    /// The bound on the threads of an operation on the CPU.
+    pub(crate) threads: Threads,
     /// Reuses the memory of dropped tensors on the CPU.
     pub(crate) host_pool: HostPool,
 }
@@ -68,6 +70,7 @@ impl Backend {
             fallback: None,
             #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
             costs: None,
+            threads: Threads::default(),
             host_pool: HostPool::default(),
         }
     }
@@ -86,7 +89,7 @@ impl Backend {
     /// use wgslice::{slice, Backend};
     ///
     /// let backend = Backend::auto().with_fallback();
-    /// backend.slice(&[1, 2, 3], &[3], &slice![..; -1])?;
+    /// backend.slice((&[1, 2, 3], &[3]), &slice![..; -1])?;
     /// if let Some(error) = backend.last_fallback() {
     ///     eprintln!("finished on the CPU: {error}");
     /// }
@@ -96,6 +99,40 @@ impl Backend {
     #[must_use]
     pub fn with_fallback(mut self) -> Self {
         self.fallback = Some(Arc::default());
+        self
+    }
+
+    /// The same backend, whose operations on the CPU use at most `threads` threads each, the calling thread included. 1
+    /// starts no thread. 0 stands for the default: as many as the process may use cores.
+    ///
+    /// An operation uses fewer if it is small: every thread gets at least 60 µs of work. With the feature `rayon` the
+    /// threads are those of the rayon pool that the caller is in, or of the global pool if it is in none, and there are
+    /// never more than the pool has; its size is the default. Results have the same bits on any number of threads.
+    ///
+    /// The bound also holds for tensors that the backend makes from now on. It does not hold for copies to and from the
+    /// memory of a GPU.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend};
+    ///
+    /// let backend = Backend::cpu().with_threads(1);
+    /// let flipped = backend.slice((&[1, 2, 3], &[3]), &slice![..; -1])?;
+    /// assert_eq!(flipped.data, [3, 2, 1]);
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.threads = Threads::at_most(threads);
+        self
+    }
+
+    /// [`Backend::with_threads`] also for the smallest results, so that tests with small data cut them into parts.
+    #[cfg(any(test, feature = "test-seams"))]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_threads_for_any_work(mut self, threads: usize) -> Self {
+        self.threads = Threads::at_most(threads);
+        self.threads.for_any_work = true;
         self
     }
 
@@ -170,10 +207,9 @@ impl Backend {
 
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 impl Backend {
-    /// The same backend, which runs slices and gathers of host values on the CPU where by these costs the CPU is
-    /// faster: [`Backend::slice`], [`Backend::slice_block`], [`Backend::run_view`], [`Backend::gather_nd`],
-    /// [`Backend::gather`], [`Backend::batch_gather`] and [`Backend::stream`]. Scatters, updates and gradients ignore
-    /// costs and run on the device. Tensors stay on their device, and operations on them run there.
+    /// The same backend, which runs an operation on host values on the CPU where by these costs the CPU is faster. This
+    /// covers all calls with values in and values out, and [`Backend::stream`]. Tensors stay on their device, and
+    /// operations on them run there.
     ///
     /// A backend made by [`Backend::auto`] has the typical costs of its kind of device.
     ///
@@ -232,8 +268,8 @@ impl Backend {
     /// A hardware GPU if the machine has one, else the CPU. A software adapter is never chosen, since it is no faster
     /// than the CPU path. [`Backend::reason`] says which device was chosen and why.
     ///
-    /// Tensors live on the chosen device. Slices and gathers of host values run on the CPU where the CPU is estimated
-    /// to be faster, by the [typical costs of such a device](crate::cost::CostModel::of); see [`Backend::with_costs`] and
+    /// Tensors live on the chosen device. Operations on host values run on the CPU where the CPU is estimated to be
+    /// faster, by the [typical costs of such a device](crate::cost::CostModel::of); see [`Backend::with_costs`] and
     /// [`Backend::estimate`]. A failure of the device is an error unless you ask for
     /// [`with_fallback`](Backend::with_fallback).
     #[cfg(not(target_arch = "wasm32"))]

@@ -1,13 +1,14 @@
 //! The estimated time of a plan on the CPU and on a device, which decides where host values are processed.
 //!
-//! Slices and gathers move bytes, and a row that begins elsewhere in memory than the previous one ends takes a little
-//! longer. An estimate is the sum of three times:
+//! Operations move bytes, and a row that begins elsewhere in memory than the previous one ends takes a little longer. An
+//! estimate is the sum of four times:
 //!
 //! | | on the CPU | on a device |
 //! |---|---|---|
 //! | fetch the data | from a device: all bytes / `readback` + `submission` | from the host: uploaded bytes / `upload` |
-//! | do the work | bytes read and written / `cpu.bytes` + rows · `cpu.row` | bytes read and written / `device.bytes` + rows · `device.row` + `submission` |
+//! | do the work | bytes read and written / `cpu.bytes` + rows · `cpu.row` + `call` | bytes read and written / `device.bytes` + rows · `device.row` + `submission` |
 //! | deliver the result | to a device: bytes of the result / `upload` | to the host: bytes of the result / `readback` |
+//! | map new memory for a result of 32 MiB or more | to the host: bytes of the result / `new_memory` | to the host: the same |
 //!
 //! `count` counts these bytes and rows in a plan, and `measure` measures the rates of a machine. The estimate assumes
 //! that nothing overlaps. It is coarse, but where the times on the CPU and on the device are close, either choice will
@@ -45,6 +46,11 @@ pub struct CostModel {
     pub upload: f64,
     /// Bytes per second from the device to the host.
     pub readback: f64,
+    /// Bytes per second of new memory of the host: the system zeroes each page and maps it when it is first written.
+    /// Only results of at least 32 MiB count, since allocators reuse the memory of smaller ones that were dropped.
+    pub new_memory: f64,
+    /// Seconds that a call on the CPU takes besides moving bytes.
+    pub call: f64,
     /// Seconds from an empty submission to its completion.
     pub submission: f64,
     /// Seconds to open a device and complete its first submission.
@@ -106,6 +112,14 @@ const CPU: Throughput = Throughput {
     row: 3e-9,
 };
 
+/// The rate of new memory and the time of a call, measured on the same machine.
+const NEW_MEMORY: f64 = 4.4e9;
+const CALL: f64 = 400e-9;
+
+/// The size in bytes of the smallest result that counts as new memory. Allocators take such a large block from the
+/// system and give it back: glibc's does so from 32 MiB on, at the latest.
+const NEW: f64 = (32 << 20) as f64;
+
 impl CostModel {
     /// Rates for a hardware GPU: estimated, not measured, for a mid-range card on 8 lanes of PCIe 3.
     pub const HARDWARE: Self = Self {
@@ -116,6 +130,8 @@ impl CostModel {
         },
         upload: 5e9,
         readback: 5e9,
+        new_memory: NEW_MEMORY,
+        call: CALL,
         submission: 50e-6,
         opening: 0.2,
     };
@@ -129,6 +145,8 @@ impl CostModel {
         },
         upload: 8e9,
         readback: 5e9,
+        new_memory: NEW_MEMORY,
+        call: CALL,
         submission: 100e-6,
         opening: 0.05,
     };
@@ -147,13 +165,27 @@ impl CostModel {
         let result = plan.result_bytes() as f64;
         let [mut cpu, mut device] = [self.cpu, self.device]
             .map(|costs| plan.moved() / costs.bytes + plan.starts() * costs.row);
+        cpu += self.call;
         device += self.submission;
         match from {
-            Location::Host => device += plan.sent() / self.upload,
+            Location::Host => {
+                device += plan.sent() / self.upload;
+                if plan.is_in_place() {
+                    // The result is a copy of the array, which is then changed.
+                    cpu += 2.0 * result / self.cpu.bytes;
+                }
+            }
             Location::Device => cpu += plan.held() / self.readback + self.submission,
         }
         match to {
-            Location::Host => device += result / self.readback,
+            Location::Host => {
+                device += result / self.readback;
+                if result >= NEW {
+                    let new = result / self.new_memory;
+                    cpu += new;
+                    device += new;
+                }
+            }
             Location::Device => cpu += result / self.upload,
         }
         Estimate { cpu, device }
@@ -178,6 +210,8 @@ mod tests {
         },
         upload: 2e9,
         readback: 0.5e9,
+        new_memory: 4e9,
+        call: 1e-6,
         submission: 1e-3,
         opening: 0.0,
     };
@@ -186,7 +220,7 @@ mod tests {
     fn bytes_and_rows_are_counted_where_they_move() {
         // 1000 rows of 1000 bytes.
         let crop = plan(&[1000, 2000], ":, 500:1500");
-        let (cpu, device) = (2e-3 + 1e-6, 0.2e-3 + 1e-3);
+        let (cpu, device) = (2e-3 + 1e-6 + 1e-6, 0.2e-3 + 1e-3);
         for (from, to, cpu, device) in [
             (Device, Device, cpu + 5e-3 + 0.5e-3, device),
             (Host, Device, cpu + 0.5e-3, device + 0.5e-3),
@@ -200,6 +234,20 @@ mod tests {
                 close(estimate.device, device),
                 "{from:?} {to:?} {estimate:?}"
             );
+        }
+    }
+
+    #[test]
+    fn only_large_results_on_the_host_are_new_memory() {
+        for (bytes, new) in [((32 << 20) - 1, false), (32 << 20, true)] {
+            let plan = plan(&[bytes], "::-1");
+            let [host, device] = [Host, Device].map(|to| ROUND.estimate(&plan, Host, to));
+            let [read, new] = [ROUND.readback, ROUND.new_memory / f64::from(u8::from(new))]
+                .map(|rate| bytes as f64 / rate);
+            let sent = bytes as f64 / ROUND.upload;
+            let close = |found: f64, expected: f64| (found - expected).abs() < 1e-9;
+            assert!(close(host.cpu - device.cpu, new - sent), "{bytes}");
+            assert!(close(host.device - device.device, read + new), "{bytes}");
         }
     }
 

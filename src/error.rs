@@ -1,24 +1,42 @@
 //! All errors. Their messages name the argument, its value, the rule, and what to do instead.
 
+mod cause;
 mod crop;
 mod gather;
 mod invalid_index;
 mod parse;
 mod scatter;
 mod spec;
+mod texture;
 mod view;
 
+pub use cause::Cause;
 pub use crop::CropError;
 pub use gather::GatherError;
 pub use invalid_index::InvalidIndex;
 pub use parse::ParseError;
 pub use scatter::ScatterError;
 pub use spec::SpecError;
+pub use texture::TextureError;
 pub use view::ViewError;
 
 use crate::text::Shape;
 
 /// Any error of this crate.
+///
+/// A message says all that there is to say. [`Error::source`](std::error::Error::source) is wgpu's own error, for
+/// programs that look into it:
+///
+/// ```
+/// # #[cfg(feature = "gpu")] {
+/// use std::error::Error as _;
+///
+/// fn is_validation(error: &wgslice::Error) -> bool {
+///     let source = error.source().and_then(|source| source.downcast_ref());
+///     matches!(source, Some(wgslice::wgpu::Error::Validation { .. }))
+/// }
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -40,6 +58,9 @@ pub enum Error {
     /// Indices, updates and the destination do not match, or an index is out of range.
     #[error(transparent)]
     Scatter(#[from] ScatterError),
+    /// A texture, or a selection of its texels, cannot be read or written.
+    #[error(transparent)]
+    Texture(#[from] TextureError),
     /// The shaders cannot compute with elements of this type.
     #[error(
         "{operation} under Combine::{combine:?} computes with elements, and the shaders cannot with {dtype}: \
@@ -187,14 +208,14 @@ pub enum Error {
     },
     /// The device refuses a shader: its limits are too low for it, or its compiler fails.
     #[error(
-        "the device refuses the shader of {shader}: {message}\n\
+        "the device refuses the shader of {shader}: {source}\n\
          open the device with the limits that this names, or use the CPU"
     )]
     Pipeline {
         /// The name of the shader.
         shader: String,
-        /// The message of the device.
-        message: String,
+        /// The error of wgpu.
+        source: Cause,
     },
     /// A call that would block until the device is done, which a browser does not allow.
     #[error("a browser does not let a program wait for {what}: use {instead}")]
@@ -205,12 +226,12 @@ pub enum Error {
         instead: &'static str,
     },
     /// The graphics API reported a failure.
-    #[error("{doing} failed on the device: {message}")]
+    #[error("{doing} failed on the device: {source}")]
     Device {
         /// What failed.
         doing: &'static str,
-        /// The message of the device.
-        message: String,
+        /// The error of wgpu.
+        source: Cause,
     },
 }
 

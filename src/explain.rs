@@ -120,7 +120,7 @@ impl Backend {
     /// ```
     pub fn explain(&self, plan: &Plan) -> String {
         let how = match &self.device {
-            Device::Cpu => plan.explain_cpu(),
+            Device::Cpu => plan.explain_on_threads(self.threads),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => gpu.how(plan),
         };

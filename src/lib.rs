@@ -9,12 +9,14 @@
 
 // | path | content |
 // |---|---|
-// | `backend`, `tensor` | operations on host values and on tensors; `host_pool` reuses host memory for results |
+// | `array` | values in host memory with their shape, as arguments and as results |
+// | `backend`, `tensor` | run plans on host values and on tensors; `host_pool` reuses host memory for results |
 // | `spec`, `ndarray` | the notations for slices, which are all read into a `SliceSpec`; conversions of ndarray's arrays |
 // | `view`, `layout` | a selection of elements as offset, shape and strides; one dimension as size and stride |
 // | `pairs` | where each unit of a copy comes from and goes to, with as few axes and as large units as possible |
-// | `plan`, `ops` | an operation on known shapes, independent of a device; `report` says which indices were out of range |
-// | `options` | the options of operations |
+// | `plan` | an operation on known shapes, independent of a device |
+// | `ops` | all calls of an operation in one file; `options` gathers their options |
+// | `report`, `pending` | which indices were out of range; a value, such as a report, that a device delivers later |
 // | `cpu`, `gpu` | run plans on the CPU and on a GPU |
 // | `stream`, `cost` | run slices part by part in bounded memory; estimate which device is faster for host values |
 // | `dtype`, `element`, `combine`, `shape` | element types, how scatters combine elements, shapes |

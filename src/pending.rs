@@ -38,17 +38,23 @@ pub(crate) static POLLING: &Waker = Waker::noop();
 /// lacks the usage `COPY_SRC`, the report gives the tuple's position and leaves its indices empty.
 #[derive(Clone)]
 pub struct Pending<T> {
-    /// The device that the value comes from. `None` if the value is there.
+    /// The device that the value comes from. `None` if the value is there, or comes from a thread.
     #[cfg(feature = "gpu")]
     gpu: Option<Gpu>,
     state: Arc<Mutex<State<T>>>,
 }
 
 enum State<T> {
+    /// The device has not been asked. Always `Some`, until it is called.
     #[cfg(feature = "gpu")]
-    Reading(Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>),
+    Recorded(Option<Box<dyn FnOnce() -> Reading<T> + Send>>),
+    #[cfg(feature = "gpu")]
+    Reading(Reading<T>),
     Done(Result<T, Error>),
 }
+
+#[cfg(feature = "gpu")]
+type Reading<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 
 impl<T: Clone> Pending<T> {
     /// A value that is there.
@@ -60,15 +66,56 @@ impl<T: Clone> Pending<T> {
         }
     }
 
-    /// A value that `reading` reads from a device.
+    /// A value that a device delivers. `start` begins to read it at the first request: most reports are dropped without
+    /// one, and a future takes longer to make.
     #[cfg(feature = "gpu")]
-    pub(crate) fn reading(
+    pub(crate) fn later<F: Future<Output = Result<T, Error>> + Send + 'static>(
         gpu: &Gpu,
-        reading: impl Future<Output = Result<T, Error>> + Send + 'static,
+        start: impl FnOnce() -> F + Send + 'static,
     ) -> Self {
+        let start = Box::new(move || -> Reading<T> { Box::pin(start()) });
         Self {
             gpu: Some(gpu.clone()),
-            state: Arc::new(Mutex::new(State::Reading(Box::pin(reading)))),
+            state: Arc::new(Mutex::new(State::Recorded(Some(start)))),
+        }
+    }
+
+    /// A value that `work` makes on a thread of its own. A browser has no such thread, and `work` is done at once.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn running(work: impl FnOnce() -> Result<T, Error> + Send + 'static) -> Self
+    where
+        T: Send + 'static,
+    {
+        #[cfg(target_arch = "wasm32")]
+        let state = State::Done(work());
+        #[cfg(not(target_arch = "wasm32"))]
+        let state = {
+            type Shared<T> = Mutex<(Option<Result<T, Error>>, Vec<Waker>)>;
+            let shared = Arc::new(Shared::default());
+            let done = Arc::clone(&shared);
+            std::thread::spawn(move || {
+                let made = work();
+                let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                done.0 = Some(made);
+                done.1.drain(..).for_each(Waker::wake);
+            });
+            State::Reading(Box::pin(std::future::poll_fn(move |context| {
+                let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                match shared.0.take() {
+                    Some(made) => Poll::Ready(made),
+                    None => {
+                        let waker = context.waker();
+                        if !shared.1.iter().any(|other| other.will_wake(waker)) {
+                            shared.1.push(waker.clone());
+                        }
+                        Poll::Pending
+                    }
+                }
+            })))
+        };
+        Self {
+            gpu: None,
+            state: Arc::new(Mutex::new(state)),
         }
     }
 
@@ -101,9 +148,11 @@ impl<T: Clone> Pending<T> {
     /// As [`Pending::poll`].
     pub fn wait(&self) -> Result<T, Error> {
         #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-        if let Some(gpu) = &self.gpu {
-            return gpu.wait_until(|context| self.advance(context));
-        }
+        return match &self.gpu {
+            Some(gpu) => gpu.wait_until(|context| self.advance(context)),
+            None => pollster::block_on(self.clone()),
+        };
+        #[cfg(not(all(feature = "gpu", not(target_arch = "wasm32"))))]
         self.poll()?.ok_or(Error::WouldBlock {
             what: "the report of a gather or a scatter",
             instead: "Pending::await",
@@ -111,7 +160,17 @@ impl<T: Clone> Pending<T> {
     }
 
     fn advance(&self, context: &mut Context<'_>) -> Poll<Result<T, Error>> {
+        #[cfg_attr(
+            not(feature = "gpu"),
+            expect(unused_mut, reason = "without a GPU the value is there")
+        )]
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        #[cfg(feature = "gpu")]
+        if let State::Recorded(start) = &mut *state
+            && let Some(start) = start.take()
+        {
+            *state = State::Reading(start());
+        }
         #[cfg(feature = "gpu")]
         if let State::Reading(reading) = &mut *state {
             match reading.as_mut().poll(context) {
@@ -123,7 +182,7 @@ impl<T: Clone> Pending<T> {
         match &*state {
             State::Done(value) => Poll::Ready(value.clone()),
             #[cfg(feature = "gpu")]
-            State::Reading(_) => Poll::Pending,
+            State::Recorded(_) | State::Reading(_) => Poll::Pending,
         }
     }
 }

@@ -1,7 +1,11 @@
 //! [`Tensor`], values on a backend's device.
 
+#[cfg(feature = "gpu")]
+mod buffer;
 mod run;
 mod shape;
+#[cfg(feature = "gpu")]
+mod texture;
 mod view;
 
 pub use view::TensorView;
@@ -97,19 +101,6 @@ impl Tensor {
         &self.backend
     }
 
-    /// The buffers of the tensor on a GPU, row-major and padded to a multiple of 16 bytes. There is one buffer, unless
-    /// the tensor is larger than the device's `max_buffer_size`: then several of equal size, of which the last may be
-    /// smaller. Empty on the CPU.
-    ///
-    /// A clone of a buffer stays valid when the tensor is dropped: no other tensor reuses its memory.
-    #[cfg(feature = "gpu")]
-    pub fn buffers(&self) -> &[wgpu::Buffer] {
-        match &self.storage {
-            Storage::Device(bytes) => bytes.show(),
-            _ => &[],
-        }
-    }
-
     /// A slice of this tensor, as a new tensor. On a GPU the work is submitted, not waited for.
     ///
     /// # Errors
@@ -131,7 +122,7 @@ impl Tensor {
     /// on a GPU `dest` keeps its [buffers](Self::buffers). On a GPU the work is submitted, not waited for.
     ///
     /// No other tensor changes. If `dest` shares its memory with another tensor (a clone, or a slice of all of a
-    /// tensor), or on the CPU holds bytes given to [`Backend::adopt`], `dest` gets new memory. So `dest` may be a clone
+    /// tensor), or on the CPU holds bytes given to [`Tensor::from_bytes`], `dest` gets new memory. So `dest` may be a clone
     /// of this tensor. A slice of all of this tensor is copied too, whereas [`Tensor::slice`] shares the memory.
     ///
     /// ```
@@ -179,10 +170,11 @@ impl Tensor {
                 let source = self.bytes()?;
                 let bytes = plan.result_bytes();
                 match storage.host_mut() {
-                    Some(dest) => plan.run_cpu(&source, dest)?,
+                    Some(dest) => self.backend.run_slice(&plan, &source, dest)?,
                     None => {
-                        *storage = (self.backend)
-                            .host_storage(bytes, |dest| plan.run_cpu(&source, dest))?;
+                        *storage = (self.backend).host_storage(bytes, |dest| {
+                            self.backend.run_slice(&plan, &source, dest)
+                        })?;
                     }
                 }
             }

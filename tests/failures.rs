@@ -9,10 +9,10 @@ use std::{
     time::Duration,
 };
 use wgslice::{
-    Backend, DType, Error, Gpu, Pending, Plan, Report, Tensor,
+    Array, Backend, DType, Error, Gpu, Pending, Plan, Report, Tensor,
     cost::CostModel,
     gpu::{AdapterOptions, DeviceIndices},
-    options::GatherNdOptions,
+    options::{GatherNdOptions, ScatterOptions},
     slice,
 };
 
@@ -203,20 +203,34 @@ fn a_device_that_costs_too_much_is_not_used() {
             let backend = backend.clone().with_costs(costs);
             let estimate = backend.estimate(&plan).unwrap();
             assert_eq!(estimate.prefers_cpu(), on_cpu, "{estimate}");
-            let options = GatherNdOptions::default();
-            let (sliced, gathered) = ends(move || {
-                let values = [1u32, 2, 3];
-                let sliced = backend.slice((&values, &[3]), &slice![..; -1]);
-                let gathered =
-                    backend.gather_nd((&values, &[3]), (&[2i32, 0][..], &[2, 1]), options);
-                (sliced, gathered)
+            let results = ends(move || {
+                let [values, two] = [(&[1u32, 2, 3][..], &[3][..]), (&[8, 9], &[2])];
+                let indices = (&[2i32, 0], &[2, 1]);
+                let (gather, scatter) = (GatherNdOptions::default(), ScatterOptions::default());
+                let ends = slice![..; 2];
+                let reported = |outcome: Result<(Array<u32>, Report), Error>| Ok(outcome?.0);
+                [
+                    backend.slice(values, &slice![..; -1]),
+                    backend.slice_update(values, &ends, two),
+                    backend.slice_grad(&[3], &ends, two),
+                    reported(backend.gather_nd(values, indices, gather)),
+                    reported(backend.scatter_nd(&[3], indices, two, scatter)),
+                    reported(backend.tensor_scatter_nd(values, indices, two, scatter)),
+                ]
             });
-            if on_cpu {
-                assert_eq!(sliced.unwrap().data, [3, 2, 1]);
-                assert_eq!(gathered.unwrap().0.data, [3, 1]);
-            } else {
-                assert_lost(&sliced.unwrap_err(), "strided_slice");
-                assert_lost(&gathered.unwrap_err(), "gather_nd");
+            let expected = [
+                ("strided_slice", &[3, 2, 1][..]),
+                ("strided_slice_update", &[8, 2, 9]),
+                ("strided_slice_grad", &[8, 0, 9]),
+                ("gather_nd", &[3, 1]),
+                ("scatter_nd", &[9, 0, 8]),
+                ("tensor_scatter_nd", &[10, 2, 11]),
+            ];
+            for (result, (name, data)) in results.into_iter().zip(expected) {
+                match on_cpu {
+                    true => assert_eq!(result.unwrap().data, data, "{name}"),
+                    false => assert_lost(&result.unwrap_err(), name),
+                }
             }
         }
     }

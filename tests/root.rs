@@ -20,6 +20,8 @@ mod limits;
 mod ndarray;
 mod onnx;
 mod onnx_nodes;
+#[cfg(feature = "gpu")]
+mod prepare;
 mod property;
 mod reference;
 mod scatter_elements;
@@ -32,4 +34,7 @@ mod strict;
 mod strided_slice;
 mod strided_slice_grad;
 mod strided_slice_update;
+#[cfg(feature = "gpu")]
+mod texture;
+mod threads;
 mod view;

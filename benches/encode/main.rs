@@ -55,6 +55,14 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
     };
 
     bench.bench_function("slices in one pass", |b| rig.measure_pass(b, slices));
+    bench.bench_function("slices in one pass, prepared", |b| {
+        let plan = gpu.prepare(&plan).expect(recorded);
+        rig.measure_pass(b, |pass| {
+            for _ in 0..OPERATIONS {
+                plan.encode_in_pass(pass, source, dest).expect(recorded);
+            }
+        });
+    });
     bench.bench_function("slices in one pass, bare", |b| {
         rig.measure_pass(b, bare_dispatches);
     });
@@ -116,6 +124,17 @@ fn record_on(c: &mut Criterion, space: &str, rig: &Rig) {
             for _ in 0..OPERATIONS {
                 let tuples = DeviceIndices::I32(tuples.slice(..));
                 gpu.encode_gather_in_pass(pass, &gather, source, tuples, dest)
+                    .expect(recorded);
+            }
+        });
+    });
+    bench.bench_function("gathers in one pass, prepared", |b| {
+        let gather = gpu.prepare(&gather).expect(recorded);
+        rig.measure_pass(b, |pass| {
+            for _ in 0..OPERATIONS {
+                let tuples = DeviceIndices::I32(tuples.slice(..));
+                gather
+                    .encode_gather_in_pass(pass, source, tuples, dest)
                     .expect(recorded);
             }
         });

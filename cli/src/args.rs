@@ -10,7 +10,10 @@ use crate::{
     slice_update::SliceUpdate, verify::Verify,
 };
 use clap::{Args as ArgGroup, Parser, Subcommand, ValueEnum};
-use std::path::{Path, PathBuf};
+use std::{
+    num::NonZero,
+    path::{Path, PathBuf},
+};
 use wgslice::options::{self, OutOfRange};
 
 const EXIT_CODES: &str = "\
@@ -44,6 +47,9 @@ pub(crate) struct Global {
     /// Use a GPU through this graphics API; implies --device gpu
     #[arg(long, global = true, value_enum, value_name = "API")]
     pub(crate) backend: Option<Api>,
+    /// Use at most N threads for an operation on the CPU [default: one for each core]
+    #[arg(long, global = true, value_name = "N")]
+    pub(crate) threads: Option<NonZero<usize>>,
     /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,

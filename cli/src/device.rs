@@ -7,6 +7,7 @@ use crate::{
     args::{DeviceChoice, Global},
     failure::Failure,
 };
+use std::num::NonZero;
 use wgslice::{Backend, Error, Plan};
 
 /// The device that the options select. `default` is the default without `--device`.
@@ -44,10 +45,19 @@ pub(crate) fn open_for(global: &Global, plan: &Plan) -> Result<Backend, Failure>
     open_by(global, |global| auto_for_plan(global, plan))
 }
 
+/// The CPU, on as many threads as the options allow.
+pub(crate) fn cpu(global: &Global) -> Backend {
+    bounded(global, Backend::cpu())
+}
+
+fn bounded(global: &Global, backend: Backend) -> Backend {
+    backend.with_threads(global.threads.map_or(0, NonZero::get))
+}
+
 fn open_by(global: &Global, auto: impl FnOnce(&Global) -> Backend) -> Result<Backend, Failure> {
     match choice(global, DeviceChoice::Auto)? {
-        DeviceChoice::Cpu => Ok(Backend::cpu()),
-        DeviceChoice::Auto => Ok(auto(global).with_fallback()),
+        DeviceChoice::Cpu => Ok(cpu(global)),
+        DeviceChoice::Auto => Ok(bounded(global, auto(global).with_fallback())),
         DeviceChoice::Gpu => gpu(global),
         DeviceChoice::All => Err(Failure::usage(
             "--device all is for verify and bench: use auto, gpu or cpu",

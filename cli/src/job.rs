@@ -104,7 +104,7 @@ impl Job<'_> {
             && device::may_fall_back(global, error)?
         {
             fallback = Some(error.to_string());
-            made = self.make(self.read()?, &Backend::cpu(), &work, &mut times);
+            made = self.make(self.read()?, &device::cpu(global), &work, &mut times);
         }
         let (shape, report) = made.map_err(|stopped| stopped.explained(&context))?;
 

@@ -39,9 +39,10 @@ mod verify;
 use args::{Args, Command};
 use clap::Parser;
 use failure::Failure;
-use std::process::ExitCode;
+use std::{env, path::Path, process::ExitCode};
 
 fn main() -> ExitCode {
+    quiet_without_a_display();
     let Args { global, command } = Args::parse();
     let outcome = match &command {
         Command::Slice(args) => slice::run(&global, args),
@@ -61,4 +62,15 @@ fn main() -> ExitCode {
         print::line_to_stderr(format_args!("error: {failure}"));
         failure.exit_code()
     })
+}
+
+/// Mesa's Vulkan layer `device_select` looks for the GPU of the display, to list it first, and libwayland complains on
+/// stderr if there is none. So without a place for displays the layer is turned off, unless the user chooses a GPU by
+/// it.
+fn quiet_without_a_display() {
+    let runtime = env::var_os("XDG_RUNTIME_DIR").is_some_and(|path| Path::new(&path).is_absolute());
+    if cfg!(target_os = "linux") && !runtime && env::var_os("MESA_VK_DEVICE_SELECT").is_none() {
+        // SAFETY: `main` calls this first, when the process has a single thread.
+        unsafe { env::set_var("NODEVICE_SELECT", "1") };
+    }
 }

@@ -46,8 +46,19 @@ impl Backend {
                 result.copy_from_slice(T::as_bytes(dest));
             }
             let indices = inputs.indices.unwrap_or(Indices::I32(&[]));
-            plan.run_cpu_with(T::as_bytes(inputs.source), indices, result)
+            plan.run_on_threads(T::as_bytes(inputs.source), indices, result, self.threads)
         })
+    }
+
+    /// Runs a plan without indices on the CPU.
+    pub(crate) fn run_slice(
+        &self,
+        plan: &Plan,
+        source: &[u8],
+        dest: &mut [u8],
+    ) -> Result<(), Error> {
+        plan.run_on_threads(source, Indices::I32(&[]), dest, self.threads)
+            .map(drop)
     }
 
     fn run_on_device<T: Element>(

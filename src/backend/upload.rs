@@ -69,9 +69,9 @@ impl Backend {
         check_elements("values", view.source_shape(), values.len())?;
         let bytes = T::as_bytes(values);
         let storage = match &self.device {
-            Device::Cpu => {
-                self.host_storage(plan.result_bytes(), |dest| plan.run_cpu(bytes, dest))?
-            }
+            Device::Cpu => self.host_storage(plan.result_bytes(), |dest| {
+                self.run_slice(&plan, bytes, dest)
+            })?,
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => Storage::Device(gpu.upload_slice(&plan, bytes)?),
         };

@@ -2,8 +2,7 @@
 //!
 //! Unneeded bytes that are read because they lie between needed bytes count as read. If the rows of a slice begin less
 //! than a cache line apart, each row counts as this distance divided by the size of the line. A slice uploads the bytes
-//! that the host packs, and a gather all params and indices. The time to allocate host memory for the result is not
-//! estimated, although it can be longer than the rest.
+//! that the host packs, and every other operation all of its arguments.
 
 use crate::{Plan, plan::Map, stream::Piece};
 

@@ -1,15 +1,20 @@
 //! Measures the rates of this machine with a small amount of each kind of work.
 
 use super::{CostModel, Throughput};
-use crate::{Backend, DType, Error, Gpu, Plan, Tensor, options::GatherNdOptions, slice};
+use crate::{
+    Array, Backend, DType, Error, Gpu, Plan, Tensor, View, options::GatherNdOptions, slice,
+};
 use std::time::Instant;
 
 /// The number of bytes that a measurement moves: more than the caches of a core hold.
 const BYTES: usize = 16 << 20;
 
+/// The number of bytes of a result in new memory.
+const NEW: usize = 64 << 20;
+
 impl CostModel {
-    /// Measures this machine's CPU and an open device, in about 0.1 s and with 100 MB of memory. [`CostModel::opening`] is
-    /// not measured, but taken from [`CostModel::of`].
+    /// Measures this machine's CPU and an open device, in about 0.2 s and with 150 MB of memory. [`CostModel::opening`]
+    /// is not measured, but taken from [`CostModel::of`].
     ///
     /// # Errors
     ///
@@ -17,6 +22,7 @@ impl CostModel {
     pub fn measure(gpu: &Gpu) -> Result<Self, Error> {
         let backend = Backend::from(gpu.clone());
         let (_, cpu) = probe(&Backend::cpu())?;
+        let (call, new_memory) = probe_host()?;
         let (submission, device) = probe(&backend)?;
         let values = vec![1u8; BYTES];
         let upload = fastest(|| {
@@ -32,6 +38,8 @@ impl CostModel {
             device,
             upload: rate(upload),
             readback: rate(readback),
+            new_memory,
+            call,
             submission,
             opening: Self::of(gpu).opening,
         })
@@ -44,7 +52,7 @@ fn probe(backend: &Backend) -> Result<(f64, Throughput), Error> {
     /// The size of a row of the table in bytes.
     const ROW: usize = 4 << 10;
     /// The number of scalars gathered from the table.
-    const SCALARS: usize = 1 << 18;
+    const SCALARS: usize = 1 << 20;
     let shape = [BYTES / ROW, ROW / 4];
     let reversed = slice![..; -1];
     let slice = |source: &Tensor| {
@@ -82,6 +90,32 @@ fn probe(backend: &Backend) -> Result<(f64, Throughput), Error> {
     let row = (gather - least - plan.moved() / bytes) / SCALARS as f64;
     let row = row.max(0.0);
     Ok((least, Throughput { bytes, row }))
+}
+
+/// Measures how long a tiny slice of host values takes, in seconds, and the rate of new memory of the host.
+fn probe_host() -> Result<(f64, f64), Error> {
+    let cpu = Backend::cpu();
+    let values = [1u32; 64];
+    // A single call is shorter than some clocks' resolution.
+    let calls = 1000;
+    let call = fastest(|| {
+        for _ in 0..calls {
+            cpu.slice((&values, &[64]), &slice![..; -1])?;
+        }
+        Ok(())
+    })?;
+    // Repeats a row that stays in the cache.
+    let row = [0; 4 << 10];
+    let rows = View::new(&[1, row.len()])?.broadcast_to(&[NEW / row.len(), row.len()])?;
+    let plan = rows.plan(DType::U8);
+    let run = |result: &mut [u8]| plan.run_cpu(&row, result);
+    let new = fastest(|| Array::<u8>::collect(plan.shape(), run))?;
+    let (mut kept, ()) = Array::<u8>::collect(plan.shape(), run)?;
+    let again = fastest(|| run(&mut kept.data))?;
+    Ok((
+        call / f64::from(calls),
+        NEW as f64 / (new - again).max(new / 10.0),
+    ))
 }
 
 /// Runs `work` four times and returns the shortest time in seconds: other work of the machine only makes a run longer.

@@ -4,7 +4,10 @@
 //! with all that lies below it in x. Before any line is copied, one loop finds which part of each box has a source. The
 //! rest of a line becomes zeros.
 
-use super::{slice::LoopNest, threads};
+use super::{
+    slice::LoopNest,
+    threads::{self, Threads},
+};
 use crate::{
     layout::{Axis, along},
     ops::{
@@ -25,6 +28,7 @@ pub(super) fn run<I: Index>(
     source: &[u8],
     indices: &[I],
     dest: &mut [u8],
+    threads: Threads,
 ) -> Missing {
     let mut missing = Missing::default();
     if dest.is_empty() {
@@ -33,17 +37,22 @@ pub(super) fn run<I: Index>(
     let crop = Crop::new(rows, map, indices, &mut missing);
     let lines = [false, true].map(|flipped| crop.lines(crop.last.size, flipped));
     let nests = lines.each_ref().map(Line::nest);
-    threads::spread(dest, crop.piece, crop.threads(rows), |first, dest| {
-        crop.part(source, &nests, first, dest);
-    });
+    threads::spread(
+        dest,
+        crop.piece,
+        crop.threads(rows, threads),
+        |first, dest| {
+            crop.part(source, &nests, first, dest);
+        },
+    );
     missing
 }
 
-pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize) -> String {
+pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize, threads: Threads) -> String {
     let crop = Crop::new::<i32>(rows, map, &[], &mut Missing::default());
     let line = crop.lines(crop.last.size, false);
     debug_assert_eq!(bytes, rows.units() * rows.unit);
-    threads::explain(crop.threads(rows), line.nest().kernel)
+    threads::explain(crop.threads(rows, threads), line.nest().kernel)
 }
 
 /// The part of a box that has a source, in one cropped dimension.
@@ -203,11 +212,11 @@ impl<'a> Crop<'a> {
         self.items.push(at);
     }
 
-    fn threads(&self, rows: &plan::Rows) -> usize {
+    fn threads(&self, rows: &plan::Rows, threads: Threads) -> usize {
         let bytes = rows.units() * rows.unit;
         let line = self.lines(self.last.size, false);
         let lines = bytes / (self.last.size * self.piece);
-        threads::worth(bytes, lines + line.nest().pieces(bytes))
+        threads.worth(bytes, lines + line.nest().pieces(bytes))
     }
 
     /// The slice that copies `count` elements of a line, from unit 0 of the source.

@@ -12,7 +12,7 @@ use super::{
     kernel::Kernel,
     rows::split_pieces,
     slice::LoopNest,
-    threads,
+    threads::{self, Threads},
 };
 use crate::{
     layout::Axis,
@@ -50,15 +50,16 @@ pub(super) fn run<I: Index>(
     source: &[u8],
     indices: &[I],
     dest: &mut [u8],
+    threads: Threads,
 ) -> Missing {
     if dest.is_empty() {
         return Missing::default();
     }
     match (map.policy.wraps(), map.policy.clamps()) {
-        (false, false) => run_as::<I, false, false>(rows, map, source, indices, dest),
-        (false, true) => run_as::<I, false, true>(rows, map, source, indices, dest),
-        (true, false) => run_as::<I, true, false>(rows, map, source, indices, dest),
-        (true, true) => run_as::<I, true, true>(rows, map, source, indices, dest),
+        (false, false) => run_as::<I, false, false>(rows, map, source, indices, dest, threads),
+        (false, true) => run_as::<I, false, true>(rows, map, source, indices, dest, threads),
+        (true, false) => run_as::<I, true, false>(rows, map, source, indices, dest, threads),
+        (true, true) => run_as::<I, true, true>(rows, map, source, indices, dest, threads),
     }
 }
 
@@ -68,9 +69,10 @@ fn run_as<I: Index, const WRAPS: bool, const CLAMPS: bool>(
     source: &[u8],
     indices: &[I],
     dest: &mut [u8],
+    threads: Threads,
 ) -> Missing {
     let group = Group::of(rows, map);
-    let threads = group.threads(dest.len());
+    let threads = group.threads(dest.len(), threads);
     let gather = Gather::<I, WRAPS, CLAMPS>::new(&group, map, source, indices);
     let all = Mutex::new(Missing::default());
     threads::spread(dest, group.grain(), threads, |first, dest| {
@@ -83,13 +85,13 @@ fn run_as<I: Index, const WRAPS: bool, const CLAMPS: bool>(
     all.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize) -> String {
+pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize, threads: Threads) -> String {
     let group = Group::of(rows, map);
     let contiguous = Kernel::Copy {
         bytes: group.bytes(),
     };
     let kernel = group.slice().map_or(contiguous, |slice| slice.kernel);
-    threads::explain(group.threads(bytes), kernel)
+    threads::explain(group.threads(bytes, threads), kernel)
 }
 
 /// The form of the groups of a gather, which is the same for all. `rows` and `map` describe a group as a slice that
@@ -134,9 +136,9 @@ impl<'a> Group<'a> {
 
     /// How many threads write a result of `bytes` bytes. Groups lie scattered in the source, so each takes about 2
     /// nanoseconds more than contiguous bytes of its size.
-    fn threads(&self, bytes: usize) -> usize {
+    fn threads(&self, bytes: usize, threads: Threads) -> usize {
         let pieces = self.slice().map_or(0, |slice| slice.pieces(bytes));
-        threads::worth(bytes, 2 * (bytes / self.bytes()) + pieces)
+        threads.worth(bytes, 2 * (bytes / self.bytes()) + pieces)
     }
 }
 

@@ -39,6 +39,7 @@ mod tile;
 mod transpose;
 
 pub use indices::Indices;
+pub(crate) use threads::Threads;
 
 use crate::{
     Error, Plan,
@@ -68,8 +69,8 @@ impl Plan {
     /// [`Error::Length`] if `source` or `dest` does not have the length that the plan needs, or if the plan needs
     /// indices.
     pub fn run_cpu(&self, source: &[u8], dest: &mut [u8]) -> Result<(), Error> {
-        // No tuple is given, so none is out of range and there is nothing to report.
-        self.execute(source, Indices::I32(&[]), dest).map(drop)
+        self.run_on_threads(source, Indices::I32(&[]), dest, Threads::default())
+            .map(drop)
     }
 
     /// Runs a part of a slice on the CPU: writes `dest`, the part of the result that begins at byte `first`.
@@ -88,7 +89,7 @@ impl Plan {
         let Map::StridedSlice(map) = &self.map else {
             unreachable!("only slices run in parts")
         };
-        slice::LoopNest::of(&self.rows, map).run(source, first, dest);
+        slice::LoopNest::of(&self.rows, map).run(source, first, dest, Threads::default());
         Ok(())
     }
 
@@ -110,16 +111,17 @@ impl Plan {
         indices: Indices<'_>,
         dest: &mut [u8],
     ) -> Result<Report, Error> {
-        let missing = self.execute(source, indices, dest)?;
-        self.report(missing, |tuple| indices.tuple(tuple, self.depth()))
+        self.run_on_threads(source, indices, dest, Threads::default())
     }
 
-    fn execute(
+    /// [`Plan::run_cpu_with`] on a bounded number of threads. A plan without indices gets none.
+    pub(crate) fn run_on_threads(
         &self,
         source: &[u8],
         indices: Indices<'_>,
         dest: &mut [u8],
-    ) -> Result<Missing, Error> {
+        threads: Threads,
+    ) -> Result<Report, Error> {
         self.check_source(source)?;
         check_length(
             "dest",
@@ -132,21 +134,36 @@ impl Plan {
             let (shape, needed) = (tuples.indices, tuples.integers());
             check_length("indices", shape, "elements", needed, indices.len())?;
         }
-        Ok(match indices {
-            Indices::I32(indices) => self.execute_with(source, indices, dest),
-            Indices::I64(indices) => self.execute_with(source, indices, dest),
-            Indices::U32(indices) => self.execute_with(source, indices, dest),
-        })
+        let missing = match indices {
+            Indices::I32(indices) => self.execute(source, indices, dest, threads),
+            Indices::I64(indices) => self.execute(source, indices, dest, threads),
+            Indices::U32(indices) => self.execute(source, indices, dest, threads),
+        };
+        self.report(missing, |tuple| indices.tuple(tuple, self.depth()))
     }
 
-    fn execute_with<I: Index>(&self, source: &[u8], indices: &[I], dest: &mut [u8]) -> Missing {
+    fn execute<I: Index>(
+        &self,
+        source: &[u8],
+        indices: &[I],
+        dest: &mut [u8],
+        threads: Threads,
+    ) -> Missing {
         match &self.map {
-            Map::StridedSlice(map) => slice::LoopNest::of(&self.rows, map).run(source, 0, dest),
-            Map::StridedSliceUpdate(pairs) => place::update(pairs.as_ref(), source, dest),
-            Map::StridedSliceGrad(pairs) => place::grad(pairs.as_ref(), source, dest),
-            Map::Indexed(map) => return gather::run(&self.rows, map, source, indices, dest),
-            Map::Crop(map) => return crop::run(&self.rows, map, source, indices, dest),
-            Map::ScatterNd(map) => return scatter::run(&self.rows, map, source, indices, dest),
+            Map::StridedSlice(map) => {
+                slice::LoopNest::of(&self.rows, map).run(source, 0, dest, threads);
+            }
+            Map::StridedSliceUpdate(pairs) => place::update(pairs.as_ref(), source, dest, threads),
+            Map::StridedSliceGrad(pairs) => place::grad(pairs.as_ref(), source, dest, threads),
+            Map::Indexed(map) => {
+                return gather::run(&self.rows, map, source, indices, dest, threads);
+            }
+            Map::Crop(map) => {
+                return crop::run(&self.rows, map, source, indices, dest, threads);
+            }
+            Map::ScatterNd(map) => {
+                return scatter::run(&self.rows, map, source, indices, dest, threads);
+            }
         }
         Missing::default()
     }
@@ -164,18 +181,22 @@ impl Plan {
     /// # Ok::<(), wgslice::Error>(())
     /// ```
     pub fn explain_cpu(&self) -> String {
+        self.explain_on_threads(Threads::default())
+    }
+
+    pub(crate) fn explain_on_threads(&self, threads: Threads) -> String {
         let bytes = self.rows.units() * self.rows.unit;
         if bytes == 0 {
             return "nothing to move".into();
         }
         let how = match &self.map {
-            Map::StridedSlice(map) => slice::LoopNest::of(&self.rows, map).explain(bytes),
+            Map::StridedSlice(map) => slice::LoopNest::of(&self.rows, map).explain(bytes, threads),
             Map::StridedSliceUpdate(pairs) | Map::StridedSliceGrad(pairs) => {
-                place::explain(pairs.as_ref(), bytes)
+                place::explain(pairs.as_ref(), bytes, threads)
             }
-            Map::Indexed(map) => gather::explain(&self.rows, map, bytes),
-            Map::Crop(map) => crop::explain(&self.rows, map, bytes),
-            Map::ScatterNd(map) => scatter::explain(&self.rows, map),
+            Map::Indexed(map) => gather::explain(&self.rows, map, bytes, threads),
+            Map::Crop(map) => crop::explain(&self.rows, map, bytes, threads),
+            Map::ScatterNd(map) => scatter::explain(&self.rows, map, threads),
         };
         format!("{}{how}", counted(bytes, "byte", "bytes"))
     }

@@ -5,7 +5,8 @@
 use super::{
     fixed_copy::{CopyKernel, CopyTask, FIXED_MAX, with_copy_kernel},
     kernel::Kernel,
-    strided_store, threads,
+    strided_store,
+    threads::{self, Threads},
 };
 use crate::{
     layout::{Axis, along},
@@ -21,23 +22,23 @@ const FILL: usize = 4 << 10;
 const STAGE: usize = 1 << 10;
 
 /// Copies the units of `pairs` from `source` to `dest` and keeps the rest of `dest`: all of it if `pairs` is `None`.
-pub(super) fn update(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8]) {
+pub(super) fn update(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8], most: Threads) {
     if let Some(pairs) = pairs {
         let bytes = pairs.units() * pairs.unit;
-        run::<false>(pairs, source, dest, threads(pairs, bytes));
+        run::<false>(pairs, source, dest, threads(pairs, bytes, most));
     }
 }
 
 /// Copies the units of `pairs` from `source` to `dest` and sets the rest of `dest` to zero: all of it if `pairs` is
 /// `None`.
-pub(super) fn grad(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8]) {
+pub(super) fn grad(pairs: Option<&Pairs>, source: &[u8], dest: &mut [u8], most: Threads) {
     match pairs {
         None => dest.fill(0),
-        Some(pairs) => run::<true>(pairs, source, dest, threads(pairs, dest.len())),
+        Some(pairs) => run::<true>(pairs, source, dest, threads(pairs, dest.len(), most)),
     }
 }
 
-pub(super) fn explain(pairs: Option<&Pairs>, bytes: usize) -> String {
+pub(super) fn explain(pairs: Option<&Pairs>, bytes: usize, most: Threads) -> String {
     let Some(pairs) = pairs else {
         return " of zeros".into();
     };
@@ -53,10 +54,10 @@ pub(super) fn explain(pairs: Option<&Pairs>, bytes: usize) -> String {
         }
         StoreLoop::Each => Kernel::Copy { bytes: piece }.to_string(),
     };
-    threads::explain(threads(pairs, bytes), how)
+    threads::explain(threads(pairs, bytes, most), how)
 }
 
-fn threads(pairs: &Pairs, bytes: usize) -> usize {
+fn threads(pairs: &Pairs, bytes: usize, most: Threads) -> usize {
     let rows = StoreRows::of(pairs);
     let pieces = match rows.store {
         StoreLoop::Each | StoreLoop::Contiguous(Kernel::Copy { .. }) => {
@@ -64,7 +65,7 @@ fn threads(pairs: &Pairs, bytes: usize) -> usize {
         }
         StoreLoop::Repeat | StoreLoop::Contiguous(_) | StoreLoop::Strided => 0,
     };
-    threads::worth(bytes, pieces)
+    most.worth(bytes, pieces)
 }
 
 /// The loop that writes the pieces of a row.

@@ -9,7 +9,7 @@
 use super::{
     combine::{CombineTask, Rule, with_rule},
     fixed_copy::{CopyKernel, CopyTask, with_copy_kernel},
-    threads,
+    threads::{self, Threads},
 };
 use crate::{
     layout::Axis,
@@ -35,8 +35,9 @@ pub(super) fn run<I: Index>(
     updates: &[u8],
     indices: &[I],
     dest: &mut [u8],
+    threads: Threads,
 ) -> Missing {
-    let threads = threads(rows);
+    let threads = count(rows, threads);
     let places = locate_all(map, rows.count, indices, threads);
     let mut missing = Missing::default();
     if places.contains(&NOWHERE) {
@@ -74,12 +75,12 @@ pub(super) fn run<I: Index>(
 
 /// How many threads combine these rows. Slices lie scattered in the destination, so each row takes about 4 nanoseconds
 /// more than if they were contiguous.
-fn threads(rows: &Rows) -> usize {
-    threads::worth(rows.units() * rows.unit, 4 * rows.count)
+fn count(rows: &Rows, threads: Threads) -> usize {
+    threads.worth(rows.units() * rows.unit, 4 * rows.count)
 }
 
-pub(super) fn explain(rows: &Rows, map: &Map) -> String {
-    let threads = counted(threads(rows), "thread", "threads");
+pub(super) fn explain(rows: &Rows, map: &Map, threads: Threads) -> String {
+    let threads = counted(count(rows, threads), "thread", "threads");
     let bytes = rows.run * rows.unit;
     let how = match map.options.combine {
         Combine::Update => "moved".to_owned(),

@@ -19,7 +19,7 @@
 use super::{
     kernel::Kernel,
     rows::{PieceRows, along, split_pieces},
-    threads,
+    threads::{self, Threads},
     tile::{LINE, Tiles},
 };
 use crate::{layout::Axis, ops::strided_slice::Map, plan, text::counted};
@@ -116,8 +116,8 @@ impl<'a> LoopNest<'a> {
 
     /// Writes `dest`, the part of the result that begins at byte `first`, with several threads if the work is large
     /// enough.
-    pub(super) fn run(&self, source: &[u8], first: usize, dest: &mut [u8]) {
-        let threads = self.threads(dest.len());
+    pub(super) fn run(&self, source: &[u8], first: usize, dest: &mut [u8], threads: Threads) {
+        let threads = self.threads(dest.len(), threads);
         match &self.tiles {
             Some(tiles) if threads > 1 && tiles.bytes() == dest.len() => {
                 tiles.run(source, self.offset, dest, threads);
@@ -128,11 +128,11 @@ impl<'a> LoopNest<'a> {
         }
     }
 
-    fn threads(&self, bytes: usize) -> usize {
-        threads::worth(bytes, self.pieces(bytes))
+    fn threads(&self, bytes: usize, threads: Threads) -> usize {
+        threads.worth(bytes, self.pieces(bytes))
     }
 
-    pub(super) fn explain(&self, bytes: usize) -> String {
+    pub(super) fn explain(&self, bytes: usize, threads: Threads) -> String {
         let how = match &self.tiles {
             Some(tiles) => {
                 let bytes = counted(tiles.piece, "byte", "bytes");
@@ -140,7 +140,7 @@ impl<'a> LoopNest<'a> {
             }
             None => self.kernel.to_string(),
         };
-        threads::explain(self.threads(bytes), how)
+        threads::explain(self.threads(bytes, threads), how)
     }
 
     /// The number of pieces in `bytes` bytes of the result that are copied one by one: none if a strided loop moves

@@ -1,15 +1,17 @@
 //! How many threads write a result, and which part each writes.
 //!
-//! Starting a thread takes tens of microseconds, so the calling thread alone writes results that take less. Larger
+//! To start a thread takes tens of microseconds, so the calling thread alone writes results that take less. Larger
 //! results are cut into parts, and each thread takes the next part when it has finished one. So the calling thread does
 //! not wait for others to start, and a core that is busy with other programs takes fewer parts.
+//!
+//! The other threads are started for the result, or with the feature `rayon` belong to the pool that the calling thread
+//! is in. [`available`] and [`together`] are all that differs.
 
 use crate::text::counted;
 use std::{
     fmt::Display,
     num::NonZero,
-    sync::{LazyLock, Mutex, PoisonError},
-    thread,
+    sync::{Mutex, PoisonError},
 };
 
 /// The least work for each thread in nanoseconds: more than starting the thread takes.
@@ -22,21 +24,82 @@ const PART: usize = 1 << 20;
 /// The least number of parts per thread, so that a slow thread can take fewer than the others.
 const PARTS: usize = 4;
 
-/// The number of cores that this process may use. Cached, because the system call takes tens of microseconds.
-fn cores() -> usize {
-    static CORES: LazyLock<usize> =
-        LazyLock::new(|| thread::available_parallelism().map_or(1, NonZero::get));
-    *CORES
+/// The bound on the threads that write a result, the calling thread included.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Threads {
+    /// `None` if it is the number of cores, or of the threads of the rayon pool.
+    most: Option<NonZero<usize>>,
+    /// Whether also the smallest result is worth all of them, so that tests with small data cut it.
+    #[cfg(any(test, feature = "test-seams"))]
+    pub(crate) for_any_work: bool,
 }
 
-/// How many threads write a result of `bytes` bytes: one for every [`WORTH_NS`] of work, at least 1 and at most one per
-/// core. `pieces` is the number of pieces that are copied one by one, each of which takes about a nanosecond in
-/// addition to the time for its bytes.
-pub(super) fn worth(bytes: usize, pieces: usize) -> usize {
-    match (bytes / BYTES_PER_NS).saturating_add(pieces) / WORTH_NS {
-        0 | 1 => 1,
-        worth => worth.min(cores()),
+impl Threads {
+    /// At most `most` threads. 0 stands for the default.
+    pub(crate) fn at_most(most: usize) -> Self {
+        Self {
+            most: NonZero::new(most),
+            ..Self::default()
+        }
     }
+
+    /// How many threads write a result of `bytes` bytes: one for every [`WORTH_NS`] of work, at least 1 and at most the
+    /// bound. `pieces` is the number of pieces that are copied one by one, each of which takes about a nanosecond in
+    /// addition to the time for its bytes.
+    pub(super) fn worth(self, bytes: usize, pieces: usize) -> usize {
+        let work = (bytes / BYTES_PER_NS).saturating_add(pieces);
+        let worth = work / WORTH_NS;
+        #[cfg(any(test, feature = "test-seams"))]
+        let worth = if self.for_any_work { bytes } else { worth };
+        // Asked for only if it matters: rayon would start its global pool to answer.
+        match (worth, self.most) {
+            (0 | 1, _) | (_, Some(NonZero::<usize>::MIN)) => 1,
+            (worth, most) => worth.min(available(most)),
+        }
+    }
+}
+
+/// The number of threads that there may be if at most `most` are wanted.
+#[cfg(not(feature = "rayon"))]
+fn available(most: Option<NonZero<usize>>) -> usize {
+    /// The number of cores that this process may use. Cached, because the system call takes tens of microseconds.
+    static CORES: std::sync::LazyLock<NonZero<usize>> = std::sync::LazyLock::new(|| {
+        std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN)
+    });
+    most.unwrap_or_else(|| *CORES).get()
+}
+
+/// The number of threads that there may be if at most `most` are wanted: no more than the pool has.
+#[cfg(feature = "rayon")]
+fn available(most: Option<NonZero<usize>>) -> usize {
+    let pool = rayon::current_num_threads();
+    most.map_or(pool, |most| most.get().min(pool))
+}
+
+/// Calls `work` on `threads` threads, of which one is the calling thread. On fewer if the system starts no more.
+#[cfg(not(feature = "rayon"))]
+fn together(threads: usize, work: impl Fn() + Sync) {
+    use std::thread::{self, Builder};
+    thread::scope(|scope| {
+        for _ in 1..threads {
+            if Builder::new().spawn_scoped(scope, &work).is_err() {
+                break;
+            }
+        }
+        work();
+    });
+}
+
+/// Calls `work` on `threads` threads, of which one is the calling thread. The others are those of its pool, or of the
+/// global pool if it is in none.
+#[cfg(feature = "rayon")]
+fn together(threads: usize, work: impl Fn() + Sync) {
+    rayon::in_place_scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(|_| work());
+        }
+        work();
+    });
 }
 
 /// Describes how many threads do the work, and how they do it.
@@ -78,6 +141,8 @@ pub(super) fn share<T>(
     threads: usize,
     each: impl Fn(T) + Sync,
 ) {
+    #[cfg(test)]
+    tests::MOST.with(|most| most.set(threads.max(most.get())));
     if threads == 1 {
         return parts.for_each(each);
     }
@@ -88,10 +153,155 @@ pub(super) fn share<T>(
             each(part);
         }
     };
-    thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(work);
-        }
-        work();
-    });
+    together(threads, work);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Backend, DType, Error, Tensor, View,
+        options::{GatherNdOptions, ScatterOptions},
+        slice,
+    };
+    use std::{cell::Cell, collections::HashSet, sync::Barrier, thread};
+
+    thread_local! {
+        /// The most threads that parts were shared among by calls on this thread.
+        pub(super) static MOST: Cell<usize> = const { Cell::new(1) };
+    }
+
+    /// Calls `test` where operations may have 3 threads, whatever the machine has.
+    fn with_3_threads(test: impl FnOnce() + Send) {
+        #[cfg(feature = "rayon")]
+        pool().install(test);
+        #[cfg(not(feature = "rayon"))]
+        test();
+    }
+
+    #[cfg(feature = "rayon")]
+    fn pool() -> rayon::ThreadPool {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3);
+        pool.thread_name(|i| format!("pool {i}")).build().unwrap()
+    }
+
+    /// Every part waits until 3 threads have one, so this ends only if 3 threads are at work.
+    #[test]
+    fn parts_are_done_by_as_many_threads() {
+        with_3_threads(|| {
+            let (all, caller) = (Barrier::new(3), thread::current().id());
+            let seen = Mutex::new(HashSet::new());
+            share(0..3, 3, |_| {
+                all.wait();
+                let thread = thread::current();
+                seen.lock().unwrap().insert(thread.id());
+                #[cfg(feature = "rayon")]
+                assert!(thread.name().unwrap().starts_with("pool "), "{thread:?}");
+            });
+            let seen = seen.into_inner().unwrap();
+            assert!(seen.len() == 3 && seen.contains(&caller), "{seen:?}");
+        });
+    }
+
+    /// On a thread that belongs to no pool, which does its share.
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn the_global_pool_helps_a_thread_outside_of_pools() {
+        let (all, caller) = (Barrier::new(2), thread::current().id());
+        share(0..2, 2, |_| {
+            all.wait();
+            let inside = rayon::current_thread_index().is_some();
+            assert_eq!(inside, thread::current().id() != caller);
+        });
+    }
+
+    /// Everything that a backend does on the CPU has its bound.
+    #[test]
+    fn every_operation_has_the_bound_of_its_backend() {
+        with_3_threads(|| {
+            for threads in 1..=3 {
+                let backend = Backend::cpu().with_threads_for_any_work(threads);
+                for (name, run) in OPERATIONS {
+                    MOST.set(1);
+                    run(&backend).unwrap();
+                    assert_eq!(MOST.get(), threads, "{name}");
+                }
+            }
+        });
+    }
+
+    type Operation = fn(&Backend) -> Result<(), Error>;
+
+    const OPERATIONS: [(&str, Operation); 12] = [
+        ("slice", |backend| {
+            backend.slice((&X, &[8, 2]), &slice![..; -1]).map(drop)
+        }),
+        ("slice_update", |backend| {
+            let updated = backend.slice_update((&X, &[16]), &slice![..; -1], (&X, &[16]));
+            updated.map(drop)
+        }),
+        ("slice_grad", |backend| {
+            let gradient = backend.slice_grad(&[16], &slice![..; -1], (&X, &[16]));
+            gradient.map(drop)
+        }),
+        ("gather_nd", |backend| {
+            let options = GatherNdOptions::default();
+            let gathered = backend.gather_nd((&X, &[16]), (&[3, 1, 2], &[3, 1]), options);
+            gathered.map(drop)
+        }),
+        ("scatter_nd", |backend| {
+            let options = ScatterOptions::default();
+            let indices = (&[3, 1, 2], &[3, 1]);
+            let scattered = backend.scatter_nd(&[16], indices, (&X[..3], &[3]), options);
+            scattered.map(drop)
+        }),
+        ("Tensor::slice", |backend| {
+            x(backend)?.slice(&slice![..; -1]).map(drop)
+        }),
+        ("slice_into, new memory", |backend| {
+            let mut dest = Tensor::from_bytes(backend, X, DType::U8, &[16])?;
+            x(backend)?.slice_into(&slice![..; -1], &mut dest)
+        }),
+        ("slice_into, in place", |backend| {
+            x(backend)?.slice_into(&slice![..; -1], &mut x(backend)?)
+        }),
+        ("Tensor::gather_nd", |backend| {
+            let (x, indices) = (x(backend)?, backend.upload((&[3, 1, 2], &[3, 1]))?);
+            let options = GatherNdOptions::default();
+            x.gather_nd(&indices, options).map(drop)
+        }),
+        ("upload_slice", |backend| {
+            backend.upload_slice((&X, &[16]), &slice![..; -1]).map(drop)
+        }),
+        ("upload_view", |backend| {
+            let view = View::new(&[8, 2])?.transpose(&[1, 0])?;
+            backend.upload_view(&X, &view).map(drop)
+        }),
+        ("stream", |backend| {
+            let stream = backend.stream(&[16], &slice![..; -1], DType::U8)?;
+            stream.run(|range| Ok(&X[range]), |_| Ok(())).map(drop)
+        }),
+    ];
+
+    const X: [u8; 16] = [7; 16];
+
+    fn x(backend: &Backend) -> Result<Tensor, Error> {
+        backend.upload((&X, &[16]))
+    }
+
+    /// An argument that has to be brought into row-major order first.
+    #[cfg(feature = "ndarray")]
+    #[test]
+    fn arguments_in_another_order_have_the_bound() {
+        with_3_threads(|| {
+            for threads in 1..=3 {
+                let backend = Backend::cpu().with_threads_for_any_work(threads);
+                let array = ndarray::Array2::<u8>::zeros((4, 4)).reversed_axes();
+                MOST.set(1);
+                let array = crate::ArrayRef::from(&array);
+                array.row_major("array", &backend).unwrap();
+                assert_eq!(MOST.get(), threads);
+            }
+        });
+    }
 }

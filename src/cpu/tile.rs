@@ -19,6 +19,9 @@ use std::{array, hint::black_box, ops::Range};
 /// The size of a cache line in bytes, on x86-64 and most ARM64 processors.
 pub(super) const LINE: usize = 64;
 
+/// The size in bytes of a page of memory, or a divisor of it.
+const PAGE: usize = 4096;
+
 /// A transposed slice. Strides are in bytes unless noted. The table at the top of `transpose.rs` explains the names.
 #[derive(Clone, Copy)]
 pub(super) struct Tiles<'a> {
@@ -272,12 +275,25 @@ fn line<const N: usize, const R: usize>(lane: &mut [u8], begin: usize) -> &mut [
 }
 
 /// Reads the cache lines of bytes `range` of each lane, which are about to be written, because the processor keeps many
-/// reads in flight, but few writes.
-fn touch(lanes: &[&mut [u8]], range: Range<usize>) {
+/// reads in flight, but few writes. `range` begins at 0 or where the range before ended.
+///
+/// A new page is written first: to read it would map the system's page of zeros, which the write would then replace on
+/// all cores, at many times the cost.
+fn touch(lanes: &mut [&mut [u8]], range: Range<usize>) {
     let mut touched = 0;
     for lane in lanes {
-        for line in lane[range.clone()].iter().step_by(LINE) {
-            touched ^= line;
+        for bytes in lane[range.clone()].chunks_mut(PAGE) {
+            let in_page = bytes.as_ptr().addr() % PAGE;
+            let enters = range.start == 0 || in_page == 0 || in_page + bytes.len() > PAGE;
+            if let [first, .., last] = bytes
+                && enters
+            {
+                (*first, *last) = (0, 0);
+                black_box((first, last));
+            }
+            for line in bytes.iter().step_by(LINE) {
+                touched ^= line;
+            }
         }
     }
     // The bytes are not used; `black_box` keeps the compiler from removing the reads.

@@ -21,6 +21,10 @@ pub enum SoftwareAdapters {
 }
 
 /// Which adapter to use.
+///
+/// On Linux without a display, listing adapters may print `error: XDG_RUNTIME_DIR is invalid or not set in the
+/// environment.`: Mesa's Vulkan layer `device_select` looks for the GPU of a Wayland display. The environment variable
+/// `NODEVICE_SELECT=1` turns the layer off.
 #[derive(Clone, Debug, Default)]
 pub struct AdapterOptions {
     /// A part of the adapter's name, ignoring case. Default: `WGPU_ADAPTER_NAME`, or any name.

@@ -1,10 +1,10 @@
 //! The arguments of a plan, checked before wgpu sees them.
 
 use super::{
-    DeviceBytes,
+    DeviceBytes, DeviceIndices,
     caps::{Parts, VECTOR},
 };
-use crate::Error;
+use crate::{Error, Plan, ops::index::IndexType};
 use std::slice;
 use wgpu::{BufferSlice, BufferUsages};
 
@@ -40,34 +40,63 @@ impl<'a> Argument<'a> {
         }
     }
 
+    /// The source and the result of a plan, with these names.
+    pub(super) fn pair(
+        plan: &Plan,
+        [source, dest]: [&'static str; 2],
+        from: BufferSlice<'a>,
+        to: BufferSlice<'a>,
+    ) -> [Self; 2] {
+        [
+            Self::of(source, from, plan.source_bytes()),
+            Self::of(dest, to, plan.result_bytes()),
+        ]
+    }
+
+    /// The index tuples of a plan, and their type.
+    pub(super) fn indices(plan: &Plan, indices: DeviceIndices<'a>) -> (Self, IndexType) {
+        let (indices, index) = indices.typed();
+        (Self::of("indices", indices, plan.index_bytes(index)), index)
+    }
+
     /// The ranges of the buffers that hold `bytes` bytes of the argument, beginning at byte `at`.
     pub(super) fn slices(&self, at: u64, bytes: u64) -> impl Iterator<Item = BufferSlice<'a>> {
         self.parts.slices(self.buffers, at, bytes)
     }
 
-    /// Checks that this argument and `dest` are long enough, that the word of 4 bytes in which each ends lies wholly in
-    /// its buffer, and that they share no buffer.
+    /// Checks that this argument and `dest` fit the plan, and that they share no buffer.
     pub(super) fn check(&self, dest: &Self) -> Result<(), Error> {
-        for argument in [self, dest] {
-            let Self { passed, needed, .. } = argument;
-            if passed < needed {
-                let problem =
-                    format!("has {passed} bytes, but the plan needs {needed}: pass a longer one");
-                return Err(argument.problem(problem));
-            }
-            let Some(last) = argument.buffers.last() else {
-                continue;
-            };
-            let end = argument.parts.offset + (needed.max(&1) - 1) % argument.parts.bytes + 1;
-            if end.next_multiple_of(4) > last.size() {
-                let problem = format!(
-                    "ends at byte {end} of {}, in the middle of a word: \
-                     make the buffer a multiple of 4 bytes long",
-                    last.size()
-                );
-                return Err(argument.problem(problem));
-            }
+        self.check_words()?;
+        dest.check_words()?;
+        self.check_apart(dest)
+    }
+
+    /// Checks that this argument is long enough, and that the word of 4 bytes in which it ends lies wholly in its
+    /// buffer.
+    fn check_words(&self) -> Result<(), Error> {
+        self.check_length()?;
+        let needed = self.needed;
+        let Some(last) = self.buffers.last() else {
+            return Ok(());
+        };
+        let in_last = match self.buffers.len() {
+            1 => needed.max(1),
+            _ => (needed.max(1) - 1) % self.parts.bytes + 1,
+        };
+        let end = self.parts.offset + in_last;
+        if end.next_multiple_of(4) > last.size() {
+            let problem = format!(
+                "ends at byte {end} of {}, in the middle of a word: \
+                 make the buffer a multiple of 4 bytes long",
+                last.size()
+            );
+            return Err(self.problem(problem));
         }
+        Ok(())
+    }
+
+    /// Checks that this argument and `dest` share no buffer.
+    fn check_apart(&self, dest: &Self) -> Result<(), Error> {
         if self
             .buffers
             .iter()
@@ -79,6 +108,16 @@ impl<'a> Argument<'a> {
             return Err(self.problem(problem.into()));
         }
         Ok(())
+    }
+
+    /// Checks that this argument is long enough.
+    pub(super) fn check_length(&self) -> Result<(), Error> {
+        let Self { passed, needed, .. } = self;
+        if passed >= needed {
+            return Ok(());
+        }
+        let problem = format!("has {passed} bytes, but the plan needs {needed}: pass a longer one");
+        Err(self.problem(problem))
     }
 
     /// Whether the size of each buffer is a multiple of 16 bytes, the largest vector, so that a binding can contain the
@@ -93,7 +132,8 @@ impl<'a> Argument<'a> {
     /// what [`Argument::check`] checks, tuples must begin at a whole word, and all buffers need the usage `STORAGE`.
     pub(super) fn check_tuples(&self, source: &Self, dest: &Self) -> Result<(), Error> {
         source.check(dest)?;
-        self.check(dest)?;
+        self.check_words()?;
+        self.check_apart(dest)?;
         if !self.parts.offset.is_multiple_of(4) {
             let problem = "begins in the middle of a word: its offset must be a multiple of 4";
             return Err(self.problem(problem.into()));

@@ -1,7 +1,7 @@
 //! Tests what recording and tensors reuse, on wgpu's noop backend, which needs no driver.
 
 use super::{
-    DeviceIndices, Gpu, Inner,
+    DeviceIndices, Gpu, Inner, Texels,
     program::{REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
     slots::{Slot, Slots},
     uniforms::Uniforms,
@@ -52,7 +52,7 @@ fn buffers(gpu: &Gpu, count: usize) -> Vec<wgpu::Buffer> {
     let buffer = |_| {
         gpu.device().create_buffer(&wgpu::BufferDescriptor {
             label: None,
-            size: 1024,
+            size: 2048,
             usage: wgpu::BufferUsages::STORAGE,
             mapped_at_creation: false,
         })
@@ -114,6 +114,41 @@ fn repeated_recording_creates_no_objects() {
         assert_eq!(*gpu.inner.scatter.lock().unwrap(), [None, None]);
         assert_eq!(gpu.inner.groups.kept(), 0);
     }
+}
+
+/// Scratch memory for texels grows to the largest box, is kept, and is freed by `trim`.
+#[test]
+fn memory_for_texels_is_kept() {
+    let gpu = noop(wgpu::Features::empty(), 8);
+    let texture = gpu.device().create_texture(&wgpu::TextureDescriptor {
+        label: None,
+        size: wgpu::Extent3d {
+            width: 65,
+            height: 4,
+            depth_or_array_layers: 1,
+        },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format: wgpu::TextureFormat::Rgba8Unorm,
+        usage: wgpu::TextureUsages::COPY_SRC,
+        view_formats: &[],
+    });
+    let all = Texels::new(&texture).unwrap();
+    let corner = all.slice(&slice![.., ..2, ..2]).unwrap();
+    let dest = &buffers(&gpu, 2)[1];
+    let kept = |texels: &Texels| {
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        gpu.encode_from_texture(&mut encoder, texels, dest.slice(..))
+            .unwrap();
+        gpu.inner.texels.lock().unwrap().clone()
+    };
+    let [small, large] = [&corner, &all].map(kept);
+    let size = |kept: &[Option<wgpu::Buffer>]| kept[0].as_ref().map(wgpu::Buffer::size);
+    assert_eq!((size(&small), size(&large)), (Some(2 * 256), Some(4 * 512)));
+    assert_eq!(kept(&corner), large);
+    gpu.trim();
+    assert_eq!(*gpu.inner.texels.lock().unwrap(), []);
 }
 
 /// The second use of a group keeps it. A recording uses the group of the slice twice, and those of the update and of
@@ -270,7 +305,7 @@ fn the_pool_is_emptied_once_if_memory_runs_out() {
     let short = Error::OutOfDeviceMemory { doing: "this" };
     let other = Error::Device {
         doing: "this",
-        message: "another failure".to_owned(),
+        source: std::io::Error::other("another failure").into(),
     };
     // Given: the number of allocations that fail, their error, and whether a buffer is pooled. Expected: whether an
     // allocation succeeds, the number of tries, and the size in bytes of what is left in the pool.

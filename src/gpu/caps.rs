@@ -49,7 +49,7 @@ pub(crate) struct Reach {
 
 /// Where an argument lies. An argument has one part, or several if it is larger than a buffer may be: each part is a
 /// range of a buffer of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Parts {
     /// Where each part begins in its buffer, in bytes.
     pub(crate) offset: u64,
@@ -98,6 +98,13 @@ pub(crate) struct Span {
 }
 
 impl Reach {
+    /// The largest multiple of the alignment of bindings, and of the largest vector, that is not above `offset`. How a
+    /// plan is cut depends only on the rest of the offset: from there on, everything lies as it would from 0 on.
+    pub(super) fn aligned(&self, offset: u64) -> u64 {
+        // Both are powers of two.
+        offset & !(self.alignment.max(VECTOR as u64) - 1)
+    }
+
     #[cfg(test)]
     pub(super) fn of_tests(kind: Kind, workgroup: u32) -> Self {
         Self {

@@ -7,16 +7,17 @@
 use super::{
     Gpu, Inner,
     argument::Argument,
-    caps::Parts,
+    caps::{Parts, Span},
     copy::{clear, copy, copyable},
-    groups::Key,
-    kernels::Dispatch,
+    groups::Bound,
     program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
     report::{self, Counts},
     route::{Route, route},
-    window::{self, Places},
+    window::Places,
+    work::{Launch, Work, bindings},
 };
 use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Map};
+use std::sync::Arc;
 use wgpu::{BufferSlice, CommandEncoder, ComputePass};
 
 /// Index tuples in a buffer on the device.
@@ -36,6 +37,23 @@ impl<'a> DeviceIndices<'a> {
             Self::I32(indices) => (indices, IndexType::I32),
             Self::I64(indices) => (indices, IndexType::I64),
             Self::U32(indices) => (indices, IndexType::U32),
+        }
+    }
+}
+
+/// A plan to record, and what was prepared for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Task<'a> {
+    pub(super) plan: &'a Plan,
+    /// Its works for the most frequent places of arguments; empty if nothing was prepared.
+    pub(super) prepared: &'a [Arc<Work>],
+}
+
+impl<'a> From<&'a Plan> for Task<'a> {
+    fn from(plan: &'a Plan) -> Self {
+        Self {
+            plan,
+            prepared: &[],
         }
     }
 }
@@ -77,9 +95,8 @@ impl Gpu {
         source: BufferSlice<'_>,
         dest: BufferSlice<'_>,
     ) -> Result<(), Error> {
-        let source = Argument::of("source", source, plan.source_bytes());
-        let dest = Argument::of("dest", dest, plan.result_bytes());
-        self.record(encoder, plan, source, dest)
+        let [source, dest] = Argument::pair(plan, ["source", "dest"], source, dest);
+        self.record(encoder, plan.into(), source, dest)
     }
 
     /// [`Gpu::encode`] into an open pass. This saves time for many small slices, since a pass takes wgpu longer than a
@@ -95,9 +112,8 @@ impl Gpu {
         source: BufferSlice<'_>,
         dest: BufferSlice<'_>,
     ) -> Result<(), Error> {
-        let source = Argument::of("source", source, plan.source_bytes());
-        let dest = Argument::of("dest", dest, plan.result_bytes());
-        self.record_in_pass(pass, plan, source, dest)
+        let [source, dest] = Argument::pair(plan, ["source", "dest"], source, dest);
+        self.record_in_pass(pass, plan.into(), source, dest)
     }
 
     /// Records a gather or a crop: reads `params` and `indices`, and writes the result to `dest`.
@@ -120,7 +136,7 @@ impl Gpu {
         indices: DeviceIndices<'_>,
         dest: BufferSlice<'_>,
     ) -> Result<Pending<Report>, Error> {
-        let mut pass = encoder.begin_compute_pass(&Default::default());
+        let mut pass = begin_pass(encoder, plan);
         self.encode_gather_in_pass(&mut pass, plan, params, indices, dest)
     }
 
@@ -137,20 +153,19 @@ impl Gpu {
         indices: DeviceIndices<'_>,
         dest: BufferSlice<'_>,
     ) -> Result<Pending<Report>, Error> {
-        let (indices, index) = indices.typed();
-        let params = Argument::of("params", params, plan.source_bytes());
-        let indices = Argument::of("indices", indices, plan.index_bytes(index));
-        let dest = Argument::of("dest", dest, plan.result_bytes());
-        self.record_gather(pass, plan, params, (indices, index), dest)
+        let [params, dest] = Argument::pair(plan, ["params", "dest"], params, dest);
+        let indices = Argument::indices(plan, indices);
+        self.record_gather(pass, plan.into(), params, indices, dest)
     }
 
     pub(super) fn record(
         &self,
         encoder: &mut CommandEncoder,
-        plan: &Plan,
+        task: Task<'_>,
         source: Argument<'_>,
         dest: Argument<'_>,
     ) -> Result<(), Error> {
+        let plan = task.plan;
         let route = route(plan, self.inner.reach.kind, copyable(&source, &dest));
         if let Route::Nothing = route {
             return Ok(());
@@ -160,20 +175,21 @@ impl Gpu {
             Route::Copies => copy(encoder, plan, &source, &dest),
             Route::Clear => clear(encoder, &dest),
             Route::Nothing | Route::Dispatches => {
-                let mut pass = encoder.begin_compute_pass(&Default::default());
-                self.record_in_pass(&mut pass, plan, source, dest)?;
+                let mut pass = begin_pass(encoder, plan);
+                self.record_in_pass(&mut pass, task, source, dest)?;
             }
         }
         Ok(())
     }
 
-    fn record_in_pass(
+    pub(super) fn record_in_pass(
         &self,
         pass: &mut ComputePass<'_>,
-        plan: &Plan,
+        task: Task<'_>,
         source: Argument<'_>,
         dest: Argument<'_>,
     ) -> Result<(), Error> {
+        let plan = task.plan;
         if let Map::Indexed(_) | Map::Crop(_) | Map::ScatterNd(_) = plan.map {
             return Err(Error::Buffer {
                 argument: "indices",
@@ -189,121 +205,127 @@ impl Gpu {
         source.check(&dest)?;
         source.check_storage()?;
         dest.check_storage()?;
-        let index = IndexType::default();
-        self.dispatches(pass, plan, &[source, dest], index, &mut Counts::default())
+        let work = self.work_of(task, &[source, dest], IndexType::default())?;
+        self.launch(pass, &work, &[source, dest], &mut Counts::default());
+        Ok(())
     }
 
     pub(super) fn record_gather(
         &self,
         pass: &mut ComputePass<'_>,
-        plan: &Plan,
+        task: Task<'_>,
         params: Argument<'_>,
         (indices, index): (Argument<'_>, IndexType),
         dest: Argument<'_>,
     ) -> Result<Pending<Report>, Error> {
+        let plan = task.plan;
         let (Map::Indexed(_) | Map::Crop(_)) = plan.map else {
             let problem = "is not used by a slice: record it with encode";
             return Err(indices.problem(problem.into()));
         };
         let mut counts = Counts::default();
-        if plan.result_bytes() > 0 {
-            indices.check_tuples(&params, &dest)?;
-            self.dispatches(pass, plan, &[params, dest, indices], index, &mut counts)?;
+        if plan.result_bytes() == 0 {
+            let plan = Arc::new(plan.clone());
+            return Ok(report::pending(self, &plan, counts, &indices, index));
         }
-        Ok(report::pending(self, plan, counts, &indices, index))
+        indices.check_tuples(&params, &dest)?;
+        let arguments = [params, dest, indices];
+        let work = self.work_of(task, &arguments, index)?;
+        self.launch(pass, &work, &arguments, &mut counts);
+        Ok(report::pending(self, &work.plan, counts, &indices, index))
     }
 
-    /// Records a plan's dispatches. `arguments` are the source, the result and, for a gather, the index tuples, which
-    /// are of type `index`. The slots of reports are added to `counts`.
-    fn dispatches(
+    /// What is recorded for a task that is not empty. `arguments` are the source, the result and, for a gather or a
+    /// scatter, the index tuples, which are of type `index`.
+    pub(super) fn work_of(
         &self,
-        pass: &mut ComputePass<'_>,
-        plan: &Plan,
+        task: Task<'_>,
         arguments: &[Argument<'_>],
         index: IndexType,
-        counts: &mut Counts,
-    ) -> Result<(), Error> {
+    ) -> Result<Arc<Work>, Error> {
         let parts = |number: usize| {
             arguments
                 .get(number)
                 .map_or(Parts::ONE, |found| found.parts)
         };
-        let places = Places {
+        let places = self.aligned(Places {
             source: parts(0),
             dest: parts(1),
             indices: parts(2),
             index,
             whole: arguments.iter().take(2).all(Argument::is_whole),
-        };
-        // If nothing is read, only 4 bytes of the source are bound, which are too few for wider units.
-        let widest = if plan.reads_nothing() { 4 } else { 16 };
-        let (rows, map) = plan.in_units_of(places.unit().min(widest));
-        let dispatches = window::dispatches(&self.inner.reach, &rows, &map, &places)?;
-        // The pipeline of the first dispatch is compiled by `Gpu::dispatch`, before anything is recorded.
-        self.compile(dispatches.iter().skip(1))?;
-        for dispatch in &dispatches {
-            self.dispatch(pass, dispatch, arguments, counts)?;
+        });
+        let prepared = task.prepared.iter().find(|work| work.places == places);
+        match prepared {
+            Some(work) => Ok(Arc::clone(work)),
+            None => self.work(task.plan, places),
         }
-        Ok(())
     }
 
-    /// Compiles the pipelines of `dispatches`. Callers do so before they record anything, so that an error leaves the
-    /// pass untouched.
-    pub(super) fn compile<'a>(
+    /// Records the dispatches of a work in one pass, although the work may have several. `arguments` are those of
+    /// [`Gpu::work_of`], and the scratch memory. The slots of reports are added to `counts`.
+    fn launch(
         &self,
-        mut dispatches: impl Iterator<Item = &'a Dispatch>,
-    ) -> Result<(), Error> {
-        dispatches.try_for_each(|dispatch| {
-            self.inner.pipelines.get(dispatch.program)?;
-            Ok(())
-        })
+        pass: &mut ComputePass<'_>,
+        work: &Work,
+        arguments: &[Argument<'_>],
+        counts: &mut Counts,
+    ) {
+        let dispatches = work.passes.iter().flat_map(|pass| &pass.dispatches);
+        dispatches.for_each(|launch| self.dispatch(pass, launch, arguments, counts));
     }
 
-    /// Records a dispatch. `arguments` are those that the dispatch binds, in the order of its bindings. If the dispatch
-    /// writes a report, the report's slot is added to `counts`.
+    /// Records a dispatch. If the dispatch writes a report, the report's slot is added to `counts`.
     pub(super) fn dispatch(
         &self,
         pass: &mut ComputePass<'_>,
-        dispatch: &Dispatch,
+        Launch { dispatch, pipeline }: &Launch,
         arguments: &[Argument<'_>],
         counts: &mut Counts,
-    ) -> Result<(), Error> {
+    ) {
         let Inner {
             device,
+            reach,
             pipelines,
             groups,
             ..
         } = &*self.inner;
         let op = dispatch.program.op;
-        let pipeline = pipelines.get(dispatch.program)?;
-        pass.set_pipeline(&pipeline);
-        let bound = || arguments.iter().zip(&dispatch.spans);
+        pass.set_pipeline(pipeline);
+        let numbers = bindings(op);
+        let bound = |number: usize, span: &Span| {
+            let argument = &arguments[number];
+            Bound {
+                buffer: &argument.buffers[span.part],
+                offset: span.offset + reach.aligned(argument.parts.offset),
+                bytes: span.bytes,
+            }
+        };
+        let mut all = [bound(numbers[0], &dispatch.spans[0]); 4];
+        for ((place, &number), span) in all.iter_mut().zip(numbers).zip(&dispatch.spans).skip(1) {
+            *place = bound(number, span);
+        }
+        let all = &all[..numbers.len()];
         let make = || {
             let entries: Vec<_> = (0..)
-                .zip(bound())
-                .map(|(binding, (argument, span))| wgpu::BindGroupEntry {
+                .zip(all)
+                .map(|(binding, bound)| wgpu::BindGroupEntry {
                     binding,
                     resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                        buffer: &argument.buffers[span.part],
-                        offset: span.offset,
-                        size: wgpu::BufferSize::new(span.bytes),
+                        buffer: bound.buffer,
+                        offset: bound.offset,
+                        size: wgpu::BufferSize::new(bound.bytes),
                     }),
                 })
                 .collect();
             device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some(op.facts().name),
+                label: Some(&format!("wgslice {}", op.facts().name)),
                 layout: &pipeline.get_bind_group_layout(BUFFERS_GROUP),
                 entries: &entries,
             })
         };
-        let group = if arguments.iter().all(|argument| argument.callers) {
-            let mut buffers = bound().map(|(argument, span)| argument.buffers[span.part].clone());
-            let key = Key {
-                op,
-                buffers: [(); 4].map(|()| buffers.next()),
-                spans: dispatch.spans,
-            };
-            groups.get(key, make)
+        let group = if numbers.iter().all(|&number| arguments[number].callers) {
+            groups.get(op, all, make)
         } else {
             make()
         };
@@ -324,6 +346,13 @@ impl Gpu {
             slot.bind(pass, REPORT_GROUP);
         }
         pass.dispatch_workgroups(dispatch.uniforms.grid_width(), dispatch.height, 1);
-        Ok(())
     }
+}
+
+/// Opens a pass with the operation's name.
+pub(super) fn begin_pass<'a>(encoder: &'a mut CommandEncoder, plan: &Plan) -> ComputePass<'a> {
+    encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+        label: Some(&format!("wgslice {}", plan.map.name())),
+        timestamp_writes: None,
+    })
 }

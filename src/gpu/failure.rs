@@ -1,7 +1,7 @@
 //! Turns errors of the device into [`Error`]s.
 
 use super::{Gpu, scope::scoped};
-use crate::Error;
+use crate::{Error, error::Cause};
 
 impl Gpu {
     /// Runs `work`, which error messages describe as `doing`. Fails if the device reports an error meanwhile.
@@ -13,7 +13,7 @@ impl Gpu {
         match scoped(&self.inner.device, work) {
             (outcome, None) => Ok(outcome),
             (_, Some(wgpu::Error::OutOfMemory { .. })) => Err(Error::OutOfDeviceMemory { doing }),
-            (_, Some(error)) => Err(device_error(self, doing, &error)),
+            (_, Some(error)) => Err(device_error(self, doing, error)),
         }
     }
 
@@ -48,14 +48,15 @@ impl Gpu {
     fn poll_with(&self, poll: wgpu::PollType) -> Result<(), Error> {
         match self.inner.device.poll(poll) {
             Ok(_) => Ok(()),
-            Err(error) => Err(device_error(self, "waiting for the device", &error)),
+            Err(error) => Err(device_error(self, "waiting for the device", error)),
         }
     }
 }
 
 /// The [`Error`] for an error that the device reported while `doing` something.
-pub(super) fn device_error(gpu: &Gpu, doing: &'static str, error: &dyn std::error::Error) -> Error {
-    let message = error.to_string();
+pub(super) fn device_error(gpu: &Gpu, doing: &'static str, error: impl Into<Cause>) -> Error {
+    let source = error.into();
+    let message = source.to_string();
     // wgpu reports the loss of a device to a callback, which this poll runs.
     let _ = gpu.inner.device.poll(wgpu::PollType::Poll);
     match gpu.inner.lost.get() {
@@ -69,7 +70,7 @@ pub(super) fn device_error(gpu: &Gpu, doing: &'static str, error: &dyn std::erro
                 reason: message,
             }
         }
-        None => Error::Device { doing, message },
+        None => Error::Device { doing, source },
     }
 }
 

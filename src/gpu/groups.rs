@@ -2,107 +2,106 @@
 //!
 //! A bind group keeps its buffers alive, and wgpu neither reports when the caller drops a buffer nor has weak
 //! references. So a group is kept only for buffers that recur: the first use of the buffers stores only a hash, and the
-//! second use the group. A group is dropped after [`IDLE`] to 2 · `IDLE` uses of the cache for other groups, or by
+//! second use the group. A group is dropped when it was not [used recently](Recent), or by
 //! [`Gpu::trim`](crate::Gpu::trim). Groups of tensors and of scratch memory are not kept, since they would keep memory
 //! alive that the pool frees. Operations on tensors are submitted one by one anyway, which takes longer than creating a
 //! group.
 
-use super::{caps::Span, maps::Op};
+use super::{
+    maps::Op,
+    recent::{Recent, WordHasher},
+};
 use std::{
-    collections::HashMap,
-    hash::{BuildHasher, Hash, Hasher, RandomState},
-    mem,
+    hash::{Hash, Hasher},
     sync::{Mutex, PoisonError},
 };
 
-/// The number of uses of the cache for which an unused group is kept at least: enough for a program that records the
-/// same thousand operations again and again.
-const IDLE: usize = 2048;
-
-/// The key of a cached bind group: the operation, which determines the layout, and the range of a buffer that each
-/// binding holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Key {
-    /// The operation whose layout the group has.
-    pub(super) op: Op,
-    pub(super) buffers: [Option<wgpu::Buffer>; 4],
-    pub(super) spans: [Span; 4],
-}
-
-/// Hashes the operation and the spans as one word to save time: every dispatch looks its group up.
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        for buffer in self.buffers.iter().flatten() {
-            buffer.hash(state);
-        }
-        let words = self.spans.iter().flat_map(|span| [span.offset, span.bytes]);
-        let mix = |all: u64, word: u64| all.wrapping_mul(31).wrapping_add(word);
-        state.write_u64(words.fold(self.op as u64, mix));
-    }
+/// The range of a buffer that a binding holds, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound<'a> {
+    pub(super) buffer: &'a wgpu::Buffer,
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
 }
 
 /// The bind groups of a device that are kept for reuse.
 #[derive(Debug, Default)]
-pub(super) struct Groups {
-    state: Mutex<State>,
-    hasher: RandomState,
-}
-
-/// Entries by the hashes of their keys, in two generations: an entry that is used moves to the young generation. After
-/// `IDLE` uses of the cache the old generation is dropped, and the young one becomes the old one.
-#[derive(Debug, Default)]
-struct State {
-    young: HashMap<u64, Entry>,
-    old: HashMap<u64, Entry>,
-    uses: usize,
-}
+pub(super) struct Groups(Mutex<Recent<Entry>>);
 
 #[derive(Debug)]
 enum Entry {
     /// The buffers were used once; no group is kept yet.
     Seen,
-    Kept(Box<Key>, wgpu::BindGroup),
+    Kept(Key, wgpu::BindGroup),
+}
+
+/// The operation, which determines the layout, and for each binding the buffer, the offset and the size of its range.
+#[derive(Debug)]
+struct Key {
+    op: Op,
+    bound: Box<[(wgpu::Buffer, u64, u64)]>,
+}
+
+impl Key {
+    fn is(&self, op: Op, bound: &[Bound<'_>]) -> bool {
+        let same = |((buffer, offset, bytes), other): (&(wgpu::Buffer, u64, u64), &Bound<'_>)| {
+            (*offset, *bytes) == (other.offset, other.bytes) && buffer == other.buffer
+        };
+        self.op == op && self.bound.len() == bound.len() && self.bound.iter().zip(bound).all(same)
+    }
 }
 
 impl Groups {
-    /// The group for `key`, created by `make` if it is not in the cache.
-    pub(super) fn get(&self, key: Key, make: impl FnOnce() -> wgpu::BindGroup) -> wgpu::BindGroup {
-        let hash = self.hasher.hash_one(&key);
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.uses += 1;
-        if state.uses == IDLE {
-            state.uses = 0;
-            state.old = mem::take(&mut state.young);
-        }
-        if let Some(Entry::Kept(of, group)) = state.young.get(&hash)
-            && **of == key
+    /// The group of these bindings for an operation, created by `make` if it is not kept.
+    pub(super) fn get(
+        &self,
+        op: Op,
+        bound: &[Bound<'_>],
+        make: impl FnOnce() -> wgpu::BindGroup,
+    ) -> wgpu::BindGroup {
+        let mut hasher = WordHasher::default();
+        hasher.write_u8(op as u8);
+        for Bound {
+            buffer,
+            offset,
+            bytes,
+        } in bound
         {
-            return group.clone();
+            buffer.hash(&mut hasher);
+            hasher.write_u64(*offset);
+            hasher.write_u64(*bytes);
         }
-        let known = state.young.remove(&hash);
-        let known = known.or_else(|| state.old.remove(&hash));
-        let (group, entry) = match known {
-            Some(Entry::Kept(of, group)) if *of == key => (group.clone(), Entry::Kept(of, group)),
-            Some(_) => {
+        let hash = hasher.finish();
+        let mut recent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match recent.find(hash) {
+            Some(Entry::Kept(key, group)) if key.is(op, bound) => group.clone(),
+            Some(entry) => {
                 let group = make();
-                (group.clone(), Entry::Kept(key.into(), group))
+                let bound = bound
+                    .iter()
+                    .map(|bound| (bound.buffer.clone(), bound.offset, bound.bytes));
+                let bound = bound.collect();
+                *entry = Entry::Kept(Key { op, bound }, group.clone());
+                group
             }
-            None => (make(), Entry::Seen),
-        };
-        state.young.insert(hash, entry);
-        group
+            None => {
+                recent.keep(hash, Entry::Seen);
+                make()
+            }
+        }
     }
 
     /// Empties the cache.
     pub(super) fn clear(&self) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = State::default();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Recent::default();
     }
 
     /// The number of groups that are kept.
     #[cfg(test)]
     pub(super) fn kept(&self) -> usize {
-        let state = self.state.lock().unwrap();
-        let all = state.young.values().chain(state.old.values());
-        all.filter(|entry| matches!(entry, Entry::Kept(..))).count()
+        let recent = self.0.lock().unwrap();
+        let kept = recent.values();
+        kept.filter(|entry| matches!(entry, Entry::Kept(..)))
+            .count()
     }
 }

@@ -13,9 +13,12 @@
 //! | `window` | how a plan is cut into dispatches that fit the device's limits |
 //! | `route`, `copy` | what is recorded for a plan: nothing, copies, a clear, or dispatches |
 //! | `encode`, `explain` | how these commands are recorded, and described in words |
-//! | `scatter`, `lists`, `scratch` | the steps of a scatter, and the memory between them |
+//! | `scatter`, `lists` | the steps of a scatter |
+//! | `scratch` | the memory between the steps of a scatter, and between a texture and a tensor |
+//! | `texture` | which texels of a texture are copied, and through which rows |
 //! | `argument` | whether the buffers that are passed fit a plan |
-//! | `groups` | which bind groups are kept for reuse |
+//! | `work`, `prepared` | what is recorded for a plan, worked out once; that ahead of the recording |
+//! | `groups`, `recent` | which bind groups are kept for reuse; what was used recently |
 //! | `slots` | which uniform slots and report slots are reused |
 //! | `pool` | which buffers of dropped tensors new tensors reuse |
 //! | `report` | how a gather or scatter reports later which tuples were out of range |
@@ -42,8 +45,10 @@ mod lists;
 mod maps;
 mod pipeline;
 mod pool;
+mod prepared;
 mod program;
 mod readback;
+mod recent;
 mod report;
 #[cfg(not(target_arch = "wasm32"))]
 mod ring;
@@ -56,15 +61,19 @@ mod scratch;
 #[cfg(test)]
 mod shader_tests;
 mod slots;
+mod texture;
 mod transfer;
 mod uniforms;
 mod upload;
 mod window;
+mod work;
 
 pub use adapter::{AdapterOptions, Candidate, SoftwareAdapters};
 pub use encode::DeviceIndices;
+pub use prepared::Prepared;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use ring::Ring;
+pub use texture::Texels;
 pub(crate) use transfer::DeviceBytes;
 
 use crate::Error;
@@ -73,8 +82,10 @@ use groups::Groups;
 use pipeline::Pipelines;
 use pool::Pool;
 use program::UniformSpace;
-use scratch::ScatterMemory;
+use scratch::{KeptTexels, ScatterMemory};
 use std::sync::{Arc, OnceLock, PoisonError};
+use uniforms::UNIFORM_BYTES;
+use work::Works;
 
 /// A GPU, or a software adapter that acts as one: a `wgpu` device and its compiled pipelines.
 ///
@@ -93,7 +104,10 @@ struct Inner {
     reach: Reach,
     pipelines: Arc<Pipelines>,
     groups: Arc<Groups>,
+    /// Made with these limits and pipelines.
+    works: Arc<Works>,
     scatter: Arc<ScatterMemory>,
+    texels: Arc<KeptTexels>,
     pool: Arc<Pool>,
     /// Why the device was lost; empty until then.
     lost: Arc<OnceLock<String>>,
@@ -136,7 +150,9 @@ impl Gpu {
                 reach,
                 pipelines: Arc::new(Pipelines::new(device, queue, space, None)),
                 groups: Arc::default(),
+                works: Arc::default(),
                 scatter: Arc::default(),
+                texels: Arc::default(),
                 pool: Arc::default(),
                 lost: Arc::default(),
             }),
@@ -208,6 +224,7 @@ impl Gpu {
     fn with(&self, change: impl FnOnce(&mut Inner)) -> Self {
         let mut inner = (*self.inner).clone();
         change(&mut inner);
+        inner.works = Arc::default();
         Self {
             inner: Arc::new(inner),
         }
@@ -224,7 +241,7 @@ impl Gpu {
     }
 
     /// The features of the adapter that this crate profits from: immediates, which bring the numbers of a dispatch along
-    /// with it, and pipeline caches. For the device of your own program:
+    /// with it, and pipeline caches. For the device of your own program, with [`Gpu::wanted_limits`]:
     ///
     /// ```no_run
     /// use wgslice::{wgpu, Gpu};
@@ -232,8 +249,8 @@ impl Gpu {
     /// # async fn example(adapter: &wgpu::Adapter) -> Result<(), wgpu::RequestDeviceError> {
     /// let (device, queue) = adapter
     ///     .request_device(&wgpu::DeviceDescriptor {
-    ///         required_features: Gpu::wanted_features(adapter),
-    ///         required_limits: adapter.limits(), // the largest bindings, and room for immediates
+    ///         required_features: Gpu::wanted_features(adapter), // | your own
+    ///         required_limits: Gpu::wanted_limits(adapter),
     ///         ..Default::default()
     ///     })
     ///     .await?;
@@ -243,6 +260,30 @@ impl Gpu {
     /// ```
     pub fn wanted_features(adapter: &wgpu::Adapter) -> wgpu::Features {
         adapter.features() & (wgpu::Features::IMMEDIATES | wgpu::Features::PIPELINE_CACHE)
+    }
+
+    /// WebGPU's default limits, with those raised that this crate profits from, as far as the adapter allows: the size of
+    /// buffers and of bindings, so that fewer tensors are split into windows, and room for 128 bytes of immediates. A
+    /// limit whose default the adapter does not reach is the adapter's.
+    ///
+    /// ```no_run
+    /// use wgslice::{wgpu, Gpu};
+    ///
+    /// # fn example(adapter: &wgpu::Adapter) {
+    /// let limits = wgpu::Limits {
+    ///     max_bindings_per_bind_group: 8, // what your own program needs
+    ///     ..Gpu::wanted_limits(adapter)
+    /// };
+    /// # }
+    /// ```
+    pub fn wanted_limits(adapter: &wgpu::Adapter) -> wgpu::Limits {
+        let allowed = adapter.limits();
+        wgpu::Limits {
+            max_buffer_size: allowed.max_buffer_size,
+            max_storage_buffer_binding_size: allowed.max_storage_buffer_binding_size,
+            max_immediate_size: allowed.max_immediate_size.min(UNIFORM_BYTES),
+            ..wgpu::Limits::default().or_worse_values_from(&allowed)
+        }
     }
 
     /// Opens a device on this adapter, with the adapter's limits: for an adapter chosen from
@@ -262,7 +303,7 @@ impl Gpu {
             .await
             .map_err(|error| Error::Device {
                 doing: "opening the device",
-                message: error.to_string(),
+                source: error.into(),
             })?;
         let gpu = Self::new(&device, &queue);
         let lost = Arc::clone(&gpu.inner.lost);
@@ -308,19 +349,26 @@ impl Gpu {
     /// - Buffers of dropped tensors, which new tensors of the same size reuse. These buffers and live tensors together
     ///   never exceed the most bytes that tensors have held at once, and a buffer is freed when 32 buffers were
     ///   requested without reusing it.
-    /// - The scratch memory of scatters.
+    /// - The scratch memory of scatters and of copies from and to textures.
     /// - Bind groups of buffers that were recorded repeatedly, which keep these buffers alive.
+    /// - On the host, the dispatches of plans that were recorded recently.
     ///
     /// Compiled pipelines stay, since compiling them again takes longer than most work. There are fewer than 400
     /// different pipelines, of which ordinary programs use tens.
     pub fn trim(&self) {
         self.inner.pool.clear();
         self.inner.groups.clear();
+        self.inner.works.clear();
         *self
             .inner
             .scatter
             .lock()
             .unwrap_or_else(PoisonError::into_inner) = [None, None];
+        self.inner
+            .texels
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clear();
     }
 }
 

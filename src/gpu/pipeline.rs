@@ -9,7 +9,8 @@
 //! recording that needs it fails with the device's error.
 
 use super::{
-    program::{Program, UniformSpace},
+    maps::Facts,
+    program::{BUFFERS_GROUP, Program, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
     scope::scoped,
     slots::{Slots, UniformSlots},
     uniforms::UNIFORM_BYTES,
@@ -53,21 +54,78 @@ impl Pipelines {
 
     /// The pipeline of a program, compiled if this is its first use.
     pub(crate) fn get(&self, program: Program) -> Result<wgpu::ComputePipeline, Error> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pipeline) = made.get(&program) {
+        let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = made().get(&program) {
             return Ok(pipeline.clone());
         }
+        // Without the lock, so that other threads can record meanwhile. If two compile the same program, both use the
+        // pipeline that was there first.
         match scoped(&self.device, || self.make(&program)) {
-            (pipeline, None) => {
-                made.insert(program, pipeline.clone());
-                Ok(pipeline)
-            }
+            (pipeline, None) => Ok(made().entry(program).or_insert(pipeline).clone()),
             (_, Some(wgpu::Error::OutOfMemory { .. })) => Err(Error::OutOfDeviceMemory {
                 doing: "compiling a shader",
             }),
             (_, Some(error)) => Err(Error::Pipeline {
                 shader: program.to_string(),
-                message: error.to_string(),
+                source: error.into(),
+            }),
+        }
+    }
+
+    /// Fails if one of the device's limits is too low for a program. All devices have the 16 KiB of workgroup memory
+    /// that WebGPU guarantees, and no program needs more.
+    pub(super) fn allows(&self, program: &Program, limits: &wgpu::Limits) -> Result<(), Error> {
+        let Facts {
+            buffers, reports, ..
+        } = program.op.facts();
+        let reports = u32::from(*reports);
+        let in_storage = u32::from(self.space == UniformSpace::Storage);
+        let in_uniform = u32::from(self.space == UniformSpace::Uniform);
+        let groups = match (in_storage + in_uniform, reports) {
+            (1, _) => UNIFORMS_GROUP + 1,
+            (_, 1) => REPORT_GROUP + 1,
+            _ => BUFFERS_GROUP + 1,
+        };
+        let storage_buffers =
+            u32::try_from(buffers.len()).unwrap_or(u32::MAX) + reports + in_storage;
+        let needs = [
+            ("max_bind_groups", groups, limits.max_bind_groups),
+            (
+                "max_storage_buffers_per_shader_stage",
+                storage_buffers,
+                limits.max_storage_buffers_per_shader_stage,
+            ),
+            (
+                "max_dynamic_storage_buffers_per_pipeline_layout",
+                reports + in_storage,
+                limits.max_dynamic_storage_buffers_per_pipeline_layout,
+            ),
+            (
+                "max_dynamic_uniform_buffers_per_pipeline_layout",
+                in_uniform,
+                limits.max_dynamic_uniform_buffers_per_pipeline_layout,
+            ),
+            (
+                "max_compute_invocations_per_workgroup",
+                program.workgroup,
+                limits.max_compute_invocations_per_workgroup,
+            ),
+            (
+                "max_compute_workgroup_size_x",
+                program.workgroup,
+                limits.max_compute_workgroup_size_x,
+            ),
+        ];
+        match needs
+            .into_iter()
+            .find(|(_, needed, allowed)| needed > allowed)
+        {
+            None => Ok(()),
+            Some((limit, needed, allowed)) => Err(Error::DeviceLimit {
+                what: "a shader",
+                limit,
+                needed: needed.into(),
+                allowed: allowed.into(),
             }),
         }
     }

@@ -124,11 +124,11 @@ impl Readback {
         });
         mapped
             .await
-            .map_err(|error| device_error(gpu, DOING, &error))?;
+            .map_err(|error| device_error(gpu, DOING, error))?;
         let view = self
             .staging
             .get_mapped_range(..)
-            .map_err(|error| device_error(gpu, DOING, &error))?;
+            .map_err(|error| device_error(gpu, DOING, error))?;
         // `Plan::run_cpu` copies with several threads: the system maps the pages of new memory at their first write, which
         // takes longer than the copy.
         Plan::copy(bytes.len()).run_cpu(&view[..bytes.len()], bytes)

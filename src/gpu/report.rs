@@ -2,6 +2,7 @@
 
 use super::{Gpu, argument::Argument, caps::Parts, kernels::Dispatch, slots::Slot};
 use crate::{Error, Pending, Plan, Report, ops::index::IndexType, report::Missing};
+use std::sync::Arc;
 use wgpu::BufferUsages;
 
 /// The size of a report on the device in bytes: one word is the number of invalid tuples, the other the bitwise
@@ -33,16 +34,16 @@ impl Counts {
 /// changes it in place.
 pub(super) fn pending(
     gpu: &Gpu,
-    plan: &Plan,
+    plan: &Arc<Plan>,
     counts: Counts,
     indices: &Argument<'_>,
     index: IndexType,
 ) -> Pending<Report> {
     let tuples = (indices.buffers.to_vec(), indices.parts);
-    let reading = read(gpu.clone(), plan.clone(), counts.read, tuples, index);
     let held = indices.tensor.cloned();
-    Pending::reading(gpu, async move {
-        let report = reading.await;
+    let (device, plan) = (gpu.clone(), Arc::clone(plan));
+    Pending::later(gpu, move || async move {
+        let report = read(device, plan, counts.read, tuples, index).await;
         drop(held);
         report
     })
@@ -52,7 +53,7 @@ pub(super) fn pending(
 /// first invalid tuple, if there is one, from the index tuples in `buffers`.
 async fn read(
     gpu: Gpu,
-    plan: Plan,
+    plan: Arc<Plan>,
     reports: Vec<(Slot, usize)>,
     (buffers, parts): (Vec<wgpu::Buffer>, Parts),
     index: IndexType,

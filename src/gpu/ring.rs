@@ -82,7 +82,7 @@ impl Ring {
         let mut mapped = slot
             .upload
             .get_mapped_range_mut(..)
-            .map_err(|error| device_error(&self.gpu, DOING, &error))?;
+            .map_err(|error| device_error(&self.gpu, DOING, error))?;
         fill(host, source, |at, bytes| {
             mapped.slice(at..at + bytes.len()).copy_from_slice(bytes);
             Ok(())
@@ -160,7 +160,7 @@ impl Ring {
         let view = slot
             .readback
             .get_mapped_range(..)
-            .map_err(|error| device_error(&self.gpu, DOING, &error))?;
+            .map_err(|error| device_error(&self.gpu, DOING, error))?;
         let outcome = sink(&view[..bytes]);
         drop(view);
         slot.readback.unmap();

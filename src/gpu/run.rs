@@ -1,6 +1,6 @@
 //! Runs plans on tensors: records a plan and submits it.
 
-use super::{DeviceBytes, Gpu};
+use super::{DeviceBytes, Gpu, encode::begin_pass};
 use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Map};
 
 impl Gpu {
@@ -40,14 +40,14 @@ impl Gpu {
             let indices = indices.map(|(tuples, index)| (tuples.argument("indices"), index));
             let report = match (&plan.map, indices) {
                 (Map::Indexed(_) | Map::Crop(_), Some(indices)) => {
-                    let mut pass = encoder.begin_compute_pass(&Default::default());
-                    self.record_gather(&mut pass, plan, from, indices, to)?
+                    let mut pass = begin_pass(encoder, plan);
+                    self.record_gather(&mut pass, plan.into(), from, indices, to)?
                 }
                 (Map::ScatterNd(_), Some(indices)) => {
-                    self.record_scatter(encoder, plan, from, indices, to)?
+                    self.record_scatter(encoder, plan.into(), from, indices, to)?
                 }
                 _ => {
-                    self.record(encoder, plan, from, to)?;
+                    self.record(encoder, plan.into(), from, to)?;
                     Pending::done(plan.report(Default::default(), |_| Vec::new())?)
                 }
             };

@@ -18,15 +18,18 @@
 use super::{
     DeviceIndices, Gpu,
     argument::Argument,
+    encode::{Task, begin_pass},
     report::{self, Counts},
     rule::Rule,
-    window::{self, Before, Places, Step, Steps},
+    window::{self, Places, Steps},
+    work::Pass,
 };
 use crate::{
     Error, Pending, Plan, Report,
     ops::{index::IndexType, scatter_nd::Map as ScatterNd},
     plan::Map,
 };
+use std::sync::Arc;
 use wgpu::{BufferSlice, CommandEncoder};
 
 impl Gpu {
@@ -61,64 +64,90 @@ impl Gpu {
         indices: DeviceIndices<'_>,
         dest: BufferSlice<'_>,
     ) -> Result<Pending<Report>, Error> {
-        let (indices, index) = indices.typed();
-        let updates = Argument::of("updates", updates, plan.source_bytes());
-        let indices = Argument::of("indices", indices, plan.index_bytes(index));
-        let dest = Argument::of("dest", dest, plan.result_bytes());
-        self.record_scatter(encoder, plan, updates, (indices, index), dest)
+        let [updates, dest] = Argument::pair(plan, ["updates", "dest"], updates, dest);
+        let indices = Argument::indices(plan, indices);
+        self.record_scatter(encoder, plan.into(), updates, indices, dest)
     }
 
     pub(super) fn record_scatter(
         &self,
         encoder: &mut CommandEncoder,
-        plan: &Plan,
+        task: Task<'_>,
         updates: Argument<'_>,
         (indices, index): (Argument<'_>, IndexType),
         dest: Argument<'_>,
     ) -> Result<Pending<Report>, Error> {
+        let plan = task.plan;
         let Map::ScatterNd(map) = &plan.map else {
             let problem = "is not used by this plan: record it with encode or encode_gather";
             return Err(indices.problem(problem.into()));
         };
-        let computes = map.options.combine.computes();
         let (_, element) = rule_of(plan, map)?;
         indices.check_tuples(&updates, &dest)?;
-        let steps = if plan.rows.count == 0 {
-            Steps::default()
-        } else {
-            let places = Places {
-                source: updates.parts,
-                dest: dest.parts,
-                indices: indices.parts,
-                index,
-                // A scatter does not read this: only slices and gathers bind whole vectors.
-                whole: false,
-            };
-            for argument in [&updates, &dest] {
-                let offset = argument.parts.offset;
-                if computes && !offset.is_multiple_of(element as u64) {
-                    let problem = format!(
-                        "begins at byte {offset}: where elements are combined it must be a multiple of \
-                         {element}"
-                    );
-                    return Err(argument.problem(problem));
-                }
-            }
-            self.scatter_steps(plan, map, &places)?
-        };
-        // Memory and pipelines are fetched before anything is recorded, so that an error leaves the encoder untouched.
-        let scratch = self.scratch(steps.scratch)?;
-        let blocks = steps.blocks.iter().flat_map(|Step { before, apply }| {
-            let before = before.iter();
-            let before = before.flat_map(|before| before.order.iter().chain([&before.resolve]));
-            before.chain([apply])
-        });
-        self.compile(steps.checks.iter().chain(blocks))?;
-        if map.fresh && plan.result_bytes() > 0 {
-            self.record(encoder, &Plan::zeros(plan.result_bytes()), updates, dest)?;
+        let mut counts = Counts::default();
+        if plan.rows.count == 0 {
+            self.clear_fresh(encoder, plan, map, updates, dest)?;
+            let plan = Arc::new(plan.clone());
+            return Ok(report::pending(self, &plan, counts, &indices, index));
         }
-        let counts = self.record_steps(encoder, &steps, [updates, indices, dest], &scratch)?;
-        Ok(report::pending(self, plan, counts, &indices, index))
+        for argument in [&updates, &dest] {
+            let offset = argument.parts.offset;
+            if map.options.combine.computes() && !offset.is_multiple_of(element as u64) {
+                let problem = format!(
+                    "begins at byte {offset}: where elements are combined it must be a multiple of \
+                     {element}"
+                );
+                return Err(argument.problem(problem));
+            }
+        }
+        let work = self.work_of(task, &[updates, dest, indices], index)?;
+        // Memory is fetched before anything is recorded, so that an error leaves the encoder untouched.
+        let scratch = self.scratch(work.scratch)?;
+        self.clear_fresh(encoder, plan, map, updates, dest)?;
+        let [head, rows] =
+            [("head", &scratch[0]), ("rows", &scratch[1])].map(|(name, buffer)| Argument {
+                callers: false,
+                ..Argument::of(name, buffer.slice(..), 0)
+            });
+        let arguments = [updates, dest, indices, head, rows];
+        for Pass {
+            cleared,
+            dispatches,
+        } in &work.passes
+        {
+            if !cleared.is_empty() {
+                encoder.clear_buffer(
+                    &scratch[0],
+                    cleared.start,
+                    Some(cleared.end - cleared.start),
+                );
+            }
+            let mut pass = begin_pass(encoder, plan);
+            for launch in dispatches {
+                self.dispatch(&mut pass, launch, &arguments, &mut counts);
+            }
+        }
+        Ok(report::pending(self, &work.plan, counts, &indices, index))
+    }
+
+    /// Records that the result of a `scatter_nd` becomes zeros first.
+    fn clear_fresh(
+        &self,
+        encoder: &mut CommandEncoder,
+        plan: &Plan,
+        map: &ScatterNd,
+        updates: Argument<'_>,
+        dest: Argument<'_>,
+    ) -> Result<(), Error> {
+        if !map.fresh || plan.result_bytes() == 0 {
+            return Ok(());
+        }
+        self.record(
+            encoder,
+            (&Plan::zeros(plan.result_bytes())).into(),
+            updates,
+            dest,
+        )
     }
 
     /// The steps of a plan that is not empty. If the plan combines elements, updates and destination must begin at
@@ -136,50 +165,6 @@ impl Gpu {
         };
         let (rows, _) = plan.in_units_of(unit);
         window::scatter_steps(&self.inner.reach, &rows, map, places, rule)
-    }
-
-    fn record_steps(
-        &self,
-        encoder: &mut CommandEncoder,
-        steps: &Steps,
-        [updates, indices, dest]: [Argument<'_>; 3],
-        scratch: &[wgpu::Buffer; 2],
-    ) -> Result<Counts, Error> {
-        let mut counts = Counts::default();
-        let [head, rows] =
-            [("head", &scratch[0]), ("rows", &scratch[1])].map(|(name, buffer)| Argument {
-                callers: false,
-                ..Argument::of(name, buffer.slice(..), 0)
-            });
-        let resolving = [head, rows, indices];
-        if !steps.checks.is_empty() {
-            encoder.clear_buffer(&scratch[0], 0, Some(4));
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            for check in &steps.checks {
-                self.dispatch(&mut pass, check, &resolving, &mut counts)?;
-            }
-        }
-        for Step { before, apply } in &steps.blocks {
-            // The first word is not cleared: it holds the number of invalid rows of all blocks.
-            if let &Some(Before {
-                cleared: bytes @ 5..,
-                ..
-            }) = before
-            {
-                encoder.clear_buffer(&scratch[0], 4, Some(bytes - 4));
-            }
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            let Some(Before { resolve, order, .. }) = before else {
-                self.dispatch(&mut pass, apply, &[updates, dest, indices], &mut counts)?;
-                continue;
-            };
-            self.dispatch(&mut pass, resolve, &resolving, &mut counts)?;
-            for sort in order {
-                self.dispatch(&mut pass, sort, &[head, rows], &mut counts)?;
-            }
-            self.dispatch(&mut pass, apply, &[updates, dest, head, rows], &mut counts)?;
-        }
-        Ok(counts)
     }
 }
 

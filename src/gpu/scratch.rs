@@ -1,6 +1,7 @@
-//! The scratch memory between the steps of a scatter. A device has one, which serves every recording.
+//! The scratch memory between the steps of a scatter, and that of the rows between a texture and a tensor. A device has
+//! one of each, which serves every recording: a recording writes what it reads, so others may come before and after.
 
-use super::{Gpu, Inner};
+use super::{Gpu, Inner, argument::Argument, caps::Parts, transfer::part_bytes};
 use crate::Error;
 use std::sync::{Mutex, PoisonError};
 use wgpu::{BufferDescriptor, BufferUsages};
@@ -28,6 +29,34 @@ impl Scratch {
 /// scatter.
 pub(super) type ScatterMemory = Mutex<[Option<wgpu::Buffer>; 2]>;
 
+/// The buffers of rows between textures and tensors, each as large as any copy so far has needed. Several only if a
+/// copy needed more than the device's `max_buffer_size`.
+pub(super) type KeptTexels = Mutex<Vec<Option<wgpu::Buffer>>>;
+
+/// Scratch memory for the rows of a box of texels.
+#[derive(Debug)]
+pub(super) struct TexelMemory {
+    pub(super) buffers: Vec<wgpu::Buffer>,
+    /// The number of rows in each buffer but the last.
+    pub(super) rows: usize,
+    parts: Parts,
+    bytes: u64,
+}
+
+impl TexelMemory {
+    pub(super) fn argument(&self) -> Argument<'_> {
+        Argument {
+            name: "scratch",
+            buffers: &self.buffers,
+            parts: self.parts,
+            passed: self.bytes,
+            needed: self.bytes,
+            callers: true,
+            tensor: None,
+        }
+    }
+}
+
 impl Gpu {
     /// Returns buffers for `head` and `rows` of at least these sizes: the kept ones, or new ones if those are too
     /// small.
@@ -37,28 +66,80 @@ impl Gpu {
             .scatter
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
+        let grown = |kept, needed: u64| {
+            // Rounded up to a power of two, to serve a slightly larger scatter too.
+            let size = needed.max(256);
+            let size = size.checked_next_power_of_two().unwrap_or(size);
+            let size = size.min(self.inner.limits.max_buffer_size).max(needed);
+            self.grown(kept, needed, size, "allocating memory for a scatter")
+        };
         let [head, rows] = &mut *kept;
-        Ok([
-            self.grown(head, needed.head)?,
-            self.grown(rows, needed.rows)?,
-        ])
+        Ok([grown(head, needed.head)?, grown(rows, needed.rows)?])
     }
 
-    fn grown(&self, kept: &mut Option<wgpu::Buffer>, needed: u64) -> Result<wgpu::Buffer, Error> {
+    /// Returns memory for `rows` rows of `row` bytes, a multiple of 256.
+    pub(super) fn texel_memory(&self, row: usize, rows: usize) -> Result<TexelMemory, Error> {
+        let (pitch, bytes) = (row as u64, row as u64 * rows as u64);
+        let most = self.inner.limits.max_buffer_size;
+        if pitch > most {
+            return Err(Error::DeviceLimit {
+                what: "a row of texels",
+                limit: "max_buffer_size",
+                needed: pitch,
+                allowed: most,
+            });
+        }
+        let (parts, rows) = match bytes <= most {
+            true => (Parts::ONE, rows),
+            false => {
+                let bytes = part_bytes(most, pitch);
+                (
+                    Parts { offset: 0, bytes },
+                    usize::try_from(bytes / pitch).unwrap_or(rows),
+                )
+            }
+        };
+        let count = usize::try_from(bytes.div_ceil(parts.bytes)).unwrap_or(usize::MAX);
+        let mut kept = self
+            .inner
+            .texels
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let kept_count = kept.len().max(count);
+        kept.resize(kept_count, None);
+        let size = bytes.min(parts.bytes);
+        let grown = |kept| self.grown(kept, size, size, "allocating memory for texels");
+        Ok(TexelMemory {
+            buffers: kept
+                .iter_mut()
+                .take(count)
+                .map(grown)
+                .collect::<Result<_, _>>()?,
+            rows,
+            parts,
+            bytes,
+        })
+    }
+
+    /// The kept buffer if it has `needed` bytes, or else a new one of `size` bytes, which takes its place.
+    fn grown(
+        &self,
+        kept: &mut Option<wgpu::Buffer>,
+        needed: u64,
+        size: u64,
+        doing: &'static str,
+    ) -> Result<wgpu::Buffer, Error> {
         if let Some(kept) = kept
             && kept.size() >= needed
         {
             return Ok(kept.clone());
         }
-        let Inner { device, limits, .. } = &*self.inner;
-        // Rounded up to a power of two, to serve a slightly larger scatter too.
-        let size = needed.max(256);
-        let size = size.checked_next_power_of_two().unwrap_or(size);
-        let made = self.guarded("allocating memory for a scatter", || {
+        let Inner { device, .. } = &*self.inner;
+        let made = self.guarded(doing, || {
             device.create_buffer(&BufferDescriptor {
-                label: Some("wgslice scatter"),
-                size: size.min(limits.max_buffer_size).max(needed) / 4 * 4,
-                usage: BufferUsages::STORAGE | BufferUsages::COPY_DST,
+                label: Some("wgslice scratch"),
+                size: size / 4 * 4,
+                usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST,
                 mapped_at_creation: false,
             })
         })?;

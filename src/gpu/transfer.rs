@@ -4,7 +4,7 @@ use super::{
     Gpu,
     argument::Argument,
     caps::{Parts, VECTOR},
-    pool::Lent,
+    pool::{Lent, Pool},
     readback::Readback,
 };
 use crate::Error;
@@ -31,6 +31,17 @@ pub(crate) struct DeviceBytes {
 }
 
 impl DeviceBytes {
+    /// The first bytes of a buffer of the caller, which no pool takes.
+    pub(crate) fn of_caller(buffer: wgpu::Buffer, bytes: usize) -> Self {
+        let lent = Arc::new(Pool::default()).lend(vec![buffer]);
+        lent.show();
+        Self {
+            lent: Arc::new(lent),
+            parts: Parts::ONE,
+            bytes,
+        }
+    }
+
     /// The buffers: one, unless the tensor exceeds the device's `max_buffer_size`.
     pub(super) fn buffers(&self) -> &[wgpu::Buffer] {
         self.lent.buffers()
@@ -73,7 +84,7 @@ impl DeviceBytes {
 /// The size in bytes of each part but the last, at most `most`. A part has whole rows of the innermost dimension if
 /// possible: a row may be an index tuple, which must not lie in two buffers. An index tuple is never too long for this,
 /// since it has at most a few integers.
-fn part_bytes(most: u64, row_bytes: u64) -> u64 {
+pub(super) fn part_bytes(most: u64, row_bytes: u64) -> u64 {
     let common = 1 << (row_bytes | PART_ALIGNMENT).trailing_zeros();
     let whole = row_bytes.saturating_mul(PART_ALIGNMENT / common);
     let step = if whole <= most { whole } else { PART_ALIGNMENT };
@@ -121,8 +132,10 @@ impl Gpu {
             return Ok(source.clone());
         }
         let buffers = source.buffers().iter().map(|buffer| {
-            let copy = self.tensor_buffer(buffer.size())?;
-            encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, buffer.size());
+            // A buffer of the caller may have any size; copies are of whole words.
+            let size = buffer.size() / 4 * 4;
+            let copy = self.tensor_buffer(size)?;
+            encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, size);
             Ok(copy)
         });
         let buffers = buffers.collect::<Result<_, Error>>()?;
@@ -202,10 +215,12 @@ impl Gpu {
         record: impl FnOnce(&mut wgpu::CommandEncoder) -> Result<R, Error>,
     ) -> Result<(R, wgpu::SubmissionIndex), Error> {
         self.guarded(doing, || {
-            let mut encoder = self
-                .inner
-                .device
-                .create_command_encoder(&Default::default());
+            let mut encoder =
+                self.inner
+                    .device
+                    .create_command_encoder(&wgpu::CommandEncoderDescriptor {
+                        label: Some(&format!("wgslice {doing}")),
+                    });
             let recorded = record(&mut encoder)?;
             let submission = self.inner.queue.submit([encoder.finish()]);
             Ok((recorded, submission))

@@ -100,7 +100,7 @@ impl Upload<'_> {
             let queue = self.gpu.queue();
             queue.write_buffer_with(into.buffer(), into.offset(), size)
         })?;
-        let lost = || device_error(self.gpu, DOING, &io::Error::other("no staging memory"));
+        let lost = || device_error(self.gpu, DOING, io::Error::other("no staging memory"));
         staged.ok_or_else(lost)
     }
 

@@ -13,8 +13,8 @@
 //! | ndarray: `s![]`, `slice`, `select` | [`ndarray`](ndarray/index.html), with the feature of this name |
 //! | JAX and `tf.image`: `dynamic_slice`, `crop_to_bounding_box` | [`boxes`] |
 //!
-//! [`tour`] shows the ways to call the crate, and [`views`] how slices, transposes and broadcasts compose
-//! before anything is copied.
+//! [`tour`] shows the ways to call the crate, [`views`] how slices, transposes and broadcasts compose before anything
+//! is copied, and, with the feature `gpu`, `texture` the way from a texture to a tensor and back.
 //!
 //! The examples of the other pages run on `Backend::cpu()`. On `Backend::auto()`, or any other backend, they give the
 //! same bits.
@@ -47,6 +47,11 @@ pub mod tensorflow_cpp {
 }
 pub mod tensorflow_java {
     #![doc = include_str!("tensorflow_java.md")]
+}
+#[cfg(feature = "gpu")]
+#[cfg_attr(docsrs, doc(cfg(feature = "gpu")))]
+pub mod texture {
+    #![doc = include_str!("texture.md")]
 }
 pub mod tour {
     #![doc = include_str!("tour.md")]

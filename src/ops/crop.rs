@@ -243,10 +243,12 @@ impl Backend {
         for<'b> Indices<'b>: From<&'b [I]>,
     {
         let (x, view) = x.into().memory("x")?;
-        let (begins, shape) = begins.into().row_major("begins")?;
-        let items = box_indices.map(|items| items.row_major("box_indices"));
+        let (begins, shape) = begins.into().row_major("begins", self)?;
+        let items = box_indices.map(|items| items.row_major("box_indices", self));
         let items = items.transpose()?;
-        let flips = flips.map(|flips| flips.row_major("flips")).transpose()?;
+        let flips = flips
+            .map(|flips| flips.row_major("flips", self))
+            .transpose()?;
         let boxes = check_boxes(
             options,
             &shape,

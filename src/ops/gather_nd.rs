@@ -159,7 +159,7 @@ impl Backend {
         for<'b> Indices<'b>: From<&'b [I]>,
     {
         let (params, view) = params.into().memory("params")?;
-        let (indices, shape) = indices.into().row_major("indices")?;
+        let (indices, shape) = indices.into().row_major("indices", self)?;
         let inputs = Inputs {
             indices: Some(Indices::from(&*indices)),
             ..Inputs::of(&params)

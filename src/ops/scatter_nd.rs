@@ -243,8 +243,8 @@ impl Backend {
         I: Element,
         for<'b> Indices<'b>: From<&'b [I]>,
     {
-        let (indices, indices_shape) = indices.into().row_major("indices")?;
-        let (updates, updates_shape) = updates.into().row_major("updates")?;
+        let (indices, indices_shape) = indices.into().row_major("indices", self)?;
+        let (updates, updates_shape) = updates.into().row_major("updates", self)?;
         let plan = Plan::scatter_nd(shape, &indices_shape, &updates_shape, options, T::DTYPE)?;
         let inputs = Inputs {
             indices: Some(Indices::from(&*indices)),
@@ -297,9 +297,9 @@ impl Backend {
         I: Element,
         for<'b> Indices<'b>: From<&'b [I]>,
     {
-        let (tensor, shape) = tensor.into().row_major("tensor")?;
-        let (indices, indices_shape) = indices.into().row_major("indices")?;
-        let (updates, updates_shape) = updates.into().row_major("updates")?;
+        let (tensor, shape) = tensor.into().row_major("tensor", self)?;
+        let (indices, indices_shape) = indices.into().row_major("indices", self)?;
+        let (updates, updates_shape) = updates.into().row_major("updates", self)?;
         let inputs = Inputs {
             source: &updates,
             indices: Some(Indices::from(&*indices)),

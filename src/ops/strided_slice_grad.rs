@@ -109,7 +109,7 @@ impl Backend {
         spec: &SliceSpec,
         dy: impl Into<ArrayRef<'a, T>>,
     ) -> Result<Array<T>, Error> {
-        let (dy, dy_shape) = dy.into().row_major("dy")?;
+        let (dy, dy_shape) = dy.into().row_major("dy", self)?;
         let plan = Plan::slice_grad(shape, spec, &dy_shape, T::DTYPE)?;
         Ok(self.run(&plan, Inputs::of(&dy))?.0)
     }

@@ -46,19 +46,33 @@ impl Plan {
         let element = dtype.size();
         let dest = spec.view(shape)?;
         shape::elements(value)?;
-        let pairs = if dest.shape.contains(&0) {
-            None
-        } else {
-            let source = broadcast(value, &dest.shape)?;
-            Some(Pairs::of(&source, &dest, element, 0))
-        };
+        if dest.shape.contains(&0) {
+            return Ok(Self {
+                shape: shape.to_vec(),
+                element,
+                source: value.to_vec(),
+                rows: Rows::NONE,
+                map: Map::StridedSliceUpdate(None),
+            });
+        }
+        let source = broadcast(value, &dest.shape)?;
         Ok(Self {
-            shape: shape.to_vec(),
-            element,
             source: value.to_vec(),
-            rows: pairs.as_ref().map_or(Rows::NONE, Rows::of_pairs),
-            map: Map::StridedSliceUpdate(pairs),
+            ..Self::of_update(&source, &dest, element)
         })
+    }
+
+    /// Plans writing the elements of a view to those of another, of the same shape and not empty, whose dimensions are
+    /// in the order of the array that it is a view of.
+    pub(crate) fn of_update(source: &View, dest: &View, element: usize) -> Self {
+        let pairs = Pairs::of(source, dest, element, 0);
+        Self {
+            shape: dest.source.clone(),
+            element,
+            source: source.source.clone(),
+            rows: Rows::of_pairs(&pairs),
+            map: Map::StridedSliceUpdate(Some(pairs)),
+        }
     }
 }
 
@@ -85,8 +99,8 @@ impl Backend {
         spec: &SliceSpec,
         value: impl Into<ArrayRef<'a, T>>,
     ) -> Result<Array<T>, Error> {
-        let (input, shape) = input.into().row_major("input")?;
-        let (value, value_shape) = value.into().row_major("value")?;
+        let (input, shape) = input.into().row_major("input", self)?;
+        let (value, value_shape) = value.into().row_major("value", self)?;
         let plan = Plan::slice_update(&shape, spec, &value_shape, T::DTYPE)?;
         let inputs = Inputs {
             dest: Some(&input),

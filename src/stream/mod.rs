@@ -176,7 +176,7 @@ impl Stream<'_> {
             streamed: Streamed::default(),
         };
         match self.backend.device_for(&self.plan) {
-            Device::Cpu => run.on_cpu(self.cpu_pieces())?,
+            Device::Cpu => run.on_cpu(self.backend, self.cpu_pieces())?,
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
                 let mut pieces = self.gpu_pieces(gpu);
@@ -185,7 +185,7 @@ impl Stream<'_> {
                     Ok(()) => {}
                     Err(Stop::Device(error)) if self.backend.may_fall_back(&error) => {
                         run.streamed.fallback = Some(error);
-                        run.on_cpu(under_way.into_iter().chain(pieces))?;
+                        run.on_cpu(self.backend, under_way.into_iter().chain(pieces))?;
                     }
                     Err(Stop::Device(error)) => return Err(error.into()),
                     Err(Stop::Caller(error)) => return Err(error),
@@ -254,7 +254,7 @@ where
         Ok(bytes)
     }
 
-    fn on_cpu(&mut self, pieces: impl Iterator<Item = Piece>) -> Result<(), E> {
+    fn on_cpu(&mut self, backend: &Backend, pieces: impl Iterator<Item = Piece>) -> Result<(), E> {
         for piece in pieces {
             let source = self.fetch(&piece)?;
             let bytes = piece.result_bytes();
@@ -263,7 +263,7 @@ where
             }
             let begin = Instant::now();
             let dest = &mut self.buffer[..bytes];
-            piece.plan().run_cpu(source.as_ref(), dest)?;
+            backend.run_slice(&piece.plan(), source.as_ref(), dest)?;
             self.streamed.dispatch += begin.elapsed();
             self.streamed.pieces += 1;
             (self.sink)(dest)?;

@@ -75,14 +75,15 @@ impl Tensor {
         dest: &mut [u8],
     ) -> Result<Report, Error> {
         let source = self.bytes()?;
+        let run = |indices, dest| plan.run_on_threads(&source, indices, dest, self.backend.threads);
         let Some((indices, index)) = indices else {
-            return plan.run_cpu_with(&source, Indices::I32(&[]), dest);
+            return run(Indices::I32(&[]), dest);
         };
         let bytes = indices.bytes()?;
         match index {
-            IndexType::I32 => plan.run_cpu_with(&source, Indices::I32(&integers(&bytes)), dest),
-            IndexType::U32 => plan.run_cpu_with(&source, Indices::U32(&integers(&bytes)), dest),
-            IndexType::I64 => plan.run_cpu_with(&source, Indices::I64(&integers(&bytes)), dest),
+            IndexType::I32 => run(Indices::I32(&integers(&bytes)), dest),
+            IndexType::U32 => run(Indices::U32(&integers(&bytes)), dest),
+            IndexType::I64 => run(Indices::I64(&integers(&bytes)), dest),
         }
     }
 

@@ -14,6 +14,8 @@ pub(crate) mod gpu;
 #[cfg(feature = "gpu")]
 pub(crate) mod read_buffer;
 mod scatter;
+#[cfg(feature = "gpu")]
+pub(crate) mod texture;
 mod view;
 mod write;
 

@@ -7,9 +7,10 @@ use super::{
     checksum::{self, Wrong},
     workload::{Operation, Workload},
 };
-use std::{ops::Range, sync::Arc};
+use bytemuck::Pod;
+use std::{borrow::Cow, sync::Arc};
 use wgslice::{
-    Backend, DType, Error, SliceSpec, Tensor,
+    ArrayRef, Backend, DType, Element, Error, SliceSpec, Tensor, View,
     options::{CropOptions, GatherNdOptions},
 };
 
@@ -174,6 +175,23 @@ impl AsRef<[u8]> for Shared {
     }
 }
 
+/// The bytes of a result in host memory.
+pub(crate) struct HostResult(Box<dyn AsRef<[u8]>>);
+
+impl AsRef<[u8]> for HostResult {
+    fn as_ref(&self) -> &[u8] {
+        (*self.0).as_ref()
+    }
+}
+
+struct Bytes<T>(Vec<T>);
+
+impl<T: Pod> AsRef<[u8]> for Bytes<T> {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
+
 /// A workload and its data on the host.
 #[derive(Debug)]
 pub(crate) struct Loaded<'a> {
@@ -275,27 +293,65 @@ impl<'a> Loaded<'a> {
         checksum::verify(self.work, self.expected, result)
     }
 
-    /// Runs from host memory to host memory as the command does, a slice in pieces, and copies the result to
-    /// memory that was used before.
-    pub(crate) fn host_to_host(
-        &self,
-        backend: &Backend,
-        result: &mut Vec<u8>,
-    ) -> Result<(), Error> {
+    /// Runs from host values to host values in new memory.
+    pub(crate) fn host_to_host(&self, backend: &Backend) -> Result<HostResult, Error> {
+        match self.work.values.dtype().size() {
+            1 => self.typed::<u8>(backend),
+            2 => self.typed::<u16>(backend),
+            4 => self.typed::<u32>(backend),
+            _ => self.typed::<u64>(backend),
+        }
+    }
+
+    /// [`Loaded::host_to_host`] with elements moved as integers of the same size.
+    fn typed<T: Element + Pod>(&self, backend: &Backend) -> Result<HostResult, Error> {
         let work = self.work;
-        result.clear();
-        let Operation::Slice { spec, .. } = &work.operation else {
-            result.extend_from_slice(&self.upload(backend)?.run()?.bytes()?);
-            return Ok(());
+        // Large vectors are aligned for every type. A small one may not be.
+        fn cast<T: Pod>(bytes: &[u8]) -> Cow<'_, [T]> {
+            bytemuck::try_cast_slice(bytes)
+                .map_or_else(|_| bytemuck::pod_collect_to_vec(bytes).into(), Cow::from)
+        }
+        let (input, value) = (cast(self.input.as_ref()), cast(self.value.as_ref()));
+        let input: (&[T], &[usize]) = (&input, &work.shape);
+        let array = match &work.operation {
+            Operation::Slice { spec, .. } => backend.slice((input.0, input.1), spec)?,
+            &Operation::Gather { rows, depth } => {
+                let indices = (&self.indices, &[rows, depth]);
+                let options = GatherNdOptions::default();
+                backend.gather_nd((input.0, input.1), indices, options)?.0
+            }
+            Operation::Transpose { axes } => {
+                backend.run_view(input.0, &View::new(input.1)?.transpose(axes)?)?
+            }
+            Operation::Crop { options } => {
+                let dims = options.sizes.len();
+                let (begins, flips) = self.boxes(dims);
+                let shape = [work.shape[0], dims];
+                let flips = Some(ArrayRef::from((&flips, &shape)));
+                let begins = (&begins, &shape);
+                backend
+                    .crop((input.0, input.1), begins, None, flips, options)?
+                    .0
+            }
+            Operation::Update {
+                spec, value: shape, ..
+            } => {
+                let value: (&[T], &[usize]) = (&value, shape);
+                backend.slice_update((input.0, input.1), spec, (value.0, value.1))?
+            }
         };
-        let input = self.input.as_ref();
-        let fetch = |range: Range<usize>| Ok::<_, Error>(&input[range]);
-        let hand_out = |bytes: &[u8]| {
-            result.extend_from_slice(bytes);
-            Ok(())
-        };
-        let stream = backend.stream(&work.shape, spec, work.values.dtype())?;
-        stream.run(fetch, hand_out).map(drop)
+        Ok(HostResult(Box::new(Bytes(array.data))))
+    }
+
+    /// The begins and the flips of a crop of `dims` dimensions.
+    fn boxes(&self, dims: usize) -> (Vec<i32>, Vec<bool>) {
+        let tuples = self.indices.chunks(2 * dims.max(1));
+        let begins = tuples.clone().flat_map(|tuple| &tuple[..dims]);
+        let flips = tuples.flat_map(|tuple| &tuple[dims..]);
+        (
+            begins.copied().collect(),
+            flips.map(|&flip| flip != 0).collect(),
+        )
     }
 
     /// Uploads the data.
@@ -316,14 +372,7 @@ impl<'a> Loaded<'a> {
             Operation::Transpose { axes } => Tensors::Transpose { input, axes },
             Operation::Crop { options } => {
                 let (count, dims) = (work.shape[0], options.sizes.len());
-                let tuples = self.indices.chunks(2 * dims.max(1));
-                let begins: Vec<i32> = tuples
-                    .clone()
-                    .flat_map(|tuple| &tuple[..dims])
-                    .copied()
-                    .collect();
-                let flips = tuples.flat_map(|tuple| &tuple[dims..]);
-                let flips: Vec<bool> = flips.map(|&flip| flip != 0).collect();
+                let (begins, flips) = self.boxes(dims);
                 Tensors::Crop {
                     input,
                     boxes: Box::new([

@@ -103,9 +103,7 @@ impl Quantity {
             Self::Bare => "the least that a dispatch costs: a shader that copies as many words",
             Self::Bare100 => "one of 100 such dispatches in one submission",
             Self::Bare1000 => "one of 1000 such dispatches in one submission",
-            Self::HostToHost => {
-                "from host memory to host memory as the command works: slices in pieces"
-            }
+            Self::HostToHost => "from host values to host values in new memory",
         }
     }
 

@@ -110,6 +110,12 @@ impl Bench {
 }
 
 pub(crate) fn run(global: &Global, args: &Bench) -> Result<ExitCode, Failure> {
+    if global.threads.is_some() {
+        return Err(Failure::usage(
+            "--threads bounds other commands: bench measures the CPU on all cores that it may use, \
+             which `taskset` restricts",
+        ));
+    }
     let workloads = workloads(args)?;
     let sizes: Vec<usize> = sweep::sizes(args.sweep_to()).collect();
     // Unwritable outputs fail before anything is measured.

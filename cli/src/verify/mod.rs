@@ -158,5 +158,5 @@ fn devices(global: &Global) -> Result<Vec<Backend>, Failure> {
         }
         print::line_to_stderr("note: no adapter fits, so only the CPU is verified");
     }
-    Ok([Backend::cpu()].into_iter().chain(adapters).collect())
+    Ok([device::cpu(global)].into_iter().chain(adapters).collect())
 }

@@ -1,6 +1,6 @@
 //! The choice of a device, and its report.
 
-use crate::support::{Folder, command, devices, wgslice};
+use crate::support::{Folder, Ran, command, devices, wgslice};
 
 #[test]
 fn auto_says_which_device_and_why() {
@@ -26,6 +26,33 @@ fn auto_says_which_device_and_why() {
     // `auto` never chooses a software adapter.
     let device = info["device"].as_str().expect("a device");
     assert!(!device.contains("software"), "{info}");
+}
+
+/// Mesa and libwayland look for a display when adapters are listed, and complain if there is none.
+#[test]
+fn without_a_display_stderr_is_empty() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[2]);
+    let output = folder.path("out.npy");
+    let mut runs = vec![vec!["info"]];
+    for &device in devices() {
+        runs.push(vec![
+            "slice", &input, "::-1", "-o", &output, "--device", device,
+        ]);
+    }
+    for args in runs {
+        let mut command = command(&args);
+        for display in [
+            "XDG_RUNTIME_DIR",
+            "WAYLAND_DISPLAY",
+            "DISPLAY",
+            "NODEVICE_SELECT",
+        ] {
+            command.env_remove(display);
+        }
+        let ran: Ran = command.output().expect("the command starts").into();
+        assert_eq!(ran.ok().stderr, "", "{args:?}");
+    }
 }
 
 #[test]
@@ -142,5 +169,23 @@ fn a_reader_that_goes_away_is_no_reason_to_panic() {
     assert!(
         output.status.success() && !stderr.contains("panicked"),
         "{stderr}"
+    );
+}
+
+#[test]
+fn the_bound_on_threads_is_kept() {
+    let folder = Folder::new();
+    let input = folder.sparse("in.npy", "<f4", &[4096, 4096], 64 << 20);
+    let args = ["slice", &input, ":, ::-1", "--explain", "--device", "cpu"];
+    let explained = |more: &[&str]| wgslice(&[&args[..], more].concat()).ok().stdout;
+    let one = explained(&["--threads", "1"]);
+    assert!(one.contains(" on 1 thread,"), "{one}");
+    let all = explained(&[]);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    assert!(cores == 1 || all.contains(" threads,"), "{all}");
+    assert_eq!(wgslice(&["bench", "--threads", "1"]).code, Some(2));
+    assert_eq!(
+        wgslice(&[&args[..], &["--threads", "0"]].concat()).code,
+        Some(2)
     );
 }

@@ -38,7 +38,7 @@ use crate::{
 };
 
 /// The locations of a plan's arguments.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Places {
     pub(crate) source: Parts,
     pub(crate) dest: Parts,
@@ -95,7 +95,7 @@ pub(crate) fn dispatches(
 }
 
 pub(crate) use scatter::scatter_steps;
-pub(crate) use steps::{Before, Step, Steps};
+pub(crate) use steps::{Step, Steps};
 
 /// Cuts a plan, given the device's limits, the plan's rows, and the locations of its arguments.
 struct Cutter<'a> {

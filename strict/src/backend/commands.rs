@@ -119,8 +119,9 @@ impl CommandEncoderInterface for StrictEncoder {
 
     fn begin_compute_pass(
         &self,
-        _descriptor: &wgpu::ComputePassDescriptor<'_>,
+        descriptor: &wgpu::ComputePassDescriptor<'_>,
     ) -> DispatchComputePass {
+        self.shared.labelled("pass", descriptor.label);
         DispatchComputePass::custom(StrictPass {
             shared: Arc::clone(&self.shared),
             commands: Arc::clone(&self.commands),

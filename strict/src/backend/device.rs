@@ -103,6 +103,7 @@ impl DeviceInterface for StrictDevice {
         descriptor: wgpu::ShaderModuleDescriptor<'_>,
         _checks: wgpu::ShaderRuntimeChecks,
     ) -> DispatchShaderModule {
+        self.0.labelled("shader", descriptor.label);
         DispatchShaderModule::custom(StrictShader::new(&self.0, descriptor))
     }
 
@@ -110,10 +111,12 @@ impl DeviceInterface for StrictDevice {
         &self,
         descriptor: &wgpu::BindGroupLayoutDescriptor<'_>,
     ) -> DispatchBindGroupLayout {
+        self.0.labelled("layout", descriptor.label);
         DispatchBindGroupLayout::custom(StrictGroupLayout::new(descriptor))
     }
 
     fn create_bind_group(&self, descriptor: &wgpu::BindGroupDescriptor<'_>) -> DispatchBindGroup {
+        self.0.labelled("group", descriptor.label);
         DispatchBindGroup::custom(StrictGroup::new(&self.0, descriptor))
     }
 
@@ -121,6 +124,7 @@ impl DeviceInterface for StrictDevice {
         &self,
         descriptor: &wgpu::PipelineLayoutDescriptor<'_>,
     ) -> DispatchPipelineLayout {
+        self.0.labelled("layout", descriptor.label);
         DispatchPipelineLayout::custom(StrictPipelineLayout::new(descriptor))
     }
 
@@ -128,10 +132,12 @@ impl DeviceInterface for StrictDevice {
         &self,
         descriptor: &wgpu::ComputePipelineDescriptor<'_>,
     ) -> DispatchComputePipeline {
+        self.0.labelled("pipeline", descriptor.label);
         DispatchComputePipeline::custom(StrictPipeline::new(&self.0, descriptor))
     }
 
     fn create_buffer(&self, descriptor: &wgpu::BufferDescriptor<'_>) -> DispatchBuffer {
+        self.0.labelled("buffer", descriptor.label);
         let most = self.0.limits.max_buffer_size;
         if descriptor.size > most {
             self.0.invalid(format!(
@@ -144,8 +150,9 @@ impl DeviceInterface for StrictDevice {
 
     fn create_command_encoder(
         &self,
-        _descriptor: &wgpu::CommandEncoderDescriptor<'_>,
+        descriptor: &wgpu::CommandEncoderDescriptor<'_>,
     ) -> DispatchCommandEncoder {
+        self.0.labelled("encoder", descriptor.label);
         DispatchCommandEncoder::custom(StrictEncoder {
             shared: Arc::clone(&self.0),
             commands: Arc::default(),

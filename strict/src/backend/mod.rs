@@ -24,7 +24,7 @@ use crate::{DispatchCounts, Fault, Options};
 use device::{StrictAdapter, StrictDevice};
 use queue::StrictQueue;
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicU64},
     thread::ThreadId,
@@ -73,6 +73,12 @@ impl StrictGpu {
         std::mem::take(&mut locked(&self.shared.log.pipelines))
     }
 
+    /// The labels since the last call of what was made, each after a word for what it is, such as `buffer tokens`; the
+    /// word alone for what has no label.
+    pub fn take_labels(&self) -> BTreeSet<String> {
+        std::mem::take(&mut locked(&self.shared.log.labels))
+    }
+
     /// The counts of the dispatches since the last call, in the order in which they ran.
     pub fn take_counts(&self) -> Vec<DispatchCounts> {
         std::mem::take(&mut locked(&self.shared.log.counts))
@@ -85,6 +91,7 @@ struct Log {
     faults: Mutex<Vec<Fault>>,
     counts: Mutex<Vec<DispatchCounts>>,
     pipelines: Mutex<Vec<PipelineRequest>>,
+    labels: Mutex<BTreeSet<String>>,
     /// The number of the next dispatch.
     dispatches: AtomicU64,
 }
@@ -126,6 +133,12 @@ impl Shared {
             scopes: Mutex::default(),
             handler: Mutex::default(),
         }
+    }
+
+    /// Notes the label of what is made.
+    fn labelled(&self, what: &str, label: Option<&str>) {
+        let label = label.map_or_else(|| what.to_owned(), |label| format!("{what} {label}"));
+        locked(&self.log.labels).insert(label);
     }
 
     /// Panics, or stores the faults.

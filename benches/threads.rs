@@ -1,0 +1,95 @@
+//! The time of an operation on the CPU by the number of its threads: threads of its own, or those of rayon.
+//!
+//!     cargo bench --bench threads
+//!     cargo bench --bench threads --features rayon
+//!
+//! A crop copies rows of 750 bytes, and a gather rows of 256, into memory that is reused. `1` has a bound of one
+//! thread, `all` has none. `jobs` are 16 crops in the jobs of a rayon pool with a thread for each core. Without
+//! `--bench`, as in tests, everything runs once, and is smaller.
+
+use criterion::{BenchmarkGroup, Criterion, measurement::WallTime};
+use criterion::{Throughput, criterion_group, criterion_main};
+use rayon::prelude::*;
+use std::{env, hint::black_box};
+use wgslice::{Backend, Tensor, options::GatherOptions, slice};
+
+/// The bytes of the results.
+const SIZES: [usize; 7] = [
+    64 << 10,
+    256 << 10,
+    1 << 20,
+    2 << 20,
+    4 << 20,
+    16 << 20,
+    64 << 20,
+];
+/// The bytes of a row of the crops, of which a quarter is not copied.
+const ROW: usize = 1000;
+
+fn threads(c: &mut Criterion) {
+    let of = if cfg!(feature = "rayon") {
+        "rayon"
+    } else {
+        "own"
+    };
+    let timed = env::args().any(|argument| argument == "--bench");
+    let sizes = if timed { &SIZES[..] } else { &SIZES[..1] };
+    for &size in sizes {
+        let mut group = c.benchmark_group(format!("{of}/{} KiB", size >> 10));
+        group.throughput(Throughput::Bytes(size as u64));
+        for (name, threads) in [("1", 1), ("all", 0)] {
+            let cpu = Backend::cpu().with_threads(threads);
+            crop(&mut group, name, &cpu, size);
+            gather(&mut group, name, &cpu, size);
+            jobs(&mut group, name, &cpu, size / 16);
+        }
+        group.finish();
+    }
+}
+
+fn image(cpu: &Backend, size: usize) -> (Tensor, Tensor) {
+    let rows = size / (ROW * 3 / 4);
+    let image = cpu.upload((&vec![1u8; rows * ROW], &[rows, ROW]));
+    let result = cpu.upload((&vec![0u8; rows * ROW * 3 / 4], &[rows, ROW * 3 / 4]));
+    (image.expect("an image"), result.expect("a result"))
+}
+
+fn slice_into((image, result): &mut (Tensor, Tensor)) {
+    let spec = slice![.., 100..850];
+    image.slice_into(&spec, black_box(result)).expect("a crop");
+}
+
+fn crop(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, cpu: &Backend, size: usize) {
+    let mut image = image(cpu, size);
+    group.bench_function(format!("crop/{name}"), |b| {
+        b.iter(|| slice_into(&mut image));
+    });
+}
+
+fn jobs(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, cpu: &Backend, size: usize) {
+    let mut images: Vec<_> = (0..16).map(|_| image(cpu, size)).collect();
+    group.bench_function(format!("jobs/{name}"), |b| {
+        b.iter(|| images.par_iter_mut().for_each(slice_into));
+    });
+}
+
+fn gather(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, cpu: &Backend, size: usize) {
+    let (rows, count) = (100_000, size / 256);
+    let table = cpu
+        .upload((&vec![1f32; rows * 64], &[rows, 64]))
+        .expect("a table");
+    let indices = (0..count).map(|i| i64::try_from(i * 7919 % rows).expect("a row"));
+    let indices = cpu
+        .upload((&indices.collect::<Vec<_>>(), &[count]))
+        .expect("indices");
+    group.bench_function(format!("gather/{name}"), |b| {
+        b.iter(|| {
+            table
+                .gather(&indices, GatherOptions::default())
+                .expect("rows")
+        });
+    });
+}
+
+criterion_group!(benches, threads);
+criterion_main!(benches);

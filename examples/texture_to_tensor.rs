@@ -1,0 +1,201 @@
+//! A rendered frame to a tensor, and a mask back to a texture, without the CPU in between.
+//!
+//! The program renders a triangle to a texture of BGRA. wgslice takes half of its size to a tensor with the channels
+//! first, as neural networks want it: RGB without alpha, cropped, in one dispatch. One plane of that tensor then
+//! becomes a mask in a texture of its own. At the end, plain loops compare both with what was rendered.
+//!
+//! ```sh
+//! cargo run --example texture_to_tensor
+//! ```
+
+use wgslice::{
+    Backend, Gpu, Tensor,
+    gpu::{AdapterOptions, Texels},
+    slice,
+};
+
+// A row of 500 texels has 2,000 bytes, which is no multiple of 256.
+const WIDTH: u32 = 500;
+const HEIGHT: u32 = 301;
+
+/// A triangle, red at one corner and green and blue at the others.
+const SHADER: &str = "
+struct Corner {
+    @builtin(position) position: vec4<f32>,
+    @location(0) colour: vec3<f32>,
+}
+
+@vertex
+fn corner(@builtin(vertex_index) number: u32) -> Corner {
+    let right = f32(number == 1u);
+    let top = f32(number == 2u);
+    let position = vec4(right * 1.8 - 0.9, top * 1.8 - 0.9, 0.0, 1.0);
+    return Corner(position, vec3(1.0 - right - top, right, top));
+}
+
+@fragment
+fn colour(corner: Corner) -> @location(0) vec4<f32> {
+    return vec4(corner.colour, 1.0);
+}
+";
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // The program's device, and wgslice on it.
+    let candidates = pollster::block_on(AdapterOptions::default().adapters())?;
+    let adapter = candidates.iter().find(|candidate| candidate.fits());
+    let adapter = adapter.ok_or("there is no adapter")?;
+    let opened = adapter
+        .adapter
+        .request_device(&wgpu::DeviceDescriptor::default());
+    let (device, queue) = pollster::block_on(opened)?;
+    let backend = Backend::from(Gpu::new(&device, &queue));
+    println!("on {adapter}");
+
+    let frame = render(&device, &queue);
+
+    // [height, width, BGRA] from row 1 and column 20 on, every second texel, RGB: [3, 150, 230].
+    let texels = Texels::new(&frame)?
+        .slice(&slice![0, 1..;2, 20..480;2, 2..;-1])?
+        .transpose(&[2, 0, 1])?;
+    let tensor = Tensor::from_texture(&backend, &texels)?;
+    println!("{tensor:?}");
+    assert_eq!(tensor.shape(), [3, 150, 230]);
+
+    // … a neural network, which makes a mask: here simply the plane of greens …
+    let mask = tensor.slice(&slice![1])?;
+
+    // The mask goes to the left of a texture of one channel.
+    let overlay = device.create_texture(&wgpu::TextureDescriptor {
+        label: Some("mask"),
+        usage: wgpu::TextureUsages::COPY_DST | wgpu::TextureUsages::COPY_SRC,
+        ..texture_of(wgpu::TextureFormat::R8Unorm)
+    });
+    let left = Texels::new(&overlay)?.slice(&slice![0, ..150, ..230, 0])?;
+    mask.write_texture(&left)?;
+
+    let rendered = read_texture(&device, &queue, &frame, 4)?;
+    let masked = read_texture(&device, &queue, &overlay, 1)?;
+    let values = tensor.to_vec::<u8>()?;
+    let mut lit = 0;
+    for row in 0..150 {
+        for column in 0..230 {
+            let texel = (1 + row * 2) * WIDTH as usize + 20 + column * 2;
+            let [blue, green, red] = [0, 1, 2].map(|channel| rendered[texel * 4 + channel]);
+            let place = row * 230 + column;
+            let got = [0, 1, 2].map(|plane| values[plane * 150 * 230 + place]);
+            assert_eq!(got, [red, green, blue], "row {row}, column {column}");
+            assert_eq!(masked[row * WIDTH as usize + column], green);
+            lit += usize::from(green > 0);
+        }
+    }
+    assert!(lit > 5000, "the triangle is in the picture");
+    println!("as in the frame; the mask covers {lit} texels");
+    Ok(())
+}
+
+fn texture_of(format: wgpu::TextureFormat) -> wgpu::TextureDescriptor<'static> {
+    wgpu::TextureDescriptor {
+        label: None,
+        size: wgpu::Extent3d {
+            width: WIDTH,
+            height: HEIGHT,
+            depth_or_array_layers: 1,
+        },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format,
+        usage: wgpu::TextureUsages::empty(),
+        view_formats: &[],
+    }
+}
+
+/// Renders the triangle to a new texture.
+fn render(device: &wgpu::Device, queue: &wgpu::Queue) -> wgpu::Texture {
+    let format = wgpu::TextureFormat::Bgra8Unorm;
+    let frame = device.create_texture(&wgpu::TextureDescriptor {
+        label: Some("frame"),
+        usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
+        ..texture_of(format)
+    });
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some("triangle"),
+        source: wgpu::ShaderSource::Wgsl(SHADER.into()),
+    });
+    let pipeline = device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+        label: Some("triangle"),
+        layout: None,
+        vertex: wgpu::VertexState {
+            module: &module,
+            entry_point: Some("corner"),
+            compilation_options: Default::default(),
+            buffers: &[],
+        },
+        primitive: Default::default(),
+        depth_stencil: None,
+        multisample: Default::default(),
+        fragment: Some(wgpu::FragmentState {
+            module: &module,
+            entry_point: Some("colour"),
+            compilation_options: Default::default(),
+            targets: &[Some(format.into())],
+        }),
+        multiview_mask: None,
+        cache: None,
+    });
+    let mut encoder = device.create_command_encoder(&Default::default());
+    {
+        let view = frame.create_view(&Default::default());
+        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+            color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                view: &view,
+                depth_slice: None,
+                resolve_target: None,
+                ops: Default::default(),
+            })],
+            ..Default::default()
+        });
+        pass.set_pipeline(&pipeline);
+        pass.draw(0..3, 0..1);
+    }
+    queue.submit([encoder.finish()]);
+    frame
+}
+
+/// The bytes of a texture by wgpu alone: rows padded to multiples of 256 bytes, from which the CPU drops the padding.
+fn read_texture(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    texture: &wgpu::Texture,
+    texel: u32,
+) -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+    let pitch = (WIDTH * texel).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
+    let staging = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("staging"),
+        size: u64::from(pitch) * u64::from(HEIGHT),
+        usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+        mapped_at_creation: false,
+    });
+    let mut encoder = device.create_command_encoder(&Default::default());
+    encoder.copy_texture_to_buffer(
+        texture.as_image_copy(),
+        wgpu::TexelCopyBufferInfo {
+            buffer: &staging,
+            layout: wgpu::TexelCopyBufferLayout {
+                offset: 0,
+                bytes_per_row: Some(pitch),
+                rows_per_image: None,
+            },
+        },
+        texture.size(),
+    );
+    queue.submit([encoder.finish()]);
+    staging.map_async(wgpu::MapMode::Read, .., |mapped| {
+        mapped.expect("the copy is mapped");
+    });
+    device.poll(wgpu::PollType::wait_indefinitely())?;
+    let mapped = staging.get_mapped_range(..)?;
+    let rows = mapped.chunks(pitch as usize);
+    let rows = rows.flat_map(|row| &row[..(WIDTH * texel) as usize]);
+    Ok(rows.copied().collect())
+}

@@ -1,0 +1,187 @@
+//! A compute node of bevy that slices pixels into an image, without a window.
+//!
+//! The node records into bevy's own encoder, between the passes of the other nodes: wgslice crops and flips an atlas,
+//! and the result is copied to the texture of an [`Image`], which materials and sprites could show. Here it is read
+//! back and compared.
+//!
+//! ```sh
+//! cargo run
+//! ```
+
+use bevy::{
+    app::ScheduleRunnerPlugin,
+    asset::RenderAssetUsages,
+    prelude::*,
+    render::{
+        RenderApp, RenderStartup,
+        extract_resource::{ExtractResource, ExtractResourcePlugin},
+        gpu_readback::{Readback, ReadbackComplete},
+        render_asset::RenderAssets,
+        render_resource::{
+            Buffer, BufferDescriptor, BufferInitDescriptor, BufferUsages, Extent3d,
+            TexelCopyBufferInfo, TexelCopyBufferLayout, TextureDimension, TextureFormat,
+        },
+        renderer::{RenderContext, RenderDevice, RenderGraph, RenderGraphSystems, RenderQueue},
+        texture::GpuImage,
+    },
+    window::ExitCondition,
+};
+use wgslice::{DType, Gpu, Plan, slice};
+
+/// The sides of the atlas in pixels.
+const ATLAS: usize = 96;
+/// Those of the image. A row of 64 pixels of 4 bytes has the 256 bytes that wgpu wants of a copy to a texture.
+const WIDTH: usize = 64;
+const HEIGHT: usize = 48;
+/// More frames than the image needs to be loaded, sliced into and read back.
+const FRAMES: usize = 300;
+
+fn main() -> AppExit {
+    let no_window = WindowPlugin {
+        primary_window: None,
+        exit_condition: ExitCondition::DontExit,
+        ..default()
+    };
+    App::new()
+        .add_plugins((
+            DefaultPlugins.set(no_window),
+            ScheduleRunnerPlugin::default(),
+            SlicePlugin,
+        ))
+        .add_systems(Startup, setup)
+        .add_systems(Update, give_up)
+        .run()
+}
+
+/// The image that the node slices into.
+#[derive(Resource, ExtractResource, Clone)]
+#[extract_app(RenderApp)]
+struct Target(Handle<Image>);
+
+fn setup(mut commands: Commands, mut images: ResMut<Assets<Image>>) {
+    let size = Extent3d {
+        width: WIDTH as u32,
+        height: HEIGHT as u32,
+        ..default()
+    };
+    let image = images.add(Image::new_uninit(
+        size,
+        TextureDimension::D2,
+        TextureFormat::Rgba8Unorm,
+        RenderAssetUsages::RENDER_WORLD,
+    ));
+    commands
+        .spawn(Readback::texture(image.clone()))
+        .observe(check);
+    commands.insert_resource(Target(image));
+}
+
+/// The pixel of the atlas at a place: red, green, blue and alpha, which is never 0.
+fn pixel(row: usize, column: usize) -> [u8; 4] {
+    [row as u8, column as u8, (row ^ column) as u8, 255]
+}
+
+/// Compares the image with plain loops. It is empty until the node has run.
+fn check(image: On<ReadbackComplete>, mut exit: MessageWriter<AppExit>) {
+    if image.data.iter().all(|&byte| byte == 0) {
+        return;
+    }
+    let rows = (0..HEIGHT).flat_map(|row| (0..WIDTH).map(move |column| (row, column)));
+    let expected: Vec<u8> = rows
+        .flat_map(|(row, column)| pixel(20 + row, 79 - column))
+        .collect();
+    if image.data == expected {
+        println!("the image has the pixels that plain loops compute");
+        exit.write(AppExit::Success);
+    } else {
+        eprintln!("the image has other pixels than plain loops compute");
+        exit.write(AppExit::error());
+    }
+}
+
+fn give_up(mut frames: Local<usize>, mut exit: MessageWriter<AppExit>) {
+    *frames += 1;
+    if *frames > FRAMES {
+        eprintln!("nothing was read back in {FRAMES} frames");
+        exit.write(AppExit::error());
+    }
+}
+
+struct SlicePlugin;
+
+impl Plugin for SlicePlugin {
+    fn build(&self, app: &mut App) {
+        app.add_plugins(ExtractResourcePlugin::<Target>::default());
+        app.sub_app_mut(RenderApp)
+            .add_systems(RenderStartup, prepare)
+            .add_systems(
+                RenderGraph,
+                slice_into_image.in_set(RenderGraphSystems::Render),
+            );
+    }
+}
+
+/// wgslice on bevy's device, and all that the node needs, made once.
+#[derive(Resource)]
+struct Slicer {
+    gpu: Gpu,
+    /// `atlas[20:68, 79:15:-1]`, of pixels as words.
+    plan: Plan,
+    atlas: Buffer,
+    sliced: Buffer,
+}
+
+fn prepare(mut commands: Commands, device: Res<RenderDevice>, queue: Res<RenderQueue>) -> Result {
+    let gpu = Gpu::new(device.wgpu_device(), &queue);
+    println!("on {gpu}");
+    let spec = slice![20..68, 79..15; -1];
+    let rows = (0..ATLAS).flat_map(|row| (0..ATLAS).map(move |column| (row, column)));
+    let pixels: Vec<u8> = rows.flat_map(|(row, column)| pixel(row, column)).collect();
+    commands.insert_resource(Slicer {
+        gpu,
+        plan: Plan::slice(&[ATLAS, ATLAS], &spec, DType::U32)?,
+        atlas: device.create_buffer_with_data(&BufferInitDescriptor {
+            label: Some("atlas"),
+            contents: &pixels,
+            usage: BufferUsages::STORAGE,
+        }),
+        sliced: device.create_buffer(&BufferDescriptor {
+            label: Some("sliced"),
+            size: (HEIGHT * WIDTH * 4) as u64,
+            usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC,
+            mapped_at_creation: false,
+        }),
+    });
+    Ok(())
+}
+
+/// The node: a system among those that record the frame.
+fn slice_into_image(
+    mut context: RenderContext,
+    slicer: Res<Slicer>,
+    target: Option<Res<Target>>,
+    images: Res<RenderAssets<GpuImage>>,
+) -> Result {
+    let image = target.and_then(|target| images.get(&target.0));
+    let Some(image) = image else {
+        return Ok(()); // not loaded yet
+    };
+    let Slicer {
+        gpu,
+        plan,
+        atlas,
+        sliced,
+    } = &*slicer;
+    let encoder = context.command_encoder();
+    gpu.encode(encoder, plan, *atlas.slice(..), *sliced.slice(..))?;
+    let rows = TexelCopyBufferInfo {
+        buffer: sliced,
+        layout: TexelCopyBufferLayout {
+            bytes_per_row: Some((WIDTH * 4) as u32),
+            ..default()
+        },
+    };
+    let size = image.texture_descriptor.size;
+    encoder.copy_buffer_to_texture(rows, image.texture.as_image_copy(), size);
+    Ok(())
+}

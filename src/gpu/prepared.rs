@@ -1,0 +1,236 @@
+//! Plans whose pipelines are compiled and whose dispatches are worked out before they are recorded.
+
+use super::{
+    DeviceIndices, Gpu,
+    argument::Argument,
+    caps::Parts,
+    encode::{Task, begin_pass},
+    window::Places,
+    work::Work,
+};
+use crate::{Error, Pending, Plan, Report, ops::index::IndexType, plan::Map};
+use std::sync::Arc;
+use wgpu::{BufferSlice, CommandEncoder, ComputePass};
+
+/// A plan, ready to be recorded on one device: its pipelines are compiled and its dispatches are worked out, so that to
+/// record it sets pipelines, binds buffers and dispatches, and does nothing else. Made by [`Gpu::prepare`].
+///
+/// It holds no buffer: its methods take the same buffers as those of [`Gpu`], record the same commands and have the
+/// same errors. For buffers that begin at other offsets than multiples of the device's
+/// `min_storage_buffer_offset_alignment` (or of 16, if that is more), it records what [`Gpu::encode`] would: the first
+/// recording at such offsets works the dispatches out, and may compile a pipeline.
+///
+/// Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    gpu: Gpu,
+    plan: Arc<Plan>,
+    works: Arc<[Arc<Work>]>,
+}
+
+impl Gpu {
+    /// Compiles the pipelines that a plan needs, and works its dispatches out: when a program loads, so that no frame
+    /// waits for the compiler. For the same without waiting: [`Gpu::prepare_async`].
+    ///
+    /// ```no_run
+    /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, output: &wgpu::Buffer)
+    /// # -> Result<(), wgslice::Error> {
+    /// use wgslice::{slice, DType, Plan};
+    ///
+    /// let flip = gpu.prepare(&Plan::slice(&[480, 640, 4], &slice![.., ..; -1], DType::U8)?)?;
+    /// // … later, in each frame:
+    /// let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    /// flip.encode(&mut encoder, input.slice(..), output.slice(..))?;
+    /// gpu.queue().submit([encoder.finish()]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Gpu::supports`]; [`Error::Pipeline`] if the device rejects a shader.
+    pub fn prepare(&self, plan: &Plan) -> Result<Prepared, Error> {
+        let plan = Arc::new(plan.clone());
+        let make = |places| self.new_work(Arc::clone(&plan), places).map(Arc::new);
+        let works = usual_places(&plan).into_iter().map(make);
+        let works = works.collect::<Result<_, Error>>()?;
+        if let Some(zeros) = zeros(&plan) {
+            for places in usual_places(&zeros) {
+                self.work(&zeros, places)?;
+            }
+        }
+        Ok(Prepared {
+            gpu: self.clone(),
+            plan,
+            works,
+        })
+    }
+
+    /// [`Gpu::prepare`] on a thread of its own: returns at once. The result can be polled in each frame, waited for or
+    /// awaited. In a browser, which compiles on its own, it is there at once.
+    ///
+    /// ```no_run
+    /// # fn example(gpu: &wgslice::Gpu, input: &wgpu::Buffer, output: &wgpu::Buffer)
+    /// # -> Result<(), wgslice::Error> {
+    /// use wgslice::{slice, DType, Plan};
+    ///
+    /// let flip = gpu.prepare_async(&Plan::slice(&[480, 640, 4], &slice![.., ..; -1], DType::U8)?);
+    /// // … in each frame:
+    /// if let Some(flip) = flip.poll()? {
+    ///     let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    ///     flip.encode(&mut encoder, input.slice(..), output.slice(..))?;
+    ///     gpu.queue().submit([encoder.finish()]);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Gpu::prepare`], from [`Pending::poll`].
+    pub fn prepare_async(&self, plan: &Plan) -> Pending<Prepared> {
+        let (gpu, plan) = (self.clone(), plan.clone());
+        Pending::running(move || gpu.prepare(&plan))
+    }
+
+    /// Whether this device can run a plan. To find out compiles nothing and allocates nothing on the device, so it does
+    /// not say whether there is memory for the result.
+    ///
+    /// ```no_run
+    /// use wgslice::{options::{Combine, ScatterOptions}, DType, Plan};
+    ///
+    /// # fn example(gpu: &wgslice::Gpu) -> Result<(), wgslice::Error> {
+    /// let add = ScatterOptions::from(Combine::Add);
+    /// let sums = Plan::tensor_scatter_nd(&[10], &[3, 1], &[3], add, DType::F64)?;
+    /// if let Err(why) = gpu.supports(&sums) {
+    ///     println!("on the CPU, since {why}"); // no shader adds f64
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::DTypeOnDevice`] if the shaders cannot combine elements of this type in this way; [`Error::DeviceLimit`]
+    /// if the plan has more dimensions than a shader takes, if not even a single unit, of 1 to 16 bytes, fits the
+    /// device's limits, or if the device's limits are too low for a shader.
+    pub fn supports(&self, plan: &Plan) -> Result<(), Error> {
+        for plan in [Some(plan), zeros(plan).as_ref()].into_iter().flatten() {
+            for places in usual_places(plan) {
+                let (passes, _) = self.cut(plan, &places)?;
+                let mut dispatches = passes.iter().flat_map(|pass| &pass.dispatches);
+                let pipelines = &self.inner.pipelines;
+                dispatches.try_for_each(|dispatch| {
+                    pipelines.allows(&dispatch.program, &self.inner.limits)
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The places of arguments for which a plan is prepared: at the beginning of buffers, which are a multiple of 16 bytes
+/// long or not, with indices of each type. None for a plan that moves nothing.
+fn usual_places(plan: &Plan) -> Vec<Places> {
+    if plan.rows.count == 0 || plan.result_bytes() == 0 {
+        return Vec::new();
+    }
+    let indices: &[_] = match plan.map {
+        Map::Indexed(_) | Map::Crop(_) | Map::ScatterNd(_) => {
+            &[IndexType::I32, IndexType::U32, IndexType::I64]
+        }
+        _ => &[IndexType::I32],
+    };
+    let places = |whole| {
+        indices.iter().map(move |&index| Places {
+            source: Parts::ONE,
+            dest: Parts::ONE,
+            indices: Parts::ONE,
+            index,
+            whole,
+        })
+    };
+    places(true).chain(places(false)).collect()
+}
+
+/// The plan that clears the result before a scatter into zeros.
+fn zeros(plan: &Plan) -> Option<Plan> {
+    let fresh = matches!(&plan.map, Map::ScatterNd(map) if map.fresh);
+    (fresh && plan.result_bytes() > 0).then(|| Plan::zeros(plan.result_bytes()))
+}
+
+impl Prepared {
+    /// The plan that was prepared.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn task(&self) -> Task<'_> {
+        Task {
+            plan: &self.plan,
+            prepared: &self.works,
+        }
+    }
+
+    /// [`Gpu::encode`] of what is prepared, with its errors.
+    pub fn encode(
+        &self,
+        encoder: &mut CommandEncoder,
+        source: BufferSlice<'_>,
+        dest: BufferSlice<'_>,
+    ) -> Result<(), Error> {
+        let [source, dest] = Argument::pair(&self.plan, ["source", "dest"], source, dest);
+        self.gpu.record(encoder, self.task(), source, dest)
+    }
+
+    /// [`Gpu::encode_in_pass`] of what is prepared, with its errors.
+    pub fn encode_in_pass(
+        &self,
+        pass: &mut ComputePass<'_>,
+        source: BufferSlice<'_>,
+        dest: BufferSlice<'_>,
+    ) -> Result<(), Error> {
+        let [source, dest] = Argument::pair(&self.plan, ["source", "dest"], source, dest);
+        self.gpu.record_in_pass(pass, self.task(), source, dest)
+    }
+
+    /// [`Gpu::encode_gather`] of what is prepared, with its errors.
+    pub fn encode_gather(
+        &self,
+        encoder: &mut CommandEncoder,
+        params: BufferSlice<'_>,
+        indices: DeviceIndices<'_>,
+        dest: BufferSlice<'_>,
+    ) -> Result<Pending<Report>, Error> {
+        let mut pass = begin_pass(encoder, &self.plan);
+        self.encode_gather_in_pass(&mut pass, params, indices, dest)
+    }
+
+    /// [`Gpu::encode_gather_in_pass`] of what is prepared, with its errors.
+    pub fn encode_gather_in_pass(
+        &self,
+        pass: &mut ComputePass<'_>,
+        params: BufferSlice<'_>,
+        indices: DeviceIndices<'_>,
+        dest: BufferSlice<'_>,
+    ) -> Result<Pending<Report>, Error> {
+        let [params, dest] = Argument::pair(&self.plan, ["params", "dest"], params, dest);
+        let indices = Argument::indices(&self.plan, indices);
+        self.gpu
+            .record_gather(pass, self.task(), params, indices, dest)
+    }
+
+    /// [`Gpu::encode_scatter`] of what is prepared, with its errors.
+    pub fn encode_scatter(
+        &self,
+        encoder: &mut CommandEncoder,
+        updates: BufferSlice<'_>,
+        indices: DeviceIndices<'_>,
+        dest: BufferSlice<'_>,
+    ) -> Result<Pending<Report>, Error> {
+        let [updates, dest] = Argument::pair(&self.plan, ["updates", "dest"], updates, dest);
+        let indices = Argument::indices(&self.plan, indices);
+        self.gpu
+            .record_scatter(encoder, self.task(), updates, indices, dest)
+    }
+}

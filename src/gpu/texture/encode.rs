@@ -1,0 +1,274 @@
+//! Records the copy of texels to a tensor and back, through scratch memory of padded rows.
+
+use super::{Texels, rows::Rows};
+use crate::{
+    Error, View,
+    error::TextureError,
+    gpu::{DeviceBytes, Gpu, argument::Argument, encode::begin_pass},
+    ops::index::IndexType,
+};
+use wgpu::{
+    BufferSlice, BufferUsages, CommandEncoder, Extent3d, Origin3d, TexelCopyBufferInfo,
+    TexelCopyBufferLayout, TexelCopyTextureInfo, TextureUsages,
+    util::{BufferInitDescriptor, DeviceExt},
+};
+
+/// The type of the indices of [`Rows::channel_gather`].
+const INDEX: IndexType = IndexType::U32;
+
+impl Gpu {
+    /// Records copying the selected texels to `dest`, as a row-major array of the shape and the element type of
+    /// `texels`, without padding.
+    ///
+    /// The box that contains the selection is copied to scratch memory, in the padded rows that wgpu asks for, and from
+    /// there one dispatch picks the selection. The device keeps the scratch memory for the next recording, until
+    /// [`Gpu::trim`]. A box that needs no padding and is selected in its order is copied to `dest` directly, if `dest`
+    /// has the usage `COPY_DST` and begins at a multiple of 16 bytes.
+    ///
+    /// The texture needs the usage `COPY_SRC`, and must be of this device. `dest` must be as for [`Gpu::encode`]. As
+    /// with any command, no pass of the encoder may be open, and the texels are read where the command is in the order
+    /// of submissions: [`Texels`] has an example.
+    ///
+    /// # Errors
+    ///
+    /// [`TextureError::Usage`]; [`TextureError::NotOnGl`]; as [`Gpu::encode`]; [`Error::DeviceLimit`] if not even a row
+    /// of the box fits a buffer; [`Error::OutOfDeviceMemory`].
+    pub fn encode_from_texture(
+        &self,
+        encoder: &mut CommandEncoder,
+        texels: &Texels,
+        dest: BufferSlice<'_>,
+    ) -> Result<(), Error> {
+        let dest = Argument::of("dest", dest, texels.bytes());
+        self.record_from_texture(encoder, texels, dest)
+    }
+
+    /// Records copying `source`, a row-major array of the shape and the element type of `texels`, to the selected
+    /// texels. All other texels, and channels that are not selected, keep their values.
+    ///
+    /// The texture needs the usage `COPY_DST`. If the selection leaves out some of the box that contains it, such as a
+    /// channel or every second row, the box is read first, for which the texture needs `COPY_SRC` too. `source` must be
+    /// as for [`Gpu::encode`]. Otherwise as [`Gpu::encode_from_texture`].
+    ///
+    /// ```no_run
+    /// # fn example(gpu: &wgslice::Gpu, mask: &wgpu::Buffer, overlay: &wgpu::Texture) -> Result<(), wgslice::Error> {
+    /// use wgslice::{gpu::Texels, slice};
+    ///
+    /// // A mask of [height, width] becomes the alpha of Rgba8Unorm.
+    /// let alpha = Texels::new(overlay)?.slice(&slice![0, .., .., 3])?;
+    /// let mut encoder = gpu.device().create_command_encoder(&Default::default());
+    /// gpu.encode_to_texture(&mut encoder, mask.slice(..), &alpha)?;
+    /// gpu.queue().submit([encoder.finish()]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Gpu::encode_from_texture`].
+    pub fn encode_to_texture(
+        &self,
+        encoder: &mut CommandEncoder,
+        source: BufferSlice<'_>,
+        texels: &Texels,
+    ) -> Result<(), Error> {
+        let source = Argument::of("source", source, texels.bytes());
+        self.record_to_texture(encoder, source, &View::whole(texels.shape()), texels)
+    }
+
+    /// Copies texels to a new tensor.
+    pub(crate) fn read_texture(&self, texels: &Texels) -> Result<DeviceBytes, Error> {
+        let dest = self.allocate(texels.shape(), texels.dtype().size())?;
+        self.submit("reading a texture", |encoder| {
+            self.record_from_texture(encoder, texels, dest.argument("dest"))
+        })?;
+        Ok(dest)
+    }
+
+    /// Copies a view of a tensor to texels.
+    pub(crate) fn write_texture(
+        &self,
+        source: &DeviceBytes,
+        view: &View,
+        texels: &Texels,
+    ) -> Result<(), Error> {
+        let source = source.argument("source");
+        let record = |encoder: &mut _| self.record_to_texture(encoder, source, view, texels);
+        self.submit("writing to a texture", record).map(drop)
+    }
+
+    fn record_from_texture(
+        &self,
+        encoder: &mut CommandEncoder,
+        texels: &Texels,
+        dest: Argument<'_>,
+    ) -> Result<(), Error> {
+        texels.check_readable(self.inner.info.backend, "reading it")?;
+        let Some(rows) = Rows::of(texels)? else {
+            return Ok(());
+        };
+        if rows.is_tensor() && is_direct(&dest, BufferUsages::COPY_DST) {
+            dest.check_length()?;
+            let whole = (dest.buffers, rows.count(), dest.parts.offset);
+            read(encoder, copies(texels, &rows, whole));
+            return Ok(());
+        }
+        let memory = self.texel_memory(rows.pitch, rows.count())?;
+        let source = memory.argument();
+        source.check(&dest)?;
+        read(
+            encoder,
+            copies(texels, &rows, (&memory.buffers, memory.rows, 0)),
+        );
+        let Some((plan, channels)) = rows.channel_gather()? else {
+            let mut plans = rows.to_tensor().into_iter();
+            return plans.try_for_each(|plan| self.record(encoder, (&plan).into(), source, dest));
+        };
+        let channels = self.channel_indices(channels)?;
+        let indices = Argument {
+            // No later recording has this buffer.
+            callers: false,
+            ..Argument::of("channels", channels.slice(..), plan.index_bytes(INDEX))
+        };
+        let mut pass = begin_pass(encoder, &plan);
+        // All channels exist, so there is nothing to report.
+        self.record_gather(&mut pass, (&plan).into(), source, (indices, INDEX), dest)?;
+        Ok(())
+    }
+
+    /// A buffer of these channels, as the indices of a gather.
+    fn channel_indices(&self, channels: &[usize]) -> Result<wgpu::Buffer, Error> {
+        let channels: Vec<u32> = channels.iter().map(|&channel| word(channel)).collect();
+        self.guarded("allocating a buffer", || {
+            self.inner.device.create_buffer_init(&BufferInitDescriptor {
+                label: Some("wgslice channels"),
+                contents: bytemuck::cast_slice(&channels),
+                usage: BufferUsages::STORAGE,
+            })
+        })
+    }
+
+    /// Records copying a view of `source` to texels of the same shape.
+    fn record_to_texture(
+        &self,
+        encoder: &mut CommandEncoder,
+        source: Argument<'_>,
+        view: &View,
+        texels: &Texels,
+    ) -> Result<(), Error> {
+        if view.shape() != texels.shape() {
+            let (found, needed) = (view.shape().to_vec(), texels.shape().to_vec());
+            return Err(TextureError::Shape { found, needed }.into());
+        }
+        texels.check_usage(TextureUsages::COPY_DST, "writing to it")?;
+        let Some(rows) = Rows::of(texels)? else {
+            return Ok(());
+        };
+        let is_whole = *view == View::whole(view.source_shape());
+        if is_whole && rows.is_tensor() && is_direct(&source, BufferUsages::COPY_SRC) {
+            source.check_length()?;
+            let whole = (source.buffers, rows.count(), source.parts.offset);
+            write(encoder, copies(texels, &rows, whole));
+            return Ok(());
+        }
+        if !rows.is_whole {
+            let why = "writing to some of its channels, or to texels with others between them,";
+            texels.check_readable(self.inner.info.backend, why)?;
+        }
+        let memory = self.texel_memory(rows.pitch, rows.count())?;
+        let dest = memory.argument();
+        source.check(&dest)?;
+        let scratch = || copies(texels, &rows, (&memory.buffers, memory.rows, 0));
+        if !rows.is_whole {
+            read(encoder, scratch());
+        }
+        for plan in rows.of_tensor(view)? {
+            self.record(encoder, (&plan).into(), source, dest)?;
+        }
+        write(encoder, scratch());
+        Ok(())
+    }
+}
+
+/// Whether texels are copied straight to or from an argument whose rows need no padding.
+fn is_direct(argument: &Argument<'_>, usage: BufferUsages) -> bool {
+    match argument.buffers {
+        // A multiple of the size of every texel, as wgpu demands.
+        [buffer] => argument.parts.offset.is_multiple_of(16) && buffer.usage().contains(usage),
+        _ => false,
+    }
+}
+
+/// A copy between a box of a texture and a buffer.
+struct Copy<'a> {
+    texture: TexelCopyTextureInfo<'a>,
+    buffer: TexelCopyBufferInfo<'a>,
+    size: Extent3d,
+}
+
+fn read(encoder: &mut CommandEncoder, copies: Vec<Copy<'_>>) {
+    for copy in copies {
+        encoder.copy_texture_to_buffer(copy.texture, copy.buffer, copy.size);
+    }
+}
+
+fn write(encoder: &mut CommandEncoder, copies: Vec<Copy<'_>>) {
+    for copy in copies {
+        encoder.copy_buffer_to_texture(copy.buffer, copy.texture, copy.size);
+    }
+}
+
+/// The copies between the box and buffers with `most` rows each but the last, from byte `offset` on. If there are
+/// several buffers, the rows of whole layers are one copy.
+fn copies<'a>(
+    texels: &'a Texels,
+    rows: &Rows,
+    (buffers, most, offset): (&'a [wgpu::Buffer], usize, u64),
+) -> Vec<Copy<'a>> {
+    let [layers, height, width] = rows.size;
+    let mut copies = Vec::new();
+    let mut row = 0;
+    for buffer in buffers {
+        let first = row;
+        let end = (layers * height).min(first + most);
+        while row < end {
+            let (layer, y) = (row / height, row % height);
+            let (depth, high) = match (end - row) / height {
+                depth @ 1.. if y == 0 => (depth, height),
+                _ => (1, (end - row).min(height - y)),
+            };
+            copies.push(Copy {
+                texture: TexelCopyTextureInfo {
+                    texture: &texels.texture,
+                    mip_level: texels.mip_level,
+                    origin: Origin3d {
+                        x: word(rows.origin[2]),
+                        y: word(rows.origin[1] + y),
+                        z: word(rows.origin[0] + layer),
+                    },
+                    aspect: wgpu::TextureAspect::All,
+                },
+                buffer: TexelCopyBufferInfo {
+                    buffer,
+                    layout: TexelCopyBufferLayout {
+                        offset: offset + ((row - first) * rows.pitch) as u64,
+                        bytes_per_row: Some(word(rows.pitch)),
+                        rows_per_image: Some(word(height)),
+                    },
+                },
+                size: Extent3d {
+                    width: word(width),
+                    height: word(high),
+                    depth_or_array_layers: word(depth),
+                },
+            });
+            row += depth * high;
+        }
+    }
+    copies
+}
+
+/// A position or a size in a texture, or the size of a row in a buffer: all are below 2^32 in wgpu.
+fn word(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

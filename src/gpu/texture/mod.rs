@@ -1,0 +1,232 @@
+//! Textures as arrays: [`Texels`] selects texels, which are copied to a tight tensor, or from one.
+//!
+//! | file | decides |
+//! |---|---|
+//! | `format` | which element type and how many channels a format has |
+//! | `rows` | which box of the texture is copied, where its texels lie in rows of whole multiples of 256 bytes, and the plans between these rows and the tensor |
+//! | `encode` | the commands: the copy of the box, and the dispatches |
+
+mod encode;
+mod format;
+mod rows;
+
+use crate::{DType, Error, SliceSpec, View, error::TextureError};
+use format::channels_of;
+use wgpu::{TextureDimension, TextureFormat, TextureUsages};
+
+/// A selection of a texture's texels, as an array of shape `[layers, height, width, channels]` that slices and
+/// transposes narrow and reorder. Nothing is copied until it is read or written:
+///
+/// | | into your own encoder | at once |
+/// |---|---|---|
+/// | texels to a tensor | [`Gpu::encode_from_texture`](crate::Gpu::encode_from_texture) | [`Tensor::from_texture`](crate::Tensor::from_texture) |
+/// | a tensor to texels | [`Gpu::encode_to_texture`](crate::Gpu::encode_to_texture) | [`Tensor::write_texture`](crate::Tensor::write_texture) |
+///
+/// The layers are those of an array, the six sides of a cube map or the depth of a 3D texture. The channels are in the
+/// order of the format's name: blue is channel 0 of `Bgra8Unorm`. Elements are the stored bits: a channel of
+/// `Rgba8Unorm` or `Rgba8UnormSrgb` is a [`DType::U8`], whatever a shader makes of it.
+///
+/// ```no_run
+/// # fn example(gpu: &wgslice::Gpu, frame: &wgpu::Texture, batch: &wgpu::Buffer) -> Result<(), wgslice::Error> {
+/// use wgslice::{gpu::Texels, slice};
+///
+/// // Half of the size, upside down, red, green and blue of Bgra8Unorm, channels first.
+/// let texels = Texels::new(frame)?
+///     .slice(&slice![0, ..; -2, ..; 2, 2..; -1])?
+///     .transpose(&[2, 0, 1])?;
+/// let mut encoder = gpu.device().create_command_encoder(&Default::default());
+/// gpu.encode_from_texture(&mut encoder, &texels, batch.slice(..))?;
+/// gpu.queue().submit([encoder.finish()]);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Supported formats have one, two or four channels of 8, 16 or 32 bits each: every format of wgpu whose name is `R`,
+/// `Rg` or `Rgba`, then `8`, `16` or `32`, then the kind, and `Bgra8Unorm`, with `Srgb` or without.
+#[derive(Clone, Debug)]
+pub struct Texels {
+    texture: wgpu::Texture,
+    mip_level: u32,
+    dtype: DType,
+    /// The number of channels of the format.
+    channels: usize,
+    /// The channel of the format that each channel of the array is.
+    order: Vec<usize>,
+    /// The selection from the array of shape `[layers, height, width, order.len()]`.
+    view: View,
+}
+
+impl Texels {
+    /// All texels of the texture's largest mip level.
+    ///
+    /// # Errors
+    ///
+    /// [`TextureError::Format`]; [`TextureError::Multisampled`].
+    pub fn new(texture: &wgpu::Texture) -> Result<Self, Error> {
+        Self::of_level(texture, 0)
+    }
+
+    /// All texels of this mip level; 0 is the largest.
+    ///
+    /// # Errors
+    ///
+    /// As [`Texels::new`]; [`TextureError::MipLevel`].
+    pub fn of_level(texture: &wgpu::Texture, mip_level: u32) -> Result<Self, Error> {
+        let (samples, levels) = (texture.sample_count(), texture.mip_level_count());
+        let format: TextureFormat = texture.format();
+        let Some((dtype, channels)) = channels_of(format) else {
+            let format = format!("{format:?}");
+            return Err(TextureError::Format { format }.into());
+        };
+        if samples != 1 {
+            return Err(TextureError::Multisampled { samples }.into());
+        }
+        if mip_level >= levels {
+            let level = mip_level;
+            return Err(TextureError::MipLevel { level, levels }.into());
+        }
+        let halved = |size: u32| (size >> mip_level).max(1) as usize;
+        let layers = match texture.dimension() {
+            TextureDimension::D3 => halved(texture.depth_or_array_layers()),
+            _ => texture.depth_or_array_layers() as usize,
+        };
+        let (height, width) = (halved(texture.height()), halved(texture.width()));
+        Ok(Self {
+            texture: texture.clone(),
+            mip_level,
+            dtype,
+            channels,
+            order: (0..channels).collect(),
+            view: View::new(&[layers, height, width, channels])?,
+        })
+    }
+
+    /// Chooses channels: channel `i` of the array becomes the texture's channel `channels[i]`. `&[2, 1, 0, 3]` makes
+    /// RGBA of BGRA, and BGRA of RGBA; `&[3]` is alpha alone.
+    ///
+    /// Some orders, such as this one, are not those of a slice. Reading channels last is then a gather of them.
+    /// Writing, and reading planes of channels, takes a dispatch for each part that is a slice: here one for `2, 1, 0`
+    /// and one for `3`.
+    ///
+    /// # Errors
+    ///
+    /// [`TextureError::Channels`] for a channel that the format does not have, or that is named twice;
+    /// [`TextureError::ChannelsOfSelection`] if the texels were already sliced or transposed.
+    pub fn channels(&self, channels: &[usize]) -> Result<Self, Error> {
+        let source = self.view.source_shape();
+        if self.view != View::new(source)? {
+            let selected = self.view.shape().to_vec();
+            return Err(TextureError::ChannelsOfSelection { selected }.into());
+        }
+        let mut named = vec![false; source[3]];
+        for &channel in channels {
+            match named.get_mut(channel) {
+                Some(named) if !*named => *named = true,
+                _ => {
+                    let (chosen, channels) = (channels.to_vec(), source[3]);
+                    return Err(TextureError::Channels { chosen, channels }.into());
+                }
+            }
+        }
+        Ok(Self {
+            order: channels
+                .iter()
+                .map(|&channel| self.order[channel])
+                .collect(),
+            view: View::new(&[source[0], source[1], source[2], channels.len()])?,
+            ..self.clone()
+        })
+    }
+
+    /// A slice of the selection: [`View::slice`].
+    ///
+    /// # Errors
+    ///
+    /// [`SpecError`](crate::error::SpecError).
+    pub fn slice(&self, spec: &SliceSpec) -> Result<Self, Error> {
+        Ok(self.selecting(self.view.slice(spec)?))
+    }
+
+    /// The block of the selection that begins at `begin` and has `size`: [`View::slice_block`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SliceSpec::block`].
+    pub fn slice_block(&self, begin: &[i64], size: &[i64]) -> Result<Self, Error> {
+        Ok(self.selecting(self.view.slice_block(begin, size)?))
+    }
+
+    /// Reorders the dimensions: [`View::transpose`].
+    ///
+    /// # Errors
+    ///
+    /// [`ViewError`](crate::error::ViewError).
+    pub fn transpose(&self, permutation: &[usize]) -> Result<Self, Error> {
+        Ok(self.selecting(self.view.transpose(permutation)?))
+    }
+
+    /// The shape of the selection, which is that of the tensor.
+    pub fn shape(&self) -> &[usize] {
+        self.view.shape()
+    }
+
+    /// The element type of the tensor: unsigned integers for `Unorm` and `Uint`, signed ones for `Snorm` and `Sint`,
+    /// floats for `Float`, of as many bits as a channel of the format.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The size of the tensor in bytes.
+    pub fn bytes(&self) -> usize {
+        self.view.len() * self.dtype.size()
+    }
+
+    /// The texture.
+    pub fn texture(&self) -> &wgpu::Texture {
+        &self.texture
+    }
+
+    fn selecting(&self, view: View) -> Self {
+        Self {
+            view,
+            ..self.clone()
+        }
+    }
+
+    /// Checks that texels can be copied from the texture.
+    fn check_readable(&self, backend: wgpu::Backend, why: &'static str) -> Result<(), Error> {
+        self.check_usage(TextureUsages::COPY_SRC, why)?;
+        let (size, dimension) = (self.texture.size(), self.texture.dimension());
+        let is_cube = dimension == TextureDimension::D2
+            && size.width == size.height
+            && size.depth_or_array_layers.is_multiple_of(6);
+        // wgpu 30 leaves out layers of 3D textures and all of cube maps, for which it takes these textures. Signed
+        // fractions lose their sign, at least on Mesa.
+        let kind = match self.texture.format() {
+            TextureFormat::R8Snorm
+            | TextureFormat::Rg8Snorm
+            | TextureFormat::Rgba8Snorm
+            | TextureFormat::R16Snorm
+            | TextureFormat::Rg16Snorm
+            | TextureFormat::Rgba16Snorm => "textures of Snorm formats",
+            _ if dimension == TextureDimension::D3 => "3D textures",
+            _ if is_cube => "square textures with layers for whole cube maps",
+            _ => return Ok(()),
+        };
+        match backend {
+            wgpu::Backend::Gl => Err(TextureError::NotOnGl { kind }.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_usage(&self, usage: TextureUsages, needed_by: &'static str) -> Result<(), Error> {
+        if self.texture.usage().contains(usage) {
+            return Ok(());
+        }
+        let usage = match usage {
+            TextureUsages::COPY_SRC => "COPY_SRC",
+            _ => "COPY_DST",
+        };
+        Err(TextureError::Usage { usage, needed_by }.into())
+    }
+}

@@ -1,0 +1,173 @@
+//! What is recorded for a plan, worked out once: passes of dispatches, with their pipelines.
+//!
+//! The [`Work`] of a plan that is recorded again is kept, for as long as it is [used recently](Recent).
+
+use super::{
+    Gpu,
+    kernels::Dispatch,
+    maps::Op,
+    recent::{Recent, WordHasher},
+    scratch::Scratch,
+    window::{self, Places, Step},
+};
+use crate::{Error, Plan, plan::Map};
+use std::{
+    hash::{Hash, Hasher},
+    ops::Range,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// The most dispatches of a work that is kept. The few plans with more take the device long enough.
+const MOST_KEPT: usize = 64;
+
+/// What is recorded for a plan whose arguments lie at certain places.
+#[derive(Debug)]
+pub(super) struct Work {
+    pub(super) plan: Arc<Plan>,
+    /// With offsets below the alignment: see [`Gpu::aligned`].
+    pub(super) places: Places,
+    pub(super) passes: Vec<Pass<Launch>>,
+    /// The scratch memory of all passes.
+    pub(super) scratch: Scratch,
+}
+
+/// Dispatches in one compute pass.
+#[derive(Debug)]
+pub(super) struct Pass<D> {
+    /// The bytes of the scratch memory `head` that are cleared before.
+    pub(super) cleared: Range<u64>,
+    pub(super) dispatches: Vec<D>,
+}
+
+/// A dispatch, ready to be recorded.
+#[derive(Debug)]
+pub(super) struct Launch {
+    pub(super) dispatch: Dispatch,
+    pub(super) pipeline: wgpu::ComputePipeline,
+}
+
+/// The arguments that the shaders of an operation bind, in the order of their bindings, by their numbers in a recording.
+pub(super) fn bindings(op: Op) -> &'static [usize] {
+    const SOURCE: usize = 0;
+    const DEST: usize = 1;
+    const INDICES: usize = 2;
+    // The scratch memory of a scatter.
+    const HEAD: usize = 3;
+    const ROWS: usize = 4;
+    match op {
+        Op::StridedSlice | Op::StridedSliceUpdate | Op::StridedSliceGrad => &[SOURCE, DEST],
+        Op::Gather | Op::Crop | Op::ScatterAtomic => &[SOURCE, DEST, INDICES],
+        Op::ScatterResolve => &[HEAD, ROWS, INDICES],
+        Op::ScatterSort => &[HEAD, ROWS],
+        Op::ScatterMove | Op::ScatterCombine => &[SOURCE, DEST, HEAD, ROWS],
+    }
+}
+
+/// The works of the plans that were recorded recently.
+#[derive(Debug, Default)]
+pub(super) struct Works(Mutex<Recent<Arc<Work>>>);
+
+impl Works {
+    /// Empties the cache.
+    pub(super) fn clear(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Recent::default();
+    }
+}
+
+impl Gpu {
+    /// The places, with offsets reduced by a multiple of the alignment of bindings: what is added to them again when the
+    /// work is recorded is [`Reach::aligned`](super::caps::Reach::aligned).
+    pub(super) fn aligned(&self, mut places: Places) -> Places {
+        for parts in [&mut places.source, &mut places.dest, &mut places.indices] {
+            parts.offset -= self.inner.reach.aligned(parts.offset);
+        }
+        places
+    }
+
+    /// What is recorded for a plan that is not empty and whose arguments lie at `places`, which are
+    /// [aligned](Self::aligned). All its pipelines are compiled.
+    pub(super) fn work(&self, plan: &Plan, places: Places) -> Result<Arc<Work>, Error> {
+        let mut hasher = WordHasher::default();
+        (plan, places).hash(&mut hasher);
+        let hash = hasher.finish();
+        let kept = || {
+            let works = &self.inner.works.0;
+            works.lock().unwrap_or_else(PoisonError::into_inner)
+        };
+        if let Some(work) = kept().find(hash)
+            && work.places == places
+            && *work.plan == *plan
+        {
+            return Ok(Arc::clone(work));
+        }
+        let work = Arc::new(self.new_work(Arc::new(plan.clone()), places)?);
+        let dispatches = work.passes.iter().map(|pass| pass.dispatches.len());
+        if dispatches.sum::<usize>() <= MOST_KEPT {
+            kept().keep(hash, Arc::clone(&work));
+        }
+        Ok(work)
+    }
+
+    /// [`Gpu::work`], without what is kept.
+    pub(super) fn new_work(&self, plan: Arc<Plan>, places: Places) -> Result<Work, Error> {
+        let (passes, scratch) = self.cut(&plan, &places)?;
+        let launch = |dispatch: Dispatch| {
+            let pipeline = self.inner.pipelines.get(dispatch.program)?;
+            Ok(Launch { dispatch, pipeline })
+        };
+        let passes = passes.into_iter().map(|pass| {
+            let dispatches = pass.dispatches.into_iter().map(launch);
+            Ok(Pass {
+                cleared: pass.cleared,
+                dispatches: dispatches.collect::<Result<_, Error>>()?,
+            })
+        });
+        Ok(Work {
+            passes: passes.collect::<Result<_, Error>>()?,
+            plan,
+            places,
+            scratch,
+        })
+    }
+
+    /// Cuts a plan that is not empty into passes of dispatches, and returns the scratch memory that they need.
+    pub(super) fn cut(
+        &self,
+        plan: &Plan,
+        places: &Places,
+    ) -> Result<(Vec<Pass<Dispatch>>, Scratch), Error> {
+        let Map::ScatterNd(map) = &plan.map else {
+            // If nothing is read, only 4 bytes of the source are bound, which are too few for wider units.
+            let widest = if plan.reads_nothing() { 4 } else { 16 };
+            let (rows, map) = plan.in_units_of(places.unit().min(widest));
+            let pass = Pass {
+                cleared: 0..0,
+                dispatches: window::dispatches(&self.inner.reach, &rows, &map, places)?,
+            };
+            return Ok((vec![pass], Scratch::default()));
+        };
+        let steps = self.scatter_steps(plan, map, places)?;
+        let checks = (!steps.checks.is_empty()).then_some(Pass {
+            cleared: 0..4,
+            dispatches: steps.checks,
+        });
+        let block = |Step { before, apply }| {
+            let Some(before) = before else {
+                return Pass {
+                    cleared: 0..0,
+                    dispatches: vec![apply],
+                };
+            };
+            let mut dispatches = vec![before.resolve];
+            dispatches.extend(before.order);
+            dispatches.push(apply);
+            Pass {
+                // The first word is not cleared: it holds the number of invalid rows of all blocks.
+                cleared: 4..before.cleared.max(4),
+                dispatches,
+            }
+        };
+        let blocks = steps.blocks.into_iter().map(block);
+        Ok((checks.into_iter().chain(blocks).collect(), steps.scratch))
+    }
+}

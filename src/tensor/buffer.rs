@@ -1,0 +1,84 @@
+//! Tensors and the buffers of the caller.
+
+use super::{Storage, Tensor};
+use crate::{
+    Backend, DType, Error, backend::Device, gpu::DeviceBytes, shape::elements, text::Shape,
+};
+use wgpu::BufferUsages;
+
+impl Tensor {
+    /// The values of a buffer as a tensor, without a copy: row-major, from the buffer's first byte. The tensor shares
+    /// the buffer: it sees what other commands write there, and its methods that work in place, such as
+    /// [`Tensor::slice_update`], write to the buffer, unless a clone shares the tensor.
+    ///
+    /// The buffer must be of the backend's device, which cannot be checked here: wgpu reports a buffer of another device
+    /// at the first use. It needs the usages `STORAGE` and `COPY_SRC`; with `COPY_DST`, updates of contiguous rows are
+    /// recorded as buffer copies. It may be longer than the values.
+    ///
+    /// ```no_run
+    /// use wgslice::{slice, wgpu, Backend, DType, Gpu, Tensor};
+    ///
+    /// # fn example(device: &wgpu::Device, queue: &wgpu::Queue, frame: wgpu::Buffer) -> Result<(), wgslice::Error> {
+    /// let backend = Backend::from(Gpu::new(device, queue));
+    /// let frame = Tensor::from_buffer(&backend, frame, DType::U8, &[480, 640, 4])?;
+    /// let rgb = frame.slice(&slice![.., .., ..3])?;
+    /// let bytes: &wgpu::Buffer = &rgb.buffers()[0];
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Buffer`] if the buffer is too short, lacks a usage or is passed with the CPU as the backend;
+    /// [`Error::ShapeTooLarge`].
+    pub fn from_buffer(
+        backend: &Backend,
+        buffer: wgpu::Buffer,
+        dtype: DType,
+        shape: &[usize],
+    ) -> Result<Self, Error> {
+        let refused = |problem| {
+            Err(Error::Buffer {
+                argument: "tensor's",
+                problem,
+            })
+        };
+        let bytes = elements(shape)? * dtype.size();
+        if let Device::Cpu = backend.device {
+            return refused(
+                "is on a GPU, but the backend is the CPU: pass Backend::from(Gpu::new(&device, &queue)) \
+                 of the buffer's device"
+                    .into(),
+            );
+        }
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
+        if !buffer.usage().contains(usage) {
+            return refused(format!(
+                "has the usages {:?}, but needs {usage:?}: create it with them",
+                buffer.usage()
+            ));
+        }
+        let needed = bytes.max(1).next_multiple_of(4);
+        if buffer.size() < needed as u64 {
+            return refused(format!(
+                "has {} bytes, but {dtype} {} needs {needed}, in whole words of 4 bytes: pass a longer one",
+                buffer.size(),
+                Shape(shape)
+            ));
+        }
+        let bytes = DeviceBytes::of_caller(buffer, bytes);
+        Ok(Self::new(backend, dtype, shape, Storage::Device(bytes)))
+    }
+
+    /// The buffers of the tensor on a GPU, row-major and padded to a multiple of 16 bytes; of a tensor made by
+    /// [`Tensor::from_buffer`], that buffer. There is one buffer, unless the tensor is larger than the device's
+    /// `max_buffer_size`: then several of equal size, of which the last may be smaller. Empty on the CPU.
+    ///
+    /// A clone of a buffer stays valid when the tensor is dropped: no other tensor reuses its memory.
+    pub fn buffers(&self) -> &[wgpu::Buffer] {
+        match &self.storage {
+            Storage::Device(bytes) => bytes.show(),
+            _ => &[],
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Tensors of texels, and back.
+
+use super::{Storage, Tensor, TensorView};
+use crate::{Backend, Error, backend::Device, error::TextureError, gpu::Texels};
+
+impl Tensor {
+    /// Copies the selected texels of a texture to a new tensor of their shape and element type. The work is submitted,
+    /// not waited for.
+    ///
+    /// The backend must be one of the texture's device: `Backend::from(Gpu::new(&device, &queue))`. The texture needs
+    /// the usage `COPY_SRC`.
+    ///
+    /// ```no_run
+    /// # fn example(device: &wgpu::Device, queue: &wgpu::Queue, frame: &wgpu::Texture) -> Result<(), wgslice::Error> {
+    /// use wgslice::{gpu::Texels, slice, Backend, Gpu, Tensor};
+    ///
+    /// let backend = Backend::from(Gpu::new(device, queue)); // once
+    /// let rgb = Texels::new(frame)?.slice(&slice![.., .., .., ..3])?; // without alpha
+    /// let batch = Tensor::from_texture(&backend, &rgb.transpose(&[0, 3, 1, 2])?)?;
+    /// assert_eq!(batch.shape()[1], 3);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`TextureError::OnCpu`]; as [`Gpu::encode_from_texture`](crate::Gpu::encode_from_texture); or an error of the
+    /// device.
+    pub fn from_texture(backend: &Backend, texels: &Texels) -> Result<Self, Error> {
+        let Device::Gpu(gpu) = &backend.device else {
+            return Err(TextureError::OnCpu.into());
+        };
+        let made = gpu.read_texture(texels)?;
+        let storage = Storage::Device(made);
+        Ok(Self::new(backend, texels.dtype(), texels.shape(), storage))
+    }
+
+    /// Copies this tensor to the selected texels of a texture of the tensor's device. All other texels, and channels
+    /// that are not selected, keep their values. The work is submitted, not waited for.
+    ///
+    /// The texture needs the usage `COPY_DST`, and `COPY_SRC` too if the selection leaves out some of the box that
+    /// contains it.
+    ///
+    /// # Errors
+    ///
+    /// [`TextureError::OnCpu`]; [`TextureError::Shape`] for texels of another shape; [`Error::DTypeMismatch`] for
+    /// texels of another element type; as [`Gpu::encode_to_texture`](crate::Gpu::encode_to_texture); or an error of the
+    /// device.
+    pub fn write_texture(&self, texels: &Texels) -> Result<(), Error> {
+        self.view().write_texture(texels)
+    }
+}
+
+impl TensorView {
+    /// [`Tensor::write_texture`] of the selection of a tensor, in the same pass over the data: for a mask that is
+    /// broadcast to all channels, or transposed values.
+    ///
+    /// # Errors
+    ///
+    /// As [`Tensor::write_texture`].
+    pub fn write_texture(&self, texels: &Texels) -> Result<(), Error> {
+        let Device::Gpu(gpu) = &self.tensor.backend.device else {
+            return Err(TextureError::OnCpu.into());
+        };
+        let Storage::Device(source) = &self.tensor.storage else {
+            return Err(TextureError::OnCpu.into());
+        };
+        let (found, needed) = (self.dtype(), texels.dtype());
+        if found != needed {
+            return Err(Error::DTypeMismatch {
+                argument: "the tensor",
+                found,
+                needed,
+            });
+        }
+        gpu.write_texture(source, &self.view, texels)
+    }
+}

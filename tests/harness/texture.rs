@@ -1,0 +1,305 @@
+//! Textures with known contents, and selections from them by plain loops.
+
+use super::{devices, read_buffer::read_buffer};
+use wgpu::{TextureDimension, TextureFormat, TextureUsages};
+use wgslice::{
+    Backend, DType, Error, Gpu, SliceSpec, Tensor,
+    error::TextureError,
+    gpu::{AdapterOptions, Texels},
+    spec::SliceItem,
+};
+
+/// Every device with textures, and those that tests open for formats behind a feature.
+pub(crate) fn gpus() -> Vec<Gpu> {
+    let mut gpus: Vec<Gpu> = devices()
+        .iter()
+        .filter(|device| !device.name.starts_with("strict"))
+        .filter_map(|device| device.backend.gpu().cloned())
+        .collect();
+    let norms = wgpu::Features::TEXTURE_FORMAT_16BIT_NORM;
+    let candidates = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
+    let with_norms = candidates.iter().find(|candidate| {
+        candidate.fits() && !gpus.is_empty() && candidate.adapter.features().contains(norms)
+    });
+    if let Some(candidate) = with_norms {
+        let descriptor = wgpu::DeviceDescriptor {
+            required_features: norms,
+            ..Default::default()
+        };
+        let opened = pollster::block_on(candidate.adapter.request_device(&descriptor));
+        let (device, queue) = opened.unwrap();
+        gpus.push(Gpu::new(&device, &queue));
+    }
+    gpus
+}
+
+/// A texture, and the bytes that it should have: level after level of `[layers, height, width, channels]`.
+pub(crate) struct Image {
+    pub(crate) texture: wgpu::Texture,
+    pub(crate) shapes: Vec<[usize; 4]>,
+    pub(crate) levels: Vec<Vec<u8>>,
+    element: usize,
+}
+
+pub(crate) const COPIES: TextureUsages = TextureUsages::COPY_SRC.union(TextureUsages::COPY_DST);
+
+impl Image {
+    /// A texture of `levels` mip levels, in which neighbouring bytes differ.
+    pub(crate) fn new(
+        gpu: &Gpu,
+        format: TextureFormat,
+        (dimension, levels): (TextureDimension, u32),
+        [layers, height, width]: [u32; 3],
+        (channels, element): (usize, usize),
+    ) -> Self {
+        let texture = texture(
+            gpu,
+            format,
+            dimension,
+            levels,
+            [layers, height, width],
+            COPIES,
+        );
+        let mut image = Self {
+            texture,
+            shapes: Vec::new(),
+            levels: Vec::new(),
+            element,
+        };
+        for level in 0..levels {
+            let half = |size: u32| (size >> level).max(1);
+            let layers = match dimension {
+                TextureDimension::D3 => half(layers),
+                _ => layers,
+            };
+            let (height, width) = (half(height), half(width));
+            let shape = [layers as usize, height as usize, width as usize, channels];
+            let bytes = pattern(shape.iter().product::<usize>() * element, 7);
+            gpu.queue().write_texture(
+                wgpu::TexelCopyTextureInfo {
+                    mip_level: level,
+                    ..image.texture.as_image_copy()
+                },
+                &bytes,
+                wgpu::TexelCopyBufferLayout {
+                    offset: 0,
+                    bytes_per_row: Some(width * word(channels * element)),
+                    rows_per_image: Some(height),
+                },
+                wgpu::Extent3d {
+                    width,
+                    height,
+                    depth_or_array_layers: layers,
+                },
+            );
+            image.shapes.push(shape);
+            image.levels.push(bytes);
+        }
+        image
+    }
+
+    /// What a level of the texture contains, read with wgpu alone: layer by layer, or row by row where the device's
+    /// buffers are too small.
+    pub(crate) fn read(&self, gpu: &Gpu, level: usize) -> Vec<u8> {
+        let [layers, height, width, channels] = self.shapes[level];
+        let bytes = width * channels * self.element;
+        let pitch = bytes.next_multiple_of(256);
+        let most = gpu.device().limits().max_buffer_size / pitch as u64;
+        let high = if most < height as u64 { 1 } else { height };
+        let mut all = Vec::new();
+        for (layer, row) in
+            (0..layers).flat_map(|layer| (0..height / high).map(move |row| (layer, row)))
+        {
+            let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: (pitch * high) as u64,
+                usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            });
+            let mut encoder = gpu.device().create_command_encoder(&Default::default());
+            let [x, y, z] = [0, word(row), word(layer)];
+            encoder.copy_texture_to_buffer(
+                wgpu::TexelCopyTextureInfo {
+                    mip_level: word(level),
+                    origin: wgpu::Origin3d { x, y, z },
+                    ..self.texture.as_image_copy()
+                },
+                wgpu::TexelCopyBufferInfo {
+                    buffer: &buffer,
+                    layout: wgpu::TexelCopyBufferLayout {
+                        bytes_per_row: Some(word(pitch)),
+                        ..Default::default()
+                    },
+                },
+                wgpu::Extent3d {
+                    width: word(width),
+                    height: word(high),
+                    ..Default::default()
+                },
+            );
+            gpu.queue().submit([encoder.finish()]);
+            for row in read_buffer(gpu, &buffer).chunks(pitch) {
+                all.extend_from_slice(&row[..bytes]);
+            }
+        }
+        all
+    }
+}
+
+pub(crate) fn texture(
+    gpu: &Gpu,
+    format: TextureFormat,
+    dimension: TextureDimension,
+    mip_level_count: u32,
+    [layers, height, width]: [u32; 3],
+    usage: TextureUsages,
+) -> wgpu::Texture {
+    gpu.device().create_texture(&wgpu::TextureDescriptor {
+        label: None,
+        size: wgpu::Extent3d {
+            width,
+            height,
+            depth_or_array_layers: layers,
+        },
+        mip_level_count,
+        sample_count: 1,
+        dimension,
+        format,
+        usage,
+        view_formats: &[],
+    })
+}
+
+/// Bytes that differ from their neighbours, and from those in other rows.
+pub(crate) fn pattern(count: usize, step: usize) -> Vec<u8> {
+    let byte = |i: usize| (i * step + i / 251 * 3 + step).to_le_bytes()[0];
+    (0..count).map(byte).collect()
+}
+
+fn word(number: usize) -> u32 {
+    number.try_into().expect("textures of tests are small")
+}
+
+/// `first`, `first + step`, … `count` positions of a dimension.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Walk(pub(crate) usize, pub(crate) isize, pub(crate) usize);
+
+impl Walk {
+    fn position(self, number: usize) -> usize {
+        self.0.wrapping_add_signed(self.1 * number.cast_signed())
+    }
+
+    fn item(self) -> SliceItem {
+        let end = self.0 as i64 + self.1 as i64 * self.2 as i64;
+        SliceItem::Range {
+            begin: Some(self.0 as i64),
+            end: (end >= 0).then_some(end),
+            stride: self.1 as i64,
+        }
+    }
+}
+
+/// A selection: which channels there are, positions along each dimension, and the order of dimensions.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) level: usize,
+    pub(crate) channels: Vec<usize>,
+    pub(crate) walks: [Walk; 4],
+    pub(crate) permutation: [usize; 4],
+}
+
+impl Case {
+    fn texels(&self, image: &Image) -> Texels {
+        let spec: SliceSpec = self.walks.map(Walk::item).into_iter().collect();
+        let texels = Texels::of_level(&image.texture, word(self.level)).unwrap();
+        assert_eq!(texels.shape(), image.shapes[self.level]);
+        let chosen = texels.channels(&self.channels).unwrap();
+        let sliced = chosen.slice(&spec).unwrap();
+        sliced.transpose(&self.permutation).unwrap()
+    }
+
+    /// Calls `each` with the number of every element of the tensor, in order, and that of the element of the level.
+    fn each(&self, shape: [usize; 4], mut each: impl FnMut(usize, usize)) {
+        let count = |dimension: usize| self.walks[self.permutation[dimension]].2;
+        let mut number = 0;
+        for a in 0..count(0) {
+            for b in 0..count(1) {
+                for c in 0..count(2) {
+                    for d in 0..count(3) {
+                        let mut at = [0; 4];
+                        for (place, number) in [a, b, c, d].into_iter().enumerate() {
+                            let dimension = self.permutation[place];
+                            at[dimension] = self.walks[dimension].position(number);
+                        }
+                        let [layer, row, column, channel] = at;
+                        let texel = (layer * shape[1] + row) * shape[2] + column;
+                        each(number, texel * shape[3] + self.channels[channel]);
+                        number += 1;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether wgpu does not copy such a texture to a buffer on OpenGL: see `Texels::check_readable`.
+fn on_gl_without_copies(gpu: &Gpu, texture: &wgpu::Texture) -> bool {
+    let size = texture.size();
+    let is_cube = size.width == size.height && size.depth_or_array_layers.is_multiple_of(6);
+    let is_snorm = format!("{:?}", texture.format()).ends_with("Snorm");
+    let is_3d = texture.dimension() == TextureDimension::D3;
+    gpu.adapter_info().backend == wgpu::Backend::Gl && (is_cube || is_snorm || is_3d)
+}
+
+/// Reads the selection to a tensor, and writes a tensor to it.
+#[track_caller]
+pub(crate) fn check(gpu: &Gpu, image: &mut Image, case: &Case, dtype: DType) {
+    let what = format!("{gpu}: {:?} {case:?}", image.texture.format());
+    let backend = Backend::from(gpu.clone());
+    let (level, shape, size) = (case.level, image.shapes[case.level], image.element);
+    let texels = case.texels(image);
+    if on_gl_without_copies(gpu, &image.texture) {
+        let error = Tensor::from_texture(&backend, &texels).expect_err(&what);
+        let Error::Texture(TextureError::NotOnGl { .. }) = error else {
+            panic!("{what}: {error}");
+        };
+        return;
+    }
+    assert_eq!((texels.dtype(), dtype.size()), (dtype, size), "{what}");
+    let mut expected = vec![0; texels.bytes()];
+    case.each(shape, |to, from| {
+        expected[to * size..][..size].copy_from_slice(&image.levels[level][from * size..][..size]);
+    });
+    let read = Tensor::from_texture(&backend, &texels).expect(&what);
+    assert_eq!(
+        (read.shape(), read.dtype()),
+        (texels.shape(), dtype),
+        "{what}"
+    );
+    assert!(
+        read.bytes().unwrap() == expected,
+        "{what}: {:?}, expected {expected:?}",
+        read.bytes()
+    );
+
+    let values = pattern(expected.len(), 5);
+    case.each(shape, |from, to| {
+        image.levels[level][to * size..][..size].copy_from_slice(&values[from * size..][..size]);
+    });
+    let tensor = Tensor::from_bytes(&backend, values, dtype, texels.shape()).unwrap();
+    tensor.write_texture(&texels).expect(&what);
+    assert!(
+        image.read(gpu, level) == image.levels[level],
+        "written: {what}"
+    );
+}
+
+/// The whole level, in order.
+pub(crate) fn whole(level: usize, [layers, height, width, channels]: [usize; 4]) -> Case {
+    Case {
+        level,
+        channels: (0..channels).collect(),
+        walks: [layers, height, width, channels].map(|size| Walk(0, 1, size)),
+        permutation: [0, 1, 2, 3],
+    }
+}

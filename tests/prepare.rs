@@ -1,0 +1,473 @@
+//! Prepared plans record what the plan does, and devices say which plans they can run.
+
+use crate::harness::{
+    elements,
+    gpu::{adapters, noop, request_device},
+    gpu_devices,
+    read_buffer::read_buffer,
+    to_bytes,
+};
+use std::error::Error as _;
+use wgpu::util::DeviceExt;
+use wgslice::{
+    Backend, DType, Error, Gpu, Indices, Plan, Tensor,
+    gpu::{DeviceIndices, Prepared},
+    options::{Combine, GatherNdOptions, GatherOptions, ScatterOptions},
+    slice,
+};
+
+/// A buffer of the caller that holds these bytes from byte `shift` on.
+fn buffer(gpu: &Gpu, bytes: &[u8], shift: usize) -> wgpu::Buffer {
+    let mut contents = [&vec![7; shift], bytes].concat();
+    contents.resize(contents.len().max(1).next_multiple_of(4), 7);
+    gpu.device()
+        .create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            label: None,
+            contents: &contents,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+        })
+}
+
+/// Slices, an update, gradients, gathers and scatters, each with the indices that it takes.
+fn plans() -> Vec<(Plan, Vec<i32>)> {
+    let f32 = DType::F32;
+    let nd = GatherNdOptions::default();
+    let scatter = |combine| ScatterOptions {
+        combine,
+        ..ScatterOptions::default()
+    };
+    // 9 is out of range, and 2 comes twice.
+    let rows = vec![2, 9, 0, 2];
+    vec![
+        (
+            Plan::slice(&[24, 20], &slice![..; -1, ..; 2], f32).unwrap(),
+            vec![],
+        ),
+        (
+            Plan::slice(&[60, 21], &slice![.., 1..; 3], DType::U8).unwrap(),
+            vec![],
+        ),
+        // Rows that would be copied if the buffers allowed it.
+        (Plan::slice(&[24, 20], &slice![3..21], f32).unwrap(), vec![]),
+        (Plan::slice(&[24, 20], &slice![3..3], f32).unwrap(), vec![]),
+        (
+            Plan::slice_update(&[24, 20], &slice![..; 3, ..; -2], &[8, 10], f32).unwrap(),
+            vec![],
+        ),
+        (
+            Plan::slice_grad(&[24, 20], &slice![1..; 3, ..; -2], &[8, 10], f32).unwrap(),
+            vec![],
+        ),
+        (
+            Plan::gather_nd(&[5, 70], &[4, 1], nd, f32).unwrap(),
+            rows.clone(),
+        ),
+        (
+            Plan::gather_nd(&[5, 7], &[4, 1], nd, DType::U8).unwrap(),
+            rows.clone(),
+        ),
+        (
+            Plan::gather(
+                &[30, 5, 3],
+                &[4],
+                GatherOptions {
+                    axis: Some(1),
+                    ..Default::default()
+                },
+                f32,
+            )
+            .unwrap(),
+            rows.clone(),
+        ),
+        (
+            Plan::tensor_scatter_nd(&[5, 70], &[4, 1], &[4, 70], scatter(Combine::Update), f32)
+                .unwrap(),
+            rows.clone(),
+        ),
+        (
+            Plan::tensor_scatter_nd(
+                &[5, 70],
+                &[4, 1],
+                &[4, 70],
+                scatter(Combine::Add),
+                DType::U32,
+            )
+            .unwrap(),
+            rows.clone(),
+        ),
+        (
+            Plan::tensor_scatter_nd(&[5, 7], &[4, 1], &[4, 7], scatter(Combine::Add), DType::U16)
+                .unwrap(),
+            rows.clone(),
+        ),
+        (
+            Plan::scatter_nd(
+                &[5, 70],
+                &[4, 1],
+                &[4, 70],
+                scatter(Combine::Add),
+                DType::U8,
+            )
+            .unwrap(),
+            rows,
+        ),
+    ]
+}
+
+/// Records what is prepared with buffers of its own and compares the result and the report with the CPU's.
+fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8) {
+    let plan = prepared.plan();
+    let bytes = |len: usize| -> Vec<u8> {
+        let bytes = to_bytes(&elements(len), 1);
+        bytes
+            .iter()
+            .map(|byte| byte.wrapping_mul(3) ^ salt)
+            .collect()
+    };
+    let (source, before) = (bytes(plan.source_bytes()), bytes(plan.result_bytes()));
+    let what = format!("{plan}, {shift} bytes into its buffers, on {gpu}");
+    let mut expected = before.clone();
+    let wide: Vec<i64> = indices.iter().map(|&index| index.into()).collect();
+    let unsigned: Vec<u32> = indices.iter().map(|&index| index.cast_unsigned()).collect();
+    let types = if indices.is_empty() { 1 } else { 3 };
+    let report = plan
+        .run_cpu_with(&source, Indices::I32(indices), &mut expected)
+        .unwrap();
+    for number in 0..types {
+        let tuples = match number {
+            0 => buffer(gpu, bytemuck::cast_slice(indices), 0),
+            1 => buffer(gpu, bytemuck::cast_slice(&wide), 0),
+            _ => buffer(gpu, bytemuck::cast_slice(&unsigned), 0),
+        };
+        let tuples = match number {
+            0 => DeviceIndices::I32(tuples.slice(..)),
+            1 => DeviceIndices::I64(tuples.slice(..)),
+            _ => DeviceIndices::U32(tuples.slice(..)),
+        };
+        let (from, to) = (buffer(gpu, &source, shift), buffer(gpu, &before, shift));
+        let (from, into) = (from.slice(shift as u64..), to.slice(shift as u64..));
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let pending = if indices.is_empty() {
+            prepared.encode(&mut encoder, from, into).unwrap();
+            None
+        } else if plan.to_string().contains("scatter") {
+            Some(
+                prepared
+                    .encode_scatter(&mut encoder, from, tuples, into)
+                    .unwrap(),
+            )
+        } else {
+            Some(
+                prepared
+                    .encode_gather(&mut encoder, from, tuples, into)
+                    .unwrap(),
+            )
+        };
+        gpu.queue().submit([encoder.finish()]);
+        let got = read_buffer(gpu, &to);
+        assert_eq!(got[shift..shift + expected.len()], expected, "{what}");
+        assert!(got[..shift].iter().all(|&byte| byte == 7), "{what}");
+        if let Some(pending) = pending {
+            let found = pending.wait().unwrap();
+            assert_eq!(
+                (found.out_of_range, found.tuples),
+                (report.out_of_range, report.tuples),
+                "{what}"
+            );
+            assert_eq!(found.out_of_range, 1, "{what}");
+        }
+    }
+}
+
+/// At offsets that are prepared (multiples of 256) and others, twice in a row, with other bytes. The devices with low
+/// limits need several windows.
+#[test]
+fn what_is_prepared_gives_the_results_of_the_plan() {
+    for gpu in gpu_devices() {
+        for (plan, indices) in plans() {
+            assert_eq!(gpu.supports(&plan), Ok(()), "{plan} on {gpu}");
+            let prepared = gpu.prepare(&plan).unwrap();
+            assert_eq!(prepared.plan(), &plan);
+            for (shift, salt) in [(0, 0), (256, 1), (0, 2), (4, 3)] {
+                check(gpu, &prepared, &indices, shift, salt);
+            }
+        }
+    }
+}
+
+/// In an open pass, and after the device forgot what it kept.
+#[test]
+fn what_is_prepared_is_recorded_into_an_open_pass() {
+    for gpu in gpu_devices() {
+        let plan = Plan::slice(&[6], &slice![..; -1], DType::U8).unwrap();
+        let prepared = gpu.prepare_async(&plan).wait().unwrap();
+        let gather = Plan::gather_nd(&[6], &[2, 1], GatherNdOptions::default(), DType::U8).unwrap();
+        let gather = pollster::block_on(gpu.prepare_async(&gather)).unwrap();
+        let source = buffer(gpu, &[1, 2, 3, 4, 5, 6], 0);
+        let tuples = buffer(gpu, bytemuck::cast_slice(&[4i32, 9]), 0);
+        let (reversed, gathered) = (buffer(gpu, &[9; 8], 0), buffer(gpu, &[9; 8], 0));
+        let mut reports = Vec::new();
+        for _ in 0..3 {
+            let mut encoder = gpu.device().create_command_encoder(&Default::default());
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            for _ in 0..3 {
+                let (from, tuples) = (source.slice(..), DeviceIndices::I32(tuples.slice(..)));
+                prepared
+                    .encode_in_pass(&mut pass, from, reversed.slice(..))
+                    .unwrap();
+                let report =
+                    gather.encode_gather_in_pass(&mut pass, from, tuples, gathered.slice(..));
+                reports.push(report.unwrap());
+            }
+            drop(pass);
+            gpu.queue().submit([encoder.finish()]);
+            gpu.trim();
+        }
+        assert_eq!(read_buffer(gpu, &reversed), [6, 5, 4, 3, 2, 1, 9, 9]);
+        assert_eq!(read_buffer(gpu, &gathered), [5, 0, 9, 9, 9, 9, 9, 9]);
+        for report in reports {
+            assert_eq!(report.wait().unwrap().out_of_range, 1);
+        }
+    }
+}
+
+/// A prepared plan has the errors of the plan.
+#[test]
+fn what_is_prepared_checks_its_buffers() {
+    for gpu in gpu_devices() {
+        let plan = Plan::slice(&[64], &slice![..; -1], DType::F32).unwrap();
+        let prepared = gpu.prepare(&plan).unwrap();
+        let (short, long) = (buffer(gpu, &[0; 252], 0), buffer(gpu, &[0; 256], 0));
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let mut encode = |from: &wgpu::Buffer, to: &wgpu::Buffer| {
+            let recorded = prepared.encode(&mut encoder, from.slice(..), to.slice(..));
+            recorded.unwrap_err().to_string()
+        };
+        assert!(encode(&short, &long).contains("source"));
+        assert!(encode(&long, &short).contains("dest"));
+        assert!(encode(&long, &long).contains("read and written at once"));
+        let indices = DeviceIndices::I32(short.slice(..));
+        let error = prepared.encode_gather(&mut encoder, long.slice(..), indices, short.slice(..));
+        assert!(
+            error
+                .unwrap_err()
+                .to_string()
+                .contains("not used by a slice")
+        );
+    }
+}
+
+/// `supports` refuses what recording would refuse, before anything is compiled.
+#[test]
+fn plans_that_a_device_cannot_run_are_refused_by_name() {
+    let reversed = Plan::slice(&[8], &slice![..; -1], DType::U32).unwrap();
+    let gather = Plan::gather_nd(&[8], &[4, 1], GatherNdOptions::default(), DType::U32).unwrap();
+    type Lower = fn(&mut wgpu::Limits);
+    let cases: [(&str, bool, Lower); 6] = [
+        ("max_storage_buffers_per_shader_stage", true, |limits| {
+            limits.max_storage_buffers_per_shader_stage = 1;
+        }),
+        ("max_storage_buffers_per_shader_stage", false, |limits| {
+            limits.max_storage_buffers_per_shader_stage = 3;
+        }),
+        (
+            "max_dynamic_storage_buffers_per_pipeline_layout",
+            false,
+            |limits| {
+                limits.max_dynamic_storage_buffers_per_pipeline_layout = 0;
+            },
+        ),
+        (
+            "max_dynamic_uniform_buffers_per_pipeline_layout",
+            true,
+            |limits| {
+                limits.max_dynamic_uniform_buffers_per_pipeline_layout = 0;
+                limits.max_storage_buffers_per_shader_stage = 4;
+            },
+        ),
+        ("max_bind_groups", true, |limits| limits.max_bind_groups = 1),
+        ("max_compute_invocations_per_workgroup", true, |limits| {
+            limits.max_compute_invocations_per_workgroup = 32;
+        }),
+    ];
+    for (limit, slices_too, lower) in cases {
+        let gpu = noop(lower);
+        for plan in [&gather, &reversed]
+            .into_iter()
+            .take(1 + usize::from(slices_too))
+        {
+            let Err(Error::DeviceLimit { limit: named, .. }) = gpu.supports(plan) else {
+                panic!("{limit}: {:?}", gpu.supports(plan));
+            };
+            assert_eq!(named, limit);
+            let refused = gpu.prepare(plan).unwrap_err();
+            assert!(
+                matches!(refused, Error::Pipeline { .. }),
+                "{limit}: {refused:?}"
+            );
+            assert_eq!(gpu.prepare_async(plan).wait().unwrap_err(), refused);
+        }
+        if !slices_too {
+            assert_eq!(gpu.supports(&reversed), Ok(()), "{limit}");
+            gpu.prepare(&reversed).unwrap();
+        }
+    }
+    let gpu = noop(|_| {});
+    assert_eq!(gpu.supports(&gather), Ok(()));
+    let deep = Plan::gather_nd(&[2; 10], &[1, 10], GatherNdOptions::default(), DType::U8).unwrap();
+    assert!(matches!(
+        gpu.supports(&deep),
+        Err(Error::DeviceLimit { .. })
+    ));
+    let narrow = gpu.with_dispatch_bytes(8);
+    let wide = Plan::slice(&[20, 2], &slice![.., ..; -1], DType::Complex128).unwrap();
+    assert!(matches!(
+        narrow.supports(&wide),
+        Err(Error::DeviceLimit { .. })
+    ));
+    let add = ScatterOptions {
+        combine: Combine::Add,
+        ..ScatterOptions::default()
+    };
+    let sums = Plan::tensor_scatter_nd(&[8], &[4, 1], &[4], add, DType::F64).unwrap();
+    assert!(matches!(
+        gpu.supports(&sums),
+        Err(Error::DTypeOnDevice { .. })
+    ));
+    assert_eq!(
+        gpu.prepare(&sums).unwrap_err(),
+        gpu.supports(&sums).unwrap_err()
+    );
+}
+
+/// The error of wgpu is the source of this crate's.
+#[test]
+fn errors_of_the_device_have_a_source() {
+    let gpu = noop(|limits| limits.max_storage_buffers_per_shader_stage = 1);
+    let plan = Plan::slice(&[8], &slice![..; -1], DType::U32).unwrap();
+    let error = gpu.prepare(&plan).unwrap_err();
+    let source = error.source().expect("a source");
+    let source = source.downcast_ref::<wgpu::Error>().expect("wgpu's error");
+    assert!(
+        matches!(source, wgpu::Error::Validation { .. }),
+        "{source:?}"
+    );
+    assert!(error.to_string().contains(&source.to_string()), "{error}");
+    assert!(gpu.supports(&plan).unwrap_err().source().is_none());
+}
+
+/// A buffer of the caller becomes a tensor without a copy, and is written in place.
+#[test]
+fn buffers_of_the_caller_as_tensors() {
+    for gpu in gpu_devices() {
+        let backend = Backend::from(gpu.clone());
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+        let make = |contents: &[u8], usage| {
+            let label = None;
+            let descriptor = wgpu::util::BufferInitDescriptor {
+                label,
+                contents,
+                usage,
+            };
+            gpu.device().create_buffer_init(&descriptor)
+        };
+        let bytes: Vec<u8> = (0..28).collect();
+        let shared = make(&bytes, usage);
+        let mut tensor = Tensor::from_buffer(&backend, shared.clone(), DType::U8, &[5, 5]).unwrap();
+        assert_eq!(tensor.buffers(), std::slice::from_ref(&shared));
+        assert_eq!(tensor.to_vec::<u8>().unwrap(), bytes[..25]);
+        let flipped = tensor.slice(&slice![..; -4, ..; -1]).unwrap();
+        assert_eq!(
+            flipped.to_vec::<u8>().unwrap(),
+            [24, 23, 22, 21, 20, 4, 3, 2, 1, 0]
+        );
+
+        let row = backend.upload((&[90u8, 91, 92, 93, 94], &[5])).unwrap();
+        tensor.slice_update(&slice![1], &row).unwrap();
+        assert_eq!(
+            read_buffer(gpu, &shared)[4..11],
+            [4, 90, 91, 92, 93, 94, 10]
+        );
+        // Not if a clone shares the tensor.
+        let clone = tensor.clone();
+        tensor.slice_update(&slice![0], &row).unwrap();
+        assert_ne!(tensor.buffers(), std::slice::from_ref(&shared));
+        assert_eq!(read_buffer(gpu, &shared)[..5], [0, 1, 2, 3, 4]);
+        assert_eq!(clone.to_vec::<u8>().unwrap()[..6], [0, 1, 2, 3, 4, 90]);
+        drop((tensor, clone));
+        // No pool takes the buffer.
+        let others = [(); 3].map(|()| backend.upload((&[1u8; 28], &[28])).unwrap());
+        assert!(others.iter().all(|other| other.buffers()[0] != shared));
+
+        let refused = |buffer, shape: &[usize]| {
+            let made = Tensor::from_buffer(&backend, buffer, DType::U8, shape);
+            made.unwrap_err().to_string()
+        };
+        assert!(refused(shared.clone(), &[29]).contains("has 28 bytes, but uint8 [29] needs 32"));
+        let storage = make(&bytes, wgpu::BufferUsages::STORAGE);
+        assert!(refused(storage, &[28]).contains("COPY_SRC"));
+        let error = Tensor::from_buffer(&Backend::cpu(), shared, DType::U8, &[28]).unwrap_err();
+        assert!(
+            error.to_string().contains("the backend is the CPU"),
+            "{error}"
+        );
+    }
+}
+
+/// A device with the wanted features and limits takes the paths of one that this crate opens.
+#[test]
+fn a_device_with_what_is_wanted() {
+    for adapter in adapters() {
+        let (features, limits) = (Gpu::wanted_features(&adapter), Gpu::wanted_limits(&adapter));
+        let gpu = request_device(&adapter, features, limits.clone()).unwrap();
+        let own = pollster::block_on(Gpu::from_adapter(&adapter)).unwrap();
+        let plan = Plan::slice(&[1 << 16, 1 << 12], &slice![.., ..; -1], DType::F32).unwrap();
+        assert_eq!(gpu.explain(&plan), own.explain(&plan));
+        assert_eq!(limits.max_buffer_size, adapter.limits().max_buffer_size);
+        assert!(limits.check_limits(&adapter.limits()));
+    }
+}
+
+/// What this crate makes on a device has a label, those of operations with their names.
+#[test]
+fn everything_has_a_label() {
+    let strict = strict_gpu::StrictGpu::new(strict_gpu::Options::default());
+    for features in [wgpu::Features::IMMEDIATES, wgpu::Features::empty()] {
+        let limits = wgpu::Limits {
+            max_immediate_size: if features.is_empty() { 0 } else { 128 },
+            ..wgpu::Limits::default()
+        };
+        let gpu = request_device(&strict.adapter(), features, limits).unwrap();
+        let backend = Backend::from(gpu.clone());
+        let table = backend.upload((&[1u32, 2, 3, 4, 5, 6], &[3, 2])).unwrap();
+        let ids = backend.upload((&[2i32, 7], &[2, 1])).unwrap();
+        let flipped = table.slice(&slice![.., ..; -1]).unwrap();
+        let (rows, report) = table.gather_nd(&ids, GatherNdOptions::default()).unwrap();
+        assert_eq!(report.wait().unwrap().out_of_range, 1);
+        let scatter = Tensor::scatter_nd(&[3, 2], &ids, &rows, ScatterOptions::default()).unwrap();
+        let read = [flipped, scatter.0].map(|tensor| tensor.to_vec::<u32>().unwrap());
+        assert_eq!(read, [[2, 1, 4, 3, 6, 5], [0, 0, 0, 0, 5, 6]]);
+    }
+    let labels = strict.take_labels();
+    for label in &labels {
+        let (_, name) = label
+            .split_once(' ')
+            .unwrap_or_else(|| panic!("a {label} without a label"));
+        assert!(name.starts_with("wgslice "), "{label}");
+    }
+    for what in ["pass", "encoder", "group", "pipeline", "shader"] {
+        for name in ["strided_slice", "gather", "scatter_nd"] {
+            let begins = format!("{what} wgslice {name}");
+            assert!(
+                labels.iter().any(|label| label.starts_with(&begins)),
+                "{begins}: {labels:?}"
+            );
+        }
+    }
+    for what in ["layout", "buffer"] {
+        assert!(
+            labels.iter().any(|label| label.starts_with(what)),
+            "{what}: {labels:?}"
+        );
+    }
+}

@@ -1,0 +1,473 @@
+//! Texels to tensors and back, on every device of the harness that has textures. What is expected comes from plain
+//! loops.
+//!
+//! The strict devices have no textures. Other tests run the plans between padded rows and tensors there: they are
+//! slices and updates like any other.
+
+use crate::harness::{
+    read_buffer::read_buffer,
+    texture::{COPIES, Case, Image, Walk, check, gpus, pattern, texture, whole},
+};
+use wgpu::{TextureDimension, TextureFormat, TextureUsages};
+use wgslice::{Backend, DType, Error, Tensor, error::TextureError, gpu::Texels, slice};
+
+/// The formats, with their element types and numbers of channels.
+fn formats() -> Vec<(TextureFormat, DType, usize)> {
+    use TextureFormat as F;
+    let mut formats = vec![
+        (F::Rgba8UnormSrgb, DType::U8, 4),
+        (F::Bgra8Unorm, DType::U8, 4),
+        (F::Bgra8UnormSrgb, DType::U8, 4),
+    ];
+    for (three, dtype) in [
+        ([F::R8Unorm, F::Rg8Unorm, F::Rgba8Unorm], DType::U8),
+        ([F::R8Uint, F::Rg8Uint, F::Rgba8Uint], DType::U8),
+        ([F::R8Snorm, F::Rg8Snorm, F::Rgba8Snorm], DType::I8),
+        ([F::R8Sint, F::Rg8Sint, F::Rgba8Sint], DType::I8),
+        ([F::R16Unorm, F::Rg16Unorm, F::Rgba16Unorm], DType::U16),
+        ([F::R16Uint, F::Rg16Uint, F::Rgba16Uint], DType::U16),
+        ([F::R16Snorm, F::Rg16Snorm, F::Rgba16Snorm], DType::I16),
+        ([F::R16Sint, F::Rg16Sint, F::Rgba16Sint], DType::I16),
+        ([F::R16Float, F::Rg16Float, F::Rgba16Float], DType::F16),
+        ([F::R32Uint, F::Rg32Uint, F::Rgba32Uint], DType::U32),
+        ([F::R32Sint, F::Rg32Sint, F::Rgba32Sint], DType::I32),
+        ([F::R32Float, F::Rg32Float, F::Rgba32Float], DType::F32),
+    ] {
+        formats.extend(
+            three
+                .into_iter()
+                .zip([1, 2, 4])
+                .map(|(format, channels)| (format, dtype, channels)),
+        );
+    }
+    formats
+}
+
+#[test]
+fn every_format() {
+    let gpus = gpus();
+    let mut seen = Vec::new();
+    for gpu in &gpus {
+        for (format, dtype, channels) in formats() {
+            if !gpu.device().features().contains(format.required_features()) {
+                continue;
+            }
+            seen.push(format);
+            let level = (TextureDimension::D2, 1);
+            let kind = (channels, dtype.size());
+            let mut image = Image::new(gpu, format, level, [1, 5, 7], kind);
+            check(gpu, &mut image, &whole(0, [1, 5, 7, channels]), dtype);
+            // A flipped crop of every second column, channels first.
+            let crop = Case {
+                walks: [
+                    Walk(0, 1, 1),
+                    Walk(3, -1, 3),
+                    Walk(1, 2, 3),
+                    Walk(channels - 1, -1, channels),
+                ],
+                permutation: [0, 3, 1, 2],
+                ..whole(0, [1, 5, 7, channels])
+            };
+            check(gpu, &mut image, &crop, dtype);
+        }
+    }
+    let norms = [TextureFormat::R16Unorm, TextureFormat::Rgba16Snorm];
+    for (format, ..) in formats() {
+        let is_norm = format.required_features() == norms[0].required_features();
+        assert!(
+            gpus.is_empty() || is_norm || seen.contains(&format),
+            "{format:?}"
+        );
+    }
+}
+
+/// Every width around the multiples of 256 bytes.
+#[test]
+fn widths_around_256_bytes() {
+    for gpu in gpus() {
+        for (format, channels, widths) in [
+            (TextureFormat::R8Unorm, 1, [1, 3, 255, 256, 257, 511]),
+            (TextureFormat::Rgba8Unorm, 4, [1, 2, 63, 64, 65, 127]),
+        ] {
+            for width in widths {
+                let level = (TextureDimension::D2, 1);
+                let mut image = Image::new(&gpu, format, level, [2, 3, width], (channels, 1));
+                let shape = image.shapes[0];
+                check(&gpu, &mut image, &whole(0, shape), DType::U8);
+                let mut flipped = whole(0, shape);
+                flipped.walks[2] = Walk(width as usize - 1, -1, width as usize);
+                check(&gpu, &mut image, &flipped, DType::U8);
+            }
+        }
+    }
+}
+
+/// The sides of cube maps are layers.
+#[test]
+fn cube_maps() {
+    for gpu in gpus() {
+        let level = (TextureDimension::D2, 1);
+        let mut image = Image::new(&gpu, TextureFormat::R8Unorm, level, [6, 3, 3], (1, 1));
+        let side = Case {
+            walks: [Walk(4, -2, 2), Walk(0, 1, 3), Walk(2, -1, 3), Walk(0, 1, 1)],
+            ..whole(0, [6, 3, 3, 1])
+        };
+        check(&gpu, &mut image, &side, DType::U8);
+    }
+}
+
+/// Mip levels, layers and depth, with boxes in the middle, flips, strides, orders of channels and of dimensions.
+#[test]
+fn boxes_levels_layers_and_orders() {
+    let orders: [&[usize]; 6] = [
+        &[0, 1, 2, 3],
+        &[2, 1, 0, 3],
+        &[2, 1, 0],
+        &[3, 0, 1, 2],
+        &[3],
+        &[1, 3, 0],
+    ];
+    for gpu in gpus() {
+        for (format, dtype) in [
+            (TextureFormat::Bgra8Unorm, DType::U8),
+            (TextureFormat::Rgba16Float, DType::F16),
+        ] {
+            for dimension in [TextureDimension::D2, TextureDimension::D3] {
+                let size = [4, 11, 13];
+                let mut image = Image::new(&gpu, format, (dimension, 3), size, (4, dtype.size()));
+                for (number, order) in orders.into_iter().enumerate() {
+                    let level = number % 3;
+                    let [layers, height, width, _] = image.shapes[level];
+                    let channels = order.len();
+                    let case = Case {
+                        level,
+                        channels: order.to_vec(),
+                        walks: [layers, height, width, channels].map(|size| Walk(0, 1, size)),
+                        permutation: [[0, 1, 2, 3], [0, 3, 1, 2], [3, 2, 1, 0]][number / 2],
+                    };
+                    check(&gpu, &mut image, &case, dtype);
+                    // One layer, a box in the middle, flipped both ways.
+                    let crop = Case {
+                        walks: [
+                            Walk(layers - 1, 1, 1),
+                            Walk(height - 1, -1, height - 1),
+                            Walk(width - 2, -1, width - 2),
+                            Walk(0, 1, channels),
+                        ],
+                        ..case.clone()
+                    };
+                    check(&gpu, &mut image, &crop, dtype);
+                    // Every second texel, and all channels but the first in reverse.
+                    let rest = channels.max(2) - 1;
+                    let thinned = Case {
+                        walks: [
+                            Walk(0, 1, layers),
+                            Walk(0, 2, height.div_ceil(2)),
+                            Walk(width - 1, -2, width.div_ceil(2)),
+                            Walk(channels - 1, -1, rest),
+                        ],
+                        ..case
+                    };
+                    check(&gpu, &mut image, &thinned, dtype);
+                }
+            }
+        }
+    }
+}
+
+/// Crop, flip, every second row and column, BGRA to RGBA without alpha, and channels first, in one encoder with the
+/// caller's buffers, at an offset; a mask becomes the alpha of another texture in the same submission.
+#[test]
+fn recorded_into_the_callers_encoder() {
+    for gpu in gpus() {
+        if gpu.device().limits().max_buffer_size < 4096 {
+            continue;
+        }
+        let level = (TextureDimension::D2, 1);
+        let image = Image::new(&gpu, TextureFormat::Bgra8Unorm, level, [1, 9, 21], (4, 1));
+        let overlay = Image::new(&gpu, TextureFormat::Rgba8Unorm, level, [1, 4, 9], (4, 1));
+        let texels = Texels::new(&image.texture).unwrap();
+        let texels = texels.slice(&slice![0, 7..;-2, 2..20;2, 2..;-1]).unwrap();
+        let texels = texels.transpose(&[2, 0, 1]).unwrap();
+        assert_eq!(texels.shape(), [3, 4, 9]);
+        let alpha = Texels::new(&overlay.texture).unwrap();
+        let alpha = alpha.slice(&slice![0, .., .., 3]).unwrap();
+        assert_eq!(alpha.shape(), [4, 9]);
+
+        let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 256 + 108 + 4,
+            usage: wgpu::BufferUsages::STORAGE
+                | wgpu::BufferUsages::COPY_SRC
+                | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        gpu.queue().write_buffer(&buffer, 0, &[9; 256 + 108 + 4]);
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        gpu.encode_from_texture(&mut encoder, &texels, buffer.slice(256..))
+            .unwrap();
+        // The greens, to the other texture.
+        gpu.encode_to_texture(&mut encoder, buffer.slice(256 + 36..), &alpha)
+            .unwrap();
+        gpu.queue().submit([encoder.finish()]);
+
+        let mut expected = Vec::new();
+        for channel in [2, 1, 0] {
+            for row in [7, 5, 3, 1] {
+                for column in 1..10 {
+                    expected.push(image.levels[0][(row * 21 + column * 2) * 4 + channel]);
+                }
+            }
+        }
+        let bytes = read_buffer(&gpu, &buffer);
+        assert_eq!(bytes[256..][..108], expected);
+        assert!(
+            bytes[..256]
+                .iter()
+                .chain(&bytes[256 + 108..])
+                .all(|&byte| byte == 9)
+        );
+        let mut after = overlay.levels[0].clone();
+        for (texel, &green) in expected[36..72].iter().enumerate() {
+            after[texel * 4 + 3] = green;
+        }
+        assert_eq!(overlay.read(&gpu, 0), after);
+    }
+}
+
+/// Rows that need no padding are copied between the texture and the caller's buffer, from the offsets that wgpu allows.
+#[test]
+fn rows_of_256_bytes_at_offsets() {
+    for gpu in gpus() {
+        if gpu.device().limits().max_buffer_size < 4096 {
+            continue;
+        }
+        let level = (TextureDimension::D2, 1);
+        let image = || Image::new(&gpu, TextureFormat::Rgba8Unorm, level, [1, 4, 64], (4, 1));
+        let (frame, mut other) = (image(), image());
+        let from = Texels::new(&frame.texture).unwrap();
+        let to = Texels::new(&other.texture).unwrap();
+        for offset in [0, 512, 4, 8, 272] {
+            let buffer = gpu.device().create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: 2048,
+                usage: wgpu::BufferUsages::STORAGE
+                    | wgpu::BufferUsages::COPY_SRC
+                    | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            });
+            gpu.queue().write_buffer(&buffer, 0, &[9; 2048]);
+            let mut encoder = gpu.device().create_command_encoder(&Default::default());
+            gpu.encode_from_texture(&mut encoder, &from, buffer.slice(offset as u64..))
+                .unwrap();
+            gpu.queue().submit([encoder.finish()]);
+            let mut bytes = vec![9; 2048];
+            bytes[offset..][..1024].copy_from_slice(&frame.levels[0]);
+            assert!(read_buffer(&gpu, &buffer) == bytes, "{gpu}: {offset}");
+
+            let values = pattern(2048, offset + 11);
+            gpu.queue().write_buffer(&buffer, 0, &values);
+            let mut encoder = gpu.device().create_command_encoder(&Default::default());
+            gpu.encode_to_texture(&mut encoder, buffer.slice(offset as u64..), &to)
+                .unwrap();
+            gpu.queue().submit([encoder.finish()]);
+            other.levels[0].copy_from_slice(&values[offset..][..1024]);
+            assert!(other.read(&gpu, 0) == other.levels[0], "{gpu}: {offset}");
+        }
+        // A view of a tensor is no copy of bytes.
+        let backend = Backend::from(gpu.clone());
+        let values = pattern(1024, 3);
+        let columns = backend.upload((&values, &[1, 64, 4, 4])).unwrap();
+        let rows = columns.view().transpose(&[0, 2, 1, 3]).unwrap();
+        rows.write_texture(&to).unwrap();
+        let mut expected = Vec::new();
+        for (row, column) in (0..4).flat_map(|row| (0..64).map(move |column| (row, column))) {
+            expected.extend_from_slice(&values[(column * 4 + row) * 4..][..4]);
+        }
+        assert_eq!(other.read(&gpu, 0), expected);
+    }
+}
+
+/// Recorded work reads scratch memory that it wrote itself, whatever else is recorded before it is submitted.
+#[test]
+fn recordings_do_not_disturb_each_other() {
+    for gpu in gpus() {
+        let level = (TextureDimension::D2, 1);
+        let [first, second] = [3u32, 5]
+            .map(|width| Image::new(&gpu, TextureFormat::R8Unorm, level, [1, 2, width], (1, 1)));
+        let backend = Backend::from(gpu.clone());
+        let dest = backend.upload((&[0u8; 6], &[1, 2, 3, 1])).unwrap();
+        let texels = Texels::new(&first.texture).unwrap();
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        gpu.encode_from_texture(&mut encoder, &texels, dest.buffers()[0].slice(..))
+            .unwrap();
+        let other = Tensor::from_texture(&backend, &Texels::new(&second.texture).unwrap()).unwrap();
+        let later = backend.upload((&[7u8; 512], &[512])).unwrap();
+        gpu.queue().submit([encoder.finish()]);
+        assert_eq!(dest.to_vec::<u8>().unwrap(), first.levels[0]);
+        assert_eq!(other.to_vec::<u8>().unwrap(), second.levels[0]);
+        assert_eq!(later.to_vec::<u8>().unwrap(), [7; 512]);
+        gpu.trim();
+    }
+}
+
+/// A view of a tensor is broadcast and transposed on its way to the texture.
+#[test]
+fn a_mask_is_broadcast_to_all_channels() {
+    for gpu in gpus() {
+        let level = (TextureDimension::D2, 1);
+        let mut image = Image::new(&gpu, TextureFormat::Rgba8Unorm, level, [1, 3, 2], (4, 1));
+        let backend = Backend::from(gpu.clone());
+        let mask = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[2, 3, 1])).unwrap();
+        let view = mask.view().transpose(&[1, 0, 2]).unwrap();
+        let view = view.broadcast_to(&[1, 3, 2, 4]).unwrap();
+        let texels = Texels::new(&image.texture).unwrap();
+        for (channels, alpha) in [(vec![0, 1, 2, 3], true), (vec![2, 1, 0], false)] {
+            let chosen = texels.channels(&channels).unwrap();
+            let view = view
+                .slice(&slice![.., .., .., ..(channels.len() as i64)])
+                .unwrap();
+            view.write_texture(&chosen).unwrap();
+            for (texel, value) in [1, 4, 2, 5, 3, 6].into_iter().enumerate() {
+                let of_alpha = if alpha {
+                    value
+                } else {
+                    image.levels[0][texel * 4 + 3]
+                };
+                image.levels[0][texel * 4..][..4].copy_from_slice(&[value, value, value, of_alpha]);
+            }
+            assert_eq!(image.read(&gpu, 0), image.levels[0]);
+        }
+    }
+}
+
+#[test]
+fn textures_and_selections_that_do_not_fit_are_named() {
+    let one = [1, 2, 2];
+    for gpu in gpus() {
+        let make = |format, usage| texture(&gpu, format, TextureDimension::D2, 1, one, usage);
+        let rgba = make(TextureFormat::Rgba8Unorm, COPIES);
+        let texels = Texels::new(&rgba).unwrap();
+        let backend = Backend::from(gpu.clone());
+        let all = |error: Error, says: &[&str]| {
+            let text = error.to_string();
+            assert!(says.iter().all(|says| text.contains(says)), "{text}");
+        };
+
+        let packed = make(TextureFormat::Rgb10a2Unorm, COPIES);
+        all(
+            Texels::new(&packed).unwrap_err(),
+            &["Rgb10a2Unorm", "Rgba8Unorm"],
+        );
+        let depth = make(TextureFormat::Depth32Float, TextureUsages::COPY_SRC);
+        all(Texels::new(&depth).unwrap_err(), &["Depth32Float"]);
+        let multisampled = gpu.device().create_texture(&wgpu::TextureDescriptor {
+            label: None,
+            size: rgba.size(),
+            mip_level_count: 1,
+            sample_count: 4,
+            dimension: TextureDimension::D2,
+            format: TextureFormat::Rgba8Unorm,
+            usage: TextureUsages::RENDER_ATTACHMENT,
+            view_formats: &[],
+        });
+        all(
+            Texels::new(&multisampled).unwrap_err(),
+            &["4 samples", "resolve"],
+        );
+        all(
+            Texels::of_level(&rgba, 1).unwrap_err(),
+            &["level is 1", "[0, 1)"],
+        );
+        all(texels.channels(&[2, 4]).unwrap_err(), &["[2, 4]", "[0, 4)"]);
+        all(
+            texels.channels(&[1, 1]).unwrap_err(),
+            &["[1, 1]", "at most once"],
+        );
+        let sliced = texels.slice(&slice![0]).unwrap();
+        all(sliced.channels(&[0]).unwrap_err(), &["[2,2,4]", "first"]);
+        all(texels.slice(&slice![1]).unwrap_err(), &["out of bounds"]);
+        let block = texels.slice_block(&[0, 0, 1, 0], &[1, 2, 2, 4]);
+        all(block.unwrap_err(), &["size[2]"]);
+        all(texels.transpose(&[0, 1]).unwrap_err(), &["permutation"]);
+
+        let unread =
+            Texels::new(&make(TextureFormat::Rgba8Unorm, TextureUsages::COPY_DST)).unwrap();
+        all(
+            Tensor::from_texture(&backend, &unread).unwrap_err(),
+            &["COPY_SRC", "reading"],
+        );
+        let unwritten =
+            Texels::new(&make(TextureFormat::Rgba8Unorm, TextureUsages::COPY_SRC)).unwrap();
+        let tensor = backend.upload((&[1u8; 16], &[1, 2, 2, 4])).unwrap();
+        all(
+            tensor.write_texture(&unwritten).unwrap_err(),
+            &["COPY_DST", "writing"],
+        );
+        // All of a box can be written without reading it first, but not a part of it.
+        tensor.write_texture(&unread).unwrap();
+        let alpha = unread.slice(&slice![.., .., .., 3..]).unwrap();
+        let mask = backend.upload((&[1u8; 4], &[1, 2, 2, 1])).unwrap();
+        all(
+            mask.write_texture(&alpha).unwrap_err(),
+            &["COPY_SRC", "channels"],
+        );
+
+        all(
+            mask.write_texture(&texels).unwrap_err(),
+            &["[1,2,2,1]", "[1,2,2,4]"],
+        );
+        let signed = backend.upload((&[1i8; 16], &[1, 2, 2, 4])).unwrap();
+        all(
+            signed.write_texture(&texels).unwrap_err(),
+            &["int8", "uint8"],
+        );
+        let cpu = Error::from(TextureError::OnCpu);
+        assert_eq!(
+            Tensor::from_texture(&Backend::cpu(), &texels).unwrap_err(),
+            cpu
+        );
+        let on_cpu = Backend::cpu().upload((&[1u8; 16], &[1, 2, 2, 4])).unwrap();
+        assert_eq!(on_cpu.write_texture(&texels).unwrap_err(), cpu);
+
+        // 300 texels of 4 bytes are a row of 1,280 bytes.
+        let size = [1, 1, 300];
+        let wide = texture(
+            &gpu,
+            TextureFormat::Rgba8Unorm,
+            TextureDimension::D2,
+            1,
+            size,
+            COPIES,
+        );
+        let read = Tensor::from_texture(&backend, &Texels::new(&wide).unwrap());
+        match gpu.device().limits().max_buffer_size {
+            1024 => all(read.unwrap_err(), &["max_buffer_size", "1280", "1024"]),
+            _ => assert_eq!(read.unwrap().shape(), [1, 1, 300, 4]),
+        }
+
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let buffer = |size, usage| {
+            gpu.device().create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size,
+                usage,
+                mapped_at_creation: false,
+            })
+        };
+        let short = buffer(12, wgpu::BufferUsages::STORAGE);
+        let error = gpu.encode_from_texture(&mut encoder, &texels, short.slice(..));
+        all(error.unwrap_err(), &["dest", "12 bytes", "16"]);
+        let error = gpu.encode_to_texture(&mut encoder, short.slice(..), &texels);
+        all(error.unwrap_err(), &["source", "12 bytes", "16"]);
+        // Nothing selected is nothing to do, in a buffer of any kind.
+        let none = texels.slice(&slice![.., 1..1]).unwrap();
+        gpu.encode_from_texture(&mut encoder, &none, short.slice(..))
+            .unwrap();
+        gpu.encode_to_texture(&mut encoder, short.slice(..), &none)
+            .unwrap();
+        gpu.queue().submit([encoder.finish()]);
+        let empty = Tensor::from_texture(&backend, &none).unwrap();
+        assert_eq!((empty.shape(), empty.len()), (&[1, 0, 2, 4][..], 0));
+    }
+}

@@ -1,0 +1,146 @@
+//! The bound on threads: results have the same bits on any number, and no operation uses more.
+
+use wgslice::{
+    Backend, DType, Plan,
+    options::{GatherNdOptions, ScatterOptions},
+    slice,
+};
+use wgslice_vectors::{
+    Call, Operation, check_all, parse,
+    random::{answered, case_of},
+};
+
+/// The smallest results too are cut into parts for so many threads. Operations without vectors run on random cases.
+#[test]
+fn every_case_has_the_same_result_on_any_number_of_threads() {
+    let vectors = parse(include_str!("vectors/seed1.jsonl")).map(|case| case.unwrap());
+    let random = Operation::ALL.iter().flat_map(|&operation| {
+        (0..60).map(move |number| answered(case_of(operation, 5, number)).unwrap())
+    });
+    let cases: Vec<_> = vectors.chain(random).collect();
+    assert!(cases.len() > 2000, "{}", cases.len());
+    // To start 63 threads for every case would take a minute.
+    for (threads, every) in [(2, 4), (3, 1), (64, 16)] {
+        with_at_most(threads, || {
+            let cpu = Backend::cpu().with_threads_for_any_work(threads);
+            for case in cases.iter().step_by(every) {
+                if let Err(difference) = check_all(case, &Call::of(case).unwrap(), &cpu) {
+                    panic!("on {threads} threads: {difference:?}\n{}", case.to_line());
+                }
+            }
+        });
+    }
+}
+
+/// As many bytes as are worth 69 threads.
+const LARGE: usize = 128 << 20;
+
+#[test]
+fn no_operation_uses_more_threads_than_the_bound() {
+    let wide = [LARGE / 4];
+    let (gather, scatter) = (GatherNdOptions::default(), ScatterOptions::default());
+    let plans = [
+        Plan::slice(&wide, &slice![..; -1], DType::F32),
+        Plan::slice_update(&wide, &slice![..; -1], &wide, DType::F32),
+        Plan::slice_grad(&wide, &slice![..; -1], &wide, DType::F32),
+        Plan::gather_nd(&wide, &[wide[0], 1], gather, DType::F32),
+        Plan::scatter_nd(&wide, &[wide[0], 1], &wide, scatter, DType::F32),
+    ];
+    let plans = plans.map(Result::unwrap);
+    // A pool is never exceeded.
+    for pool in [3, 64] {
+        with_at_most(pool, || {
+            for (plan, threads) in plans
+                .iter()
+                .flat_map(|plan| [1, 2, 3, 64].map(|n| (plan, n)))
+            {
+                let line = Backend::cpu().with_threads(threads).explain(plan);
+                let threads = if cfg!(feature = "rayon") {
+                    threads.min(pool)
+                } else {
+                    threads
+                };
+                let s = if threads == 1 { "" } else { "s" };
+                assert!(line.contains(&format!(" on {threads} thread{s}")), "{line}");
+            }
+        });
+    }
+    for plan in &plans {
+        let default = Backend::cpu().explain(plan);
+        assert_eq!(Backend::cpu().with_threads(0).explain(plan), default);
+    }
+}
+
+/// Calls `test` where an operation may have so many threads: under the feature `rayon`, in such a pool.
+fn with_at_most(threads: usize, test: impl FnOnce() + Send) {
+    #[cfg(feature = "rayon")]
+    pool(threads).install(test);
+    #[cfg(not(feature = "rayon"))]
+    {
+        let _ = threads;
+        test();
+    }
+}
+
+/// Results that are cut because of their size, beside those of a single thread.
+#[test]
+fn large_results_do_not_depend_on_the_bound() {
+    let shape = [1500, 4001];
+    let input: Vec<u16> = (0..1500 * 4001u32).map(|i| (i % 65_521) as u16).collect();
+    let flipped = |threads| {
+        let cpu = Backend::cpu().with_threads(threads);
+        cpu.slice((&input, &shape), &slice![..; -1, ..; -3])
+            .unwrap()
+    };
+    let alone = flipped(1);
+    for threads in [0, 2, 3, 64, usize::MAX] {
+        assert!(flipped(threads) == alone, "{threads} threads");
+    }
+}
+
+#[cfg(feature = "rayon")]
+fn pool(threads: usize) -> rayon::ThreadPool {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    pool.build().unwrap()
+}
+
+/// Each operation waits for jobs in the pool whose threads run the operations.
+#[cfg(feature = "rayon")]
+#[test]
+fn operations_within_the_jobs_of_a_small_pool_finish() {
+    use crate::harness::{elements, to_bytes};
+    use rayon::prelude::*;
+
+    let source = to_bytes(&elements(1 << 20), 8);
+    let x = wgslice::Tensor::from_bytes(&Backend::cpu(), source.clone(), DType::U64, &[1 << 20])
+        .unwrap();
+    let expected: Vec<u8> = source.chunks(8).rev().flatten().copied().collect();
+    for threads in [1, 2] {
+        let results: Vec<_> = pool(threads).install(|| {
+            let jobs = (0..16).into_par_iter();
+            jobs.map(|_| x.slice(&slice![..; -1]).unwrap()).collect()
+        });
+        assert!(
+            results
+                .iter()
+                .all(|result| result.bytes().unwrap() == expected)
+        );
+    }
+}
+
+/// An operation in a pool does not wait for the pool's other threads to be idle.
+#[cfg(feature = "rayon")]
+#[test]
+fn an_operation_finishes_while_the_rest_of_its_pool_is_busy() {
+    let input = vec![7u8; 16 << 20];
+    let (send, receive) = std::sync::mpsc::channel();
+    let (result, ()) = pool(2).join(
+        || {
+            let result = Backend::cpu().slice((&input, &[16 << 20]), &slice![..; -1]);
+            send.send(()).unwrap();
+            result
+        },
+        move || receive.recv().unwrap(),
+    );
+    assert!(result.unwrap().data == input);
+}
