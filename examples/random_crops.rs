@@ -1,0 +1,91 @@
+//! Training input: a random crop of each image of a batch, half of them mirrored, in one dispatch a step.
+//!
+//! The images stay on the device. Each step uploads only the begins of the boxes and which of them are mirrored. A
+//! loader that has threads of its own bounds those of the CPU path, which runs where there is no adapter.
+//!
+//! ```sh
+//! cargo run --example random_crops
+//! ```
+
+use wgslice::{Backend, gpu::AdapterOptions, options::CropOptions};
+
+/// Images, rows, columns, channels.
+const SHAPE: [usize; 4] = [32, 40, 48, 3];
+const SIZES: [usize; 2] = [24, 32];
+const STEPS: usize = 10;
+
+/// A pseudo-random number below `end`.
+fn random(state: &mut u32, end: usize) -> usize {
+    *state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+    (*state >> 8) as usize % end
+}
+
+fn texel(image: usize, row: usize, column: usize, channel: usize) -> u8 {
+    ((image * 89 + row * 53 + column * 3 + channel) % 251) as u8
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let backend = match Backend::open_gpu(&AdapterOptions::default()) {
+        Ok(gpu) => gpu,
+        Err(error) => {
+            println!("{error}");
+            Backend::cpu().with_threads(1)
+        }
+    };
+    println!("on {backend}");
+
+    let [count, rows, columns, channels] = SHAPE;
+    let mut images = Vec::new();
+    for image in 0..count {
+        for row in 0..rows {
+            for column in 0..columns {
+                images.extend((0..channels).map(|channel| texel(image, row, column, channel)));
+            }
+        }
+    }
+    let images = backend.upload((&images, &SHAPE))?;
+    let options = CropOptions {
+        sizes: SIZES.to_vec(),
+        ..CropOptions::default()
+    };
+
+    let mut state = 1;
+    let mut mirrored = 0;
+    for _ in 0..STEPS {
+        let mut begins = Vec::new();
+        let mut flips = Vec::new();
+        for _ in 0..count {
+            begins.push(i32::try_from(random(&mut state, rows - SIZES[0] + 1))?);
+            begins.push(i32::try_from(random(&mut state, columns - SIZES[1] + 1))?);
+            // Mirrored from left to right, never upside down.
+            flips.extend([false, random(&mut state, 2) == 1]);
+        }
+        mirrored += flips.iter().filter(|&&flip| flip).count();
+        let boxes = backend.upload((&begins, &[count, 2]))?;
+        let mirrors = backend.upload((&flips, &[count, 2]))?;
+        let (crops, report) = images.crop(&boxes, None, Some(&mirrors), &options)?;
+
+        let found = crops.to_array::<u8>()?;
+        assert_eq!(found.shape, [count, SIZES[0], SIZES[1], channels]);
+        assert_eq!(report.wait()?.out_of_range, 0);
+        let mut found = found.data.into_iter();
+        for image in 0..count {
+            let (top, left) = (begins[2 * image], begins[2 * image + 1]);
+            for row in 0..SIZES[0] {
+                for column in 0..SIZES[1] {
+                    let column = match flips[2 * image + 1] {
+                        true => SIZES[1] - 1 - column,
+                        false => column,
+                    };
+                    let (row, column) =
+                        (row + usize::try_from(top)?, column + usize::try_from(left)?);
+                    for channel in 0..channels {
+                        assert_eq!(found.next(), Some(texel(image, row, column, channel)));
+                    }
+                }
+            }
+        }
+    }
+    println!("{STEPS} × {count} crops are right; {mirrored} of them are mirrored");
+    Ok(())
+}

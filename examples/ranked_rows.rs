@@ -1,0 +1,74 @@
+//! The best scores of each row, and a mask of where they are, by `gather_elements` and `scatter_elements`.
+//!
+//! A program has scores on the device, and for each row the columns of the best ones, from a sort of its own. It
+//! gathers these scores, and scatters a mask that keeps them and clears the rest. A column of -1 is the last.
+//!
+//! ```sh
+//! cargo run --example ranked_rows
+//! ```
+
+use wgslice::{
+    Backend,
+    gpu::AdapterOptions,
+    options::{Combine, GatherElementsOptions, NegativeIndex, ScatterElementsOptions},
+};
+
+const ROWS: usize = 500;
+const COLUMNS: usize = 64;
+const BEST: usize = 5;
+
+fn score(row: usize, column: usize) -> u16 {
+    // An odd factor gives each column of a row another score.
+    ((row * 31 + column * 37) % COLUMNS) as u16
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let backend = Backend::open_gpu(&AdapterOptions::default())?;
+    println!("on {backend}");
+
+    let mut scores = Vec::new();
+    let mut columns = Vec::new();
+    for row in 0..ROWS {
+        scores.extend((0..COLUMNS).map(|column| score(row, column)));
+        let mut sorted: Vec<usize> = (0..COLUMNS).collect();
+        sorted.sort_by_key(|&column| std::cmp::Reverse(score(row, column)));
+        for &column in &sorted[..BEST] {
+            let last = column == COLUMNS - 1;
+            columns.push(if last { -1 } else { i64::try_from(column)? });
+        }
+    }
+
+    let scores = backend.upload((&scores, &[ROWS, COLUMNS]))?;
+    let columns = backend.upload((&columns, &[ROWS, BEST]))?;
+    let options = GatherElementsOptions {
+        axis: 1,
+        negative: NegativeIndex::Wrap,
+        ..GatherElementsOptions::default()
+    };
+    let (best, _) = scores.gather_elements(&columns, options)?;
+
+    let mut mask = backend.upload((&vec![0u8; ROWS * COLUMNS], &[ROWS, COLUMNS]))?;
+    let ones = backend.upload((&vec![1u8; ROWS * BEST], &[ROWS, BEST]))?;
+    let options = ScatterElementsOptions {
+        axis: 1,
+        negative: NegativeIndex::Wrap,
+        combine: Combine::Update,
+        ..ScatterElementsOptions::default()
+    };
+    mask.scatter_elements(&columns, &ones, options)?;
+
+    for (row, best) in best.to_vec::<u16>()?.chunks(BEST).enumerate() {
+        // All scores of a row differ, and are below the number of columns.
+        let expected: Vec<u16> = (COLUMNS - BEST..COLUMNS)
+            .rev()
+            .map(|score| score as u16)
+            .collect();
+        assert_eq!(best, expected, "row {row}");
+    }
+    for (i, kept) in mask.to_vec::<u8>()?.into_iter().enumerate() {
+        let score = usize::from(score(i / COLUMNS, i % COLUMNS));
+        assert_eq!(kept == 1, score >= COLUMNS - BEST, "element {i}");
+    }
+    println!("the {BEST} best of {ROWS} rows are right, and so is their mask");
+    Ok(())
+}
