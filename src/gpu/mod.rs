@@ -240,8 +240,8 @@ impl Gpu {
         Self::from_adapter(&options.choose().await?).await
     }
 
-    /// The features of the adapter that this crate profits from: immediates, which bring the numbers of a dispatch along
-    /// with it, and pipeline caches. For the device of your own program, with [`Gpu::wanted_limits`]:
+    /// The features of the adapter that this crate profits from: immediates, which bring the numbers of a dispatch
+    /// along with it, and pipeline caches. For the device of your own program, with [`Gpu::wanted_limits`]:
     ///
     /// ```no_run
     /// use wgslice::{wgpu, Gpu};
@@ -262,8 +262,8 @@ impl Gpu {
         adapter.features() & (wgpu::Features::IMMEDIATES | wgpu::Features::PIPELINE_CACHE)
     }
 
-    /// WebGPU's default limits, with those raised that this crate profits from, as far as the adapter allows: the size of
-    /// buffers and of bindings, so that fewer tensors are split into windows, and room for 128 bytes of immediates. A
+    /// WebGPU's default limits, with those raised that this crate profits from, as far as the adapter allows: the size
+    /// of buffers and of bindings, so that fewer tensors are split into windows, and room for 128 bytes of immediates. A
     /// limit whose default the adapter does not reach is the adapter's.
     ///
     /// ```no_run

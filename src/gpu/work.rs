@@ -46,7 +46,8 @@ pub(super) struct Launch {
     pub(super) pipeline: wgpu::ComputePipeline,
 }
 
-/// The arguments that the shaders of an operation bind, in the order of their bindings, by their numbers in a recording.
+/// The arguments that the shaders of an operation bind, in the order of their bindings. They are numbered as in a
+/// recording.
 pub(super) fn bindings(op: Op) -> &'static [usize] {
     const SOURCE: usize = 0;
     const DEST: usize = 1;
@@ -75,8 +76,8 @@ impl Works {
 }
 
 impl Gpu {
-    /// The places, with offsets reduced by a multiple of the alignment of bindings: what is added to them again when the
-    /// work is recorded is [`Reach::aligned`](super::caps::Reach::aligned).
+    /// The places, with offsets reduced by a multiple of the alignment of bindings. What is added again when the work is
+    /// recorded is [`Reach::aligned`](super::caps::Reach::aligned).
     pub(super) fn aligned(&self, mut places: Places) -> Places {
         for parts in [&mut places.source, &mut places.dest, &mut places.indices] {
             parts.offset -= self.inner.reach.aligned(parts.offset);

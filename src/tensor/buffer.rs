@@ -11,8 +11,8 @@ impl Tensor {
     /// the buffer: it sees what other commands write there, and its methods that work in place, such as
     /// [`Tensor::slice_update`], write to the buffer, unless a clone shares the tensor.
     ///
-    /// The buffer must be of the backend's device, which cannot be checked here: wgpu reports a buffer of another device
-    /// at the first use. It needs the usages `STORAGE` and `COPY_SRC`; with `COPY_DST`, updates of contiguous rows are
+    /// The buffer must be of the backend's device, which cannot be checked here: wgpu reports a buffer of another
+    /// device at the first use. It needs the usages `STORAGE` and `COPY_SRC`; with `COPY_DST`, updates of contiguous rows are
     /// recorded as buffer copies. It may be longer than the values.
     ///
     /// ```no_run
