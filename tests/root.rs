@@ -23,6 +23,7 @@ mod onnx_nodes;
 #[cfg(feature = "gpu")]
 mod prepare;
 mod property;
+mod public_api;
 mod reference;
 mod scatter_elements;
 mod scatter_nd;

@@ -222,10 +222,8 @@ pub(crate) enum Tensors<'a> {
     },
     Crop {
         input: Tensor,
-        begins: Tensor,
-        flips: Tensor,
-        /// Begins and flips together.
-        tuples: Tensor,
+        /// Begins, flips, and the index tuples that hold both.
+        boxes: Box<[Tensor; 3]>,
         options: &'a CropOptions,
     },
     Update {
@@ -377,9 +375,11 @@ impl<'a> Loaded<'a> {
                 let (begins, flips) = self.boxes(dims);
                 Tensors::Crop {
                     input,
-                    begins: backend.upload((&begins, &[count, dims]))?,
-                    flips: backend.upload((&flips, &[count, dims]))?,
-                    tuples: backend.upload((&self.indices, &[count, 2 * dims]))?,
+                    boxes: Box::new([
+                        backend.upload((&begins, &[count, dims]))?,
+                        backend.upload((&flips, &[count, dims]))?,
+                        backend.upload((&self.indices, &[count, 2 * dims]))?,
+                    ]),
                     options,
                 }
             }
@@ -403,13 +403,13 @@ impl Tensors<'_> {
             Tensors::Transpose { input, axes } => input.view().transpose(axes)?.to_tensor(),
             Tensors::Crop {
                 input,
-                begins,
-                flips,
+                boxes,
                 options,
-                ..
-            } => input
-                .crop(begins, None, Some(flips), options)
-                .map(|cropped| cropped.0),
+            } => {
+                let [begins, flips, _] = &**boxes;
+                let cropped = input.crop(begins, None, Some(flips), options)?;
+                Ok(cropped.0)
+            }
             Tensors::Update { input, value, spec } => {
                 // The memory is shared with the input, and is copied first.
                 let mut changed = input.clone();

@@ -162,7 +162,7 @@ impl<'a> Recording<'a> {
         let (source, indices) = match tensors {
             Tensors::Slice { input, .. } | Tensors::Transpose { input, .. } => (input, None),
             Tensors::Gather { params, indices } => (params, Some(indices)),
-            Tensors::Crop { input, tuples, .. } => (input, Some(tuples)),
+            Tensors::Crop { input, boxes, .. } => (input, Some(&boxes[2])),
             Tensors::Update { value, .. } => (value, None),
         };
         Ok(Self {

@@ -2,7 +2,7 @@ use super::{Op, Operation, Params, params::random_view};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, gathered},
-    random::draw::{MOST, policy, rarely, shape, tensor},
+    random::draw::{MOST, policy, shape, tensor},
     variant::Run,
 };
 use fastrand::Rng;
@@ -151,7 +151,7 @@ impl<'a> Op<'a> for Crop<'a> {
         let flips = rng.bool();
         let count = match box_indices {
             true => rng.usize(..6),
-            false => rarely(rng, x[0] as i64, x[0] as i64 + 1) as usize,
+            false => x[0] + usize::from(rng.u8(..40) == 0),
         };
         let mut sizes: Vec<usize> = x[1..=dims]
             .iter()

@@ -1,0 +1,347 @@
+//! The public interface is the one that `tests/public_api.txt` lists, so that a change to it is seen in review.
+//!
+//! The list is made from the source, with all features, and has a line for each name at its public path: modules,
+//! types with their fields and variants, traits, macros, constants, methods with their signatures, and implemented
+//! traits. Of what macros of the crate generate only the names of types are listed.
+//!
+//! `WGSLICE_WRITE_API=1 cargo test --workspace --all-features --test root public_api` writes the list anew.
+
+use quote::ToTokens;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
+use syn::{Attribute, ImplItem, Item, ItemImpl, TraitItem, Type, UseTree, Visibility};
+
+/// The most names that the crate may have at its root, modules included.
+const MOST_ROOT_NAMES: usize = 28;
+
+#[test]
+fn the_interface_is_the_reviewed_one() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let list = Crate::read(&root.join("src")).list();
+    let path = root.join("tests/public_api.txt");
+    if std::env::var_os("WGSLICE_WRITE_API").is_some() {
+        fs::write(&path, list.join("\n") + "\n").unwrap();
+    }
+    let reviewed = fs::read_to_string(&path).unwrap();
+    let reviewed: BTreeSet<&str> = reviewed.lines().collect();
+    let list: BTreeSet<&str> = list.iter().map(String::as_str).collect();
+    let added: Vec<_> = list.difference(&reviewed).collect();
+    let removed: Vec<_> = reviewed.difference(&list).collect();
+    assert!(
+        added.is_empty() && removed.is_empty(),
+        "the public interface differs from tests/public_api.txt\nadded: {added:#?}\nremoved: {removed:#?}\n\
+         if this is intended, set WGSLICE_WRITE_API=1 and review the list"
+    );
+}
+
+#[test]
+fn the_root_has_few_names() {
+    let list = Crate::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).list();
+    let root_name = |line: &String| {
+        let path = line.split_once(" wgslice::")?.1;
+        path.chars()
+            .all(|c| c.is_alphanumeric() || c == '_' || c == '!')
+            .then(|| path.to_owned())
+    };
+    let names: BTreeSet<String> = list.iter().filter_map(root_name).collect();
+    assert!(names.contains("Backend") && names.contains("options"));
+    assert!(
+        names.len() <= MOST_ROOT_NAMES,
+        "{} names: {names:?}",
+        names.len()
+    );
+}
+
+/// The source of the crate.
+struct Crate {
+    folder: PathBuf,
+    /// The items of all files, each with the module that its file is.
+    items: Vec<(String, Item)>,
+    /// The public types and the paths that they have in the list.
+    public: BTreeMap<String, String>,
+    list: Vec<String>,
+}
+
+impl Crate {
+    fn read(folder: &Path) -> Self {
+        let mut items = Vec::new();
+        read_files(folder, "wgslice", &mut items);
+        Self {
+            folder: folder.into(),
+            items,
+            public: BTreeMap::new(),
+            list: Vec::new(),
+        }
+    }
+
+    fn list(mut self) -> Vec<String> {
+        let root = parse(&self.folder.join("lib.rs"));
+        self.module("wgslice", &self.folder.clone(), &root);
+        for (_, item) in &self.items {
+            if let Item::Macro(item) = item
+                && let Some(name) = &item.ident
+                && has(&item.attrs, "macro_export")
+            {
+                self.list.push(format!("macro wgslice::{name}!"));
+            }
+        }
+        for (_, item) in std::mem::take(&mut self.items) {
+            if let Item::Impl(item) = item {
+                self.implementation(&item);
+            }
+        }
+        self.list.sort();
+        self.list.dedup();
+        self.list
+    }
+
+    /// Lists a public module, whose submodules are in `folder`.
+    fn module(&mut self, path: &str, folder: &Path, items: &[Item]) {
+        for item in items {
+            match item {
+                Item::Mod(module) if is_public(&module.vis) => {
+                    let name = module.ident.to_string();
+                    self.list.push(format!("mod {path}::{name}"));
+                    let items = match &module.content {
+                        Some((_, items)) => items.clone(),
+                        None => read_module(folder, &name),
+                    };
+                    self.module(&format!("{path}::{name}"), &folder.join(&name), &items);
+                }
+                Item::Use(item) if is_public(&item.vis) => self.exports(path, path, &item.tree),
+                _ => self.definition(path, item),
+            }
+        }
+    }
+
+    /// Lists the names of a `pub use` out of the module `from`.
+    fn exports(&mut self, path: &str, from: &str, tree: &UseTree) {
+        match tree {
+            UseTree::Path(tree) if tree.ident == "crate" => {
+                self.exports(path, "wgslice", &tree.tree);
+            }
+            UseTree::Path(tree) => {
+                self.exports(path, &format!("{from}::{}", tree.ident), &tree.tree);
+            }
+            UseTree::Group(group) => {
+                for tree in &group.items {
+                    self.exports(path, from, tree);
+                }
+            }
+            UseTree::Name(name) if name.ident == "wgpu" => {
+                self.list.push(format!("crate {path}::wgpu"));
+            }
+            UseTree::Name(name) => {
+                let name = name.ident.to_string();
+                let all = self.items.iter();
+                let named =
+                    all.filter(|(_, item)| defined(item).is_some_and(|found| found == name));
+                let mut named: Vec<(String, Item)> = named.cloned().collect();
+                if named.len() > 1 {
+                    named.retain(|(module, _)| module == from);
+                }
+                match &named[..] {
+                    [(_, item)] => self.definition(path, item),
+                    [] => {
+                        let path = format!("{path}::{name}");
+                        self.list.push(format!("made by a macro: {path}"));
+                        self.public.insert(name, path);
+                    }
+                    _ => panic!("{from}::{name} is defined {} times", named.len()),
+                }
+            }
+            UseTree::Rename(_) | UseTree::Glob(_) => panic!("{path} exports names in another way"),
+        }
+    }
+
+    /// Lists a type, trait, function or constant if it is public.
+    fn definition(&mut self, path: &str, item: &Item) {
+        let Some(name) = defined(item) else { return };
+        let path = format!("{path}::{name}");
+        self.public.insert(name, path.clone());
+        let mut lines = Vec::new();
+        let attrs = match item {
+            Item::Struct(item) => {
+                lines.push(format!("struct {path}{}", text(&item.generics)));
+                for (number, field) in item.fields.iter().enumerate() {
+                    if is_public(&field.vis) {
+                        let name = field.ident.as_ref().map_or(number.to_string(), text);
+                        lines.push(format!("field {path}.{name}: {}", text(&field.ty)));
+                    }
+                }
+                &item.attrs
+            }
+            Item::Enum(item) => {
+                lines.push(format!("enum {path}{}", text(&item.generics)));
+                for variant in &item.variants {
+                    let mut fields = variant.fields.clone();
+                    fields.iter_mut().for_each(|field| field.attrs.clear());
+                    let (name, fields) = (text(&variant.ident), text(&fields));
+                    lines.push(format!("variant {path}::{name} {fields}").trim().into());
+                }
+                &item.attrs
+            }
+            Item::Trait(item) => {
+                let bounds = text(&item.supertraits);
+                lines.push(format!("trait {path}: {bounds}"));
+                for item in &item.items {
+                    if let TraitItem::Fn(function) = item
+                        && !has(&function.attrs, "doc(hidden)")
+                    {
+                        lines.push(format!("{path}: {}", text(&function.sig)));
+                    }
+                }
+                &item.attrs
+            }
+            Item::Fn(item) => {
+                lines.push(format!("{path}: {}", text(&item.sig)));
+                &item.attrs
+            }
+            Item::Const(item) => {
+                lines.push(format!("const {path}: {}", text(&item.ty)));
+                &item.attrs
+            }
+            Item::Type(item) => {
+                lines.push(format!("type {path} = {}", text(&item.ty)));
+                &item.attrs
+            }
+            _ => return,
+        };
+        let mut notes = Vec::new();
+        if has(attrs, "non_exhaustive") {
+            notes.push("non-exhaustive".to_owned());
+        }
+        for attr in attrs.iter().filter(|attr| attr.path().is_ident("derive")) {
+            notes.push(text(&attr.meta.require_list().unwrap().tokens));
+        }
+        if !notes.is_empty() {
+            lines[0] += &format!(" ({})", notes.join("; "));
+        }
+        self.list.append(&mut lines);
+    }
+
+    /// Lists the public methods and constants, or the trait, of an implementation for a public type.
+    fn implementation(&mut self, item: &ItemImpl) {
+        let Type::Path(of) = &*item.self_ty else {
+            return;
+        };
+        let name = of.path.segments.last().unwrap().ident.to_string();
+        let Some(path) = self.public.get(&name) else {
+            return;
+        };
+        if let Some((of, _)) = &item.trait_ {
+            let arguments = text(&of.segments.last().unwrap().arguments);
+            let of = text(&of.segments.last().unwrap().ident);
+            self.list.push(format!("impl {of}{arguments} for {path}"));
+            return;
+        }
+        for item in &item.items {
+            match item {
+                ImplItem::Fn(item) if is_public(&item.vis) && !is_for_tests(&item.attrs) => {
+                    self.list.push(format!("{path}: {}", text(&item.sig)));
+                }
+                ImplItem::Const(item) if is_public(&item.vis) => {
+                    let (name, of) = (text(&item.ident), text(&item.ty));
+                    self.list.push(format!("const {path}::{name}: {of}"));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Reads the files of a module's folder.
+fn read_files(folder: &Path, module: &str, items: &mut Vec<(String, Item)>) {
+    let mut entries: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    entries.sort();
+    for path in entries {
+        let name = path.file_stem().unwrap().to_string_lossy();
+        let inner = format!("{module}::{name}");
+        if path.is_dir() {
+            read_files(&path, &inner, items);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let module = if name == "mod" { module } else { &inner };
+            let all = parse(&path).into_iter();
+            items.extend(all.map(|item| (module.to_owned(), item)));
+        }
+    }
+}
+
+/// The items of the module whose file is in `folder`.
+fn read_module(folder: &Path, name: &str) -> Vec<Item> {
+    let flat = folder.join(name).with_extension("rs");
+    let nested = folder.join(name).join("mod.rs");
+    parse(if flat.exists() { &flat } else { &nested })
+}
+
+fn parse(path: &Path) -> Vec<Item> {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+    syn::parse_file(&text).unwrap().items
+}
+
+/// The name of a public item that is not a module, an import or a macro.
+fn defined(item: &Item) -> Option<String> {
+    let (visibility, name) = match item {
+        Item::Struct(item) => (&item.vis, &item.ident),
+        Item::Enum(item) => (&item.vis, &item.ident),
+        Item::Trait(item) => (&item.vis, &item.ident),
+        Item::Fn(item) => (&item.vis, &item.sig.ident),
+        Item::Const(item) => (&item.vis, &item.ident),
+        Item::Type(item) => (&item.vis, &item.ident),
+        _ => return None,
+    };
+    is_public(visibility).then(|| name.to_string())
+}
+
+fn is_public(visibility: &Visibility) -> bool {
+    matches!(visibility, Visibility::Public(_))
+}
+
+fn has(attrs: &[Attribute], written: &str) -> bool {
+    attrs.iter().any(|attr| text(&attr.meta) == written)
+}
+
+/// Whether an item is there for this repository's own tests alone.
+fn is_for_tests(attrs: &[Attribute]) -> bool {
+    attrs
+        .iter()
+        .any(|attr| text(&attr.meta).contains("test-seams"))
+}
+
+/// Source text with the usual spaces.
+fn text(tokens: &impl ToTokens) -> String {
+    let mut text = tokens.to_token_stream().to_string();
+    for (from, to) in [
+        (" ::", "::"),
+        (":: ", "::"),
+        (" :", ":"),
+        (" ,", ","),
+        (" ;", ";"),
+        ("& ", "&"),
+        (" <", "<"),
+        ("< ", "<"),
+        (" >", ">"),
+        ("( ", "("),
+        (" (", "("),
+        (" )", ")"),
+        ("[ ", "["),
+        (" ]", "]"),
+        ("# ", "#"),
+        (",>", ">"),
+        (", >", ">"),
+        (",)", ")"),
+        (" -> ", " -> "),
+        ("->", " -> "),
+        ("  ", " "),
+        ("FnOnce(", "FnOnce ("),
+    ] {
+        text = text.replace(from, to);
+    }
+    text.replace("FnOnce (", "FnOnce(").replace("- >", " ->")
+}
