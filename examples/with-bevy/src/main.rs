@@ -33,8 +33,8 @@ const ATLAS: usize = 96;
 /// Those of the image.
 const WIDTH: usize = 50;
 const HEIGHT: usize = 48;
-/// The bytes from row to row of what is read back: wgpu copies textures in rows of a multiple of 256 bytes. wgslice pads
-/// and cuts rows itself.
+/// The bytes from row to row of what bevy reads back: wgpu copies textures in rows of a multiple of 256 bytes. wgslice
+/// pads rows itself.
 const PADDED: usize = 256;
 /// More frames than the image needs to be loaded, sliced into and read back.
 const FRAMES: usize = 300;
