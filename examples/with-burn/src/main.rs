@@ -106,8 +106,8 @@ fn gathered(
     Ok((Tensor::from_primitive::<Wgpu>(result), report))
 }
 
-/// A tensor as burn's device knows it. Its elements must be in row-major order without gaps, as plans expect them; those
-/// of a transposed tensor are not.
+/// A tensor as burn's device knows it. Its elements must be in row-major order without gaps, as plans expect them;
+/// those of a transposed tensor are not.
 fn elements<const D: usize, K>(tensor: Tensor<D, K>) -> Result<CubeTensor>
 where
     K: Basic + BackendPrimitive<Wgpu, Primitive = CubeTensor>,
