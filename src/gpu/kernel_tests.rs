@@ -2,8 +2,10 @@
 
 use super::{Gpu, caps::Kind, kernels::KERNELS, maps::Op};
 use crate::{
-    Backend, SliceSpec,
-    options::{Combine, CropOptions, GatherNdOptions, GatherOptions, OutOfRange, ScatterOptions},
+    Backend, DType, Plan, SliceSpec,
+    options::{
+        Boxes, Combine, CropOptions, GatherNdOptions, GatherOptions, OutOfRange, ScatterOptions,
+    },
 };
 use std::collections::BTreeSet;
 
@@ -224,4 +226,50 @@ fn every_kernel_runs_and_agrees_with_the_cpu() {
         let seen: BTreeSet<_> = seen.iter().map(|program| program.source.name).collect();
         assert_eq!(seen, all, "{kind:?}");
     }
+}
+
+/// All boxes of a crop are one dispatch, and other begins, flips and items need no other pipeline.
+#[test]
+fn a_crop_is_one_dispatch_and_other_boxes_compile_nothing() {
+    let gpu = strict(Kind::Hardware);
+    let backend = Backend::from(gpu.clone());
+    let (shape, options) = (
+        [4, 16, 16, 3],
+        CropOptions {
+            sizes: vec![8, 8],
+            ..CropOptions::default()
+        },
+    );
+    let images = backend
+        .upload((&bytes(shape.iter().product()), &shape))
+        .unwrap();
+    let mut compiled = Vec::new();
+    for (begins, items, flip) in [
+        ([0i32, 0, 1, 2, 8, 8, 3, 5], [0i32, 1, 2, 3], false),
+        ([-1, 0, 20, 2, 8, 9, 3, 5], [3, -1, 0, 0], true),
+    ] {
+        let begins = backend.upload((&begins, &[4, 2])).unwrap();
+        let items = backend.upload((&items, &[4])).unwrap();
+        let flips = backend.upload((&[flip; 8], &[4, 2])).unwrap();
+        let (_, report) = images
+            .crop(&begins, Some(&items), Some(&flips), &options)
+            .unwrap();
+        assert_eq!(
+            report.wait().unwrap().out_of_range,
+            if flip { 3 } else { 0 }
+        );
+        compiled.push(gpu.inner.pipelines.compiled().len());
+    }
+    assert_eq!(compiled[0], compiled[1]);
+    let boxes = Boxes {
+        count: 256,
+        box_indices: true,
+        flips: true,
+    };
+    let plan = Plan::crop(&shape, boxes, &options, DType::U8).unwrap();
+    let told = backend.explain(&plan);
+    assert!(
+        told.contains("1 dispatch of the packed rows kernel"),
+        "{told}"
+    );
 }
