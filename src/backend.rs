@@ -41,6 +41,9 @@ pub struct Backend {
     /// If `Some`, the CPU does operations on host values that fail on the device. The inner value is the last such
     /// error, `None` before the first.
     fallback: Option<Arc<Mutex<Option<Error>>>>,
+    /// Whether the report of a tensor's gather or scatter is the error under `OutOfRange::Error`, rather than the call.
+    #[cfg(feature = "gpu")]
+    pub(crate) late_errors: bool,
     /// If `Some`, operations on host values run on the CPU where by these costs the CPU is faster.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     costs: Option<CostModel>,
@@ -68,6 +71,8 @@ impl Backend {
             device,
             reason: reason.into(),
             fallback: None,
+            #[cfg(feature = "gpu")]
+            late_errors: false,
             #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
             costs: None,
             threads: Threads::default(),
@@ -136,6 +141,40 @@ impl Backend {
         self
     }
 
+    /// The same backend, whose tensors do not wait for the device under
+    /// [`OutOfRange::Error`](crate::options::OutOfRange::Error): a gather, a crop or a scatter is submitted, and if a
+    /// tuple is out of range, not the call but its [report](crate::Pending) is the error. This holds for tensors that
+    /// the backend makes from now on, and for what is made of them.
+    ///
+    /// In a browser nothing may wait, and such a call fails before it submits anything unless the backend has late
+    /// errors. Elsewhere several calls can so be submitted before the first of their reports is waited for.
+    ///
+    /// Until its report is there, a result is not checked: a gather has zeros in place of what is out of range. A
+    /// scatter has no effect if a tuple is out of range, and leaves its tensor as it was. On the CPU the call fails.
+    ///
+    /// ```
+    /// use wgslice::{options::{GatherOptions, OutOfRange}, Backend};
+    ///
+    /// # async fn example(backend: Backend) -> Result<(), wgslice::Error> {
+    /// let backend = backend.with_late_errors();
+    /// let table = backend.upload((&[10.0f32, 20.0], &[2]))?;
+    /// let ids = backend.upload((&[1u32, 0], &[2]))?;
+    /// let strict = GatherOptions { out_of_range: OutOfRange::Error, ..GatherOptions::default() };
+    /// let (rows, report) = table.gather(&ids, strict)?;
+    /// report.await?; // GatherError::OutOfRange if an index was out of range
+    /// assert_eq!(rows.to_array_async::<f32>().await?.data, [20.0, 10.0]);
+    /// # Ok(())
+    /// # }
+    /// # pollster::block_on(example(Backend::auto()))?;
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    #[cfg(feature = "gpu")]
+    #[must_use]
+    pub fn with_late_errors(mut self) -> Self {
+        self.late_errors = true;
+        self
+    }
+
     /// The last error after which the CPU did an operation instead of the device. `None` if there was none. Clones of a
     /// backend share this error.
     pub fn last_fallback(&self) -> Option<Error> {
@@ -189,6 +228,7 @@ impl Backend {
             Device::Cpu => Ok(()),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
+                gpu.check_may_block("the device", "Tensor::to_array_async, or await a report")?;
                 // wgpu holds uploads back until the next submission, so an empty one submits them.
                 gpu.queue().submit([]);
                 gpu.wait()

@@ -147,15 +147,17 @@ impl<T: Clone> Pending<T> {
     ///
     /// As [`Pending::poll`].
     pub fn wait(&self) -> Result<T, Error> {
-        #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-        return match &self.gpu {
-            Some(gpu) => gpu.wait_until(|context| self.advance(context)),
-            None => pollster::block_on(self.clone()),
-        };
-        #[cfg(not(all(feature = "gpu", not(target_arch = "wasm32"))))]
+        #[cfg(feature = "gpu")]
+        match &self.gpu {
+            Some(gpu) if gpu.may_block() => return gpu.wait_until(|context| self.advance(context)),
+            // A thread makes the value. In a browser there is none, and the value is there.
+            #[cfg(not(target_arch = "wasm32"))]
+            None => return pollster::block_on(self.clone()),
+            _ => {}
+        }
         self.poll()?.ok_or(Error::WouldBlock {
-            what: "the report of a gather or a scatter",
-            instead: "Pending::await",
+            what: "the report of a gather, a crop or a scatter",
+            instead: "`.await` on the Pending instead of `.wait()`",
         })
     }
 

@@ -1,5 +1,7 @@
 //! All integration tests are one binary: wgpu is linked once and devices are opened once.
 
+#[cfg(feature = "gpu")]
+mod browser;
 mod cpu;
 mod crop;
 mod devices;

@@ -18,18 +18,26 @@ impl Gpu {
     }
 
     /// Waits for all submissions.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn wait(&self) -> Result<(), Error> {
         self.poll_with(wgpu::PollType::wait_indefinitely())
     }
 
-    /// Fails, since browsers do not allow blocking.
-    #[cfg(target_arch = "wasm32")]
-    pub(crate) fn wait(&self) -> Result<(), Error> {
-        Err(Error::WouldBlock {
-            what: "the device",
-            instead: "Tensor::to_array_async",
-        })
+    /// Whether a call may wait for the device. In a browser none may.
+    pub(crate) fn may_block(&self) -> bool {
+        self.inner.may_block
+    }
+
+    /// Fails in a browser, which does not let a call wait for `what`; the error names the call to use `instead`. Comes
+    /// before anything is submitted.
+    pub(crate) fn check_may_block(
+        &self,
+        what: &'static str,
+        instead: &'static str,
+    ) -> Result<(), Error> {
+        match self.may_block() {
+            true => Ok(()),
+            false => Err(Error::WouldBlock { what, instead }),
+        }
     }
 
     /// Waits for this submission. In a browser, which does not allow blocking, returns at once.

@@ -111,6 +111,8 @@ struct Inner {
     pool: Arc<Pool>,
     /// Why the device was lost; empty until then.
     lost: Arc<OnceLock<String>>,
+    /// Whether a call may wait for the device. No call may in a browser.
+    may_block: bool,
 }
 
 /// The most bytes of a result that one dispatch writes. Even at 2 GB/s, about a hundredth of a GPU's memory bandwidth,
@@ -155,6 +157,7 @@ impl Gpu {
                 texels: Arc::default(),
                 pool: Arc::default(),
                 lost: Arc::default(),
+                may_block: cfg!(not(target_arch = "wasm32")),
             }),
         }
     }
@@ -219,6 +222,14 @@ impl Gpu {
             inner.reach.kind = Kind::Hardware;
             inner.reach.workgroup = Kind::Hardware.workgroup(&inner.limits);
         })
+    }
+
+    /// The same device on which no call may wait, so that tests see what programs in a browser do.
+    #[cfg(feature = "test-seams")]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_blocking(&self) -> Self {
+        self.with(|inner| inner.may_block = false)
     }
 
     fn with(&self, change: impl FnOnce(&mut Inner)) -> Self {

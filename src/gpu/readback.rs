@@ -80,7 +80,7 @@ impl Gpu {
     }
 
     /// Calls `poll` until it returns an output, and returns that. Between calls waits until all submissions are done.
-    #[cfg(not(target_arch = "wasm32"))]
+    /// The caller has seen to it that this [may block](Self::check_may_block).
     pub(crate) fn wait_until<T>(
         &self,
         mut poll: impl FnMut(&mut std::task::Context<'_>) -> Poll<Result<T, Error>>,

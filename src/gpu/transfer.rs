@@ -166,16 +166,10 @@ impl Gpu {
     }
 
     /// Reads all bytes of a tensor, blocking until all earlier submissions are done.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn download(&self, source: &DeviceBytes, into: &mut [u8]) -> Result<(), Error> {
+        self.check_may_block("the values of a tensor", "Tensor::to_array_async")?;
         let mut downloading = std::pin::pin!(self.download_async(source, into));
         self.wait_until(|context| downloading.as_mut().poll(context))
-    }
-
-    /// Fails, since browsers do not allow blocking.
-    #[cfg(target_arch = "wasm32")]
-    pub(crate) fn download(&self, _source: &DeviceBytes, _into: &mut [u8]) -> Result<(), Error> {
-        self.wait()
     }
 
     /// [`Gpu::download`] without blocking. The tensor is read in pieces of up to 8 MiB: the host copies one piece from

@@ -19,6 +19,10 @@ pub enum OutOfRange {
     /// The operation fails with [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange) or
     /// [`ScatterError::OutOfRange`](crate::error::ScatterError::OutOfRange) and has no result. This is TensorFlow's default on
     /// a CPU; TensorFlow's GPU kernels do not have this policy.
+    ///
+    /// For this a call with tensors on a GPU waits for the device. In a browser, where nothing may wait, the call is an
+    /// [`Error::WouldBlock`](crate::Error::WouldBlock) that submits nothing, unless the backend was made
+    /// `Backend::with_late_errors`.
     Error,
     /// Each coordinate moves to the nearest end of its dimension, as in JAX and XLA, and the tuple counts as good. A
     /// dimension of size 0 has no end: its tuples are treated as under [`OutOfRange::Zero`].

@@ -29,8 +29,11 @@ impl Tensor {
             let indices = indices
                 .and_then(|indices| indices.device_bytes())
                 .zip(index);
+            let waits = self.waits(plan)?;
             let (made, report) = gpu.make(plan, source, indices)?;
-            let report = settled(report, plan)?;
+            if waits {
+                report.wait()?;
+            }
             return Ok((self.result(plan, Storage::Device(made)), report));
         }
         let mut dest = self.backend.host_pool.take(plan.result_bytes())?;
@@ -52,6 +55,8 @@ impl Tensor {
             .map(|indices| self.index_type(indices))
             .transpose()?;
         #[cfg(feature = "gpu")]
+        let waits = self.waits(plan)?;
+        #[cfg(feature = "gpu")]
         if let (Device::Gpu(gpu), Storage::Device(dest), Storage::Device(source)) =
             (&self.backend.device, &mut self.storage, &source.storage)
         {
@@ -60,12 +65,32 @@ impl Tensor {
                 .zip(index);
             let in_place = dest.is_unshared();
             let (changed, report) = gpu.change(plan, source, indices, dest, in_place)?;
-            let report = settled(report, plan)?;
+            if waits {
+                report.wait()?;
+            }
             *dest = changed;
             return Ok(report);
         }
         let report = source.run_on_cpu(plan, indices.zip(index), self.host_bytes_mut()?)?;
         Ok(Pending::done(report))
+    }
+
+    /// Whether a call returns only when the device has found no tuple out of range: under [`OutOfRange::Error`], unless
+    /// the backend has late errors. Where nothing may wait, this is an error.
+    #[cfg(feature = "gpu")]
+    fn waits(&self, plan: &Plan) -> Result<bool, Error> {
+        let strict = plan.policy().out_of_range == OutOfRange::Error;
+        let Device::Gpu(gpu) = &self.backend.device else {
+            return Ok(false);
+        };
+        if !strict || self.backend.late_errors {
+            return Ok(false);
+        }
+        gpu.check_may_block(
+            "the report of a gather or a scatter under OutOfRange::Error before it returns",
+            "Backend::with_late_errors for the backend of the tensors, and await the report",
+        )?;
+        Ok(true)
     }
 
     fn run_on_cpu(
@@ -140,15 +165,6 @@ impl Tensor {
         }
         Ok(self.storage.host_mut().unwrap_or_default())
     }
-}
-
-/// Under [`OutOfRange::Error`] waits for the device, and fails if a tuple was out of range.
-#[cfg(feature = "gpu")]
-fn settled(report: Pending<Report>, plan: &Plan) -> Result<Pending<Report>, Error> {
-    if plan.policy().out_of_range == OutOfRange::Error {
-        report.wait()?;
-    }
-    Ok(report)
 }
 
 /// Casts bytes to integers. Misaligned bytes are copied: [`Tensor::from_bytes`] takes bytes at any address.

@@ -1,0 +1,162 @@
+//! What a program in a browser calls: nothing there may wait for the device. The devices here are the machine's, with
+//! waiting forbidden as in a browser.
+
+use crate::harness::gpu_devices;
+use wgslice::{
+    Backend, Error, Pending, Report, Tensor,
+    error::{GatherError, ScatterError},
+    options::{
+        CropOptions, GatherElementsOptions, GatherNdOptions, GatherOptions, OutOfRange,
+        ScatterElementsOptions, ScatterOptions,
+    },
+    slice,
+};
+
+const STRICT: OutOfRange = OutOfRange::Error;
+
+/// All strict calls of tensors, on a table of 4 rows of 2. The last four change a tensor or make one from updates.
+fn strict_calls(
+    table: &mut Tensor,
+    ids: [i32; 2],
+) -> Vec<(&'static str, Result<Pending<Report>, Error>)> {
+    let backend = table.backend().clone();
+    let ints = |values: &[i32], shape: &[usize]| backend.upload((values, shape)).unwrap();
+    let (rows, tuples) = (ints(&ids, &[2]), ints(&ids, &[2, 1]));
+    let begins = ints(&[ids[0], 0, ids[1], 0], &[2, 2]);
+    let zeros = ints(&[0, 0], &[2]);
+    let updates = backend.upload((&[1.0f32, 2.0, 3.0, 4.0], &[2, 2])).unwrap();
+    let cells = ints(&[ids[0], 0, 0, ids[1]], &[2, 2]);
+    let gather = GatherOptions {
+        out_of_range: STRICT,
+        ..GatherOptions::default()
+    };
+    let gather_nd = GatherNdOptions {
+        out_of_range: STRICT,
+        ..GatherNdOptions::default()
+    };
+    let elements = GatherElementsOptions {
+        out_of_range: STRICT,
+        ..GatherElementsOptions::default()
+    };
+    let scatter = ScatterOptions {
+        out_of_range: STRICT,
+        ..ScatterOptions::default()
+    };
+    let scatter_elements = ScatterElementsOptions {
+        out_of_range: STRICT,
+        ..ScatterElementsOptions::default()
+    };
+    let crop = CropOptions {
+        sizes: vec![1, 2],
+        out_of_range: STRICT,
+        ..CropOptions::default()
+    };
+    let image = table.reshape(&[1, 4, 2]).unwrap();
+    let report = |made: Result<(Tensor, _), _>| made.map(|(_, report)| report);
+    let mut calls = vec![
+        ("gather", report(table.gather(&rows, gather))),
+        ("gather_nd", report(table.gather_nd(&tuples, gather_nd))),
+        (
+            "gather_elements",
+            report(table.gather_elements(&cells, elements)),
+        ),
+        (
+            "crop",
+            report(image.crop(&begins, Some(&zeros), None, &crop)),
+        ),
+        (
+            "scatter_nd",
+            report(Tensor::scatter_nd(&[4, 2], &tuples, &updates, scatter)),
+        ),
+    ];
+    drop(image);
+    calls.push((
+        "tensor_scatter_nd",
+        table.tensor_scatter_nd(&tuples, &updates, scatter),
+    ));
+    let shared = table.clone();
+    calls.push((
+        "scatter_elements",
+        table.scatter_elements(&cells, &updates, scatter_elements),
+    ));
+    drop(shared);
+    calls
+}
+
+const TABLE: [f32; 8] = [0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5];
+
+fn values(tensor: &Tensor) -> Vec<f32> {
+    pollster::block_on(tensor.to_array_async()).unwrap().data
+}
+
+/// A strict call that cannot wait fails before it submits anything, also if all tuples are in range.
+#[test]
+fn strict_calls_are_refused_where_nothing_may_wait() {
+    for gpu in gpu_devices() {
+        let backend = Backend::from(gpu.without_blocking());
+        let mut table = backend.upload((&TABLE, &[4, 2])).unwrap();
+        for (name, outcome) in strict_calls(&mut table, [3, 1]) {
+            let error = outcome.err();
+            let Some(Error::WouldBlock { instead, .. }) = error else {
+                panic!("{name} on {backend}: {error:?}");
+            };
+            assert!(instead.contains("Backend::with_late_errors"), "{instead}");
+        }
+        assert_eq!(values(&table), TABLE, "{backend}");
+    }
+}
+
+/// With late errors the report is the error, and a scatter with a tuple out of range leaves its tensor as it was.
+#[test]
+fn late_errors_are_those_of_the_reports() {
+    for gpu in gpu_devices() {
+        for gpu in [gpu.clone(), gpu.without_blocking()] {
+            let backend = Backend::from(gpu).with_late_errors();
+            let mut table = backend.upload((&TABLE, &[4, 2])).unwrap();
+            for (name, report) in strict_calls(&mut table, [1, 4]) {
+                let error = pollster::block_on(report.unwrap()).unwrap_err();
+                let told = match error {
+                    Error::Gather(GatherError::OutOfRange { .. }) => "gather",
+                    Error::Scatter(ScatterError::OutOfRange { .. }) => "scatter",
+                    Error::Crop(_) => "crop",
+                    _ => "something else",
+                };
+                assert!(name.contains(told), "{name} on {backend}: {error}");
+            }
+            assert_eq!(values(&table), TABLE, "{backend}");
+
+            for (name, report) in strict_calls(&mut table, [3, 1]) {
+                let report = pollster::block_on(report.unwrap());
+                assert_eq!(report.unwrap().out_of_range, 0, "{name} on {backend}");
+            }
+            // Rows 3 and 1 took [1, 2] and [3, 4], then single elements of columns 0 and 1 took 1, 3 and 2, 4.
+            let expected = [3.5, 3.5, 5.5, 11.5, 4.5, 5.5, 8.5, 9.5];
+            assert_eq!(values(&table), expected, "{backend}");
+        }
+    }
+}
+
+/// Every call that would wait fails, and names the call to use instead.
+#[test]
+fn calls_that_would_wait_name_another() {
+    for gpu in gpu_devices() {
+        let backend = Backend::from(gpu.without_blocking());
+        let table = backend.upload((&TABLE, &[4, 2])).unwrap();
+        let ids = backend.upload((&[3i32, 4], &[2, 1])).unwrap();
+        let report = table.gather_nd(&ids, GatherNdOptions::default()).unwrap().1;
+        for (outcome, instead) in [
+            (table.to_array::<f32>().map(drop), "Tensor::to_array_async"),
+            (table.bytes().map(drop), "Tensor::to_array_async"),
+            (backend.wait(), "Tensor::to_array_async"),
+            (report.wait().map(drop), ".await"),
+        ] {
+            let error = outcome.unwrap_err();
+            assert!(matches!(error, Error::WouldBlock { .. }), "{error}");
+            assert!(error.to_string().contains(instead), "{error}");
+        }
+        let report = pollster::block_on(report).unwrap();
+        assert_eq!(report.first.unwrap().index, [4]);
+        let flipped = table.slice(&slice![..; -1, ..]).unwrap();
+        assert_eq!(values(&flipped)[..2], TABLE[6..]);
+    }
+}
