@@ -228,11 +228,22 @@ impl Backend {
             Device::Cpu => Ok(()),
             #[cfg(feature = "gpu")]
             Device::Gpu(gpu) => {
-                gpu.check_may_block("the device", "Tensor::to_array_async, or await a report")?;
+                gpu.check_may_block("the device", "Backend::wait_async")?;
                 // wgpu holds uploads back until the next submission, so an empty one submits them.
                 gpu.queue().submit([]);
                 gpu.wait()
             }
+        }
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl Backend {
+    /// [`Backend::wait`], with its errors, without blocking: for programs that run in a browser or in an async runtime.
+    pub async fn wait_async(&self) -> Result<(), Error> {
+        match &self.device {
+            Device::Cpu => Ok(()),
+            Device::Gpu(gpu) => gpu.wait_async().await,
         }
     }
 }

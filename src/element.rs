@@ -16,6 +16,10 @@ pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
         bytemuck::cast_slice(values)
     }
 
+    /// The bytes of `values` for writing, in memory order. `None` for a type that not all bytes are values of.
+    #[doc(hidden)]
+    fn as_bytes_mut(values: &mut [Self]) -> Option<&mut [u8]>;
+
     /// Makes `len` elements from the bytes that `fill` writes. Returns the elements and what `fill` returned.
     #[doc(hidden)]
     fn collect<R>(
@@ -62,6 +66,10 @@ macro_rules! elements {
         impl Element for $type {
             const DTYPE: DType = DType::$dtype;
 
+            fn as_bytes_mut(values: &mut [Self]) -> Option<&mut [u8]> {
+                Some(bytemuck::cast_slice_mut(values))
+            }
+
             fn collect<R>(
                 len: usize,
                 fill: impl FnOnce(&mut [u8]) -> Result<R, Error>,
@@ -91,6 +99,10 @@ elements! { half::f16 => F16, half::bf16 => BF16 }
 impl sealed::Sealed for bool {}
 impl Element for bool {
     const DTYPE: DType = DType::Bool;
+
+    fn as_bytes_mut(_: &mut [Self]) -> Option<&mut [u8]> {
+        None
+    }
 
     // A Rust bool must be 0 or 1, but the bytes of a tensor may have any value: all but 0 count as true.
     fn collect<R>(

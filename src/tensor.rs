@@ -220,18 +220,45 @@ impl Tensor {
     /// runtime.
     #[cfg(feature = "gpu")]
     pub async fn to_array_async<T: Element>(&self) -> Result<Array<T>, Error> {
+        self.check_elements_are::<T>()?;
+        let (mut array, ()) = Array::collect(&self.shape, |_| Ok(()))?;
+        self.read_into_async(&mut array.data).await?;
+        Ok(array)
+    }
+
+    /// [`Tensor::read_into`], with its errors, without blocking: for programs that run in a browser or in an async
+    /// runtime.
+    ///
+    /// ```
+    /// use wgslice::{slice, Backend};
+    ///
+    /// # async fn example(backend: Backend) -> Result<(), wgslice::Error> {
+    /// let frames = backend.upload((&[1u8, 2, 3, 4, 5, 6], &[3, 2]))?;
+    /// let mut frame = [0u8; 2];
+    /// frames.slice(&slice![1, ..; -1])?.read_into_async(&mut frame).await?;
+    /// assert_eq!(frame, [4, 3]);
+    /// # Ok(())
+    /// # }
+    /// # pollster::block_on(example(Backend::auto()))?;
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    #[cfg(feature = "gpu")]
+    pub async fn read_into_async<T: Element>(&self, values: &mut [T]) -> Result<(), Error> {
         let (Device::Gpu(gpu), Storage::Device(source)) = (&self.backend.device, &self.storage)
         else {
-            return self.to_array();
+            return self.read_into(values);
         };
         self.check_elements_are::<T>()?;
+        check_elements("values", &self.shape, values.len())?;
+        if let Some(bytes) = T::as_bytes_mut(values) {
+            return gpu.download_async(source, bytes).await;
+        }
         let mut bytes = zeroed(self.len_bytes())?;
         gpu.download_async(source, &mut bytes).await?;
-        let copy = |values: &mut [u8]| {
+        T::fill(values, |values| {
             values.copy_from_slice(&bytes);
             Ok(())
-        };
-        Ok(Array::collect(&self.shape, copy)?.0)
+        })
     }
 
     /// The bytes of the elements: borrowed on the CPU, read back from a GPU.

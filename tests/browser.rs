@@ -2,8 +2,12 @@
 //! waiting forbidden as in a browser.
 
 use crate::harness::gpu_devices;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 use wgslice::{
-    Backend, Error, Pending, Report, Tensor,
+    Backend, DType, Error, Indices, Pending, Plan, Report, Tensor,
     error::{GatherError, ScatterError},
     options::{
         CropOptions, GatherElementsOptions, GatherNdOptions, GatherOptions, OutOfRange,
@@ -147,7 +151,12 @@ fn calls_that_would_wait_name_another() {
         for (outcome, instead) in [
             (table.to_array::<f32>().map(drop), "Tensor::to_array_async"),
             (table.bytes().map(drop), "Tensor::to_array_async"),
-            (backend.wait(), "Tensor::to_array_async"),
+            (backend.wait(), "Backend::wait_async"),
+            (table.read_into(&mut [0f32; 8]), "Tensor::to_array_async"),
+            (
+                (backend.slice((&TABLE, &[8]), &slice![..; -1])).map(drop),
+                "Backend::run_async",
+            ),
             (report.wait().map(drop), ".await"),
         ] {
             let error = outcome.unwrap_err();
@@ -159,4 +168,129 @@ fn calls_that_would_wait_name_another() {
         let flipped = table.slice(&slice![..; -1, ..]).unwrap();
         assert_eq!(values(&flipped)[..2], TABLE[6..]);
     }
+}
+
+/// What a call with host values gives, its plan gives too, also where nothing may wait.
+#[test]
+fn plans_run_on_host_values() {
+    let mut backends = vec![Backend::cpu()];
+    for gpu in gpu_devices() {
+        backends.extend([gpu.clone(), gpu.without_blocking()].map(Backend::from));
+    }
+    for backend in backends {
+        let run = |plan: &Plan, source: &[f32], indices: Option<&[i32]>, dest: Option<&[f32]>| {
+            let indices = indices.map(Indices::I32);
+            let running = backend.run_async(plan, source, indices, dest);
+            pollster::block_on(sent(running))
+        };
+        let flip = Plan::slice(&[4, 2], &slice![..; -2, ..], DType::F32).unwrap();
+        let flipped = run(&flip, &TABLE, None, None).unwrap().0;
+        assert_eq!(flipped.shape, [2, 2]);
+        assert_eq!(flipped.data, [6.5, 7.5, 2.5, 3.5], "{backend}");
+
+        let options = GatherOptions {
+            out_of_range: STRICT,
+            ..GatherOptions::default()
+        };
+        let gather = Plan::gather(&[4, 2], &[2], options, DType::F32).unwrap();
+        let (rows, report) = run(&gather, &TABLE, Some(&[2, 0]), None).unwrap();
+        assert_eq!(rows.data, [4.5, 5.5, 0.5, 1.5], "{backend}");
+        assert_eq!(report.tuples, 2);
+        let error = run(&gather, &TABLE, Some(&[2, 4]), None).unwrap_err();
+        let out = GatherError::OutOfRange {
+            first: wgslice::error::InvalidIndex {
+                tuple: 1,
+                position: vec![1],
+                index: vec![4],
+            },
+            out_of_range: 1,
+            tuples: 2,
+            params: vec![4, 2],
+        };
+        assert_eq!(error, Error::Gather(out), "{backend}");
+
+        let add = ScatterOptions::default();
+        let add = Plan::tensor_scatter_nd(&[4, 2], &[1, 1], &[1, 2], add, DType::F32).unwrap();
+        let (sums, _) = run(&add, &[1.0, 2.0], Some(&[3]), Some(&TABLE)).unwrap();
+        assert_eq!(sums.data[..6], TABLE[..6], "{backend}");
+        assert_eq!(sums.data[6..], [7.5, 9.5], "{backend}");
+
+        // Arguments that do not fit.
+        for (argument, outcome) in [
+            ("source", run(&flip, &TABLE[1..], None, None)),
+            ("indices", run(&gather, &TABLE, None, None)),
+            ("indices", run(&gather, &TABLE, Some(&[1]), None)),
+            ("dest", run(&add, &[1.0, 2.0], Some(&[3]), None)),
+            (
+                "dest",
+                run(&add, &[1.0, 2.0], Some(&[3]), Some(&TABLE[1..])),
+            ),
+        ] {
+            let error = outcome.unwrap_err();
+            assert!(
+                matches!(error, Error::Length { argument: told, .. } if told == argument),
+                "{argument}: {error}"
+            );
+        }
+        let wide = pollster::block_on(backend.run_async(&flip, &[0f64; 8], None, None));
+        assert!(matches!(
+            wide,
+            Err(Error::Length {
+                needed: 4,
+                found: 8,
+                ..
+            })
+        ));
+        let other = pollster::block_on(backend.run_async(
+            &add,
+            &[1i32, 2],
+            Some(Indices::I32(&[3])),
+            Some(&[0; 8]),
+        ));
+        assert!(matches!(other, Err(Error::DTypeMismatch { .. })));
+    }
+}
+
+/// Async runtimes move futures between threads.
+fn sent<F: Future + Send>(future: F) -> F {
+    future
+}
+
+#[test]
+fn values_are_awaited_into_memory_that_is_there() {
+    for gpu in gpu_devices() {
+        let backend = Backend::from(gpu.without_blocking());
+        let values: Vec<u16> = (0..1000).collect();
+        let tensor = backend.upload((&values, &[10, 100])).unwrap();
+        let mut read = vec![9u16; 1000];
+        pollster::block_on(sent(tensor.read_into_async(&mut read))).unwrap();
+        assert_eq!(read, values);
+        let flags = backend.upload((&[true, false, true], &[3])).unwrap();
+        let mut read = [false; 3];
+        pollster::block_on(flags.read_into_async(&mut read)).unwrap();
+        assert_eq!(read, [true, false, true]);
+        let array = pollster::block_on(flags.to_array_async::<bool>()).unwrap();
+        assert_eq!(array.data, [true, false, true]);
+        let error = pollster::block_on(flags.read_into_async(&mut [false; 2])).unwrap_err();
+        assert!(matches!(error, Error::Length { .. }), "{error}");
+        let error = pollster::block_on(flags.read_into_async(&mut [0u8; 3])).unwrap_err();
+        assert!(matches!(error, Error::DType { .. }), "{error}");
+    }
+}
+
+/// When the wait is over, the work that was submitted before is done: its callback has run.
+#[test]
+fn the_device_is_awaited() {
+    for gpu in gpu_devices() {
+        let backend = Backend::from(gpu.without_blocking());
+        let table = backend.upload((&TABLE, &[4, 2])).unwrap();
+        table.slice(&slice![..; -1, ..]).unwrap();
+        let done = Arc::new(AtomicBool::new(false));
+        let set = Arc::clone(&done);
+        gpu.queue()
+            .on_submitted_work_done(move || set.store(true, Ordering::Relaxed));
+        pollster::block_on(sent(backend.wait_async())).unwrap();
+        assert!(done.load(Ordering::Relaxed), "{backend}");
+    }
+    pollster::block_on(Backend::cpu().wait_async()).unwrap();
 }

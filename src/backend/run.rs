@@ -1,7 +1,14 @@
 //! Runs a plan on host values: the one place that chooses the device by the costs, and falls back to the CPU.
 
-use super::{Backend, Device};
-use crate::{Array, Element, Error, Indices, Plan, Report, Tensor, plan::Map};
+use super::Backend;
+use crate::{Array, Element, Error, Indices, Plan, Report};
+#[cfg(feature = "gpu")]
+use crate::{
+    Gpu, Pending, Tensor,
+    backend::Device,
+    plan::Map,
+    shape::{check_elements, check_length},
+};
 
 /// The host values of a plan, each of the length that the plan needs.
 #[derive(Clone, Copy)]
@@ -15,13 +22,43 @@ pub(crate) struct Inputs<'a, T> {
     pub(crate) dest: Option<&'a [T]>,
 }
 
-impl<'a, T> Inputs<'a, T> {
+impl<'a, T: Element> Inputs<'a, T> {
     /// The values of a plan that needs no others.
     pub(crate) fn of(source: &'a [T]) -> Self {
         Self {
             source,
             indices: None,
             dest: None,
+        }
+    }
+
+    /// Checks that each has the length and the elements that the plan needs.
+    #[cfg(feature = "gpu")]
+    fn check(&self, plan: &Plan) -> Result<(), Error> {
+        check_elements("source", &plan.source, self.source.len())?;
+        check_length(
+            "an element of source",
+            &[],
+            "bytes",
+            plan.element,
+            size_of::<T>(),
+        )?;
+        if let Some(tuples) = plan.tuples() {
+            let found = self.indices.map_or(0, |indices| indices.len());
+            check_elements("indices", tuples.indices, found)?;
+        }
+        if plan.is_in_place() {
+            check_elements("dest", &plan.shape, self.dest.map_or(0, <[T]>::len))?;
+        }
+        match &plan.map {
+            Map::ScatterNd(map) if map.options.combine.computes() && map.dtype != T::DTYPE => {
+                Err(Error::DTypeMismatch {
+                    argument: "source",
+                    found: T::DTYPE,
+                    needed: map.dtype,
+                })
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -35,19 +72,28 @@ impl Backend {
         inputs: Inputs<'_, T>,
     ) -> Result<(Array<T>, Report), Error> {
         Array::collect(&plan.shape, |result| {
-            if *self.device_for(plan) != Device::Cpu {
-                match self.run_on_device(plan, inputs, result) {
-                    #[cfg(feature = "gpu")]
+            #[cfg(feature = "gpu")]
+            if let Device::Gpu(gpu) = self.device_for(plan) {
+                match self.run_on_device(gpu, plan, inputs, result) {
                     Err(error) if self.may_fall_back(&error) => {}
                     outcome => return outcome,
                 }
             }
-            if let Some(dest) = inputs.dest {
-                result.copy_from_slice(T::as_bytes(dest));
-            }
-            let indices = inputs.indices.unwrap_or(Indices::I32(&[]));
-            plan.run_on_threads(T::as_bytes(inputs.source), indices, result, self.threads)
+            self.run_on_cpu(plan, inputs, result)
         })
+    }
+
+    fn run_on_cpu<T: Element>(
+        &self,
+        plan: &Plan,
+        inputs: Inputs<'_, T>,
+        result: &mut [u8],
+    ) -> Result<Report, Error> {
+        if let Some(dest) = inputs.dest {
+            result.copy_from_slice(T::as_bytes(dest));
+        }
+        let indices = inputs.indices.unwrap_or(Indices::I32(&[]));
+        plan.run_on_threads(T::as_bytes(inputs.source), indices, result, self.threads)
     }
 
     /// Runs a plan without indices on the CPU.
@@ -60,32 +106,103 @@ impl Backend {
         plan.run_on_threads(source, Indices::I32(&[]), dest, self.threads)
             .map(drop)
     }
+}
+
+#[cfg(feature = "gpu")]
+impl Backend {
+    /// Runs a plan on host values without blocking: for programs that run in a browser or in an async runtime. Every
+    /// operation on host values is a plan, such as [`Backend::gather`] of [`Plan::gather`], and chooses its device and
+    /// falls back to the CPU in the same way.
+    ///
+    /// `source` are the values that [`Plan::source_bytes`] names. `indices` are those of a gather, a crop (in the order
+    /// of its [`Boxes`](crate::options::Boxes)) or a scatter. `dest` is the array that a plan changes
+    /// [in place](Plan::is_in_place): the result is a changed copy. Other plans ignore `indices` and `dest`.
+    ///
+    /// ```
+    /// use wgslice::{options::GatherOptions, Backend, DType, Indices, Plan};
+    ///
+    /// # async fn example(backend: Backend) -> Result<(), wgslice::Error> {
+    /// let plan = Plan::gather(&[3], &[2], GatherOptions::default(), DType::F32)?;
+    /// let ids = Indices::I32(&[2, 7]);
+    /// let (array, report) = backend.run_async(&plan, &[0.5f32, 1.5, 2.5], Some(ids), None).await?;
+    /// assert_eq!((array.data, report.out_of_range), (vec![2.5, 0.0], 1));
+    /// # Ok(())
+    /// # }
+    /// # pollster::block_on(example(Backend::auto()))?;
+    /// # Ok::<(), wgslice::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Length`] for an argument that does not have as many values as the plan needs, or whose elements are not
+    /// of the plan's size; [`Error::DTypeMismatch`] if a scatter computes with another type; and those of the operation.
+    pub async fn run_async<T: Element>(
+        &self,
+        plan: &Plan,
+        source: &[T],
+        indices: Option<Indices<'_>>,
+        dest: Option<&[T]>,
+    ) -> Result<(Array<T>, Report), Error> {
+        let inputs = Inputs {
+            source,
+            indices,
+            dest: dest.filter(|_| plan.is_in_place()),
+        };
+        inputs.check(plan)?;
+        if *self.device_for(plan) != Device::Cpu {
+            let running = async {
+                let (tensor, report) = self.submit(plan, inputs)?;
+                let report = report.await?;
+                Ok((tensor.to_array_async().await?, report))
+            };
+            match running.await {
+                Err(error) if self.may_fall_back(&error) => {}
+                outcome => return outcome,
+            }
+        }
+        Array::collect(&plan.shape, |result| self.run_on_cpu(plan, inputs, result))
+    }
 
     fn run_on_device<T: Element>(
         &self,
+        gpu: &Gpu,
         plan: &Plan,
         inputs: Inputs<'_, T>,
         result: &mut [u8],
     ) -> Result<Report, Error> {
+        gpu.check_may_block(
+            "the result of an operation on host values",
+            "Backend::run_async",
+        )?;
         #[cfg(not(target_arch = "wasm32"))]
         if let Map::StridedSlice(_) = plan.map {
             return self.run_stream(plan, T::as_bytes(inputs.source), result);
         }
-        let source = self.upload((inputs.source, &plan.source))?;
-        let indices = match (inputs.indices, plan.tuples()) {
-            (Some(indices), Some(tuples)) => Some(self.upload_indices(indices, tuples.indices)?),
-            _ => None,
-        };
-        let (tensor, report) = match inputs.dest {
-            Some(dest) => {
-                let mut tensor = self.upload((dest, &plan.shape))?;
-                let report = tensor.change(plan, &source, indices.as_ref())?;
-                (tensor, report)
-            }
-            None => source.make(plan, indices.as_ref())?,
-        };
+        let (tensor, report) = self.submit(plan, inputs)?;
         tensor.read(result)?;
         report.wait()
+    }
+
+    /// Uploads the values, and submits the plan.
+    fn submit<T: Element>(
+        &self,
+        plan: &Plan,
+        inputs: Inputs<'_, T>,
+    ) -> Result<(Tensor, Pending<Report>), Error> {
+        // The caller waits for the report before it hands out the result.
+        let backend = self.clone().with_late_errors();
+        let source = backend.upload((inputs.source, &plan.source))?;
+        let indices = plan.tuples().map(|tuples| {
+            let indices = inputs.indices.unwrap_or(Indices::I32(&[]));
+            backend.upload_indices(indices, tuples.indices)
+        });
+        let indices = indices.transpose()?;
+        let Some(dest) = inputs.dest else {
+            return source.make(plan, indices.as_ref());
+        };
+        let mut tensor = backend.upload((dest, &plan.shape))?;
+        let report = tensor.change(plan, &source, indices.as_ref())?;
+        Ok((tensor, report))
     }
 
     /// Runs a slice as a stream, which uploads only the parts of the input that the slice needs, while the device works

@@ -79,6 +79,14 @@ impl Gpu {
         })
     }
 
+    /// [`Gpu::wait`] without blocking.
+    pub(crate) async fn wait_async(&self) -> Result<(), Error> {
+        // The copy, and so the mapping of its buffer, comes after all that was submitted before.
+        let (source, staging) = (self.allocate(&[4], 1)?, self.staging(4)?);
+        let readback = self.read_back_through(staging, source.slices(0, 4))?;
+        readback.copy_to(&mut []).await
+    }
+
     /// Calls `poll` until it returns an output, and returns that. Between calls waits until all submissions are done.
     /// The caller has seen to it that this [may block](Self::check_may_block).
     pub(crate) fn wait_until<T>(
