@@ -9,6 +9,8 @@ mod help;
 mod memory;
 mod operations;
 mod slice;
+#[cfg(target_os = "linux")]
+mod stdout;
 mod stream;
 mod support;
 mod verify;
