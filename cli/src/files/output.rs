@@ -13,7 +13,7 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-use super::error::Problem;
+use super::{error::Problem, signals};
 
 /// The incomplete files.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -22,23 +22,18 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The exit code of shells for a command ended by Ctrl-C: 128 plus the number of SIGINT.
-const INTERRUPTED: i32 = 130;
-
-fn watch_for_interrupts() {
+fn watch_for_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let handler = || {
+        signals::watch(|code| {
             // Locked to the end, so that no file is created any more.
             let unfinished = unfinished();
             for path in unfinished.iter() {
                 // The file may already be gone, and there is nowhere to report an error.
                 let _ = fs::remove_file(path);
             }
-            process::exit(INTERRUPTED)
-        };
-        // Without a handler the command ends at once, as it would by default.
-        let _ = ctrlc::set_handler(handler);
+            process::exit(code)
+        });
     });
 }
 
@@ -79,7 +74,7 @@ impl Output {
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
-        watch_for_interrupts();
+        watch_for_signals();
         let mut unfinished = unfinished();
         let file = builder.tempfile_in(folder).map_err(|error| {
             Problem::invalid(format!(

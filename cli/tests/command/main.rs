@@ -6,6 +6,8 @@ mod devices;
 mod gather_nd;
 mod help;
 #[cfg(target_os = "linux")]
+mod limits;
+#[cfg(target_os = "linux")]
 mod memory;
 mod operations;
 mod slice;
