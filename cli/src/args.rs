@@ -101,7 +101,7 @@ Examples:
 /// The output of a command.
 #[derive(Debug, ArgGroup)]
 pub(crate) struct To {
-    /// The file to write: .npy or .png
+    /// The file to write: .npy or .png. Of a symbolic link, its target is replaced
     #[arg(short, long, value_name = "OUT", required_unless_present = "explain")]
     output: Option<PathBuf>,
     /// Describe the work without doing it

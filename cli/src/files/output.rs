@@ -1,11 +1,14 @@
 //! Output files appear whole or not at all.
 //!
-//! Output is written to a temporary file beside its path, `.wgslice-…`, which is renamed when it is complete.
+//! Output is written to a temporary file beside its path, `.wgslice-…`, which is renamed when it is complete. Of a
+//! symbolic link, the target is the path. What is no regular file is not replaced.
+//!
 //! The file is removed after an error, and when the command is interrupted: its name is on a list for the
 //! signal handler. Only a process that is killed outright leaves one behind.
 
 use std::{
     fs::{self, File},
+    io,
     path::{Path, PathBuf},
     process,
     sync::{Mutex, MutexGuard, Once, PoisonError},
@@ -47,6 +50,33 @@ impl Drop for Listed {
     }
 }
 
+/// The path that a file can be renamed to: a link's target. Refuses what is no file.
+fn replaceable(path: &Path) -> Result<PathBuf, Problem> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(Problem::invalid("it is a folder; name a file in it")),
+        Ok(found) if !found.is_file() => Err(Problem::invalid(
+            "it is a device, a pipe or a socket, which a file would replace; name a file",
+        )),
+        // There may be nothing yet, also where a link points to.
+        _ => Ok(followed(path)?),
+    }
+}
+
+/// The path that `path` leads to if it is a symbolic link, else `path`.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    /// Linux follows as many.
+    const LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        match fs::read_link(&path) {
+            // A relative target is relative to the link's folder.
+            Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("its symbolic links lead in a circle"))
+}
+
 /// A temporary file that becomes the output.
 #[derive(Debug)]
 pub(super) struct Output {
@@ -59,9 +89,10 @@ pub(super) struct Output {
 impl Output {
     /// Creates a file beside `path`.
     ///
-    /// Until it is finished, an existing file at `path` is kept. A symbolic link at `path` is replaced, not
-    /// followed.
+    /// Until it is finished, an existing file at `path` is kept. If `path` is a symbolic link, the file that it
+    /// points to is replaced.
     pub(super) fn create(path: &Path) -> Result<Self, Problem> {
+        let path = replaceable(path)?;
         let folder = match path.parent() {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
@@ -87,7 +118,7 @@ impl Output {
         Ok(Self {
             listed: Listed(file.path().to_owned()),
             file,
-            path: path.to_owned(),
+            path,
         })
     }
 
