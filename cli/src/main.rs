@@ -75,7 +75,16 @@ fn main() -> ExitCode {
 
 /// Prints the help that was asked for, or what is wrong with the arguments.
 fn refused(error: &clap::Error) -> ExitCode {
-    match error.print() {
+    let message = error.render().to_string();
+    let clipped = print::clipped(&message);
+    // Clap has colours.
+    let printed = if error.use_stderr() && clipped.len() < message.trim_end().len() {
+        print::line_to_stderr(clipped);
+        Ok(())
+    } else {
+        error.print()
+    };
+    match printed {
         Err(unwritten) if !error.use_stderr() => {
             print::unwritten(&unwritten).map_or_else(report, |()| ExitCode::SUCCESS)
         }
@@ -85,7 +94,8 @@ fn refused(error: &clap::Error) -> ExitCode {
 
 /// Prints the error, and returns its exit code.
 fn report(failure: Failure) -> ExitCode {
-    print::line_to_stderr(format_args!("error: {failure}"));
+    let message = format!("error: {failure}");
+    print::line_to_stderr(print::clipped(&message));
     failure.exit_code()
 }
 

@@ -42,6 +42,23 @@ pub(crate) fn line_to_stderr(text: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
+/// A message whose long lines, which quote long input, show only their beginning and end.
+pub(crate) fn clipped(message: &str) -> String {
+    const END: usize = 200;
+    let line = |line: &str| {
+        let long = line.char_indices().nth(2 * END).is_some();
+        let begin = line.char_indices().nth(END);
+        let end = line.char_indices().nth_back(END - 1);
+        match (begin, end) {
+            (Some((begin, _)), Some((end, _))) if long => {
+                format!("{} … {}", &line[..begin], &line[end..])
+            }
+            _ => line.to_owned(),
+        }
+    };
+    message.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// A value as one line of JSON on standard output.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
     line(serde_json::to_string(value).map_err(Failure::usage)?);
