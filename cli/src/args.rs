@@ -20,7 +20,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  verify or bench found a wrong result
-  2  bad usage or bad input
+  2  bad usage or bad input, or an output that cannot be written
   3  no such device, or one that failed or is too small
   129, 130, 143  ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM; no output was written";
 

@@ -47,6 +47,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return refused(&error),
     };
+    files::watch_for_signals();
     let outcome = match &command {
         Command::Slice(args) => slice::run(&global, args),
         Command::GatherNd(args) => gather_nd::run(&global, args),

@@ -25,6 +25,7 @@ use output::Output;
 
 pub(crate) use error::FileError;
 pub(crate) use indices::{Indices, to_indices};
+pub(crate) use output::watch_for_signals;
 
 /// An array: elements in row-major order and native byte order.
 #[derive(Debug)]

@@ -11,12 +11,13 @@ use std::{
     io,
     path::{Path, PathBuf},
     process,
-    sync::{Mutex, MutexGuard, Once, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use tempfile::NamedTempFile;
 
 use super::{error::Problem, signals};
+use crate::print;
 
 /// The incomplete files.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -25,18 +26,19 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn watch_for_signals() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        signals::watch(|code| {
-            // Locked to the end, so that no file is created any more.
-            let unfinished = unfinished();
-            for path in unfinished.iter() {
-                // The file may already be gone, and there is nowhere to report an error.
-                let _ = fs::remove_file(path);
-            }
-            process::exit(code)
-        });
+/// Watches for signals that end the command.
+pub(crate) fn watch_for_signals() {
+    signals::watch(|code, failure| {
+        // Locked to the end, so that no file is created any more.
+        let unfinished = unfinished();
+        for path in unfinished.iter() {
+            // The file may already be gone, and there is nowhere to report an error.
+            let _ = fs::remove_file(path);
+        }
+        if let Some(failure) = failure {
+            print::line_to_stderr(format_args!("error: {failure}"));
+        }
+        process::exit(code)
     });
 }
 
@@ -105,7 +107,6 @@ impl Output {
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
-        watch_for_signals();
         let mut unfinished = unfinished();
         let file = builder.tempfile_in(folder).map_err(|error| {
             Problem::invalid(format!(

@@ -1,7 +1,12 @@
 //! Limits of the system, as errors.
 
-use crate::support::{Folder, Ran};
-use std::process::Command;
+use crate::support::{Folder, Ran, command};
+use std::{
+    fs::File,
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
 
 const WGSLICE: &str = env!("CARGO_BIN_EXE_wgslice");
 
@@ -29,4 +34,38 @@ fn an_output_beyond_the_limit_of_files_is_an_error() {
         }
         assert_eq!(folder.names(), ["in.npy"]);
     }
+}
+
+/// The system ends a program that touches a mapped file where it was cut off, by SIGBUS.
+#[test]
+fn an_input_that_becomes_shorter_is_an_error() {
+    let bytes: usize = 8 << 30;
+    let mut cut_while_mapped = false;
+    for patience in [1, 5, 20, 50, 100, 200] {
+        let folder = Folder::new();
+        // One piece that touches every page of the file, for a small result.
+        let input = folder.sparse("in.npy", "<f4", &[bytes / 4096, 1024], bytes as u64);
+        let output = folder.path("out.npy");
+        let mut running = command(&["slice", &input, ":, 5", "-o", &output, "--device", "cpu"]);
+        running.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut running = running.spawn().expect("the command starts");
+        while folder.names().len() < 2 {
+            assert_eq!(
+                running.try_wait().expect("its state"),
+                None,
+                "it ended too early"
+            );
+            thread::sleep(Duration::from_millis(1));
+        }
+        thread::sleep(Duration::from_millis(patience));
+        let file = File::options().write(true).open(&input).expect("the input");
+        file.set_len(5000).expect("a shorter input");
+        let ran: Ran = running.wait_with_output().expect("it ends").into();
+        assert_eq!(ran.code, Some(2), "after {patience} ms: {ran:?}");
+        assert!(ran.stderr.starts_with("error: "), "{ran:?}");
+        assert_eq!(ran.stderr.lines().count(), 1, "{ran:?}");
+        assert_eq!(folder.names(), ["in.npy"], "after {patience} ms");
+        cut_while_mapped |= ran.stderr.contains("became shorter while it was read");
+    }
+    assert!(cut_while_mapped);
 }
