@@ -8,6 +8,7 @@ mod order;
 mod output;
 mod png;
 mod safetensors;
+mod signals;
 #[cfg(test)]
 mod tests;
 
