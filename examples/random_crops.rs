@@ -21,7 +21,8 @@ fn random(state: &mut u32, end: usize) -> usize {
 }
 
 fn texel(image: usize, row: usize, column: usize, channel: usize) -> u8 {
-    ((image * 89 + row * 53 + column * 3 + channel) % 251) as u8
+    let value = (image * 89 + row * 53 + column * 3 + channel) % 251;
+    u8::try_from(value).expect("a small number")
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -19,7 +19,7 @@ const BEST: usize = 5;
 
 fn score(row: usize, column: usize) -> u16 {
     // An odd factor gives each column of a row another score.
-    ((row * 31 + column * 37) % COLUMNS) as u16
+    u16::try_from((row * 31 + column * 37) % COLUMNS).expect("a small number")
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -59,10 +59,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     for (row, best) in best.to_vec::<u16>()?.chunks(BEST).enumerate() {
         // All scores of a row differ, and are below the number of columns.
-        let expected: Vec<u16> = (COLUMNS - BEST..COLUMNS)
-            .rev()
-            .map(|score| score as u16)
-            .collect();
+        let expected: Vec<usize> = (COLUMNS - BEST..COLUMNS).rev().collect();
+        let best: Vec<usize> = best.iter().copied().map(usize::from).collect();
         assert_eq!(best, expected, "row {row}");
     }
     for (i, kept) in mask.to_vec::<u8>()?.into_iter().enumerate() {

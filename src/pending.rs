@@ -9,6 +9,11 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll, Waker},
 };
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+use std::{
+    panic::{self, AssertUnwindSafe},
+    thread,
+};
 
 /// The waker of calls that poll or block, rather than await: it need not be woken.
 pub(crate) static POLLING: &Waker = Waker::noop();
@@ -90,19 +95,22 @@ impl<T: Clone> Pending<T> {
         let state = State::Done(work());
         #[cfg(not(target_arch = "wasm32"))]
         let state = {
-            type Shared<T> = Mutex<(Option<Result<T, Error>>, Vec<Waker>)>;
+            type Shared<T> = Mutex<(Option<thread::Result<Result<T, Error>>>, Vec<Waker>)>;
             let shared = Arc::new(Shared::default());
             let done = Arc::clone(&shared);
-            std::thread::spawn(move || {
-                let made = work();
+            let run = move || {
+                // A panic goes on where the value is asked for, which would otherwise never be there.
+                let made = panic::catch_unwind(AssertUnwindSafe(work));
                 let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
                 done.0 = Some(made);
                 done.1.drain(..).for_each(Waker::wake);
-            });
+            };
+            thread::spawn(run);
             State::Reading(Box::pin(std::future::poll_fn(move |context| {
                 let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 match shared.0.take() {
-                    Some(made) => Poll::Ready(made),
+                    Some(Ok(made)) => Poll::Ready(made),
+                    Some(Err(payload)) => panic::resume_unwind(payload),
                     None => {
                         let waker = context.waker();
                         if !shared.1.iter().any(|other| other.will_wake(waker)) {

@@ -115,6 +115,46 @@ fn assert_caret(error: &ParseError, text: &str) {
     );
 }
 
+#[test]
+fn a_problem_of_a_long_text_shows_a_line_of_it() {
+    // The text, the line that is shown, and the caret's place in it.
+    let cases = [
+        (
+            "1,".repeat(60) + "x" + &",1".repeat(60),
+            format!("…{}x{}…", ",1".repeat(24) + ",", ",1".repeat(24)),
+            50,
+        ),
+        (
+            format!("[{}1", "1,".repeat(60)),
+            format!("[{}…", "1,".repeat(49)),
+            0,
+        ),
+        ("1,".repeat(60) + "x", format!("…{}x", "1,".repeat(49)), 99),
+        (
+            "1,".repeat(60_000) + "x",
+            format!("…{}x", "1,".repeat(49)),
+            99,
+        ),
+        ("1,".repeat(49) + " x", "1,".repeat(49) + " x", 99),
+        (
+            "1,".repeat(60) + "1:-",
+            format!("…{}1:-", "1,".repeat(48)),
+            99,
+        ),
+    ];
+    for (text, line, at) in cases {
+        let shown = text.parse::<SliceSpec>().unwrap_err().to_string();
+        let mut lines = shown.lines().skip(1);
+        assert_eq!(lines.next(), Some(format!("  {line}").as_str()), "{shown}");
+        assert_eq!(
+            lines.next(),
+            Some(format!("  {:>1$}", '^', at + 1).as_str()),
+            "{shown}"
+        );
+        assert_eq!(lines.next(), None);
+    }
+}
+
 /// The walk-through in TensorFlow's documentation.
 #[test]
 fn the_documented_encoding() {

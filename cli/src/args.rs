@@ -20,9 +20,9 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  verify or bench found a wrong result
-  2  bad usage or bad input
+  2  bad usage or bad input, or an output that cannot be written
   3  no such device, or one that failed or is too small
-  130  interrupted; no output was written";
+  129, 130, 143  ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM; no output was written";
 
 /// Slices and gathers n-dimensional arrays in files, on the GPU or the CPU, with TensorFlow's
 /// exact semantics.
@@ -101,7 +101,7 @@ Examples:
 /// The output of a command.
 #[derive(Debug, ArgGroup)]
 pub(crate) struct To {
-    /// The file to write: .npy or .png
+    /// The file to write: .npy or .png. Of a symbolic link, its target is replaced
     #[arg(short, long, value_name = "OUT", required_unless_present = "explain")]
     output: Option<PathBuf>,
     /// Describe the work without doing it

@@ -43,7 +43,11 @@ use std::{env, path::Path, process::ExitCode};
 
 fn main() -> ExitCode {
     quiet_without_a_display();
-    let Args { global, command } = Args::parse();
+    let Args { global, command } = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return refused(&error),
+    };
+    files::watch_for_signals();
     let outcome = match &command {
         Command::Slice(args) => slice::run(&global, args),
         Command::GatherNd(args) => gather_nd::run(&global, args),
@@ -58,10 +62,42 @@ fn main() -> ExitCode {
         Command::Verify(args) => verify::run(&global, args),
         Command::Bench(args) => bench::run(&global, args),
     };
-    outcome.unwrap_or_else(|failure: Failure| {
-        print::line_to_stderr(format_args!("error: {failure}"));
-        failure.exit_code()
-    })
+    let code = outcome.unwrap_or_else(report);
+    match print::all_written() {
+        // An error before this one says more.
+        Err(unwritten) if code == ExitCode::SUCCESS => report(unwritten),
+        Err(unwritten) => {
+            report(unwritten);
+            code
+        }
+        Ok(()) => code,
+    }
+}
+
+/// Prints the help that was asked for, or what is wrong with the arguments.
+fn refused(error: &clap::Error) -> ExitCode {
+    let message = error.render().to_string();
+    let clipped = print::clipped(&message);
+    // Clap has colours.
+    let printed = if error.use_stderr() && clipped.len() < message.trim_end().len() {
+        print::line_to_stderr(clipped);
+        Ok(())
+    } else {
+        error.print()
+    };
+    match printed {
+        Err(unwritten) if !error.use_stderr() => {
+            print::unwritten(&unwritten).map_or_else(report, |()| ExitCode::SUCCESS)
+        }
+        _ => u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
+    }
+}
+
+/// Prints the error, and returns its exit code.
+fn report(failure: Failure) -> ExitCode {
+    let message = format!("error: {failure}");
+    print::line_to_stderr(print::clipped(&message));
+    failure.exit_code()
 }
 
 /// Mesa's Vulkan layer `device_select` looks for the GPU of the display, to list it first, and libwayland complains on

@@ -1,14 +1,40 @@
-//! Prints lines for people and programs. Unlike `println!`, this does not panic if the reader has gone away:
-//! the work has been done, and the exit code tells the outcome.
+//! Prints lines for people and programs. Unlike `println!`, this does not panic if nobody reads them: a line that
+//! cannot be written is remembered, and is an error at the end of the command, whose work has then been done.
 
+use crate::failure::Failure;
 use std::{
     fmt,
-    io::{self, Write},
+    io::{self, ErrorKind, Write},
+    sync::OnceLock,
 };
+
+/// The first error of standard output.
+static UNWRITTEN: OnceLock<io::Error> = OnceLock::new();
 
 /// A line on standard output.
 pub(crate) fn line(text: impl fmt::Display) {
-    let _ = writeln!(io::stdout(), "{text}");
+    if let Err(error) = writeln!(io::stdout(), "{text}") {
+        // Only the first counts.
+        let _ = UNWRITTEN.set(error);
+    }
+}
+
+/// Whether all lines were written to standard output.
+pub(crate) fn all_written() -> Result<(), Failure> {
+    if let Err(error) = io::stdout().flush() {
+        let _ = UNWRITTEN.set(error);
+    }
+    UNWRITTEN.get().map_or(Ok(()), unwritten)
+}
+
+/// The failure to write to standard output. A reader that wants no more, such as `head`, is none.
+pub(crate) fn unwritten(error: &io::Error) -> Result<(), Failure> {
+    match error.kind() {
+        ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(Failure::usage(format_args!(
+            "cannot write to standard output: {error}"
+        ))),
+    }
 }
 
 /// A line on standard error.
@@ -16,8 +42,25 @@ pub(crate) fn line_to_stderr(text: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
+/// A message whose long lines, which quote long input, show only their beginning and end.
+pub(crate) fn clipped(message: &str) -> String {
+    const END: usize = 200;
+    let line = |line: &str| {
+        let long = line.char_indices().nth(2 * END).is_some();
+        let begin = line.char_indices().nth(END);
+        let end = line.char_indices().nth_back(END - 1);
+        match (begin, end) {
+            (Some((begin, _)), Some((end, _))) if long => {
+                format!("{} … {}", &line[..begin], &line[end..])
+            }
+            _ => line.to_owned(),
+        }
+    };
+    message.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// A value as one line of JSON on standard output.
-pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), crate::failure::Failure> {
-    line(serde_json::to_string(value).map_err(crate::failure::Failure::usage)?);
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
+    line(serde_json::to_string(value).map_err(Failure::usage)?);
     Ok(())
 }

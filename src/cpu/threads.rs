@@ -39,7 +39,8 @@ impl Threads {
     pub(crate) fn at_most(most: usize) -> Self {
         Self {
             most: NonZero::new(most),
-            ..Self::default()
+            #[cfg(any(test, feature = "test-seams"))]
+            for_any_work: false,
         }
     }
 

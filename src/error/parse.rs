@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A slice text that does not parse.
 ///
-/// Displayed with the text and a caret under the offending character.
+/// Displayed with the text, or 100 characters of a longer one, and a caret under the offending character.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     pub(crate) text: String,
@@ -24,17 +24,32 @@ impl ParseError {
     }
 }
 
+/// The most characters of the text that are displayed.
+const LINE: usize = 100;
+
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} at character {}:", self.problem, self.position + 1)?;
+        let length = self.text.chars().count();
+        // Of a long text, what is around the caret.
+        let begin = self
+            .position
+            .saturating_sub(LINE / 2)
+            .min(length.saturating_sub(LINE));
+        let left_out = |at: usize| {
+            (at == begin && begin > 0) || (at + 1 == begin + LINE && begin + LINE < length)
+        };
         // One line, so that the caret is under its character even if the text has line breaks.
-        let line: String = self
-            .text
-            .chars()
-            .map(|c| if c.is_control() { ' ' } else { c })
+        let shown = self.text.chars().enumerate().skip(begin).take(LINE);
+        let line: String = shown
+            .map(|(at, c)| match c {
+                _ if left_out(at) => '…',
+                c if c.is_control() => ' ',
+                c => c,
+            })
             .collect();
         writeln!(f, "  {line}")?;
-        write!(f, "  {:>width$}", '^', width = self.position + 1)
+        write!(f, "  {:>width$}", '^', width = self.position - begin + 1)
     }
 }
 

@@ -5,10 +5,10 @@
 //!
 //! | notation | in | out |
 //! |---|---|---|
-//! | TensorFlow's vectors and masks ([`masks`]) | [`TfStridedSlice`] `.try_into()` | `TfStridedSlice::try_from(&spec)` |
-//! | Python text ([`text`]) | `"1, 2:4, ..., ::-1".parse()` | `spec.to_string()` |
-//! | Rust ([`macros`]) | [`slice!`](crate::slice!)`[1, 2..4, Ellipsis, ..; -1]` | |
-//! | ONNX's starts, ends, axes and steps ([`onnx`]) | [`SliceSpec::onnx`] | |
+//! | TensorFlow's vectors and masks | [`TfStridedSlice`] `.try_into()` | `TfStridedSlice::try_from(&spec)` |
+//! | Python text | `"1, 2:4, ..., ::-1".parse()` | `spec.to_string()` |
+//! | Rust | [`slice!`](crate::slice!)`[1, 2..4, Ellipsis, ..; -1]` | |
+//! | ONNX's starts, ends, axes and steps | [`SliceSpec::onnx`] | |
 //! | ndarray's `s![]`, with the feature `ndarray` | `s![1, 2..4, ..;-1].into()` | |
 //!
 //! Applied to a shape, a [`SliceSpec`] becomes a [`View`](crate::View).

@@ -29,10 +29,10 @@ pub(crate) struct Mapped {
 impl Bytes {
     /// The `len` bytes of `file` from `offset`, read when few and mapped when many.
     ///
-    /// A mapped file must not be made shorter while the command runs. If another program does so,
-    /// the system ends this one when it touches the missing part (SIGBUS on Unix), and no output
-    /// is left. Replacing the file by renaming another over it, as this command does when it
-    /// writes, is safe: the map keeps the old content.
+    /// A mapped file must not be made shorter while the command runs. If another program does so, the command ends
+    /// with an error when it touches the missing part (SIGBUS on Unix, see `signals`), and no output is left.
+    /// Replacing the file by renaming another over it, as this command does when it writes, is safe: the map
+    /// keeps the old content.
     pub(super) fn of_file(file: &mut File, offset: u64, len: usize) -> Result<Self, Problem> {
         if len >= MAP_FROM {
             return Ok(Self::Mapped(Mapped {

@@ -8,6 +8,7 @@ mod order;
 mod output;
 mod png;
 mod safetensors;
+mod signals;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,7 @@ use output::Output;
 
 pub(crate) use error::FileError;
 pub(crate) use indices::{Indices, to_indices};
+pub(crate) use output::watch_for_signals;
 
 /// An array: elements in row-major order and native byte order.
 #[derive(Debug)]

@@ -1,19 +1,23 @@
 //! Output files appear whole or not at all.
 //!
-//! Output is written to a temporary file beside its path, `.wgslice-…`, which is renamed when it is complete.
+//! Output is written to a temporary file beside its path, `.wgslice-…`, which is renamed when it is complete. Of a
+//! symbolic link, the target is the path. What is no regular file is not replaced.
+//!
 //! The file is removed after an error, and when the command is interrupted: its name is on a list for the
 //! signal handler. Only a process that is killed outright leaves one behind.
 
 use std::{
     fs::{self, File},
+    io,
     path::{Path, PathBuf},
     process,
-    sync::{Mutex, MutexGuard, Once, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use tempfile::NamedTempFile;
 
-use super::error::Problem;
+use super::{error::Problem, signals};
+use crate::print;
 
 /// The incomplete files.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -22,23 +26,19 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The exit code of shells for a command ended by Ctrl-C: 128 plus the number of SIGINT.
-const INTERRUPTED: i32 = 130;
-
-fn watch_for_interrupts() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let handler = || {
-            // Locked to the end, so that no file is created any more.
-            let unfinished = unfinished();
-            for path in unfinished.iter() {
-                // The file may already be gone, and there is nowhere to report an error.
-                let _ = fs::remove_file(path);
-            }
-            process::exit(INTERRUPTED)
-        };
-        // Without a handler the command ends at once, as it would by default.
-        let _ = ctrlc::set_handler(handler);
+/// Watches for signals that end the command.
+pub(crate) fn watch_for_signals() {
+    signals::watch(|code, failure| {
+        // Locked to the end, so that no file is created any more.
+        let unfinished = unfinished();
+        for path in unfinished.iter() {
+            // The file may already be gone, and there is nowhere to report an error.
+            let _ = fs::remove_file(path);
+        }
+        if let Some(failure) = failure {
+            print::line_to_stderr(format_args!("error: {failure}"));
+        }
+        process::exit(code)
     });
 }
 
@@ -50,6 +50,33 @@ impl Drop for Listed {
     fn drop(&mut self) {
         unfinished().retain(|path| *path != self.0);
     }
+}
+
+/// The path that a file can be renamed to: a link's target. Refuses what is no file.
+fn replaceable(path: &Path) -> Result<PathBuf, Problem> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(Problem::invalid("it is a folder; name a file in it")),
+        Ok(found) if !found.is_file() => Err(Problem::invalid(
+            "it is a device, a pipe or a socket, which a file would replace; name a file",
+        )),
+        // There may be nothing yet, also where a link points to.
+        _ => Ok(followed(path)?),
+    }
+}
+
+/// The path that `path` leads to if it is a symbolic link, else `path`.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    /// Linux follows as many.
+    const LINKS: usize = 40;
+    let mut path = path.to_owned();
+    for _ in 0..LINKS {
+        match fs::read_link(&path) {
+            // A relative target is relative to the link's folder.
+            Ok(target) => path = path.parent().unwrap_or(Path::new("")).join(target),
+            Err(_) => return Ok(path),
+        }
+    }
+    Err(io::Error::other("its symbolic links lead in a circle"))
 }
 
 /// A temporary file that becomes the output.
@@ -64,9 +91,10 @@ pub(super) struct Output {
 impl Output {
     /// Creates a file beside `path`.
     ///
-    /// Until it is finished, an existing file at `path` is kept. A symbolic link at `path` is replaced, not
-    /// followed.
+    /// Until it is finished, an existing file at `path` is kept. If `path` is a symbolic link, the file that it
+    /// points to is replaced.
     pub(super) fn create(path: &Path) -> Result<Self, Problem> {
+        let path = replaceable(path)?;
         let folder = match path.parent() {
             Some(folder) if folder != Path::new("") => folder,
             _ => Path::new("."),
@@ -79,7 +107,6 @@ impl Output {
             use std::os::unix::fs::PermissionsExt;
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
-        watch_for_interrupts();
         let mut unfinished = unfinished();
         let file = builder.tempfile_in(folder).map_err(|error| {
             Problem::invalid(format!(
@@ -92,7 +119,7 @@ impl Output {
         Ok(Self {
             listed: Listed(file.path().to_owned()),
             file,
-            path: path.to_owned(),
+            path,
         })
     }
 

@@ -1,9 +1,12 @@
 //! Reads one tensor of a `.safetensors` file. Only its bytes and the header are read.
 
+use std::collections::HashSet;
+use std::fmt;
 use std::fs::File;
 use std::io::Read;
 
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
+use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use wgslice::DType;
 
 use super::bytes::{Bytes, file_len};
@@ -53,8 +56,9 @@ fn read_header(file: &mut File) -> Result<(Metadata, u64), Problem> {
     }
     let mut text = Vec::new();
     (&mut *file).take(len).read_to_end(&mut text)?;
-    let metadata: Metadata = serde_json::from_slice(&text)
-        .map_err(|error| Problem::invalid(format!("the header is damaged: {error}")))?;
+    let header_problem = |error| Problem::invalid(format!("the header is damaged: {error}"));
+    let DifferentNames = serde_json::from_slice(&text).map_err(header_problem)?;
+    let metadata: Metadata = serde_json::from_slice(&text).map_err(header_problem)?;
     let data_start = 8 + len;
     let end = u64::try_from(metadata.data_len())
         .ok()
@@ -70,11 +74,40 @@ fn read_header(file: &mut File) -> Result<(Metadata, u64), Problem> {
     Ok((metadata, data_start))
 }
 
+/// A header in which no name stands twice. The crate takes the last of several.
+struct DifferentNames;
+
+impl<'de> Deserialize<'de> for DifferentNames {
+    fn deserialize<D: Deserializer<'de>>(header: D) -> Result<Self, D::Error> {
+        header.deserialize_map(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for DifferentNames {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with the names of tensors")
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut header: M) -> Result<Self, M::Error> {
+        let mut names = HashSet::new();
+        while let Some((name, IgnoredAny)) = header.next_entry::<String, _>()? {
+            if let Some(name) = names.replace(name) {
+                let problem = format!("the name {} stands in it twice", quoted(&name));
+                return Err(M::Error::custom(problem));
+            }
+        }
+        Ok(self)
+    }
+}
+
 fn choose<'a>(metadata: &'a Metadata, name: Option<&str>) -> Result<&'a TensorInfo, Problem> {
     if let Some(name) = name {
         return metadata.info(name).ok_or_else(|| {
             Problem::invalid(format!(
-                "it holds no tensor named \"{name}\"; {}",
+                "it holds no tensor named {}; {}",
+                quoted(name),
                 listing(metadata)
             ))
         });
@@ -94,13 +127,22 @@ fn listing(metadata: &Metadata) -> String {
     let listed = names
         .iter()
         .take(LISTED)
-        .map(|name| format!("\"{}\"", name.escape_debug()))
+        .map(|name| quoted(name))
         .collect::<Vec<_>>()
         .join(", ");
     match names.len() {
         0 => "the file holds no tensor".to_owned(),
         n if n > LISTED => format!("it holds {listed} and {} more", n - LISTED),
         _ => format!("it holds {listed}"),
+    }
+}
+
+/// A name for an error: the first characters of a long one.
+fn quoted(name: &str) -> String {
+    const SHOWN: usize = 100;
+    match name.char_indices().nth(SHOWN) {
+        None => format!("{name:?}"),
+        Some((end, _)) => format!("{:?}…", &name[..end]),
     }
 }
 

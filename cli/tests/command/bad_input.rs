@@ -96,6 +96,51 @@ fn specs_that_do_not_fit() {
     }
 }
 
+/// Whatever the length of the input, an error quotes a line of it at most.
+#[test]
+fn errors_quote_little() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[2, 3]);
+    let output = folder.path("out.npy");
+    let many = |part: &str| part.repeat(100_000 / part.len());
+    let specs = [
+        many(","),
+        many("9"),
+        many("1,"),
+        many("-"),
+        many("é"),
+        many("1,") + "x",
+        "[".to_owned() + &many("0,"),
+        many("...,"),
+    ];
+    let header = format!("{{\"{}\":{{\"dtype\":\"U8\"}}}}", many("x"));
+    let length = u64::try_from(header.len()).expect("a length").to_le_bytes();
+    folder.write("x.safetensors", [&length, header.as_bytes()].concat());
+    let model = folder.path("x.safetensors#") + &many("y");
+    let begin = many("0,") + "x";
+    let mut runs: Vec<Vec<&str>> = specs
+        .iter()
+        .map(|spec| vec!["slice", &input, spec])
+        .collect();
+    runs.push(vec!["slice", &input, "--begin", &begin, "--end", "1"]);
+    runs.push(vec!["slice", &input, "0", "--begin-mask", &specs[1]]);
+    runs.push(vec!["slice", &input, "0", "--device", &specs[1]]);
+    runs.push(vec!["slice", &model, "0"]);
+    runs.push(vec!["slice", &specs[1], "0"]);
+    runs.push(vec![&specs[2]]);
+    for args in runs {
+        let ran = wgslice(&[&args[..], &["-o", &output]].concat());
+        let start: String = ran.stderr.chars().take(2000).collect();
+        assert_eq!(ran.code, Some(2), "{start}");
+        assert!(ran.stderr.starts_with("error: "), "{start}");
+        assert!(
+            ran.stderr.len() < 1000,
+            "{} bytes: {start}",
+            ran.stderr.len()
+        );
+    }
+}
+
 #[test]
 fn vectors_and_masks_that_do_not_fit() {
     let folder = Folder::new();

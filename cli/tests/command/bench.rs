@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use std::fs;
 
 /// Slices, gathers and a transpose that take almost no time.
-fn small() -> Value {
+pub(crate) fn small() -> Value {
     json!({"workloads": [
         {"id": "S", "what": "a slice, \"flipped\"", "op": "slice", "dtype": "f32", "e2e": true,
          "shape": [6, 5, 4], "slices": [[null, null, 2], [1, -1, 1], [null, null, -1]]},

@@ -6,9 +6,13 @@ mod devices;
 mod gather_nd;
 mod help;
 #[cfg(target_os = "linux")]
+mod limits;
+#[cfg(target_os = "linux")]
 mod memory;
 mod operations;
 mod slice;
+#[cfg(target_os = "linux")]
+mod stdout;
 mod stream;
 mod support;
 mod verify;

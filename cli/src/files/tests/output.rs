@@ -38,6 +38,71 @@ fn a_folder_that_takes_no_file_is_named() {
 
 #[cfg(unix)]
 #[test]
+fn the_target_of_a_link_is_replaced() {
+    use std::os::unix::fs::symlink;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("data")).unwrap();
+    fs::write(at("data/old.npy"), "before").unwrap();
+    symlink("data/old.npy", at("old.npy")).unwrap();
+    symlink(at("old.npy"), at("twice.npy")).unwrap();
+    // Nothing is there yet.
+    symlink("data/new.npy", at("new.npy")).unwrap();
+    for (name, target) in [("old", "old"), ("twice", "old"), ("new", "new")] {
+        let link = at(&format!("{name}.npy"));
+        let value = name.as_bytes()[0];
+        write(&link, DType::U8, &[1], &[value]).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink(), "{name}");
+        let target = at(&format!("data/{target}.npy"));
+        assert!(fs::symlink_metadata(&target).unwrap().is_file(), "{name}");
+        assert_eq!(read_at(&target).unwrap().bytes(), [value], "{name}");
+    }
+    assert_eq!(fs::read_dir(at("data")).unwrap().count(), 2);
+
+    symlink("b.npy", at("a.npy")).unwrap();
+    symlink("a.npy", at("b.npy")).unwrap();
+    let error = write(&at("a.npy"), DType::U8, &[1], &[1]).unwrap_err();
+    assert_says(&error.to_string(), &["cannot write", "a.npy", "circle"]);
+    assert!(fs::symlink_metadata(at("a.npy")).unwrap().is_symlink());
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_refused_and_kept() {
+    use std::os::unix::{fs::symlink, net::UnixListener};
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let made = std::process::Command::new("mkfifo")
+        .arg(at("pipe.npy"))
+        .status();
+    assert!(made.unwrap().success());
+    let _listener = UnixListener::bind(at("socket.npy")).unwrap();
+    fs::create_dir(at("folder.npy")).unwrap();
+    symlink("/dev/null", at("device.npy")).unwrap();
+    symlink("pipe.npy", at("link.npy")).unwrap();
+    for name in ["pipe", "socket", "folder", "device", "link"] {
+        let path = at(&format!("{name}.npy"));
+        let kind = || {
+            (
+                fs::symlink_metadata(&path).unwrap().file_type(),
+                fs::metadata(&path).unwrap().file_type(),
+            )
+        };
+        let before = kind();
+        let error = write(&path, DType::U8, &[1], &[1]).unwrap_err().to_string();
+        let why = if name == "folder" {
+            "it is a folder"
+        } else {
+            "device, a pipe or a socket"
+        };
+        assert_says(&error, &["cannot write", name, why]);
+        assert_eq!(kind(), before, "{name}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5);
+}
+
+#[cfg(unix)]
+#[test]
 fn permissions_are_those_of_any_new_file() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();

@@ -151,3 +151,30 @@ fn damaged_files_are_refused() {
         assert_says(&error, &["not a .safetensors file"]);
     }
 }
+
+#[test]
+fn a_name_that_stands_twice_is_refused() {
+    let tensor = |from: u8| {
+        format!(
+            r#"{{"dtype":"U8","shape":[1],"data_offsets":[{from},{}]}}"#,
+            from + 1
+        )
+    };
+    let long = "x".repeat(1000);
+    for name in ["a", "__metadata__", &long] {
+        for last in [tensor(0), tensor(1), "null".to_owned()] {
+            let header = format!(
+                r#"{{"{name}":{},"b":{},"{name}":{last}}}"#,
+                tensor(0),
+                tensor(1)
+            );
+            let error = read_content("x.safetensors", &file(&header, &[1, 2])).unwrap_err();
+            let name = &name[..name.len().min(100)];
+            assert_says(
+                &error,
+                &["cannot read", &format!("the name \"{name}\""), "twice"],
+            );
+            assert!(error.len() < 400, "{error}");
+        }
+    }
+}

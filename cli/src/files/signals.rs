@@ -1,0 +1,47 @@
+//! The signals that end the command.
+
+/// Calls `end` once, on its own thread, when a signal ends the command. It is given the exit code, and for a failure
+/// its message. The codes are those of shells: 128 plus the number of the signal.
+///
+/// A file that outgrows the limit of the system (`ulimit -f`) ends no command any more: the write fails instead. A
+/// mapped file that becomes shorter does, as the failure that it is. The thread that touched the missing part cannot
+/// go on, and touches it again and again until `end` exits.
+///
+/// If signals cannot be watched, they end the command at once, as by default.
+#[cfg(unix)]
+pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
+    use signal_hook::{
+        consts::{SIGBUS, SIGHUP, SIGINT, SIGTERM, SIGXFSZ},
+        iterator::Signals,
+    };
+    const BAD_INPUT: i32 = 2;
+    // SAFETY: no memory is passed, and nothing else of this program handles the signal. The standard library does, to
+    // name a thread whose stack is full. Called before the handler below it would restore the default, and so
+    // end the program.
+    unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
+    if let Ok(mut signals) = Signals::new([SIGBUS, SIGHUP, SIGINT, SIGTERM, SIGXFSZ]) {
+        std::thread::spawn(
+            move || match signals.forever().find(|&signal| signal != SIGXFSZ) {
+                Some(SIGBUS) => end(
+                    BAD_INPUT,
+                    Some("an input file became shorter while it was read, or its disk failed"),
+                ),
+                Some(signal) => end(128 + signal, None),
+                None => {}
+            },
+        );
+    }
+}
+
+/// Calls `end` once, on its own thread, at Ctrl-C, with the exit code of shells for it.
+#[cfg(not(unix))]
+pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
+    const INTERRUPTED: i32 = 130;
+    let mut end = Some(end);
+    // Without a handler the command ends at once, as it would by default.
+    let _ = ctrlc::set_handler(move || {
+        if let Some(end) = end.take() {
+            end(INTERRUPTED, None);
+        }
+    });
+}

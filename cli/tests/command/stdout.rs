@@ -1,0 +1,66 @@
+//! Standard output that cannot be written, on Linux: `/dev/full` is a disk without space.
+
+use crate::bench::small;
+use crate::support::{Folder, Ran, command, read_i32};
+use std::{
+    fs::File,
+    process::{Child, Stdio},
+};
+
+fn into_full(args: &[&str]) -> Ran {
+    let full = File::options().write(true).open("/dev/full");
+    let mut command = command(args);
+    command.stdout(full.expect("/dev/full"));
+    command.output().expect("the command starts").into()
+}
+
+#[test]
+fn a_stdout_that_cannot_be_written_is_an_error() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[2, 3]);
+    let output = folder.path("out.npy");
+    let slice = ["slice", &input, "1", "-o", &output, "--device", "cpu"];
+    let workloads = folder.write("workloads.json", small().to_string());
+    let bench = ["bench", "--workloads", &workloads, "--device", "cpu"];
+    let runs: [&[&str]; 10] = [
+        &slice,
+        &[&slice[..], &["--json"]].concat(),
+        &["slice", &input, "1", "--explain", "--device", "cpu"],
+        &["info", "--device", "cpu"],
+        &["info", "--device", "cpu", "--json"],
+        &["verify", "--random", "1", "--device", "cpu"],
+        &[&bench[..], &["--json"]].concat(),
+        &bench,
+        &["--help"],
+        &["--version"],
+    ];
+    for args in runs {
+        let ran = into_full(args);
+        assert_eq!(ran.code, Some(2), "{args:?}: {ran:?}");
+        assert_eq!(
+            ran.stderr,
+            "error: cannot write to standard output: No space left on device (os error 28)\n",
+            "{args:?}"
+        );
+    }
+    // The work was done.
+    assert_eq!(read_i32(&output), (vec![3], vec![3, 4, 5]));
+}
+
+/// The error of the command keeps its exit code.
+#[test]
+fn an_error_of_the_device_says_more_than_one_of_stdout() {
+    let ran = into_full(&["info", "--adapter", "none of this name"]);
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert_eq!(ran.stderr.matches("error: ").count(), 2, "{ran:?}");
+}
+
+#[test]
+fn a_reader_that_wants_no_more_is_no_error() {
+    let mut command = command(&["verify", "--random", "1", "--device", "cpu"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running: Child = command.spawn().expect("the command starts");
+    drop(running.stdout.take());
+    let ran: Ran = running.wait_with_output().expect("it ends").into();
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+}
