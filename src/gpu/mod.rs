@@ -120,8 +120,9 @@ struct Inner {
 const DISPATCH_BYTES: u64 = 512 << 20;
 
 impl Gpu {
-    /// Uses the caller's device. Any limits are accepted, and no feature is required. Immediates are used if the device
-    /// has `Features::IMMEDIATES` and room for the 128 bytes of numbers that a dispatch reads.
+    /// Uses the caller's device. Any limits are accepted, and no feature is required. Outside of browsers,
+    /// immediates are used if the device has `Features::IMMEDIATES` and room for the 128 bytes of numbers that a
+    /// dispatch reads.
     ///
     /// If the device's limits are too low for the shaders, recording fails. Other device errors reach the caller's own
     /// handlers.
@@ -133,7 +134,7 @@ impl Gpu {
         } else {
             Kind::Hardware
         };
-        let space = UniformSpace::of(device, kind);
+        let space = UniformSpace::of(device.features(), &limits, info.backend, kind);
         let reach = Reach {
             binding: limits.max_storage_buffer_binding_size,
             alignment: limits.min_storage_buffer_offset_alignment.into(),

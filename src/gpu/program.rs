@@ -31,7 +31,8 @@ pub(crate) const UNIFORMS_GROUP: u32 = 2;
 /// How the uniforms reach a shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum UniformSpace {
-    /// As immediates (push constants), recorded with each dispatch. Needs `Features::IMMEDIATES`.
+    /// As immediates (push constants), recorded with each dispatch. Needs `Features::IMMEDIATES`, and is not for
+    /// browsers: WGSL there allows no arrays in immediates, and the uniforms have some.
     Immediate,
     /// In a uniform buffer.
     Uniform,
@@ -42,10 +43,15 @@ pub(crate) enum UniformSpace {
 
 impl UniformSpace {
     /// Chooses how the uniforms reach the shaders of a device.
-    pub(super) fn of(device: &wgpu::Device, kind: Kind) -> Self {
-        let limits = device.limits();
-        let immediates = device.features().contains(wgpu::Features::IMMEDIATES)
-            && limits.max_immediate_size >= UNIFORM_BYTES;
+    pub(super) fn of(
+        features: wgpu::Features,
+        limits: &wgpu::Limits,
+        backend: wgpu::Backend,
+        kind: Kind,
+    ) -> Self {
+        let immediates = features.contains(wgpu::Features::IMMEDIATES)
+            && limits.max_immediate_size >= UNIFORM_BYTES
+            && backend != wgpu::Backend::BrowserWebGpu;
         // The uniforms need a storage buffer beside those that operations bind, and a dynamic offset beside that of
         // the report.
         let storage = limits.max_storage_buffers_per_shader_stage > STORAGE_BUFFERS

@@ -88,6 +88,24 @@ fn lookups(op: Op, form: &Form) -> HashSet<Lookup> {
         .collect()
 }
 
+/// Browsers' compilers allow no arrays in immediates.
+#[test]
+fn a_browser_gets_no_immediates() {
+    let limits = wgpu::Limits {
+        max_immediate_size: 128,
+        max_storage_buffers_per_shader_stage: 8,
+        ..wgpu::Limits::default()
+    };
+    let of = |backend, kind| UniformSpace::of(wgpu::Features::IMMEDIATES, &limits, backend, kind);
+    for (kind, expected) in [
+        (Kind::Hardware, UniformSpace::Uniform),
+        (Kind::Software, UniformSpace::Storage),
+    ] {
+        assert_eq!(of(wgpu::Backend::Vulkan, kind), UniformSpace::Immediate);
+        assert_eq!(of(wgpu::Backend::BrowserWebGpu, kind), expected);
+    }
+}
+
 /// Every text of every kind of device, with one of the programs that have this text.
 fn texts() -> HashMap<String, (Program, UniformSpace)> {
     let mut texts = HashMap::new();
