@@ -135,7 +135,7 @@ impl Backend {
     /// # Errors
     ///
     /// [`Error::Length`] for an argument that does not have as many values as the plan needs, or whose elements are not
-    /// of the plan's size; [`Error::DTypeMismatch`] if a scatter computes with another type; and those of the operation.
+    /// of the plan's size; [`Error::DTypeMismatch`] if a scatter computes with another type; those of the operation.
     pub async fn run_async<T: Element>(
         &self,
         plan: &Plan,

@@ -14,13 +14,19 @@
 //! | JAX and `tf.image`: `dynamic_slice`, `crop_to_bounding_box` | [`boxes`] |
 //!
 //! [`tour`] shows the ways to call the crate, [`views`] how slices, transposes and broadcasts compose before anything
-//! is copied, and, with the feature `gpu`, `texture` the way from a texture to a tensor and back.
+//! is copied, and, with the feature `gpu`, `texture` the way from a texture to a tensor and back, and `browser` a
+//! program on WebGPU in a browser.
 //!
 //! The examples of the other pages run on `Backend::cpu()`. On `Backend::auto()`, or any other backend, they give the
 //! same bits.
 
 pub mod boxes {
     #![doc = include_str!("boxes.md")]
+}
+#[cfg(feature = "gpu")]
+#[cfg_attr(docsrs, doc(cfg(feature = "gpu")))]
+pub mod browser {
+    #![doc = include_str!("browser.md")]
 }
 pub mod mindspore {
     #![doc = include_str!("mindspore.md")]
