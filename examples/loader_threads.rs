@@ -1,0 +1,61 @@
+//! A loader with threads of its own: each flips and crops images on the CPU, and no operation starts further threads.
+//!
+//! A program whose threads already keep all cores busy gains nothing from more of them. `Backend::with_threads(1)`
+//! keeps each operation on the thread that calls it. A program that runs on rayon builds wgslice with the feature
+//! `rayon` instead, and its operations share the pool's threads.
+//!
+//! ```sh
+//! cargo run --example loader_threads
+//! ```
+
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+use wgslice::{Backend, slice};
+
+/// Rows, columns, channels.
+const SHAPE: [usize; 3] = [1080, 1920, 3];
+const IMAGES: usize = 6;
+const LOADERS: usize = 2;
+
+fn byte(image: usize, i: usize) -> u8 {
+    u8::try_from((image * 7 + i) % 251).expect("a small number")
+}
+
+fn main() -> Result<(), wgslice::Error> {
+    let backend = Backend::cpu().with_threads(1);
+    // The middle of each image, mirrored.
+    let spec = slice![28..1052, 1471..447; -1];
+    let next = AtomicUsize::new(0);
+    let load = || {
+        let mut loaded = 0;
+        loop {
+            let image = next.fetch_add(1, Ordering::Relaxed);
+            if image >= IMAGES {
+                return Ok(loaded);
+            }
+            let bytes: Vec<u8> = (0..SHAPE.iter().product())
+                .map(|i| byte(image, i))
+                .collect();
+            let tile = backend.slice((&bytes, &SHAPE), &spec)?;
+            assert_eq!(tile.shape, [1024, 1024, 3]);
+            for (i, &found) in tile.data.iter().enumerate() {
+                let (pixel, channel) = (i / 3, i % 3);
+                let (row, column) = (28 + pixel / 1024, 1471 - pixel % 1024);
+                assert_eq!(found, byte(image, (row * SHAPE[1] + column) * 3 + channel));
+            }
+            loaded += 1;
+        }
+    };
+    let loaded: usize = thread::scope(|scope| {
+        let loaders: Vec<_> = (0..LOADERS).map(|_| scope.spawn(load)).collect();
+        let joined = loaders
+            .into_iter()
+            .map(|loader| loader.join().expect("a loader does not panic"));
+        joined.sum::<Result<usize, wgslice::Error>>()
+    })?;
+    assert_eq!(loaded, IMAGES);
+    println!("{LOADERS} loaders made {loaded} tiles, each on the thread of its loader");
+    Ok(())
+}
