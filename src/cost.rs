@@ -8,7 +8,7 @@
 //! | fetch the data | from a device: all bytes / `readback` + `submission` | from the host: uploaded bytes / `upload` |
 //! | do the work | bytes read and written / `cpu.bytes` + rows · `cpu.row` + `call` | bytes read and written / `device.bytes` + rows · `device.row` + `submission` |
 //! | deliver the result | to a device: bytes of the result / `upload` | to the host: bytes of the result / `readback` |
-//! | map new memory for a result of 32 MiB or more | to the host: bytes of the result / `new_memory` | to the host: the same |
+//! | zero memory for the result | to the host: bytes of the result / `cpu.bytes` or, from 32 MiB on, / `new_memory` | to the host: the same |
 //!
 //! `count` counts these bytes and rows in a plan, and `measure` measures the rates of a machine. The estimate assumes
 //! that nothing overlaps. It is coarse, but where the times on the CPU and on the device are close, either choice will
@@ -180,11 +180,14 @@ impl CostModel {
         match to {
             Location::Host => {
                 device += result / self.readback;
-                if result >= NEW {
-                    let new = result / self.new_memory;
-                    cpu += new;
-                    device += new;
-                }
+                // Memory that is used again is zeroed first.
+                let rate = if result < NEW {
+                    self.cpu.bytes
+                } else {
+                    self.new_memory
+                };
+                cpu += result / rate;
+                device += result / rate;
             }
             Location::Device => cpu += result / self.upload,
         }
@@ -224,8 +227,8 @@ mod tests {
         for (from, to, cpu, device) in [
             (Device, Device, cpu + 5e-3 + 0.5e-3, device),
             (Host, Device, cpu + 0.5e-3, device + 0.5e-3),
-            (Device, Host, cpu + 5e-3, device + 2e-3),
-            (Host, Host, cpu, device + 0.5e-3 + 2e-3),
+            (Device, Host, cpu + 5e-3 + 1e-3, device + 2e-3 + 1e-3),
+            (Host, Host, cpu + 1e-3, device + 0.5e-3 + 2e-3 + 1e-3),
         ] {
             let estimate = ROUND.estimate(&crop, from, to);
             let close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
@@ -242,8 +245,12 @@ mod tests {
         for (bytes, new) in [((32 << 20) - 1, false), (32 << 20, true)] {
             let plan = plan(&[bytes], "::-1");
             let [host, device] = [Host, Device].map(|to| ROUND.estimate(&plan, Host, to));
-            let [read, new] = [ROUND.readback, ROUND.new_memory / f64::from(u8::from(new))]
-                .map(|rate| bytes as f64 / rate);
+            let memory = if new {
+                ROUND.new_memory
+            } else {
+                ROUND.cpu.bytes
+            };
+            let [read, new] = [ROUND.readback, memory].map(|rate| bytes as f64 / rate);
             let sent = bytes as f64 / ROUND.upload;
             let close = |found: f64, expected: f64| (found - expected).abs() < 1e-9;
             assert!(close(host.cpu - device.cpu, new - sent), "{bytes}");
