@@ -336,12 +336,9 @@ fn text(tokens: &impl ToTokens) -> String {
         (",>", ">"),
         (", >", ">"),
         (",)", ")"),
-        (" -> ", " -> "),
-        ("->", " -> "),
         ("  ", " "),
-        ("FnOnce(", "FnOnce ("),
     ] {
         text = text.replace(from, to);
     }
-    text.replace("FnOnce (", "FnOnce(").replace("- >", " ->")
+    text
 }
