@@ -163,7 +163,10 @@ impl<'a> Op<'a> for Crop<'a> {
             })
             .collect();
         let rest: usize = x[1 + dims..].iter().product();
-        while count * rest * sizes.iter().product::<usize>() > 2 * MOST && dims > 0 {
+        // What is not cropped can be too large by itself; then every size ends at 1.
+        while count * rest * sizes.iter().product::<usize>() > 2 * MOST
+            && sizes.iter().any(|&size| size > 1)
+        {
             let at = rng.usize(..dims);
             sizes[at] = sizes[at].div_ceil(2);
         }
