@@ -46,16 +46,36 @@ pub fn check(
     device: &Backend,
     variant: &Variant,
 ) -> Result<(), String> {
-    let found = variant::run(call, device, variant);
+    judge(
+        case,
+        call,
+        device,
+        variant,
+        variant::run(call, device, variant),
+    )
+}
+
+/// Compares what a device gave for a case in one way.
+///
+/// # Errors
+///
+/// A description of the difference.
+pub fn judge(
+    case: &Case,
+    call: &Call<'_>,
+    device: &Backend,
+    variant: &Variant,
+    found: Result<Outcome, Error>,
+) -> Result<(), String> {
     match &case.expected {
         Expectation::Error { kind, .. } if LIFTED.contains(&kind.as_str()) => {
             lifted(call, device, variant, found)
         }
-        expected => judge(expected, variant, found),
+        expected => as_expected(expected, variant, found),
     }
 }
 
-fn judge(
+fn as_expected(
     expected: &Expectation,
     variant: &Variant,
     found: Result<Outcome, Error>,
