@@ -259,6 +259,26 @@ fn large_results() {
     }
 }
 
+/// A plan is for any number of boxes; what explains it needs no memory for them.
+#[test]
+fn more_boxes_than_memory_can_be_explained() {
+    let boxes = Boxes {
+        count: 1 << 48,
+        box_indices: true,
+        flips: false,
+    };
+    let options = CropOptions {
+        sizes: vec![2],
+        ..CropOptions::default()
+    };
+    let plan = Plan::crop(&[3, 4], boxes, &options, DType::U8).unwrap();
+    let explained = plan.explain_cpu();
+    assert!(
+        explained.starts_with("562949953421312 bytes on "),
+        "{explained}"
+    );
+}
+
 #[test]
 fn shapes_that_do_not_match_are_errors() {
     let boxes = |count, box_indices| Boxes {
