@@ -279,6 +279,25 @@ fn more_boxes_than_memory_can_be_explained() {
     );
 }
 
+/// Boxes whose ends are beyond 64 bits.
+#[test]
+fn boxes_that_are_larger_than_any_array() {
+    for (number, step) in [1 << 61, i64::MAX, -1 << 61, i64::MIN + 1]
+        .into_iter()
+        .enumerate()
+    {
+        Given {
+            shape: &[3, 4, 5],
+            sizes: &[2, 9],
+            strides: &[1, step],
+            begins: vec![0, 1, 1, 3, 2, -2],
+            flips: flips(3, 2),
+            ..Given::default()
+        }
+        .check(number);
+    }
+}
+
 #[test]
 fn shapes_that_do_not_match_are_errors() {
     let boxes = |count, box_indices| Boxes {

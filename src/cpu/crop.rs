@@ -221,8 +221,11 @@ impl<'a> Crop<'a> {
         threads.worth(bytes, lines + line.nest().pieces(bytes))
     }
 
-    /// The slice that copies `count` elements of a line, from unit 0 of the source.
+    /// The slice that copies `count` elements of a line, from unit 0 of the source, or as many as x has at this step: a
+    /// box may be larger than x by any factor.
     fn lines(&self, count: usize, flipped: bool) -> Line {
+        let there = self.last_axis.size.saturating_sub(1) / self.last.step.unsigned_abs() + 1;
+        let count = count.min(there);
         let step = match flipped {
             true => self.last.step.wrapping_neg(),
             false => self.last.step,

@@ -2,8 +2,7 @@
 
 use super::{
     Gathered, Indexing, ReferenceError, at, check_length, coordinates, fail,
-    gather_nd::{check_batch, check_batch_shape},
-    room,
+    gather_nd::check_batch_shape, room,
 };
 
 /// The slices of `params` at the positions in `indices` along `axis`, for arrays of any rank in row-major
@@ -107,9 +106,6 @@ pub fn batch_gather<T: Clone + Default>(
     }
     // Of a scalar this is -1, which `gather` refuses.
     let axis = i64::try_from(indices_shape.len()).expect("a rank fits 64 bits") - 1;
-    if let Ok(batch_dims) = usize::try_from(axis) {
-        check_batch(params_shape, indices_shape, batch_dims)?;
-    }
     gather(
         params,
         params_shape,

@@ -271,7 +271,7 @@ fn a_batch_is_looked_up_by_its_own_indices() {
             X5,
             &[5, 1],
             "[0,0,0,0,0]",
-            "batch_dims: Argument `batch_dims` = 1 must be less than rank(`params`) = 1",
+            "axis: Shape must be at least rank 2 but is rank 1",
         ),
         (
             X34,
