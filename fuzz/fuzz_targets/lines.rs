@@ -17,7 +17,9 @@ fn is_small(case: &Case) -> bool {
 fn numbers(value: &serde_json::Value) -> u64 {
     use serde_json::Value::{Array, Number, Object};
     let product = |values: &mut dyn Iterator<Item = &serde_json::Value>| {
-        values.fold(1_u64, |product, value| product.saturating_mul(numbers(value)))
+        values.fold(1_u64, |product, value| {
+            product.saturating_mul(numbers(value))
+        })
     };
     match value {
         Array(values) => product(&mut values.iter()),

@@ -8,9 +8,17 @@ use wgslice::{Error, SliceSpec, spec::TfStridedSlice};
 fuzz_target!(|text: &str| match text.parse::<SliceSpec>() {
     Ok(spec) => {
         let printed = spec.to_string();
-        assert_eq!(printed.parse::<SliceSpec>().as_ref(), Ok(&spec), "{printed:?}");
+        assert_eq!(
+            printed.parse::<SliceSpec>().as_ref(),
+            Ok(&spec),
+            "{printed:?}"
+        );
         if let Ok(encoded) = TfStridedSlice::try_from(&spec) {
-            assert_eq!(SliceSpec::try_from(&encoded).as_ref(), Ok(&spec), "{printed:?}");
+            assert_eq!(
+                SliceSpec::try_from(&encoded).as_ref(),
+                Ok(&spec),
+                "{printed:?}"
+            );
         }
         for shape in [&[][..], &[5], &[3, 1, 0, 4], &[usize::MAX >> 1], &[2; 9]] {
             if let Ok(view) = spec.view(shape) {

@@ -180,30 +180,37 @@ fn crop(
     mut args: Map<String, Value>,
 ) -> Result<Case> {
     args.remove("negative");
-    let dims = u.int_in_range(0..=from.len())?;
-    let sizes: Vec<usize> = bounded(draw::shape(u, 3, 64)?, 64);
+    let mut sizes = draw::shape(u, 3, 64)?;
+    if u.ratio(7, 8)? {
+        sizes.truncate(from.len().saturating_sub(1));
+    }
     let strides = match u.ratio(1, 2)? {
         true => vec![1; sizes.len()],
-        false => draw::integers(u, sizes.len())?,
+        false => sizes
+            .iter()
+            .map(|_| draw::integer(u))
+            .collect::<Result<_>>()?,
     };
-    let (items, flips) = (u.arbitrary()?, u.arbitrary()?);
-    let mut columns = if u.ratio(3, 4)? { sizes.len() } else { dims };
+    let (items, flips): (bool, bool) = (u.arbitrary()?, u.arbitrary()?);
     for (name, there) in [("box_indices", items), ("flips", flips)] {
         if there {
             args.insert(name.into(), "yes".into());
-            columns += if name == "flips" { sizes.len() } else { 1 };
         }
+    }
+    let first_flip = usize::from(items) + sizes.len();
+    let columns = first_flip + if flips { sizes.len() } else { 0 };
+    let count = match from.first() {
+        Some(&first) if !items && u.ratio(7, 8)? => first,
+        _ => u.int_in_range(0..=4)?,
+    };
+    let mut indices = draw::indices(u, &[count, columns])?;
+    for row in indices.data.chunks_exact_mut(columns.max(1)) {
+        row[first_flip.min(columns)..]
+            .iter_mut()
+            .for_each(|flip| *flip &= 1);
     }
     args.insert("sizes".into(), sizes.into());
     args.insert("strides".into(), strides.into());
-    let count = u.int_in_range(0..=4)?;
-    let mut indices = draw::indices(u, &[count, columns])?;
-    if flips {
-        let given = columns.saturating_sub(args["sizes"].as_array().map_or(0, Vec::len));
-        for row in indices.data.chunks_exact_mut(columns.max(1)) {
-            row[given..].iter_mut().for_each(|flip| *flip &= 1);
-        }
-    }
     let tensors = [("params", params), ("indices", indices)];
     Ok(Case::new(Operation::Crop, tensors, args))
 }

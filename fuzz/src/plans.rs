@@ -32,12 +32,11 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let _ = (plan.is_identity(), plan.is_in_place(), plan.to_string());
     assert!(!plan.explain().is_empty() && !plan.explain_cpu().is_empty());
     let count = indices.as_ref().map_or(Some(0), |shape| {
-        shape.iter().try_fold(1_usize, |count, &n| count.checked_mul(n))
+        shape
+            .iter()
+            .try_fold(1_usize, |count, &n| count.checked_mul(n))
     });
-    if plan.source_bytes() > SMALL
-        || plan.result_bytes() > SMALL
-        || count.is_none_or(|n| n > 256)
-    {
+    if plan.source_bytes() > SMALL || plan.result_bytes() > SMALL || count.is_none_or(|n| n > 256) {
         return Ok(());
     }
     let source = vec![7; plan.source_bytes()];
@@ -57,7 +56,13 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
 }
 
 fn dtype(u: &mut Unstructured<'_>) -> Result<DType> {
-    let widths = [DType::U8, DType::F16, DType::I32, DType::I64, DType::Complex128];
+    let widths = [
+        DType::U8,
+        DType::F16,
+        DType::I32,
+        DType::I64,
+        DType::Complex128,
+    ];
     Ok(*u.choose(&widths)?)
 }
 
@@ -105,7 +110,10 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
     let spec = |u: &mut Unstructured<'_>| Ok(SliceSpec::try_from(&slice(u, shape.len())?));
     let (out_of_range, negative) = policies(u)?;
     Ok(match u.int_in_range(0..=10)? {
-        0 => (spec(u)?.and_then(|spec| Plan::slice(&shape, &spec, dtype)), None),
+        0 => (
+            spec(u)?.and_then(|spec| Plan::slice(&shape, &spec, dtype)),
+            None,
+        ),
         1 => {
             let value = beside(u, &shape)?;
             (
@@ -128,7 +136,10 @@ fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
             let steps = u.arbitrary::<bool>()?.then_some(&steps[..]);
             let spec = SliceSpec::onnx(&shape, &starts, &ends, axes, steps);
             let plan = spec.map_err(Error::from);
-            (plan.and_then(|spec| Plan::slice(&shape, &spec, dtype)), None)
+            (
+                plan.and_then(|spec| Plan::slice(&shape, &spec, dtype)),
+                None,
+            )
         }
         5 => {
             let indices = beside(u, &shape)?;
