@@ -34,6 +34,8 @@ mod slice;
 mod spec;
 mod stream;
 #[cfg(feature = "gpu")]
+mod stress;
+#[cfg(feature = "gpu")]
 mod strict;
 mod strided_slice;
 mod strided_slice_grad;
