@@ -140,10 +140,8 @@ impl<'a> Worker<'a> {
         let columns = 1 + self.random.below(300);
         let rows = 1 + self.random.below(self.most / columns + 1);
         let salt = self.random.below(251);
-        let bytes: Vec<u8> = (salt..)
-            .take(rows * columns)
-            .map(|i| (i % 251) as u8)
-            .collect();
+        let cycle = (0..251_u8).cycle().skip(salt);
+        let bytes: Vec<u8> = cycle.take(rows * columns).collect();
         let tensor = self.shared.backend.upload((&bytes, &[rows, columns]))?;
         Ok((tensor, [rows, columns], bytes))
     }
@@ -188,9 +186,8 @@ impl<'a> Worker<'a> {
     fn gather(&mut self) -> Result<(), Error> {
         let (source, shape, bytes) = self.upload()?;
         let count = 1 + self.random.below(50);
-        let ids: Vec<i32> = (0..count)
-            .map(|_| self.random.below(shape[0] + 2) as i32)
-            .collect();
+        let mut id = || i32::try_from(self.random.below(shape[0] + 2)).expect("a small id");
+        let ids: Vec<i32> = (0..count).map(|_| id()).collect();
         let options = GatherNdOptions {
             out_of_range: OutOfRange::Zero,
             ..GatherNdOptions::default()
