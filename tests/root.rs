@@ -22,6 +22,7 @@ mod limits;
 mod ndarray;
 mod onnx;
 mod onnx_nodes;
+mod part;
 #[cfg(feature = "gpu")]
 mod prepare;
 mod property;
