@@ -5,7 +5,7 @@ use crate::harness::gpu::noop;
 use wgslice::{
     Backend, DType, Error, Gpu, Plan,
     gpu::{AdapterOptions, SoftwareAdapters},
-    options::{GatherNdOptions, ScatterOptions},
+    options::{GatherNdOptions, OutOfRange, ScatterOptions},
     slice,
 };
 
@@ -61,6 +61,22 @@ fn a_walk_beyond_the_shaders_is_refused_by_name() {
 }
 
 /// A tensor above the largest buffer has several.
+/// Scratch memory is rounded up to a power of two, which may be longer than a binding.
+#[test]
+fn a_checked_scatter_binds_no_more_scratch_memory_than_the_device_allows() {
+    let backend = Backend::from(noop(|limits| limits.max_storage_buffer_binding_size = 640));
+    let mut tensor = backend.upload((&[0f32; 150], &[150])).unwrap();
+    let indices = backend.upload((&[7i32], &[1, 1])).unwrap();
+    let updates = backend.upload((&[1f32], &[1])).unwrap();
+    let options = ScatterOptions {
+        out_of_range: OutOfRange::Error,
+        ..ScatterOptions::default()
+    };
+    tensor
+        .tensor_scatter_nd(&indices, &updates, options)
+        .unwrap();
+}
+
 #[test]
 fn a_tensor_in_parts_comes_back() {
     let backend = Backend::from(noop(|limits| {

@@ -10,7 +10,7 @@ use crate::{
 use std::collections::BTreeSet;
 
 /// Opens a device of this kind that runs shaders in an interpreter, which reports every fault.
-fn strict(kind: Kind) -> Gpu {
+pub(super) fn strict(kind: Kind) -> Gpu {
     let mut options = strict_gpu::Options::default();
     options.info.device_type = match kind {
         Kind::Hardware => wgpu::DeviceType::DiscreteGpu,
@@ -211,13 +211,18 @@ fn lists(gpu: &Gpu) {
     });
 }
 
+/// Runs every kernel that a device of this kind has.
+pub(super) fn run_all(gpu: &Gpu) {
+    for run in [slices, transposes, gathers, crops, writes, scatters, lists] {
+        run(gpu);
+    }
+}
+
 #[test]
 fn every_kernel_runs_and_agrees_with_the_cpu() {
     for kind in [Kind::Hardware, Kind::Software] {
         let gpu = strict(kind);
-        for run in [slices, transposes, gathers, crops, writes, scatters, lists] {
-            run(&gpu);
-        }
+        run_all(&gpu);
         let exist =
             |forms: fn(Op, Kind) -> Vec<_>| Op::ALL.iter().any(|&op| !forms(op, kind).is_empty());
         let all = KERNELS.iter().filter(|kernel| exist(kernel.forms));

@@ -17,6 +17,7 @@
 //! | `scratch` | the memory between the steps of a scatter, and between a texture and a tensor |
 //! | `texture` | which texels of a texture are copied, and through which rows |
 //! | `argument` | whether the buffers that are passed fit a plan |
+//! | `bounds` | whether a dispatch stays within its bindings, in tests and debug builds; the contract of a dispatch |
 //! | `work`, `prepared` | what is recorded for a plan, worked out once; that ahead of the recording |
 //! | `groups`, `recent` | which bind groups are kept for reuse; what was used recently |
 //! | `slots` | which uniform slots and report slots are reused |
@@ -27,6 +28,8 @@
 
 mod adapter;
 mod argument;
+#[cfg(any(test, debug_assertions))]
+mod bounds;
 #[cfg(test)]
 mod cache_tests;
 mod caps;

@@ -69,6 +69,12 @@ pub(super) fn bindings(op: Op) -> &'static [usize] {
 pub(super) struct Works(Mutex<Recent<Arc<Work>>>);
 
 impl Works {
+    /// All works that are kept.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> Vec<Arc<Work>> {
+        self.0.lock().unwrap().values().map(Arc::clone).collect()
+    }
+
     /// Empties the cache.
     pub(super) fn clear(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Recent::default();
@@ -112,6 +118,12 @@ impl Gpu {
     /// [`Gpu::work`], without what is kept.
     pub(super) fn new_work(&self, plan: Arc<Plan>, places: Places) -> Result<Work, Error> {
         let (passes, scratch) = self.cut(&plan, &places)?;
+        #[cfg(any(test, debug_assertions))]
+        {
+            let memory = super::bounds::Memory::of(&plan, &places, scratch);
+            let checked = super::bounds::check(&self.inner.reach, &memory, &passes);
+            assert!(checked.is_ok(), "{plan}: {}", checked.unwrap_err());
+        }
         let launch = |dispatch: Dispatch| {
             let pipeline = self.inner.pipelines.get(dispatch.program)?;
             Ok(Launch { dispatch, pipeline })

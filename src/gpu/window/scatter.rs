@@ -14,6 +14,7 @@ use super::{
 use crate::{
     Error,
     gpu::{
+        caps::VECTOR,
         job::Job,
         lists::{FOUR, Lists, most_rows},
         maps::{Atomic, IndexedMap, Order, Resolve, Scatter, Sort, is_plain, resolve_map},
@@ -104,7 +105,13 @@ impl ScatterCutter<'_> {
     fn checks(&self, rows: Interval, out: &mut Vec<Dispatch>) -> Result<(), Error> {
         // Checks change no slices, so they need not bind any.
         let slices = Interval { first: 0, len: 0 };
-        if let Some(dispatch) = self.resolve(rows, slices, None, Default::default()) {
+        // Of `head` only the count is used, and of `rows` nothing, but a binding without a size is of the whole buffer,
+        // which may be longer than a binding may be.
+        let scratch = [4, VECTOR as u64].map(|bytes| Span {
+            bytes,
+            ..Span::default()
+        });
+        if let Some(dispatch) = self.resolve(rows, slices, None, scratch) {
             out.push(dispatch);
             return Ok(());
         }

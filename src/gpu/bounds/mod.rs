@@ -1,0 +1,233 @@
+//! The contract of a dispatch, checked for every dispatch before it is recorded, in tests and debug builds.
+//!
+//! Shaders add and multiply modulo 2^32 and compare few of their results with a bound. What keeps their accesses inside
+//! is a contract between host and shader; this is its only full statement. [`check`] refuses a dispatch that breaks it.
+//!
+//! 1. **Spans.** A binding begins at a multiple of the device's alignment, is a positive number of words long, and no
+//!    longer than the device binds. It lies in the part of its argument that it names.
+//! 2. **Ids.** Width and height of the grid are less than 2^16, every tile has its lanes, and the numbers of tiles and
+//!    invocations are less than 2^32.
+//! 3. **Segments.** `run + segment` is less than 2^32, and the number of tiles is that of rows times that of segments.
+//! 4. **Digits.** No dimension that a row number is divided by has size 0. So a digit is less than its dimension's size,
+//!    and the outermost digit is the number of the last row divided by all other sizes.
+//! 5. **Sources.** The least and the greatest unit of the source that any row reads lie in the binding. Offsets are sums
+//!    of digits times strides, so both are at corners. An index contributes any place of its dimension that the dispatch
+//!    accepts, since `coordinate` lets no other pass. Where shaders compare units with `bound`, what lies beyond is
+//!    skipped, `bound` units lie in the binding, and no unit outside is one inside modulo 2^32.
+//! 6. **Results.** The least and the greatest unit that any row writes lie in the binding. In a scatter, a row goes to a
+//!    slice that has an entry in `head`.
+//! 7. **Tuples.** The words of all index tuples lie in their binding; where they are read as vectors, those up to the
+//!    next multiple of four rows.
+//! 8. **Words.** Kernels for small units load and store whole words or vectors. Those that hold a byte of a source or of
+//!    a result lie in the binding, and byte addresses are less than 2^31.
+//! 9. **Arguments.** The bytes that are moved lie in the arguments of the plan, not only in the bindings, which may begin
+//!    before an argument and end behind it.
+//! 10. **Lists.** In a block of a scatter, all steps agree where the links begin, and the lists have room.
+//!
+//! The check reads a dispatch as the shaders do, from the words of its uniforms, and uses none of the code that computed
+//! them. What the shaders do with these words is proved, or tested, elsewhere: `docs/DEVELOPING.md` says what.
+
+mod kernels;
+mod lists;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod transpose;
+
+use super::{
+    caps::{Parts, Reach},
+    kernels::Dispatch,
+    scratch::Scratch,
+    window::Places,
+    work::{Pass, bindings},
+};
+use crate::Plan;
+
+/// The least and the greatest of some numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hull {
+    low: i128,
+    high: i128,
+}
+
+impl Hull {
+    /// The numbers from 0 to `last`.
+    fn to(last: i128) -> Self {
+        Self { low: 0, high: last }
+    }
+
+    /// Adds `digit * stride` to each number, for each digit from 0 to `last`.
+    fn along(self, last: i128, stride: i128) -> Self {
+        let reached = last * stride;
+        Self {
+            low: self.low + reached.min(0),
+            high: self.high + reached.max(0),
+        }
+    }
+
+    fn plus(self, offset: i128) -> Self {
+        Self {
+            low: self.low + offset,
+            high: self.high + offset,
+        }
+    }
+
+    /// The bytes of units of `unit` bytes.
+    fn bytes(self, unit: i128) -> Bytes {
+        Bytes {
+            begin: self.low * unit,
+            end: (self.high + 1) * unit,
+        }
+    }
+}
+
+/// A range of bytes of a binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Bytes {
+    begin: i128,
+    end: i128,
+}
+
+impl Bytes {
+    /// The whole blocks of `size` bytes that hold these bytes.
+    fn whole(self, size: i128) -> Self {
+        Self {
+            begin: self.begin.div_euclid(size) * size,
+            end: -(-self.end).div_euclid(size) * size,
+        }
+    }
+
+    fn is_in(self, other: Self) -> bool {
+        other.begin <= self.begin && self.end <= other.end
+    }
+}
+
+/// What a dispatch may access of one binding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Access {
+    what: &'static str,
+    /// The number of the binding: 0 for the source.
+    binding: usize,
+    /// The bytes that are loaded or stored, whole words or vectors.
+    touched: Bytes,
+    /// Those of them that are moved, combined or read as indices. `None` if their values are not used.
+    moved: Option<Bytes>,
+}
+
+/// Why a dispatch is refused.
+type Refusal = String;
+
+/// `Err(why())` unless `holds`.
+fn require(holds: bool, why: impl FnOnce() -> String) -> Result<(), Refusal> {
+    if holds { Ok(()) } else { Err(why()) }
+}
+
+/// The memory that the bindings of a work lie in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Memory {
+    /// For each argument, as recordings number them, its place and its size in bytes.
+    arguments: [(Parts, u64); 5],
+}
+
+impl Memory {
+    pub(super) fn of(plan: &Plan, places: &Places, scratch: Scratch) -> Self {
+        Self {
+            arguments: [
+                (places.source, plan.source_bytes() as u64),
+                (places.dest, plan.result_bytes() as u64),
+                (places.indices, plan.index_bytes(places.index) as u64),
+                (Parts::ONE, scratch.head),
+                (Parts::ONE, scratch.rows),
+            ],
+        }
+    }
+}
+
+/// Refuses passes of which a dispatch breaks the contract at the top of this file.
+pub(super) fn check(
+    reach: &Reach,
+    memory: &Memory,
+    passes: &[Pass<Dispatch>],
+) -> Result<(), Refusal> {
+    for pass in passes {
+        for dispatch in &pass.dispatches {
+            one(reach, memory, dispatch)
+                .map_err(|why| format!("{}: {why}\n{dispatch:#?}", dispatch.program))?;
+        }
+        lists::agree(&pass.dispatches)?;
+        let (_, head) = memory.arguments[3];
+        require(
+            pass.cleared.is_empty() || pass.cleared.end <= head.max(4),
+            || format!("{:?} of `head` cleared, which has {head}", pass.cleared),
+        )?;
+    }
+    Ok(())
+}
+
+fn one(reach: &Reach, memory: &Memory, dispatch: &Dispatch) -> Result<(), Refusal> {
+    grid(reach, dispatch)?;
+    let numbers = bindings(dispatch.program.op);
+    for (&number, span) in numbers.iter().zip(&dispatch.spans) {
+        require(
+            span.offset.is_multiple_of(reach.alignment)
+                && span.bytes > 0
+                && span.bytes.is_multiple_of(4)
+                && span.bytes <= reach.binding,
+            || format!("argument {number} is bound as {span:?}"),
+        )?;
+    }
+    for access in kernels::accesses(dispatch)? {
+        let span = dispatch.spans[access.binding];
+        let bound = Bytes {
+            begin: 0,
+            end: span.bytes.into(),
+        };
+        require(access.touched.is_in(bound), || {
+            format!("{access:?} outside of {bound:?}")
+        })?;
+        let Some(moved) = access.moved else { continue };
+        // The bytes of the argument's part, counted from the beginning of the binding.
+        let (parts, bytes) = memory.arguments[numbers[access.binding]];
+        let begin = i128::from(parts.offset) - i128::from(span.offset);
+        let before = i128::from(parts.bytes) * span.part as i128;
+        let length = (i128::from(bytes) - before).min(parts.bytes.into());
+        let argument = Bytes {
+            begin,
+            end: begin + length,
+        };
+        require(moved.is_in(argument), || {
+            format!("{access:?} outside of the argument, {argument:?}")
+        })?;
+    }
+    Ok(())
+}
+
+/// Item 2 of the contract.
+fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
+    let uniforms = &dispatch.uniforms;
+    let (width, height) = (uniforms.grid & 0xffff, dispatch.height);
+    let workgroup = i128::from(dispatch.program.workgroup);
+    let lanes = 1_i128 << (uniforms.grid >> 16 & 15);
+    require(
+        width <= reach.groups && height <= reach.groups && height < 1 << 16,
+        || format!("{width} by {height} workgroups"),
+    )?;
+    require(lanes <= workgroup && workgroup % lanes == 0, || {
+        format!("{lanes} lanes in workgroups of {workgroup}")
+    })?;
+    let groups = i128::from(width) * i128::from(height);
+    // Every invocation of `rows_coalesced.wgsl` has units of ROWS tiles.
+    let each = match dispatch.program.source.name {
+        "coalesced rows" => kernels::constant(dispatch, "ROWS")?,
+        _ => 1,
+    };
+    let tiles = groups * (workgroup / lanes) * each;
+    require(groups * workgroup <= 1 << 32 && tiles <= 1 << 32, || {
+        format!("{groups} workgroups have too many invocations")
+    })?;
+    // The workgroups of these take lists in turn until none is left.
+    let in_turn = ["middle lists", "long lists"].contains(&dispatch.program.source.name);
+    require(in_turn || tiles >= uniforms.tiles.into(), || {
+        format!("room for {tiles} tiles, but there are {}", uniforms.tiles)
+    })
+}
