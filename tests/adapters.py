@@ -76,6 +76,15 @@ FULL = {
 ELSEWHERE = {"Direct3D 12: WARP (Windows)": "native", "Metal (macOS)": "native"}
 
 
+def kept(name, mode):
+    """The file with the rows of an adapter, of these sources, suites and mode: a long run can be done in parts."""
+    trees = subprocess.check_output(["git", "rev-parse", "HEAD:src", "HEAD:shaders"], cwd=ROOT, text=True)
+    key = hashlib.sha256(f"{trees}{signature()}{mode}".encode()).hexdigest()[:12]
+    folder = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "adapters"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{name}-{key}.json"
+
+
 class NotRun(Exception):
     """Why a row was not run."""
 
@@ -334,25 +343,38 @@ def main():
     unknown = set(chosen) - set(ADAPTERS)
     if unknown:
         sys.exit(f"WGSLICE_TEST_ADAPTERS: no {', '.join(sorted(unknown))}; there are {', '.join(ADAPTERS)}")
-    rows, absent = Rows(options), 0
+    mode = " --full" if options.full else ""
+    absent = 0
     for name in chosen or ADAPTERS:
+        rows = Rows(options)
         try:
             getattr(rows, name)()
         except NotRun as reason:
             print(f"\n== {name}: not run, {reason}")
             rows.rows.append((name, [f"not run: {reason}"] + ["–"] * (len(SUITES) - 1)))
             absent += 1
+        kept(name, mode).write_text(json.dumps([rows.rows, rows.notes]))
+
+    rows = Rows(options)
+    missing = [name for name in ADAPTERS if not kept(name, mode).exists()]
+    for name in ADAPTERS:
+        if name not in missing:
+            more, notes = json.loads(kept(name, mode).read_text())
+            rows.rows += more
+            rows.notes += notes
     for title, job in ELSEWHERE.items():
         rows.rows.append((title, [f"by the workflow's job `{job}`, not here"] + ["–"] * (len(SUITES) - 1)))
 
-    text = table(rows, " --full" if options.full else "")
+    text = table(rows, mode)
     print(f"\n== Summary\n{text}")
     counts = [value for _, cells in rows.rows for value in cells if not isinstance(value, str)]
     passed, failed = (sum(count[place] for count in counts) for place in (0, 1))
     if absent and os.environ.get("WGSLICE_REQUIRE_GPU") == "1":
         print("WGSLICE_REQUIRE_GPU=1, but not every adapter was there")
         failed += absent
-    if not chosen:
+    if missing:
+        print(f"README is as it was: not run yet, {', '.join(missing)}")
+    else:
         place = written()
         readme = README.read_text()
         made = f"{BEGIN.format(signature=signature())}\n{text}\n{END}"
