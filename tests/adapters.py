@@ -201,7 +201,7 @@ class Rows:
         found = self.adapters(environment)
         if len(found) != 1 or found[0]["kind"] != "software":
             raise NotRun("it is not on this machine")
-        title = f"{api}: {name}, {found[0]['driver']}"
+        title = f"{api}: {name}, {chromium() if kind == 'swiftshader' else found[0]['driver']}"
         tested = f"software, {'Gl' if kind == 'gl' else 'Vulkan'}"
         environment = {**environment, "WGSLICE_REQUIRE_GPU": "1"}
         self.adapter(kind, title, ["--device", "gpu"], environment, tested)
@@ -300,6 +300,18 @@ def vulkan(manifest):
     if not manifest:
         raise NotRun("it is not on this machine")
     return {**NO_DRIVERS, "VK_ICD_FILENAMES": manifest, "VK_DRIVER_FILES": manifest, "WGPU_BACKEND": "vulkan"}
+
+
+def chromium():
+    """SwiftShader does not know its version."""
+    for folder, command in [
+        (pathlib.Path(os.environ["WGSLICE_SWIFTSHADER"]).parents[3], ["cat", "version"]),
+        ("/", ["dpkg-query", "--show", "--showformat", "${Version}", "chromium-common"]),
+    ]:
+        found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if found.returncode == 0:
+            return f"of Chromium {found.stdout.strip()}"
+    return "of an unknown version"
 
 
 def cell(value):

@@ -63,6 +63,8 @@ unpack_swiftshader() {
     (cd "$folder" && apt-get -qq download chromium-common 2>/dev/null) || return
     dpkg-deb --fsys-tarfile "$folder"/chromium-common_*.deb |
         tar -x -C "$folder" --wildcards './usr/lib/chromium/*swiftshader*'
+    # It does not know its version itself.
+    dpkg-deb --field "$folder"/chromium-common_*.deb Version >"$folder/version"
     rm "$folder"/chromium-common_*.deb
 }
 
