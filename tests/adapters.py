@@ -12,74 +12,20 @@ import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from suites import ELSEWHERE, FULL, NOOP_TESTS, NOOP_UNITS, ONNX, ONNX_NODES, QUICK, ROOT, SUITES, VECTORS, signature
+
 README = ROOT / "README.md"
 BEGIN, END = "<!-- adapters {signature} -->", "<!-- end of adapters -->"
-VECTORS = ROOT / "tests/vectors/seed1.jsonl"
-
-SUITES = ["golden vectors", "random cases", "tests", "ONNX's node tests"]
-
-# Tests that run on each device of the harness, those of the library's interface to GPUs, and a part of the first in which
-# every kind of shader stores something.
-ON_DEVICES = [
-    "crop::",
-    "devices::",
-    "gather::",
-    "gather_elements::",
-    "gather_nd::",
-    "property::",
-    "scatter_elements::",
-    "scatter_nd::",
-    "slice::",
-    "strided_slice_grad::",
-    "strided_slice_update::",
-    "view::",
-]
-ON_GPUS = [*ON_DEVICES, "browser::", "encode::", "failures::", "gpu::", "prepare::", "texture::"]
-SOME = [
-    "strided_slice::",
-    "strided_slice_update::",
-    "strided_slice_grad::",
-    "texture::",
-    "gather::every_axis",
-    "gather_nd::slices_of_every_length",
-    "scatter_nd::slices_of_every_length",
-    "scatter_nd::floats_are",
-    "scatter_nd::halves_are",
-]
-# One test goes through all lines of this file.
-ONNX = ["onnx_nodes::"]
-ONNX_NODES = ROOT / "tests/vectors/onnx.jsonl"
-# Limits and refusals on a device that computes nothing.
-NOOP_TESTS = ["limits::"]
-NOOP_UNITS = ["gpu::cache_tests::"]
-
-# What runs of the first three suites on an adapter: every nth golden vector, random cases, and names of tests.
-QUICK = {
-    "cpu": (1, 3000, ON_DEVICES),
-    "lavapipe": (1, 2000, SOME),
-    "swiftshader": (20, 200, ["strided_slice::", "texture::", "scatter_nd::floats_are"]),
-    "gl": (1, 2000, SOME),
-    "hardware": (1, 2000, ON_GPUS),
-    "strict": (20, 100, SOME),
-}
-FULL = {
-    "cpu": (1, 10000, ON_DEVICES),
-    "lavapipe": (1, 10000, ON_GPUS),
-    "swiftshader": (1, 10000, ON_GPUS),
-    "gl": (1, 10000, ON_GPUS),
-    "hardware": (1, 10000, ON_GPUS),
-    "strict": (1, 10000, ON_DEVICES),
-}
-
-# Adapters of other systems, which only the workflow has.
-ELSEWHERE = {"Direct3D 12: WARP (Windows)": "native", "Metal (macOS)": "native"}
 
 
-def kept(name, mode):
-    """The file with the rows of an adapter, of these sources, suites and mode: a long run can be done in parts."""
+def sources(mode):
+    """Names the sources, the suites and the mode."""
     trees = subprocess.check_output(["git", "rev-parse", "HEAD:src", "HEAD:shaders"], cwd=ROOT, text=True)
-    key = hashlib.sha256(f"{trees}{signature()}{mode}".encode()).hexdigest()[:12]
+    return hashlib.sha256(f"{trees}{signature()}{mode}".encode()).hexdigest()[:12]
+
+
+def kept(name, key):
+    """The file with the rows of an adapter, of these sources: a long run can be done in parts."""
     folder = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "adapters"
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{name}-{key}.json"
@@ -87,13 +33,6 @@ def kept(name, mode):
 
 class NotRun(Exception):
     """Why a row was not run."""
-
-
-def signature():
-    """Changes with the suites and the adapters, but not with how the table looks."""
-    vectors = [path.read_bytes() for path in sorted((ROOT / "tests/vectors").glob("*.jsonl"))]
-    parts = repr((SUITES, ONNX, NOOP_TESTS, NOOP_UNITS, QUICK, FULL, ELSEWHERE)).encode()
-    return hashlib.sha256(b"\0".join([parts, *vectors])).hexdigest()[:12]
 
 
 def run(command, environment):
@@ -193,8 +132,9 @@ class Rows:
     def adapters(self, environment):
         """What the command finds in an environment."""
         status, output = run([self.options.command, "info", "--device", "gpu", "--json"], environment)
-        found = output[output.find("{") :]
-        return [adapter for adapter in json.loads(found)["adapters"] if adapter["fits"]]
+        # Without an adapter it fails, and says so behind this.
+        found, _ = json.JSONDecoder().raw_decode(output[output.index("{") :])
+        return [adapter for adapter in found["adapters"] if adapter["fits"]]
 
     def software(self, kind, api, name, environment):
         """A row of a software adapter that the environment leaves alone."""
@@ -218,7 +158,7 @@ class Rows:
         self.software("swiftshader", "Vulkan", "SwiftShader", vulkan(os.environ["WGSLICE_SWIFTSHADER"]))
 
     def gl(self):
-        environment = {**NO_DRIVERS, "WGPU_BACKEND": "gl", "LIBGL_ALWAYS_SOFTWARE": "1"}
+        environment = {**NO_VULKAN, "WGPU_BACKEND": "gl", "LIBGL_ALWAYS_SOFTWARE": "1"}
         self.software("gl", "OpenGL", "llvmpipe", environment)
 
     def hardware(self):
@@ -251,7 +191,9 @@ class Rows:
         script = ROOT / "web/tests/run"
         if not script.exists():
             raise NotRun("there is no web/tests/run")
-        self.script("WebGPU in Chromium on SwiftShader", script)
+        # Its random cases take most of the time.
+        environment = {} if self.options.full else {"WGSLICE_CASES": "300"}
+        self.script("WebGPU in Chromium on SwiftShader", script, environment)
 
     def compilers(self):
         _, output = self.script(None, ROOT / "tests/run-compilers")
@@ -266,10 +208,10 @@ class Rows:
             read.append(f"{compiler} ({what}) {accepted}" + (f", **{refused} refused**" if refused != "0" else ""))
         self.notes.append(f"Of {shaders} shaders, other compilers accept: {'; '.join(read)}.")
 
-    def script(self, title, script):
+    def script(self, title, script, environment=None):
         """A suite of its own, whose last line is its count."""
         print(f"\n== {script.relative_to(ROOT)}", flush=True)
-        status, output = run(["bash", script], {})
+        status, output = run(["bash", script], environment or {})
         counts = re.findall(r"^(\d+) passed, (\d+) failed", output, re.M)
         if status != 0 or not counts:
             show(output)
@@ -286,12 +228,9 @@ class Rows:
         return failed, output
 
 
-# No driver of Vulkan, and none of OpenGL.
-NO_DRIVERS = {
-    "VK_ICD_FILENAMES": "/nonexistent",
-    "VK_DRIVER_FILES": "/nonexistent",
-    "__EGL_VENDOR_LIBRARY_FILENAMES": "/nonexistent",
-}
+NO_VULKAN = {"VK_ICD_FILENAMES": "/nonexistent", "VK_DRIVER_FILES": "/nonexistent"}
+# Nor OpenGL.
+NO_DRIVERS = {**NO_VULKAN, "__EGL_VENDOR_LIBRARY_FILENAMES": "/nonexistent"}
 ADAPTERS = ["cpu", "lavapipe", "swiftshader", "gl", "hardware", "strict", "noop", "browser", "compilers"]
 
 
@@ -356,7 +295,7 @@ def main():
     if unknown:
         sys.exit(f"WGSLICE_TEST_ADAPTERS: no {', '.join(sorted(unknown))}; there are {', '.join(ADAPTERS)}")
     mode = " --full" if options.full else ""
-    absent = 0
+    key, absent = sources(mode), 0
     for name in chosen or ADAPTERS:
         rows = Rows(options)
         try:
@@ -365,13 +304,13 @@ def main():
             print(f"\n== {name}: not run, {reason}")
             rows.rows.append((name, [f"not run: {reason}"] + ["–"] * (len(SUITES) - 1)))
             absent += 1
-        kept(name, mode).write_text(json.dumps([rows.rows, rows.notes]))
+        kept(name, key).write_text(json.dumps([rows.rows, rows.notes]))
 
     rows = Rows(options)
-    missing = [name for name in ADAPTERS if not kept(name, mode).exists()]
+    missing = [name for name in ADAPTERS if not kept(name, key).exists()]
     for name in ADAPTERS:
         if name not in missing:
-            more, notes = json.loads(kept(name, mode).read_text())
+            more, notes = json.loads(kept(name, key).read_text())
             rows.rows += more
             rows.notes += notes
     for title, job in ELSEWHERE.items():
