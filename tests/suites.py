@@ -8,8 +8,8 @@ VECTORS = ROOT / "tests/vectors/seed1.jsonl"
 
 SUITES = ["golden vectors", "random cases", "tests", "ONNX's node tests"]
 
-# Tests that run on each device of the harness, those of the library's interface to GPUs, and a part of the first in which
-# every kind of shader stores something.
+# Tests that run on each device of the harness, those of the library's interface to GPUs, and a part of the first in
+# which every kind of shader stores something.
 ON_DEVICES = [
     "crop::",
     "devices::",
