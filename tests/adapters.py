@@ -265,7 +265,9 @@ def table(rows, mode):
     lines = ["| adapter | " + " | ".join(SUITES) + " |", "|---" * (len(SUITES) + 1) + "|"]
     lines += [f"| {title} | {' | '.join(map(cell, cells))} |" for title, cells in rows.rows]
     system = platform.freedesktop_os_release()["PRETTY_NAME"].split(" (")[0]
-    made = f"Passed, none failed unless it says so: `bash tests/run-adapters{mode}`, {datetime.date.today()}, {system}."
+    size = "all cases" if mode else "the quick mode; `--full` runs all cases"
+    command = f"`bash tests/run-adapters{mode}` ({size})"
+    made = f"Passed, none failed unless it says so: {command}, {datetime.date.today()}, {system}."
     return "\n".join([*lines, "", textwrap.fill(" ".join([made, *rows.notes]), 120, break_on_hyphens=False)])
 
 
