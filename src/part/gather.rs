@@ -215,8 +215,9 @@ impl Tuples {
     fn of<I: Index>(map: &indexed::Map, indices: &[I]) -> Self {
         let depth = map.coordinates.len();
         let (wraps, clamps) = (map.policy.wraps(), map.policy.clamps());
+        let mut ranges: Vec<Option<Range<usize>>> = vec![None; depth];
         let mut found = Self {
-            ranges: vec![usize::MAX..0; depth],
+            ranges: Vec::new(),
             rebased: Vec::with_capacity(indices.len()),
             first_invalid: None,
         };
@@ -232,14 +233,13 @@ impl Tuples {
                 found.rebased.extend(iter::repeat_n(-1, depth));
                 continue;
             }
-            for (range, &at) in found.ranges.iter_mut().zip(&positions) {
-                *range = range.start.min(at)..range.end.max(at + 1);
+            for (range, &at) in ranges.iter_mut().zip(&positions) {
+                let known = range.take().unwrap_or(at..at + 1);
+                *range = Some(known.start.min(at)..known.end.max(at + 1));
             }
             found.rebased.extend(positions.iter().map(|&at| at as i64));
         }
-        for range in &mut found.ranges {
-            range.start = range.start.min(range.end);
-        }
+        found.ranges = ranges.into_iter().map(Option::unwrap_or_default).collect();
         let valid = found.rebased.chunks_mut(depth.max(1));
         for tuple in valid.filter(|tuple| tuple.first().is_some_and(|&at| at >= 0)) {
             for (at, range) in tuple.iter_mut().zip(&found.ranges) {

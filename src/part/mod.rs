@@ -66,7 +66,7 @@ impl Plan {
         };
         Ok(Part {
             source: found.ranges,
-            plan: Plan::of_view(view, self.element),
+            plan: Self::of_view(view, self.element),
             indices: Vec::new(),
         })
     }
