@@ -20,8 +20,8 @@ pub enum Format {
     SpirV16,
     /// For OpenGL ES 3.1, the least that has compute shaders.
     GlslEs31,
-    /// For OpenGL 4.3, the least that has compute shaders.
-    Glsl43,
+    /// For OpenGL 4.5. From 4.3 there are compute shaders, but no `mix` of integers, which naga writes for `select`.
+    Glsl45,
     /// For FXC, the compiler that comes with Windows.
     Hlsl51,
     /// For DXC.
@@ -36,7 +36,7 @@ impl Format {
         Self::SpirV13,
         Self::SpirV16,
         Self::GlslEs31,
-        Self::Glsl43,
+        Self::Glsl45,
         Self::Hlsl51,
         Self::Hlsl60,
         Self::Msl23,
@@ -49,7 +49,7 @@ impl Format {
             Self::SpirV13 => "spirv-1.3",
             Self::SpirV16 => "spirv-1.6",
             Self::GlslEs31 => "glsl-es-3.1",
-            Self::Glsl43 => "glsl-4.3",
+            Self::Glsl45 => "glsl-4.5",
             Self::Hlsl51 => "hlsl-5.1",
             Self::Hlsl60 => "hlsl-6.0",
             Self::Msl23 => "msl-2.3",
@@ -61,7 +61,7 @@ impl Format {
     pub fn extension(self) -> &'static str {
         match self {
             Self::SpirV13 | Self::SpirV16 => "spv",
-            Self::GlslEs31 | Self::Glsl43 => "comp",
+            Self::GlslEs31 | Self::Glsl45 => "comp",
             Self::Hlsl51 | Self::Hlsl60 => "hlsl",
             Self::Msl23 => "metal",
         }

@@ -17,7 +17,7 @@ pub(crate) fn write(format: Format, module: &Module, info: &ModuleInfo) -> Resul
         Format::SpirV13 => spirv(module, info, (1, 3), BoundsCheckPolicy::Restrict),
         Format::SpirV16 => spirv(module, info, (1, 6), BoundsCheckPolicy::Unchecked),
         Format::GlslEs31 => glsl(module, info, glsl::Version::new_gles(310)),
-        Format::Glsl43 => glsl(module, info, glsl::Version::Desktop(430)),
+        Format::Glsl45 => glsl(module, info, glsl::Version::Desktop(450)),
         Format::Hlsl51 => hlsl(module, info, hlsl::ShaderModel::V5_1),
         Format::Hlsl60 => hlsl(module, info, hlsl::ShaderModel::V6_0),
         Format::Msl23 => msl(module, info, (2, 3)),

@@ -50,15 +50,14 @@ fn texts() -> Vec<Text> {
 /// The different values of override constants with which a text is compiled.
 fn constants(text: &Text) -> Vec<Vec<(&'static str, f64)>> {
     let each = text.programs.iter().map(Program::constants);
-    let different: BTreeSet<_> = each
+    // Floats have no order, but their bits do.
+    let different: BTreeSet<Vec<_>> = each
         .map(|constants| {
-            let whole = constants
-                .into_iter()
-                .map(|(name, value)| (name, value as i64));
-            whole.collect::<Vec<_>>()
+            let bits = constants.into_iter();
+            bits.map(|(name, value)| (name, value.to_bits())).collect()
         })
         .collect();
-    let float = |(name, value)| (name, value as f64);
+    let float = |(name, bits)| (name, f64::from_bits(bits));
     let each = different.into_iter();
     each.map(|constants| constants.into_iter().map(float).collect())
         .collect()

@@ -14,8 +14,8 @@
 //! | JAX and `tf.image`: `dynamic_slice`, `crop_to_bounding_box` | [`boxes`] |
 //!
 //! [`tour`] shows the ways to call the crate, [`views`] how slices, transposes and broadcasts compose before anything
-//! is copied, and, with the feature `gpu`, `texture` the way from a texture to a tensor and back, and `browser` a
-//! program on WebGPU in a browser.
+//! is copied, and, with the feature `gpu`, `texture` the way from a texture to a tensor and back, `browser` a
+//! program on WebGPU in a browser, and `testing` how any code for GPUs is tested on machines without one.
 //!
 //! The examples of the other pages run on `Backend::cpu()`. On `Backend::auto()`, or any other backend, they give the
 //! same bits.
@@ -53,6 +53,11 @@ pub mod tensorflow_cpp {
 }
 pub mod tensorflow_java {
     #![doc = include_str!("tensorflow_java.md")]
+}
+#[cfg(feature = "gpu")]
+#[cfg_attr(docsrs, doc(cfg(feature = "gpu")))]
+pub mod testing {
+    #![doc = include_str!("testing.md")]
 }
 #[cfg(feature = "gpu")]
 #[cfg_attr(docsrs, doc(cfg(feature = "gpu")))]

@@ -1,0 +1,344 @@
+"""Runs the suites on every adapter, and prints and writes the table; tests/run-adapters builds and calls this."""
+
+import argparse
+import datetime
+import hashlib
+import json
+import os
+import pathlib
+import platform
+import re
+import subprocess
+import sys
+import textwrap
+import time
+
+from suites import ELSEWHERE, FULL, NOOP_TESTS, NOOP_UNITS, ONNX, ONNX_NODES, QUICK, ROOT, SUITES, VECTORS, signature
+
+README = ROOT / "README.md"
+BEGIN, END = "<!-- adapters {signature} -->", "<!-- end of adapters -->"
+
+
+def sources(mode):
+    """Names the sources, the suites and the mode."""
+    trees = subprocess.check_output(["git", "rev-parse", "HEAD:src", "HEAD:shaders"], cwd=ROOT, text=True)
+    return hashlib.sha256(f"{trees}{signature()}{mode}".encode()).hexdigest()[:12]
+
+
+def kept(name, key):
+    """The file with the rows of an adapter, of these sources: a long run can be done in parts."""
+    folder = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "adapters"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / f"{name}-{key}.json"
+
+
+class NotRun(Exception):
+    """Why a row was not run."""
+
+
+def run(command, environment):
+    """Runs a command, and returns its exit status and its output."""
+    done = subprocess.run(
+        [str(word) for word in command],
+        env={**os.environ, **environment},
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def show(output):
+    print("\n".join(output.splitlines()[-40:]))
+
+
+class Rows:
+    """The rows of the table so far."""
+
+    def __init__(self, options):
+        self.options = options
+        self.rows = []
+        self.notes = []
+
+    # Suites: each returns how many passed and how many failed.
+
+    def verify(self, arguments, environment):
+        status, output = run([self.options.command, "verify", *arguments], environment)
+        counts = re.findall(r"^(\d+) passed, (\d+) failed$", output, re.M)
+        if not counts or status not in (0, 1) or (status == 0) != (counts[-1][1] == "0"):
+            show(output)
+            raise RuntimeError(f"verify ends with {status}")
+        if counts[-1][1] != "0":
+            show(output)
+        return tuple(map(int, counts[-1]))
+
+    def tested(self, binary, names, environment):
+        status, output = run([binary, *names, "--test-threads", os.cpu_count()], environment)
+        counts = re.findall(r"^test result: .* (\d+) passed; (\d+) failed;", output, re.M)
+        if len(counts) != 1 or (status == 0) != (counts[0][1] == "0"):
+            show(output)
+            raise RuntimeError(f"{binary} ends with {status}")
+        if counts[0][1] != "0":
+            show(output)
+        passed, failed = map(int, counts[0])
+        if passed + failed == 0:
+            raise RuntimeError(f"no test is named {names}")
+        return passed, failed
+
+    def onnx(self, environment):
+        nodes = len(ONNX_NODES.read_text().splitlines())
+        passed, _ = self.tested(self.options.tests, ONNX, environment)
+        return (nodes, 0) if passed else (0, nodes)
+
+    def part_of_vectors(self, every):
+        if every == 1:
+            return VECTORS
+        lines = VECTORS.read_text().splitlines(keepends=True)
+        part = self.options.command.parent / f"every-{every}th.jsonl"
+        part.write_text("".join(lines[::every]))
+        return part
+
+    def row(self, title, suites):
+        """Runs a row's suites, each a function or why there is none."""
+        cells = []
+        for name, suite in zip(SUITES, suites, strict=True):
+            if not callable(suite):
+                cells.append(suite)
+                continue
+            start = time.monotonic()
+            print(f"\n== {title}: {name}", flush=True)
+            passed, failed = suite()
+            print(f"{passed} passed, {failed} failed in {time.monotonic() - start:.0f} s", flush=True)
+            cells.append((passed, failed))
+        self.rows.append((title, cells))
+
+    def adapter(self, kind, title, arguments, environment, tested_as):
+        """A row of an adapter that runs shaders, or of the CPU path."""
+        every, cases, names = (FULL if self.options.full else QUICK)[kind]
+        # Tests fail if no device has this in its name.
+        environment = {**environment, "WGSLICE_TEST_DEVICES": tested_as}
+        tests = self.options.tests
+        self.row(
+            title,
+            [
+                lambda: self.verify([self.part_of_vectors(every), *arguments], environment),
+                lambda: self.verify(["--random", cases, *arguments], environment),
+                lambda: self.tested(tests, names, environment),
+                lambda: self.onnx(environment),
+            ],
+        )
+
+    def adapters(self, environment):
+        """What the command finds in an environment."""
+        status, output = run([self.options.command, "info", "--device", "gpu", "--json"], environment)
+        # Without an adapter it fails, and says so behind this.
+        found, _ = json.JSONDecoder().raw_decode(output[output.index("{") :])
+        return [adapter for adapter in found["adapters"] if adapter["fits"]]
+
+    def software(self, kind, api, name, environment):
+        """A row of a software adapter that the environment leaves alone."""
+        found = self.adapters(environment)
+        if len(found) != 1 or found[0]["kind"] != "software":
+            raise NotRun("it is not on this machine")
+        title = f"{api}: {name}, {chromium() if kind == 'swiftshader' else found[0]['driver']}"
+        tested = f"software, {'Gl' if kind == 'gl' else 'Vulkan'}"
+        environment = {**environment, "WGSLICE_REQUIRE_GPU": "1"}
+        self.adapter(kind, title, ["--device", "gpu"], environment, tested)
+
+    # Adapters, by their names in WGSLICE_TEST_ADAPTERS.
+
+    def cpu(self):
+        self.adapter("cpu", "CPU path", ["--device", "cpu"], NO_DRIVERS, "CPU")
+
+    def lavapipe(self):
+        self.software("lavapipe", "Vulkan", "lavapipe", vulkan(os.environ["WGSLICE_LAVAPIPE"]))
+
+    def swiftshader(self):
+        self.software("swiftshader", "Vulkan", "SwiftShader", vulkan(os.environ["WGSLICE_SWIFTSHADER"]))
+
+    def gl(self):
+        environment = {**NO_VULKAN, "WGPU_BACKEND": "gl", "LIBGL_ALWAYS_SOFTWARE": "1"}
+        self.software("gl", "OpenGL", "llvmpipe", environment)
+
+    def hardware(self):
+        everything = {"WGPU_BACKEND": "vulkan,metal,dx12,gl"}
+        found = [adapter for adapter in self.adapters(everything) if adapter["kind"] != "software"]
+        for adapter in found:
+            title = f"{adapter['api']}: {adapter['name']}, {adapter['driver']}"
+            environment = {
+                "WGPU_BACKEND": adapter["api"].lower(),
+                "WGPU_ADAPTER_NAME": adapter["name"],
+                "WGSLICE_REQUIRE_GPU": "1",
+            }
+            self.adapter("hardware", title, ["--device", "gpu"], environment, adapter["name"])
+        if not found:
+            self.notes.append("This machine has no hardware GPU.")
+
+    def strict(self):
+        self.adapter("strict", "`strict`, the interpreter of shaders", ["--strict"], NO_DRIVERS, "strict")
+
+    def noop(self):
+        def both():
+            environment = {**NO_DRIVERS, "WGPU_BACKEND": "noop"}
+            here = self.tested(self.options.tests, NOOP_TESTS, environment)
+            units = self.tested(self.options.units, NOOP_UNITS, environment)
+            return here[0] + units[0], here[1] + units[1]
+
+        self.row("wgpu's `noop`, which runs no shader", ["–", "–", both, "–"])
+
+    def browser(self):
+        script = ROOT / "web/tests/run"
+        if not script.exists():
+            raise NotRun("there is no web/tests/run")
+        # Its random cases take most of the time.
+        environment = {} if self.options.full else {"WGSLICE_CASES": "300"}
+        self.script("WebGPU in Chromium on SwiftShader", script, environment)
+
+    def compilers(self):
+        _, output = self.script(None, ROOT / "tests/run-compilers")
+        lines = output[output.rindex("== Summary") :].splitlines()
+        shaders = lines[1].split()[0]
+        read = []
+        for line in lines[3:]:
+            columns = re.split(r"  +", line.strip())
+            if columns[0] == "naga" or len(columns) < 4:
+                continue
+            compiler, what, accepted, refused = columns
+            read.append(f"{compiler} ({what}) {accepted}" + (f", **{refused} refused**" if refused != "0" else ""))
+        self.notes.append(f"Of {shaders} shaders, other compilers accept: {'; '.join(read)}.")
+
+    def script(self, title, script, environment=None):
+        """A suite of its own, whose last line is its count."""
+        print(f"\n== {script.relative_to(ROOT)}", flush=True)
+        status, output = run(["bash", script], environment or {})
+        counts = re.findall(r"^(\d+) passed, (\d+) failed", output, re.M)
+        if status != 0 or not counts:
+            show(output)
+        if not counts:
+            raise RuntimeError(f"{script} ends with {status}")
+        passed, failed = map(int, counts[-1])
+        print(f"{passed} passed, {failed} failed")
+        if status != 0:
+            failed = max(failed, 1)
+        if title:
+            self.rows.append((title, ["–", "–", (passed, failed), "–"]))
+        elif failed:
+            self.rows.append((script.name, ["–", "–", (passed, failed), "–"]))
+        return failed, output
+
+
+NO_VULKAN = {"VK_ICD_FILENAMES": "/nonexistent", "VK_DRIVER_FILES": "/nonexistent"}
+# Nor OpenGL.
+NO_DRIVERS = {**NO_VULKAN, "__EGL_VENDOR_LIBRARY_FILENAMES": "/nonexistent"}
+ADAPTERS = ["cpu", "lavapipe", "swiftshader", "gl", "hardware", "strict", "noop", "browser", "compilers"]
+
+
+def vulkan(manifest):
+    """An environment in which this is the only driver."""
+    if not manifest:
+        raise NotRun("it is not on this machine")
+    return {**NO_DRIVERS, "VK_ICD_FILENAMES": manifest, "VK_DRIVER_FILES": manifest, "WGPU_BACKEND": "vulkan"}
+
+
+def chromium():
+    """SwiftShader does not know its version."""
+    for folder, command in [
+        (pathlib.Path(os.environ["WGSLICE_SWIFTSHADER"]).parents[3], ["cat", "version"]),
+        ("/", ["dpkg-query", "--show", "--showformat", "${Version}", "chromium-common"]),
+    ]:
+        found = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if found.returncode == 0:
+            return f"of Chromium {found.stdout.strip()}"
+    return "of an unknown version"
+
+
+def cell(value):
+    if isinstance(value, str):
+        return value
+    passed, failed = value
+    return f"{passed}" if failed == 0 else f"{passed}, **{failed} failed**"
+
+
+def table(rows, mode):
+    lines = ["| adapter | " + " | ".join(SUITES) + " |", "|---" * (len(SUITES) + 1) + "|"]
+    lines += [f"| {title} | {' | '.join(map(cell, cells))} |" for title, cells in rows.rows]
+    system = platform.freedesktop_os_release()["PRETTY_NAME"].split(" (")[0]
+    size = "all cases" if mode else "the quick mode; `--full` runs all cases"
+    command = f"`bash tests/run-adapters{mode}` ({size})"
+    made = f"Passed, none failed unless it says so: {command}, {datetime.date.today()}, {system}."
+    return "\n".join([*lines, "", textwrap.fill(" ".join([made, *rows.notes]), 120, break_on_hyphens=False)])
+
+
+def written():
+    """README before the table, the table with its signature, and README after it."""
+    pattern = re.compile(r"(<!-- adapters \w+ -->\n)(.*?)(" + re.escape(END) + ")", re.S)
+    found = pattern.search(README.read_text())
+    if not found:
+        sys.exit(f"README.md has no place for the table, {BEGIN} to {END}")
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--partial", action="store_true")
+    for name in ["command", "tests", "units"]:
+        parser.add_argument(f"--{name}", type=lambda path: pathlib.Path(path).resolve())
+    options = parser.parse_args()
+    if options.check:
+        fits = written()[1] == BEGIN.format(signature=signature()) + "\n"
+        print("README's table is of the present suites" if fits else "README's table is of other suites than these")
+        print("1 passed, 0 failed" if fits else "0 passed, 1 failed")
+        sys.exit(not fits)
+
+    chosen = [name for name in os.environ.get("WGSLICE_TEST_ADAPTERS", "").split(",") if name]
+    unknown = set(chosen) - set(ADAPTERS)
+    if unknown:
+        sys.exit(f"WGSLICE_TEST_ADAPTERS: no {', '.join(sorted(unknown))}; there are {', '.join(ADAPTERS)}")
+    mode = " --full" if options.full else ""
+    key, absent = sources(mode), 0
+    for name in chosen or ADAPTERS:
+        rows = Rows(options)
+        try:
+            getattr(rows, name)()
+        except NotRun as reason:
+            print(f"\n== {name}: not run, {reason}")
+            rows.rows.append((name, [f"not run: {reason}"] + ["–"] * (len(SUITES) - 1)))
+            absent += 1
+        kept(name, key).write_text(json.dumps([rows.rows, rows.notes]))
+
+    rows = Rows(options)
+    missing = [name for name in ADAPTERS if not kept(name, key).exists()]
+    for name in ADAPTERS:
+        if name in missing:
+            rows.rows.append((name, ["not run yet"] + ["–"] * (len(SUITES) - 1)))
+        else:
+            more, notes = json.loads(kept(name, key).read_text())
+            rows.rows += more
+            rows.notes += notes
+    for title, job in ELSEWHERE.items():
+        rows.rows.append((title, [f"by the workflow's job `{job}`, not here"] + ["–"] * (len(SUITES) - 1)))
+
+    text = table(rows, mode)
+    print(f"\n== Summary\n{text}")
+    counts = [value for _, cells in rows.rows for value in cells if not isinstance(value, str)]
+    passed, failed = (sum(count[place] for count in counts) for place in (0, 1))
+    if absent and os.environ.get("WGSLICE_REQUIRE_GPU") == "1":
+        print("WGSLICE_REQUIRE_GPU=1, but not every adapter was there")
+        failed += absent
+    if missing and not options.partial:
+        print(f"README is as it was: not run yet, {', '.join(missing)}")
+    else:
+        place = written()
+        readme = README.read_text()
+        made = f"{BEGIN.format(signature=signature())}\n{text}\n{END}"
+        README.write_text(readme[: place.start()] + made + readme[place.end() :])
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+if __name__ == "__main__":
+    main()

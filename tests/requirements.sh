@@ -1,0 +1,79 @@
+# Sourced by the scripts here, with $target set: what they use and a machine may lack, and how to get it on Debian and
+# Ubuntu.
+
+has_vulkan_loader() {
+    [[ $(PATH=$PATH:/sbin:/usr/sbin ldconfig -p) == *libvulkan.so.1* ]]
+}
+
+# Prints the file by which the Vulkan loader finds lavapipe.
+lavapipe_manifest() {
+    compgen -G '/usr/share/vulkan/icd.d/lvp_icd*.json' | head -n 1 | grep .
+}
+
+has_lavapipe() {
+    lavapipe_manifest >/dev/null
+}
+
+is_debian() {
+    grep -qsx 'ID=debian' /etc/os-release
+}
+
+has_venv() {
+    python3 -c 'import ensurepip, venv' 2>/dev/null
+}
+
+as_root() {
+    if [[ $EUID -eq 0 ]]; then
+        "$@"
+    else
+        sudo "$@"
+    fi
+}
+
+# install_packages PACKAGE...: not fatal. If something was essential, the step that needs it says so.
+install_packages() {
+    [[ $# -gt 0 ]] && command -v apt-get >/dev/null || return 0
+    echo "Installing $*"
+    {
+        as_root apt-get -qq update &&
+            as_root env DEBIAN_FRONTEND=noninteractive \
+                apt-get -qq install --no-install-recommends "$@" >/dev/null
+    } || echo "Could not install them; going on without."
+}
+
+# Prints the file by which the Vulkan loader finds SwiftShader: an installed
+# Chromium's, or the one that `get_swiftshader` leaves.
+swiftshader_manifest() {
+    local root manifest
+    for root in '' "$(cd "$target" && pwd)/swiftshader"; do
+        manifest=$root/usr/lib/chromium/vk_swiftshader_icd.json
+        if [[ -e $manifest ]]; then
+            echo "$manifest"
+            return
+        fi
+    done
+    return 1
+}
+
+# Takes SwiftShader out of Debian's package of it. Installing that would bring
+# along hundreds of megabytes of others, of which SwiftShader needs none.
+unpack_swiftshader() {
+    local folder=$target/swiftshader
+    mkdir -p "$folder"
+    (cd "$folder" && apt-get -qq download chromium-common 2>/dev/null) || return
+    dpkg-deb --fsys-tarfile "$folder"/chromium-common_*.deb |
+        tar -x -C "$folder" --wildcards './usr/lib/chromium/*swiftshader*'
+    # It does not know its version itself.
+    dpkg-deb --field "$folder"/chromium-common_*.deb Version >"$folder/version"
+    rm "$folder"/chromium-common_*.deb
+}
+
+get_swiftshader() {
+    if is_debian && ! swiftshader_manifest >/dev/null; then
+        echo "Unpacking SwiftShader"
+        # A package list may be missing, or too old.
+        unpack_swiftshader ||
+            { as_root apt-get -qq update && unpack_swiftshader; } ||
+            echo "Could not get it; going on without."
+    fi
+}

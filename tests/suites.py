@@ -1,0 +1,72 @@
+"""What tests/adapters.py runs on each adapter."""
+
+import hashlib
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+VECTORS = ROOT / "tests/vectors/seed1.jsonl"
+
+SUITES = ["golden vectors", "random cases", "tests", "ONNX's node tests"]
+
+# Tests that run on each device of the harness, those of the library's interface to GPUs, and a part of the first in
+# which every kind of shader stores something.
+ON_DEVICES = [
+    "crop::",
+    "devices::",
+    "gather::",
+    "gather_elements::",
+    "gather_nd::",
+    "property::",
+    "scatter_elements::",
+    "scatter_nd::",
+    "slice::",
+    "strided_slice_grad::",
+    "strided_slice_update::",
+    "view::",
+]
+ON_GPUS = [*ON_DEVICES, "browser::", "encode::", "failures::", "gpu::", "prepare::", "texture::"]
+SOME = [
+    "strided_slice::",
+    "strided_slice_update::",
+    "strided_slice_grad::",
+    "texture::",
+    "gather::every_axis",
+    "gather_nd::slices_of_every_length",
+    "scatter_nd::slices_of_every_length",
+    "scatter_nd::floats_are",
+    "scatter_nd::halves_are",
+]
+# One test goes through all lines of this file.
+ONNX = ["onnx_nodes::"]
+ONNX_NODES = ROOT / "tests/vectors/onnx.jsonl"
+# Limits and refusals on a device that computes nothing.
+NOOP_TESTS = ["limits::"]
+NOOP_UNITS = ["gpu::cache_tests::"]
+
+# What runs of the first three suites on an adapter: every nth golden vector, random cases, and names of tests.
+QUICK = {
+    "cpu": (1, 3000, ON_DEVICES),
+    "lavapipe": (1, 2000, SOME),
+    "swiftshader": (20, 200, ["strided_slice::", "texture::", "scatter_nd::floats_are"]),
+    "gl": (1, 2000, SOME),
+    "hardware": (1, 2000, ON_GPUS),
+    "strict": (20, 100, SOME),
+}
+FULL = {
+    "cpu": (1, 10000, ON_DEVICES),
+    "lavapipe": (1, 10000, ON_GPUS),
+    "swiftshader": (1, 10000, ON_GPUS),
+    "gl": (1, 10000, ON_GPUS),
+    "hardware": (1, 10000, ON_GPUS),
+    "strict": (1, 10000, ON_DEVICES),
+}
+
+# Adapters of other systems, which only the workflow has.
+ELSEWHERE = {"Direct3D 12: WARP (Windows)": "native", "Metal (macOS)": "native"}
+
+
+def signature():
+    """Changes with the suites and the adapters, but not with how the table looks."""
+    vectors = [path.read_bytes() for path in sorted((ROOT / "tests/vectors").glob("*.jsonl"))]
+    parts = repr((SUITES, ONNX, NOOP_TESTS, NOOP_UNITS, QUICK, FULL, ELSEWHERE)).encode()
+    return hashlib.sha256(b"\0".join([parts, *vectors])).hexdigest()[:12]
