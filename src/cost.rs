@@ -6,7 +6,7 @@
 //! | | on the CPU | on a device |
 //! |---|---|---|
 //! | fetch the data | from a device: all bytes / `readback` + `submission` | from the host: uploaded bytes / `upload` |
-//! | do the work | bytes read and written / `cpu.bytes` + rows · `cpu.row` + `call` | bytes read and written / `device.bytes` + rows · `device.row` + `submission` |
+//! | do the work | bytes read and written / `cpu.bytes` + rows · `cpu.row` or `far_row` + `call` | bytes read and written / `device.bytes` + rows · `device.row` or `far_row` + `submission` |
 //! | deliver the result | to a device: bytes of the result / `upload` | to the host: bytes of the result / `readback` |
 //! | zero memory for the result | to the host: bytes of the result / `cpu.bytes` or, from 32 MiB on, / `new_memory` | to the host: the same |
 //!
@@ -65,6 +65,8 @@ pub struct Throughput {
     pub bytes: f64,
     /// Additional seconds for each row that begins elsewhere in memory than the previous row ends.
     pub row: f64,
+    /// The same for rows at indices in an array of more than 32 MiB, which caches do not hold.
+    pub far_row: f64,
 }
 
 /// The memory that data is in, or that a result is wanted in.
@@ -110,6 +112,7 @@ impl fmt::Display for Estimate {
 const CPU: Throughput = Throughput {
     bytes: 25e9,
     row: 3e-9,
+    far_row: 8e-9,
 };
 
 /// The rate of new memory and the time of a call, measured on the same machine.
@@ -127,6 +130,7 @@ impl CostModel {
         device: Throughput {
             bytes: 200e9,
             row: 0.1e-9,
+            far_row: 0.2e-9,
         },
         upload: 5e9,
         readback: 5e9,
@@ -142,6 +146,7 @@ impl CostModel {
         device: Throughput {
             bytes: 12e9,
             row: 5e-9,
+            far_row: 10e-9,
         },
         upload: 8e9,
         readback: 5e9,
@@ -163,8 +168,18 @@ impl CostModel {
     /// Estimates an operation on data in `from` whose result is wanted in `to`.
     pub fn estimate(&self, plan: &Plan, from: Location, to: Location) -> Estimate {
         let result = plan.result_bytes() as f64;
-        let [mut cpu, mut device] = [self.cpu, self.device]
-            .map(|costs| plan.moved() / costs.bytes + plan.starts() * costs.row);
+        let [mut cpu, mut device] = [
+            (self.cpu, plan.starts_on_cpu()),
+            (self.device, plan.starts()),
+        ]
+        .map(|(costs, starts)| {
+            let row = if plan.is_far() {
+                costs.far_row
+            } else {
+                costs.row
+            };
+            plan.moved() / costs.bytes + starts * row
+        });
         cpu += self.call;
         device += self.submission;
         match from {
@@ -206,10 +221,12 @@ mod tests {
         cpu: Throughput {
             bytes: 1e9,
             row: 1e-9,
+            far_row: 3e-9,
         },
         device: Throughput {
             bytes: 10e9,
             row: 0.0,
+            far_row: 0.0,
         },
         upload: 2e9,
         readback: 0.5e9,

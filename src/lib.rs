@@ -15,6 +15,7 @@
 // | `view`, `layout` | a selection of elements as offset, shape and strides; one dimension as size and stride |
 // | `pairs` | where each unit of a copy comes from and goes to, with as few axes and as large units as possible |
 // | `plan` | an operation on known shapes, independent of a device |
+// | `part` | the box of the source that a box of a result needs, and the plan from one to the other |
 // | `ops` | all calls of an operation in one file; `options` gathers their options |
 // | `report`, `pending` | which indices were out of range; a value, such as a report, that a device delivers later |
 // | `cpu`, `gpu` | run plans on the CPU and on a GPU |
@@ -43,6 +44,7 @@ mod ndarray;
 mod ops;
 pub mod options;
 mod pairs;
+mod part;
 mod pending;
 mod plan;
 pub mod reference;
@@ -63,6 +65,7 @@ pub use element::Element;
 pub use error::Error;
 #[cfg(feature = "gpu")]
 pub use gpu::Gpu;
+pub use part::Part;
 pub use pending::Pending;
 pub use plan::Plan;
 pub use report::Report;

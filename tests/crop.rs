@@ -259,6 +259,45 @@ fn large_results() {
     }
 }
 
+/// A plan is for any number of boxes; what explains it needs no memory for them.
+#[test]
+fn more_boxes_than_memory_can_be_explained() {
+    let boxes = Boxes {
+        count: 1 << 48,
+        box_indices: true,
+        flips: false,
+    };
+    let options = CropOptions {
+        sizes: vec![2],
+        ..CropOptions::default()
+    };
+    let plan = Plan::crop(&[3, 4], boxes, &options, DType::U8).unwrap();
+    let explained = plan.explain_cpu();
+    assert!(
+        explained.starts_with("562949953421312 bytes on "),
+        "{explained}"
+    );
+}
+
+/// Boxes whose ends are beyond 64 bits.
+#[test]
+fn boxes_that_are_larger_than_any_array() {
+    for (number, step) in [1 << 61, i64::MAX, -1 << 61, i64::MIN + 1]
+        .into_iter()
+        .enumerate()
+    {
+        Given {
+            shape: &[3, 4, 5],
+            sizes: &[2, 9],
+            strides: &[1, step],
+            begins: vec![0, 1, 1, 3, 2, -2],
+            flips: flips(3, 2),
+            ..Given::default()
+        }
+        .check(number);
+    }
+}
+
 #[test]
 fn shapes_that_do_not_match_are_errors() {
     let boxes = |count, box_indices| Boxes {

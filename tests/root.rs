@@ -22,6 +22,7 @@ mod limits;
 mod ndarray;
 mod onnx;
 mod onnx_nodes;
+mod part;
 #[cfg(feature = "gpu")]
 mod prepare;
 mod property;
@@ -32,6 +33,8 @@ mod scatter_nd;
 mod slice;
 mod spec;
 mod stream;
+#[cfg(feature = "gpu")]
+mod stress;
 #[cfg(feature = "gpu")]
 mod strict;
 mod strided_slice;

@@ -9,6 +9,9 @@ use crate::{Plan, plan::Map, stream::Piece};
 /// The size in bytes of a cache line, the unit in which memory is read.
 const LINE: usize = 64;
 
+/// The size in bytes of the largest array that the last level of caches is likely to hold.
+const CACHED: usize = 32 << 20;
+
 impl Plan {
     /// The number of bytes read and written.
     pub(super) fn moved(&self) -> f64 {
@@ -29,6 +32,25 @@ impl Plan {
             _ => LINE,
         };
         self.rows.count as f64 * apart.min(LINE) as f64 / LINE as f64
+    }
+
+    /// [`Plan::starts`] on the CPU, which copies each line of a crop at once.
+    pub(super) fn starts_on_cpu(&self) -> f64 {
+        let line = match &self.map {
+            Map::Crop(map) => map.extents.last().map_or(1, |last| last.size.max(1)),
+            _ => 1,
+        };
+        self.starts() / line as f64
+    }
+
+    /// Whether index tuples say where rows lie in an array that is larger than caches.
+    pub(super) fn is_far(&self) -> bool {
+        let array = match &self.map {
+            Map::Indexed(_) | Map::Crop(_) => self.source_bytes(),
+            Map::ScatterNd(_) => self.result_bytes(),
+            _ => 0,
+        };
+        array > CACHED
     }
 
     /// The size of the index tuples in bytes, in 64-bit integers, the largest type: a plan does not know the type.
@@ -61,7 +83,10 @@ impl Plan {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::{DType, SliceSpec, options::GatherNdOptions};
+    use crate::{
+        DType, SliceSpec,
+        options::{Boxes, CropOptions, GatherNdOptions},
+    };
 
     pub(in crate::cost) fn plan(shape: &[usize], spec: &str) -> Plan {
         let spec: SliceSpec = spec.parse().unwrap();
@@ -90,6 +115,36 @@ pub(super) mod tests {
         assert_eq!(plan(&[100, 16], ":, :3").starts(), 25.0);
         assert_eq!(plan(&[100, 16], "::-1, :3").starts(), 25.0);
         assert_eq!(plan(&[100], "::2").starts(), 1.0);
+    }
+
+    #[test]
+    fn the_cpu_copies_lines_of_a_crop() {
+        let boxes = Boxes {
+            count: 5,
+            box_indices: true,
+            flips: true,
+        };
+        let options = CropOptions {
+            sizes: vec![20, 30],
+            ..CropOptions::default()
+        };
+        let crop = Plan::crop(&[2, 100, 100, 3], boxes, &options, DType::U8).unwrap();
+        assert_eq!(crop.starts(), 5.0 * 20.0 * 30.0);
+        assert_eq!(crop.starts_on_cpu(), 5.0 * 20.0);
+    }
+
+    #[test]
+    fn rows_at_indices_in_an_array_larger_than_caches_are_far() {
+        let far = |rows| {
+            let scatter =
+                Plan::tensor_scatter_nd(&[rows], &[7, 1], &[7], Default::default(), DType::U8);
+            let gather = Plan::gather_nd(&[rows], &[7, 1], Default::default(), DType::U8);
+            [scatter, gather].map(|plan| plan.unwrap().is_far())
+        };
+        assert_eq!(far(CACHED), [false; 2]);
+        assert_eq!(far(CACHED + 1), [true; 2]);
+        // The next row of a slice is fetched ahead.
+        assert!(!plan(&[CACHED + 1], "::64").is_far());
     }
 
     #[test]

@@ -9,11 +9,14 @@ use std::time::Instant;
 /// The number of bytes that a measurement moves: more than the caches of a core hold.
 const BYTES: usize = 16 << 20;
 
+/// The size in bytes of a table that is larger than most caches.
+const FAR: usize = 64 << 20;
+
 /// The number of bytes of a result in new memory.
 const NEW: usize = 64 << 20;
 
 impl CostModel {
-    /// Measures this machine's CPU and an open device, in about 0.2 s and with 150 MB of memory. [`CostModel::opening`]
+    /// Measures this machine's CPU and an open device, in about 0.4 s and with 250 MB of memory. [`CostModel::opening`]
     /// is not measured, but taken from [`CostModel::of`].
     ///
     /// # Errors
@@ -49,10 +52,6 @@ impl CostModel {
 /// Measures how long a tiny slice takes on a backend, in seconds, and the rates of moving bytes in the backend's
 /// memory.
 fn probe(backend: &Backend) -> Result<(f64, Throughput), Error> {
-    /// The size of a row of the table in bytes.
-    const ROW: usize = 4 << 10;
-    /// The number of scalars gathered from the table.
-    const SCALARS: usize = 1 << 20;
     let shape = [BYTES / ROW, ROW / 4];
     let reversed = slice![..; -1];
     let slice = |source: &Tensor| {
@@ -68,28 +67,47 @@ fn probe(backend: &Backend) -> Result<(f64, Throughput), Error> {
     // If the large slice takes hardly longer than the tiny one, the difference is mostly noise. At least a tenth of the
     // time counts as moving bytes, so that the device does not seem infinitely fast.
     let bytes = 2.0 * BYTES as f64 / (whole - least).max(whole / 10.0);
+    let near = gather(backend, &table)?;
+    drop(table);
+    let far = backend.upload((&vec![1u32; FAR / 4], &[FAR / ROW, ROW / 4]))?;
+    let [row, far_row] = [near, gather(backend, &far)?].map(|(seconds, moved)| {
+        let row = (seconds - least - moved / bytes) / SCALARS as f64;
+        row.max(0.0)
+    });
+    Ok((
+        least,
+        Throughput {
+            bytes,
+            row,
+            far_row,
+        },
+    ))
+}
 
+/// The size of a row of a table in bytes.
+const ROW: usize = 4 << 10;
+
+/// The number of scalars gathered from a table.
+const SCALARS: usize = 1 << 20;
+
+/// Measures how long a gather of scalars from all over a table takes, in seconds, and counts the bytes that it moves.
+fn gather(backend: &Backend, table: &Tensor) -> Result<(f64, f64), Error> {
+    let shape = table.shape();
     let scattered: Vec<i32> = (0u32..)
         .map(|place| place.wrapping_mul(0x9e37_79b1) >> 8)
         .zip(shape.iter().cycle())
         .map(|(hash, &dim)| i32::try_from(hash as usize % dim).unwrap_or(0))
         .take(2 * SCALARS)
         .collect();
+    let options = GatherNdOptions::default();
     let indices = backend.upload((&scattered, &[SCALARS, 2]))?;
-    let plan = Plan::gather_nd(
-        &shape,
-        &[SCALARS, 2],
-        GatherNdOptions::default(),
-        DType::U32,
-    )?;
-    let gather = fastest(|| {
-        let gathered = table.gather_nd(&indices, GatherNdOptions::default())?;
+    let plan = Plan::gather_nd(shape, &[SCALARS, 2], options, DType::U32)?;
+    let seconds = fastest(|| {
+        let gathered = table.gather_nd(&indices, options)?;
         backend.wait()?;
         Ok(gathered)
     })?;
-    let row = (gather - least - plan.moved() / bytes) / SCALARS as f64;
-    let row = row.max(0.0);
-    Ok((least, Throughput { bytes, row }))
+    Ok((seconds, plan.moved()))
 }
 
 /// Measures how long a tiny slice of host values takes, in seconds, and the rate of new memory of the host.

@@ -34,7 +34,8 @@ pub(super) fn run<I: Index>(
     if dest.is_empty() {
         return missing;
     }
-    let crop = Crop::new(rows, map, indices, &mut missing);
+    let mut crop = Crop::new(rows, map);
+    crop.locate_all(indices, &mut missing);
     let lines = [false, true].map(|flipped| crop.lines(crop.last.size, flipped));
     let nests = lines.each_ref().map(Line::nest);
     threads::spread(
@@ -49,7 +50,8 @@ pub(super) fn run<I: Index>(
 }
 
 pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize, threads: Threads) -> String {
-    let crop = Crop::new::<i32>(rows, map, &[], &mut Missing::default());
+    // Of the lines alone: a plan may have more boxes than there is memory for.
+    let crop = Crop::new(rows, map);
     let line = crop.lines(crop.last.size, false);
     debug_assert_eq!(bytes, rows.units() * rows.unit);
     threads::explain(crop.threads(rows, threads), line.nest().kernel)
@@ -143,15 +145,11 @@ struct Crop<'a> {
 }
 
 impl<'a> Crop<'a> {
-    fn new<I: Index>(
-        rows: &plan::Rows,
-        map: &'a Map,
-        indices: &[I],
-        missing: &mut Missing,
-    ) -> Self {
+    /// The lines of a crop whose boxes are not located yet.
+    fn new(rows: &plan::Rows, map: &'a Map) -> Self {
         let gather = &map.gather;
         let dims = map.extents.len();
-        let (item, axes) = gather.coordinates.split_at(1);
+        let (_, axes) = gather.coordinates.split_at(1);
         let kept: Vec<_> = gather.walk[1 + dims..]
             .iter()
             .map(Dimension::axis)
@@ -161,7 +159,7 @@ impl<'a> Crop<'a> {
             Some((last, outer)) => (outer, *last),
             None => (&[][..], Extent { size: 1, step: 1 }),
         };
-        let mut crop = Self {
+        Self {
             unit: rows.unit,
             rows: plan::Rows {
                 count: below,
@@ -176,14 +174,18 @@ impl<'a> Crop<'a> {
             lines: outer.iter().map(|extent| extent.size).product(),
             items: Vec::new(),
             inside: Vec::new(),
-        };
+        }
+    }
+
+    /// Finds where each box lies.
+    fn locate_all<I: Index>(&mut self, indices: &[I], missing: &mut Missing) {
+        let gather = &self.map.gather;
         let tuples = indices.chunks_exact(gather.indices[1].max(1));
         let none = [].as_slice();
         let tuples = tuples.chain(std::iter::repeat(none));
-        for (n, tuple) in tuples.take(map.boxes.count).enumerate() {
-            crop.locate(n, tuple, item[0], missing);
+        for (n, tuple) in tuples.take(self.map.boxes.count).enumerate() {
+            self.locate(n, tuple, gather.coordinates[0], missing);
         }
-        crop
     }
 
     /// Finds where box `n` with this index tuple lies. `item` is the dimension of items.
@@ -219,8 +221,11 @@ impl<'a> Crop<'a> {
         threads.worth(bytes, lines + line.nest().pieces(bytes))
     }
 
-    /// The slice that copies `count` elements of a line, from unit 0 of the source.
+    /// The slice that copies `count` elements of a line, from unit 0 of the source, or as many as x has at this step: a
+    /// box may be larger than x by any factor.
     fn lines(&self, count: usize, flipped: bool) -> Line {
+        let there = self.last_axis.size.saturating_sub(1) / self.last.step.unsigned_abs() + 1;
+        let count = count.min(there);
         let step = match flipped {
             true => self.last.step.wrapping_neg(),
             false => self.last.step,

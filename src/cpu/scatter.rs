@@ -58,7 +58,7 @@ pub(super) fn run<I: Index>(
     let part = map.slices.div_ceil(threads);
     let parts = dest.chunks_mut(part * slice).enumerate();
     threads::share(parts, threads, |(number, dest)| {
-        let scatter = Part {
+        let scatter = Share {
             slice,
             first: number * part,
             places: &places,
@@ -124,12 +124,12 @@ fn locate<I: Index>(axes: &[Axis], policy: Policy, tuple: &[I]) -> usize {
     place
 }
 
-/// A part of the destination, `dest`, which one thread writes, and all rows of the scatter, of which only those whose
-/// slice lies in this part are combined.
-struct Part<'a> {
+/// One thread's share of the destination, `dest`, and all rows of the scatter, of which only those whose
+/// slice lies in it are combined.
+struct Share<'a> {
     /// The size in bytes of a slice, which is also that of a row.
     slice: usize,
-    /// The number of the first slice in the part.
+    /// The number of the first slice in `dest`.
     first: usize,
     /// The place of each row of the scatter.
     places: &'a [usize],
@@ -137,8 +137,8 @@ struct Part<'a> {
     dest: &'a mut [u8],
 }
 
-impl Part<'_> {
-    /// Calls `each` for every row whose slice lies in this part, with the slice and the number of the row.
+impl Share<'_> {
+    /// Calls `each` for every row whose slice lies in `dest`, with the slice and the number of the row.
     #[inline(always)]
     fn each(self, mut each: impl FnMut(&mut [u8], usize)) {
         let slices = self.dest.len() / self.slice;
@@ -151,7 +151,7 @@ impl Part<'_> {
     }
 }
 
-impl CopyTask for Part<'_> {
+impl CopyTask for Share<'_> {
     fn run(self, kernel: impl CopyKernel) {
         let updates = self.updates;
         self.each(|slice, row| {
@@ -162,7 +162,7 @@ impl CopyTask for Part<'_> {
     }
 }
 
-impl CombineTask for Part<'_> {
+impl CombineTask for Share<'_> {
     fn run<R: Rule>(self, rule: R) {
         let (updates, bytes) = (self.updates, self.slice);
         if bytes == R::BYTES {

@@ -1,6 +1,7 @@
 //! Errors of views.
 
 use crate::text::Shape;
+use std::ops::Range;
 
 /// Dimensions that cannot be permuted, broadcast or reshaped as asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,5 +41,25 @@ pub enum ViewError {
         from: Vec<usize>,
         /// The requested shape.
         to: Vec<usize>,
+    },
+    /// A box that does not lie in the result of a plan.
+    #[error(
+        "the box {ranges:?} does not lie in a result of shape {}: \
+         it must have a range for each dimension, which ends at its size or before",
+        Shape(shape)
+    )]
+    Box {
+        /// The given ranges.
+        ranges: Vec<Range<usize>>,
+        /// The shape of the result.
+        shape: Vec<usize>,
+    },
+    /// A plan that cannot be run part by part in this way.
+    #[error(
+        "a {operation} has no such parts: Plan::part takes slices and views, and Plan::part_with gathers"
+    )]
+    NoParts {
+        /// The name of the operation.
+        operation: &'static str,
     },
 }

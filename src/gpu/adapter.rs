@@ -131,8 +131,13 @@ impl AdapterOptions {
             SoftwareAdapters::Refuse => " (software adapters may not be used)",
         };
         if candidates.is_empty() {
-            message += "; there is none at all: install a Vulkan driver (on Debian and Ubuntu \
-                        mesa-vulkan-drivers has a software one), or use the CPU";
+            message += match cfg!(target_arch = "wasm32") {
+                true => "; there is none at all: use a browser with WebGPU, or use the CPU",
+                false => {
+                    "; there is none at all: install a Vulkan driver (on Debian and Ubuntu \
+                     mesa-vulkan-drivers has a software one), or use the CPU"
+                }
+            };
         } else {
             message += "; there are:";
             for candidate in candidates {

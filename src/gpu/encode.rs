@@ -13,6 +13,7 @@ use super::{
     program::{BUFFERS_GROUP, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
     report::{self, Counts},
     route::{Route, route},
+    slots::hold,
     window::Places,
     work::{Launch, Work, bindings},
 };
@@ -330,21 +331,25 @@ impl Gpu {
             make()
         };
         pass.set_bind_group(BUFFERS_GROUP, &group, &[]);
-        match pipelines.space {
+        let uniforms = match pipelines.space {
             UniformSpace::Immediate => {
                 pass.set_immediates(0, bytemuck::bytes_of(&dispatch.uniforms));
+                None
             }
             UniformSpace::Uniform | UniformSpace::Storage => {
                 let layout = || pipeline.get_bind_group_layout(UNIFORMS_GROUP);
                 let slot = pipelines.uniforms.get(&dispatch.uniforms, layout);
                 slot.bind(pass, UNIFORMS_GROUP);
+                Some(slot)
             }
-        }
-        if op.facts().reports {
+        };
+        let report = op.facts().reports.then(|| {
             let layout = || pipeline.get_bind_group_layout(REPORT_GROUP);
             let slot = counts.slot(dispatch, || pipelines.reports.lend(layout));
             slot.bind(pass, REPORT_GROUP);
-        }
+            slot
+        });
+        hold(pass, [uniforms, report]);
         pass.dispatch_workgroups(dispatch.uniforms.grid_width(), dispatch.height, 1);
     }
 }

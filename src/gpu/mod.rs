@@ -64,7 +64,11 @@ mod scatter;
 mod scope;
 mod scratch;
 #[cfg(test)]
+mod shader_formats;
+#[cfg(test)]
 mod shader_tests;
+#[cfg(test)]
+mod shader_texts;
 mod slots;
 mod texture;
 mod transfer;

@@ -12,8 +12,10 @@ const REPORT_BYTES: u64 = 8;
 /// The slots in which the dispatches of a recording count invalid tuples.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
-    /// The slots that are read back, each with the number of the first tuple of its dispatch.
-    read: Vec<(Slot, usize)>,
+    /// A slot that is read back, with the number of the first tuple of its dispatch.
+    first: Option<(Slot, usize)>,
+    /// The others of several dispatches: apart, so that one dispatch allocates no list.
+    others: Vec<(Slot, usize)>,
     /// A slot that is never read. If several dispatches process the same tuples, one of them counts the invalid tuples,
     /// and the others bind this slot.
     unread: Option<Slot>,
@@ -25,7 +27,11 @@ impl Counts {
             return self.unread.get_or_insert_with(lend).clone();
         }
         let slot = lend();
-        self.read.push((slot.clone(), dispatch.first_tuple));
+        let counted = (slot.clone(), dispatch.first_tuple);
+        match &self.first {
+            None => self.first = Some(counted),
+            Some(_) => self.others.push(counted),
+        }
         slot
     }
 }
@@ -39,13 +45,22 @@ pub(super) fn pending(
     indices: &Argument<'_>,
     index: IndexType,
 ) -> Pending<Report> {
-    let tuples = (indices.buffers.to_vec(), indices.parts);
-    let held = indices.tensor.cloned();
+    let parts = indices.parts;
+    // A tensor has all buffers, and a caller passes one.
+    let tensor = indices.tensor.cloned();
+    let passed = indices
+        .buffers
+        .first()
+        .filter(|_| tensor.is_none())
+        .cloned();
     let (device, plan) = (gpu.clone(), Arc::clone(plan));
     Pending::later(gpu, move || async move {
-        let report = read(device, plan, counts.read, tuples, index).await;
-        drop(held);
-        report
+        let reports = counts.first.into_iter().chain(counts.others).collect();
+        let buffers = match &tensor {
+            Some(tensor) => tensor.buffers(),
+            None => passed.as_slice(),
+        };
+        read(device, plan, reports, (buffers, parts), index).await
     })
 }
 
@@ -55,7 +70,7 @@ async fn read(
     gpu: Gpu,
     plan: Arc<Plan>,
     reports: Vec<(Slot, usize)>,
-    (buffers, parts): (Vec<wgpu::Buffer>, Parts),
+    (buffers, parts): (&[wgpu::Buffer], Parts),
     index: IndexType,
 ) -> Result<Report, Error> {
     let mut missing = Missing::default();
@@ -80,7 +95,7 @@ async fn read(
     };
     let mut words = vec![0u32; plan.depth() * index.words() as usize];
     let bytes = words.len() as u64 * 4;
-    let readback = gpu.read_back(parts.slices(&buffers, tuple as u64 * bytes, bytes))?;
+    let readback = gpu.read_back(parts.slices(buffers, tuple as u64 * bytes, bytes))?;
     readback
         .copy_to(bytemuck::cast_slice_mut(&mut words))
         .await?;

@@ -9,10 +9,11 @@ use super::{
     caps::Kind,
     kernels::KERNELS,
     maps::{
-        CropWords, Flags, GradientWords, IndexedWords, Lookup, Op, ScatterWords, SliceWords,
-        SortWords, UpdateWords,
+        CropWords, Flags, GradientWords, IndexedWords, Op, ScatterWords, SliceWords, SortWords,
+        UpdateWords,
     },
-    program::{BUFFERS_GROUP, Form, Program, REPORT_GROUP, Reads, UNIFORMS_GROUP, UniformSpace},
+    program::{BUFFERS_GROUP, Program, REPORT_GROUP, UNIFORMS_GROUP, UniformSpace},
+    shader_texts::{programs, texts},
     uniforms::Uniforms,
 };
 use crate::{
@@ -25,68 +26,9 @@ use naga::{
 };
 use std::{
     borrow::Cow,
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     mem::{offset_of, size_of},
 };
-
-/// How the uniforms may reach the shaders of a device of this kind.
-fn spaces(kind: Kind) -> &'static [UniformSpace] {
-    use UniformSpace::{Immediate, Storage, Uniform};
-    match kind {
-        Kind::Hardware => &[Immediate, Uniform],
-        Kind::Software => &[Immediate, Uniform, Storage],
-    }
-}
-
-/// Every program of a device of this kind, by the table of kernels.
-fn programs(kind: Kind) -> HashSet<Program> {
-    let mut all = HashSet::new();
-    for kernel in &KERNELS {
-        for op in Op::ALL {
-            for form in (kernel.forms)(op, kind) {
-                for lookup in lookups(op, &form) {
-                    all.insert(Program {
-                        source: kernel.source,
-                        op,
-                        form,
-                        lookup,
-                        workgroup: 64,
-                    });
-                }
-            }
-        }
-    }
-    all
-}
-
-/// Every way in which a kernel of this form reads an operation's index tuples. The default if the operation has none.
-fn lookups(op: Op, form: &Form) -> HashSet<Lookup> {
-    if !op.facts().reports {
-        return [Lookup::default()].into();
-    }
-    let types = [IndexType::I32, IndexType::I64].into_iter();
-    if op == Op::Crop {
-        return types.map(Lookup::of).collect();
-    }
-    let all = types.flat_map(|index| (0..=3).map(move |depth| (index, depth)));
-    let of = |(index, depth)| {
-        let loops = Lookup::of(index);
-        let plain = loops.plain(depth, true);
-        // The steps of a scatter use the plain lookup only where its loop over a tuple's integers is unrolled.
-        let plain = match plain.unrolled {
-            0 if op != Op::Gather => loops,
-            _ => plain,
-        };
-        match form.reads {
-            Reads::Words => vec![loops, plain],
-            Reads::Either => vec![loops, plain, plain.vectors(true)],
-            Reads::Vectors => vec![plain.vectors(true)],
-        }
-    };
-    let all = all.flat_map(of);
-    all.filter(|lookup| lookup.vectors || form.reads != Reads::Vectors)
-        .collect()
-}
 
 /// Browsers' compilers allow no arrays in immediates.
 #[test]
@@ -104,19 +46,6 @@ fn a_browser_gets_no_immediates() {
         assert_eq!(of(wgpu::Backend::Vulkan, kind), UniformSpace::Immediate);
         assert_eq!(of(wgpu::Backend::BrowserWebGpu, kind), expected);
     }
-}
-
-/// Every text of every kind of device, with one of the programs that have this text.
-fn texts() -> HashMap<String, (Program, UniformSpace)> {
-    let mut texts = HashMap::new();
-    for kind in [Kind::Hardware, Kind::Software] {
-        for program in programs(kind) {
-            for &space in spaces(kind) {
-                texts.entry(program.text(space)).or_insert((program, space));
-            }
-        }
-    }
-    texts
 }
 
 /// Every text's module, with one of the programs that have this text.

@@ -5,9 +5,13 @@
 //! none of a strip's slots is held, one write clears the strip, and its slots are lent again. So recording creates at
 //! most one strip for 64 new slots, and none once there are enough.
 
-use super::uniforms::{UNIFORM_BYTES, Uniforms};
+use super::{
+    recent::WordHasher,
+    uniforms::{UNIFORM_BYTES, Uniforms},
+};
 use std::{
     collections::HashMap,
+    hash::BuildHasherDefault,
     sync::{Arc, Mutex, PoisonError},
 };
 use wgpu::{BufferSlice, BufferUsages, ComputePass};
@@ -41,10 +45,9 @@ impl Slot {
         self.strip.buffer.slice(begin..begin + bytes)
     }
 
-    /// Binds the slot, and holds it until the commands finish or are dropped.
-    pub(super) fn bind(self, pass: &mut ComputePass<'_>, group: u32) {
+    /// Binds the slot. It must be [held](hold) until the commands finish.
+    pub(super) fn bind(&self, pass: &mut ComputePass<'_>, group: u32) {
         pass.set_bind_group(group, &self.strip.group, &[self.offset]);
-        pass.on_submitted_work_done(move || drop(self));
     }
 
     /// The next slot of the strip. `None` after the last one.
@@ -54,6 +57,14 @@ impl Slot {
             strip: Arc::clone(&self.strip),
             offset,
         })
+    }
+}
+
+/// Holds the slots that a dispatch binds until its commands finish or are dropped. One call for all of them, since each
+/// takes wgpu an allocation.
+pub(super) fn hold(pass: &mut ComputePass<'_>, slots: [Option<Slot>; 2]) {
+    if slots.iter().any(Option::is_some) {
+        pass.on_submitted_work_done(move || drop(slots));
     }
 }
 
@@ -156,7 +167,7 @@ type Bytes = [u8; UNIFORM_BYTES as usize];
 #[derive(Debug)]
 pub(super) struct UniformSlots {
     pub(super) slots: Slots,
-    known: Mutex<HashMap<Bytes, Slot>>,
+    known: Mutex<HashMap<Bytes, Slot, BuildHasherDefault<WordHasher>>>,
 }
 
 impl UniformSlots {

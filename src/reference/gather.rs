@@ -2,8 +2,7 @@
 
 use super::{
     Gathered, Indexing, ReferenceError, at, check_length, coordinates, fail,
-    gather_nd::{check_batch, check_batch_shape},
-    room,
+    gather_nd::check_batch_shape, room,
 };
 
 /// The slices of `params` at the positions in `indices` along `axis`, for arrays of any rank in row-major
@@ -94,7 +93,7 @@ pub fn gather<T: Clone + Default>(
 ///
 /// # Errors
 ///
-/// `indices_rank`, and those of [`gather`].
+/// Those of [`gather`].
 pub fn batch_gather<T: Clone + Default>(
     params: &[T],
     params_shape: &[usize],
@@ -102,11 +101,11 @@ pub fn batch_gather<T: Clone + Default>(
     indices_shape: &[usize],
     indexing: Indexing,
 ) -> Result<Gathered<T>, ReferenceError> {
-    let Some(batch_dims) = indices_shape.len().checked_sub(1) else {
-        return fail("indices_rank", "indices must be at least a vector");
-    };
-    check_batch(params_shape, indices_shape, batch_dims)?;
-    let axis = i64::try_from(batch_dims).expect("a rank fits 64 bits");
+    if params_shape.is_empty() {
+        return fail("params_rank", "params must be at least 1 dimensional");
+    }
+    // Of a scalar this is -1, which `gather` refuses.
+    let axis = i64::try_from(indices_shape.len()).expect("a rank fits 64 bits") - 1;
     gather(
         params,
         params_shape,

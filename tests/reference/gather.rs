@@ -247,7 +247,7 @@ fn along_the_first_axis_it_is_gather_nd() {
 
 #[test]
 fn a_batch_is_looked_up_by_its_own_indices() {
-    let rows: [(&[usize], &[usize], &str, &str); 8] = [
+    let rows: [(&[usize], &[usize], &str, &str); 9] = [
         (X34, &[3, 1], "[0,3,2]", "(3,1) [0,7,10]"),
         (X5, &[2], "[4,0]", "(2,) [4,0]"),
         (X234, &[2, 1], "[2,0]", "(2,1,4) [8,9,10,11,12,13,14,15]"),
@@ -258,13 +258,20 @@ fn a_batch_is_looked_up_by_its_own_indices() {
             X34,
             &[],
             "[0]",
-            "indices_rank: indices must be at least a vector",
+            "batch_dims: Expected batch_dims in the range [0, 0], but got -1",
+        ),
+        // TensorFlow checks params first.
+        (
+            &[],
+            &[],
+            "[0]",
+            "params_rank: params must be at least 1 dimensional",
         ),
         (
             X5,
             &[5, 1],
             "[0,0,0,0,0]",
-            "batch_dims: Argument `batch_dims` = 1 must be less than rank(`params`) = 1",
+            "axis: Shape must be at least rank 2 but is rank 1",
         ),
         (
             X34,

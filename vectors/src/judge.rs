@@ -46,16 +46,50 @@ pub fn check(
     device: &Backend,
     variant: &Variant,
 ) -> Result<(), String> {
-    let found = variant::run(call, device, variant);
+    judge(
+        case,
+        call,
+        device,
+        variant,
+        variant::run(call, device, variant),
+    )
+}
+
+/// Compares what a device gave for a case in one way.
+///
+/// # Errors
+///
+/// A description of the difference.
+pub fn judge(
+    case: &Case,
+    call: &Call<'_>,
+    device: &Backend,
+    variant: &Variant,
+    found: Result<Outcome, Error>,
+) -> Result<(), String> {
+    if beyond_addresses(&found) {
+        return Ok(());
+    }
     match &case.expected {
         Expectation::Error { kind, .. } if LIFTED.contains(&kind.as_str()) => {
             lifted(call, device, variant, found)
         }
-        expected => judge(expected, variant, found),
+        expected => as_expected(expected, variant, found),
     }
 }
 
-fn judge(
+/// Whether a shape was rightly refused for what addresses of 32 bits can hold. On other machines no case has so many
+/// elements; an empty tensor can have a shape like that.
+fn beyond_addresses(found: &Result<Outcome, Error>) -> bool {
+    let Err(Error::ShapeTooLarge { shape }) = found else {
+        return false;
+    };
+    let sizes = shape.iter().filter(|&&size| size > 0);
+    cfg!(target_pointer_width = "32")
+        && sizes.map(|&size| size as f64).product::<f64>() >= 2_f64.powi(27)
+}
+
+fn as_expected(
     expected: &Expectation,
     variant: &Variant,
     found: Result<Outcome, Error>,

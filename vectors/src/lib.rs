@@ -50,9 +50,9 @@ mod line_tests;
 
 pub use arguments::Arguments;
 pub use case::{BadLine, Case, Expectation, Tensor, parse};
-pub use judge::{Difference, check, check_all};
+pub use judge::{Difference, check, check_all, judge};
 pub use kind::kind;
 pub use ops::*;
 pub use oracle::{Answer, answer, expectation};
 pub use step::{Step, spec_of};
-pub use variant::{Outcome, Variant, run, variants};
+pub use variant::{Outcome, Started, Variant, run, start, variants};

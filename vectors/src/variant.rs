@@ -8,7 +8,7 @@ use crate::{
 };
 use std::fmt;
 use wgslice::{
-    Backend, DType, Error, TensorView,
+    Backend, DType, Error, Pending, Report, TensorView,
     options::{Combine, GatherOptions, NegativeIndex, OutOfRange, ScatterOptions},
     reference::Indexing,
 };
@@ -75,18 +75,58 @@ pub fn variants(case: &Case, call: &Call<'_>) -> Vec<Variant> {
     dtypes.flat_map(each).collect()
 }
 
+/// A call that a device was given to run.
+#[derive(Debug)]
+pub struct Started {
+    /// The result.
+    pub result: wgslice::Tensor,
+    /// The report of a call with index tuples.
+    pub report: Option<Pending<Report>>,
+}
+
 /// Runs a call on a device.
 ///
 /// # Errors
 ///
 /// Those of the operation, and of the device.
 pub fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Outcome, Error> {
-    let (result, bad) = call.run(&Run { device, variant })?;
-    Ok(Outcome {
-        shape: result.shape().to_vec(),
-        values: elements::decode(&result.bytes()?, variant.dtype),
-        bad,
-    })
+    let Started { result, report } = start(call, device, variant)?;
+    let report = report.map(|report| report.wait()).transpose()?;
+    Ok(Outcome::new(&result, &result.bytes()?, report.as_ref()))
+}
+
+/// Runs a call without a wait for its result, which a browser must await: see [`Outcome::new`].
+///
+/// # Errors
+///
+/// Those of the operation.
+pub fn start(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Started, Error> {
+    call.run(&Run { device, variant })
+}
+
+impl Started {
+    pub(crate) fn new(result: wgslice::Tensor, report: Pending<Report>) -> Self {
+        let report = Some(report);
+        Self { result, report }
+    }
+}
+
+impl From<wgslice::Tensor> for Started {
+    fn from(result: wgslice::Tensor) -> Self {
+        let report = None;
+        Self { result, report }
+    }
+}
+
+impl Outcome {
+    /// Of a result, its bytes, and the report if there is one.
+    pub fn new(result: &wgslice::Tensor, bytes: &[u8], report: Option<&Report>) -> Self {
+        Self {
+            shape: result.shape().to_vec(),
+            values: elements::decode(bytes, result.dtype()),
+            bad: report.map_or(0, |report| report.out_of_range),
+        }
+    }
 }
 
 /// A device, and the way in which a call runs there.
@@ -146,15 +186,15 @@ impl Run<'_> {
         }
     }
 
-    /// A gather, and the number of out-of-range indices.
+    /// A gather.
     pub(crate) fn gathered(
         &self,
         params: &TensorView,
         indices: &Tensor,
         options: GatherOptions,
-    ) -> Result<(wgslice::Tensor, usize), Error> {
+    ) -> Result<Started, Error> {
         let (tensor, report) = params.gather(&self.indices(indices)?, options)?;
-        Ok((tensor, report.wait()?.out_of_range))
+        Ok(Started::new(tensor, report))
     }
 
     /// The options of a scatter.

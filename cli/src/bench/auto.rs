@@ -82,7 +82,7 @@ pub(crate) fn costs<S: serde::Serializer>(
 ) -> Result<S::Ok, S::Error> {
     let object = costs.map(|costs| {
         let moving = |of: wgslice::cost::Throughput| {
-            serde_json::json!({"bytes_per_second": of.bytes, "seconds_per_row": of.row})
+            serde_json::json!({"bytes_per_second": of.bytes, "seconds_per_row": of.row, "seconds_per_far_row": of.far_row})
         };
         serde_json::json!({
             "cpu": moving(costs.cpu),

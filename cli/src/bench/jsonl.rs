@@ -8,8 +8,8 @@ use super::{
 use crate::failure::Failure;
 use serde_json::{Value, json};
 use std::{
-    fs::File,
-    io::Write,
+    fs::{self, File},
+    io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
 
@@ -20,8 +20,14 @@ pub(crate) struct Lines(Option<(PathBuf, File)>);
 impl Lines {
     pub(crate) fn append_to(path: Option<&Path>) -> Result<Self, Failure> {
         let open = |path: &Path| {
-            let file = File::options().append(true).create(true).open(path);
-            match file {
+            let opened = File::options().append(true).create(true).open(path);
+            let ready = opened.and_then(|mut file| {
+                if is_within_a_line(path)? {
+                    file.write_all(b"\n")?;
+                }
+                Ok(file)
+            });
+            match ready {
                 Ok(file) => Ok((path.to_owned(), file)),
                 Err(error) => Err(cannot_append(path, &error)),
             }
@@ -74,6 +80,20 @@ impl Lines {
     }
 }
 
-fn cannot_append(path: &Path, error: &std::io::Error) -> Failure {
+/// Whether the file ends without the end of its last line, as one does whose writer was killed or that was edited by hand.
+fn is_within_a_line(path: &Path) -> io::Result<bool> {
+    let metadata = fs::metadata(path)?;
+    // A device or a pipe has no end.
+    if !metadata.is_file() || metadata.len() == 0 {
+        return Ok(false);
+    }
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
+}
+
+fn cannot_append(path: &Path, error: &io::Error) -> Failure {
     Failure::usage(format_args!("cannot append to {}: {error}", path.display()))
 }

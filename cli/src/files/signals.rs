@@ -7,11 +7,13 @@
 /// mapped file that becomes shorter does, as the failure that it is. The thread that touched the missing part cannot
 /// go on, and touches it again and again until `end` exits.
 ///
+/// A signal that the caller has the command ignore, as `nohup` does, stays ignored.
+///
 /// If signals cannot be watched, they end the command at once, as by default.
 #[cfg(unix)]
 pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
     use signal_hook::{
-        consts::{SIGBUS, SIGHUP, SIGINT, SIGTERM, SIGXFSZ},
+        consts::{SIGBUS, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ},
         iterator::Signals,
     };
     const BAD_INPUT: i32 = 2;
@@ -19,7 +21,9 @@ pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
     // name a thread whose stack is full. Called before the handler below it would restore the default, and so
     // end the program.
     unsafe { libc::signal(SIGBUS, libc::SIG_DFL) };
-    if let Ok(mut signals) = Signals::new([SIGBUS, SIGHUP, SIGINT, SIGTERM, SIGXFSZ]) {
+    let ends = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
+    let watched = ends.into_iter().filter(|&signal| !is_ignored(signal));
+    if let Ok(mut signals) = Signals::new(watched.chain([SIGBUS, SIGXFSZ])) {
         std::thread::spawn(
             move || match signals.forever().find(|&signal| signal != SIGXFSZ) {
                 Some(SIGBUS) => end(
@@ -31,6 +35,18 @@ pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
             },
         );
     }
+}
+
+/// Whether the command was started with this signal ignored.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    // SAFETY: zeros are an action: the default one. With no new action the call only writes the present one to it.
+    let (outcome, action) = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        let outcome = libc::sigaction(signal, std::ptr::null(), &raw mut action);
+        (outcome, action)
+    };
+    outcome == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
 /// Calls `end` once, on its own thread, at Ctrl-C, with the exit code of shells for it.

@@ -3,6 +3,8 @@
 mod bad_input;
 mod bench;
 mod devices;
+#[cfg(target_os = "linux")]
+mod files;
 mod gather_nd;
 mod help;
 #[cfg(target_os = "linux")]
@@ -10,6 +12,8 @@ mod limits;
 #[cfg(target_os = "linux")]
 mod memory;
 mod operations;
+#[cfg(target_os = "linux")]
+mod signals;
 mod slice;
 #[cfg(target_os = "linux")]
 mod stdout;

@@ -56,7 +56,10 @@ fn too_little_memory_is_refused() {
 fn an_interrupted_slice_leaves_nothing() {
     let bytes = 8 << 30;
     for device in devices() {
-        for (signal, code) in [("-HUP", 129), ("-INT", 130), ("-TERM", 143)] {
+        for (signal, code) in [("-HUP", 129), ("-INT", 130), ("-QUIT", 131), ("-TERM", 143)] {
+            if crate::support::ignores(code - 128) {
+                continue;
+            }
             let folder = Folder::new();
             let input = folder.sparse("in.npy", "<f4", &[bytes / 4096, 1024], bytes as u64);
             let output = folder.path("out.npy");

@@ -70,6 +70,17 @@ pub(crate) fn devices() -> &'static [&'static str] {
     if *GPU { &["cpu", "gpu"] } else { &["cpu"] }
 }
 
+/// Whether this process ignores a signal, and so do the commands that it starts: INT and QUIT, if a script runs the tests
+/// in the background.
+#[cfg(unix)]
+pub(crate) fn ignores(signal: i32) -> bool {
+    // Linux tells; elsewhere nobody runs them so.
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
 /// A folder for a test, removed at its end.
 #[derive(Debug)]
 pub(crate) struct Folder(PathBuf);

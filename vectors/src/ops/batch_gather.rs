@@ -2,10 +2,12 @@ use super::{Op, Operation, Params};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, gathered},
-    random::draw::{policy, shape, tensor, tuples},
-    variant::Run,
+    random::{
+        Rng,
+        draw::{policy, shape, tensor, tuples},
+    },
+    variant::{Run, Started},
 };
-use fastrand::Rng;
 use serde_json::Map;
 use wgslice::{
     Error,
@@ -39,7 +41,7 @@ impl<'a> Op<'a> for BatchGather<'a> {
         reference::batch_gather(values, from, data, shape, self.indexing).map(gathered)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
         let policies = run.gather(self.indexing);
         let options = wgslice::options::GatherOptions {
             out_of_range: policies.out_of_range,

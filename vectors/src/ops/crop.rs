@@ -2,10 +2,12 @@ use super::{Op, Operation, Params, params::random_view};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, gathered},
-    random::draw::{MOST, policy, shape, tensor},
-    variant::Run,
+    random::{
+        Rng,
+        draw::{MOST, policy, shape, tensor},
+    },
+    variant::{Run, Started},
 };
-use fastrand::Rng;
 use serde_json::Map;
 use std::ops::Range;
 use wgslice::{
@@ -113,7 +115,7 @@ impl<'a> Op<'a> for Crop<'a> {
         self.cropped(&params.data, &params.shape).map(gathered)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
         let [items, begins, flips] = self.parts();
         let mut options = self.options(run.policy());
         if options.strides.iter().all(|&stride| stride == 1) {
@@ -132,7 +134,7 @@ impl<'a> Op<'a> for Crop<'a> {
             flips.as_ref(),
             &options,
         )?;
-        Ok((tensor, report.wait()?.out_of_range))
+        Ok(Started::new(tensor, report))
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

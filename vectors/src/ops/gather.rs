@@ -2,10 +2,12 @@ use super::{Op, Operation, Params, params::random_view};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, gathered},
-    random::draw::{few, policy, shape, tensor, tuples},
-    variant::Run,
+    random::{
+        Rng,
+        draw::{few, policy, shape, tensor, tuples},
+    },
+    variant::{Run, Started},
 };
-use fastrand::Rng;
 use serde_json::Map;
 use wgslice::{
     Error,
@@ -54,7 +56,7 @@ impl<'a> Op<'a> for Gather<'a> {
         .map(gathered)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
         let options = wgslice::options::GatherOptions {
             axis: Some(isize::try_from(self.axis).unwrap_or(isize::MAX)),
             batch_dims: isize::try_from(self.batch_dims).unwrap_or(isize::MAX),

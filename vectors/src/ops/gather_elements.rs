@@ -2,10 +2,12 @@ use super::{Op, Operation, Params, params::random_view};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, gathered},
-    random::draw::{disturb, policy, shape, tensor, tuples},
-    variant::Run,
+    random::{
+        Rng,
+        draw::{disturb, policy, shape, tensor, tuples},
+    },
+    variant::{Run, Started},
 };
-use fastrand::Rng;
 use serde_json::Map;
 use wgslice::{
     Error,
@@ -43,7 +45,7 @@ impl<'a> Op<'a> for GatherElements<'a> {
             .map(gathered)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
         let policies = run.gather(self.indexing);
         let options = wgslice::options::GatherElementsOptions {
             axis: isize::try_from(self.axis).unwrap_or(isize::MAX),
@@ -52,7 +54,7 @@ impl<'a> Op<'a> for GatherElements<'a> {
         };
         let params = self.params.on(run)?;
         let (tensor, report) = params.gather_elements(&run.indices(self.indices)?, options)?;
-        Ok((tensor, report.wait()?.out_of_range))
+        Ok(Started::new(tensor, report))
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

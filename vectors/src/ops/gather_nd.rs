@@ -2,10 +2,12 @@ use super::{Op, Operation, Params, params::random_view};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, gathered},
-    random::draw::{few, policy, shape, tensor, tuples},
-    variant::Run,
+    random::{
+        Rng,
+        draw::{few, policy, shape, tensor, tuples},
+    },
+    variant::{Run, Started},
 };
-use fastrand::Rng;
 use serde_json::Map;
 use wgslice::{
     Error,
@@ -45,7 +47,7 @@ impl<'a> Op<'a> for GatherNd<'a> {
             .map(gathered)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
         let options = wgslice::options::GatherNdOptions {
             batch_dims: self.batch_dims,
             out_of_range: run.policy(),
@@ -53,7 +55,7 @@ impl<'a> Op<'a> for GatherNd<'a> {
         };
         let params = self.params.on(run)?;
         let (tensor, report) = params.gather_nd(&run.indices(self.indices)?, options)?;
-        Ok((tensor, report.wait()?.out_of_range))
+        Ok(Started::new(tensor, report))
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

@@ -38,9 +38,9 @@ pub use {
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::Answer,
-    variant::Run,
+    random::Rng,
+    variant::{Run, Started},
 };
-use fastrand::Rng;
 use std::fmt;
 use wgslice::{
     Error,
@@ -61,8 +61,8 @@ pub(crate) trait Op<'a>: Sized {
     /// The answer of the naive reference.
     fn answer(&self) -> Result<Answer, ReferenceError>;
 
-    /// The result on a device, and the number of out-of-range index tuples.
-    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error>;
+    /// The result on a device, and the report of its index tuples.
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error>;
 
     /// A random case: the arguments mostly match, and sometimes do not.
     fn random(operation: Operation, rng: &mut Rng) -> Case;
@@ -145,7 +145,7 @@ macro_rules! operations {
                 }
             }
 
-            pub(crate) fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+            pub(crate) fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
                 match self {
                     $(Self::$operation(op) => op.run(run)),*
                 }

@@ -3,11 +3,13 @@
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::viewed,
-    random::draw::{steps, viewed_shape},
+    random::{
+        Rng,
+        draw::{steps, viewed_shape},
+    },
     step::Step,
     variant::Run,
 };
-use fastrand::Rng;
 use serde_json::{Map, Value};
 use wgslice::{Error, TensorView, reference::ReferenceError};
 

@@ -2,10 +2,12 @@ use super::{Op, Operation};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, add, put, scattered},
-    random::draw::{disturb, policy, shape, tensor, tuples},
-    variant::Run,
+    random::{
+        Rng,
+        draw::{disturb, policy, shape, tensor, tuples},
+    },
+    variant::{Run, Started},
 };
-use fastrand::Rng;
 use serde_json::Map;
 use wgslice::{
     Error,
@@ -60,7 +62,7 @@ impl<'a> Op<'a> for ScatterElements<'a> {
         Ok(scattered(scattered_elements, &tensor.shape))
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
         let combine = if self.adds {
             Combine::Add
         } else {
@@ -77,7 +79,7 @@ impl<'a> Op<'a> for ScatterElements<'a> {
         let (mut tensor, updates) = (run.tensor(self.tensor)?, run.tensor(self.updates)?);
         let indices = run.indices(self.indices)?;
         let report = tensor.scatter_elements(&indices, &updates, options)?;
-        Ok((tensor, report.wait()?.out_of_range))
+        Ok(Started::new(tensor, report))
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

@@ -2,10 +2,12 @@ use super::{Op, Operation};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, add, scattered},
-    random::draw::{MOST, disturb, few, policy, shape, tensor, tuples},
-    variant::Run,
+    random::{
+        Rng,
+        draw::{MOST, disturb, few, policy, shape, tensor, tuples},
+    },
+    variant::{Run, Started},
 };
-use fastrand::Rng;
 use serde_json::{Map, Value};
 use wgslice::{
     Error,
@@ -52,11 +54,11 @@ impl<'a> Op<'a> for ScatterNd<'a> {
         Ok(scattered(scattered_rows, &self.shape))
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
         let options = run.scatter(Combine::Add, self.indexing);
         let (updates, indices) = (run.tensor(self.updates)?, run.indices(self.indices)?);
         let (sums, report) = wgslice::Tensor::scatter_nd(&self.shape, &indices, &updates, options)?;
-        Ok((sums, report.wait()?.out_of_range))
+        Ok(Started::new(sums, report))
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

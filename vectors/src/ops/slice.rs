@@ -2,10 +2,12 @@ use super::{Op, Operation};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, good},
-    random::draw::{integer, rarely, shape, tensor},
-    variant::Run,
+    random::{
+        Rng,
+        draw::{integer, rarely, shape, tensor},
+    },
+    variant::{Run, Started},
 };
-use fastrand::Rng;
 use serde_json::Map;
 use wgslice::{Error, reference};
 
@@ -34,11 +36,11 @@ impl<'a> Op<'a> for Slice<'a> {
         reference::slice(data, shape, &self.begin, &self.size).map(good)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
         let block = run
             .tensor(self.input)?
             .slice_block(&self.begin, &self.size)?;
-        Ok((block, 0))
+        Ok(block.into())
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

@@ -2,11 +2,13 @@ use super::{Op, Operation};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, good},
-    random::draw::{shape, spec, tensor},
+    random::{
+        Rng,
+        draw::{shape, spec, tensor},
+    },
     step::spec_of,
-    variant::Run,
+    variant::{Run, Started},
 };
-use fastrand::Rng;
 use wgslice::{Error, SliceSpec, reference};
 
 /// A slice of `input`.
@@ -33,11 +35,11 @@ impl<'a> Op<'a> for StridedSlice<'a> {
         reference::strided_slice(data, shape, &spec_of(&self.spec)).map(good)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
         let sliced = run
             .tensor(self.input)?
             .slice(&SliceSpec::try_from(&self.spec)?)?;
-        Ok((sliced, 0))
+        Ok(sliced.into())
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

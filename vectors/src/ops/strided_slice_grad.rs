@@ -2,11 +2,13 @@ use super::{Op, Operation};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, good},
-    random::draw::{disturb, forward, shape, spec, tensor},
+    random::{
+        Rng,
+        draw::{disturb, forward, shape, spec, tensor},
+    },
     step::spec_of,
-    variant::Run,
+    variant::{Run, Started},
 };
-use fastrand::Rng;
 use wgslice::{Error, SliceSpec, reference};
 
 /// The gradient of a slice of an array of this shape.
@@ -35,11 +37,11 @@ impl<'a> Op<'a> for StridedSliceGrad<'a> {
         Ok(good((shape.clone(), data)))
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
         let dy = run.tensor(self.dy)?;
         let spec = SliceSpec::try_from(&self.spec)?;
         let grad = wgslice::Tensor::slice_grad(&self.shape, &spec, &dy)?;
-        Ok((grad, 0))
+        Ok(grad.into())
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

@@ -2,11 +2,13 @@ use super::{Op, Operation};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, good},
-    random::draw::{disturb, forward, shape, spec, tensor},
+    random::{
+        Rng,
+        draw::{disturb, forward, shape, spec, tensor},
+    },
     step::spec_of,
-    variant::Run,
+    variant::{Run, Started},
 };
-use fastrand::Rng;
 use wgslice::{Error, SliceSpec, reference};
 
 /// `input` with a slice replaced.
@@ -41,10 +43,10 @@ impl<'a> Op<'a> for StridedSliceUpdate<'a> {
         Ok(good((input.shape.clone(), data)))
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
         let (mut input, value) = (run.tensor(self.input)?, run.tensor(self.value)?);
         input.slice_update(&SliceSpec::try_from(&self.spec)?, &value)?;
-        Ok((input, 0))
+        Ok(input.into())
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

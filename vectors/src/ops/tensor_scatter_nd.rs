@@ -2,10 +2,12 @@ use super::{Op, Operation, scatter_nd::random_rows};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, add, put, scattered},
-    random::draw::{shape, tensor},
-    variant::Run,
+    random::{
+        Rng,
+        draw::{shape, tensor},
+    },
+    variant::{Run, Started},
 };
-use fastrand::Rng;
 use serde_json::Map;
 use wgslice::{
     Error,
@@ -56,7 +58,7 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
         Ok(scattered(scattered_rows, &tensor.shape))
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
         let combine = if self.adds {
             Combine::Add
         } else {
@@ -66,7 +68,7 @@ impl<'a> Op<'a> for TensorScatterNd<'a> {
         let (mut tensor, updates) = (run.tensor(self.tensor)?, run.tensor(self.updates)?);
         let indices = run.indices(self.indices)?;
         let report = tensor.tensor_scatter_nd(&indices, &updates, options)?;
-        Ok((tensor, report.wait()?.out_of_range))
+        Ok(Started::new(tensor, report))
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

@@ -2,11 +2,13 @@ use super::{Op, Operation};
 use crate::{
     case::{BadLine, Case, Tensor},
     oracle::{Answer, good, viewed},
-    random::draw::{shape, steps, tensor},
+    random::{
+        Rng,
+        draw::{shape, steps, tensor},
+    },
     step::Step,
-    variant::Run,
+    variant::{Run, Started},
 };
-use fastrand::Rng;
 use serde_json::Map;
 use wgslice::{Error, reference::ReferenceError};
 
@@ -31,8 +33,8 @@ impl<'a> Op<'a> for View<'a> {
         viewed(self.input, &self.steps).map(good)
     }
 
-    fn run(&self, run: &Run<'_>) -> Result<(wgslice::Tensor, usize), Error> {
-        Ok((run.view(self.input, &self.steps)?.to_tensor()?, 0))
+    fn run(&self, run: &Run<'_>) -> Result<Started, Error> {
+        Ok(run.view(self.input, &self.steps)?.to_tensor()?.into())
     }
 
     fn random(operation: Operation, rng: &mut Rng) -> Case {

@@ -7,8 +7,8 @@
 //! | begin, end | around the dimension, beyond it, or at the ends of 64 bits |
 //! | indices | most are inside, some negative, one too large, or beyond 32 bits |
 
+use super::Rng;
 use crate::{arguments::Arguments, case::Tensor, oracle};
-use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
 /// Elements of a case's largest tensor, at most.

@@ -3,15 +3,17 @@
 //! | file | decides |
 //! |---|---|
 //! | `draw` | their shapes, values, bounds and indices |
+//! | `rng` | the numbers that they are drawn by, the same on every machine |
 //! | `reduce` | the reduction of a failing case |
 
 pub(crate) mod draw;
 mod reduce;
+mod rng;
 
 pub use reduce::reduce;
+pub(crate) use rng::Rng;
 
 use crate::{BadLine, Call, Case, Operation, Variant, oracle, variants};
-use fastrand::Rng;
 use std::iter::repeat_n;
 
 /// Case `number` of a seed, independent of the cases before it.
@@ -30,7 +32,7 @@ pub fn case_of(operation: Operation, seed: u64, number: usize) -> Case {
 /// Neighbouring seeds give unrelated sequences.
 fn rng(seed: u64, number: usize) -> Rng {
     let mut rng = Rng::with_seed(seed);
-    Rng::with_seed(rng.u64(..).wrapping_add(number as u64))
+    Rng::with_seed(rng.u64().wrapping_add(number as u64))
 }
 
 fn made(operation: Operation, rng: &mut Rng, number: usize) -> Case {

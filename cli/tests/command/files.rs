@@ -1,0 +1,186 @@
+//! Files in odd places: links, full disks, two writers of one output, and text files that are none.
+
+use crate::support::{Folder, Ran, command, read_i32, wgslice};
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    process::{Command, Stdio},
+};
+
+fn names_it(ran: &Ran, names: &[&str]) {
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    for name in names {
+        assert!(ran.stderr.contains(name), "{name:?} in {ran:?}");
+    }
+    assert!(ran.stderr.len() < 1000, "{} bytes", ran.stderr.len());
+}
+
+#[test]
+fn links_are_read_as_what_they_lead_to() {
+    let folder = Folder::new();
+    folder.arange("in.npy", &[4]);
+    let output = folder.path("out.npy");
+    symlink("in.npy", folder.path("link.npy")).expect("a link");
+    symlink("link.npy", folder.path("again.npy")).expect("a link");
+    let slice = |name: &str| wgslice(&["slice", &folder.path(name), "::-1", "-o", &output]);
+    slice("again.npy").ok();
+    assert_eq!(read_i32(&output), (vec![4], vec![3, 2, 1, 0]));
+    // The output may be the input, by whatever name.
+    let link = folder.path("link.npy");
+    wgslice(&["slice", &folder.path("in.npy"), "1:", "-o", &link]).ok();
+    assert_eq!(read_i32(&folder.path("in.npy")), (vec![3], vec![1, 2, 3]));
+    assert!(fs::symlink_metadata(&link).expect("the link").is_symlink());
+
+    symlink("nowhere.npy", folder.path("dangling.npy")).expect("a link");
+    symlink("circle.npy", folder.path("circle.npy")).expect("a link");
+    symlink(".", folder.path("folder.npy")).expect("a link");
+    symlink("/dev/zero", folder.path("device.npy")).expect("a link");
+    let refused = [
+        ("dangling.npy", "No such file"),
+        ("circle.npy", "symbolic links"),
+        ("folder.npy", "not a regular file"),
+        ("device.npy", "not a regular file"),
+    ];
+    fs::remove_file(&output).expect("the output");
+    let before = folder.names();
+    for (name, says) in refused {
+        names_it(&slice(name), &["cannot read", name, says]);
+    }
+    assert_eq!(folder.names(), before);
+}
+
+/// In a file system of 64 KiB, where the kernel lets the test make one.
+#[test]
+fn a_full_disk_is_an_error_and_keeps_the_old_output() {
+    let folder = Folder::new();
+    let input = folder.arange("in.npy", &[1000, 250]);
+    let disk = folder.path("disk");
+    fs::create_dir(&disk).expect("a folder");
+    let script = "mount -t tmpfs -o size=64k tmpfs \"$1\" || exit 77
+        cp \"$2\" \"$1/out.$3\" && \"$0\" slice \"$4\" ::-1 -o \"$1/out.$3\" --device cpu
+        code=$?; cmp \"$2\" \"$1/out.$3\" && ls -A \"$1\" && exit $code";
+    let old = folder.write("old", "before");
+    for format in ["npy", "png"] {
+        let input = match format {
+            "npy" => input.clone(),
+            _ => {
+                let noise = (0..1_u32 << 18).map(|n| (n.wrapping_mul(n) >> 7).to_le_bytes()[0]);
+                folder.npy("noise.npy", "|u1", &[512, 512], &noise.collect::<Vec<_>>())
+            }
+        };
+        let ran: Ran = Command::new("unshare")
+            .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+            .args([env!("CARGO_BIN_EXE_wgslice"), &disk, &old, format, &input])
+            .output()
+            .expect("unshare starts")
+            .into();
+        if ran.code == Some(77) || ran.stderr.contains("unshare") {
+            eprintln!(
+                "no file system of its own: a full disk is not tested: {}",
+                ran.stderr
+            );
+            return;
+        }
+        names_it(&ran, &["cannot write", "out.", "No space left on device"]);
+        assert_eq!(ran.stdout.trim(), format!("out.{format}"), "{ran:?}");
+    }
+}
+
+/// Both succeed, and the output is that of one of them.
+#[test]
+fn two_runs_that_write_one_output_leave_one_whole() {
+    let folder = Folder::new();
+    let inputs = [2, 3].map(|rows| folder.arange(&format!("in{rows}.npy"), &[rows, 50_000]));
+    let output = folder.path("out.npy");
+    for _ in 0..6 {
+        let running = inputs.each_ref().map(|input| {
+            command(&["slice", input, ":, ::-1", "-o", &output, "--device", "cpu"])
+                .stdout(Stdio::null())
+                .spawn()
+                .expect("the command starts")
+        });
+        for mut running in running {
+            assert!(running.wait().expect("it ends").success());
+        }
+        let (shape, values) = read_i32(&output);
+        assert!(shape == [2, 50_000] || shape == [3, 50_000], "{shape:?}");
+        let row: Vec<i32> = (0..50_000).rev().collect();
+        assert_eq!(values.len(), shape[0] * 50_000);
+        assert_eq!(values[..50_000], row);
+        assert_eq!(folder.names(), ["in2.npy", "in3.npy", "out.npy"]);
+    }
+}
+
+#[test]
+fn text_files_that_are_none() {
+    let folder = Folder::new();
+    fs::create_dir(folder.path("folder")).expect("a folder");
+    folder.write("empty", "");
+    folder.write("binary", [0x93, b'N', 0xff, 0xfe, 0]);
+    folder.write("nul", [0; 4096]);
+    // Valid up to its end.
+    let name = "x".repeat(64 << 20);
+    folder.write(
+        "long",
+        format!("{{\"op\":\"{name}\",\"dtype\":\"int32\",\"tensors\":{{}},\"args\":{{}}}}"),
+    );
+    let deep = "[".repeat(1 << 20);
+    folder.write("deep", format!("{{\"expected\":{{\"data\":{deep}"));
+    let rows = [
+        ("folder", "directory"),
+        ("empty", ""),
+        ("binary", "UTF-8"),
+        ("nul", "expected value"),
+        ("long", ""),
+        ("deep", "recursion limit"),
+    ];
+    for (file, says) in rows {
+        let path = folder.path(file);
+        let verify = wgslice(&["verify", &path, "--device", "cpu"]);
+        names_it(&verify, &[file, says]);
+        let workloads = wgslice(&["bench", "--workloads", &path, "--device", "cpu"]);
+        names_it(&workloads, &[file]);
+    }
+    let ran = wgslice(&[
+        "bench",
+        "--only",
+        "W1",
+        "--device",
+        "cpu",
+        "--jsonl",
+        &folder.path("folder"),
+    ]);
+    names_it(&ran, &["cannot append", "folder", "directory"]);
+}
+
+/// The result is a line of its own, whatever the file holds before.
+#[test]
+fn lines_are_appended_behind_what_is_no_line() {
+    let folder = Folder::new();
+    let workloads = crate::bench::small();
+    let workloads = folder.write("workloads.json", workloads.to_string());
+    for before in [&b""[..], b"{\"cut\": ", b"\x00\xff\x00", b"{}\n"] {
+        let path = folder.write("lines.jsonl", before);
+        let args = [
+            "bench",
+            "--workloads",
+            &workloads,
+            "--device",
+            "cpu",
+            "--jsonl",
+            &path,
+        ];
+        wgslice(&args).ok();
+        let after = fs::read(&path).expect("the lines");
+        let rest = after.strip_prefix(before).expect("what was there");
+        let rest = match before.ends_with(b"\n") || before.is_empty() {
+            true => rest,
+            false => rest.strip_prefix(b"\n").expect("the end of the line"),
+        };
+        let rest = str::from_utf8(rest).expect("UTF-8");
+        assert!(rest.lines().count() >= 2, "{rest}");
+        for line in rest.lines() {
+            serde_json::from_str::<serde_json::Value>(line).expect("JSON");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Signals at any moment: the old output or the new one, whole, nothing beside it, and the exit code of shells.
+
+use crate::support::{Folder, bytes, command, read_i32};
+use std::{
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// HUP, INT, QUIT, TERM.
+const SIGNALS: [i32; 4] = [1, 2, 3, 15];
+
+fn send(running: &Child, signal: i32) {
+    let signal = format!("-{signal}");
+    let killed = Command::new("kill")
+        .args([&signal, &running.id().to_string()])
+        .stderr(Stdio::null())
+        .status();
+    killed.expect("kill runs");
+}
+
+/// Marsaglia's xorshift.
+fn next(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+/// `WGSLICE_SIGNALS=2000` sends more of them.
+#[test]
+fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
+    let runs = std::env::var("WGSLICE_SIGNALS").map_or(60, |text| text.parse().expect("a number"));
+    let folder = Folder::new();
+    let shape = [1000, 250];
+    let input = folder.arange("in.npy", &shape);
+    let (output, old) = (folder.path("out.npy"), [1, 2, 3]);
+    let slice = || {
+        let mut command = command(&["slice", &input, "::-1", "-o", &output, "--device", "cpu"]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().expect("the command starts")
+    };
+    let begin = Instant::now();
+    assert!(slice().wait().expect("it ends").success());
+    let usual = begin.elapsed();
+    let new = read_i32(&output);
+    let mut random = 0x9e37_79b9_7f4a_7c15;
+    let (mut interrupted, mut kept, mut replaced) = (0, 0, 0);
+    for run in 0..runs {
+        folder.npy("out.npy", "<i4", &[3], &bytes(&old));
+        let signal = SIGNALS[run % SIGNALS.len()];
+        let mut running = slice();
+        thread::sleep(usual.mul_f64((next(&mut random) % 1200) as f64 / 1000.0));
+        send(&running, signal);
+        let status = running.wait().expect("it ends");
+        let found = read_i32(&output);
+        let is_old = found == (vec![3], old.to_vec());
+        assert!(is_old || found == new, "run {run}: {status}");
+        assert_eq!(folder.names(), ["in.npy", "out.npy"], "run {run}: {status}");
+        kept += usize::from(is_old);
+        replaced += usize::from(!is_old);
+        if status.code() == Some(0) {
+            assert!(!is_old, "run {run}");
+            continue;
+        }
+        // Before the command watches for signals, one ends it as it does any program.
+        use std::os::unix::process::ExitStatusExt;
+        assert!(
+            status.code() == Some(128 + signal) || status.signal() == Some(signal) && is_old,
+            "run {run}, signal {signal}: {status}"
+        );
+        interrupted += usize::from(status.code() == Some(128 + signal));
+    }
+    assert!(
+        interrupted > runs / 20 && kept > 0 && replaced > 0,
+        "{interrupted} interrupted, {kept} kept and {replaced} replaced of {runs}"
+    );
+}
+
+/// `nohup`, and the background jobs of a script, which ignore INT and QUIT.
+#[test]
+fn an_ignored_signal_stays_ignored() {
+    let folder = Folder::new();
+    let len = 1 << 30;
+    let input = folder.sparse("in.npy", "<f4", &[len / 4096, 1024], len as u64);
+    for (signal, trap) in [(1, "HUP"), (2, "INT"), (3, "QUIT"), (15, "TERM")] {
+        let output = folder.path("out.npy");
+        let script = format!("trap '' {trap}; exec \"$@\"");
+        let wgslice = env!("CARGO_BIN_EXE_wgslice");
+        let mut running = Command::new("sh")
+            .args(["-c", &script, "sh", wgslice, "slice", &input, ":, ::-16"])
+            .args(["-o", &output, "--device", "cpu"])
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("the shell starts");
+        // Until it writes, so that signals are watched by then.
+        while folder.names().len() < 2 && running.try_wait().expect("its state").is_none() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        send(&running, signal);
+        let status = running.wait().expect("it ends");
+        assert_eq!(status.code(), Some(0), "{trap}: {status}");
+        assert_eq!(folder.names(), ["in.npy", "out.npy"], "{trap}");
+        std::fs::remove_file(&output).expect("the output");
+    }
+}

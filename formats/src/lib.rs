@@ -1,0 +1,189 @@
+//! Writes a WGSL compute shader in every format that wgpu hands to drivers and compilers: SPIR-V, GLSL, HLSL and MSL.
+//!
+//! naga writes them, as it does inside wgpu, with the settings of wgpu 30. So other compilers than this machine's
+//! drivers can be asked what they make of a shader, without a device.
+
+mod bindings;
+mod write;
+
+use naga::{
+    Module,
+    valid::{Capabilities, ModuleInfo, ValidationFlags, Validator},
+};
+
+/// A format, in a version of it. Where wgpu's settings depend on the device, the versions differ in them, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Format {
+    /// For Vulkan 1.1 on devices without `robustBufferAccess2`: indices are clamped.
+    SpirV13,
+    /// For Vulkan 1.3 on devices with `robustBufferAccess2`: the driver checks indices of buffers.
+    SpirV16,
+    /// For OpenGL ES 3.1, the least that has compute shaders.
+    GlslEs31,
+    /// For OpenGL 4.3, the least that has compute shaders.
+    Glsl43,
+    /// For FXC, the compiler that comes with Windows.
+    Hlsl51,
+    /// For DXC.
+    Hlsl60,
+    /// For Metal on macOS 11 and later.
+    Msl23,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Self; 7] = [
+        Self::SpirV13,
+        Self::SpirV16,
+        Self::GlslEs31,
+        Self::Glsl43,
+        Self::Hlsl51,
+        Self::Hlsl60,
+        Self::Msl23,
+    ];
+
+    /// A name for a folder.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SpirV13 => "spirv-1.3",
+            Self::SpirV16 => "spirv-1.6",
+            Self::GlslEs31 => "glsl-es-3.1",
+            Self::Glsl43 => "glsl-4.3",
+            Self::Hlsl51 => "hlsl-5.1",
+            Self::Hlsl60 => "hlsl-6.0",
+            Self::Msl23 => "msl-2.3",
+        }
+    }
+
+    /// The extension of files by which compilers know the format.
+    #[must_use]
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::SpirV13 | Self::SpirV16 => "spv",
+            Self::GlslEs31 | Self::Glsl43 => "comp",
+            Self::Hlsl51 | Self::Hlsl60 => "hlsl",
+            Self::Msl23 => "metal",
+        }
+    }
+}
+
+/// A valid shader with one compute entry point, `main`.
+#[derive(Debug)]
+pub struct Shader {
+    module: Module,
+    info: ModuleInfo,
+}
+
+impl Shader {
+    /// Parses and validates WGSL that uses immediates and nothing else beyond WebGPU.
+    ///
+    /// # Errors
+    ///
+    /// The compiler's message.
+    pub fn parse(source: &str) -> Result<Self, String> {
+        let module =
+            naga::front::wgsl::parse_str(source).map_err(|error| error.emit_to_string(source))?;
+        let info = Validator::new(ValidationFlags::all(), Capabilities::IMMEDIATES)
+            .validate(&module)
+            .map_err(|error| error.emit_to_string(source))?;
+        Ok(Self { module, info })
+    }
+
+    /// The shader in a format, with these values of its override constants.
+    ///
+    /// # Errors
+    ///
+    /// Why the format cannot express the shader.
+    pub fn write(&self, format: Format, constants: &[(&str, f64)]) -> Result<Vec<u8>, String> {
+        let constants = constants
+            .iter()
+            .map(|&(name, value)| (name.to_owned(), value))
+            .collect();
+        let (module, info) = naga::back::pipeline_constants::process_overrides(
+            &self.module,
+            &self.info,
+            Some((naga::ShaderStage::Compute, ENTRY)),
+            &constants,
+        )
+        .map_err(|error| error.to_string())?;
+        write::write(format, &module, &info)
+    }
+}
+
+/// The name of the entry point.
+const ENTRY: &str = "main";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHADER: &str = "\
+override FACTOR: u32 = 1u;
+struct Numbers { all: array<vec4<u32>, 2> }
+var<immediate> numbers: Numbers;
+@group(0) @binding(0) var<storage, read> source: array<u32>;
+@group(0) @binding(1) var<storage, read_write> dest: array<u32>;
+@group(1) @binding(0) var<uniform> more: Numbers;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+    dest[id.x] = source[id.x] * FACTOR + numbers.all[0].x + more.all[1].y;
+}
+";
+
+    fn text(format: Format, factor: f64) -> Vec<u8> {
+        let shader = Shader::parse(SHADER).unwrap();
+        shader.write(format, &[("FACTOR", factor)]).unwrap()
+    }
+
+    #[test]
+    fn every_format_is_written_with_its_constants() {
+        for format in Format::ALL {
+            let (one, other) = (text(format, 1234.0), text(format, 4321.0));
+            assert_ne!(one, other, "{format:?}");
+        }
+    }
+
+    /// Two buffers in one place would be a fault of these settings, not of the shader.
+    #[test]
+    fn every_buffer_has_a_place_of_its_own() {
+        let places = |format, words: &[&str]| {
+            let text = String::from_utf8(text(format, 1.0)).unwrap();
+            for word in words {
+                assert_eq!(text.matches(word).count(), 1, "{format:?} {word}: {text}");
+            }
+        };
+        let glsl = [
+            "binding = 0) readonly buffer",
+            "binding = 1) buffer",
+            "binding = 0) uniform",
+        ];
+        places(Format::GlslEs31, &glsl);
+        places(
+            Format::Hlsl60,
+            &[
+                "register(t0)",
+                "register(u0)",
+                "register(b0)",
+                "register(b1, space1)",
+            ],
+        );
+        places(
+            Format::Msl23,
+            &[
+                "[[buffer(0)]]",
+                "[[buffer(1)]]",
+                "[[buffer(2)]]",
+                "[[buffer(3)]]",
+                "[[buffer(4)]]",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_is_not_valid_is_refused() {
+        assert!(Shader::parse("fn main() { x = 1; }").is_err());
+        let half = "enable f16; @compute @workgroup_size(1) fn main() { var x = 1.0h; }";
+        assert!(Shader::parse(half).is_err());
+    }
+}

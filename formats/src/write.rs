@@ -1,0 +1,174 @@
+//! naga's settings for each format, as wgpu 30 chooses them.
+
+use super::{
+    ENTRY, Format,
+    bindings::{Buffer, Kind, buffers, has_immediates},
+};
+use naga::{
+    Module, ShaderStage,
+    back::{glsl, hlsl, msl, spv},
+    proc::{BoundsCheckPolicies, BoundsCheckPolicy},
+    valid::ModuleInfo,
+};
+
+/// Writes a module without overrides.
+pub(crate) fn write(format: Format, module: &Module, info: &ModuleInfo) -> Result<Vec<u8>, String> {
+    match format {
+        Format::SpirV13 => spirv(module, info, (1, 3), BoundsCheckPolicy::Restrict),
+        Format::SpirV16 => spirv(module, info, (1, 6), BoundsCheckPolicy::Unchecked),
+        Format::GlslEs31 => glsl(module, info, glsl::Version::new_gles(310)),
+        Format::Glsl43 => glsl(module, info, glsl::Version::Desktop(430)),
+        Format::Hlsl51 => hlsl(module, info, hlsl::ShaderModel::V5_1),
+        Format::Hlsl60 => hlsl(module, info, hlsl::ShaderModel::V6_0),
+        Format::Msl23 => msl(module, info, (2, 3)),
+    }
+}
+
+fn spirv(
+    module: &Module,
+    info: &ModuleInfo,
+    lang_version: (u8, u8),
+    buffer: BoundsCheckPolicy,
+) -> Result<Vec<u8>, String> {
+    let is_new = lang_version >= (1, 6);
+    let options = spv::Options {
+        lang_version,
+        flags: spv::WriterFlags::LABEL_VARYINGS | spv::WriterFlags::FORCE_POINT_SIZE,
+        // Without a map of bindings naga takes those of the shader.
+        capabilities: Some([spv::Capability::Shader].into_iter().collect()),
+        bounds_check_policies: BoundsCheckPolicies {
+            index: BoundsCheckPolicy::Restrict,
+            buffer,
+            ..BoundsCheckPolicies::default()
+        },
+        zero_initialize_workgroup_memory: match is_new {
+            true => spv::ZeroInitializeWorkgroupMemoryMode::Native,
+            false => spv::ZeroInitializeWorkgroupMemoryMode::Polyfill,
+        },
+        ..spv::Options::default()
+    };
+    let pipeline = spv::PipelineOptions {
+        shader_stage: ShaderStage::Compute,
+        entry_point: ENTRY.to_owned(),
+    };
+    let words = spv::write_vec(module, info, &options, Some(&pipeline));
+    let words = words.map_err(|error| error.to_string())?;
+    Ok(words.into_iter().flat_map(u32::to_le_bytes).collect())
+}
+
+/// Uniform buffers and storage buffers are numbered apart.
+fn glsl(module: &Module, info: &ModuleInfo, version: glsl::Version) -> Result<Vec<u8>, String> {
+    let (mut uniforms, mut storage) = (0..=u8::MAX, 0..=u8::MAX);
+    let place = |buffer: Buffer| {
+        let slots = match buffer.kind {
+            Kind::Uniform => &mut uniforms,
+            Kind::ReadOnly | Kind::ReadWrite => &mut storage,
+        };
+        Some((buffer.binding, slots.next()?))
+    };
+    let options = glsl::Options {
+        version,
+        writer_flags: glsl::WriterFlags::ADJUST_COORDINATE_SPACE
+            | glsl::WriterFlags::FORCE_POINT_SIZE,
+        binding_map: buffers(module).into_iter().filter_map(place).collect(),
+        zero_initialize_workgroup_memory: true,
+    };
+    let pipeline = glsl::PipelineOptions {
+        shader_stage: ShaderStage::Compute,
+        entry_point: ENTRY.to_owned(),
+        multiview: None,
+    };
+    let mut text = String::new();
+    let policies = BoundsCheckPolicies::default();
+    glsl::Writer::new(&mut text, module, info, &options, &pipeline, policies)
+        .and_then(|mut writer| writer.write().map(drop))
+        .map_err(|error| error.to_string())?;
+    Ok(text.into_bytes())
+}
+
+/// Uniform buffers, those that are only read, and those that are written are numbered apart. Immediates are in the
+/// first space, and the buffers behind them in the next.
+fn hlsl(
+    module: &Module,
+    info: &ModuleInfo,
+    shader_model: hlsl::ShaderModel,
+) -> Result<Vec<u8>, String> {
+    let immediates = has_immediates(module);
+    let mut next = [hlsl::BindTarget::default(); 3];
+    if immediates {
+        next[0] = hlsl::BindTarget {
+            space: 1,
+            register: 1,
+            ..hlsl::BindTarget::default()
+        };
+    }
+    let place = |buffer: Buffer| {
+        let target = &mut next[match buffer.kind {
+            Kind::Uniform => 0,
+            Kind::ReadOnly => 1,
+            Kind::ReadWrite => 2,
+        }];
+        let place = *target;
+        target.register += 1;
+        (buffer.binding, place)
+    };
+    let options = hlsl::Options {
+        shader_model,
+        binding_map: buffers(module).into_iter().map(place).collect(),
+        fake_missing_bindings: false,
+        immediates_target: immediates.then(hlsl::BindTarget::default),
+        ..hlsl::Options::default()
+    };
+    let pipeline = hlsl::PipelineOptions {
+        entry_point: Some((ShaderStage::Compute, ENTRY.to_owned())),
+    };
+    let mut text = String::new();
+    hlsl::Writer::new(&mut text, &options, &pipeline)
+        .write(module, info, None)
+        .map_err(|error| error.to_string())?;
+    Ok(text.into_bytes())
+}
+
+/// All buffers are numbered together, first the immediates and last the sizes of the others.
+fn msl(module: &Module, info: &ModuleInfo, lang_version: (u8, u8)) -> Result<Vec<u8>, String> {
+    let mut slots = 0..=u8::MAX;
+    let immediates_buffer = has_immediates(module).then(|| slots.next()).flatten();
+    let place = |buffer: Buffer| {
+        let target = msl::BindTarget {
+            buffer: slots.next(),
+            mutable: buffer.kind == Kind::ReadWrite,
+            ..msl::BindTarget::default()
+        };
+        (buffer.binding, target)
+    };
+    let resources = buffers(module).into_iter().map(place).collect();
+    let resources = msl::EntryPointResources {
+        resources,
+        immediates_buffer,
+        sizes_buffer: slots.next(),
+    };
+    let options = msl::Options {
+        lang_version,
+        per_entry_point_map: [(ENTRY.to_owned(), resources)].into_iter().collect(),
+        fake_missing_bindings: false,
+        bounds_check_policies: BoundsCheckPolicies {
+            index: BoundsCheckPolicy::Restrict,
+            buffer: BoundsCheckPolicy::Restrict,
+            ..BoundsCheckPolicies::default()
+        },
+        ..msl::Options::default()
+    };
+    let pipeline = msl::PipelineOptions {
+        entry_point: Some((ShaderStage::Compute, ENTRY.to_owned())),
+        vertex_pulling_transform: true,
+        ..msl::PipelineOptions::default()
+    };
+    let written = msl::write_string(module, info, &options, &pipeline);
+    let (text, translation) = written.map_err(|error| error.to_string())?;
+    // naga names what it could not place here, and goes on.
+    match translation.entry_point_names.as_slice() {
+        [Ok(_)] => Ok(text.into_bytes()),
+        [Err(error)] => Err(error.to_string()),
+        names => Err(format!("{} entry points", names.len())),
+    }
+}

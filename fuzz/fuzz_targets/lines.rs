@@ -1,0 +1,46 @@
+//! Any text as the file that `wgslice verify` reads: cases, or errors with their lines.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use wgslice::Backend;
+use wgslice_vectors::{Call, Case, check_all, parse};
+
+/// Calls that are too large to be run so often.
+fn is_small(case: &Case) -> bool {
+    let elements = case.tensors.values().map(|tensor| tensor.data.len());
+    // Sizes of results stand in the arguments.
+    elements.sum::<usize>() < 1000 && numbers(&serde_json::json!(case.args)) < 20_000
+}
+
+/// The product of all numbers of an argument.
+fn numbers(value: &serde_json::Value) -> u64 {
+    use serde_json::Value::{Array, Number, Object};
+    let product = |values: &mut dyn Iterator<Item = &serde_json::Value>| {
+        values.fold(1_u64, |product, value| {
+            product.saturating_mul(numbers(value))
+        })
+    };
+    match value {
+        Array(values) => product(&mut values.iter()),
+        Object(values) => product(&mut values.values()),
+        Number(number) => number.as_i64().map_or(u64::MAX, i64::unsigned_abs).max(1),
+        _ => 1,
+    }
+}
+
+fuzz_target!(|text: &str| {
+    for (at, case) in parse(text).enumerate() {
+        let Ok(case) = case else { continue };
+        let line = case.to_line();
+        let again = parse(&line).next().expect("a line").expect("the same case");
+        assert_eq!(again.to_line(), line);
+        if let Ok(call) = Call::of(&case)
+            && is_small(&case)
+            && at < 4
+        {
+            // The expectation may be wrong, but nothing panics.
+            let _ = check_all(&case, &call, &Backend::cpu());
+        }
+    }
+});

@@ -1,0 +1,13 @@
+//! Plans of every operation on shapes and arguments of any size: an error, or a plan that can be explained and run.
+
+#![no_main]
+
+use arbitrary::Unstructured;
+use libfuzzer_sys::{Corpus, fuzz_target};
+
+fuzz_target!(|bytes: &[u8]| -> Corpus {
+    match wgslice_fuzz::plans::check(&mut Unstructured::new(bytes)) {
+        Ok(()) => Corpus::Keep,
+        Err(_) => Corpus::Reject,
+    }
+});

@@ -1,0 +1,15 @@
+//! Chains of slices, transposes and broadcasts: the reference's results and errors.
+
+#![no_main]
+
+use arbitrary::Unstructured;
+use libfuzzer_sys::{Corpus, fuzz_target};
+use wgslice_fuzz::cases;
+
+fuzz_target!(|bytes: &[u8]| -> Corpus {
+    match cases::view(&mut Unstructured::new(bytes)) {
+        Ok(case) => cases::check(case),
+        Err(_) => return Corpus::Reject,
+    }
+    Corpus::Keep
+});

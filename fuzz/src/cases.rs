@@ -1,0 +1,297 @@
+//! Calls of every operation on small tensors, held against the naive reference.
+
+use crate::draw;
+use arbitrary::{Result, Unstructured};
+use serde_json::{Map, Value, json};
+use wgslice::{Backend, SliceSpec, spec::TfStridedSlice};
+use wgslice_vectors::{Call, Case, Operation, Step, Tensor, check_all, random::answered};
+
+/// The most elements of a tensor.
+const MOST: usize = 512;
+
+/// Runs a call in every way on the CPU.
+///
+/// # Panics
+///
+/// If a result differs from the reference's.
+pub fn check(case: Case) {
+    let line = case.to_line();
+    let case = answered(case).unwrap_or_else(|bad| panic!("{bad}: {line}"));
+    let call = Call::of(&case).expect("it was answered");
+    if let Err(difference) = check_all(&case, &call, &Backend::cpu()) {
+        panic!("{difference:?}\n{}", case.to_line());
+    }
+}
+
+fn encoded(spec: &TfStridedSlice) -> Map<String, Value> {
+    let value = json!({
+        "begin": spec.begin, "end": spec.end, "strides": spec.strides,
+        "begin_mask": spec.begin_mask, "end_mask": spec.end_mask,
+        "ellipsis_mask": spec.ellipsis_mask, "new_axis_mask": spec.new_axis_mask,
+        "shrink_axis_mask": spec.shrink_axis_mask,
+    });
+    map(value)
+}
+
+fn map(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(map) => map,
+        _ => unreachable!("it is written as an object"),
+    }
+}
+
+fn encoded_steps(steps: &[Step]) -> Value {
+    let step = |step: &Step| match step {
+        Step::Slice(spec) => json!({ "strided_slice": encoded(spec) }),
+        Step::Transpose(permutation) => json!({ "transpose": permutation }),
+        Step::Broadcast(shape) => json!({ "broadcast_to": shape }),
+    };
+    steps.iter().map(step).collect()
+}
+
+/// The shape of a slice, mostly, with a few lengths changed.
+fn sliced(u: &mut Unstructured<'_>, shape: &[usize], spec: &TfStridedSlice) -> Result<Vec<usize>> {
+    let view = SliceSpec::try_from(spec).and_then(|spec| spec.view(shape));
+    let mut sliced = match view {
+        Ok(view) if u.ratio(7, 8)? => view.shape().to_vec(),
+        _ => draw::shape(u, 4, MOST)?,
+    };
+    if let Some(size) = sliced.first_mut()
+        && u.ratio(1, 8)?
+    {
+        *size = 1;
+    }
+    Ok(sliced)
+}
+
+/// A slice, its gradient, its update or a block.
+pub fn slice(u: &mut Unstructured<'_>) -> Result<Case> {
+    let shape = draw::shape(u, 5, MOST)?;
+    let input = draw::tensor(&shape);
+    if u.ratio(1, 5)? {
+        let (begin, size) = (
+            draw::integers(u, shape.len())?,
+            draw::integers(u, shape.len())?,
+        );
+        let args = map(json!({ "begin": begin, "size": size }));
+        return Ok(Case::new(Operation::Slice, [("input", input)], args));
+    }
+    let spec = draw::slice(u, shape.len())?;
+    let mut args = encoded(&spec);
+    Ok(match u.int_in_range(0..=3)? {
+        0 => {
+            let dy = draw::tensor(&sliced(u, &shape, &spec)?);
+            args.insert("shape".into(), shape.into());
+            Case::new(Operation::StridedSliceGrad, [("dy", dy)], args)
+        }
+        1 => {
+            let value = draw::tensor(&sliced(u, &shape, &spec)?);
+            let tensors = [("input", input), ("value", value)];
+            Case::new(Operation::StridedSliceUpdate, tensors, args)
+        }
+        _ => Case::new(Operation::StridedSlice, [("input", input)], args),
+    })
+}
+
+/// A chain of slices, transposes and broadcasts.
+pub fn view(u: &mut Unstructured<'_>) -> Result<Case> {
+    let shape = draw::shape(u, 5, MOST)?;
+    let steps = draw::steps(u, &shape, 4 * MOST)?;
+    let args = map(json!({ "steps": encoded_steps(&steps) }));
+    Ok(Case::new(
+        Operation::View,
+        [("input", draw::tensor(&shape))],
+        args,
+    ))
+}
+
+/// A gather, a crop or a scatter, whose indices and axes may be anything.
+pub fn indexed(u: &mut Unstructured<'_>) -> Result<Case> {
+    let shape = draw::shape(u, 4, MOST)?;
+    let mut args = Map::new();
+    for (name, word) in [("negative", "wrap"), ("out_of_range", "clamp")] {
+        if u.ratio(1, 3)? {
+            args.insert(name.into(), word.into());
+        }
+    }
+    Ok(match u.int_in_range(0..=8)? {
+        kind @ 0..=4 => gather(u, kind, &shape, args)?,
+        kind => scatter(u, kind, &shape, args)?,
+    })
+}
+
+fn gather(
+    u: &mut Unstructured<'_>,
+    kind: u8,
+    shape: &[usize],
+    mut args: Map<String, Value>,
+) -> Result<Case> {
+    let mut from = shape.to_vec();
+    if u.ratio(1, 4)? {
+        let steps = draw::steps(u, shape, MOST)?;
+        let whole = wgslice::View::new(shape);
+        let view = steps.iter().try_fold(whole, |view, step| match view {
+            Ok(view) => Some(step.of_view(&view)),
+            Err(_) => None,
+        });
+        if let Some(Ok(view)) = view {
+            from = view.shape().to_vec();
+        }
+        args.insert("view".into(), encoded_steps(&steps));
+    }
+    let params = draw::tensor(shape);
+    if kind == 4 {
+        return crop(u, &from, params, args);
+    }
+    let indices = match kind {
+        3 => near(u, &from)?,
+        _ => {
+            let shared = u.int_in_range(0..=from.len())?;
+            let mut shape = from[..shared].to_vec();
+            shape.extend(draw::shape(u, 2, 8)?);
+            shape
+        }
+    };
+    let indices = draw::indices(u, &bounded(indices, 64))?;
+    let operation = match kind {
+        0 => {
+            args.insert("batch_dims".into(), u.int_in_range(0..=5_u64)?.into());
+            Operation::GatherNd
+        }
+        1 => {
+            args.insert("axis".into(), draw::integer(u)?.into());
+            args.insert("batch_dims".into(), draw::integer(u)?.into());
+            Operation::Gather
+        }
+        2 => Operation::BatchGather,
+        _ => {
+            args.insert("axis".into(), draw::integer(u)?.into());
+            Operation::GatherElements
+        }
+    };
+    let tensors = [("params", params), ("indices", indices)];
+    Ok(Case::new(operation, tensors, args))
+}
+
+fn crop(
+    u: &mut Unstructured<'_>,
+    from: &[usize],
+    params: Tensor,
+    mut args: Map<String, Value>,
+) -> Result<Case> {
+    args.remove("negative");
+    let mut sizes = draw::shape(u, 3, 64)?;
+    if u.ratio(7, 8)? {
+        sizes.truncate(from.len().saturating_sub(1));
+    }
+    let strides = match u.ratio(1, 2)? {
+        true => vec![1; sizes.len()],
+        false => sizes
+            .iter()
+            .map(|_| draw::integer(u))
+            .collect::<Result<_>>()?,
+    };
+    let (items, flips): (bool, bool) = (u.arbitrary()?, u.arbitrary()?);
+    for (name, there) in [("box_indices", items), ("flips", flips)] {
+        if there {
+            args.insert(name.into(), "yes".into());
+        }
+    }
+    let first_flip = usize::from(items) + sizes.len();
+    let columns = first_flip + if flips { sizes.len() } else { 0 };
+    let count = match from.first() {
+        Some(&first) if !items && u.ratio(7, 8)? => first,
+        _ => u.int_in_range(0..=4)?,
+    };
+    let mut indices = draw::indices(u, &[count, columns])?;
+    for row in indices.data.chunks_exact_mut(columns.max(1)) {
+        row[first_flip.min(columns)..]
+            .iter_mut()
+            .for_each(|flip| *flip &= 1);
+    }
+    args.insert("sizes".into(), sizes.into());
+    args.insert("strides".into(), strides.into());
+    let tensors = [("params", params), ("indices", indices)];
+    Ok(Case::new(Operation::Crop, tensors, args))
+}
+
+fn scatter(
+    u: &mut Unstructured<'_>,
+    kind: u8,
+    shape: &[usize],
+    mut args: Map<String, Value>,
+) -> Result<Case> {
+    let tensor = draw::tensor(shape);
+    if kind == 5 {
+        let shape = bounded(near(u, shape)?, 64);
+        let indices = draw::indices(u, &shape)?;
+        let updates = match u.ratio(7, 8)? {
+            true => draw::tensor(&shape),
+            false => draw::tensor(&near(u, &shape)?),
+        };
+        args.insert("axis".into(), draw::integer(u)?.into());
+        if u.arbitrary()? {
+            args.insert("combine".into(), "add".into());
+        }
+        let tensors = [
+            ("tensor", tensor),
+            ("indices", indices),
+            ("updates", updates),
+        ];
+        return Ok(Case::new(Operation::ScatterElements, tensors, args));
+    }
+    let lead = draw::shape(u, 2, 8)?;
+    let depth = match u.ratio(1, 8)? {
+        true => u.int_in_range(0..=9)?,
+        false => u.int_in_range(0..=shape.len())?,
+    };
+    let indices = draw::indices(u, &[&lead[..], &[depth]].concat())?;
+    let mut updates = [&lead[..], &shape[depth.min(shape.len())..]].concat();
+    if u.ratio(1, 8)? {
+        updates = near(u, &updates)?;
+    }
+    let mut updates = draw::tensor(&bounded(updates, 8 * MOST));
+    // Sums of many fit the smallest elements only if they are small.
+    updates.data.iter_mut().for_each(|value| *value %= 2);
+    let rows = [("indices", indices), ("updates", updates)];
+    Ok(match kind {
+        6 => {
+            args.insert("shape".into(), shape.into());
+            Case::new(Operation::ScatterNd, rows, args)
+        }
+        kind => {
+            let [indices, updates] = rows;
+            let operation = match kind {
+                7 => Operation::TensorScatterNdUpdate,
+                _ => Operation::TensorScatterNdAdd,
+            };
+            Case::new(operation, [("tensor", tensor), indices, updates], args)
+        }
+    })
+}
+
+/// The shape with at most a few lengths changed, or one more.
+fn near(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
+    let mut near = shape.to_vec();
+    for size in &mut near {
+        if u.ratio(1, 4)? {
+            *size = u.int_in_range(0..=*size + 1)?;
+        }
+    }
+    if u.ratio(1, 16)? {
+        near.push(u.int_in_range(0..=3)?);
+    }
+    Ok(near)
+}
+
+/// The shape, with lengths of 1 where there would be too many elements.
+fn bounded(mut shape: Vec<usize>, most: usize) -> Vec<usize> {
+    let mut elements = 1;
+    for size in &mut shape {
+        if elements * *size > most {
+            *size = 1;
+        }
+        elements *= (*size).max(1);
+    }
+    shape
+}

@@ -1,0 +1,145 @@
+//! Shapes, bounds and indices, from the fuzzer's bytes: mostly such as fit, some at the ends of their types.
+
+use arbitrary::{Result, Unstructured};
+use wgslice::spec::TfStridedSlice;
+use wgslice_vectors::{Step, Tensor};
+
+/// Where arithmetic in 64 or 32 bits goes wrong.
+const ENDS: [i64; 10] = [
+    i64::MIN,
+    i64::MIN / 2,
+    i32::MIN as i64,
+    -1 << 16,
+    1 << 16,
+    i32::MAX as i64,
+    u32::MAX as i64,
+    1 << 48,
+    i64::MAX / 2,
+    i64::MAX,
+];
+
+/// A small integer, one near the end of a type, or any.
+pub fn integer(u: &mut Unstructured<'_>) -> Result<i64> {
+    let small = u.int_in_range(-7..=7)?;
+    Ok(match u.int_in_range(0..=9)? {
+        0 => u.arbitrary()?,
+        1 | 2 => u.choose(&ENDS)?.saturating_add(small),
+        _ => small,
+    })
+}
+
+/// The same as a length.
+pub fn size(u: &mut Unstructured<'_>) -> Result<usize> {
+    let value = integer(u)?;
+    Ok(match u.ratio(1, 8)? {
+        true => value as usize,
+        false => value.unsigned_abs() as usize,
+    })
+}
+
+/// Lengths of which arrays may be too large for any memory.
+pub fn sizes(u: &mut Unstructured<'_>) -> Result<Vec<usize>> {
+    let rank = u.int_in_range(0..=7)?;
+    (0..rank).map(|_| size(u)).collect()
+}
+
+/// Up to `rank` lengths, whose array has at most `most` elements.
+pub fn shape(u: &mut Unstructured<'_>, rank: usize, most: usize) -> Result<Vec<usize>> {
+    let rank = u.int_in_range(0..=rank)?;
+    let mut elements = 1;
+    let mut shape = Vec::new();
+    for _ in 0..rank {
+        let size = u.int_in_range(0..=9)?;
+        let size = if elements * size > most { 1 } else { size };
+        elements *= size.max(1);
+        shape.push(size);
+    }
+    Ok(shape)
+}
+
+/// Values that every element type holds, by which a moved element is known.
+pub fn tensor(shape: &[usize]) -> Tensor {
+    let count = shape.iter().product();
+    Tensor {
+        shape: shape.to_vec(),
+        data: (0..100).cycle().take(count).collect(),
+    }
+}
+
+/// Indices of any size.
+pub fn indices(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Tensor> {
+    let count = shape.iter().product();
+    let data = (0..count).map(|_| integer(u)).collect::<Result<_>>()?;
+    Ok(Tensor {
+        shape: shape.to_vec(),
+        data,
+    })
+}
+
+pub fn integers(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<i64>> {
+    let count = rank + usize::from(u.ratio(1, 16)?);
+    (0..count).map(|_| integer(u)).collect()
+}
+
+fn mask(u: &mut Unstructured<'_>, entries: usize) -> Result<i32> {
+    Ok(match u.int_in_range(0..=5)? {
+        0 => u.arbitrary()?,
+        1 | 2 => u.int_in_range(0..=(1_i32 << entries.min(20)) - 1)?,
+        _ => 0,
+    })
+}
+
+/// A slice with some entries more or fewer than an array of this rank has dimensions.
+pub fn slice(u: &mut Unstructured<'_>, rank: usize) -> Result<TfStridedSlice> {
+    let entries = u.int_in_range(0..=rank + 2)?;
+    Ok(TfStridedSlice {
+        begin: integers(u, entries)?,
+        end: integers(u, entries)?,
+        strides: integers(u, entries)?,
+        begin_mask: mask(u, entries)?,
+        end_mask: mask(u, entries)?,
+        ellipsis_mask: mask(u, entries)?,
+        new_axis_mask: mask(u, entries)?,
+        shrink_axis_mask: mask(u, entries)?,
+    })
+}
+
+/// A permutation of this rank, or nearly one.
+pub fn permutation(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> {
+    let mut permutation: Vec<usize> = (0..rank).collect();
+    for at in 1..rank {
+        permutation.swap(at, u.int_in_range(0..=at)?);
+    }
+    if u.ratio(1, 12)? {
+        permutation.push(size(u)?);
+    }
+    Ok(permutation)
+}
+
+/// Steps of a view on an array of this shape, whose results have at most `most` elements.
+pub fn steps(u: &mut Unstructured<'_>, shape: &[usize], most: usize) -> Result<Vec<Step>> {
+    // Only the shapes after each step, so that the next one mostly fits.
+    let mut view = wgslice::View::new(shape).ok();
+    let mut steps = Vec::new();
+    for _ in 0..u.int_in_range(0..=5)? {
+        let at = view.as_ref().map_or(&[][..], |view| view.shape()).to_vec();
+        let step = match u.int_in_range(0..=3)? {
+            0 => Step::Transpose(permutation(u, at.len())?),
+            1 => {
+                let mut wide = self::shape(u, 2, 8)?;
+                wide.extend(&at);
+                for size in &mut wide {
+                    if *size == 1 {
+                        *size = u.int_in_range(0..=4)?;
+                    }
+                }
+                let elements = wide.iter().map(|&n| n.max(1)).product::<usize>();
+                Step::Broadcast(if elements > most { at } else { wide })
+            }
+            _ => Step::Slice(slice(u, at.len())?),
+        };
+        view = view.and_then(|view| step.of_view(&view).ok());
+        steps.push(step);
+    }
+    Ok(steps)
+}

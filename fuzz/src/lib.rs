@@ -1,0 +1,26 @@
+//! What the fuzz targets share.
+//!
+//! | file | decides |
+//! |---|---|
+//! | `draw` | shapes, bounds and indices, from the fuzzer's bytes |
+//! | `cases` | calls of every operation on small tensors, held against the naive reference |
+//! | `plans` | plans on shapes and arguments of any size |
+//! | `readers` | how bytes reach the command's readers of files |
+
+pub mod cases;
+pub mod draw;
+pub mod plans;
+pub mod readers;
+
+/// The command's own files, because the command is no library.
+#[allow(dead_code, unused_imports, reason = "only its readers are fuzzed")]
+#[path = "../../cli/src/files/mod.rs"]
+mod files;
+
+#[allow(dead_code, reason = "`files` names its errors")]
+#[path = "../../cli/src/failure.rs"]
+mod failure;
+
+#[allow(dead_code, reason = "`files` prints a line at the end by a signal")]
+#[path = "../../cli/src/print.rs"]
+mod print;

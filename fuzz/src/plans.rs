@@ -1,0 +1,223 @@
+//! Plans of every operation on shapes and arguments of any size.
+
+use crate::draw::{integer, integers, permutation, size, sizes, slice};
+use arbitrary::{Result, Unstructured};
+use wgslice::{
+    DType, Error, Indices, Plan, SliceSpec, View,
+    options::{
+        Boxes, Combine, CropOptions, GatherElementsOptions, GatherNdOptions, GatherOptions,
+        NegativeIndex, Order, OutOfRange, ScatterElementsOptions, ScatterOptions,
+    },
+};
+
+/// The most bytes of an array with which a plan also runs.
+const SMALL: usize = 1 << 16;
+
+/// A plan, and how many indices it takes if it takes any.
+type Drawn = (std::result::Result<Plan, Error>, Option<Vec<usize>>);
+
+/// Makes a plan, asks it everything, and runs it if that is little work.
+pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
+    let (plan, indices) = draw(u)?;
+    let plan = match plan {
+        Ok(plan) => plan,
+        Err(error) => {
+            assert!(!error.to_string().is_empty());
+            return Ok(());
+        }
+    };
+    let elements: usize = plan.shape().iter().product();
+    assert!(elements == 0 || plan.result_bytes() % elements == 0);
+    assert!(isize::try_from(plan.result_bytes()).is_ok());
+    let _ = (plan.is_identity(), plan.is_in_place(), plan.to_string());
+    assert!(!plan.explain().is_empty() && !plan.explain_cpu().is_empty());
+    let count = indices.as_ref().map_or(Some(0), |shape| {
+        shape
+            .iter()
+            .try_fold(1_usize, |count, &n| count.checked_mul(n))
+    });
+    if plan.source_bytes() > SMALL || plan.result_bytes() > SMALL || count.is_none_or(|n| n > 256) {
+        return Ok(());
+    }
+    let source = vec![7; plan.source_bytes()];
+    let mut dest = vec![9; plan.result_bytes()];
+    if indices.is_none() {
+        plan.run_cpu(&source, &mut dest).expect("buffers that fit");
+        return Ok(());
+    }
+    let values = (0..count.unwrap_or(0)).map(|_| integer(u));
+    let values = values.collect::<Result<Vec<i64>>>()?;
+    // Out of range, mostly: then an error, zeros or clamped.
+    match plan.run_cpu_with(&source, Indices::I64(&values), &mut dest) {
+        Ok(report) => assert!(report.out_of_range <= values.len()),
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    Ok(())
+}
+
+fn dtype(u: &mut Unstructured<'_>) -> Result<DType> {
+    let widths = [
+        DType::U8,
+        DType::F16,
+        DType::I32,
+        DType::I64,
+        DType::Complex128,
+    ];
+    Ok(*u.choose(&widths)?)
+}
+
+fn policies(u: &mut Unstructured<'_>) -> Result<(OutOfRange, NegativeIndex)> {
+    let ends = [OutOfRange::Zero, OutOfRange::Error, OutOfRange::Clamp];
+    let signs = [NegativeIndex::Wrap, NegativeIndex::OutOfRange];
+    Ok((*u.choose(&ends)?, *u.choose(&signs)?))
+}
+
+fn number(u: &mut Unstructured<'_>) -> Result<isize> {
+    Ok(integer(u)? as isize)
+}
+
+/// Any lengths, of which some are those of the array.
+fn beside(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
+    let shared = u.int_in_range(0..=shape.len())?;
+    let mut lengths = shape[..shared].to_vec();
+    if u.ratio(2, 3)? {
+        lengths.extend(sizes(u)?);
+    }
+    Ok(lengths)
+}
+
+fn view(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<std::result::Result<View, Error>> {
+    let mut view = View::new(shape);
+    for _ in 0..u.int_in_range(0..=3)? {
+        let Ok(at) = &view else { break };
+        let rank = at.shape().len();
+        view = match u.int_in_range(0..=3)? {
+            0 => at.transpose(&permutation(u, rank)?),
+            1 => {
+                let mut wide = sizes(u)?;
+                wide.extend(at.shape());
+                at.broadcast_to(&wide)
+            }
+            2 => at.slice_block(&integers(u, rank)?, &integers(u, rank)?),
+            _ => SliceSpec::try_from(&slice(u, rank)?).and_then(|spec| at.slice(&spec)),
+        };
+    }
+    Ok(view)
+}
+
+fn draw(u: &mut Unstructured<'_>) -> Result<Drawn> {
+    let (shape, dtype) = (sizes(u)?, dtype(u)?);
+    let spec = |u: &mut Unstructured<'_>| Ok(SliceSpec::try_from(&slice(u, shape.len())?));
+    let (out_of_range, negative) = policies(u)?;
+    Ok(match u.int_in_range(0..=10)? {
+        0 => (
+            spec(u)?.and_then(|spec| Plan::slice(&shape, &spec, dtype)),
+            None,
+        ),
+        1 => {
+            let value = beside(u, &shape)?;
+            (
+                spec(u)?.and_then(|spec| Plan::slice_update(&shape, &spec, &value, dtype)),
+                None,
+            )
+        }
+        2 => {
+            let dy = beside(u, &shape)?;
+            (
+                spec(u)?.and_then(|spec| Plan::slice_grad(&shape, &spec, &dy, dtype)),
+                None,
+            )
+        }
+        3 => (view(u, &shape)?.map(|view| view.plan(dtype)), None),
+        4 => {
+            let (axes, steps) = (integers(u, shape.len())?, integers(u, shape.len())?);
+            let (starts, ends) = (integers(u, shape.len())?, integers(u, shape.len())?);
+            let axes = u.arbitrary::<bool>()?.then_some(&axes[..]);
+            let steps = u.arbitrary::<bool>()?.then_some(&steps[..]);
+            let spec = SliceSpec::onnx(&shape, &starts, &ends, axes, steps);
+            let plan = spec.map_err(Error::from);
+            (
+                plan.and_then(|spec| Plan::slice(&shape, &spec, dtype)),
+                None,
+            )
+        }
+        5 => {
+            let indices = beside(u, &shape)?;
+            let options = GatherNdOptions {
+                batch_dims: size(u)?,
+                out_of_range,
+                negative,
+            };
+            let plan = view(u, &shape)?;
+            let plan = plan.and_then(|view| view.gather_nd(&indices, options, dtype));
+            (plan, Some(indices))
+        }
+        6 => {
+            let indices = beside(u, &shape)?;
+            let options = GatherOptions {
+                axis: u.arbitrary::<bool>()?.then_some(number(u)?),
+                batch_dims: number(u)?,
+                out_of_range,
+                negative,
+            };
+            let plan = view(u, &shape)?;
+            let plan = plan.and_then(|view| view.gather(&indices, options, dtype));
+            (plan, Some(indices))
+        }
+        7 => {
+            let indices = beside(u, &shape)?;
+            let options = GatherElementsOptions {
+                axis: number(u)?,
+                out_of_range,
+                negative,
+            };
+            let plan = view(u, &shape)?;
+            let plan = plan.and_then(|view| view.gather_elements(&indices, options, dtype));
+            (plan, Some(indices))
+        }
+        8 => {
+            let boxes = Boxes {
+                count: size(u)?,
+                box_indices: u.arbitrary()?,
+                flips: u.arbitrary()?,
+            };
+            let sizes = sizes(u)?;
+            let strides = (0..sizes.len()).map(|_| number(u));
+            let options = CropOptions {
+                strides: strides.collect::<Result<_>>()?,
+                sizes,
+                out_of_range,
+            };
+            let flips = if boxes.flips { options.sizes.len() } else { 0 };
+            let columns = usize::from(boxes.box_indices) + options.sizes.len() + flips;
+            let plan = view(u, &shape)?.and_then(|view| view.crop(boxes, &options, dtype));
+            (plan, Some(vec![boxes.count, columns]))
+        }
+        9 => {
+            let indices = beside(u, &shape)?;
+            let options = ScatterElementsOptions {
+                axis: number(u)?,
+                combine: *u.choose(&Combine::ALL)?,
+                out_of_range,
+                negative,
+                order: Order::Deterministic,
+            };
+            let plan = Plan::scatter_elements(&shape, &indices, options, dtype);
+            (plan, Some(indices))
+        }
+        _ => {
+            let (indices, updates) = (beside(u, &shape)?, beside(u, &shape)?);
+            let options = ScatterOptions {
+                combine: *u.choose(&Combine::ALL)?,
+                out_of_range,
+                negative,
+                order: Order::Deterministic,
+            };
+            let plan = match u.arbitrary::<bool>()? {
+                true => Plan::scatter_nd(&shape, &indices, &updates, options, dtype),
+                false => Plan::tensor_scatter_nd(&shape, &indices, &updates, options, dtype),
+            };
+            (plan, Some(indices))
+        }
+    })
+}

@@ -1,0 +1,37 @@
+//! How bytes reach the command's readers of files: as a file with the extension of its format.
+
+use crate::files;
+use std::{fs, path::PathBuf, sync::LazyLock};
+
+/// Reads the bytes as a file with this extension. The array that is read has the bytes of its shape.
+///
+/// In shared memory, where there is some: a file for each run would wear a disk out.
+pub fn read(bytes: &[u8], extension: &str) {
+    static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
+        let memory = PathBuf::from("/dev/shm");
+        if memory.is_dir() {
+            memory
+        } else {
+            std::env::temp_dir()
+        }
+    });
+    let name = format!("wgslice-fuzz-{}.{extension}", std::process::id());
+    let path = FOLDER.join(name);
+    fs::write(&path, bytes).expect("the file is written");
+    let source = path.to_str().expect("a UTF-8 path").to_owned();
+    let outcome = files::read(&source);
+    // Now, since the process may end at any time.
+    let _ = fs::remove_file(&path);
+    match outcome {
+        Ok(array) => {
+            let elements: usize = array.shape().iter().product();
+            assert_eq!(array.bytes().len(), elements * array.dtype().size());
+            // Indices are read from files, too.
+            let _ = files::to_indices(&array);
+        }
+        Err(error) => {
+            let message = error.to_string();
+            assert!(message.len() < 4000, "{} bytes of error", message.len());
+        }
+    }
+}

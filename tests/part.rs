@@ -1,0 +1,328 @@
+//! Parts of slices, views and gathers: each reads its box of the source and nothing else, the box is the smallest, and
+//! all parts of a partition of the result, put together, are the reference's result.
+
+use std::ops::Range;
+use wgslice::{
+    DType, Error, Indices, Part, Plan, View,
+    error::{GatherError, ViewError},
+    options::{GatherElementsOptions, GatherNdOptions, GatherOptions, NegativeIndex, OutOfRange},
+    reference::Indexing,
+    slice,
+};
+use wgslice_vectors::{
+    Call, Case, Expectation, Operation, Params, Tensor,
+    random::{answered, case_of},
+};
+
+/// Numbers from 0 on that are the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1);
+        (self.0 >> 33) as usize % end.max(1)
+    }
+}
+
+/// A plan whose result is known. The source holds the numbers 1, 2, 3, …; zeros in the result come from nowhere.
+struct Known {
+    plan: Plan,
+    source: Vec<usize>,
+    indices: Option<Tensor>,
+    result: Tensor,
+}
+
+fn view(params: &Params<'_>) -> View {
+    let whole = View::new(&params.tensor.shape).unwrap();
+    let step = |view: View, step: &wgslice_vectors::Step| step.of_view(&view).unwrap();
+    params.view.iter().fold(whole, step)
+}
+
+fn policies(indexing: Indexing) -> (OutOfRange, NegativeIndex) {
+    (
+        if indexing.clamp {
+            OutOfRange::Clamp
+        } else {
+            OutOfRange::Zero
+        },
+        if indexing.wrap {
+            NegativeIndex::Wrap
+        } else {
+            NegativeIndex::OutOfRange
+        },
+    )
+}
+
+impl Known {
+    /// `None` if the case is an error.
+    fn of(mut case: Case, dtype: DType) -> Option<Self> {
+        let name = if case.tensors.contains_key("params") {
+            "params"
+        } else {
+            "input"
+        };
+        let tensor = case.tensors.get_mut(name)?;
+        tensor.data = (1..).take(tensor.data.len()).collect();
+        let source = tensor.shape.clone();
+        let case = answered(case).ok()?;
+        let result = match &case.expected {
+            Expectation::Success(result) => result.clone(),
+            Expectation::Error { zero_fill, .. } => zero_fill.clone()?,
+        };
+        let (plan, indices) = match Call::of(&case).ok()? {
+            Call::StridedSlice(call) => {
+                let spec = wgslice::SliceSpec::try_from(&call.spec).ok()?;
+                (Plan::slice(&source, &spec, dtype).ok()?, None)
+            }
+            Call::View(call) => {
+                let whole = View::new(&source).unwrap();
+                let view = call
+                    .steps
+                    .iter()
+                    .try_fold(whole, |view, step| step.of_view(&view));
+                (view.ok()?.plan(dtype), None)
+            }
+            Call::GatherNd(call) => {
+                let (out_of_range, negative) = policies(call.indexing);
+                let options = GatherNdOptions {
+                    batch_dims: call.batch_dims,
+                    out_of_range,
+                    negative,
+                };
+                let plan = view(&call.params).gather_nd(&call.indices.shape, options, dtype);
+                (plan.ok()?, Some(call.indices.clone()))
+            }
+            Call::Gather(call) => {
+                let (out_of_range, negative) = policies(call.indexing);
+                let options = GatherOptions {
+                    axis: Some(call.axis.try_into().unwrap()),
+                    batch_dims: call.batch_dims.try_into().unwrap(),
+                    out_of_range,
+                    negative,
+                };
+                let plan = view(&call.params).gather(&call.indices.shape, options, dtype);
+                (plan.ok()?, Some(call.indices.clone()))
+            }
+            Call::GatherElements(call) => {
+                let (out_of_range, negative) = policies(call.indexing);
+                let options = GatherElementsOptions {
+                    axis: call.axis.try_into().unwrap(),
+                    out_of_range,
+                    negative,
+                };
+                let plan = view(&call.params).gather_elements(&call.indices.shape, options, dtype);
+                (plan.ok()?, Some(call.indices.clone()))
+            }
+            _ => panic!("{} has no parts", case.line),
+        };
+        Some(Self {
+            plan,
+            source,
+            indices,
+            result,
+        })
+    }
+
+    fn part(&self, ranges: &[Range<usize>]) -> Part {
+        let Some(indices) = &self.indices else {
+            return self.plan.part(ranges).unwrap();
+        };
+        let needed = self.plan.part_of_indices(ranges).unwrap();
+        let indices = cut(indices, &needed).data;
+        self.plan.part_with(ranges, Indices::I64(&indices)).unwrap()
+    }
+
+    /// Checks the part that makes a box of the result.
+    fn check(&self, ranges: &[Range<usize>], dtype: DType) {
+        let part = self.part(ranges);
+        let expected = cut(&self.result, ranges);
+        assert_eq!(part.plan.shape(), expected.shape);
+        // The smallest box that contains all that the reference reads, by the numbers of the elements.
+        let mut smallest: Vec<Option<Range<usize>>> = vec![None; self.source.len()];
+        for &number in expected.data.iter().filter(|&&number| number > 0) {
+            let mut left = usize::try_from(number).unwrap() - 1;
+            for (range, &size) in smallest.iter_mut().zip(&self.source).rev() {
+                let at = left % size;
+                left /= size;
+                let known = range.take().unwrap_or(at..at + 1);
+                *range = Some(known.start.min(at)..known.end.max(at + 1));
+            }
+        }
+        let smallest: Vec<_> = smallest
+            .into_iter()
+            .map(Option::unwrap_or_default)
+            .collect();
+        // What tuples that are out of range would read in other dimensions is in the box too.
+        if expected.data.contains(&0) {
+            let within = |(inner, outer): (&Range<usize>, &Range<usize>)| {
+                inner.is_empty() || outer.start <= inner.start && inner.end <= outer.end
+            };
+            assert!(smallest.iter().zip(&part.source).all(within));
+        } else {
+            assert_eq!(part.source, smallest, "{} at {ranges:?}", self.plan);
+        }
+        let numbers = Tensor {
+            shape: self.source.clone(),
+            data: (1..).take(self.source.iter().product()).collect(),
+        };
+        let source = bytes(&cut(&numbers, &part.source).data, dtype);
+        let mut dest = vec![0xa5; part.plan.result_bytes()];
+        let indices = Indices::I64(&part.indices);
+        match self.indices {
+            Some(_) => drop(part.plan.run_cpu_with(&source, indices, &mut dest).unwrap()),
+            None => part.plan.run_cpu(&source, &mut dest).unwrap(),
+        }
+        assert_eq!(
+            dest,
+            bytes(&expected.data, dtype),
+            "{} at {ranges:?}",
+            self.plan
+        );
+    }
+}
+
+/// The elements of a box, found one by one.
+fn cut(tensor: &Tensor, ranges: &[Range<usize>]) -> Tensor {
+    let shape: Vec<usize> = ranges.iter().map(Range::len).collect();
+    let element = |mut number: usize| {
+        let (mut at, mut stride) = (0, 1);
+        for (range, &size) in ranges.iter().zip(&tensor.shape).rev() {
+            at += (range.start + number % range.len()) * stride;
+            number /= range.len();
+            stride *= size;
+        }
+        tensor.data[at]
+    };
+    let data = (0..shape.iter().product()).map(element).collect();
+    Tensor { shape, data }
+}
+
+/// The low bytes of each number, as an element of this type.
+fn bytes(numbers: &[i64], dtype: DType) -> Vec<u8> {
+    let bytes = |&number: &i64| {
+        let bytes = i128::from(number).to_le_bytes();
+        bytes.into_iter().take(dtype.size())
+    };
+    numbers.iter().flat_map(bytes).collect()
+}
+
+/// Boxes that make up the whole result: each dimension is cut into up to three ranges.
+fn partition(shape: &[usize], numbers: &mut Numbers) -> Vec<Vec<Range<usize>>> {
+    let mut boxes = vec![Vec::new()];
+    for &size in shape {
+        let mut cuts = [0, numbers.below(size + 1), numbers.below(size + 1), size];
+        cuts.sort();
+        let ranges = cuts.windows(2).map(|pair| pair[0]..pair[1]);
+        boxes = boxes
+            .iter()
+            .flat_map(|known| ranges.clone().map(|range| [&known[..], &[range]].concat()))
+            .collect();
+    }
+    boxes
+}
+
+#[test]
+fn parts_make_up_the_result_and_read_the_smallest_boxes() {
+    let dtypes = [
+        DType::U8,
+        DType::U16,
+        DType::F32,
+        DType::I64,
+        DType::Complex128,
+    ];
+    let operations = [
+        Operation::StridedSlice,
+        Operation::View,
+        Operation::GatherNd,
+        Operation::Gather,
+        Operation::GatherElements,
+    ];
+    for operation in operations {
+        let (mut checked, mut several) = (0, 0);
+        for number in 0..300 {
+            let dtype = dtypes[number % dtypes.len()];
+            let Some(known) = Known::of(case_of(operation, 3, number), dtype) else {
+                continue;
+            };
+            let mut numbers = Numbers(number as u64);
+            let whole: Vec<_> = known.result.shape.iter().map(|&size| 0..size).collect();
+            known.check(&whole, dtype);
+            let boxes = partition(&known.result.shape, &mut numbers);
+            let boxes: Vec<_> = boxes.into_iter().take(40).collect();
+            several += usize::from(boxes.len() > 2);
+            boxes.iter().for_each(|ranges| known.check(ranges, dtype));
+            checked += 1;
+        }
+        assert!(
+            checked > 100 && several > 50,
+            "{operation:?}: {checked}, {several}"
+        );
+    }
+}
+
+#[test]
+fn an_index_out_of_range_names_its_place_in_all_indices() {
+    let options = GatherOptions {
+        out_of_range: OutOfRange::Error,
+        ..GatherOptions::default()
+    };
+    let plan = Plan::gather(&[10, 4], &[3, 5], options, DType::F32).unwrap();
+    let ranges = [1..3, 2..4, 0..4];
+    assert_eq!(plan.part_of_indices(&ranges).unwrap(), [1..3, 2..4]);
+    let error = plan
+        .part_with(&ranges, Indices::I32(&[1, 2, 3, 10]))
+        .unwrap_err();
+    let Error::Gather(GatherError::OutOfRange { first: invalid, .. }) = error else {
+        panic!("{error}")
+    };
+    assert_eq!(
+        (invalid.tuple, &invalid.position[..], &invalid.index[..]),
+        (13, &[2, 3][..], &[10][..])
+    );
+    let part = plan
+        .part_with(&ranges, Indices::I32(&[4, 2, 3, 9]))
+        .unwrap();
+    assert_eq!(
+        (&part.source[..], &part.indices[..]),
+        (&[2..10, 0..4][..], &[2, 0, 1, 7][..])
+    );
+}
+
+#[test]
+fn a_box_outside_of_the_result_and_a_plan_without_parts_are_errors() {
+    let plan = Plan::slice(&[4, 4], &slice![1..], DType::U8).unwrap();
+    let reversed = Range { start: 2, end: 1 };
+    for ranges in [
+        &[][..],
+        &[0..4, 0..4],
+        &[0..3, reversed],
+        &[0..1, 0..1, 0..1],
+    ] {
+        let error = plan.part(ranges).unwrap_err();
+        assert!(
+            matches!(error, Error::View(ViewError::Box { .. })),
+            "{error}"
+        );
+    }
+    let update = Plan::slice_update(&[4, 4], &slice![1..], &[3, 4], DType::U8).unwrap();
+    let error = update.part(&[0..2, 0..2]).unwrap_err();
+    assert!(
+        matches!(error, Error::View(ViewError::NoParts { .. })),
+        "{error}"
+    );
+    let gather = Plan::gather(&[4, 3], &[2], GatherOptions::default(), DType::U8).unwrap();
+    assert!(gather.part(&[0..2, 0..3]).is_err() && plan.part_of_indices(&[0..3, 0..4]).is_err());
+    let error = gather
+        .part_with(&[0..2, 0..3], Indices::I32(&[1]))
+        .unwrap_err();
+    assert!(
+        matches!(
+            error,
+            Error::Length {
+                argument: "indices",
+                ..
+            }
+        ),
+        "{error}"
+    );
+}

@@ -1,0 +1,145 @@
+//! Threads work on a device for minutes, and neither the memory of the process nor that of the device grows. `cargo test`
+//! leaves it out; `bash tests/run-soak` runs it.
+//!
+//! The times and sizes are printed as a table.
+
+#[path = "stress/worker.rs"]
+mod worker;
+
+use std::{
+    env, fs,
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+use wgslice::Gpu;
+use worker::{Shared, Worker};
+
+const THREADS: usize = 4;
+
+/// The most bytes of a tensor of a worker.
+const MOST: usize = 256 << 10;
+
+const SAMPLES: u32 = 60;
+
+/// The samples of the warm-up, in which caches fill: pipelines, plans, memory of the driver and of the allocator.
+const WARM_UP: usize = 15;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sample {
+    seconds: u64,
+    acts: usize,
+    /// Of the process, in KiB.
+    resident: u64,
+    /// What the device's allocator has given out, in KiB: tensors, those that the pool keeps, staging.
+    device: u64,
+    /// The objects that wgpu knows.
+    buffers: usize,
+    bind_groups: usize,
+    pipelines: usize,
+}
+
+#[test]
+fn memory_stays_flat() {
+    let minutes: f64 =
+        env::var("WGSLICE_SOAK_MINUTES").map_or(10.0, |text| text.parse().expect("minutes"));
+    let whole = Duration::from_secs_f64(60.0 * minutes);
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    descriptor.backends = wgpu::Backends::VULKAN;
+    let instance = wgpu::Instance::new(descriptor);
+    let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN));
+    let adapter = adapters.first().expect("a Vulkan adapter");
+    let gpu = pollster::block_on(Gpu::from_adapter(adapter)).expect("a device");
+    println!("{gpu}, {THREADS} threads\n");
+    println!("| s | acts | resident, KiB | device, KiB | buffers | bind groups | pipelines |");
+    println!("|---|---|---|---|---|---|---|");
+
+    let (over, acts) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let shared = Shared::new(&gpu);
+    let begin = Instant::now();
+    let samples: Vec<Sample> = thread::scope(|scope| {
+        for number in 0..THREADS {
+            let (shared, over, acts) = (&shared, &over, &acts);
+            scope.spawn(move || {
+                let mut worker = Worker::new(shared, number as u64, MOST);
+                while !over.load(Ordering::Relaxed) {
+                    worker.act().unwrap();
+                    acts.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        let samples = (1..=SAMPLES).map(|number| {
+            thread::sleep(
+                (begin + whole * number / SAMPLES).saturating_duration_since(Instant::now()),
+            );
+            let sample = sample(&instance, &gpu, begin, acts.load(Ordering::Relaxed));
+            if number % 6 == 0 {
+                row(&sample);
+            }
+            sample
+        });
+        let samples = samples.collect();
+        over.store(true, Ordering::Relaxed);
+        samples
+    });
+
+    let warm = &samples[WARM_UP..];
+    flat("resident memory", warm, |sample| sample.resident, 8 << 10);
+    flat("device memory", warm, |sample| sample.device, 1 << 10);
+    flat("buffers", warm, |sample| sample.buffers as u64, 16);
+    flat("bind groups", warm, |sample| sample.bind_groups as u64, 16);
+}
+
+fn row(sample: &Sample) {
+    let Sample {
+        seconds,
+        acts,
+        resident,
+        device,
+        buffers,
+        bind_groups,
+        pipelines,
+    } = sample;
+    println!(
+        "| {seconds} | {acts} | {resident} | {device} | {buffers} | {bind_groups} | {pipelines} |"
+    );
+}
+
+fn sample(instance: &wgpu::Instance, gpu: &Gpu, begin: Instant, acts: usize) -> Sample {
+    let status = fs::read_to_string("/proc/self/status").expect("Linux");
+    let resident = status.lines().find_map(|line| {
+        line.strip_prefix("VmRSS:")?
+            .trim()
+            .strip_suffix(" kB")?
+            .parse()
+            .ok()
+    });
+    let allocated = gpu.device().generate_allocator_report();
+    let objects = instance.generate_report().expect("wgpu's own backends");
+    let hub = objects.hub_report();
+    Sample {
+        seconds: begin.elapsed().as_secs(),
+        acts,
+        resident: resident.expect("resident memory"),
+        device: allocated.map_or(0, |report| report.total_allocated_bytes >> 10),
+        buffers: hub.buffers.num_allocated,
+        bind_groups: hub.bind_groups.num_allocated,
+        pipelines: hub.compute_pipelines.num_allocated,
+    }
+}
+
+/// Fails if what the last third of the samples has on average is more than what the first third has, by a twentieth and
+/// `slack`: the values themselves go up and down with the tensors that are there.
+fn flat(what: &str, samples: &[Sample], of: impl Fn(&Sample) -> u64, slack: u64) {
+    let third = samples.len() / 3;
+    let mean = |samples: &[Sample]| samples.iter().map(&of).sum::<u64>() / samples.len() as u64;
+    let (early, late) = (
+        mean(&samples[..third]),
+        mean(&samples[samples.len() - third..]),
+    );
+    println!("{what}: {early} on average after the warm-up, {late} at the end");
+    assert!(
+        late <= early + early / 20 + slack,
+        "{what} grows from {early} to {late}"
+    );
+}

@@ -1,0 +1,166 @@
+//! Many threads on devices that they share: results are the CPU's, and a device that is lost is an error in every thread.
+//!
+//! Each test takes `WGSLICE_STRESS_SECONDS`, or 2 seconds.
+
+mod worker;
+
+use crate::harness::gpu::{adapters, request_device};
+use std::{
+    env,
+    sync::mpsc::channel,
+    thread,
+    time::{Duration, Instant},
+};
+use wgslice::{Backend, Error, Gpu, slice};
+use worker::{Random, Shared, Worker};
+
+fn duration() -> Duration {
+    let seconds = env::var("WGSLICE_STRESS_SECONDS").ok();
+    Duration::from_secs(seconds.map_or(2, |text| text.parse().expect("seconds")))
+}
+
+/// The most bytes of a tensor of a worker.
+const MOST: usize = 64 << 10;
+
+fn own(adapter: &wgpu::Adapter) -> Gpu {
+    pollster::block_on(Gpu::from_adapter(adapter)).expect("a device")
+}
+
+/// Two devices of each adapter, one with WebGPU's default limits and another kind of uniforms, and an interpreter of
+/// shaders, which reports races and the like.
+fn devices() -> Vec<(Gpu, usize)> {
+    let mut devices = Vec::new();
+    for adapter in adapters() {
+        let none = wgpu::Features::empty();
+        let default = request_device(&adapter, none, wgpu::Limits::default()).expect("a device");
+        devices
+            .extend([own(&adapter), own(&adapter), default.as_hardware()].map(|gpu| (gpu, MOST)));
+    }
+    let mut options = strict_gpu::Options::default();
+    options.limits.max_compute_invocations_per_workgroup = 64;
+    devices.push((own(&strict_gpu::StrictGpu::new(options).adapter()), 1 << 10));
+    devices
+}
+
+#[test]
+fn threads_share_devices() {
+    let end = Instant::now() + duration();
+    let devices: Vec<(Shared, usize)> = devices()
+        .iter()
+        .map(|(gpu, most)| (Shared::new(gpu), *most))
+        .collect();
+    let acts: usize = thread::scope(|scope| {
+        let started: Vec<_> = (0..4 * devices.len())
+            .map(|number| {
+                let (shared, most) = &devices[number % devices.len()];
+                scope.spawn(move || {
+                    let mut worker = Worker::new(shared, number as u64, *most);
+                    let mut acts = 0;
+                    while acts == 0 || Instant::now() < end {
+                        worker.act().unwrap();
+                        acts += 1;
+                    }
+                    acts
+                })
+            })
+            .collect();
+        started
+            .into_iter()
+            .map(|worker| worker.join().unwrap())
+            .sum()
+    });
+    println!("{acts} acts on {} devices", devices.len());
+}
+
+/// Threads are at any point of their work, and some wait, when the device is destroyed.
+#[test]
+fn a_device_that_is_lost_is_an_error_in_every_thread() {
+    const THREADS: usize = 6;
+    let end = Instant::now() + duration();
+    for adapter in adapters() {
+        let mut random = Random::new(3);
+        let mut losses = 0;
+        while losses < 2 || Instant::now() < end {
+            let gpu = own(&adapter);
+            // What workers do to the device directly fails here.
+            gpu.device()
+                .on_uncaptured_error(std::sync::Arc::new(|_| {}));
+            let (sender, receiver) = channel();
+            for number in 0..THREADS {
+                let (shared, sender) = (Shared::new(&gpu), sender.clone());
+                thread::spawn(move || {
+                    let mut worker = Worker::new(&shared, number as u64, MOST);
+                    let error = loop {
+                        if let Err(error) = worker.act() {
+                            break error;
+                        }
+                    };
+                    // Once lost, it stays so.
+                    let again = (0..20).find_map(|_| worker.act().err());
+                    sender.send((error, again)).unwrap();
+                });
+            }
+            drop(sender);
+            thread::sleep(Duration::from_millis(random.below(150) as u64));
+            gpu.device().destroy();
+            for ended in 0..THREADS {
+                let (error, again) = receiver
+                    .recv_timeout(Duration::from_secs(60))
+                    .unwrap_or_else(|_| panic!("{} threads hang or panicked", THREADS - ended));
+                assert!(matches!(error, Error::DeviceLost { .. }), "{error:?}");
+                assert!(matches!(again, Some(Error::DeviceLost { .. })), "{again:?}");
+            }
+            losses += 1;
+        }
+        // Another device of the adapter works.
+        let shared = Shared::new(&own(&adapter));
+        let mut worker = Worker::new(&shared, 9, MOST);
+        (0..20).for_each(|_| worker.act().unwrap());
+    }
+}
+
+/// Tensors, views, plans and reports keep what they need of the device.
+#[test]
+fn values_are_dropped_in_any_order() {
+    let end = Instant::now() + duration() / 2;
+    for adapter in adapters() {
+        let mut random = Random::new(5);
+        let mut rounds = 0;
+        while rounds < 8 || Instant::now() < end {
+            let gpu = own(&adapter);
+            let backend = Backend::from(gpu.clone());
+            let tensor = backend.upload((&[1_u32, 2, 3, 4], &[4])).unwrap();
+            let ids = backend.upload((&[3_i32, 9], &[2])).unwrap();
+            let (rows, report) = tensor.gather(&ids, Default::default()).unwrap();
+            let view = tensor.view().slice(&slice![..; -1]).unwrap();
+            let made = rows.slice(&slice![..; -1]).unwrap();
+            let read = thread::spawn({
+                let (made, report) = (made.clone(), report.clone());
+                move || (made.to_vec::<u32>().unwrap(), report.wait().unwrap())
+            });
+            let mut values: Vec<Box<dyn Send>> = vec![
+                Box::new(gpu),
+                Box::new(backend),
+                Box::new(tensor),
+                Box::new(ids),
+                Box::new(rows),
+                Box::new(report),
+                Box::new(made),
+            ];
+            while !values.is_empty() {
+                let value = values.swap_remove(random.below(values.len()));
+                if random.below(2) == 0 {
+                    thread::spawn(move || drop(value));
+                }
+            }
+            let (read, report) = read.join().unwrap();
+            assert_eq!((read, report.out_of_range), (vec![0, 4], 1));
+            // Its device is still there, since the view is.
+            assert_eq!(
+                view.to_tensor().unwrap().to_vec::<u32>().unwrap(),
+                [4, 3, 2, 1]
+            );
+            rounds += 1;
+        }
+    }
+}

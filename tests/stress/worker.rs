@@ -1,0 +1,256 @@
+//! What a thread does to a device that others use at the same time. Each result is compared with the CPU's.
+
+use std::sync::{Mutex, PoisonError};
+use wgslice::{
+    Backend, DType, Error, Gpu, Indices, Pending, Plan, Report, SliceSpec, Tensor,
+    gpu::DeviceIndices,
+    options::{GatherNdOptions, OutOfRange},
+    slice,
+};
+use wgslice_vectors::{Call, kind, random, run};
+
+/// The most values that the threads of a device keep for each other.
+const KEPT: usize = 24;
+
+/// Something that one thread made and another one uses or drops.
+enum Kept {
+    /// A tensor and its bytes.
+    Tensor(Tensor, Vec<u8>),
+    /// A report, and the number of tuples out of range.
+    Report(Pending<Report>, usize),
+}
+
+/// A device, and what its threads have made.
+pub(crate) struct Shared {
+    gpu: Gpu,
+    backend: Backend,
+    kept: Mutex<Vec<Kept>>,
+}
+
+impl Shared {
+    pub(crate) fn new(gpu: &Gpu) -> Self {
+        Self {
+            gpu: gpu.clone(),
+            backend: Backend::from(gpu.clone()),
+            kept: Mutex::default(),
+        }
+    }
+
+    /// Puts a value aside, for one that another thread may have put there, once there are many.
+    fn swap(&self, value: Kept, random: &mut Random) -> Option<Kept> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push(value);
+        (kept.len() > KEPT).then(|| {
+            let at = random.below(kept.len());
+            kept.swap_remove(at)
+        })
+    }
+}
+
+/// Marsaglia's xorshift.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 11).expect("53 bits") % end
+    }
+}
+
+/// One of the threads.
+pub(crate) struct Worker<'a> {
+    shared: &'a Shared,
+    random: Random,
+    /// The most bytes of its own tensors: an interpreter of shaders takes its time.
+    most: usize,
+    /// The number of its next random case.
+    number: usize,
+}
+
+impl<'a> Worker<'a> {
+    pub(crate) fn new(shared: &'a Shared, seed: u64, most: usize) -> Self {
+        let mut random = Random::new(seed);
+        Self {
+            shared,
+            number: random.below(1 << 30),
+            random,
+            most,
+        }
+    }
+
+    /// Does one thing. Fails only as the device does.
+    ///
+    /// # Panics
+    ///
+    /// If a result is not the CPU's.
+    pub(crate) fn act(&mut self) -> Result<(), Error> {
+        match self.random.below(8) {
+            0..3 => self.any_case(),
+            3 => self.encode(false),
+            4 => self.encode(true),
+            5 => self.gather(),
+            6 => self.update(),
+            _ => self.chain(),
+        }
+    }
+
+    /// A random call of any operation, by tensors.
+    fn any_case(&mut self) -> Result<(), Error> {
+        self.number += 1;
+        let case = random::answered(random::case(77, self.number)).expect("a case");
+        let call = Call::of(&case).expect("a call");
+        let Some(variant) = random::variant(&case) else {
+            return Ok(());
+        };
+        let cpu = run(&call, &Backend::cpu(), &variant);
+        let device = run(&call, &self.shared.backend, &variant);
+        match (cpu, device) {
+            (Ok(cpu), Ok(device)) => {
+                let same = cpu.shape == device.shape && cpu.values == device.values;
+                assert!(same && cpu.bad == device.bad, "{}", case.to_line());
+            }
+            // Its own limits, such as the length of tuples.
+            (_, Err(Error::DeviceLimit { .. } | Error::DTypeOnDevice { .. })) => {}
+            (_, Err(error)) if error.is_device_error() => return Err(error),
+            (Err(cpu), Err(device)) => {
+                assert_eq!(kind(&cpu), kind(&device), "{}", case.to_line());
+            }
+            (cpu, device) => panic!("{cpu:?}, but {device:?}: {}", case.to_line()),
+        }
+        Ok(())
+    }
+
+    /// A matrix of bytes, its shape and its tensor.
+    fn upload(&mut self) -> Result<(Tensor, [usize; 2], Vec<u8>), Error> {
+        let columns = 1 + self.random.below(300);
+        let rows = 1 + self.random.below(self.most / columns + 1);
+        let salt = self.random.below(251);
+        let bytes: Vec<u8> = (salt..)
+            .take(rows * columns)
+            .map(|i| (i % 251) as u8)
+            .collect();
+        let tensor = self.shared.backend.upload((&bytes, &[rows, columns]))?;
+        Ok((tensor, [rows, columns], bytes))
+    }
+
+    fn spec(&mut self) -> SliceSpec {
+        match self.random.below(5) {
+            0 => slice![.., ..; -1],
+            1 => slice![..; -2],
+            2 => slice![1.., ..-1],
+            3 => slice![..; 3, ..; 3],
+            _ => slice![.., 1..],
+        }
+    }
+
+    /// A slice in an encoder of its own, recorded at once or prepared before.
+    fn encode(&mut self, prepared: bool) -> Result<(), Error> {
+        let (source, shape, bytes) = self.upload()?;
+        let plan = Plan::slice(&shape, &self.spec(), DType::U8)?;
+        let mut expected = vec![0; plan.result_bytes()];
+        plan.run_cpu(&bytes, &mut expected)?;
+        if expected.is_empty() {
+            return Ok(());
+        }
+        let gpu = &self.shared.gpu;
+        let dest = self
+            .shared
+            .backend
+            .upload((&vec![0_u8; expected.len()], plan.shape()))?;
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let (from, to) = (source.buffers()[0].slice(..), dest.buffers()[0].slice(..));
+        if prepared {
+            gpu.prepare(&plan)?.encode(&mut encoder, from, to)?;
+        } else {
+            gpu.encode(&mut encoder, &plan, from, to)?;
+        }
+        gpu.queue().submit([encoder.finish()]);
+        assert!(dest.bytes()? == expected, "{plan}");
+        Ok(())
+    }
+
+    /// A recorded gather, whose report another thread asks for, or none does.
+    fn gather(&mut self) -> Result<(), Error> {
+        let (source, shape, bytes) = self.upload()?;
+        let count = 1 + self.random.below(50);
+        let ids: Vec<i32> = (0..count)
+            .map(|_| self.random.below(shape[0] + 2) as i32)
+            .collect();
+        let options = GatherNdOptions {
+            out_of_range: OutOfRange::Zero,
+            ..GatherNdOptions::default()
+        };
+        let plan = Plan::gather_nd(&shape, &[count, 1], options, DType::U8)?;
+        let mut expected = vec![0; plan.result_bytes()];
+        let missing = plan.run_cpu_with(&bytes, Indices::I32(&ids), &mut expected)?;
+        let (gpu, backend) = (&self.shared.gpu, &self.shared.backend);
+        let tuples = backend.upload((&ids, &[count, 1]))?;
+        let dest = backend.upload((&vec![0_u8; expected.len()], plan.shape()))?;
+        let mut encoder = gpu.device().create_command_encoder(&Default::default());
+        let report = gpu.encode_gather(
+            &mut encoder,
+            &plan,
+            source.buffers()[0].slice(..),
+            DeviceIndices::I32(tuples.buffers()[0].slice(..)),
+            dest.buffers()[0].slice(..),
+        )?;
+        gpu.queue().submit([encoder.finish()]);
+        assert!(dest.bytes()? == expected, "{plan}");
+        self.keep(Kept::Report(report, missing.out_of_range))
+    }
+
+    /// An update of a clone, which leaves the tensor as it was.
+    fn update(&mut self) -> Result<(), Error> {
+        let (tensor, shape, bytes) = self.upload()?;
+        let spec = self.spec();
+        let plan = Plan::slice_update(&shape, &spec, &[], DType::U8)?;
+        let mut expected = bytes.clone();
+        plan.run_cpu(&[200], &mut expected)?;
+        let mut changed = tensor.clone();
+        let value = self.shared.backend.upload((&[200_u8], &[]))?;
+        changed.slice_update(&spec, &value)?;
+        assert!(changed.bytes()? == expected, "{plan}");
+        assert!(tensor.bytes()? == bytes, "the clone of {plan}");
+        self.keep(Kept::Tensor(changed, expected))
+    }
+
+    /// A slice of a tensor that is dropped before its result is read, by another thread.
+    fn chain(&mut self) -> Result<(), Error> {
+        let (tensor, shape, bytes) = self.upload()?;
+        let spec = self.spec();
+        let plan = Plan::slice(&shape, &spec, DType::U8)?;
+        let mut expected = vec![0; plan.result_bytes()];
+        plan.run_cpu(&bytes, &mut expected)?;
+        let sliced = tensor.slice(&spec)?;
+        drop(tensor);
+        self.keep(Kept::Tensor(sliced, expected))
+    }
+
+    /// Keeps a value, and uses or drops another one.
+    fn keep(&mut self, value: Kept) -> Result<(), Error> {
+        let other = self.shared.swap(value, &mut self.random);
+        if self.random.below(3) == 0 {
+            return Ok(());
+        }
+        match other {
+            Some(Kept::Tensor(tensor, expected)) => {
+                assert!(tensor.bytes()? == expected, "a tensor of another thread");
+            }
+            Some(Kept::Report(report, missing)) => {
+                assert_eq!(
+                    report.wait()?.out_of_range,
+                    missing,
+                    "a report of another thread"
+                );
+            }
+            None => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,51 @@
+//! The generator of random cases: a seed gives the same cases on every machine.
+
+use fastrand::Rng as Source;
+use std::ops::RangeBounds;
+
+/// Of [`fastrand::Rng`], what does not depend on the machine: its `usize` and all that is built on it give other
+/// numbers where addresses have 32 bits, as in a browser.
+pub(crate) struct Rng(Source);
+
+impl Rng {
+    pub(crate) fn with_seed(seed: u64) -> Self {
+        Self(Source::with_seed(seed))
+    }
+
+    pub(crate) fn bool(&mut self) -> bool {
+        self.0.bool()
+    }
+
+    pub(crate) fn u8(&mut self, range: impl RangeBounds<u8>) -> u8 {
+        self.0.u8(range)
+    }
+
+    pub(crate) fn u64(&mut self) -> u64 {
+        self.0.u64(..)
+    }
+
+    pub(crate) fn i64(&mut self, range: impl RangeBounds<i64>) -> i64 {
+        self.0.i64(range)
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the number is in a range of usize"
+    )]
+    pub(crate) fn usize(&mut self, range: impl RangeBounds<usize>) -> usize {
+        let wide = |bound: std::ops::Bound<&usize>| bound.map(|&bound| bound as u64);
+        self.0
+            .u64((wide(range.start_bound()), wide(range.end_bound()))) as usize
+    }
+
+    /// One of `items`, or `None` if there are none.
+    pub(crate) fn choice<T>(&mut self, mut items: Vec<T>) -> Option<T> {
+        (!items.is_empty()).then(|| items.swap_remove(self.usize(..items.len())))
+    }
+
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in 1..items.len() {
+            items.swap(at, self.usize(..=at));
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! `bindgen IN.wasm OUT`: writes the module for browsers and its JavaScript to a folder.
+
+use std::{env, process::ExitCode};
+use wasm_bindgen_cli_support::Bindgen;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let [input, output] = &arguments[..] else {
+        eprintln!("usage: bindgen IN.wasm OUT");
+        return ExitCode::from(2);
+    };
+    let mut bindgen = Bindgen::new();
+    bindgen.input_path(input).typescript(false);
+    match bindgen.web(true).and_then(|web| web.generate(output)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Random cases and golden vectors, as the command's `verify` runs them, but awaited.
+
+use crate::device::Device;
+use wasm_bindgen::prelude::*;
+use wgslice::{Backend, DType, Element, Error, Tensor};
+use wgslice_vectors::{
+    Call, Case, Outcome, Started, Variant, judge, parse,
+    random::{answered, case, variant},
+    start, variants,
+};
+
+/// How a case ended.
+#[wasm_bindgen(getter_with_clone)]
+pub struct Verdict {
+    /// Its operation.
+    pub op: String,
+    /// The first difference, and the way of running it that gave it. `undefined` if there is none.
+    pub problem: Option<String>,
+    /// The case as a line of a vector file, which the command's `verify` reads, if there is a difference.
+    pub line: Option<String>,
+}
+
+/// Runs case `number` of a seed in one way.
+#[wasm_bindgen]
+pub async fn random_case(device: &Device, seed: u64, number: usize) -> Result<Verdict, JsError> {
+    let case = answered(case(seed, number))?;
+    let ways = Vec::from_iter(variant(&case));
+    verdict(&device.backend, &case, ways).await
+}
+
+/// Case `number` of a seed, as a line of a vector file.
+#[wasm_bindgen]
+pub fn random_line(seed: u64, number: usize) -> Result<String, JsError> {
+    Ok(answered(case(seed, number))?.to_line())
+}
+
+/// The lines of a vector file.
+#[wasm_bindgen]
+pub struct Vectors {
+    cases: Vec<Case>,
+}
+
+#[wasm_bindgen]
+impl Vectors {
+    /// Reads a file. A line that is no case is an error.
+    #[wasm_bindgen(constructor)]
+    pub fn new(text: &str) -> Result<Self, JsError> {
+        let cases = parse(text)
+            .map(|case| {
+                let case = case?;
+                Call::of(&case)?;
+                Ok(case)
+            })
+            .collect::<Result<Vec<_>, wgslice_vectors::BadLine>>()?;
+        match cases.is_empty() {
+            true => Err(JsError::new("there is no case in it")),
+            false => Ok(Self { cases }),
+        }
+    }
+
+    /// The number of lines.
+    #[wasm_bindgen(getter)]
+    pub fn length(&self) -> usize {
+        self.cases.len()
+    }
+
+    /// Runs a line in every way.
+    pub async fn run(&self, device: &Device, at: usize) -> Result<Verdict, JsError> {
+        let case = self
+            .cases
+            .get(at)
+            .ok_or_else(|| JsError::new("there is no such line"))?;
+        let ways = variants(case, &Call::of(case)?);
+        verdict(&device.backend, case, ways).await
+    }
+}
+
+async fn verdict(device: &Backend, case: &Case, ways: Vec<Variant>) -> Result<Verdict, JsError> {
+    let call = Call::of(case)?;
+    let mut problem = None;
+    for way in ways {
+        let found = outcome(&call, device, &way).await;
+        if let Err(difference) = judge(case, &call, device, &way, found) {
+            problem = Some(format!("{way}: {difference}"));
+            break;
+        }
+    }
+    Ok(Verdict {
+        op: case.op.to_string(),
+        line: problem.is_some().then(|| case.to_line()),
+        problem,
+    })
+}
+
+async fn outcome(call: &Call<'_>, device: &Backend, way: &Variant) -> Result<Outcome, Error> {
+    let Started { result, report } = start(call, device, way)?;
+    let report = match report {
+        Some(report) => Some(report.await?),
+        None => None,
+    };
+    Ok(Outcome::new(
+        &result,
+        &bytes(&result).await?,
+        report.as_ref(),
+    ))
+}
+
+/// The bytes of a tensor of one of the types that cases have.
+async fn bytes(tensor: &Tensor) -> Result<Vec<u8>, Error> {
+    match tensor.dtype() {
+        DType::I8 => read::<i8, 1>(tensor, i8::to_le_bytes).await,
+        DType::I16 => read::<i16, 2>(tensor, i16::to_le_bytes).await,
+        DType::I32 => read::<i32, 4>(tensor, i32::to_le_bytes).await,
+        DType::I64 => read::<i64, 8>(tensor, i64::to_le_bytes).await,
+        _ => {
+            let both = |[real, imaginary]: [f64; 2]| {
+                let (low, high) = (real.to_bits(), imaginary.to_bits());
+                (u128::from(low) | u128::from(high) << 64).to_le_bytes()
+            };
+            read::<[f64; 2], 16>(tensor, both).await
+        }
+    }
+}
+
+async fn read<T: Element, const N: usize>(
+    tensor: &Tensor,
+    bytes: impl Fn(T) -> [u8; N],
+) -> Result<Vec<u8>, Error> {
+    let values = tensor.to_array_async::<T>().await?.data;
+    Ok(values.into_iter().flat_map(bytes).collect())
+}

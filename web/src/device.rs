@@ -1,0 +1,44 @@
+//! Where the page runs: a GPU by WebGPU, or the CPU.
+
+use wasm_bindgen::prelude::*;
+use wgslice::{Backend, gpu::AdapterOptions};
+
+/// A backend of the library.
+#[wasm_bindgen]
+pub struct Device {
+    pub(crate) backend: Backend,
+}
+
+#[wasm_bindgen]
+impl Device {
+    /// The browser's GPU, by WebGPU. A software adapter will do, too: people want to see the shaders run.
+    pub async fn webgpu() -> Result<Self, JsError> {
+        let backend = Backend::open_gpu_async(&AdapterOptions::default()).await?;
+        Ok(Self::new(backend))
+    }
+
+    /// The CPU, in WebAssembly.
+    pub fn cpu() -> Self {
+        Self::new(Backend::cpu())
+    }
+
+    /// Whether it is the CPU.
+    #[wasm_bindgen(getter)]
+    pub fn is_cpu(&self) -> bool {
+        self.backend.is_cpu()
+    }
+
+    /// Its name and kind, in the library's words.
+    #[wasm_bindgen(getter)]
+    pub fn name(&self) -> String {
+        self.backend.to_string()
+    }
+}
+
+impl Device {
+    fn new(backend: Backend) -> Self {
+        // Nothing may wait here, so what is out of range is an error of the report.
+        let backend = backend.with_late_errors();
+        Self { backend }
+    }
+}

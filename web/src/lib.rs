@@ -1,0 +1,33 @@
+//! The Rust side of the page: wgslice behind the few calls that `www` makes. Errors reach the page as exceptions with the
+//! library's messages.
+//!
+//! | file | decides |
+//! |---|---|
+//! | `device` | WebGPU or the CPU |
+//! | `numbers` | integers that are typed in |
+//! | `masks` | a slice in TensorFlow's encoding |
+//! | `array` | slices and gathers of a picture or a table |
+//! | `shown` | how a result looks: as pixels or as numbers |
+//! | `cases` | random cases and golden vectors |
+
+mod array;
+mod cases;
+mod device;
+mod masks;
+mod numbers;
+mod shown;
+
+use std::panic;
+use wasm_bindgen::prelude::*;
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(js_namespace = console, js_name = error)]
+    fn log_error(message: &str);
+}
+
+/// A panic would else be "unreachable executed", without its message.
+#[wasm_bindgen(start)]
+fn start() {
+    panic::set_hook(Box::new(|panic| log_error(&panic.to_string())));
+}

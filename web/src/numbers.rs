@@ -1,0 +1,72 @@
+//! Integers that are typed in: index tuples, and the order of dimensions.
+
+use std::fmt;
+
+/// Index tuples of the same length.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Tuples {
+    /// Their number, and the number of indices in each.
+    pub(crate) shape: [usize; 2],
+    pub(crate) indices: Vec<i64>,
+}
+
+/// Numbers that cannot be read.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct BadNumbers(String);
+
+impl fmt::Display for BadNumbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadNumbers {}
+
+/// Tuples, one in each line or between semicolons.
+pub(crate) fn tuples(text: &str) -> Result<Tuples, BadNumbers> {
+    let mut indices = Vec::new();
+    let mut shape = [0, 0];
+    let lines = text.split(['\n', ';']).map(str::trim);
+    for (line, number) in lines.filter(|line| !line.is_empty()).zip(1..) {
+        let tuple = integers(line)
+            .map_err(|BadNumbers(why)| BadNumbers(format!("tuple {number}: {why}")))?;
+        if number > 1 && tuple.len() != shape[1] {
+            return Err(BadNumbers(format!(
+                "tuple {number} has {} but the first has {}: all tuples must have the same length",
+                counted(tuple.len()),
+                counted(shape[1])
+            )));
+        }
+        shape = [number, tuple.len()];
+        indices.extend(tuple);
+    }
+    match shape[0] {
+        0 => Err(BadNumbers("type at least one tuple of indices".into())),
+        _ => Ok(Tuples { shape, indices }),
+    }
+}
+
+/// Integers between commas or spaces, with or without brackets around them.
+pub(crate) fn integers(text: &str) -> Result<Vec<i64>, BadNumbers> {
+    let text = text.trim();
+    let inside = [('[', ']'), ('(', ')')]
+        .into_iter()
+        .find_map(|(open, close)| text.strip_prefix(open)?.strip_suffix(close));
+    let parts = inside
+        .unwrap_or(text)
+        .split(|c: char| c == ',' || c.is_whitespace());
+    parts
+        .filter(|part| !part.is_empty())
+        .map(|part| {
+            let bad = |_| BadNumbers(format!("{part:?} is not an integer of 64 bits"));
+            part.parse().map_err(bad)
+        })
+        .collect()
+}
+
+fn counted(indices: usize) -> String {
+    match indices {
+        1 => "1 index,".into(),
+        _ => format!("{indices} indices,"),
+    }
+}

@@ -1,0 +1,108 @@
+// The third tab: random cases, and golden vectors by file and by address.
+
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { root } from './browser.mjs';
+import { same } from './checks.mjs';
+import { folder } from './npy.mjs';
+
+const COUNT = process.env.WGSLICE_CASES ?? '2000';
+const VECTORS = 'vectors/seed1.jsonl';
+const vectors = () => fs.readFileSync(path.join(root, 'tests', VECTORS), 'utf8').split('\n').filter(Boolean);
+
+// Waits for the end of a run, and returns what it counted.
+export async function ended(page) {
+  const begun = () => document.getElementById('verify').dataset.state || !document.getElementById('verify-error').hidden;
+  await page.page.waitForFunction(begun);
+  const error = await page.text('verify-error');
+  if (error) throw new Error(error);
+  await page.until('verify', {}, 'done', 1_800_000);
+  const [passed, failed] = [await page.text('passed'), await page.text('failed')];
+  const numbers = [passed, failed].map((text) => Number(text.replaceAll(',', '')));
+  const listed = await page.page.$$eval('#failures li', (items) => items.map((item) => item.textContent));
+  return { passed: numbers[0], failed: numbers[1], listed, words: await page.text('verify-state') };
+}
+
+export async function runRandom(page, seed, count) {
+  await page.page.evaluate(() => delete document.getElementById('verify').dataset.state);
+  await page.type({ seed: String(seed), count: String(count) });
+  await page.page.click('#run');
+  return ended(page);
+}
+
+async function runFile(page, file) {
+  await page.page.evaluate(() => delete document.getElementById('verify').dataset.state);
+  await (await page.page.$('#vectors')).uploadFile(file);
+  return ended(page);
+}
+
+const allPassed = ({ passed, failed, listed }, count) => {
+  same(listed, [], 'failures');
+  same([passed, failed], [Number(count), 0], 'passed and failed');
+};
+
+export async function cases(checks, browser) {
+  const page = await browser.open('?tab=verify');
+  await checks.that('verify: a seed gives the command’s cases', async () => {
+    const [seed, count] = [20261123, 300];
+    const expected = execFileSync(process.env.RANDOM_CASES, [seed, count].map(String), { encoding: 'utf8', maxBuffer: 1 << 28 });
+    const found = await page.page.evaluate(async (seed, count) => {
+      const { random_line } = await import('./pkg/wgslice_web.js');
+      return Array.from({ length: count }, (_, number) => random_line(BigInt(seed), number));
+    }, seed, count);
+    const texts = expected.trimEnd().split('\n');
+    same(found.length, texts.length, 'cases');
+    for (const [number, text] of texts.entries()) same(found[number], text, `case ${number}`);
+    return `${count} cases`;
+  });
+  await checks.that(`verify: ${COUNT} random cases`, async () => {
+    // Others on every run, so that in time they are many; a failing case is printed as a line.
+    const seed = Math.floor(Date.now() / 1000);
+    const run = await runRandom(page, seed, COUNT);
+    allPassed(run, COUNT);
+    return `seed ${seed}: ${run.words}`;
+  });
+  await checks.that('verify: in a file, a wrong answer is found and listed', async () => {
+    const text = vectors().slice(0, 40);
+    const at = text.findIndex((line) => JSON.parse(line).expected?.data.length > 3);
+    const wrong = JSON.parse(text[at]);
+    wrong.expected.data[2] += 1;
+    text[at] = JSON.stringify(wrong);
+    const file = path.join(folder, 'wrong.jsonl');
+    fs.writeFileSync(file, text.join('\n'));
+    const { passed, failed, listed } = await runFile(page, file);
+    same([passed, failed, listed.length], [39, 1, 1], 'passed, failed, listed');
+    same(listed[0].startsWith(`case ${at}, ${wrong.op}: `), true, listed[0]);
+  });
+  await checks.that('verify: what cannot be run is told', async () => {
+    for (const [inputs, part] of [[{ seed: '-1' }, 'seed'], [{ seed: '1', count: 'x' }, 'number of cases'], [{ seed: '18446744073709551616', count: '1' }, 'seed']]) {
+      await page.type(inputs);
+      await page.page.click('#run');
+      const error = await page.text('verify-error');
+      if (!error.includes(part)) throw new Error(`${JSON.stringify(inputs)}: ${error}`);
+    }
+    const file = path.join(folder, 'bad.jsonl');
+    fs.writeFileSync(file, '{"op": "slice"}\n');
+    await (await page.page.$('#vectors')).uploadFile(file);
+    await page.page.waitForFunction(() => document.getElementById('verify-error').textContent.includes('bad.jsonl: line 1: '));
+  });
+  await checks.that('verify: a run can be stopped', async () => {
+    await page.type({ seed: '1', count: '1000000' });
+    await page.page.click('#run');
+    await page.page.waitForFunction(() => Number(document.getElementById('passed').value) > 3);
+    await page.page.click('#stop');
+    await page.until('verify', {}, 'stopped');
+    const words = await page.text('verify-state');
+    same(words.startsWith('Stopped after ') && words.includes(' 0 failed'), true, words);
+  });
+  await checks.that('verify: no complaint of the page', () => page.close());
+
+  await checks.that('verify: TensorFlow’s vectors by address', async () => {
+    const page = await browser.open(`?tab=verify&vectors=${VECTORS}`);
+    const run = await ended(page);
+    allPassed(run, vectors().length);
+    await page.close();
+    return run.words;
+  });
+}

@@ -1,0 +1,61 @@
+// Counts checks, and compares.
+
+import { execFileSync } from 'node:child_process';
+import { isDeepStrictEqual } from 'node:util';
+
+export class Checks {
+  #passed = 0;
+  #failed = 0;
+  #part;
+
+  constructor(part) {
+    this.#part = part;
+  }
+
+  // A check passes if it ends without an exception. It may return words to print, such as what it counted.
+  async that(name, check) {
+    if (!name.includes(this.#part)) return;
+    const start = Date.now();
+    try {
+      const words = await check();
+      this.#passed++;
+      console.log(`ok      ${name}${words ? `: ${words}` : ''} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
+    } catch (error) {
+      this.fail(name, error);
+    }
+  }
+
+  fail(name, error) {
+    this.#failed++;
+    console.log(`FAILED  ${name}: ${error.stack ?? error}`);
+  }
+
+  end() {
+    console.log(`${this.#passed} passed, ${this.#failed} failed`);
+    process.exitCode = this.#failed || !this.#passed ? 1 : 0;
+  }
+}
+
+export function same(found, expected, what) {
+  if (isDeepStrictEqual(found, expected)) return;
+  const text = (value) => JSON.stringify(value)?.slice(0, 400);
+  throw new Error(`${what}: expected ${text(expected)}, got ${text(found)}`);
+}
+
+// Both are bytes; the first that differs is named.
+export function sameBytes(found, expected, what) {
+  same(found.length, expected.length, `${what}, bytes`);
+  const at = expected.findIndex((byte, at) => byte !== found[at]);
+  if (at >= 0) throw new Error(`${what}: byte ${at} is ${found[at]}, expected ${expected[at]}`);
+}
+
+// The command's output. A failure has its code and its message.
+export function wgslice(...args) {
+  try {
+    const stdout = execFileSync(process.env.WGSLICE, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+    return { code: 0, stdout };
+  } catch (error) {
+    if (error.status === undefined || error.status === null) throw error;
+    return { code: error.status, stderr: error.stderr };
+  }
+}

@@ -1,0 +1,83 @@
+// The second tab, against the command: values and reports.
+
+import path from 'node:path';
+import { photograph } from './browser.mjs';
+import { same, sameBytes, wgslice } from './checks.mjs';
+import * as npy from './npy.mjs';
+
+const OF_PICTURE = ['100\n120\n140\n600\n160\n-1\n180\n200', '0; 511; 5', '100, 200\n511 511\n-1 0\n(3, 512)', '[4294967436]\n140\n-4294967156'];
+const OF_TABLE = ['5\n0\n6\n-1\n2', '0, 0\n5, 3\n5, 4\n2, 1', '-6\n-7\n9223372036854775807\n-9223372036854775808\n3'];
+
+const POLICIES = [['zero', false], ['zero', true], ['clamp', false], ['clamp', true], ['error', false], ['error', true]];
+
+const indicesOf = (text) => text.split(/[\n;]/).map((line) => line.match(/-?\d+/g).map(BigInt));
+
+// The command's result and report, or its error.
+function gathered(params, tuples, policy, wrap) {
+  const indices = indicesOf(tuples);
+  const data = BigInt64Array.from(indices.flat());
+  const file = npy.write('indices.npy', [indices.length, indices[0].length], data);
+  const output = path.join(npy.folder, 'gathered.npy');
+  const negative = ['--negative', wrap ? 'wrap' : 'out-of-range'];
+  const run = wgslice('gather-nd', params, file, '-o', output, '--out-of-range', policy, ...negative, '--json');
+  if (run.code) return { error: run.stderr };
+  return { result: npy.read(output), report: JSON.parse(run.stdout).out_of_range };
+}
+
+async function compare(page, from, params, tuples, [policy, wrap]) {
+  const inputs = { params: from, tuples, policy, wrap };
+  await page.type(inputs);
+  await page.until('gather', { from, tuples, policy, wrap: String(wrap) });
+  const { error, result, report } = gathered(params, tuples, policy, wrap);
+  const told = await page.text('report');
+  if (error) {
+    const words = (text) => text.split(/\s+/).join(' ').trim();
+    const shown = words(await page.text('gather-error'));
+    if (!shown || !words(error).includes(shown)) throw new Error(`${shown}, but the command says ${error}`);
+    same(told, 'There is no result.', 'report');
+    return true;
+  }
+  same(await page.text('gather-error'), '', 'error');
+  same(await page.text('gather-shape'), `${result.shape.join(' × ')}, ${from === 'table' ? 'int32' : 'uint8'}`, 'shape');
+  if (report.bad) {
+    const { row, index } = report.first;
+    const start = `${report.bad} of ${report.rows} tuples`;
+    const end = `tuple ${row}, counted from 0: [${index.join(', ')}].`;
+    if (!told.startsWith(start) || !told.endsWith(end)) throw new Error(`${told}, expected ${start} … ${end}`);
+  } else {
+    same(told.startsWith(`All ${report.rows} tuples are in range`), true, told);
+  }
+  if (from === 'table') {
+    const cells = await page.page.$$eval('#gathered-table td', (cells) => cells.map((cell) => Number(cell.textContent)));
+    same(cells, [...result.data], 'values');
+  } else {
+    const { data } = await page.pixels('gathered');
+    sameBytes(data, npy.rgba(result, 3), 'pixels');
+  }
+  return false;
+}
+
+export async function gathers(checks, browser) {
+  const page = await browser.open('?tab=gather');
+  const table = npy.write('table.npy', [6, 4], Int32Array.from({ length: 24 }, (_, at) => 10 * Math.floor(at / 4) + (at % 4)));
+  for (const [from, params, texts] of [['picture', photograph, OF_PICTURE], ['table', table, OF_TABLE]]) {
+    for (const tuples of texts) {
+      await checks.that(`gather: from the ${from} at ${tuples.replaceAll('\n', '; ')}`, async () => {
+        let refused = 0;
+        for (const policy of POLICIES) refused += await compare(page, from, params, tuples, policy);
+        return `${POLICIES.length} policies, ${refused} of them an error`;
+      });
+    }
+  }
+  await checks.that('gather: the text of bad tuples', async () => {
+    await page.type({ params: 'table', policy: 'zero', wrap: false });
+    const texts = [['', 'at least one'], ['1\n2, 3', 'the same length'], ['1\ntwo', '"two"'], ['9223372036854775808', '64 bits'], ['0, 0, 0', 'tuples of 3']];
+    for (const [tuples, part] of texts) {
+      await page.type({ tuples });
+      await page.until('gather', { tuples, from: 'table' });
+      const error = await page.text('gather-error');
+      if (!error.includes(part)) throw new Error(`${tuples}: ${error}`);
+    }
+  });
+  await checks.that('gather: no complaint of the page', () => page.close());
+}

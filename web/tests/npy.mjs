@@ -1,0 +1,58 @@
+// The files that the command writes, and what the page should show of them.
+
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+
+export const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'wgslice-web-'));
+process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }));
+
+const ELEMENTS = { '|u1': Uint8Array, '<i4': Int32Array, '<i8': BigInt64Array };
+
+export function read(file) {
+  const bytes = fs.readFileSync(file);
+  const begin = 10 + bytes.readUInt16LE(8);
+  const header = bytes.subarray(10, begin).toString('latin1');
+  const descr = header.match(/'descr': '([^']*)'/)[1];
+  const shape = header.match(/'shape': \(([^)]*)\)/)[1].split(',').map((size) => size.trim()).filter(Boolean).map(Number);
+  const Elements = ELEMENTS[descr];
+  // A copy, since elements must be aligned.
+  const data = new Elements(bytes.buffer.slice(bytes.byteOffset + begin, bytes.byteOffset + bytes.length));
+  return { shape, data };
+}
+
+export function write(name, shape, data) {
+  const [descr] = Object.entries(ELEMENTS).find(([, Elements]) => data instanceof Elements);
+  const sizes = shape.map((size) => `${size},`).join(' ');
+  const dict = `{'descr': '${descr}', 'fortran_order': False, 'shape': (${sizes}), }`;
+  const header = dict.padEnd(Math.ceil((dict.length + 11) / 64) * 64 - 11) + '\n';
+  const start = Buffer.from([0x93, ...Buffer.from('NUMPY'), 1, 0, header.length & 255, header.length >> 8]);
+  const file = path.join(folder, name);
+  fs.writeFileSync(file, Buffer.concat([start, Buffer.from(header, 'latin1'), Buffer.from(data.buffer)]));
+  return file;
+}
+
+// The array with its dimensions in another order, element by element.
+export function transposed({ shape, data }, order) {
+  const to = order.map((dimension) => shape[dimension]);
+  const steps = shape.map((_, dimension) => shape.slice(dimension + 1).reduce((product, size) => product * size, 1));
+  const moved = new data.constructor(data.length);
+  const at = to.map(() => 0);
+  for (let element = 0; element < data.length; element++) {
+    moved[element] = data[order.reduce((sum, dimension, axis) => sum + steps[dimension] * at[axis], 0)];
+    for (let axis = to.length - 1; axis >= 0 && ++at[axis] === to[axis]; axis--) at[axis] = 0;
+  }
+  return { shape: to, data: moved };
+}
+
+// The pixels that the page should have on its canvas, for a picture of this many channels (1: grey).
+export function rgba({ data }, channels) {
+  const pixels = new Uint8Array(data.length / channels * 4);
+  for (let pixel = 0; pixel < data.length / channels; pixel++) {
+    for (let colour = 0; colour < 4; colour++) {
+      const grey = channels === 1 && colour < 3 ? 0 : colour;
+      pixels[4 * pixel + colour] = grey < channels ? data[pixel * channels + grey] : 255;
+    }
+  }
+  return pixels;
+}

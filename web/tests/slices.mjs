@@ -1,0 +1,165 @@
+// The first tab, against the command: pixels, shapes, masks and errors.
+
+import path from 'node:path';
+import { photograph } from './browser.mjs';
+import { same, sameBytes, wgslice } from './checks.mjs';
+import * as npy from './npy.mjs';
+
+// Slices of the photograph that are pictures: as in Python, then the order of dimensions, then the channels.
+const PICTURES = [
+  ['32:288:2, 400:100:-2', '', 3],
+  [':', '', 3],
+  ['', '', 3],
+  ['::-1, ::-1, ::-1', '', 3],
+  ['100:228, 160:288', '', 3],
+  ['::3, ::5', '', 3],
+  ['-100:, :-100:7', '', 3],
+  ['10:11, 20:21', '', 3],
+  ['-1000:1000, 1000:-1000:-1', '', 3],
+  ['..., 0', '', 1],
+  ['..., 2:', '', 1],
+  ['140', '', 3],
+  [':, 17', '', 3],
+  ['3, 4, 2', '', 1],
+  ['None, ::4, ...', '', 3],
+  ['100:300, None, 150:350', '', 3],
+  ['[7_0:-3:3, tf.newaxis, 9::2, ...]', '', 3],
+  ['::-1', '1, 0, 2', 3],
+  ['5:400:3, 7:300:2', '2, 0, 1', 1],
+  ['::2, 100, ::-1', '(1 0)', 1],
+];
+
+// What is no picture: empty, two channels, or too long for a canvas.
+const NUMBERS = ['10:10', '5:2, ::-1', '..., 2::-2', '..., None, :', 'None, ::4, ..., None'];
+
+const REFUSED = ['512', ':, -513', '..., 3', '1:2:0', '::x', '1, 2, 3, 4', '[1', '..., ...', '99999999999999999999:', '1:2:3:4', '2.5'];
+
+const show = async (page, spec, order = '') => {
+  await page.type({ spec, order });
+  await page.until('slice', { spec, order });
+};
+
+// What the command makes of the same, with the options that it takes.
+function made(input, ...slice) {
+  const output = path.join(npy.folder, 'made.npy');
+  const run = wgslice('slice', input, ...slice, '-o', output);
+  if (run.code) throw new Error(run.stderr);
+  return npy.read(output);
+}
+
+async function compare(page, input, spec, order, channels) {
+  await show(page, spec, order);
+  const axes = order.match(/\d/g)?.map(Number);
+  const sliced = made(input, spec);
+  const expected = axes ? npy.transposed(sliced, axes) : sliced;
+  same(await page.text('slice-error'), '', 'error');
+  same(await page.text('result-shape'), `${expected.shape.join(' × ') || 'a single value'}, uint8`, 'shape');
+  const { width, height, data } = await page.pixels('result');
+  same(width * height * channels, expected.data.length, 'elements');
+  sameBytes(data, npy.rgba(expected, channels), 'pixels');
+}
+
+async function masksOf(page) {
+  const cells = await page.page.$$eval('#masks td', (cells) => cells.map(({ dataset, textContent }) => [dataset.mask, textContent]));
+  return cells.flatMap(([name, value]) => {
+    const option = `--${name.replaceAll('_', '-')}`;
+    // A mask is written in binary and in decimal, a vector in brackets.
+    if (value.startsWith('[')) return [option, value.slice(1, -1).replaceAll(' ', '')];
+    const [binary, decimal = binary] = value.split(' = ');
+    same(Number(binary), Number(decimal), name);
+    return [option, decimal];
+  });
+}
+
+export async function slices(checks, browser) {
+  const page = await browser.open();
+  await checks.that('slice: the page runs on WebGPU and gives no advice', async () => {
+    same((await page.text('slice-time')).includes('WebGPU · google swiftshader'), true, 'the device');
+    same(await page.text('advice'), '', 'advice');
+  });
+  for (const [spec, order, channels] of PICTURES) {
+    await checks.that(`slice: pixels of x[${spec}] ${order}`, () => compare(page, photograph, spec, order, channels));
+  }
+  for (const spec of NUMBERS) {
+    await checks.that(`slice: values of x[${spec}]`, async () => {
+      await show(page, spec);
+      const { shape, data } = made(photograph, spec);
+      same(await page.text('slice-error'), '', 'error');
+      same(await page.text('result-shape'), `${shape.join(' × ')}, uint8`, 'shape');
+      same(await page.page.$eval('#result', ({ hidden }) => hidden), true, 'the canvas is hidden');
+      const values = (await page.text('result-numbers')).split('…')[0].match(/\d+/g)?.map(Number) ?? [];
+      same(values, [...data.slice(0, 600)], 'values');
+    });
+  }
+  await checks.that('slice: TensorFlow’s masks mean the same to the command', async () => {
+    const specs = PICTURES.filter(([spec]) => spec).map(([spec]) => spec);
+    for (const spec of [...specs, ...NUMBERS]) {
+      await show(page, spec);
+      const masks = await masksOf(page);
+      const [byMasks, bySpec] = [made(photograph, ...masks), made(photograph, spec)];
+      same(byMasks.shape, bySpec.shape, `${spec}: ${masks.join(' ')}`);
+      sameBytes(byMasks.data, bySpec.data, `${spec}: ${masks.join(' ')}`);
+    }
+    return `${specs.length + NUMBERS.length} slices`;
+  });
+  for (const spec of REFUSED) {
+    await checks.that(`slice: the error of x[${spec}]`, async () => {
+      await show(page, '::-1');
+      same(await page.text('slice-error'), '', 'error of another');
+      await show(page, spec);
+      const { code, stderr } = wgslice('slice', photograph, spec, '-o', path.join(npy.folder, 'none.npy'));
+      same(code, 2, 'exit code');
+      const error = await page.text('slice-error');
+      // The command indents its lines, and names the input before.
+      const words = (text) => text.split(/\s+/).join(' ').trim();
+      if (!error || !words(stderr).includes(words(error))) throw new Error(`${error}, but the command says ${stderr}`);
+    });
+  }
+  await checks.that('slice: the error of an order of dimensions', async () => {
+    for (const [order, part] of [['0, 0, 1', '0'], ['0, 1', 'permutation'], ['1, x', '"x"'], ['-1, 0, 1', 'permutation']]) {
+      await show(page, '::2', order);
+      const error = await page.text('slice-error');
+      if (!error.includes(part)) throw new Error(`${order}: ${error}`);
+    }
+  });
+  await checks.that('slice: only the last of many keys counts', async () => {
+    const keys = Array.from({ length: 40 }, (_, key) => `${key}:${300 - key}:3, ::${1 + (key % 7)}`);
+    for (const spec of keys) await page.type({ spec, order: '' });
+    await compare(page, photograph, keys.at(-1), '', 3);
+  });
+  await checks.that('slice: a picture of one’s own', async () => {
+    const own = path.join(npy.folder, 'own.png');
+    wgslice('slice', photograph, '3:120, 200:33:-2', '-o', own);
+    const input = await page.page.$('#file');
+    await input.uploadFile(own);
+    await page.page.waitForFunction(() => document.getElementById('source-shape').textContent.startsWith('117 × 84 × 3'));
+    await compare(page, own, '10:60:3, ::-1', '', 3);
+  });
+  await checks.that('slice: a picture with an alpha channel that is dropped', async () => {
+    await page.page.evaluate(async () => {
+      const canvas = new OffscreenCanvas(5, 4);
+      canvas.getContext('2d').fillRect(1, 1, 2, 2);
+      const given = new DataTransfer();
+      given.items.add(new File([await canvas.convertToBlob()], 'dropped.png', { type: 'image/png' }));
+      document.getElementById('drop').dispatchEvent(new DragEvent('drop', { dataTransfer: given, cancelable: true }));
+    });
+    await page.page.waitForFunction(() => document.getElementById('source-shape').textContent.startsWith('4 × 5 × 4'));
+    await show(page, ':, ::-1, 3');
+    const alpha = (await page.text('result-numbers')).match(/\d+/g).map(Number);
+    const inside = (at) => [1, 2].includes(Math.floor(at / 5)) && [2, 3].includes(at % 5);
+    same(alpha, Array.from({ length: 20 }, (_, at) => (inside(at) ? 255 : 0)), 'alpha');
+  });
+  await checks.that('slice: what is no picture is told', async () => {
+    const text = path.join(npy.folder, 'text.png');
+    npy.write('text.png', [2], new Uint8Array(2));
+    await (await page.page.$('#file')).uploadFile(text);
+    await page.page.waitForFunction(() => document.getElementById('source-note').textContent.includes('no picture'));
+  });
+  await checks.that('slice: the address of the page keeps a slice', async () => {
+    await show(page, '1:3, None', '1, 0, 2, 3');
+    const again = await browser.open(new URL(page.page.url()).search);
+    same([await again.text('spec'), await again.text('order')], ['1:3, None', '1, 0, 2, 3'], 'inputs');
+    await again.close();
+  });
+  await checks.that('slice: no complaint of the page', () => page.close());
+}

@@ -1,0 +1,41 @@
+// Browsers without WebGPU: the page says what to do, and runs on the CPU.
+
+import { runRandom } from './cases.mjs';
+import { same } from './checks.mjs';
+
+const WAYS = [
+  ['without navigator.gpu', 'This browser offers no WebGPU.', () => delete Navigator.prototype.gpu],
+  ['without an adapter', 'WebGPU is there, but cannot be used: no adapter fits; there is none at all: use a browser with WebGPU', () => {
+    GPU.prototype.requestAdapter = async () => null;
+  }],
+];
+
+export async function without_webgpu(checks, browser) {
+  for (const [name, why, before] of WAYS) {
+    await checks.that(`${name}: advice, and the CPU`, async () => {
+      const page = await browser.open('?spec=::-4,%20::3', before);
+      const advice = await page.text('advice-why');
+      same(advice.startsWith(why), true, advice);
+      same((await page.text('advice')).includes('chrome://flags'), true, 'advice');
+      same((await page.text('slice-time')).includes('CPU · WebAssembly'), true, 'the device');
+      same(await page.text('result-shape'), '128 × 171 × 3, uint8', 'shape');
+      await page.show('verify');
+      const { failed, passed, words } = await runRandom(page, 5, 1000);
+      same([passed, failed], [1000, 0], 'passed and failed');
+      await page.close();
+      return words;
+    });
+  }
+  await checks.that('the device can be changed: the same pixels', async () => {
+    const page = await browser.open();
+    await page.type({ spec: '::-3, 7::2' });
+    await page.until('slice', { spec: '::-3, 7::2' });
+    const before = await page.pixels('result');
+    await page.page.evaluate(() => delete document.getElementById('slice').dataset.state);
+    await page.page.select('#device', '1');
+    await page.until('slice', {});
+    same((await page.text('slice-time')).includes('CPU · WebAssembly'), true, 'the device');
+    same(Buffer.compare((await page.pixels('result')).data, before.data), 0, 'pixels');
+    await page.close();
+  });
+}

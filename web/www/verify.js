@@ -1,0 +1,150 @@
+// The third tab: random cases and golden vectors.
+
+import { Vectors, random_case } from './pkg/wgslice_web.js';
+
+const $ = (id) => document.getElementById(id);
+
+// So many cases are on their way to the device and back at a time.
+const IN_FLIGHT = 8;
+// So many failures are listed, and after so many there is no point in more.
+const [LISTED, ENOUGH] = [20, 200];
+const MOST = 10_000_000;
+
+let device = null;
+let label = '';
+let running = null;
+
+function say(error) {
+  $('verify-error').textContent = error ?? '';
+  $('verify-error').hidden = error === null;
+}
+
+function list(at, verdict) {
+  const item = document.createElement('li');
+  item.textContent = `case ${at}, ${verdict.op}: ${verdict.problem}`;
+  item.appendChild(document.createElement('pre')).textContent = verdict.line;
+  $('failures').append(item);
+}
+
+// Runs cases 0 to `total` by `one`, shows how it goes, and ends when they end, are stopped or fail too often.
+async function run(what, total, one) {
+  if (running) return;
+  say(null);
+  const run = { stopped: false, passed: 0, failed: 0, next: 0, start: performance.now() };
+  running = run;
+  const on = label;
+  $('failures').replaceChildren();
+  $('score').hidden = false;
+  $('verify-what').textContent = `${what} on ${on}`;
+  $('verify').dataset.state = 'running';
+  $('verify-state').textContent = '';
+  $('progress').max = total;
+  for (const button of ['run', 'vectors']) $(button).disabled = true;
+  $('stop').disabled = false;
+  $('device').disabled = true;
+
+  const seconds = () => (performance.now() - run.start) / 1000;
+  const draw = () => {
+    const done = run.passed + run.failed;
+    $('passed').value = run.passed.toLocaleString('en');
+    $('failed').value = run.failed.toLocaleString('en');
+    $('failed').className = `count ${run.failed ? 'bad' : ''}`;
+    $('rate').value = Math.round(done / Math.max(seconds(), 0.001)).toLocaleString('en');
+    $('progress').value = done;
+  };
+  let drawn = 0;
+  const worker = async () => {
+    while (!run.stopped && run.next < total && run.failed < ENOUGH) {
+      const at = run.next++;
+      const verdict = await one(at);
+      if (verdict.problem === undefined) run.passed++;
+      else if (++run.failed <= LISTED) list(at, verdict);
+      if (performance.now() - drawn > 60) {
+        draw();
+        // A timer lets the browser draw, which promises alone do not.
+        await new Promise((resolve) => setTimeout(resolve));
+        drawn = performance.now();
+      }
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: IN_FLIGHT }, worker));
+  } catch (error) {
+    if (error instanceof WebAssembly.RuntimeError) throw error;
+    run.stopped = true;
+    say(error.message);
+  }
+  draw();
+  const done = run.passed + run.failed;
+  const how = done === total ? 'Done' : `Stopped after ${done} of ${total}`;
+  $('verify-state').textContent = `${how}: ${run.passed} passed, ${run.failed} failed in ${seconds().toFixed(1)} s.`;
+  $('stop').disabled = true;
+  for (const button of ['run', 'vectors', 'device']) $(button).disabled = false;
+  running = null;
+  // Last: it tells that the next may be started.
+  $('verify').dataset.state = done === total ? 'done' : 'stopped';
+}
+
+function whole(name, text, most) {
+  const number = /^\s*\d[\d_]*\s*$/.test(text) ? BigInt(text.replaceAll('_', '')) : -1n;
+  if (number < 0n || number > most) throw new Error(`${name} must be an integer from 0 to ${most}`);
+  return number;
+}
+
+function runRandom() {
+  try {
+    const seed = whole('the seed', $('seed').value, 2n ** 64n - 1n);
+    const count = Number(whole('the number of cases', $('count').value, BigInt(MOST)));
+    run(`${count} random cases of seed ${seed}`, count, (at) => random_case(device, seed, at));
+  } catch (error) {
+    say(error.message);
+  }
+}
+
+function runVectors(name, text) {
+  let vectors;
+  try {
+    vectors = new Vectors(text);
+  } catch (error) {
+    say(`${name}: ${error.message}`);
+    return;
+  }
+  run(`${vectors.length} golden vectors of ${name}`, vectors.length, (at) => vectors.run(device, at));
+}
+
+let linked = null;
+
+export function connect(parameters) {
+  $('run').addEventListener('click', runRandom);
+  $('stop').addEventListener('click', () => {
+    if (running) running.stopped = true;
+  });
+  $('vectors').addEventListener('change', async () => {
+    const [file] = $('vectors').files;
+    if (!file) return;
+    const text = await file.text();
+    // The same file can be chosen again.
+    $('vectors').value = '';
+    runVectors(file.name, text);
+  });
+  linked = parameters.get('vectors');
+}
+
+// A vector file beside the page, by the address's parameter `vectors`.
+async function runLinked(path) {
+  const url = new URL(path, location.href);
+  if (url.origin !== location.origin) {
+    say('vectors by address must come from where the page comes from');
+    return;
+  }
+  const response = await fetch(url);
+  if (response.ok) runVectors(path, await response.text());
+  else say(`${path}: ${response.status} ${response.statusText}`);
+}
+
+export function use(newDevice, newLabel) {
+  device = newDevice;
+  label = newLabel;
+  if (linked) runLinked(linked);
+  linked = null;
+}
