@@ -213,4 +213,53 @@ mod tests {
         assert_eq!(f16_of_f32(65_520.0), 0x7c00);
         assert_eq!(f16_of_f32(-2.0f32.powi(-25)), 0x8000);
     }
+
+    /// A conversion to 16 bits gives what the crate `half` gives: the same bits or, of a NaN, one of the same sign.
+    #[cfg(feature = "half")]
+    fn compare(single: u32) {
+        let number = f32::from_bits(single);
+        let same = |got: u16, expected: u16, infinity: u16| match number.is_nan() {
+            true => got & 0x7fff > infinity && got & 0x8000 == expected & 0x8000,
+            false => got == expected,
+        };
+        let (f16, bf16) = (
+            half::f16::from_f32(number).to_bits(),
+            half::bf16::from_f32(number).to_bits(),
+        );
+        assert!(same(f16_of_f32(number), f16, 0x7c00), "f16 of {single:#x}");
+        assert!(
+            same(bf16_of_f32(number), bf16, 0x7f80),
+            "bf16 of {single:#x}"
+        );
+    }
+
+    /// All values of 16 bits, and of `f32` those with all high halves and low halves next to where rounding changes.
+    #[cfg(feature = "half")]
+    #[test]
+    fn conversions_agree_with_the_crate_half() {
+        for bits in 0..=u16::MAX {
+            let (f16, bf16) = (half::f16::from_bits(bits), half::bf16::from_bits(bits));
+            let pairs = [
+                (f32_of_f16(bits), f16.to_f32()),
+                (f32_of_bf16(bits), bf16.to_f32()),
+            ];
+            for (got, expected) in pairs {
+                let same = got.to_bits() == expected.to_bits();
+                assert!(same || got.is_nan() && expected.is_nan(), "{bits:#x}");
+            }
+            for low in [
+                0, 1, 0x0fff, 0x1000, 0x1001, 0x3000, 0x7fff, 0x8000, 0x8001, 0xffff,
+            ] {
+                compare(u32::from(bits) << 16 | low);
+            }
+        }
+    }
+
+    /// All 2^32 values of `f32`.
+    #[cfg(feature = "half")]
+    #[test]
+    #[ignore = "two minutes without optimisation; bash tests/run-large runs it with"]
+    fn all_conversions_agree_with_the_crate_half() {
+        (0..=u32::MAX).for_each(compare);
+    }
 }

@@ -38,6 +38,8 @@ mod encode;
 mod explain;
 mod failure;
 mod fill;
+#[cfg(test)]
+mod formulas;
 mod grid;
 mod groups;
 mod job;

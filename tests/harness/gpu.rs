@@ -175,7 +175,7 @@ pub(super) fn run(
         let Some(indices) = indices else {
             return gpu.encode(encoder, plan, source, dest).map(|()| None);
         };
-        let tuples = index_buffer(gpu, indices);
+        let tuples = index_buffer(gpu, plan, indices);
         let tuples = device_indices(indices, &tuples);
         let pending = gpu.encode_gather(encoder, plan, source, tuples, dest)?;
         Ok(Some(pending))
@@ -192,7 +192,7 @@ pub(super) fn run_scatter(
     dest: &[u8],
     shift: usize,
 ) -> Result<(Vec<u8>, Result<Report, Error>), Error> {
-    let tuples = index_buffer(gpu, indices);
+    let tuples = index_buffer(gpu, plan, indices);
     let tuples = device_indices(indices, &tuples);
     let (bytes, pending) = run_with(
         gpu,
@@ -216,34 +216,65 @@ fn run_with(
         wgpu::BufferSlice<'_>,
     ) -> Result<Option<Pending<Report>>, Error>,
 ) -> Result<(Vec<u8>, Option<Pending<Report>>), Error> {
-    let result = plan.result_bytes();
-    let words = (shift + result).next_multiple_of(4);
-    let shifted = |bytes: &[u8]| [&vec![UNWRITTEN; shift], bytes].concat();
     // An empty argument needs a position too.
-    let mut before = shifted(source);
-    before.resize(before.len().max(shift + 1), UNWRITTEN);
-    let source = buffer(gpu, before);
-    let mut before = shifted(dest);
-    before.resize(words + GUARD_BYTES, UNWRITTEN);
-    let dest = buffer(gpu, before);
-    let begin = shift as u64;
+    let source = Guarded::new(gpu, source, shift, around(plan, shift), 1);
+    let dest = Guarded::new(gpu, dest, shift, UNWRITTEN, 0);
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
-    let pending = record(&mut encoder, source.slice(begin..), dest.slice(begin..))?;
+    let pending = record(&mut encoder, source.slice(), dest.slice())?;
     gpu.queue().submit([encoder.finish()]);
-    let mut bytes = read_buffer(gpu, &dest);
-    let guard = bytes.split_off(words);
-    assert_eq!(
-        guard, [UNWRITTEN; GUARD_BYTES],
-        "written beyond the end: {plan}"
-    );
-    let padding = bytes.split_off(shift + result);
-    let written = bytes.split_off(shift);
-    let mut around = bytes.iter().chain(&padding);
-    assert!(
-        around.all(|&byte| byte == UNWRITTEN),
-        "written before or behind, {bytes:?}, {padding:?}: {plan}"
-    );
+    let written = dest.read(gpu, plan);
     Ok((written, pending))
+}
+
+/// What lies around the source and the indices: one of two patterns, so that no result that depends on it is right in
+/// all cases. The same for a case in each run.
+fn around(plan: &Plan, shift: usize) -> u8 {
+    let sizes = plan.source_bytes() / 2 + plan.result_bytes() + shift;
+    [UNWRITTEN, !UNWRITTEN][(sizes ^ sizes >> 2 ^ sizes >> 4) & 1]
+}
+
+/// An argument within a longer buffer, between bytes of a pattern.
+struct Guarded {
+    buffer: wgpu::Buffer,
+    begin: usize,
+    length: usize,
+    pattern: u8,
+}
+
+impl Guarded {
+    /// `contents`, and at least `least` bytes, `shift` bytes behind the guard, which is as long as the alignment of
+    /// bindings: a binding begins at the contents, or with the last `shift` bytes of the pattern.
+    fn new(gpu: &Gpu, contents: &[u8], shift: usize, pattern: u8, least: usize) -> Self {
+        let aligned = gpu.device().limits().min_storage_buffer_offset_alignment as usize;
+        let begin = aligned.max(GUARD_BYTES) + shift;
+        let length = contents.len().max(least);
+        let mut all = vec![pattern; begin];
+        all.extend_from_slice(contents);
+        all.resize((begin + length).next_multiple_of(4) + GUARD_BYTES, pattern);
+        Self {
+            buffer: buffer(gpu, all),
+            begin,
+            length: contents.len(),
+            pattern,
+        }
+    }
+
+    fn slice(&self) -> wgpu::BufferSlice<'_> {
+        self.buffer.slice(self.begin as u64..)
+    }
+
+    /// The bytes between the patterns, which are checked.
+    fn read(&self, gpu: &Gpu, plan: &Plan) -> Vec<u8> {
+        let mut bytes = read_buffer(gpu, &self.buffer);
+        let behind = bytes.split_off(self.begin + self.length);
+        let written = bytes.split_off(self.begin);
+        let mut around = bytes.iter().chain(&behind);
+        assert!(
+            around.all(|&byte| byte == self.pattern),
+            "written before or behind, {bytes:x?}, {behind:x?}: {plan}"
+        );
+        written
+    }
 }
 
 /// A buffer of whole words, at least one word long.
@@ -259,19 +290,19 @@ fn buffer(gpu: &Gpu, mut contents: Vec<u8>) -> wgpu::Buffer {
         })
 }
 
-fn index_buffer(gpu: &Gpu, indices: Indices<'_>) -> wgpu::Buffer {
+fn index_buffer(gpu: &Gpu, plan: &Plan, indices: Indices<'_>) -> Guarded {
     let bytes = match indices {
         Indices::I32(indices) => bytemuck::cast_slice(indices),
         Indices::I64(indices) => bytemuck::cast_slice(indices),
         Indices::U32(indices) => bytemuck::cast_slice(indices),
     };
-    buffer(gpu, bytes.to_vec())
+    Guarded::new(gpu, bytes, 0, around(plan, 0), 4)
 }
 
-fn device_indices<'a>(indices: Indices<'_>, buffer: &'a wgpu::Buffer) -> DeviceIndices<'a> {
+fn device_indices<'a>(indices: Indices<'_>, guarded: &'a Guarded) -> DeviceIndices<'a> {
     match indices {
-        Indices::I32(_) => DeviceIndices::I32(buffer.slice(..)),
-        Indices::I64(_) => DeviceIndices::I64(buffer.slice(..)),
-        Indices::U32(_) => DeviceIndices::U32(buffer.slice(..)),
+        Indices::I32(_) => DeviceIndices::I32(guarded.slice()),
+        Indices::I64(_) => DeviceIndices::I64(guarded.slice()),
+        Indices::U32(_) => DeviceIndices::U32(guarded.slice()),
     }
 }

@@ -1,0 +1,155 @@
+//! What operators and functions do, as WGSL defines it.
+
+use super::machine::{Machine, Unsupported};
+use super::terms::Term;
+use naga::{BinaryOperator as Operator, MathFunction, ScalarKind};
+
+impl Machine<'_> {
+    pub(super) fn binary(
+        &mut self,
+        op: Operator,
+        kind: ScalarKind,
+        a: Term,
+        b: Term,
+    ) -> Result<Term, Unsupported> {
+        let signed = kind == ScalarKind::Sint;
+        if kind == ScalarKind::Float {
+            return self.of_floats(op, a, b);
+        }
+        if kind == ScalarKind::Bool {
+            return Ok(match op {
+                Operator::And | Operator::LogicalAnd => self.pool.and(a, b),
+                Operator::InclusiveOr | Operator::LogicalOr => self.pool.or(a, b),
+                Operator::Equal | Operator::NotEqual => {
+                    let not_b = self.pool.not(b);
+                    let same = self.pool.select(a, b, not_b);
+                    match op {
+                        Operator::Equal => same,
+                        _ => self.pool.not(same),
+                    }
+                }
+                _ => return Err(format!("{op:?} of booleans")),
+            });
+        }
+        let (less, or_equal) = match signed {
+            true => ("bvslt", "bvsle"),
+            false => ("bvult", "bvule"),
+        };
+        Ok(match op {
+            Operator::Add => self.pool.of_words("bvadd", &[a, b]),
+            Operator::Subtract => self.pool.of_words("bvsub", &[a, b]),
+            Operator::Multiply => self.pool.of_words("bvmul", &[a, b]),
+            Operator::And => self.pool.of_words("bvand", &[a, b]),
+            Operator::InclusiveOr => self.pool.of_words("bvor", &[a, b]),
+            Operator::ExclusiveOr => self.pool.of_words("bvxor", &[a, b]),
+            Operator::Divide if !signed => self.quotient(a, b),
+            Operator::Modulo if !signed => {
+                let quotient = self.quotient(a, b);
+                let whole = self.pool.of_words("bvmul", &[quotient, b]);
+                self.pool.of_words("bvsub", &[a, whole])
+            }
+            // Shift counts are modulo 32.
+            Operator::ShiftLeft | Operator::ShiftRight => {
+                let most = self.pool.word(31);
+                let count = self.pool.of_words("bvand", &[b, most]);
+                let function = match (op, signed) {
+                    (Operator::ShiftLeft, _) => "bvshl",
+                    (_, false) => "bvlshr",
+                    (_, true) => "bvashr",
+                };
+                self.pool.of_words(function, &[a, count])
+            }
+            Operator::Equal => self.pool.compare("=", [a, b]),
+            Operator::NotEqual => {
+                let same = self.pool.compare("=", [a, b]);
+                self.pool.not(same)
+            }
+            Operator::Less => self.pool.compare(less, [a, b]),
+            Operator::LessEqual => self.pool.compare(or_equal, [a, b]),
+            Operator::Greater => self.pool.compare(less, [b, a]),
+            Operator::GreaterEqual => self.pool.compare(or_equal, [b, a]),
+            _ => return Err(format!("{op:?} of {kind:?}")),
+        })
+    }
+
+    /// The quotient of two numbers, of which the second is not 0. By a number that is not known it is a function of
+    /// which nothing is known here: what holds for the quotients of integers is proved in integers.
+    fn quotient(&mut self, a: Term, b: Term) -> Term {
+        match self.pool.known_word(b) {
+            Some(1..) => self.pool.of_words("bvudiv", &[a, b]),
+            _ => self.pool.memory("quotient", vec![a, b]),
+        }
+    }
+
+    /// Floats are words that hold their bits.
+    fn of_floats(&mut self, op: Operator, a: Term, b: Term) -> Result<Term, Unsupported> {
+        let function = match op {
+            Operator::Add => "f32.add",
+            Operator::Subtract => "f32.sub",
+            Operator::Multiply => "f32.mul",
+            _ => return Err(format!("{op:?} of floats")),
+        };
+        Ok(self.pool.memory(function, vec![a, b]))
+    }
+
+    pub(super) fn math(
+        &mut self,
+        fun: MathFunction,
+        kind: ScalarKind,
+        terms: &[Term],
+    ) -> Result<Term, Unsupported> {
+        let less = match kind {
+            ScalarKind::Sint => "bvslt",
+            ScalarKind::Uint => "bvult",
+            _ => return Err(format!("{fun:?} of {kind:?}")),
+        };
+        Ok(match (fun, terms) {
+            (MathFunction::Min, &[a, b]) => self.least(less, a, b),
+            (MathFunction::Max, &[a, b]) => self.greatest(less, a, b),
+            (MathFunction::Clamp, &[a, low, high]) => {
+                let raised = self.greatest(less, a, low);
+                self.least(less, raised, high)
+            }
+            (MathFunction::Abs, &[a]) if kind == ScalarKind::Uint => a,
+            (MathFunction::Abs, &[a]) => {
+                let zero = self.pool.word(0);
+                let negative = self.pool.compare(less, [a, zero]);
+                let negated = self.pool.of_words("bvneg", &[a]);
+                self.pool.select(negative, negated, a)
+            }
+            _ => return Err(format!("the function {fun:?}")),
+        })
+    }
+
+    fn least(&mut self, less: &str, a: Term, b: Term) -> Term {
+        let smaller = self.pool.compare(less, [b, a]);
+        self.pool.select(smaller, b, a)
+    }
+
+    fn greatest(&mut self, less: &str, a: Term, b: Term) -> Term {
+        let larger = self.pool.compare(less, [a, b]);
+        self.pool.select(larger, b, a)
+    }
+
+    /// Converts a scalar; `bits` says that its bits stay.
+    pub(super) fn converted(
+        &mut self,
+        from: ScalarKind,
+        to: ScalarKind,
+        bits: bool,
+        term: Term,
+    ) -> Result<Term, Unsupported> {
+        use ScalarKind::{Bool, Float, Sint, Uint};
+        Ok(match (from, to) {
+            (Uint | Sint, Uint | Sint) => term,
+            (Uint | Sint | Float, Uint | Sint | Float) if bits => term,
+            (Bool, Uint | Sint) => {
+                let [one, zero] = [1, 0].map(|value| self.pool.word(value));
+                self.pool.select(term, one, zero)
+            }
+            (Uint, Float) => self.pool.memory("f32.of", vec![term]),
+            (from, to) if from == to => term,
+            _ => return Err(format!("a conversion from {from:?} to {to:?}")),
+        })
+    }
+}

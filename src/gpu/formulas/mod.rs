@@ -1,0 +1,87 @@
+//! Formulas of functions of the shaders, from the text of the shaders: `tests/proofs.py` proves of each what it must
+//! compute, for all inputs.
+//!
+//! A formula is SMT-LIB. It names the arguments `in.NAME`, the uniforms `uniforms.NAME`, the result `out` and what a
+//! pointer points at afterwards `out.NAME`, with the names of members, components and elements behind. Buffers, quotients
+//! by numbers that are not known and products of two such numbers are functions about which nothing is known.
+//!
+//! | file | turns into terms |
+//! |---|---|
+//! | `machine`, `statement` | functions and variables; statements |
+//! | `expression`, `arithmetic` | expressions; what operators compute |
+//! | `terms` | writes terms as SMT-LIB |
+//! | `list` | the functions with a formula |
+
+mod arithmetic;
+mod expression;
+mod list;
+mod machine;
+mod statement;
+mod terms;
+
+use super::program::UniformSpace;
+use list::{Asked, asked};
+use machine::Machine;
+use naga::{
+    back::pipeline_constants::process_overrides,
+    valid::{Capabilities, ValidationFlags, Validator},
+};
+use std::{env, fs, path::Path};
+
+/// The formula of a function, or why it has none.
+fn formula(asked: &Asked) -> Result<String, String> {
+    let program = asked.program()?;
+    let text = program.text(UniformSpace::Uniform);
+    let module = naga::front::wgsl::parse_str(&text).map_err(|error| error.to_string())?;
+    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+        .validate(&module)
+        .map_err(|error| error.to_string())?;
+    let constants = program.constants().into_iter();
+    let constants = constants
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+    let (module, info) =
+        process_overrides(&module, &info, None, &constants).map_err(|error| error.to_string())?;
+    Machine::new(&module, &info, asked.fixed).formula(asked.function)
+}
+
+/// Every function of the list has a formula. With `WGSLICE_FORMULAS=FOLDER` the formulas are written there.
+#[test]
+fn formulas_of_the_shaders() {
+    let folder = env::var("WGSLICE_FORMULAS").ok();
+    let mut missing = Vec::new();
+    for asked in asked() {
+        match formula(&asked) {
+            Ok(text) => {
+                if let Some(folder) = &folder {
+                    let path = Path::new(folder).join(format!("{}.smt2", asked.name));
+                    fs::write(path, text).unwrap();
+                }
+            }
+            Err(why) => missing.push(format!("{}: {why}", asked.name)),
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// What has no formula is an error that names the function in which it occurs.
+#[test]
+fn a_function_without_a_formula_is_named() {
+    let of = |function| {
+        let asked = asked()
+            .into_iter()
+            .find(|asked| asked.name == "coordinate")
+            .unwrap();
+        formula(&Asked { function, ..asked })
+    };
+    let why = of("missing").unwrap_err();
+    assert!(
+        why.starts_with("missing: walk: a loop whose end is not known"),
+        "{why}"
+    );
+    assert!(
+        of("nothing")
+            .unwrap_err()
+            .starts_with("no program with nothing")
+    );
+}

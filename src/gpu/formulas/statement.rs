@@ -1,0 +1,194 @@
+//! Runs statements: branches on both sides, loops round by round.
+
+use super::{
+    machine::{Frame, Machine, Root, State, Unsupported, Value},
+    terms::Term,
+};
+use naga::{Block, Expression, Handle, Statement};
+
+/// The most rounds of a loop.
+const ROUNDS: usize = 32;
+
+impl<'a> Machine<'a> {
+    /// Runs the statements of a block, each only as far as none before has left it.
+    pub(super) fn block(
+        &mut self,
+        frame: &mut Frame<'a>,
+        block: &'a [Statement],
+        state: &mut State,
+    ) -> Result<(), Unsupported> {
+        for (number, statement) in block.iter().enumerate() {
+            self.statement(frame, statement, state)?;
+            let gone = self.pool.or(state.returned, state.broken);
+            let gone = self.pool.or(gone, state.continued);
+            match self.pool.known_truth(gone) {
+                Some(false) => {}
+                Some(true) => return Ok(()),
+                None => {
+                    let mut rest = state.clone();
+                    let no = self.pool.truth(false);
+                    (rest.returned, rest.broken, rest.continued) = (no, no, no);
+                    self.block(frame, &block[number + 1..], &mut rest)?;
+                    *state = self.merged(gone, state.clone(), rest)?;
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn merged(&mut self, condition: Term, yes: State, no: State) -> Result<State, Unsupported> {
+        let locals = yes.locals.into_iter().zip(no.locals);
+        let locals = locals.map(|(yes, no)| self.either(condition, yes, no));
+        let locals = locals.collect::<Result<_, _>>()?;
+        let result = match (yes.result, no.result) {
+            (Some(yes), Some(no)) => Some(self.either(condition, yes, no)?),
+            (yes, no) => yes.or(no),
+        };
+        Ok(State {
+            locals,
+            result,
+            returned: self.pool.select(condition, yes.returned, no.returned),
+            broken: self.pool.select(condition, yes.broken, no.broken),
+            continued: self.pool.select(condition, yes.continued, no.continued),
+        })
+    }
+
+    pub(super) fn either(
+        &mut self,
+        condition: Term,
+        yes: Value,
+        no: Value,
+    ) -> Result<Value, Unsupported> {
+        Ok(match (yes, no) {
+            (Value::Term(yes), Value::Term(no)) => {
+                Value::Term(self.pool.select(condition, yes, no))
+            }
+            (Value::Parts(yes), Value::Parts(no)) => {
+                let parts = yes.into_iter().zip(no);
+                let parts = parts.map(|(yes, no)| self.either(condition, yes, no));
+                Value::Parts(parts.collect::<Result<_, _>>()?)
+            }
+            (yes, no) if yes == no => yes,
+            _ => return Err("pointers that differ".to_owned()),
+        })
+    }
+
+    fn statement(
+        &mut self,
+        frame: &mut Frame<'a>,
+        statement: &'a Statement,
+        state: &mut State,
+    ) -> Result<(), Unsupported> {
+        match statement {
+            Statement::Emit(range) => {
+                for handle in range.clone() {
+                    let value = self.evaluate(frame, handle, state)?;
+                    frame.values.insert(handle, value);
+                }
+                Ok(())
+            }
+            Statement::Block(block) => self.block(frame, block, state),
+            Statement::If {
+                condition,
+                accept,
+                reject,
+            } => {
+                let condition = self.term(frame, *condition, state)?;
+                match self.pool.known_truth(condition) {
+                    Some(true) => self.block(frame, accept, state),
+                    Some(false) => self.block(frame, reject, state),
+                    None => {
+                        let mut other = state.clone();
+                        self.block(frame, accept, state)?;
+                        self.block(frame, reject, &mut other)?;
+                        // Variables of functions that only one side calls are not used afterwards.
+                        let most = state.locals.len().min(other.locals.len());
+                        state.locals.truncate(most);
+                        other.locals.truncate(most);
+                        *state = self.merged(condition, state.clone(), other)?;
+                        Ok(())
+                    }
+                }
+            }
+            Statement::Loop {
+                body,
+                continuing,
+                break_if,
+            } => self.rounds(frame, (body, continuing, *break_if), state),
+            Statement::Break => {
+                state.broken = self.pool.truth(true);
+                Ok(())
+            }
+            Statement::Continue => {
+                state.continued = self.pool.truth(true);
+                Ok(())
+            }
+            Statement::Return { value } => {
+                if let Some(value) = value {
+                    state.result = Some(self.value(frame, *value, state)?);
+                }
+                state.returned = self.pool.truth(true);
+                Ok(())
+            }
+            Statement::Store { pointer, value } => {
+                let value = self.value(frame, *value, state)?;
+                let place = self.place(frame, *pointer, state)?;
+                let Root::Local(number) = place.root else {
+                    return Err("a store to a buffer".to_owned());
+                };
+                let old = state.locals[number].clone();
+                state.locals[number] = self.stored(old, &place.path, value)?;
+                Ok(())
+            }
+            Statement::Call {
+                function,
+                arguments,
+                result,
+            } => {
+                let arguments = arguments
+                    .iter()
+                    .map(|&argument| self.value(frame, argument, state));
+                let arguments = arguments.collect::<Result<_, _>>()?;
+                let value = self.call(*function, arguments, state)?;
+                if let (Some(handle), Some(value)) = (result, value) {
+                    frame.values.insert(*handle, value);
+                }
+                Ok(())
+            }
+            other => Err(format!("the statement {other:?}")),
+        }
+    }
+
+    fn rounds(
+        &mut self,
+        frame: &mut Frame<'a>,
+        (body, continuing, break_if): (&'a Block, &'a Block, Option<Handle<Expression>>),
+        state: &mut State,
+    ) -> Result<(), Unsupported> {
+        let no = self.pool.truth(false);
+        for _ in 0..ROUNDS {
+            self.block(frame, body, state)?;
+            let gone = self.pool.or(state.broken, state.returned);
+            match self.pool.known_truth(gone) {
+                Some(true) => {
+                    state.broken = no;
+                    return Ok(());
+                }
+                Some(false) => {}
+                None => return Err("a loop whose end is not known".to_owned()),
+            }
+            state.continued = no;
+            self.block(frame, continuing, state)?;
+            if let Some(condition) = break_if {
+                let condition = self.term(frame, condition, state)?;
+                match self.pool.known_truth(condition) {
+                    Some(true) => return Ok(()),
+                    Some(false) => {}
+                    None => return Err("a loop whose end is not known".to_owned()),
+                }
+            }
+        }
+        Err(format!("a loop of more than {ROUNDS} rounds"))
+    }
+}

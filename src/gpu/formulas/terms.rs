@@ -1,0 +1,235 @@
+//! Terms over 32-bit words and booleans, as SMT-LIB knows them. Equal terms are one, and constants are folded, so that
+//! loops over a known number of dimensions unroll.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    fmt::Write,
+};
+
+/// A term of a [`Pool`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Term(usize);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Sort {
+    Word,
+    Bool,
+}
+
+impl Sort {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Word => "(_ BitVec 32)",
+            Self::Bool => "Bool",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Node {
+    Word(u32),
+    Bool(bool),
+    /// Any value of its sort.
+    Input(String),
+    /// A function of SMT-LIB, or one that [`Pool::memory`] declares.
+    Apply(String, Vec<Term>),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    nodes: Vec<(Node, Option<Sort>)>,
+    known: HashMap<Node, Term>,
+    /// Functions from words to words about which nothing is known, and their numbers of arguments.
+    memory: BTreeSet<(String, usize)>,
+}
+
+impl Pool {
+    fn keep(&mut self, node: Node, sort: Sort) -> Term {
+        if let Some(&term) = self.known.get(&node) {
+            return term;
+        }
+        let term = Term(self.nodes.len());
+        self.nodes.push((node.clone(), Some(sort)));
+        self.known.insert(node, term);
+        term
+    }
+
+    pub(super) fn word(&mut self, value: u32) -> Term {
+        self.keep(Node::Word(value), Sort::Word)
+    }
+
+    pub(super) fn truth(&mut self, value: bool) -> Term {
+        self.keep(Node::Bool(value), Sort::Bool)
+    }
+
+    pub(super) fn input(&mut self, name: &str, sort: Sort) -> Term {
+        self.keep(Node::Input(name.to_owned()), sort)
+    }
+
+    /// A word of memory, or the value of another function about which nothing is known.
+    pub(super) fn memory(&mut self, name: &str, arguments: Vec<Term>) -> Term {
+        self.memory.insert((name.to_owned(), arguments.len()));
+        self.keep(Node::Apply(name.to_owned(), arguments), Sort::Word)
+    }
+
+    pub(super) fn known_word(&self, term: Term) -> Option<u32> {
+        match self.nodes[term.0].0 {
+            Node::Word(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn is_known(&self, term: Term) -> bool {
+        self.known_word(term).is_some()
+    }
+
+    pub(super) fn known_truth(&self, term: Term) -> Option<bool> {
+        match self.nodes[term.0].0 {
+            Node::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// A function of SMT-LIB of words, with a word as its result.
+    pub(super) fn of_words(&mut self, function: &str, arguments: &[Term]) -> Term {
+        let known: Option<Vec<_>> = arguments
+            .iter()
+            .map(|&term| self.known_word(term))
+            .collect();
+        let folded = known.and_then(|known| {
+            Some(match (function, &known[..]) {
+                ("bvadd", [a, b]) => a.wrapping_add(*b),
+                ("bvsub", [a, b]) => a.wrapping_sub(*b),
+                ("bvmul", [a, b]) => a.wrapping_mul(*b),
+                ("bvand", [a, b]) => a & b,
+                ("bvor", [a, b]) => a | b,
+                ("bvxor", [a, b]) => a ^ b,
+                ("bvudiv", [a, b]) => a.checked_div(*b)?,
+                ("bvurem", [a, b]) => a.checked_rem(*b)?,
+                ("bvshl", [a, b]) => a.checked_shl(*b)?,
+                ("bvlshr", [a, b]) => a.checked_shr(*b)?,
+                ("bvnot", [a]) => !a,
+                ("bvneg", [a]) => a.wrapping_neg(),
+                _ => return None,
+            })
+        });
+        match folded {
+            Some(value) => self.word(value),
+            // A name of its own, which a proof may take for the product or leave open.
+            None if function == "bvmul" && !arguments.iter().any(|&term| self.is_known(term)) => {
+                self.memory("product", arguments.to_vec())
+            }
+            None => self.keep(
+                Node::Apply(function.to_owned(), arguments.to_vec()),
+                Sort::Word,
+            ),
+        }
+    }
+
+    /// A comparison of words.
+    pub(super) fn compare(&mut self, function: &str, [a, b]: [Term; 2]) -> Term {
+        let folded = match (self.known_word(a), self.known_word(b)) {
+            (Some(a), Some(b)) => match function {
+                "=" => Some(a == b),
+                "bvult" => Some(a < b),
+                "bvule" => Some(a <= b),
+                "bvslt" => Some(a.cast_signed() < b.cast_signed()),
+                "bvsle" => Some(a.cast_signed() <= b.cast_signed()),
+                _ => None,
+            },
+            _ => None,
+        };
+        match folded {
+            Some(value) => self.truth(value),
+            None => self.keep(Node::Apply(function.to_owned(), vec![a, b]), Sort::Bool),
+        }
+    }
+
+    pub(super) fn not(&mut self, term: Term) -> Term {
+        match self.known_truth(term) {
+            Some(value) => self.truth(!value),
+            None => self.keep(Node::Apply("not".to_owned(), vec![term]), Sort::Bool),
+        }
+    }
+
+    pub(super) fn and(&mut self, a: Term, b: Term) -> Term {
+        match (self.known_truth(a), self.known_truth(b)) {
+            (Some(false), _) | (_, Some(true)) => a,
+            (_, Some(false)) | (Some(true), _) => b,
+            _ => self.keep(Node::Apply("and".to_owned(), vec![a, b]), Sort::Bool),
+        }
+    }
+
+    pub(super) fn or(&mut self, a: Term, b: Term) -> Term {
+        let (a, b) = (self.not(a), self.not(b));
+        let neither = self.and(a, b);
+        self.not(neither)
+    }
+
+    pub(super) fn select(&mut self, condition: Term, yes: Term, no: Term) -> Term {
+        match self.known_truth(condition) {
+            Some(true) => yes,
+            Some(false) => no,
+            None if yes == no => yes,
+            None => {
+                let sort = self.sort(yes);
+                self.keep(
+                    Node::Apply("ite".to_owned(), vec![condition, yes, no]),
+                    sort,
+                )
+            }
+        }
+    }
+
+    pub(super) fn sort(&self, term: Term) -> Sort {
+        self.nodes[term.0].1.unwrap_or(Sort::Word)
+    }
+
+    /// The formula that defines `outputs`, in SMT-LIB: its inputs and outputs are constants, and terms that occur more
+    /// than once are written once.
+    pub(super) fn formula(&self, outputs: &[(String, Term)]) -> String {
+        let mut needed = BTreeSet::new();
+        let mut rest: Vec<_> = outputs.iter().map(|output| output.1).collect();
+        while let Some(term) = rest.pop() {
+            if needed.insert(term)
+                && let Node::Apply(_, arguments) = &self.nodes[term.0].0
+            {
+                rest.extend(arguments);
+            }
+        }
+        let mut text = String::new();
+        for (name, arguments) in &self.memory {
+            let of = vec![Sort::Word.text(); *arguments].join(" ");
+            writeln!(text, "(declare-fun {name} ({of}) {})", Sort::Word.text()).unwrap();
+        }
+        for term in needed {
+            let sort = self.sort(term).text();
+            let body = match &self.nodes[term.0].0 {
+                Node::Word(value) => format!("#x{value:08x}"),
+                Node::Bool(value) => value.to_string(),
+                Node::Input(name) => {
+                    writeln!(text, "(declare-const {name} {sort})").unwrap();
+                    name.clone()
+                }
+                Node::Apply(function, arguments) => {
+                    let names = arguments.iter().map(|term| format!(" t{}", term.0));
+                    match arguments.is_empty() {
+                        true => function.clone(),
+                        false => format!("({function}{})", names.collect::<String>()),
+                    }
+                }
+            };
+            writeln!(text, "(define-fun t{} () {sort} {body})", term.0).unwrap();
+        }
+        for (name, term) in outputs {
+            let sort = self.sort(*term).text();
+            writeln!(
+                text,
+                "(declare-const {name} {sort})\n(assert (= {name} t{}))",
+                term.0
+            )
+            .unwrap();
+        }
+        text
+    }
+}

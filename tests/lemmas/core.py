@@ -1,0 +1,144 @@
+"""Formulas of functions of the shaders, and what it takes to prove something of them.
+
+A lemma holds if z3 finds no values for which what is given holds and the goal does not. What z3 does not decide within
+its time counts as a failure, as does a formula that no lemma uses.
+"""
+
+import os
+import time
+from pathlib import Path
+
+import z3
+
+# What z3 may spend on a lemma, in its own units, so that the speed of a machine makes no difference: some seconds.
+EFFORT = 100_000_000
+TIMEOUT_MS = 300_000
+# Lemmas that take longer are named.
+SLOW_S = 5
+
+FOUND, MISSING, ELSEWHERE = 0, 1, 2
+
+
+def word(name):
+    """An input or an output of a formula."""
+    return z3.BitVec(name, 32)
+
+
+def words(name, parts):
+    """Several, by the names of their parts."""
+    return [word(f"{name}.{part}") for part in parts]
+
+
+def memory(name, count=1):
+    """A function from words to words: a buffer by its index, or `quotient`."""
+    sorts = [z3.BitVecSort(32)] * (count + 1)
+    return z3.Function(name, *sorts)
+
+
+quotient = memory("quotient", 2)
+product = memory("product", 2)
+first, second = (z3.Var(number, z3.BitVecSort(32)) for number in (0, 1))
+
+
+def times(a, b):
+    """A product of which only what holds for 0 and 1 is known. What holds for any such function holds for products,
+    and a solver need not multiply."""
+    zero, one = (z3.BitVecVal(value, 32) for value in (0, 1))
+    unknown = product(a, b)
+    of_b = z3.If(b == zero, zero, z3.If(b == one, a, unknown))
+    return z3.If(a == zero, zero, z3.If(a == one, b, of_b))
+
+
+def wide(term, bits=64):
+    """A word as a longer unsigned number."""
+    return z3.ZeroExt(bits - term.size(), term)
+
+
+def signed(term, bits=64):
+    """A word as a longer signed number."""
+    return z3.SignExt(bits - term.size(), term)
+
+
+def choose(index, values):
+    """The value at an index; the last for those beyond."""
+    found = values[-1]
+    for number in reversed(range(len(values) - 1)):
+        found = z3.If(index == number, values[number], found)
+    return found
+
+
+def flag(bit):
+    return (word("uniforms.map.flags") & bit) != 0
+
+
+def smaller(a, b):
+    return z3.If(z3.ULT(b, a), b, a)
+
+
+def solver_of(facts):
+    """A new solver each, since one that has checked before goes on in another, slower way."""
+    solver = z3.Solver()
+    solver.set("rlimit", EFFORT)
+    solver.set("timeout", TIMEOUT_MS)
+    solver.add(*facts)
+    return solver
+
+
+def shown(model):
+    """The inputs and outputs for which a lemma does not hold."""
+    names = ("in", "uniforms", "out")
+    values = [entry for entry in model.decls() if entry.name().split(".")[0] in names]
+    return ", ".join(f"{entry.name()} = {model[entry]}" for entry in values[:24]) or model
+
+
+class Lemmas:
+    """Proves lemmas one by one, and counts what holds and what does not."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.used = set()
+        self.passed = 0
+        self.failed = 0
+        self.begin = time.time()
+        self.only = os.environ.get("WGSLICE_LEMMA", "")
+
+    def formula(self, name, multiply=lambda a, b: a * b):
+        """What defines the outputs of a function by its inputs."""
+        self.used.add(name)
+        facts = z3.parse_smt2_file(str(self.folder / f"{name}.smt2"))
+        return [z3.substitute_funs(fact, (product, multiply(first, second))) for fact in facts]
+
+    def prove(self, name, goal, given=(), formula=None, multiply=lambda a, b: a * b):
+        """Proves that the goal follows from what is given and from the formula."""
+        self.check(name, [*self.formula(formula, multiply), *given], goal)
+
+    def check(self, name, facts, goal):
+        if self.only not in name:
+            return
+        # From what contradicts itself everything would follow.
+        possible = solver_of(facts).check()
+        solver = solver_of([*facts, z3.Not(goal)])
+        begin = time.process_time()
+        outcome = solver.check()
+        spent = time.process_time() - begin
+        if spent > SLOW_S:
+            print(f"{name} took {spent:.0f} s", flush=True)
+        if possible == z3.sat and outcome == z3.unsat:
+            self.passed += 1
+            return
+        self.failed += 1
+        why = shown(solver.model()) if outcome == z3.sat else solver.reason_unknown()
+        if possible != z3.sat:
+            why = f"what is given is {possible}"
+        print(f"{name}: {outcome} after {spent:.1f} s: {why}")
+
+    def finish(self):
+        """Prints the totals. False if a lemma failed or a formula was not used."""
+        there = {path.stem for path in self.folder.glob("*.smt2")}
+        unused = sorted(there - self.used)
+        if unused and not self.only:
+            print(f"no lemma uses {', '.join(unused)}")
+            self.failed += len(unused)
+        print(f"{len(self.used)} formulas, {time.time() - self.begin:.0f} s")
+        print(f"{self.passed} passed, {self.failed} failed")
+        return self.failed == 0

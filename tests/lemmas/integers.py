@@ -1,0 +1,147 @@
+"""What holds for quotients: in integers, since no solver divides words by words that it does not know.
+
+The formulas of odometers and segments name these quotients; `rows` proves that they are used as here.
+"""
+
+import z3
+
+
+def prove_all(lemmas):
+    digits(lemmas)
+    four_rows(lemmas)
+    segments(lemmas)
+    grids(lemmas)
+    gradients(lemmas)
+    offsets(lemmas)
+
+
+def divided(number, by):
+    """The quotient, a name for it, and what defines it."""
+    quotient = z3.FreshInt("quotient")
+    rest = number - quotient * by
+    return quotient, [rest >= 0, rest < by]
+
+
+def digits(lemmas):
+    """Odometers: of a row less than the product of the sizes every digit is less than its size, the digits times the
+    sizes within are the row, and no other digits are."""
+    row, outer, middle, inner = z3.Ints("row outer middle inner")
+    sizes = [outer > 0, middle > 0, inner > 0]
+    rest, of_rest = divided(row, inner)
+    top, of_top = divided(rest, middle)
+    last, between = row - rest * inner, rest - top * middle
+    given = [*sizes, *of_rest, *of_top, row >= 0, row < outer * middle * inner]
+    lemmas.check("the innermost digit is in its size", given, z3.And(0 <= last, last < inner))
+    lemmas.check("the middle digit is in its size", given, z3.And(0 <= between, between < middle))
+    lemmas.check("digits give back the row", given, (top * middle + between) * inner + last == row)
+    # One step at a time: a number less than a product has a quotient less than the other factor.
+    lemmas.check(
+        "a quotient is less than the other sizes",
+        [inner > 0, outer > 0, row >= 0, row < outer * inner, *of_rest],
+        z3.And(0 <= rest, rest < outer),
+    )
+    digit, other = z3.Ints("digit other")
+    lemmas.check(
+        "a row has one innermost digit",
+        [inner > 0, *of_rest, other * inner + digit == row, 0 <= digit, digit < inner],
+        z3.And(digit == last, other == rest),
+    )
+
+
+def four_rows(lemmas):
+    """Four rows from a multiple of four on, in a dimension whose size is one, differ in the last digit alone."""
+    fours, each, n = z3.Ints("fours each n")
+    row, size = 4 * fours, 4 * each
+    first, of_first = divided(row, size)
+    next_, of_next = divided(row + n, size)
+    lemmas.check(
+        "four rows have one rest",
+        [fours >= 0, each > 0, 0 <= n, n < 4, *of_first, *of_next],
+        first == next_,
+    )
+
+
+def segments(lemmas):
+    """Tiles are segments of rows: each unit of each row is in one tile."""
+    run, segment, rows, tile, j = z3.Ints("run segment rows tile j")
+    count, of_count = divided(run + segment - 1, segment)
+    row, of_row = divided(tile, count)
+    number = tile - row * count
+    first = number * segment
+    given = [run > 0, segment > 0, *of_count]
+    lemmas.check("a row has a segment", given, count > 0)
+    given += [count > 0]
+    lemmas.check(
+        "segments cover a row", given, z3.And(count * segment >= run, (count - 1) * segment < run)
+    )
+    given += [count * segment >= run, (count - 1) * segment < run]
+    given += [rows > 0, 0 <= tile, tile < rows * count, *of_row]
+    lemmas.check("the row of a tile exists", given, z3.And(0 <= row, row < rows))
+    lemmas.check(
+        "a segment begins in its row", [*given, number <= count - 1], z3.And(0 <= first, first < run)
+    )
+    # Unit j of a row is in segment j / segment alone.
+    own, of_own = divided(j, segment)
+    lemmas.check(
+        "a unit is in one segment",
+        [segment > 0, 0 <= j, *of_own],
+        z3.And(own * segment <= j, j < own * segment + segment),
+    )
+    lemmas.check(
+        "no segment lies behind the last",
+        [*given, 0 <= j, j < run, *of_own],
+        z3.And(0 <= own, own < count),
+    )
+
+
+def grids(lemmas):
+    """Grids: both sides within the limit, all groups covered, and fewer idle groups than the grid is high."""
+    groups, limit = z3.Ints("groups limit")
+    height, of_height = divided(groups + limit - 1, limit)
+    width, of_width = divided(groups + height - 1, height)
+    given = [groups > 0, 0 < limit, limit <= 0xFFFF, *of_height]
+    lemmas.check("a grid has a row", given, height > 0)
+    given += [height > 0, height <= limit, *of_width]
+    lemmas.check("a grid covers all groups", given, width * height >= groups)
+    lemmas.check("a grid has few idle groups", given, width * height < groups + height)
+    lemmas.check("a grid is not too wide", [*given, groups <= height * limit], width <= limit)
+    lemmas.check("groups fit in limit times height", given[:4] + of_height, groups <= height * limit)
+    x, y = z3.Ints("x y")
+    lemmas.check(
+        "every group has one number",
+        [0 <= x, x < width, 0 <= y, y < height, width > 0],
+        z3.And(0 <= y * width + x, y * width + x < width * height),
+    )
+
+
+def gradients(lemmas):
+    """A unit of a gradient has a source if a multiple of the spacing leads to it."""
+    distance, spacing, i = z3.Ints("distance spacing i")
+    quotient, of_quotient = divided(distance, spacing)
+    lemmas.check(
+        "a unit has at most one source",
+        [spacing > 0, distance >= 0, *of_quotient, i * spacing == distance],
+        quotient == i,
+    )
+
+
+def offsets(lemmas):
+    """Offsets of digits times strides lie between those at the corners, whatever the signs of the strides."""
+    digit, last, stride = z3.Ints("digit last stride")
+    given = [0 <= digit, digit <= last]
+    reached = last * stride
+    lemmas.check(
+        "an offset lies between its ends",
+        given,
+        z3.And(
+            z3.If(reached < 0, reached, 0) <= digit * stride,
+            digit * stride <= z3.If(reached > 0, reached, 0),
+        ),
+    )
+    a, b = z3.Ints("a b")
+    modulus = 1 << 32
+    lemmas.check(
+        "what lies in a binding is right modulo 2^32",
+        [0 <= a, a < modulus, 0 <= b, b < modulus, (a - b) % modulus == 0],
+        a == b,
+    )

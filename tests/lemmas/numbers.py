@@ -1,0 +1,119 @@
+"""Arithmetic of scatters: f16 and bf16 by integers, and numbers that share words or take two."""
+
+import z3
+
+from lemmas.core import first, memory, second, word, words
+
+HALF, BRAIN, SINGLE = z3.Float16(), z3.FPSort(8, 8), z3.Float32()
+nearest = z3.RNE()
+
+
+def prove_all(lemmas):
+    halves(lemmas)
+    brains(lemmas)
+    integers(lemmas)
+    extremes(lemmas)
+    reports(lemmas)
+
+
+def bits(number):
+    return z3.fpToIEEEBV(number)
+
+
+def halves(lemmas):
+    single, out = word("in.single"), word("out")
+    number = z3.fpBVToFP(single, SINGLE)
+    rounded = bits(z3.fpFPToFP(nearest, number, HALF))
+    # Without its sign every NaN becomes the same one.
+    nan = z3.Concat(z3.Extract(31, 31, single), z3.BitVecVal(0x7E00, 15))
+    expected = z3.If(z3.fpIsNaN(number), nan, rounded)
+    lemmas.prove("an f16 is the nearest to an f32", out == z3.ZeroExt(16, expected), formula="f16_of_f32")
+
+    half = z3.Extract(15, 0, word("in.half"))
+    converted = bits(z3.fpUnsignedToFP(nearest, first, SINGLE))
+    factors = (z3.fpBVToFP(term, SINGLE) for term in (first, second))
+    multiplied = bits(z3.fpMul(nearest, *factors))
+    facts = [
+        z3.substitute_funs(fact, (memory("f32.of"), converted), (memory("f32.mul", 2), multiplied))
+        for fact in lemmas.formula("f32_of_f16")
+    ]
+    number = z3.fpBVToFP(half, HALF)
+    lemmas.check(
+        "an f32 holds every f16",
+        [*facts, z3.ULT(word("in.half"), 1 << 16), z3.Not(z3.fpIsNaN(number))],
+        out == bits(z3.fpFPToFP(nearest, number, SINGLE)),
+    )
+    lemmas.check(
+        "a NaN stays one",
+        [*facts, z3.ULT(word("in.half"), 1 << 16), z3.fpIsNaN(number)],
+        z3.fpIsNaN(z3.fpBVToFP(out, SINGLE)),
+    )
+    number, count = word("in.bits"), word("in.count")
+    whole = z3.LShR(number, count)
+    rest, middle = number - (whole << count), z3.BitVecVal(1, 32) << (count - 1)
+    up = z3.Or(z3.UGT(rest, middle), z3.And(rest == middle, whole & 1 == 1))
+    lemmas.prove(
+        "a quotient rounded to the nearest, ties to even",
+        out == whole + z3.If(up, z3.BitVecVal(1, 32), z3.BitVecVal(0, 32)),
+        given=[z3.ULE(1, count), z3.ULE(count, 24), z3.ULT(number, 1 << 31)],
+        formula="rounded",
+    )
+
+
+def brains(lemmas):
+    a, b, out = word("in.a"), word("in.b"), word("out")
+    total = memory("f32.add", 2)(a << 16, b << 16)
+    number = z3.fpBVToFP(total, SINGLE)
+    nan = z3.Concat(z3.Extract(31, 31, total), z3.BitVecVal(0x7FC0, 15))
+    rounded = bits(z3.fpFPToFP(nearest, number, BRAIN))
+    expected = z3.If(z3.fpIsNaN(number), nan, rounded)
+    lemmas.prove(
+        "the sum of two bf16 is the nearest to that of f32s",
+        out == z3.ZeroExt(16, expected),
+        formula="add_bf16",
+    )
+
+
+def integers(lemmas):
+    a, b, out = word("in.a"), word("in.b"), word("out")
+    for name, size in (("add_bytes", 8), ("add_halves", 16)):
+        parts = [
+            z3.Extract(at + size - 1, at, out)
+            == z3.Extract(at + size - 1, at, a) + z3.Extract(at + size - 1, at, b)
+            for at in range(0, 32, size)
+        ]
+        lemmas.prove(f"sums of {size} bits in a word", z3.And(parts), formula=name)
+    for name, combine in (("add_pairs", lambda x, y: x + y), ("sub_pairs", lambda x, y: x - y)):
+        a, b, out = (words(part, "xyzw") for part in ("in.a", "in.b", "out"))
+        goals = []
+        for low, high in ((0, 1), (2, 3)):
+            x, y, z = (z3.Concat(number[high], number[low]) for number in (a, b, out))
+            goals.append(z == combine(x, y))
+        lemmas.prove(f"{name} of 64 bits", z3.And(goals), formula=name)
+
+
+def extremes(lemmas):
+    a, b, out = (words(part, "xyzw") for part in ("in.a", "in.b", "out"))
+    goals = [z == z3.If(y < x, y, x) for x, y, z in zip(a, b, out)]
+    lemmas.prove("the smaller of two signed numbers", z3.And(goals), formula="min_signed")
+    goals = []
+    for x, y, z in zip(a, b, out):
+        larger = z3.fpGT(z3.fpBVToFP(y, SINGLE), z3.fpBVToFP(x, SINGLE))
+        goals.append(z == z3.If(larger, y, x))
+    lemmas.prove("the larger of two floats, or the first", z3.And(goals), formula="max_floats")
+
+
+def reports(lemmas):
+    """Orders that atomics keep: complements and negatives of numbers, so that the largest is that of the least."""
+    a, b = z3.BitVecs("a b", 32)
+    lemmas.check("the first tuple has the largest complement", [], z3.ULT(a, b) == z3.UGT(~a, ~b))
+    lemmas.check(
+        "the least link has the largest negative", [a != 0, b != 0], z3.ULT(a, b) == z3.UGT(-a, -b)
+    )
+    # Entries of `head`: a number below 2^31 and a flag.
+    flag = z3.BitVecVal(1 << 31, 32)
+    lemmas.check(
+        "a flag leaves the number of a row",
+        [z3.ULT(a, (1 << 31) - 1)],
+        ((a + 1) | flag) & ~flag == a + 1,
+    )
