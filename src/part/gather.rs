@@ -19,7 +19,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`ViewError::Box`] if the ranges do not lie in the result; [`ViewError::NoParts`] for a plan that is no gather.
+    /// [`ViewError::Box`](crate::error::ViewError::Box) if the ranges do not lie in the result;
+    /// [`ViewError::NoParts`](crate::error::ViewError::NoParts) for a plan that is no gather.
     pub fn part_of_indices(&self, result: &[Range<usize>]) -> Result<Vec<Range<usize>>, Error> {
         self.check_box(result)?;
         let Map::Indexed(map) = &self.map else {

@@ -103,16 +103,16 @@ export class Page {
     return this.page.click(`#tab-${tab}`);
   }
 
-  // Sets inputs as a person would have.
-  type(inputs) {
-    return this.page.evaluate((inputs) => {
-      for (const [id, value] of Object.entries(inputs)) {
+  // Sets inputs as a person would, one after the other faster than the page can show them.
+  type(...given) {
+    return this.page.evaluate((given) => {
+      for (const [id, value] of given.flatMap(Object.entries)) {
         const input = document.getElementById(id);
         if (input.type === 'checkbox') input.checked = value;
         else input.value = value;
         input.dispatchEvent(new Event('input', { bubbles: true }));
       }
-    }, inputs);
+    }, given);
   }
 
   // The text of an element, or nothing if it is not to be seen. What is in a tab that is not open counts as seen.

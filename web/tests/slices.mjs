@@ -124,7 +124,8 @@ export async function slices(checks, browser) {
   });
   await checks.that('slice: only the last of many keys counts', async () => {
     const keys = Array.from({ length: 40 }, (_, key) => `${key}:${300 - key}:3, ::${1 + (key % 7)}`);
-    for (const spec of keys) await page.type({ spec, order: '' });
+    await page.type(...keys.map((spec) => ({ spec })));
+    await page.until('slice', { spec: keys.at(-1) });
     await compare(page, photograph, keys.at(-1), '', 3);
   });
   await checks.that('slice: a picture of one’s own', async () => {
@@ -148,6 +149,17 @@ export async function slices(checks, browser) {
     const alpha = (await page.text('result-numbers')).match(/\d+/g).map(Number);
     const inside = (at) => [1, 2].includes(Math.floor(at / 5)) && [2, 3].includes(at % 5);
     same(alpha, Array.from({ length: 20 }, (_, at) => (inside(at) ? 255 : 0)), 'alpha');
+  });
+  await checks.that('slice: a picture of too many pixels is made smaller', async () => {
+    await page.page.evaluate(async () => {
+      const given = new DataTransfer();
+      const canvas = new OffscreenCanvas(8192, 6);
+      canvas.getContext('2d');
+      given.items.add(new File([await canvas.convertToBlob()], 'long.png', { type: 'image/png' }));
+      document.getElementById('drop').dispatchEvent(new DragEvent('drop', { dataTransfer: given, cancelable: true }));
+    });
+    await page.page.waitForFunction(() => document.getElementById('source-shape').textContent.startsWith('3 × 4096 × 4'));
+    same(await page.text('source-note'), 'Made smaller, from 8192 × 6.', 'note');
   });
   await checks.that('slice: what is no picture is told', async () => {
     const text = path.join(npy.folder, 'text.png');

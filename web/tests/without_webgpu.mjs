@@ -38,4 +38,23 @@ export async function without_webgpu(checks, browser) {
     same(Buffer.compare((await page.pixels('result')).data, before.data), 0, 'pixels');
     await page.close();
   });
+  await checks.that('a lost device is told, and the CPU can be chosen', async () => {
+    const page = await browser.open('', () => {
+      const request = GPUAdapter.prototype.requestDevice;
+      GPUAdapter.prototype.requestDevice = async function (...given) {
+        window.lost = await request.apply(this, given);
+        return window.lost;
+      };
+    });
+    await page.page.evaluate(() => window.lost.destroy());
+    await page.type({ spec: '::7' });
+    await page.until('slice', { spec: '::7' });
+    const error = await page.text('slice-error');
+    same(error.includes('lost'), true, error);
+    await page.page.select('#device', '1');
+    await page.type({ spec: '::9' });
+    await page.until('slice', { spec: '::9' });
+    same([await page.text('slice-error'), await page.text('result-shape')], ['', '57 × 512 × 3, uint8'], 'error and shape');
+    await page.close();
+  });
 }
