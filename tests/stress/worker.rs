@@ -18,7 +18,7 @@ const CASES: usize = 400;
 /// Something that one thread made and another one uses or drops.
 enum Kept {
     /// A tensor and its bytes.
-    Tensor(Tensor, Vec<u8>),
+    Tensor(Box<Tensor>, Vec<u8>),
     /// A report, and the number of tuples out of range.
     Report(Pending<Report>, usize),
 }
@@ -223,7 +223,7 @@ impl<'a> Worker<'a> {
         changed.slice_update(&spec, &value)?;
         assert!(changed.bytes()? == expected, "{plan}");
         assert!(tensor.bytes()? == bytes, "the clone of {plan}");
-        self.keep(Kept::Tensor(changed, expected))
+        self.keep(Kept::Tensor(Box::new(changed), expected))
     }
 
     /// A slice of a tensor that is dropped before its result is read, by another thread.
@@ -235,7 +235,7 @@ impl<'a> Worker<'a> {
         plan.run_cpu(&bytes, &mut expected)?;
         let sliced = tensor.slice(&spec)?;
         drop(tensor);
-        self.keep(Kept::Tensor(sliced, expected))
+        self.keep(Kept::Tensor(Box::new(sliced), expected))
     }
 
     /// Keeps a value, and uses or drops another one.
