@@ -195,7 +195,7 @@ impl CostModel {
         match to {
             Location::Host => {
                 device += result / self.readback;
-                // Memory that is used again is zeroed first.
+                // A smaller result reuses memory of the process, which is zeroed before the operation writes to it.
                 let rate = if result < NEW {
                     self.cpu.bytes
                 } else {
@@ -213,7 +213,10 @@ impl CostModel {
 #[cfg(test)]
 mod tests {
     use super::{count::tests::plan, *};
-    use crate::{DType, options::GatherNdOptions};
+    use crate::{
+        DType,
+        options::{Boxes, CropOptions, GatherNdOptions},
+    };
     use Location::{Device, Host};
 
     /// Rates for which the expected times are round numbers.
@@ -255,6 +258,40 @@ mod tests {
                 "{from:?} {to:?} {estimate:?}"
             );
         }
+    }
+
+    #[test]
+    fn far_rows_and_the_lines_of_crops_have_their_own_times() {
+        let close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-9;
+        let difference = |rows: [usize; 2]| {
+            let [near, far] = rows.map(|rows| {
+                let options = GatherNdOptions::default();
+                let gather = Plan::gather_nd(&[rows], &[1000, 1], options, DType::U8).unwrap();
+                ROUND.estimate(&gather, Host, Device).cpu
+            });
+            far - near
+        };
+        // 1000 rows, each of which takes 3 ns instead of 1 ns.
+        assert!(close(difference([32 << 20, (32 << 20) + 1]), 2e-6));
+        let boxes = Boxes {
+            count: 5,
+            box_indices: false,
+            flips: false,
+        };
+        let sizes = vec![20, 30];
+        let options = CropOptions {
+            sizes,
+            ..CropOptions::default()
+        };
+        let crop = Plan::crop(&[5, 100, 100], boxes, &options, DType::U8).unwrap();
+        let [lines, pixels] = [1.0, 0.0].map(|row| {
+            let mut costs = ROUND;
+            (costs.cpu.row, costs.device.row) = (row, 1.0 - row);
+            costs.estimate(&crop, Device, Device)
+        });
+        let without = ROUND.estimate(&crop, Device, Device);
+        assert!((lines.cpu - without.cpu - 5.0 * 20.0).abs() < 1e-3);
+        assert!((pixels.device - without.device - 5.0 * 20.0 * 30.0).abs() < 1e-3);
     }
 
     #[test]

@@ -46,7 +46,8 @@ pub(super) fn pending(
     index: IndexType,
 ) -> Pending<Report> {
     let parts = indices.parts;
-    // A tensor has all buffers, and a caller passes one.
+    // The report reads the first invalid tuple from the buffers of the indices: those of a tensor, which is held until
+    // then, or the one buffer that the caller passed.
     let tensor = indices.tensor.cloned();
     let passed = indices
         .buffers

@@ -40,7 +40,8 @@ pub(super) fn watch(end: impl FnOnce(i32, Option<&str>) + Send + 'static) {
 /// Whether the command was started with this signal ignored.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
-    // SAFETY: zeros are an action: the default one. With no new action the call only writes the present one to it.
+    // SAFETY: a `sigaction` has integers and pointers only, for which zeros are valid. Since the new action is null, the
+    // call changes nothing and writes the present action to `action`, which lives until after the call.
     let (outcome, action) = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         let outcome = libc::sigaction(signal, std::ptr::null(), &raw mut action);

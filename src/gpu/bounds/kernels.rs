@@ -27,7 +27,8 @@ pub(super) fn constant(dispatch: &Dispatch, name: &str) -> Result<i128, Refusal>
     found.ok_or_else(|| format!("no constant {name}"))
 }
 
-/// A word of the uniforms that counts from the beginning of a binding, and may be below it.
+/// A base of the uniforms: the unit, counted from the beginning of the binding, to which a shader adds offsets modulo 2^32.
+/// It may lie before the binding, as a negative number, if all offsets that are added to it lead into the binding.
 pub(super) fn base(word: u32) -> i128 {
     rows::signed(word)
 }
@@ -230,7 +231,7 @@ fn packed(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
             (unit, rows, row / unit, Bytes { begin, end }, [load, 4])
         }
     };
-    // Rows of several units are contiguous here, unless they are packed from words.
+    // These kernels read a row's units without a step, except for the packed words.
     let units = match name {
         "packed words" => source_units(dispatch, rows, run, 1, false)?,
         _ => {
