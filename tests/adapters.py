@@ -206,8 +206,9 @@ class Rows:
             if columns[0] == "naga" or len(columns) < 4:
                 continue
             compiler, what, accepted, refused = columns
-            read.append(f"{compiler} ({what}) {accepted}" + (f", **{refused} refused**" if refused != "0" else ""))
-        self.notes.append(f"Of {shaders} shaders, other compilers accept: {'; '.join(read)}.")
+            asked = int(accepted) + int(refused)
+            read.append(f"{compiler} ({what}) {accepted} of {asked}")
+        self.notes.append(f"The library has {shaders} shaders, and compilers accept: {'; '.join(read)}.")
 
     def script(self, title, script, environment=None):
         """A suite of its own, whose last line is its count."""
