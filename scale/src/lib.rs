@@ -1,0 +1,28 @@
+//! Slices arrays and tables larger than one machine, with TensorFlow's semantics, on DataFusion and Ballista.
+//!
+//! Two things outgrow one machine, and each has a half of this crate:
+//!
+//! - **One array** in a Zarr store. A job makes a result store from a source store, shard by shard: one task reads the
+//!   chunks that its shard needs, slices or gathers them, and writes the shard under its key in one step. Tasks share
+//!   nothing, so they may be retried, run twice, or left for a later run.
+//! - **A table** with a tensor in each row. Scalar functions for SQL slice and gather columns of tensors, whose shape is
+//!   part of the column's type.
+//!
+//! Both run as queries: in this process by DataFusion, or unchanged on a Ballista cluster.
+//!
+//! | module | content |
+//! |---|---|
+//! | [`engine`] | runs queries in this process or on a cluster; starts schedulers and executors |
+//! | [`functions`] | the functions for SQL, one file each |
+//! | [`tensor`] | columns of tensors: their types, their values |
+//! | [`zarr`] | opens and creates stores; reads boxes, writes shards; converts `.npy` files |
+//! | [`job`] | what to compute from which store: the list of tasks, one task, a whole run, its explanation |
+//!
+//! The command is in `src/main.rs` and `src/commands/`, one file for each subcommand.
+#![forbid(unsafe_code)]
+
+pub mod engine;
+pub mod functions;
+pub mod job;
+pub mod tensor;
+pub mod zarr;

@@ -1,0 +1,3 @@
+//! The command `wgslice-scale`.
+
+fn main() {}

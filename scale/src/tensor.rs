@@ -1,0 +1,1 @@
+//! Columns of tensors: their types and their values.
