@@ -1,0 +1,38 @@
+//! The log on standard error: warnings, and with `--verbose` also what the engines do.
+
+use log::{LevelFilter, Log, Metadata, Record};
+use std::{
+    io::{Write, stderr},
+    time::SystemTime,
+};
+
+struct Stderr;
+
+impl Log for Stderr {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    /// One line: milliseconds since 1970, level, module and message.
+    fn log(&self, record: &Record<'_>) {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = now.map_or(0, |since| since.as_millis());
+        let (level, module, message) = (record.level(), record.target(), record.args());
+        // Nobody is left to hear of a closed standard error.
+        let _ = writeln!(stderr(), "{now} {level} {module}: {message}");
+    }
+
+    fn flush(&self) {}
+}
+
+/// Starts the log. `verbose` is 0 for warnings, 1 for what the engines do, 2 and more for details.
+pub(crate) fn start(verbose: u8) {
+    let level = match verbose {
+        0 => LevelFilter::Warn,
+        1 => LevelFilter::Info,
+        _ => LevelFilter::Debug,
+    };
+    if log::set_logger(&Stderr).is_ok() {
+        log::set_max_level(level);
+    }
+}
