@@ -1,5 +1,10 @@
 //! The subcommands, one file each, and what they share.
 
+mod convert;
+mod gather;
+mod gather_nd;
+mod job;
+mod slice;
 mod sql;
 
 use crate::failure::Failure;
@@ -27,11 +32,19 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Slice(slice::Slice),
+    Gather(gather::Gather),
+    GatherNd(gather_nd::GatherNd),
+    Convert(convert::Convert),
     Sql(sql::Sql),
 }
 
 pub(crate) fn run(command: Command) -> Result<(), Failure> {
     match command {
+        Command::Slice(args) => slice::run(&args),
+        Command::Gather(args) => gather::run(&args),
+        Command::GatherNd(args) => gather_nd::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Sql(args) => sql::run(&args),
     }
 }
