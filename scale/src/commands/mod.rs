@@ -1,9 +1,14 @@
 //! The subcommands, one file each, and what they share.
 
+mod convert;
 #[cfg(feature = "cluster")]
 mod executor;
+mod gather;
+mod gather_nd;
+mod job;
 #[cfg(feature = "cluster")]
 mod scheduler;
+mod slice;
 mod sql;
 
 use crate::failure::Failure;
@@ -59,11 +64,14 @@ pub(crate) struct On {
 
 /// The number of tasks of a step on a cluster: enough for some tens of cores, and few enough that shuffles, which have
 /// the square of it, stay small.
-#[cfg(feature = "cluster")]
-const PARTITIONS: usize = 64;
+pub(crate) const PARTITIONS: usize = 64;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Slice(slice::Slice),
+    Gather(gather::Gather),
+    GatherNd(gather_nd::GatherNd),
+    Convert(convert::Convert),
     Sql(sql::Sql),
     #[cfg(feature = "cluster")]
     Scheduler(scheduler::Scheduler),
@@ -73,6 +81,10 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: Command) -> Result<(), Failure> {
     match command {
+        Command::Slice(args) => slice::run(&args),
+        Command::Gather(args) => gather::run(&args),
+        Command::GatherNd(args) => gather_nd::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Sql(args) => sql::run(&args),
         #[cfg(feature = "cluster")]
         Command::Scheduler(args) => scheduler::run(args),

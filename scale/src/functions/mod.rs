@@ -10,6 +10,7 @@
 //! | `tensor_shape(x)` | the shape of the tensors |
 //! | `tensor_reshape(x, '3, 224, 224')` | the same elements in another shape |
 //! | `tensor_to_arrow(x)` | the same tensors as `arrow.fixed_shape_tensor` |
+//! | `zarr_shard(job, shard)` | what was done to compute a shard of a job's result |
 //!
 //! Slices, shapes and options are literals, so that the type of the result is known when the query is planned. Other
 //! arguments are columns, or literals of nested lists as in `'[[0, 1], [2, 3]]'`. A row of the result comes from the
@@ -41,6 +42,7 @@ mod strided_slice;
 mod tensor_reshape;
 mod tensor_shape;
 mod tensor_to_arrow;
+pub mod zarr_shard;
 
 use datafusion::{
     error::Result,
@@ -62,6 +64,7 @@ pub fn all() -> Vec<Arc<ScalarUDF>> {
         udf(Function::new(tensor_shape::TensorShape)),
         udf(Function::new(tensor_reshape::TensorReshape)),
         udf(Function::new(tensor_to_arrow::TensorToArrow)),
+        udf(zarr_shard::ZarrShard::default()),
     ]
 }
 

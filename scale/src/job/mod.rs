@@ -1,1 +1,46 @@
 //! A job makes a result store from a source store, one task for each shard of the result.
+//!
+//! | module | content |
+//! |---|---|
+//! | `order` | what a job is, and how its tasks run: the text that travels with every task |
+//! | `prepared` | a job with its arrays opened |
+//! | `shard` | one task |
+//! | `slice`, `gather`, `indices` | what a task reads and where it puts it; the indices of gathers |
+//! | `walk`, `copy` | which chunks a box of the result meets; copies of boxes |
+//! | `device` | the device that runs slices and gathers |
+//! | `memory` | the memory that the tasks of a process hold together |
+//! | `faults` | faults on purpose, for tests |
+//! | `layout` | the shards and chunks of a result for which none are asked |
+//! | `record` | what stands in the result's folder while the job is not done |
+//! | `tasks` | the list of tasks |
+//! | `explain` | what a job will read and write |
+//! | `run` | a whole job |
+//! | `to_npy` | conversion of an array to an `.npy` file, which needs no tasks |
+
+pub(crate) mod copy;
+mod device;
+mod explain;
+pub mod faults;
+mod gather;
+mod indices;
+mod layout;
+mod memory;
+mod order;
+mod prepared;
+mod record;
+mod run;
+mod shard;
+mod slice;
+mod tasks;
+mod to_npy;
+mod walk;
+
+pub use device::DeviceChoice;
+pub use explain::Explanation;
+pub use indices::Fingerprint;
+pub use order::{How, Job, Operation, Order, OutOfRange};
+pub use prepared::{Form, Prepared};
+pub use record::{Record, State};
+pub use run::{Summary, run};
+pub use shard::{Outcome, compute};
+pub use to_npy::to_npy;

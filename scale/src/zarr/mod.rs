@@ -1,1 +1,56 @@
-//! Stores of arrays in chunks: Zarr V3 with sharding, and V2 to read.
+//! Stores of arrays in chunks: Zarr V3 with sharding, and V2 to read. Arrays in `.npy` files are read and written too.
+//!
+//! | module | content |
+//! |---|---|
+//! | `error` | the errors of stores and jobs, of which only failed reads and writes are worth another try |
+//! | `dtype` | which element types of Zarr are element types of wgslice |
+//! | `folder` | a folder as a store: counts what it delivers, writes a value whole or not at all |
+//! | `codec` | how the chunks of a new store are compressed |
+//! | `source` | an array that is read chunk by chunk |
+//! | `target` | a new array that is written shard by shard |
+//! | `npy` | arrays in `.npy` files |
+
+mod codec;
+mod dtype;
+mod error;
+mod folder;
+pub mod npy;
+mod source;
+mod target;
+
+pub use codec::Codec;
+pub use error::Error;
+pub use source::{Reader, Source};
+pub use target::{Layout, Target};
+
+pub(crate) use folder::{Folder, replace};
+
+/// The number of elements, or of chunks, of a shape.
+pub(crate) fn product(shape: &[usize]) -> usize {
+    shape.iter().product()
+}
+
+/// For each dimension the distance between neighbours in row-major order.
+pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; shape.len()];
+    for dim in (1..shape.len()).rev() {
+        strides[dim - 1] = strides[dim] * shape[dim];
+    }
+    strides
+}
+
+/// The coordinates of a number in row-major order.
+pub(crate) fn coordinates(mut number: usize, shape: &[usize]) -> Vec<usize> {
+    let mut at = vec![0; shape.len()];
+    for (at, &size) in at.iter_mut().zip(shape).rev() {
+        *at = number % size.max(1);
+        number /= size.max(1);
+    }
+    at
+}
+
+/// The number of chunks in each dimension of an array.
+pub(crate) fn grid(shape: &[usize], chunk: &[usize]) -> Vec<usize> {
+    let sizes = shape.iter().zip(chunk);
+    sizes.map(|(&size, &chunk)| size.div_ceil(chunk)).collect()
+}

@@ -1,0 +1,42 @@
+//! `wgslice-scale gather-nd`.
+
+use super::job::{self, IndexPolicy, To};
+use crate::failure::Failure;
+use std::path::PathBuf;
+use wgslice_scale::job::{Fingerprint, Operation};
+
+/// Gather the slices of a Zarr array that index tuples select: TensorFlow's gather_nd
+///
+/// The last dimension of INDICES holds the tuples. Each task sorts its tuples by the chunk that
+/// they point into, and reads each chunk once.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  wgslice-scale gather-nd volume.zarr points.npy -o values.zarr
+  wgslice-scale gather-nd params.zarr tuples.zarr -o rows.zarr --batch-dims 1 --out-of-range error")]
+pub(crate) struct GatherNd {
+    /// The folder of the Zarr array to gather from
+    #[arg(value_name = "PARAMS")]
+    params: PathBuf,
+    /// The index tuples: a Zarr array or an .npy file of integers
+    #[arg(value_name = "INDICES")]
+    indices: PathBuf,
+    /// Number of leading dimensions that PARAMS and INDICES share
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    batch_dims: usize,
+    #[command(flatten)]
+    policy: IndexPolicy,
+    #[command(flatten)]
+    to: To,
+}
+
+pub(crate) fn run(args: &GatherNd) -> Result<(), Failure> {
+    let operation = Operation::GatherNd {
+        indices: args.indices.clone(),
+        indices_fingerprint: Fingerprint::Metadata(0),
+        batch_dims: args.batch_dims,
+        out_of_range: args.policy.out_of_range(),
+        wrap: args.policy.wraps(),
+    };
+    job::run(operation, &args.params, &args.to)
+}

@@ -1,0 +1,339 @@
+//! What the commands share that make an array from another.
+
+use super::{On, PARTITIONS, cores, engine, memory, runtime};
+use crate::failure::Failure;
+use clap::ValueEnum;
+use serde::Serialize;
+use std::fmt::Display;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::{
+    num::NonZero,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+use wgslice_scale::{
+    engine::Engine,
+    job::{self, DeviceChoice, Form, How, Job, Operation, Prepared, Record, State},
+    zarr::{self, Error},
+};
+
+/// The result of a job, and how it is computed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct To {
+    /// The folder of the Zarr array to make
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) form: FormArgs,
+    /// Where chunks are sliced and gathered
+    #[arg(long, value_enum, default_value_t = Device::Auto, value_name = "DEVICE")]
+    device: Device,
+    #[command(flatten)]
+    how: HowArgs,
+    /// Run the tasks on the cluster of this scheduler, as in df://host:50050
+    #[cfg(feature = "cluster")]
+    #[arg(long, value_name = "URL")]
+    cluster: Option<String>,
+    /// Say what would be read and written, and stop
+    #[arg(long)]
+    explain: bool,
+}
+
+/// The form of a new array.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FormArgs {
+    /// The shape of a shard, as in 512,512,512 [default: a few chunks, at most 32 MiB]
+    #[arg(long, value_name = "SIZES")]
+    shard: Option<Sizes>,
+    /// The shape of the chunks within shards [default: like the source's]
+    #[arg(long, value_name = "SIZES")]
+    chunk: Option<Sizes>,
+    /// How chunks are compressed [default: like the source's]
+    #[arg(long, value_enum, value_name = "CODEC")]
+    codec: Option<Codec>,
+}
+
+/// How much of the machine is used.
+#[derive(Debug, clap::Args)]
+pub(crate) struct HowArgs {
+    /// The most memory that all tasks of a process hold together, as in 500M or 2G [default: what as many tasks as
+    /// threads need]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub(crate) memory: Option<usize>,
+    /// The number of threads in this process [default: one for each core]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZero<usize>>,
+    /// Replace an array or an unfinished result that stands at OUT
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+impl FormArgs {
+    pub(crate) fn is_given(&self) -> bool {
+        self.shard.is_some() || self.chunk.is_some() || self.codec.is_some()
+    }
+}
+
+impl HowArgs {
+    pub(crate) fn threads(&self) -> usize {
+        self.threads.map_or_else(cores, NonZero::get)
+    }
+}
+
+/// Sizes separated by commas.
+#[derive(Clone, Debug)]
+struct Sizes(Vec<usize>);
+
+impl std::str::FromStr for Sizes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.trim().is_empty() {
+            return Ok(Self(Vec::new()));
+        }
+        let size = |part: &str| {
+            let part = part.trim();
+            part.parse().map_err(|_| format!("{part:?} is no size"))
+        };
+        text.split(',').map(size).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Codec {
+    /// Not at all
+    None,
+    /// gzip at level 5
+    Gzip,
+    /// Zstandard at level 3
+    Zstd,
+    /// Blosc with LZ4 at level 5, of shuffled bytes
+    Blosc,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Device {
+    /// A hardware GPU if there is one and a chunk is estimated to be faster there, else the CPU
+    Auto,
+    /// The CPU
+    Cpu,
+    /// A GPU, which may be a software adapter
+    Gpu,
+}
+
+/// The meaning of indices.
+#[derive(Debug, clap::Args)]
+pub(crate) struct IndexPolicy {
+    /// What to do with an index tuple that points outside
+    #[arg(long, value_enum, default_value_t = Policy::Zero, value_name = "POLICY")]
+    out_of_range: Policy,
+    /// What a negative index means
+    #[arg(long, value_enum, default_value_t = Negative::OutOfRange, value_name = "MEANING")]
+    negative: Negative,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Policy {
+    /// Its slice becomes zeros, and a warning says so
+    Zero,
+    /// The job fails
+    Error,
+    /// Its indices move to the nearest end of their dimensions
+    Clamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Negative {
+    /// It points outside, as in TensorFlow
+    OutOfRange,
+    /// It counts from the end, as in NumPy and ONNX
+    Wrap,
+}
+
+impl IndexPolicy {
+    pub(crate) fn out_of_range(&self) -> job::OutOfRange {
+        match self.out_of_range {
+            Policy::Zero => job::OutOfRange::Zero,
+            Policy::Error => job::OutOfRange::Error,
+            Policy::Clamp => job::OutOfRange::Clamp,
+        }
+    }
+
+    pub(crate) fn wraps(&self) -> bool {
+        self.negative == Negative::Wrap
+    }
+}
+
+impl From<&FormArgs> for Form {
+    fn from(args: &FormArgs) -> Self {
+        let sizes = |sizes: &Option<Sizes>| sizes.as_ref().map(|Sizes(sizes)| sizes.clone());
+        Self {
+            shard: sizes(&args.shard),
+            chunk: sizes(&args.chunk),
+            codec: args.codec.map(|codec| match codec {
+                Codec::None => zarr::Codec::None,
+                Codec::Gzip => zarr::Codec::Gzip,
+                Codec::Zstd => zarr::Codec::Zstd,
+                Codec::Blosc => zarr::Codec::Blosc,
+            }),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Usage(_) => Self::usage(error),
+            Error::Data(_) | Error::Io(_) => Self::work(error),
+        }
+    }
+}
+
+/// Makes `to` by an operation on `source`.
+pub(crate) fn run(operation: Operation, source: &Path, to: &To) -> Result<(), Failure> {
+    let job = Job::new(operation, source, &to.output, &Form::from(&to.form))?;
+    #[cfg(feature = "cluster")]
+    let cluster = to.cluster.as_deref();
+    #[cfg(not(feature = "cluster"))]
+    let cluster = None;
+    make(job, to.device, &to.how, cluster, to.explain)
+}
+
+/// Converts `source`, an `.npy` file.
+pub(crate) fn convert(source: &Path, output: &Path, form: &FormArgs, how: &HowArgs) -> Result<(), Failure> {
+    let job = Job::new(Operation::Convert, source, output, &Form::from(form))?;
+    make(job, Device::Cpu, how, None, false)
+}
+
+fn make(
+    job: Job,
+    device: Device,
+    args: &HowArgs,
+    cluster: Option<&str>,
+    explain: bool,
+) -> Result<(), Failure> {
+    let mut how = How {
+        device: match device {
+            Device::Auto => DeviceChoice::Auto,
+            Device::Cpu => DeviceChoice::Cpu,
+            Device::Gpu => DeviceChoice::Gpu,
+        },
+        threads: 1,
+        // A cluster tries its tasks again itself.
+        attempts: if cluster.is_some() { 1 } else { 4 },
+        memory: args.memory,
+    };
+    if explain {
+        let prepared = Prepared::new(Record::unwritten(job, how))?;
+        let explanation = prepared.explain()?;
+        return show(&explanation, args.json);
+    }
+    let record = match Record::begin(&job, args.overwrite)? {
+        State::Open(record) => record,
+        State::Complete => {
+            if args.json {
+                return print(&serde_json::json!({"complete": true, "computed": 0}));
+            }
+            println!("{} is complete: nothing to compute", job.result.display());
+            return Ok(());
+        }
+    };
+    let threads = args.threads();
+    let prepared = Prepared::new(record.order(job.clone(), how))?;
+    if let Some(memory) = args.memory.filter(|&memory| memory < prepared.task_bytes()) {
+        let needed = prepared.task_bytes().div_ceil(1 << 20);
+        return Err(Failure::usage(format_args!(
+            "--memory is {memory} bytes, but one task needs {needed}M: give it so much, or make smaller \
+             shards with --shard, which begins anew"
+        )));
+    }
+    let missing = Record::missing(&prepared)?.len();
+    // Few tasks share the threads.
+    how.threads = (threads / missing.max(1)).max(1);
+    let order = record.order(job, how);
+    let text = serde_json::to_string(&order).map_err(Failure::work)?;
+    let prepared = Prepared::of(&text)?;
+    let runtime = runtime(threads)?;
+    let summary = runtime.block_on(async {
+        let on = On {
+            cluster: cluster.map(str::to_owned),
+            threads: Some(threads),
+            partitions: None,
+            memory: None,
+        };
+        let engine = engine(&on).await?;
+        let files = if cluster.is_some() { PARTITIONS } else { 4 * threads };
+        let bar = Bar::start(&prepared, missing as u64, cluster.is_none());
+        let summary = job::run(&engine, record, &prepared, files).await;
+        drop(bar);
+        Ok::<_, Failure>(summary?)
+    })?;
+    if summary.out_of_range > 0 {
+        eprintln!("warning: {} index tuples are out of range and became zeros", summary.out_of_range);
+    }
+    show(&summary, args.json)
+}
+
+/// Prints what was done or would be.
+pub(crate) fn show(value: &(impl Display + Serialize), json: bool) -> Result<(), Failure> {
+    if json {
+        return print(value);
+    }
+    println!("{value}");
+    Ok(())
+}
+
+fn print(value: &impl Serialize) -> Result<(), Failure> {
+    println!("{}", serde_json::to_string(value).map_err(Failure::work)?);
+    Ok(())
+}
+
+/// A bar of the tasks that are done, on a thread of its own. Hidden if standard error is no terminal.
+struct Bar {
+    stop: Arc<AtomicBool>,
+    thread: Option<thread::JoinHandle<()>>,
+}
+
+impl Bar {
+    fn start(prepared: &Arc<Prepared>, tasks: u64, shown: bool) -> Self {
+        let stop = Arc::new(AtomicBool::new(!shown));
+        let (stopped, prepared) = (stop.clone(), prepared.clone());
+        let thread = thread::spawn(move || {
+            if stopped.load(Ordering::Relaxed) {
+                return;
+            }
+            let bar = ProgressBar::new(tasks);
+            if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} {eta}") {
+                bar.set_style(style);
+            }
+            while !stopped.load(Ordering::Relaxed) {
+                bar.set_position(prepared.done());
+                thread::park_timeout(Duration::from_millis(100));
+            }
+            bar.finish_and_clear();
+        });
+        Self {
+            stop,
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It only draws: nothing is lost if it failed.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `wgslice-scale slice`.
+
+use super::job::{self, To};
+use crate::failure::Failure;
+use std::path::PathBuf;
+use wgslice_scale::job::Operation;
+
+/// Slice a Zarr array into another
+///
+/// Each shard of the result is a task of its own, and is written whole. If the command is ended,
+/// the same command computes what is missing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  wgslice-scale slice a.zarr '::2, 100:0:-3, ...' -o b.zarr
+  wgslice-scale slice a.zarr '0, ..., ::-1' -o b.zarr --shard 512,512 --chunk 64,64 --codec blosc
+  wgslice-scale slice a.zarr '..., None' -o b.zarr --explain
+  wgslice-scale slice a.zarr '::10' -o b.zarr --cluster df://host:50050")]
+pub(crate) struct Slice {
+    /// The folder of the Zarr array to slice
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// The slice in Python's notation: what stands in the brackets of x[…]
+    #[arg(allow_hyphen_values = true)]
+    spec: String,
+    #[command(flatten)]
+    to: To,
+}
+
+pub(crate) fn run(args: &Slice) -> Result<(), Failure> {
+    let spec = args.spec.clone();
+    job::run(Operation::Slice { spec }, &args.input, &args.to)
+}

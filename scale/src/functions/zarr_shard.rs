@@ -1,0 +1,143 @@
+//! `zarr_shard(job, shard)`: computes a shard of a job's result.
+
+use crate::{
+    job::{Outcome, Prepared, compute},
+    zarr::Error,
+};
+use datafusion::{
+    arrow::{
+        array::{Array, ArrayRef, AsArray, BooleanArray, StructArray, UInt32Array, UInt64Array},
+        datatypes::{DataType, Field, Fields, UInt32Type, UInt64Type},
+    },
+    common::cast::as_int64_array,
+    error::{DataFusionError, Result},
+    logical_expr::{
+        ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
+    },
+    scalar::ScalarValue,
+};
+use std::sync::Arc;
+
+/// `zarr_shard(job, shard)`: computes the shard of this number, unless it is there, and writes it whole. The job is the
+/// text of an [`Order`](crate::job::Order). The value is a struct of what was done.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct ZarrShard {
+    signature: Signature,
+}
+
+impl Default for ZarrShard {
+    fn default() -> Self {
+        // It writes a file: no planner may drop, merge or evaluate it.
+        let signature =
+            Signature::exact(vec![DataType::Utf8, DataType::Int64], Volatility::Volatile);
+        Self { signature }
+    }
+}
+
+impl ScalarUDFImpl for ZarrShard {
+    fn name(&self) -> &str {
+        "zarr_shard"
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Struct(fields()))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let [job, shards] = &args.args[..] else {
+            return Err(DataFusionError::Execution("zarr_shard takes a job and a shard".into()));
+        };
+        let shards = shards.to_array(args.number_rows)?;
+        let shards = as_int64_array(&shards)?;
+        let text = match job {
+            ColumnarValue::Scalar(ScalarValue::Utf8(Some(text))) => Arc::from(&**text),
+            job => {
+                let jobs = job.to_array(args.number_rows)?;
+                let jobs = jobs.as_string::<i32>();
+                let same = jobs.iter().all(|job| job.is_some() && job == jobs.iter().next().flatten());
+                if jobs.is_empty() || !same {
+                    return Err(DataFusionError::Execution("zarr_shard's job must be one text".into()));
+                }
+                Arc::<str>::from(jobs.value(0))
+            }
+        };
+        let prepared = Prepared::of(&text).map_err(failure)?;
+        let outcomes = shards.iter().map(|shard| {
+            let shard = shard.and_then(|shard| u64::try_from(shard).ok());
+            let shard = shard.ok_or_else(|| Error::usage("a shard is a number from 0 on"));
+            compute(&prepared, shard?)
+        });
+        let outcomes: std::result::Result<Vec<_>, Error> = outcomes.collect();
+        Ok(ColumnarValue::Array(column(&outcomes.map_err(failure)?)))
+    }
+}
+
+/// The engine tries tasks again whose failure is the system's.
+fn failure(error: Error) -> DataFusionError {
+    match error {
+        Error::Io(error) => DataFusionError::IoError(error),
+        error => DataFusionError::Execution(error.to_string()),
+    }
+}
+
+fn fields() -> Fields {
+    let count = |name| Field::new(name, DataType::UInt64, false);
+    Fields::from(vec![
+        Field::new("computed", DataType::Boolean, false),
+        count("chunks_read"),
+        count("bytes_read"),
+        count("bytes_written"),
+        Field::new("checksum", DataType::UInt32, true),
+        count("out_of_range"),
+    ])
+}
+
+fn column(outcomes: &[Outcome]) -> ArrayRef {
+    let count = |count: fn(&Outcome) -> u64| -> ArrayRef {
+        Arc::new(UInt64Array::from_iter_values(outcomes.iter().map(count)))
+    };
+    let computed: Vec<bool> = outcomes.iter().map(|outcome| outcome.computed).collect();
+    let checksums: UInt32Array = outcomes.iter().map(|outcome| outcome.checksum).collect();
+    Arc::new(StructArray::new(
+        fields(),
+        vec![
+            Arc::new(BooleanArray::from(computed)),
+            count(|outcome| outcome.chunks_read),
+            count(|outcome| outcome.bytes_read),
+            count(|outcome| outcome.bytes_written),
+            Arc::new(checksums),
+            count(|outcome| outcome.out_of_range),
+        ],
+        None,
+    ))
+}
+
+/// The outcomes in a column of the function's values.
+///
+/// # Errors
+///
+/// If the column is another.
+pub fn outcomes(column: &ArrayRef) -> Result<Vec<Outcome>> {
+    let values = column.as_struct_opt().filter(|values| values.columns().len() == 6);
+    let other = || DataFusionError::Internal("zarr_shard has answered with another type".into());
+    let values = values.ok_or_else(other)?;
+    let computed = values.column(0).as_boolean_opt().ok_or_else(other)?;
+    let count = |number: usize| {
+        values.column(number).as_primitive_opt::<UInt64Type>().ok_or_else(other)
+    };
+    let checksums = values.column(4).as_primitive_opt::<UInt32Type>().ok_or_else(other)?;
+    let (chunks, read, written, out) = (count(1)?, count(2)?, count(3)?, count(5)?);
+    let outcome = |row: usize| Outcome {
+        computed: computed.value(row),
+        chunks_read: chunks.value(row),
+        bytes_read: read.value(row),
+        bytes_written: written.value(row),
+        checksum: checksums.is_valid(row).then(|| checksums.value(row)),
+        out_of_range: out.value(row),
+    };
+    Ok((0..values.len()).map(outcome).collect())
+}

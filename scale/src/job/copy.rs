@@ -1,0 +1,129 @@
+//! Copies of boxes between arrays in row-major order.
+
+/// One dimension of a box, with the distance of neighbours in the array that is read and in the one that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Dim {
+    pub(crate) size: usize,
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+}
+
+/// Drops dimensions of size 1, and joins dimensions that are walked as one in both arrays.
+fn joined(dims: impl IntoIterator<Item = Dim>) -> Vec<Dim> {
+    let mut joined: Vec<Dim> = Vec::new();
+    for dim in dims {
+        if dim.size == 1 {
+            continue;
+        }
+        match joined.last_mut() {
+            Some(last) if last.from == dim.from * dim.size && last.to == dim.to * dim.size => {
+                *last = Dim {
+                    size: last.size * dim.size,
+                    ..dim
+                };
+            }
+            _ => joined.push(dim),
+        }
+    }
+    joined
+}
+
+/// The parts of a box that are contiguous in both arrays: where each begins, in bytes, and their common length.
+///
+/// The distances of `dims` are in units of `unit` bytes.
+pub(crate) fn for_each_run(
+    dims: impl IntoIterator<Item = Dim>,
+    unit: usize,
+    mut each: impl FnMut(usize, usize, usize),
+) {
+    let mut dims = joined(dims);
+    if dims.iter().any(|dim| dim.size == 0) {
+        return;
+    }
+    let mut length = unit;
+    if let Some(last) = dims.pop_if(|dim| dim.from == 1 && dim.to == 1) {
+        length *= last.size;
+    }
+    for dim in &mut dims {
+        dim.from *= unit;
+        dim.to *= unit;
+    }
+    let inner = dims.pop().unwrap_or(Dim {
+        size: 1,
+        from: 0,
+        to: 0,
+    });
+    let mut at = vec![0; dims.len()];
+    let (mut from, mut to) = (0, 0);
+    loop {
+        for index in 0..inner.size {
+            each(from + index * inner.from, to + index * inner.to, length);
+        }
+        let mut number = dims.len();
+        loop {
+            if number == 0 {
+                return;
+            }
+            number -= 1;
+            let dim = dims[number];
+            at[number] += 1;
+            from += dim.from;
+            to += dim.to;
+            if at[number] < dim.size {
+                break;
+            }
+            from -= dim.from * dim.size;
+            to -= dim.to * dim.size;
+            at[number] = 0;
+        }
+    }
+}
+
+/// Copies a box whose first element is element `from` of `source` and element `to` of `dest`.
+pub(crate) fn copy_box(
+    (source, from): (&[u8], usize),
+    (dest, to): (&mut [u8], usize),
+    dims: impl IntoIterator<Item = Dim>,
+    unit: usize,
+) {
+    let (from, to) = (from * unit, to * unit);
+    for_each_run(dims, unit, |read, written, length| {
+        dest[to + written..][..length].copy_from_slice(&source[from + read..][..length]);
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A box of [2, 2] in arrays of [3, 4] and [2, 3].
+    #[test]
+    fn a_box_is_copied_between_arrays_of_other_shapes() {
+        let source: Vec<u8> = (0..24).collect();
+        let mut dest = [99; 12];
+        let dims = [
+            Dim {
+                size: 2,
+                from: 4,
+                to: 3,
+            },
+            Dim {
+                size: 2,
+                from: 1,
+                to: 1,
+            },
+        ];
+        copy_box((&source, 5), (&mut dest, 1), dims, 2);
+        assert_eq!(dest, [99, 99, 10, 11, 12, 13, 99, 99, 18, 19, 20, 21]);
+    }
+
+    #[test]
+    fn contiguous_dimensions_are_one_run() {
+        let mut runs = Vec::new();
+        let dims = [(5, 12, 24), (3, 4, 4), (4, 1, 1)];
+        let dims = dims.map(|(size, from, to)| Dim { size, from, to });
+        for_each_run(dims, 2, |from, to, length| runs.push((from, to, length)));
+        let expected: Vec<_> = (0..5).map(|row| (row * 24, row * 48, 24)).collect();
+        assert_eq!(runs, expected);
+    }
+}

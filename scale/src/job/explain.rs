@@ -1,0 +1,133 @@
+//! What a job will read and write.
+
+use super::{Prepared, gather::Gather, prepared::Kind, slice::Slice};
+use crate::zarr::{Error, Source, Target, coordinates, product};
+use serde::Serialize;
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+};
+
+/// What a job will read and write. Bytes are those of decoded chunks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Explanation {
+    /// The number of tasks: one for each shard of the result.
+    pub tasks: u64,
+    /// The number of chunks of the source that have elements of the result.
+    pub chunks: u64,
+    /// How many chunks all tasks read together.
+    pub reads: u64,
+    /// How often a chunk is read on average. 0 if none is.
+    pub mean_reads: f64,
+    /// How often a chunk is read at most.
+    pub max_reads: u64,
+    /// The bytes of the chunks, each read once.
+    pub bytes_demanded: u64,
+    /// The bytes of the chunks as often as they are read.
+    pub bytes_planned: u64,
+    /// The bytes of the result.
+    pub bytes_written: u64,
+    /// The most bytes that a task holds.
+    pub task_bytes: u64,
+}
+
+impl Explanation {
+    pub(super) fn of(prepared: &Prepared) -> Result<Self, Error> {
+        let target = prepared.target();
+        let written = (product(target.shape()) * target.dtype().size()) as u64;
+        let (counts, chunk) = match &prepared.kind {
+            Kind::Slice(source, slice) => (of_slice(slice, source, target), source.chunk_bytes()),
+            Kind::Gather(source, gather) => {
+                (of_gather(prepared, gather, source)?, source.chunk_bytes())
+            }
+            Kind::Convert(_) => (Counts::default(), 0),
+        };
+        let is_convert = matches!(prepared.kind, Kind::Convert(_));
+        let bytes = |chunks: u64| {
+            if is_convert { written } else { chunks.saturating_mul(chunk as u64) }
+        };
+        Ok(Self {
+            tasks: prepared.shards(),
+            chunks: counts.distinct,
+            reads: counts.reads,
+            mean_reads: if counts.distinct == 0 { 0.0 } else { counts.reads as f64 / counts.distinct as f64 },
+            max_reads: counts.most,
+            bytes_demanded: bytes(counts.distinct),
+            bytes_planned: bytes(counts.reads),
+            bytes_written: written,
+            task_bytes: prepared.task_bytes() as u64,
+        })
+    }
+}
+
+#[derive(Default)]
+struct Counts {
+    distinct: u64,
+    reads: u64,
+    most: u64,
+}
+
+/// A chunk is read for a shard if it is in every dimension, so the counts of the dimensions multiply.
+fn of_slice(slice: &Slice, source: &Source, target: &Target) -> Counts {
+    if target.shape().contains(&0) {
+        return Counts::default();
+    }
+    let walked: HashSet<_> = slice.walks().iter().filter_map(|walk| walk.dim).collect();
+    // Every shard in a dimension that walks nothing, which is of size 1, reads the same.
+    let others = (0..target.shape().len()).filter(|dim| !walked.contains(dim));
+    let repeats: u64 = others.map(|dim| target.grid()[dim] as u64).product();
+    let mut counts = Counts {
+        distinct: 1,
+        reads: repeats,
+        most: repeats,
+    };
+    for (walk, &chunk) in slice.walks().iter().zip(source.chunk()) {
+        let Some(dim) = walk.dim else { continue };
+        let (size, shard) = (target.shape()[dim], target.shard()[dim]);
+        let mut readers: HashMap<usize, u64> = HashMap::new();
+        for first in (0..size).step_by(shard) {
+            let mut result: Vec<_> = target.shape().iter().map(|_| 0..1).collect();
+            result[dim] = first..(first + shard).min(size);
+            for segment in walk.segments(&result, chunk) {
+                *readers.entry(segment.chunk).or_default() += 1;
+            }
+        }
+        counts.distinct *= readers.len() as u64;
+        counts.reads *= readers.values().sum::<u64>();
+        counts.most *= readers.values().copied().max().unwrap_or_default();
+    }
+    counts
+}
+
+fn of_gather(prepared: &Prepared, gather: &Gather, source: &Source) -> Result<Counts, Error> {
+    let target = prepared.target();
+    let grid = target.grid();
+    let mut readers: HashMap<Vec<usize>, u64> = HashMap::new();
+    for shard in 0..prepared.shards() {
+        let result = prepared.result_box(&coordinates(shard as usize, &grid));
+        gather.for_each_chunk(source, &result, target.shard(), |chunk| {
+            *readers.entry(chunk.to_vec()).or_default() += 1;
+        })?;
+    }
+    Ok(Counts {
+        distinct: readers.len() as u64,
+        reads: readers.values().sum(),
+        most: readers.values().copied().max().unwrap_or_default(),
+    })
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mega = |bytes: u64| bytes as f64 / 1e6;
+        writeln!(f, "tasks           {}, one for each shard of the result", self.tasks)?;
+        writeln!(f, "memory          up to {:.1} MB for each task at a time", mega(self.task_bytes))?;
+        writeln!(
+            f,
+            "chunks          {}, each read {:.2} times on average and {} times at most",
+            self.chunks, self.mean_reads, self.max_reads
+        )?;
+        writeln!(f, "bytes demanded  {:.1} MB: the chunks, decoded, each once", mega(self.bytes_demanded))?;
+        writeln!(f, "bytes planned   {:.1} MB: as often as they are read", mega(self.bytes_planned))?;
+        write!(f, "bytes written   {:.1} MB before compression", mega(self.bytes_written))
+    }
+}

@@ -1,0 +1,308 @@
+//! One shard of a gather.
+
+use super::{
+    copy::{Dim, copy_box, for_each_run},
+    device::Device,
+    indices::IndexArray,
+    walk::{self, Walk},
+};
+use crate::zarr::{Error, Reader, Source, coordinates, grid, product, strides};
+use std::{iter, ops::Range};
+use wgslice::{Indices, Plan, SliceSpec, spec::SliceItem};
+
+/// A gather that is made chunk by chunk of `params`: the tuples of a shard are sorted by the chunk that they point
+/// into, and each chunk is read once.
+///
+/// A batch dimension of `params` is indexed like others: the position of a tuple in the result says where.
+#[derive(Debug)]
+pub(super) struct Gather {
+    plan: Plan,
+    indices: IndexArray,
+    /// For each dimension of `indices` that numbers tuples, the dimension of the result.
+    numbering: Vec<usize>,
+    /// The number of batch dimensions, which lead in `params`, in `indices` and in the result.
+    batch: usize,
+    /// The dimensions of `params` that the indices name.
+    named: Range<usize>,
+    /// The other dimensions of `params`, each with its dimension of the result.
+    kept: Vec<(usize, usize)>,
+}
+
+/// The tuples of a box of the result.
+struct Tuples {
+    /// For each tuple the chunk that it points into, in the grid of the located dimensions, and the tuple's number.
+    /// Sorted.
+    sorted: Vec<(usize, usize)>,
+    /// For each tuple its positions in the located dimensions.
+    positions: Vec<usize>,
+    /// The numbers of the tuples that are out of range.
+    invalid: Vec<usize>,
+    /// For each tuple where its slice begins in the shard, in elements.
+    places: Vec<usize>,
+}
+
+impl Gather {
+    /// A gather along dimension `axis` of `params`.
+    pub(super) fn along(plan: Plan, indices: IndexArray, axis: usize, batch: usize, rank: usize) -> Self {
+        let added = indices.shape().len() - batch;
+        let numbering = (0..batch).chain(axis..axis + added).collect();
+        let outer = (batch..axis).map(|dim| (dim, dim));
+        let inner = (axis + 1..rank).map(|dim| (dim, dim + added - 1));
+        Self {
+            plan,
+            indices,
+            numbering,
+            batch,
+            named: axis..axis + 1,
+            kept: outer.chain(inner).collect(),
+        }
+    }
+
+    /// A gather of slices that tuples name.
+    pub(super) fn nd(plan: Plan, indices: IndexArray, batch: usize, rank: usize) -> Self {
+        let shape = indices.shape();
+        let (tuples, depth) = (shape.len() - 1, shape[shape.len() - 1]);
+        let kept = (batch + depth..rank).map(|dim| (dim, dim - batch - depth + tuples));
+        Self {
+            plan,
+            numbering: (0..tuples).collect(),
+            batch,
+            named: batch..batch + depth,
+            kept: kept.collect(),
+            indices,
+        }
+    }
+
+    pub(super) fn indices(&self) -> &IndexArray {
+        &self.indices
+    }
+
+    /// For each dimension of `params` that is not indexed, the dimension of the result that walks it.
+    pub(super) fn kept(&self) -> &[(usize, usize)] {
+        &self.kept
+    }
+
+    /// The dimensions of the result that number tuples.
+    pub(super) fn numbering(&self) -> &[usize] {
+        &self.numbering
+    }
+
+    /// The dimensions of `params` that the indices name.
+    pub(super) fn named(&self) -> Range<usize> {
+        self.named.clone()
+    }
+
+    /// The dimensions of `params` in which a tuple has a position.
+    fn located(&self) -> impl Iterator<Item = usize> {
+        (0..self.batch).chain(self.named.clone())
+    }
+
+    /// The bytes that the tuples of a box of this shape take.
+    pub(super) fn tuple_bytes(&self, shape: &[usize]) -> usize {
+        let count: usize = self.numbering.iter().map(|&dim| shape[dim]).product();
+        // The indices as they are read and as they are rebased, the positions, the order and the places.
+        let each = 2 * self.named.len() + self.located().count() + 4;
+        count.saturating_mul(each * size_of::<usize>())
+    }
+
+    fn tuples(
+        &self,
+        source: &Source,
+        result: &[Range<usize>],
+        shard: &[usize],
+    ) -> Result<Tuples, Error> {
+        let needed = self.plan.part_of_indices(result)?;
+        let indices = self.indices.read(&needed)?;
+        let part = self.plan.part_with(result, Indices::I64(&indices))?;
+        drop(indices);
+        let numbering: Vec<Range<usize>> =
+            self.numbering.iter().map(|&dim| result[dim].clone()).collect();
+        let counts: Vec<usize> = numbering.iter().map(Range::len).collect();
+        let shard_strides = strides(shard);
+        let depth = self.named.len();
+        let located: Vec<usize> = self.located().collect();
+        let chunks: Vec<usize> = located.iter().map(|&dim| source.chunk()[dim]).collect();
+        let shape: Vec<usize> = located.iter().map(|&dim| source.shape()[dim]).collect();
+        let chunk_strides = strides(&grid(&shape, &chunks));
+        let count = product(&counts);
+        let mut tuples = Tuples {
+            sorted: Vec::with_capacity(count),
+            positions: Vec::with_capacity(count * located.len()),
+            invalid: Vec::new(),
+            places: Vec::with_capacity(count),
+        };
+        for number in 0..count {
+            let at = coordinates(number, &counts);
+            let place = at.iter().zip(&self.numbering);
+            tuples.places.push(place.map(|(at, &dim)| at * shard_strides[dim]).sum());
+            let named = &part.indices[number * depth..][..depth];
+            let batch = numbering.iter().zip(&at).take(self.batch);
+            let batch = batch.map(|(range, at)| range.start + at);
+            let named_at = named.iter().zip(&part.source[self.named.clone()]);
+            let named_at = named_at.map(|(&index, range)| range.start.wrapping_add_signed(index as isize));
+            tuples.positions.extend(batch.chain(named_at));
+            if named.contains(&-1) {
+                tuples.invalid.push(number);
+                continue;
+            }
+            let positions = &tuples.positions[number * located.len()..];
+            let chunk = positions.iter().zip(&chunks).zip(&chunk_strides);
+            let chunk = chunk.map(|((at, chunk), stride)| at / chunk * stride).sum();
+            tuples.sorted.push((chunk, number));
+        }
+        tuples.sorted.sort_unstable();
+        Ok(tuples)
+    }
+
+    /// The chunks of the kept dimensions that a box of the result meets.
+    fn segments(&self, source: &Source, result: &[Range<usize>]) -> Vec<Vec<walk::Segment>> {
+        let kept = self.kept.iter();
+        kept.map(|&(dim, to)| Walk::whole(to).segments(result, source.chunk()[dim])).collect()
+    }
+
+    /// Calls `each` for every chunk of `params` that a box of the result reads.
+    pub(super) fn for_each_chunk(
+        &self,
+        source: &Source,
+        result: &[Range<usize>],
+        shard: &[usize],
+        mut each: impl FnMut(&[usize]),
+    ) -> Result<(), Error> {
+        let tuples = self.tuples(source, result, shard)?;
+        let segments = self.segments(source, result);
+        for group in tuples.sorted.chunk_by(|a, b| a.0 == b.0) {
+            walk::product(&segments, |segments| {
+                each(&self.chunk(source, &tuples, group[0].1, segments));
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The coordinates of the chunk that a tuple and a choice of segments point into.
+    fn chunk(
+        &self,
+        source: &Source,
+        tuples: &Tuples,
+        number: usize,
+        segments: &[walk::Segment],
+    ) -> Vec<usize> {
+        let mut at = vec![0; source.chunk().len()];
+        let located: Vec<usize> = self.located().collect();
+        let positions = &tuples.positions[number * located.len()..];
+        for (&dim, position) in located.iter().zip(positions) {
+            at[dim] = position / source.chunk()[dim];
+        }
+        for (&(dim, _), segment) in self.kept.iter().zip(segments) {
+            at[dim] = segment.chunk;
+        }
+        at
+    }
+
+    /// Writes a box of the result to the beginning of a shard of this shape. Returns the number of tuples that are out
+    /// of range, whose slices become zeros.
+    pub(super) fn fill(
+        &self,
+        source: &Source,
+        reader: &mut Reader<'_>,
+        device: &Device,
+        result: &[Range<usize>],
+        (shard, shape): (&mut [u8], &[usize]),
+    ) -> Result<u64, Error> {
+        let tuples = self.tuples(source, result, shape)?;
+        let segments = self.segments(source, result);
+        let located: Vec<usize> = self.located().collect();
+        let unit = source.dtype().size();
+        let shard_strides = strides(shape);
+        let leading: Vec<usize> =
+            located.iter().copied().chain(self.kept.iter().map(|&(dim, _)| dim)).collect();
+        let mut local = Vec::new();
+        for group in tuples.sorted.chunk_by(|a, b| a.0 == b.0) {
+            local.clear();
+            for &(_, number) in group {
+                let positions = &tuples.positions[number * located.len()..];
+                let positions = positions.iter().zip(&located);
+                local.extend(positions.map(|(at, &dim)| (at % source.chunk()[dim]) as i64));
+            }
+            walk::product(&segments, |segments| {
+                let at = self.chunk(source, &tuples, group[0].1, segments);
+                let chunk = reader.chunk(&at)?;
+                let mut items = vec![SliceItem::FULL; at.len()];
+                let mut dims = Vec::with_capacity(segments.len());
+                let counts: Vec<usize> = segments.iter().map(|segment| segment.count).collect();
+                let row_strides = strides(&counts);
+                let mut to = 0;
+                for ((&(dim, result), segment), from) in self.kept.iter().zip(segments).zip(row_strides) {
+                    items[dim] = (segment.begin..segment.begin + segment.count).into_item();
+                    to += segment.first * shard_strides[result];
+                    dims.push(Dim {
+                        size: segment.count,
+                        from,
+                        to: shard_strides[result],
+                    });
+                }
+                let indices = [group.len(), located.len()];
+                let spec = (&SliceSpec::new(items), &leading[..]);
+                let rows =
+                    device.gather(chunk, source.dtype(), source.chunk(), spec, (&local, indices))?;
+                let rows = rows.bytes()?;
+                let mut runs = Vec::new();
+                for_each_run(dims, unit, |from, to, length| runs.push((from, to, length)));
+                let row = product(&counts) * unit;
+                for (number, &(_, tuple)) in group.iter().enumerate() {
+                    let (row, to) = (&rows[number * row..][..row], (tuples.places[tuple] + to) * unit);
+                    for &(from, run_to, length) in &runs {
+                        shard[to + run_to..][..length].copy_from_slice(&row[from..][..length]);
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        self.clear(&tuples, result, (shard, shape), unit);
+        // Each tuple is counted once, in the shard that begins its slice.
+        let begins = self.kept.iter().all(|&(_, dim)| result[dim].start == 0);
+        Ok(if begins { tuples.invalid.len() as u64 } else { 0 })
+    }
+
+    /// Writes zeros for the tuples that are out of range.
+    fn clear(
+        &self,
+        tuples: &Tuples,
+        result: &[Range<usize>],
+        (shard, shape): (&mut [u8], &[usize]),
+        unit: usize,
+    ) {
+        if tuples.invalid.is_empty() {
+            return;
+        }
+        let shard_strides = strides(shape);
+        let counts: Vec<usize> = self.kept.iter().map(|&(_, dim)| result[dim].len()).collect();
+        let zeros = vec![0; product(&counts) * unit];
+        let kept = self.kept.iter().zip(iter::zip(&counts, strides(&counts)));
+        let dims: Vec<_> = kept
+            .map(|(&(_, dim), (&size, from))| Dim {
+                size,
+                from,
+                to: shard_strides[dim],
+            })
+            .collect();
+        for &number in &tuples.invalid {
+            let to = tuples.places[number];
+            copy_box((&zeros, 0), (shard, to), dims.iter().copied(), unit);
+        }
+    }
+}
+
+trait IntoItem {
+    fn into_item(self) -> SliceItem;
+}
+
+impl IntoItem for Range<usize> {
+    fn into_item(self) -> SliceItem {
+        SliceItem::Range {
+            begin: Some(self.start as i64),
+            end: Some(self.end as i64),
+            stride: 1,
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The indices of a gather: an array in a store or in an `.npy` file.
+
+use super::{
+    copy::{Dim, copy_box},
+    walk::{self, Walk},
+};
+use crate::zarr::{Error, Reader, Source, npy::NpyFile, product, strides};
+use serde::{Deserialize, Serialize};
+use std::{ops::Range, path::Path};
+use wgslice::DType;
+
+/// An array of which boxes are read.
+#[derive(Debug)]
+pub(super) enum Input {
+    Zarr(Box<Source>),
+    Npy(NpyFile),
+}
+
+/// Whether an array is still the same.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Fingerprint {
+    /// The checksum of the metadata of a store.
+    Metadata(u32),
+    /// The length of a file in bytes, and its time of change in nanoseconds since 1970.
+    File(u64, u64),
+}
+
+impl Input {
+    pub(super) fn open(path: &Path) -> Result<Self, Error> {
+        if path.is_dir() {
+            return Ok(Self::Zarr(Box::new(Source::open(path)?)));
+        }
+        Ok(Self::Npy(NpyFile::open(path)?))
+    }
+
+    pub(super) fn shape(&self) -> &[usize] {
+        match self {
+            Self::Zarr(source) => source.shape(),
+            Self::Npy(file) => file.shape(),
+        }
+    }
+
+    pub(super) fn dtype(&self) -> DType {
+        match self {
+            Self::Zarr(source) => source.dtype(),
+            Self::Npy(file) => file.dtype(),
+        }
+    }
+
+    pub(super) fn fingerprint(&self) -> Result<Fingerprint, Error> {
+        match self {
+            Self::Zarr(source) => Ok(Fingerprint::Metadata(source.fingerprint())),
+            Self::Npy(file) => {
+                let (length, changed) = file.identity()?;
+                Ok(Fingerprint::File(length, changed))
+            }
+        }
+    }
+
+    /// The elements of a box, in row-major order.
+    fn read(&self, ranges: &[Range<usize>]) -> Result<Vec<u8>, Error> {
+        match self {
+            Self::Zarr(source) => read_box(source, &mut source.reader(), ranges),
+            Self::Npy(file) => {
+                let shape: Vec<usize> = ranges.iter().map(Range::len).collect();
+                let mut bytes = vec![0; product(&shape) * file.dtype().size()];
+                file.read_box(ranges, &mut bytes, &strides(&shape))?;
+                Ok(bytes)
+            }
+        }
+    }
+}
+
+/// The elements of a box of an array in a store, in row-major order.
+pub(super) fn read_box(
+    source: &Source,
+    reader: &mut Reader<'_>,
+    ranges: &[Range<usize>],
+) -> Result<Vec<u8>, Error> {
+    let shape: Vec<usize> = ranges.iter().map(Range::len).collect();
+    let unit = source.dtype().size();
+    let mut bytes = vec![0; product(&shape) * unit];
+    let (from, to) = (strides(source.chunk()), strides(&shape));
+    let dims = (0..shape.len()).zip(source.chunk());
+    let segments: Vec<_> =
+        dims.map(|(dim, &chunk)| Walk::whole(dim).segments(ranges, chunk)).collect();
+    walk::product(&segments, |segments| {
+        let at: Vec<usize> = segments.iter().map(|segment| segment.chunk).collect();
+        let chunk = reader.chunk(&at)?;
+        let place = segments.iter().zip(from.iter().zip(&to));
+        let read = place.clone().map(|(segment, (from, _))| segment.begin * from).sum();
+        let written = place.clone().map(|(segment, (_, to))| segment.first * to).sum();
+        let dims = place.map(|(segment, (&from, &to))| Dim {
+            size: segment.count,
+            from,
+            to,
+        });
+        copy_box((&chunk, read), (&mut bytes, written), dims, unit);
+        Ok(())
+    })?;
+    Ok(bytes)
+}
+
+/// Integers that are indices.
+#[derive(Debug)]
+pub(super) struct IndexArray(Input);
+
+impl IndexArray {
+    pub(super) fn open(path: &Path) -> Result<Self, Error> {
+        let input = Input::open(path)?;
+        let dtype = input.dtype();
+        let is_integer = !matches!(
+            dtype,
+            DType::Bool
+                | DType::F16
+                | DType::BF16
+                | DType::F32
+                | DType::F64
+                | DType::Complex64
+                | DType::Complex128
+        );
+        if !is_integer {
+            return Err(Error::usage(format_args!(
+                "indices in {} are {dtype}, but must be integers: convert them",
+                path.display()
+            )));
+        }
+        Ok(Self(input))
+    }
+
+    pub(super) fn shape(&self) -> &[usize] {
+        self.0.shape()
+    }
+
+    pub(super) fn fingerprint(&self) -> Result<Fingerprint, Error> {
+        self.0.fingerprint()
+    }
+
+    /// The indices of a box, in row-major order.
+    pub(super) fn read(&self, ranges: &[Range<usize>]) -> Result<Vec<i64>, Error> {
+        let bytes = self.0.read(ranges)?;
+        Ok(match self.0.dtype() {
+            DType::I8 => each(&bytes, |b| i8::from_ne_bytes(b).into()),
+            DType::U8 => each(&bytes, |b| u8::from_ne_bytes(b).into()),
+            DType::I16 => each(&bytes, |b| i16::from_ne_bytes(b).into()),
+            DType::U16 => each(&bytes, |b| u16::from_ne_bytes(b).into()),
+            DType::I32 => each(&bytes, |b| i32::from_ne_bytes(b).into()),
+            DType::U32 => each(&bytes, |b| u32::from_ne_bytes(b).into()),
+            DType::I64 => each(&bytes, i64::from_ne_bytes),
+            // No array has so many elements: what does not fit i64 is out of range as the largest i64 is.
+            _ => each(&bytes, |b| u64::from_ne_bytes(b).try_into().unwrap_or(i64::MAX)),
+        })
+    }
+}
+
+fn each<const N: usize>(bytes: &[u8], value: impl Fn([u8; N]) -> i64) -> Vec<i64> {
+    bytes.as_chunks().0.iter().map(|&bytes| value(bytes)).collect()
+}

@@ -1,0 +1,103 @@
+//! The shards and chunks of a result for which none are asked.
+
+use super::prepared::Form;
+use crate::zarr::{Error, product};
+use serde_json::{Value, json};
+use std::fmt::Display;
+use wgslice::DType;
+
+/// The most bytes of a shard that is chosen.
+const SHARD: usize = 32 << 20;
+/// The most bytes of a chunk that is chosen where the source has none to be like.
+const CHUNK: usize = 1 << 20;
+
+/// The shapes of a shard and of a chunk. `chunks` are the chunks of the source that the dimensions of the result walk.
+pub(super) fn choose(
+    shape: &[usize],
+    element: usize,
+    chunks: &[Option<usize>],
+    form: &Form,
+) -> Result<(Vec<usize>, Vec<usize>), Error> {
+    for (option, sizes) in [("--shard", &form.shard), ("--chunk", &form.chunk)] {
+        let Some(sizes) = sizes else { continue };
+        let unfit = |rule: &dyn Display| {
+            Error::usage(format_args!("{option} is {sizes:?}, but must have {rule}"))
+        };
+        if sizes.len() != shape.len() {
+            let rule = format!("a size for each of the {} dimensions of the result {shape:?}", shape.len());
+            return Err(unfit(&rule));
+        }
+        let bytes = sizes.iter().try_fold(element, |n, &size| n.checked_mul(size));
+        if sizes.contains(&0) || !bytes.is_some_and(|bytes| bytes <= isize::MAX.unsigned_abs()) {
+            return Err(unfit(&"sizes of 1 or more, of no more bytes than a machine can address"));
+        }
+    }
+    let mut chunk = match &form.chunk {
+        Some(chunk) => chunk.clone(),
+        None => like(shape, element, chunks),
+    };
+    match &form.shard {
+        Some(shard) if form.chunk.is_some() => {
+            let fits = shard.iter().zip(&chunk).all(|(shard, chunk)| shard % chunk == 0);
+            if !fits {
+                return Err(Error::usage(format_args!(
+                    "--shard {shard:?} must be multiples of --chunk {chunk:?}"
+                )));
+            }
+            Ok((shard.clone(), chunk))
+        }
+        Some(shard) => {
+            for (chunk, &shard) in chunk.iter_mut().zip(shard) {
+                *chunk = (1..=shard.min(*chunk)).rev().find(|&size| shard % size == 0).unwrap_or(1);
+            }
+            Ok((shard.clone(), chunk))
+        }
+        None => Ok((grown(shape, element, &chunk), chunk)),
+    }
+}
+
+/// Chunks like those of the source.
+fn like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -> Vec<usize> {
+    let sizes = shape.iter().zip(chunks);
+    let mut chunk: Vec<usize> =
+        sizes.map(|(&size, chunk)| chunk.unwrap_or(size).min(size).max(1)).collect();
+    let is_like = chunks.iter().all(Option::is_some);
+    let most = if is_like { SHARD } else { CHUNK };
+    while product(&chunk) * element > most {
+        // The last of the largest dimensions is halved first, so that the others stay contiguous.
+        let Some(largest) = chunk.iter_mut().max_by_key(|size| **size) else { break };
+        *largest = largest.div_ceil(2);
+    }
+    chunk
+}
+
+/// A shard of several chunks: the more in each dimension, the fewer chunks of the source are met by two shards.
+fn grown(shape: &[usize], element: usize, chunk: &[usize]) -> Vec<usize> {
+    let mut counts = vec![1; chunk.len()];
+    loop {
+        let needed = |dim: usize| shape[dim].div_ceil(chunk[dim]);
+        let shard = |counts: &[usize]| -> Vec<usize> {
+            counts.iter().zip(chunk).map(|(count, chunk)| count * chunk).collect()
+        };
+        let next = (0..chunk.len()).filter(|&dim| counts[dim] < needed(dim));
+        let Some(next) = next.min_by_key(|&dim| counts[dim]) else {
+            return shard(&counts);
+        };
+        let mut larger = counts.clone();
+        larger[next] = (2 * larger[next]).min(needed(next));
+        if product(&shard(&larger)) * element > SHARD {
+            return shard(&counts);
+        }
+        counts = larger;
+    }
+}
+
+/// Zero, as Zarr's JSON has it.
+pub(super) fn zero(dtype: DType) -> Value {
+    match dtype {
+        DType::Bool => json!(false),
+        DType::F16 | DType::BF16 | DType::F32 | DType::F64 => json!(0.0),
+        DType::Complex64 | DType::Complex128 => json!([0.0, 0.0]),
+        _ => json!(0),
+    }
+}

@@ -1,0 +1,133 @@
+//! What a job is, and how its tasks run.
+
+use super::{DeviceChoice, Fingerprint};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use wgslice::options::{self, NegativeIndex};
+
+/// How the result is made from the source.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum Operation {
+    /// A slice.
+    Slice {
+        /// The slice in Python's notation, as in `::2, 100:0:-3`.
+        spec: String,
+    },
+    /// The slices of the source that indices select along one dimension.
+    Gather {
+        /// An array of indices, in a store or in an `.npy` file.
+        indices: PathBuf,
+        /// Whether the indices are still the same.
+        indices_fingerprint: Fingerprint,
+        /// The indexed dimension, as in [`options::GatherOptions`].
+        axis: Option<isize>,
+        /// The number of batch dimensions, as in [`options::GatherOptions`].
+        batch_dims: isize,
+        /// The treatment of indices that are out of range.
+        out_of_range: OutOfRange,
+        /// Whether negative indices count from the end.
+        wrap: bool,
+    },
+    /// The slices of the source that index tuples select.
+    GatherNd {
+        /// An array of index tuples, in a store or in an `.npy` file.
+        indices: PathBuf,
+        /// Whether the indices are still the same.
+        indices_fingerprint: Fingerprint,
+        /// The number of batch dimensions.
+        batch_dims: usize,
+        /// The treatment of tuples that are out of range.
+        out_of_range: OutOfRange,
+        /// Whether negative indices count from the end.
+        wrap: bool,
+    },
+    /// All elements, of an `.npy` file.
+    Convert,
+}
+
+/// The treatment of index tuples that are out of range.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutOfRange {
+    /// Their slices become zeros.
+    #[default]
+    Zero,
+    /// The job fails.
+    Error,
+    /// Their indices move to the nearest end of their dimensions.
+    Clamp,
+}
+
+impl From<OutOfRange> for options::OutOfRange {
+    fn from(policy: OutOfRange) -> Self {
+        match policy {
+            OutOfRange::Zero => Self::Zero,
+            OutOfRange::Error => Self::Error,
+            OutOfRange::Clamp => Self::Clamp,
+        }
+    }
+}
+
+pub(super) fn negative(wrap: bool) -> NegativeIndex {
+    if wrap {
+        NegativeIndex::Wrap
+    } else {
+        NegativeIndex::OutOfRange
+    }
+}
+
+/// What is made of what. The paths are absolute, so that it means the same in every process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// How the result is made.
+    pub operation: Operation,
+    /// The source: the folder of an array, or an `.npy` file.
+    pub source: PathBuf,
+    /// Whether the source is still the same.
+    pub source_fingerprint: Fingerprint,
+    /// The folder of the result.
+    pub result: PathBuf,
+    /// The content of the result's `zarr.json`.
+    pub metadata: Value,
+}
+
+/// The name of the attribute of a result that says how it was made.
+pub(super) const ATTRIBUTE: &str = "wgslice";
+
+/// The attributes of a result.
+pub(super) fn attributes(
+    operation: &Operation,
+    source: &PathBuf,
+    fingerprint: &Fingerprint,
+) -> Map<String, Value> {
+    let made = json!({
+        "operation": operation, "source": source, "source_fingerprint": fingerprint
+    });
+    Map::from_iter([(ATTRIBUTE.to_owned(), made)])
+}
+
+/// How the tasks of a job run. The result is the same however they do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct How {
+    /// Where chunks are sliced and gathered.
+    pub device: DeviceChoice,
+    /// The number of threads of each task.
+    pub threads: usize,
+    /// How often a task is tried if the system cannot read or write.
+    pub attempts: usize,
+    /// The most bytes that the tasks of a process hold together.
+    pub memory: Option<usize>,
+}
+
+/// What a task is told besides its shard. The text of it is the first argument of the function `zarr_shard`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// Names this job among all that had the same result's folder.
+    pub id: String,
+    /// What is made of what.
+    pub job: Job,
+    /// How the tasks run.
+    pub how: How,
+}

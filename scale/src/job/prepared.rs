@@ -1,0 +1,364 @@
+//! A job with its arrays opened.
+
+use super::{
+    Fingerprint, Job, Operation, Order,
+    gather::Gather,
+    indices::{IndexArray, Input},
+    layout, order,
+    slice::Slice,
+};
+use crate::zarr::{Codec, Error, Layout, Source, Target, npy::NpyFile, product};
+use std::{
+    collections::VecDeque,
+    fs,
+    ops::Range,
+    path::{Path, PathBuf, absolute},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use wgslice::{DType, Plan, SliceSpec, options};
+
+/// How the shards of a job are made.
+#[derive(Debug)]
+pub(super) enum Kind {
+    Slice(Box<Source>, Slice),
+    Gather(Box<Source>, Gather),
+    Convert(NpyFile),
+}
+
+impl Kind {
+    /// Opens the source and plans the operation. Also returns the shape of the result.
+    fn open(operation: &Operation, source: &Path) -> Result<(Self, Vec<usize>), Error> {
+        let refused = |error: wgslice::Error| Error::usage(error);
+        if let Operation::Convert = operation {
+            let file = NpyFile::open(source)?;
+            let shape = file.shape().to_vec();
+            return Ok((Self::Convert(file), shape));
+        }
+        let source = Box::new(Source::open(source)?);
+        let (shape, dtype) = (source.shape(), source.dtype());
+        let rank = shape.len();
+        let (gather, result) = match operation {
+            Operation::Slice { spec } => {
+                let spec: SliceSpec = spec.parse().map_err(|error| {
+                    Error::usage(format_args!("SPEC: {}", wgslice::Error::from(error)))
+                })?;
+                let plan = Plan::slice(shape, &spec, dtype).map_err(refused)?;
+                let slice = Slice::new(&plan, &source)?;
+                let result = plan.shape().to_vec();
+                return Ok((Self::Slice(source, slice), result));
+            }
+            Operation::Gather {
+                indices,
+                axis,
+                batch_dims,
+                out_of_range,
+                wrap,
+                ..
+            } => {
+                let indices = IndexArray::open(indices)?;
+                let options = options::GatherOptions {
+                    axis: *axis,
+                    batch_dims: *batch_dims,
+                    out_of_range: (*out_of_range).into(),
+                    negative: order::negative(*wrap),
+                };
+                let plan = Plan::gather(shape, indices.shape(), options, dtype).map_err(refused)?;
+                let from_end = |dim: isize, rank: usize| {
+                    if dim < 0 { rank.wrapping_add_signed(dim) } else { dim.unsigned_abs() }
+                };
+                let batch = from_end(*batch_dims, indices.shape().len());
+                // As the library has it: without an axis, a negative number also counts from the end of params.
+                let axis = from_end(axis.unwrap_or(*batch_dims), rank);
+                let result = plan.shape().to_vec();
+                (Gather::along(plan, indices, axis, batch, rank), result)
+            }
+            Operation::GatherNd {
+                indices,
+                batch_dims,
+                out_of_range,
+                wrap,
+                ..
+            } => {
+                let indices = IndexArray::open(indices)?;
+                let options = options::GatherNdOptions {
+                    batch_dims: *batch_dims,
+                    out_of_range: (*out_of_range).into(),
+                    negative: order::negative(*wrap),
+                };
+                let plan = Plan::gather_nd(shape, indices.shape(), options, dtype).map_err(refused)?;
+                let result = plan.shape().to_vec();
+                (Gather::nd(plan, indices, *batch_dims, rank), result)
+            }
+            Operation::Convert => return Err(Error::usage("a conversion has no indices")),
+        };
+        Ok((Self::Gather(source, gather), result))
+    }
+
+    fn source(&self) -> Option<&Source> {
+        match self {
+            Self::Slice(source, _) | Self::Gather(source, _) => Some(source),
+            Self::Convert(_) => None,
+        }
+    }
+
+    fn dtype(&self) -> DType {
+        match self {
+            Self::Slice(source, _) | Self::Gather(source, _) => source.dtype(),
+            Self::Convert(file) => file.dtype(),
+        }
+    }
+
+    /// The chunk of the source that each dimension of the result walks, as far as there is one.
+    fn chunks(&self, rank: usize) -> Vec<Option<usize>> {
+        let mut chunks = vec![None; rank];
+        match self {
+            Self::Slice(source, slice) => {
+                for (walk, &chunk) in slice.walks().iter().zip(source.chunk()) {
+                    if let Some(dim) = walk.dim {
+                        chunks[dim] = Some(chunk);
+                    }
+                }
+                // A dimension of size 1 is in chunks of 1.
+                chunks.iter_mut().for_each(|chunk| *chunk = chunk.or(Some(1)));
+            }
+            Self::Gather(source, gather) => {
+                for &(from, dim) in gather.kept() {
+                    chunks[dim] = Some(source.chunk()[from]);
+                }
+                // The last numbers the tuples that are neighbours; as many as a chunk has places for them.
+                if let Some((&last, others)) = gather.numbering().split_last() {
+                    let named = &source.chunk()[gather.named()];
+                    chunks[last] = Some(product(named).clamp(1, 1 << 16));
+                    others.iter().for_each(|&dim| chunks[dim] = Some(1));
+                }
+            }
+            Self::Convert(_) => {}
+        }
+        chunks
+    }
+}
+
+/// The form that is asked for a result. What is not asked for is chosen to be like the source's.
+#[derive(Clone, Debug, Default)]
+pub struct Form {
+    /// The shape of a shard.
+    pub shard: Option<Vec<usize>>,
+    /// The shape of a chunk.
+    pub chunk: Option<Vec<usize>>,
+    /// How chunks are compressed.
+    pub codec: Option<Codec>,
+}
+
+impl Job {
+    /// The job that makes `result` by an operation on `source`, in a form. Opens the source and writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if the arrays, the operation and the form do not fit each other.
+    pub fn new(
+        mut operation: Operation,
+        source: &Path,
+        result: &Path,
+        form: &Form,
+    ) -> Result<Self, Error> {
+        let source = absolute_path(source)?;
+        let result = absolute_path(result)?;
+        if overlap(&source, &result) {
+            return Err(Error::usage(format_args!(
+                "the result {} and the source {} lie in each other: name another folder for the result",
+                result.display(),
+                source.display()
+            )));
+        }
+        match &mut operation {
+            Operation::Gather {
+                indices,
+                indices_fingerprint,
+                ..
+            }
+            | Operation::GatherNd {
+                indices,
+                indices_fingerprint,
+                ..
+            } => {
+                *indices = absolute_path(indices)?;
+                *indices_fingerprint = IndexArray::open(indices)?.fingerprint()?;
+            }
+            Operation::Slice { spec } => {
+                // One text for slices that are written differently but mean the same.
+                let parsed: SliceSpec = spec.parse().map_err(|error| {
+                    Error::usage(format_args!("SPEC: {}", wgslice::Error::from(error)))
+                })?;
+                *spec = parsed.to_string();
+            }
+            Operation::Convert => {}
+        }
+        let (kind, shape) = Kind::open(&operation, &source)?;
+        let fingerprint = Input::open(&source)?.fingerprint()?;
+        let (shard, chunk) = layout::choose(&shape, kind.dtype().size(), &kind.chunks(shape.len()), form)?;
+        let codec = form.codec.or(kind.source().map(Source::codec));
+        let fill = match kind.source() {
+            Some(source) => source.fill_metadata()?,
+            None => layout::zero(kind.dtype()),
+        };
+        let layout = Layout {
+            dtype: kind.dtype(),
+            shape,
+            shard,
+            chunk,
+            codec: codec.unwrap_or(Codec::Zstd),
+            fill,
+        };
+        let metadata = layout.metadata(&order::attributes(&operation, &source, &fingerprint));
+        Ok(Self {
+            operation,
+            source,
+            source_fingerprint: fingerprint,
+            result,
+            metadata,
+        })
+    }
+}
+
+fn absolute_path(path: &Path) -> Result<PathBuf, Error> {
+    absolute(path)
+        .map_err(|error| Error::usage(format_args!("cannot find {}: {error}", path.display())))
+}
+
+/// Whether one of the folders is or lies in the other, also through links.
+fn overlap(a: &Path, b: &Path) -> bool {
+    // What does not exist yet lies where its closest folder does.
+    let real = |path: &Path| -> PathBuf {
+        let found = path.ancestors().find_map(|folder| {
+            let real = fs::canonicalize(folder).ok()?;
+            Some(real.join(path.strip_prefix(folder).ok()?))
+        });
+        found.unwrap_or_else(|| path.to_owned())
+    };
+    let (a, b) = (real(a), real(b));
+    a.starts_with(&b) || b.starts_with(&a)
+}
+
+/// A job with its arrays opened, ready to compute shards.
+#[derive(Debug)]
+pub struct Prepared {
+    pub(super) order: Order,
+    pub(super) kind: Kind,
+    pub(super) target: Target,
+    done: AtomicU64,
+}
+
+impl Prepared {
+    /// Opens the arrays of a job.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if the source is no longer what the job says, or cannot be opened.
+    pub fn new(order: Order) -> Result<Self, Error> {
+        let job = &order.job;
+        let (kind, shape) = Kind::open(&job.operation, &job.source)?;
+        let target = Target::new(&job.result, &job.metadata)?;
+        let same = |found: Fingerprint, known: &Fingerprint, what: &Path| {
+            if found == *known {
+                return Ok(());
+            }
+            Err(Error::usage(format_args!(
+                "{} has changed since the job began: begin anew with --overwrite",
+                what.display()
+            )))
+        };
+        same(Input::open(&job.source)?.fingerprint()?, &job.source_fingerprint, &job.source)?;
+        if let Operation::Gather {
+            indices,
+            indices_fingerprint,
+            ..
+        }
+        | Operation::GatherNd {
+            indices,
+            indices_fingerprint,
+            ..
+        } = &job.operation
+        {
+            same(IndexArray::open(indices)?.fingerprint()?, indices_fingerprint, indices)?;
+        }
+        if shape != target.shape() || kind.dtype() != target.dtype() {
+            return Err(Error::usage("the job's result has not the form of its operation"));
+        }
+        Ok(Self {
+            order,
+            kind,
+            target,
+            done: AtomicU64::new(0),
+        })
+    }
+
+    /// The job of this text, opened once for the tasks that run in this process at the same time.
+    ///
+    /// # Errors
+    ///
+    /// As [`Prepared::new`], or [`Error::Usage`] if the text is none.
+    pub fn of(text: &str) -> Result<Arc<Self>, Error> {
+        const KEPT: usize = 4;
+        static RECENT: Mutex<VecDeque<(String, Arc<Prepared>)>> = Mutex::new(VecDeque::new());
+        let mut recent = RECENT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, prepared)) = recent.iter().find(|(known, _)| known == text) {
+            return Ok(prepared.clone());
+        }
+        let order = serde_json::from_str(text)
+            .map_err(|error| Error::usage(format_args!("the first argument is no job: {error}")))?;
+        let prepared = Arc::new(Self::new(order)?);
+        recent.truncate(KEPT - 1);
+        recent.push_front((text.to_owned(), prepared.clone()));
+        Ok(prepared)
+    }
+
+    /// What the tasks are told.
+    pub fn order(&self) -> &Order {
+        &self.order
+    }
+
+    /// The array that is made.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// The number of shards of the result.
+    pub fn shards(&self) -> u64 {
+        product(&self.target.grid()) as u64
+    }
+
+    /// The number of shards that tasks in this process have done, which includes those that stood already.
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn count(&self) {
+        self.done.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The box of the result that a shard holds.
+    pub(super) fn result_box(&self, at: &[usize]) -> Vec<Range<usize>> {
+        let sizes = self.target.shape().iter().zip(self.target.shard());
+        let sizes = at.iter().zip(sizes);
+        sizes
+            .map(|(at, (&size, &shard))| at * shard..((at + 1) * shard).min(size))
+            .collect()
+    }
+
+    /// The most bytes that a task holds: a shard and its chunks as they are encoded, a chunk of the source as it is
+    /// encoded, decoded and sliced, and the tuples of a gather.
+    pub fn task_bytes(&self) -> usize {
+        let shard = self.target.shard_bytes().saturating_mul(3);
+        let (chunk, tuples) = match &self.kind {
+            Kind::Slice(source, _) => (source.chunk_bytes(), 0),
+            Kind::Gather(source, gather) => {
+                (source.chunk_bytes(), gather.tuple_bytes(self.target.shard()))
+            }
+            Kind::Convert(_) => (crate::zarr::npy::MAX_SPAN, 0),
+        };
+        shard.saturating_add(chunk.saturating_mul(3)).saturating_add(tuples)
+    }
+}

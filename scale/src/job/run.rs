@@ -1,0 +1,141 @@
+//! A whole job.
+
+use super::{Explanation, Order, Outcome, Prepared, Record, tasks};
+use crate::{engine::Engine, functions::zarr_shard, zarr::Error};
+use datafusion::{error::DataFusionError, prelude::ParquetReadOptions};
+use futures::StreamExt;
+use serde::Serialize;
+use std::{fmt, time::Instant};
+
+/// What a run has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Summary {
+    /// The number of shards of the result.
+    pub shards: u64,
+    /// The number of shards that were computed.
+    pub computed: u64,
+    /// The number of shards that stood there already.
+    pub stood: u64,
+    /// The number of chunks that were read.
+    pub chunks_read: u64,
+    /// The bytes that the source has delivered.
+    pub bytes_read: u64,
+    /// The bytes of the shards that were computed, as they are stored.
+    pub bytes_written: u64,
+    /// The number of index tuples that were out of range.
+    pub out_of_range: u64,
+    /// The time of the run in seconds.
+    pub seconds: f64,
+}
+
+impl Summary {
+    fn add(&mut self, outcome: &Outcome) {
+        if outcome.computed {
+            self.computed += 1;
+        }
+        self.chunks_read += outcome.chunks_read;
+        self.bytes_read += outcome.bytes_read;
+        self.bytes_written += outcome.bytes_written;
+        self.out_of_range += outcome.out_of_range;
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mega = |bytes: u64| bytes as f64 / 1e6;
+        write!(
+            f,
+            "{} of {} shards computed, {} stood already: {} chunks of {:.1} MB read, {:.1} MB written in {:.1} s",
+            self.computed,
+            self.shards,
+            self.stood,
+            self.chunks_read,
+            mega(self.bytes_read),
+            mega(self.bytes_written),
+            self.seconds
+        )
+    }
+}
+
+/// Computes the shards that are missing on an engine, and finishes the result. `text` is that of `prepared`, which the
+/// tasks of this process share. `files` is the number of lists of tasks, about four for each task that runs at a time.
+///
+/// # Errors
+///
+/// The error of a task, or of the engine. The shards that are done stay, so that the next run computes the others.
+pub async fn run(
+    engine: &Engine,
+    record: Record,
+    prepared: &Prepared,
+    files: usize,
+) -> Result<Summary, Error> {
+    let began = Instant::now();
+    let missing = Record::missing(prepared)?;
+    let mut summary = Summary {
+        shards: prepared.shards(),
+        ..Summary::default()
+    };
+    summary.stood = summary.shards - missing.len() as u64;
+    if !missing.is_empty() {
+        let folder = record.task_folder()?;
+        tasks::write(&folder, &missing, files)?;
+        let folder = folder.to_string_lossy();
+        let outcomes = query(engine, prepared.order(), &folder, &mut summary).await;
+        let answered = outcomes.map_err(|error| explained(&error))?;
+        if answered != missing.len() {
+            return Err(Error::data(format_args!(
+                "the engine has answered for {answered} of {} tasks: run the command again, which computes the \
+                 missing ones",
+                missing.len()
+            )));
+        }
+        summary.stood = summary.shards - summary.computed;
+    }
+    record.finish(&prepared.order().job)?;
+    summary.seconds = began.elapsed().as_secs_f64();
+    Ok(summary)
+}
+
+/// Runs the tasks. Returns how many have answered.
+async fn query(
+    engine: &Engine,
+    order: &Order,
+    folder: &str,
+    summary: &mut Summary,
+) -> Result<usize, DataFusionError> {
+    let text = serde_json::to_string(order);
+    let text = text.map_err(|error| DataFusionError::External(error.into()))?;
+    let text = text.replace('\'', "''");
+    let context = engine.context();
+    context.register_parquet("tasks", folder, ParquetReadOptions::default()).await?;
+    let query = format!("SELECT zarr_shard('{text}', shard) AS outcome FROM tasks");
+    let mut outcomes = context.sql(&query).await?.execute_stream().await?;
+    let mut answered = 0;
+    while let Some(batch) = outcomes.next().await {
+        for outcome in zarr_shard::outcomes(batch?.column(0))? {
+            summary.add(&outcome);
+            answered += 1;
+        }
+    }
+    Ok(answered)
+}
+
+/// The error of a task, without what the engine says about where it comes from.
+fn explained(error: &DataFusionError) -> Error {
+    match error.find_root() {
+        DataFusionError::Execution(message) => Error::data(message),
+        DataFusionError::IoError(error) => Error::Io(std::io::Error::new(error.kind(), error.to_string())),
+        other => Error::data(other),
+    }
+}
+
+impl Prepared {
+    /// What the job will read and write.
+    ///
+    /// # Errors
+    ///
+    /// As for a task of a gather, whose indices are read.
+    pub fn explain(&self) -> Result<Explanation, Error> {
+        Explanation::of(self)
+    }
+}

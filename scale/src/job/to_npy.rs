@@ -1,0 +1,162 @@
+//! Conversion of an array in a store to an `.npy` file.
+
+use super::{
+    Summary,
+    copy::{Dim, for_each_run},
+    indices::read_box,
+};
+use crate::zarr::{Error, Source, coordinates, grid, npy, product, strides};
+use std::{
+    fs::{self, File},
+    io::{self, Seek, SeekFrom, Write},
+    ops::Range,
+    path::Path,
+    process,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::Instant,
+};
+
+/// The most bytes that are put together before they are written, unless a chunk has more.
+const TILE: usize = 64 << 20;
+
+/// Writes an array to an `.npy` file, which appears whole or not at all. Each chunk is read once. `memory` bounds the
+/// bytes that all threads hold together.
+///
+/// # Errors
+///
+/// [`Error::Usage`] if there is such a file and it is not to be overwritten, if the array has no equivalent, or if a
+/// chunk does not fit the memory; the errors of reading chunks; [`Error::Io`].
+pub fn to_npy(
+    source: &Path,
+    output: &Path,
+    threads: usize,
+    memory: Option<usize>,
+    overwrite: bool,
+) -> Result<Summary, Error> {
+    let began = Instant::now();
+    let source = Source::open(source)?;
+    if !overwrite && output.exists() {
+        return Err(Error::usage(format_args!(
+            "{} exists: name another file, or replace it with --overwrite",
+            output.display()
+        )));
+    }
+    if output.exists() && !output.is_file() {
+        return Err(Error::usage(format_args!("{} is no file: name another", output.display())));
+    }
+    let header = npy::header_bytes(source.dtype(), source.shape())?;
+    // A chunk as it is encoded and decoded, besides the tile.
+    let chunk = source.chunk_bytes();
+    let least = chunk.saturating_mul(3);
+    let memory = memory.unwrap_or(usize::MAX);
+    if memory < least {
+        return Err(Error::usage(format_args!(
+            "--memory is {memory} bytes, but a chunk of {chunk} bytes needs {}M",
+            least.div_ceil(1 << 20)
+        )));
+    }
+    let threads = threads.min(memory / least.max(1)).max(1);
+    let room = (memory / threads - 2 * chunk).min(TILE).max(chunk);
+    let tile = tile(&source, room);
+    let path = output.with_extension(format!("npy.{}.new", process::id()));
+    let failed = |error: io::Error| {
+        Error::io(format_args!("cannot write {}", output.display()), &error)
+    };
+    let write = || -> Result<Summary, Error> {
+        let mut file = File::create(&path).map_err(failed)?;
+        file.write_all(&header).map_err(failed)?;
+        let length = header.len() + product(source.shape()) * source.dtype().size();
+        file.set_len(length as u64).map_err(failed)?;
+        let tiles = grid(source.shape(), &tile);
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<Summary, Error> {
+            let mut file = File::options().write(true).open(&path).map_err(failed)?;
+            let mut done = Summary::default();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= product(&tiles) {
+                    return Ok(done);
+                }
+                let ranges = tile_box(&source, &tile, &coordinates(number, &tiles));
+                let mut reader = source.reader();
+                let bytes = read_box(&source, &mut reader, &ranges)?;
+                let written = write_tile(&source, &ranges, &bytes, &mut file, header.len());
+                written.map_err(failed)?;
+                done.chunks_read += reader.chunks();
+                done.bytes_read += reader.bytes();
+                done.bytes_written += bytes.len() as u64;
+            }
+        };
+        let outcomes: Vec<_> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().map(thread::ScopedJoinHandle::join).collect()
+        });
+        let mut summary = Summary {
+            shards: 1,
+            computed: 1,
+            ..Summary::default()
+        };
+        for outcome in outcomes {
+            let done = outcome.map_err(|_| Error::data("a thread of the conversion has failed"))??;
+            summary.chunks_read += done.chunks_read;
+            summary.bytes_read += done.bytes_read;
+            summary.bytes_written += done.bytes_written;
+        }
+        file.sync_data().map_err(failed)?;
+        fs::rename(&path, output).map_err(failed)?;
+        Ok(summary)
+    };
+    let mut summary = write().inspect_err(|_| {
+        // The error says what matters.
+        let _ = fs::remove_file(&path);
+    })?;
+    summary.seconds = began.elapsed().as_secs_f64();
+    Ok(summary)
+}
+
+/// A box of whole chunks whose rows in the file are as long as fits `room` bytes.
+fn tile(source: &Source, room: usize) -> Vec<usize> {
+    let (shape, chunk) = (source.shape(), source.chunk());
+    let mut tile: Vec<usize> = chunk.iter().zip(shape).map(|(&chunk, &size)| chunk.min(size).max(1)).collect();
+    for dim in (1..tile.len()).rev() {
+        let mut wider = tile.clone();
+        let others = product(&tile) / tile[dim] * source.dtype().size();
+        let chunks = (room / others.max(1) / chunk[dim]).max(1);
+        wider[dim] = chunks.saturating_mul(chunk[dim]).min(shape[dim]).max(1);
+        tile = wider;
+        if tile[dim] < shape[dim] {
+            break;
+        }
+    }
+    tile
+}
+
+fn tile_box(source: &Source, tile: &[usize], at: &[usize]) -> Vec<Range<usize>> {
+    let sizes = tile.iter().zip(source.shape());
+    at.iter().zip(sizes).map(|(at, (&tile, &size))| at * tile..((at + 1) * tile).min(size)).collect()
+}
+
+/// Writes a box to its places in the file.
+fn write_tile(
+    source: &Source,
+    ranges: &[Range<usize>],
+    bytes: &[u8],
+    file: &mut File,
+    start: usize,
+) -> io::Result<()> {
+    let shape: Vec<usize> = ranges.iter().map(Range::len).collect();
+    let unit = source.dtype().size();
+    let to = strides(source.shape());
+    let origin: usize = ranges.iter().zip(&to).map(|(range, stride)| range.start * stride).sum();
+    let dims = shape.iter().zip(strides(&shape)).zip(to);
+    let dims = dims.map(|((&size, from), to)| Dim { size, from, to });
+    let mut outcome = Ok(());
+    for_each_run(dims, unit, |from, to, length| {
+        if outcome.is_ok() {
+            let at = SeekFrom::Start((start + origin * unit + to) as u64);
+            outcome = file.seek(at).and_then(|_| file.write_all(&bytes[from..][..length]));
+        }
+    });
+    outcome
+}

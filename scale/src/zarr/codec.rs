@@ -1,0 +1,71 @@
+//! Compression of the chunks of a new store.
+
+use serde_json::{Value, json};
+use wgslice::DType;
+use zarrs::array::{Array, CodecChain, CodecMetadataOptions};
+
+/// How the chunks of a new store are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Codec {
+    /// Not at all.
+    None,
+    /// gzip at level 5.
+    Gzip,
+    /// Zstandard at level 3.
+    Zstd,
+    /// Blosc with LZ4 at level 5, of shuffled bytes.
+    Blosc,
+}
+
+impl Codec {
+    /// The codec of these chunks, or Zstandard in place of one that is none of ours.
+    pub(super) fn like(codecs: &CodecChain) -> Self {
+        let compressors = codecs.bytes_to_bytes_codecs();
+        if compressors.is_empty() {
+            return Self::None;
+        }
+        let metadata = codecs.create_metadatas(&CodecMetadataOptions::default());
+        let mut names = metadata.iter().filter_map(|codec| match codec.name() {
+            "gzip" | "zlib" | "numcodecs.zlib" => Some(Self::Gzip),
+            "blosc" => Some(Self::Blosc),
+            _ => None,
+        });
+        names.next().unwrap_or(Self::Zstd)
+    }
+
+    /// The list of codecs of chunks without further chunks in them.
+    pub(super) fn metadata(self, dtype: DType) -> Vec<Value> {
+        let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
+        let compressor = match self {
+            Self::None => return vec![bytes],
+            Self::Gzip => json!({"name": "gzip", "configuration": {"level": 5}}),
+            Self::Zstd => {
+                json!({"name": "zstd", "configuration": {"level": 3, "checksum": false}})
+            }
+            Self::Blosc => {
+                let shuffle = if dtype.size() == 1 { "noshuffle" } else { "shuffle" };
+                json!({"name": "blosc", "configuration": {
+                    "cname": "lz4", "clevel": 5, "shuffle": shuffle,
+                    "typesize": dtype.size(), "blocksize": 0
+                }})
+            }
+        };
+        vec![bytes, compressor]
+    }
+}
+
+/// The codecs of the chunks in a shard. `None` if the array is not sharded, or has codecs around its shards.
+pub(super) fn inner<S: ?Sized>(array: &Array<S>) -> Option<CodecChain> {
+    let codecs = array.codecs();
+    if !codecs.array_to_array_codecs().is_empty() || !codecs.bytes_to_bytes_codecs().is_empty() {
+        return None;
+    }
+    let metadata = codecs.create_metadatas(&CodecMetadataOptions::default());
+    let [sharding] = &metadata[..] else {
+        return None;
+    };
+    let configuration = serde_json::to_value(sharding.configuration()?).ok()?;
+    let inner: Vec<zarrs::metadata::v3::MetadataV3> =
+        serde_json::from_value(configuration.get("codecs")?.clone()).ok()?;
+    CodecChain::from_metadata(&inner).ok()
+}

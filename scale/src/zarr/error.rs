@@ -1,0 +1,38 @@
+//! Errors of stores and jobs.
+
+use std::{fmt::Display, io};
+
+/// Why an array could not be read, made or written.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The arguments do not fit each other or what they name: no task can succeed.
+    #[error("{0}")]
+    Usage(String),
+    /// The data cannot be used: a chunk is corrupt, or an index is out of range. Another try fails too.
+    #[error("{0}")]
+    Data(String),
+    /// The system could not read or write. Another try may succeed.
+    #[error("{0}")]
+    Io(io::Error),
+}
+
+impl Error {
+    pub(crate) fn usage(problem: impl Display) -> Self {
+        Self::Usage(problem.to_string())
+    }
+
+    pub(crate) fn data(problem: impl Display) -> Self {
+        Self::Data(problem.to_string())
+    }
+
+    /// The system's error, with what was done to what.
+    pub(crate) fn io(doing: impl Display, error: &io::Error) -> Self {
+        Self::Io(io::Error::new(error.kind(), format!("{doing}: {error}")))
+    }
+}
+
+impl From<wgslice::Error> for Error {
+    fn from(error: wgslice::Error) -> Self {
+        Self::data(error)
+    }
+}

@@ -1,0 +1,185 @@
+//! Arrays in `.npy` files: versions 1.0 to 3.0, plain numbers in row-major order and the machine's byte order.
+
+mod header;
+
+use super::{Error, product, strides};
+use header::Header;
+use std::{
+    fs::File,
+    io::{Read, Seek, SeekFrom},
+    ops::Range,
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
+};
+use wgslice::DType;
+
+pub(crate) use header::bytes as header_bytes;
+
+use crate::job::copy::{Dim, copy_box};
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Bytes of the longest accepted header.
+const MAX_HEADER: u32 = 1 << 16;
+
+/// An array in a file, of which boxes are read.
+#[derive(Debug)]
+pub struct NpyFile {
+    path: PathBuf,
+    dtype: DType,
+    shape: Vec<usize>,
+    /// The byte where the elements begin.
+    start: u64,
+}
+
+impl NpyFile {
+    /// Opens a file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if it is no `.npy` file of plain numbers in row-major order, or is cut short.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let unfit =
+            |problem: &str| Error::usage(format_args!("cannot read {}: {problem}", path.display()));
+        let mut file = File::open(path).map_err(|error| unfit(&error.to_string()))?;
+        let text = header_text(&mut file).map_err(|problem| unfit(&problem))?;
+        let Header {
+            dtype,
+            column_major,
+            shape,
+        } = header::parse(&text).map_err(|problem| unfit(&problem))?;
+        if column_major && shape.iter().filter(|&&size| size > 1).count() > 1 {
+            return Err(unfit(
+                "its elements are in Fortran order, which cannot be read in pieces: save it again \
+                 after numpy.ascontiguousarray",
+            ));
+        }
+        let bytes = shape.iter().try_fold(dtype.size(), |n, &size| n.checked_mul(size));
+        let start = file.stream_position().map_err(|error| unfit(&error.to_string()))?;
+        let length = file.metadata().map_err(|error| unfit(&error.to_string()))?.len();
+        let end = bytes.and_then(|bytes| start.checked_add(bytes as u64));
+        if !end.is_some_and(|end| end <= length) {
+            return Err(unfit(&format!(
+                "shape {shape:?} of {dtype} takes more than the {length} bytes of the file: it is \
+                 cut short, copy or save it again"
+            )));
+        }
+        Ok(Self {
+            path: path.to_owned(),
+            dtype,
+            shape,
+            start,
+        })
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The shape of the array.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The file's length in bytes and its time of change in nanoseconds since 1970.
+    pub(crate) fn identity(&self) -> Result<(u64, u64), Error> {
+        let failed =
+            |error| Error::io(format_args!("cannot read {}", self.path.display()), &error);
+        let metadata = self.path.metadata().map_err(failed)?;
+        let changed = metadata.modified().map_err(failed)?;
+        let changed = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Ok((metadata.len(), u64::try_from(changed.as_nanos()).unwrap_or(u64::MAX)))
+    }
+
+    /// Writes the elements of a box to the beginning of `dest`, an array with these distances between neighbours.
+    /// Returns the number of bytes that were read.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn read_box(
+        &self,
+        ranges: &[Range<usize>],
+        dest: &mut [u8],
+        to: &[usize],
+    ) -> Result<u64, Error> {
+        let failed =
+            |error| Error::io(format_args!("cannot read {}", self.path.display()), &error);
+        if ranges.iter().any(Range::is_empty) {
+            return Ok(0);
+        }
+        let mut file = File::open(&self.path).map_err(failed)?;
+        let unit = self.dtype.size();
+        let from = strides(&self.shape);
+        let sizes: Vec<usize> = ranges.iter().map(Range::len).collect();
+        // The first element to the last, in the dimensions from `dim` on.
+        let span = |dim: usize| -> usize {
+            let spans = sizes[dim..].iter().zip(&from[dim..]);
+            spans.map(|(size, stride)| (size - 1) * stride).sum::<usize>() + 1
+        };
+        let pieces = |dim: usize| product(&sizes[..dim]);
+        let dim = (0..=sizes.len())
+            .filter(|&dim| dim == sizes.len() || span(dim) * unit <= MAX_SPAN)
+            .min_by_key(|&dim| pieces(dim).saturating_mul(span(dim) * unit + CALL))
+            .unwrap_or(sizes.len());
+        let mut piece = vec![0; span(dim) * unit];
+        let dims: Vec<Dim> = (dim..sizes.len())
+            .map(|dim| Dim {
+                size: sizes[dim],
+                from: from[dim],
+                to: to[dim],
+            })
+            .collect();
+        let origin: usize = ranges.iter().zip(&from).map(|(range, stride)| range.start * stride).sum();
+        for number in 0..pieces(dim) {
+            let at = super::coordinates(number, &sizes[..dim]);
+            let read: usize = at.iter().zip(&from).map(|(at, stride)| at * stride).sum();
+            let written = at.iter().zip(to).map(|(at, stride)| at * stride).sum();
+            file.seek(SeekFrom::Start(self.start + ((origin + read) * unit) as u64)).map_err(failed)?;
+            file.read_exact(&mut piece).map_err(failed)?;
+            copy_box((&piece, 0), (dest, written), dims.iter().copied(), unit);
+        }
+        Ok((pieces(dim) * piece.len()) as u64)
+    }
+}
+
+/// The most bytes that are read at once.
+pub(crate) const MAX_SPAN: usize = 4 << 20;
+/// The bytes that could be read in the time of one more call.
+const CALL: usize = 4 << 10;
+
+/// Leaves `file` at the first byte of the elements.
+fn header_text(file: &mut File) -> Result<Vec<u8>, String> {
+    let cut = |_| "the file ends within its header; copy or save it again".to_owned();
+    let mut start = [0; 8];
+    let is_npy = file.read_exact(&mut start).is_ok() && start.starts_with(MAGIC);
+    if !is_npy {
+        return Err("it is no folder of a Zarr array and no .npy file; save it with numpy.save".into());
+    }
+    let length = match [start[6], start[7]] {
+        [1, 0] => {
+            let mut length = [0; 2];
+            file.read_exact(&mut length).map_err(cut)?;
+            u16::from_le_bytes(length).into()
+        }
+        [2 | 3, 0] => {
+            let mut length = [0; 4];
+            file.read_exact(&mut length).map_err(cut)?;
+            u32::from_le_bytes(length)
+        }
+        [major, minor] => {
+            return Err(format!(
+                ".npy version {major}.{minor} is unknown; versions 1.0, 2.0 and 3.0 can be read"
+            ));
+        }
+    };
+    if length > MAX_HEADER {
+        return Err(format!(
+            "its header has {length} bytes; those of plain arrays are short, at most {MAX_HEADER} are read"
+        ));
+    }
+    let mut text = vec![0; length as usize];
+    file.read_exact(&mut text).map_err(cut)?;
+    Ok(text)
+}

@@ -1,0 +1,309 @@
+//! An array that is read chunk by chunk.
+
+use super::{Codec, Error, Folder, codec, dtype, product};
+use std::{
+    borrow::Cow,
+    fmt::Display,
+    fs, iter,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use wgslice::DType;
+use zarrs::{
+    array::{
+        Array, ArrayCreateError, ArrayShardedExt, ArrayShardedReadableExt,
+        ArrayShardedReadableExtCache, ArrayToBytesCodecTraits, ChunkShape, CodecChain, CodecOptions,
+    },
+    plugin::ExtensionName,
+    storage::{ReadableStorageTraits, StoreKey, byte_range::ByteRange},
+};
+
+/// An array in a store, of which chunks can be read.
+///
+/// A chunk is what is decoded as one: a chunk of the grid, or in a sharded array a chunk within a shard.
+#[derive(Debug)]
+pub struct Source {
+    path: PathBuf,
+    dtype: DType,
+    shape: Vec<usize>,
+    chunk: Vec<usize>,
+    /// The chunks of the grid: shards in a sharded array.
+    outer: Vec<usize>,
+    array: Array<Folder>,
+    /// The codecs of the chunks within shards.
+    inner: Option<CodecChain>,
+    codec: Codec,
+    fill: Vec<u8>,
+    fingerprint: u32,
+}
+
+impl Source {
+    /// Opens the array in the folder `path`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Usage`] if there is no array, or one whose elements or grid cannot be sliced.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let array = open(path)?;
+        let unfit = |problem: &dyn Display| {
+            Error::usage(format_args!("cannot slice {}: {problem}", path.display()))
+        };
+        let name = array.data_type().name_v3();
+        let name = name.unwrap_or_else(|| format!("{:?}", array.data_type()).into());
+        let dtype = dtype::of_name(&name, path)?;
+        let grid = array.chunk_grid().metadata();
+        if grid.name() != "regular" {
+            return Err(unfit(&format_args!(
+                "its chunk grid is {}, but must be regular: write it anew with chunks of one shape",
+                grid.name()
+            )));
+        }
+        let too_large = || unfit(&"its shape or its chunks are larger than this machine can count");
+        let sizes = |sizes: &mut dyn Iterator<Item = u64>| {
+            let sizes: Option<Vec<usize>> = sizes.map(|size| size.try_into().ok()).collect();
+            sizes.ok_or_else(too_large)
+        };
+        let shape = sizes(&mut array.shape().iter().copied())?;
+        // Chunks of a regular grid have one shape.
+        let origin = vec![0; shape.len()];
+        let outer = array.chunk_shape(&origin).map_err(|error| unfit(&error))?;
+        let inner = codec::inner(&array);
+        let chunk = match &inner {
+            Some(_) => array.effective_subchunk_shape(),
+            None => None,
+        };
+        let chunk = sizes(&mut chunk.as_ref().unwrap_or(&outer).iter().map(|size| size.get()))?;
+        let outer = sizes(&mut outer.iter().map(|size| size.get()))?;
+        let bytes = |shape: &[usize]| {
+            let bytes = shape.iter().try_fold(16_usize, |n, &size| n.checked_mul(size.max(1)));
+            bytes.filter(|&bytes| bytes <= isize::MAX.unsigned_abs())
+        };
+        bytes(&shape).and(bytes(&outer)).ok_or_else(too_large)?;
+        let fill = array.fill_value().as_ne_bytes().to_vec();
+        if fill.len() != dtype.size() {
+            return Err(unfit(&"its fill value is no element"));
+        }
+        let codec = Codec::like(inner.as_ref().unwrap_or(&array.codecs()));
+        Ok(Self {
+            path: path.to_owned(),
+            dtype,
+            shape,
+            chunk,
+            outer,
+            inner,
+            codec,
+            fill,
+            fingerprint: fingerprint(path)?,
+            array,
+        })
+    }
+
+    /// The folder of the array.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The type of the elements.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The shape of the array.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The shape of a chunk, also where it reaches over the array's end.
+    pub fn chunk(&self) -> &[usize] {
+        &self.chunk
+    }
+
+    /// The shape of a shard, or of a chunk in an array without shards.
+    pub fn shard(&self) -> &[usize] {
+        &self.outer
+    }
+
+    /// How the chunks are compressed, as far as a new store can do the same.
+    pub fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    /// The size of a decoded chunk in bytes.
+    pub fn chunk_bytes(&self) -> usize {
+        product(&self.chunk) * self.dtype.size()
+    }
+
+    /// The value of elements in chunks that are missing, as Zarr's JSON has it.
+    pub(crate) fn fill_metadata(&self) -> Result<serde_json::Value, Error> {
+        let fill = self.array.data_type().metadata_fill_value(self.array.fill_value());
+        let fill = fill.map_err(Error::data)?;
+        serde_json::to_value(fill).map_err(Error::data)
+    }
+
+    /// A checksum of the array's metadata, which tells whether it is still the same array.
+    pub(crate) fn fingerprint(&self) -> u32 {
+        self.fingerprint
+    }
+
+    /// Begins to read chunks.
+    pub fn reader(&self) -> Reader<'_> {
+        let folder = Arc::new(Folder::new(&self.path));
+        let array = self.array.with_storage(folder.clone());
+        let shards = self.inner.as_ref().map(|codecs| Shards {
+            indexes: ArrayShardedReadableExtCache::new(&array),
+            codecs,
+        });
+        Reader {
+            source: self,
+            folder,
+            array,
+            shards,
+            chunks: 0,
+        }
+    }
+}
+
+/// The files that describe an array.
+const METADATA: [&str; 2] = ["zarr.json", ".zarray"];
+
+fn open(path: &Path) -> Result<Array<Folder>, Error> {
+    let problem = |problem: &dyn Display| {
+        Error::usage(format_args!("cannot open {}: {problem}", path.display()))
+    };
+    if !path.is_dir() {
+        return Err(problem(&"there is no such folder; name the folder of a Zarr array"));
+    }
+    let folder = Arc::new(Folder::new(path));
+    Array::open(folder.clone(), "/").map_err(|error| {
+        if let Some(failure) = folder.take_failure() {
+            return problem(&failure);
+        }
+        match error {
+            ArrayCreateError::MissingMetadata if path.join(".wgslice").is_dir() => problem(
+                &"it is the unfinished result of a job; finish it by running the same command again",
+            ),
+            ArrayCreateError::MissingMetadata if path.join("zarr.json").exists() || path.join(".zgroup").exists() => {
+                problem(&"it is a group; name an array in it")
+            }
+            ArrayCreateError::MissingMetadata => {
+                problem(&"it has neither zarr.json nor .zarray; name the folder of a Zarr array")
+            }
+            error => problem(&error),
+        }
+    })
+}
+
+fn fingerprint(path: &Path) -> Result<u32, Error> {
+    let mut checksum = 0;
+    for name in METADATA {
+        let path = path.join(name);
+        if path.exists() {
+            let text = fs::read(&path);
+            let text = text.map_err(|error| {
+                Error::io(format_args!("cannot read {}", path.display()), &error)
+            })?;
+            checksum = crc32c::crc32c_append(checksum, &text);
+        }
+    }
+    Ok(checksum)
+}
+
+struct Shards<'a> {
+    indexes: ArrayShardedReadableExtCache,
+    codecs: &'a CodecChain,
+}
+
+/// Reads chunks, and counts them. Keeps the indexes of the shards that it has seen.
+pub struct Reader<'a> {
+    source: &'a Source,
+    folder: Arc<Folder>,
+    array: Array<Folder>,
+    shards: Option<Shards<'a>>,
+    chunks: u64,
+}
+
+impl Reader<'_> {
+    /// The number of chunks that have been read, of which missing ones had no bytes.
+    pub fn chunks(&self) -> u64 {
+        self.chunks
+    }
+
+    /// The bytes that the store has delivered: chunks as they are encoded, and indexes of shards.
+    pub fn bytes(&self) -> u64 {
+        self.folder.delivered()
+    }
+
+    /// The elements of the chunk at these coordinates of the grid of chunks, in row-major order. Elements beyond the
+    /// array's end are unspecified.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] if the store cannot be read; [`Error::Data`] if the chunk is corrupt. Both name its key.
+    pub fn chunk(&mut self, at: &[usize]) -> Result<Vec<u8>, Error> {
+        let (shape, dtype) = (&self.source.chunk, self.source.dtype);
+        let at: Vec<u64> = at.iter().map(|&at| at as u64).collect();
+        let (key, encoded) = match &self.shards {
+            None => {
+                let key = self.array.chunk_key(&at);
+                let encoded = self.folder.get(&key).map_err(|error| self.failed(&key, &at, &error))?;
+                (key, encoded)
+            }
+            Some(shards) => {
+                let shard = at.iter().zip(shape).zip(&self.source.outer);
+                let shard: Vec<u64> = shard
+                    .map(|((&at, &chunk), &outer)| at / (outer / chunk).max(1) as u64)
+                    .collect();
+                let key = self.array.chunk_key(&shard);
+                let range = self.array.subchunk_byte_range(&shards.indexes, &at);
+                let range = range.map_err(|error| self.failed(&key, &at, &error))?;
+                let encoded = range.map(|range: ByteRange| self.folder.get_partial(&key, range));
+                let encoded = encoded.transpose();
+                let encoded = encoded.map_err(|error| self.failed(&key, &at, &error))?;
+                (key, encoded.flatten())
+            }
+        };
+        self.chunks += 1;
+        let elements = product(shape);
+        let Some(encoded) = encoded else {
+            let fill = &self.source.fill;
+            if fill.iter().all(|&byte| byte == 0) {
+                return Ok(vec![0; elements * dtype.size()]);
+            }
+            return Ok(iter::repeat_n(&fill[..], elements).flatten().copied().collect());
+        };
+        let shape = chunk_shape(shape)?;
+        let codecs = self.array.codecs();
+        let codecs = self.shards.as_ref().map_or(&*codecs, |shards| shards.codecs);
+        let decoded = codecs.decode(
+            Cow::Owned(encoded.into()),
+            &shape,
+            self.array.data_type(),
+            self.array.fill_value(),
+            &CodecOptions::default().with_concurrent_target(1),
+        );
+        let decoded = decoded.map_err(|error| self.failed(&key, &at, &error))?;
+        let decoded = decoded.into_fixed().map_err(|error| self.failed(&key, &at, &error))?;
+        if decoded.len() != elements * dtype.size() {
+            return Err(self.failed(&key, &at, &"it has another length than its shape"));
+        }
+        Ok(decoded.into_owned())
+    }
+
+    fn failed(&self, key: &StoreKey, at: &[u64], error: &dyn Display) -> Error {
+        let path = self.folder.path(key);
+        let path = path.display();
+        match self.folder.take_failure() {
+            Some(failure) => Error::io(format_args!("cannot read {path}"), &failure),
+            None => Error::data(format_args!(
+                "chunk {at:?} in {path} is corrupt: {error}; write it anew, or remove the file to \
+                 take the fill value for it"
+            )),
+        }
+    }
+}
+
+pub(super) fn chunk_shape(shape: &[usize]) -> Result<ChunkShape, Error> {
+    let sizes = shape.iter().map(|&size| std::num::NonZero::new(size as u64));
+    let sizes: Option<ChunkShape> = sizes.collect();
+    sizes.ok_or_else(|| Error::data(format_args!("{shape:?} is no shape of chunks")))
+}
