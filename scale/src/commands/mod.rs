@@ -1,16 +1,30 @@
 //! The subcommands, one file each, and what they share.
 
 mod convert;
+#[cfg(feature = "cluster")]
+mod executor;
 mod gather;
 mod gather_nd;
 mod job;
+#[cfg(feature = "cluster")]
+mod scheduler;
 mod slice;
 mod sql;
 
 use crate::failure::Failure;
 use clap::{ArgAction, Parser, Subcommand};
-use std::thread;
-use tokio::runtime::{Builder, Runtime};
+use std::{
+    fmt::Display,
+    io::{ErrorKind, Write, stdout},
+    thread,
+};
+#[cfg(unix)]
+use tokio::signal::unix;
+use tokio::{
+    runtime::{Builder, Runtime},
+    signal::ctrl_c,
+};
+use wgslice_scale::engine::Engine;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -30,6 +44,29 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
+/// Where a command's work runs.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Where it runs")]
+pub(crate) struct On {
+    /// Run on the cluster with this scheduler, as in df://host:50050 [default: in this process]
+    #[arg(long, value_name = "URL")]
+    pub(crate) cluster: Option<String>,
+    /// Use N threads in this process [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = positive, conflicts_with = "cluster")]
+    pub(crate) threads: Option<usize>,
+    /// Cut each step into up to N tasks [default: one for each thread; 64 on a cluster]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) partitions: Option<usize>,
+    /// Memory, as in 500M or 2G: of this process; on a cluster, of an executor for each of its cores
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub(crate) memory: Option<usize>,
+}
+
+/// The number of tasks of a step on a cluster: enough for some tens of cores, and few enough that shuffles, which have
+/// the square of it, stay small.
+#[cfg(feature = "cluster")]
+const PARTITIONS: usize = 64;
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Slice(slice::Slice),
@@ -37,6 +74,10 @@ pub(crate) enum Command {
     GatherNd(gather_nd::GatherNd),
     Convert(convert::Convert),
     Sql(sql::Sql),
+    #[cfg(feature = "cluster")]
+    Scheduler(scheduler::Scheduler),
+    #[cfg(feature = "cluster")]
+    Executor(executor::Executor),
 }
 
 pub(crate) fn run(command: Command) -> Result<(), Failure> {
@@ -46,6 +87,10 @@ pub(crate) fn run(command: Command) -> Result<(), Failure> {
         Command::GatherNd(args) => gather_nd::run(&args),
         Command::Convert(args) => convert::run(&args),
         Command::Sql(args) => sql::run(&args),
+        #[cfg(feature = "cluster")]
+        Command::Scheduler(args) => scheduler::run(args),
+        #[cfg(feature = "cluster")]
+        Command::Executor(args) => executor::run(args),
     }
 }
 
@@ -66,6 +111,43 @@ pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
     runtime.map_err(|error| Failure::work(format_args!("cannot start threads: {error}")))
 }
 
+/// An engine in this process, or on the cluster whose scheduler has this address.
+pub(crate) async fn engine(on: &On) -> Result<Engine, Failure> {
+    let threads = on.threads.unwrap_or_else(cores);
+    match &on.cluster {
+        None => Engine::embedded_with_memory(on.partitions.unwrap_or(threads), on.memory)
+            .map_err(Failure::usage),
+        #[cfg(feature = "cluster")]
+        Some(url) => {
+            let engine = Engine::cluster(url, on.partitions.unwrap_or(PARTITIONS))
+                .await
+                .map_err(Failure::usage)?;
+            Ok(match on.memory {
+                Some(memory) => engine.with_memory(memory),
+                None => engine,
+            })
+        }
+        #[cfg(not(feature = "cluster"))]
+        Some(_) => Err(Failure::usage(
+            "this command was built without the feature \"cluster\"",
+        )),
+    }
+}
+
+/// Waits for SIGINT (Ctrl-C) or SIGTERM, and returns its name.
+pub(crate) async fn signal() -> &'static str {
+    #[cfg(unix)]
+    if let Ok(mut terminate) = unix::signal(unix::SignalKind::terminate()) {
+        return tokio::select! {
+            _ = terminate.recv() => "SIGTERM",
+            _ = ctrl_c() => "SIGINT",
+        };
+    }
+    // Without signals this never ends, and neither does the process by one.
+    let _ = ctrl_c().await;
+    "SIGINT"
+}
+
 /// Reads a number of bytes, as in 500M or 2G, where K, M and G are powers of 1024.
 pub(crate) fn memory(text: &str) -> Result<usize, String> {
     let (digits, shift) = match text.char_indices().last() {
@@ -79,4 +161,22 @@ pub(crate) fn memory(text: &str) -> Result<usize, String> {
         .filter(|&number| number > 0)
         .and_then(|number| number.checked_mul(1 << shift))
         .ok_or_else(|| format!("{text:?} is no number of bytes; write one as in 500M or 2G"))
+}
+
+/// Reads a number above 0.
+pub(crate) fn positive(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(format!("{text:?} is no number above 0")),
+    }
+}
+
+/// Writes a line to standard output. Who reads it may stop reading.
+pub(crate) fn print(line: impl Display) -> Result<(), Failure> {
+    match writeln!(stdout(), "{line}") {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::work(format_args!(
+            "cannot write to standard output: {error}"
+        ))),
+        _ => Ok(()),
+    }
 }

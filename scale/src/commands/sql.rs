@@ -1,29 +1,75 @@
 //! `wgslice-scale sql`.
 
-use super::{cores, memory, runtime};
+mod output;
+mod table;
+
+use super::{On, cores, engine, print, runtime, signal};
 use crate::failure::Failure;
-use wgslice_scale::engine::Engine;
+use output::Output;
+use serde_json::json;
+use std::{path::PathBuf, time::Instant};
 
 /// Run a query on tables of tensors
+///
+/// Tables are Parquet files, or folders of them, in quotes. Besides SQL's own functions there are
+/// strided_slice, gather, gather_nd, crop, scatter_nd, tensor_shape, tensor_reshape and
+/// tensor_to_arrow. Tensors are nested FixedSizeLists, or arrow.fixed_shape_tensor.
+///
+/// Rows have no order but that of an ORDER BY.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  wgslice-scale sql \"SELECT id, strided_slice(image, '32:288:2, ::-1') AS face
+                     FROM 'images.parquet'\" -o faces.parquet
+  wgslice-scale sql \"SELECT id, gather(scores, best, 'out_of_range=zero') FROM 'words.parquet'\"
+  wgslice-scale sql \"SELECT tensor_to_arrow(crop(image, '[8, 8]', '224, 224')) AS image
+                     FROM 'images/'\" -o crops.parquet --cluster df://scheduler.local:50050")]
 pub(crate) struct Sql {
     /// The query
     #[arg(value_name = "QUERY")]
     query: String,
-    /// Memory for the query, as in 500M or 2G
-    #[arg(long, value_name = "SIZE", value_parser = memory)]
-    memory: Option<usize>,
+    /// Write the result to this Parquet file [default: print its first rows]
+    #[arg(short, long, value_name = "OUT.parquet")]
+    output: Option<PathBuf>,
+    /// Print JSON: a line for each row, or with -o a line of figures
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    on: On,
 }
 
 pub(crate) fn run(args: &Sql) -> Result<(), Failure> {
-    let _ = args.memory;
-    let engine = Engine::embedded(cores()).map_err(Failure::work)?;
-    runtime(cores())?.block_on(async {
-        let table = engine
-            .context()
-            .sql(&args.query)
-            .await
-            .map_err(Failure::usage)?;
-        table.show().await.map_err(Failure::work)
-    })
+    let runtime = runtime(args.on.threads.unwrap_or_else(cores))?;
+    let end = runtime.block_on(async {
+        tokio::select! {
+            end = query(args) => end,
+            name = signal() => Err(Failure::work(format_args!("ended by {name}; nothing was written"))),
+        }
+    });
+    runtime.shutdown_background();
+    end
+}
+
+async fn query(args: &Sql) -> Result<(), Failure> {
+    let start = Instant::now();
+    let engine = engine(&args.on).await?;
+    let result = engine.query(&args.query).await.map_err(Failure::usage)?;
+    let Some(path) = &args.output else {
+        return match args.json {
+            true => table::print_lines(result).await,
+            false => table::print_first(result).await,
+        };
+    };
+    let output = Output::create(path, result.schema().as_arrow())?;
+    let (rows, bytes) = output.write_all(result).await?;
+    if args.json {
+        let figures = json!({
+            "output": path,
+            "rows": rows,
+            "bytes": bytes,
+            "seconds": start.elapsed().as_secs_f64(),
+        });
+        print(figures)?;
+    }
+    Ok(())
 }

@@ -1,27 +1,94 @@
 //! Runs queries: in this process, or on a Ballista cluster.
+//!
+//! | module | content |
+//! |---|---|
+//! | `tables` | the files that a query names, as tables |
+//! | `batches` | how many rows are in memory at a time |
+//! | `cluster` | sessions on a cluster |
+//! | [`scheduler`], [`executor`] | the processes of a cluster |
+//!
+//! A query has no plan nodes of this crate, only functions, which travel by their names. So a client, a scheduler and
+//! an executor need no more in common than [`functions::register_all`].
+
+mod batches;
+#[cfg(feature = "cluster")]
+mod cluster;
+#[cfg(feature = "cluster")]
+pub mod executor;
+#[cfg(feature = "cluster")]
+pub mod scheduler;
+mod tables;
 
 use crate::functions;
 use datafusion::{
+    dataframe::DataFrame,
     error::Result,
-    prelude::{SessionConfig, SessionContext},
+    execution::{memory_pool::FairSpillPool, runtime_env::RuntimeEnvBuilder},
+    prelude::{SQLOptions, SessionConfig, SessionContext},
 };
+use std::sync::Arc;
 
 /// Runs queries. The same query gives the same result on every engine.
 pub struct Engine {
     context: SessionContext,
+    /// The memory for one batch of rows, in bytes.
+    batch: usize,
 }
 
 impl Engine {
     /// An engine in this process that runs up to `threads` tasks at a time.
+    ///
+    /// # Errors
+    ///
+    /// None that is known: those of DataFusion's settings.
     pub fn embedded(threads: usize) -> Result<Self> {
+        Self::embedded_with_memory(threads, None)
+    }
+
+    /// An engine in this process with this much memory, in bytes. What sorts and joins need above it goes to temporary
+    /// files, and batches are small enough that each thread has a few of them.
+    ///
+    /// # Errors
+    ///
+    /// None that is known: those of DataFusion's settings.
+    pub fn embedded_with_memory(threads: usize, memory: Option<usize>) -> Result<Self> {
+        let threads = threads.max(1);
         let config = SessionConfig::new().with_target_partitions(threads);
-        let mut context = SessionContext::new_with_config(config);
+        let mut runtime = RuntimeEnvBuilder::new();
+        if let Some(memory) = memory {
+            runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(memory)));
+        }
+        let mut context = SessionContext::new_with_config_rt(config, runtime.build_arc()?);
         functions::register_all(&mut context)?;
-        Ok(Self { context })
+        let batch = batches::memory_of(memory.map(|memory| memory / threads));
+        Ok(Self { context, batch })
     }
 
     /// The session in which queries are planned.
     pub fn context(&self) -> &SessionContext {
         &self.context
+    }
+
+    /// Plans a query. Its tables are Parquet files, or folders of them, that it names in quotes.
+    ///
+    /// # Errors
+    ///
+    /// A query that does more than read tables, that cannot be planned, or that names a file that cannot be read.
+    pub async fn query(&self, query: &str) -> Result<DataFrame> {
+        tables::register(&self.context, query).await?;
+        let reading = SQLOptions::new()
+            .with_allow_ddl(false)
+            .with_allow_dml(false)
+            .with_allow_statements(false);
+        let (mut state, plan) = self
+            .context
+            .sql_with_options(query, reading)
+            .await?
+            .into_parts();
+        let optimized = state.optimize(&plan)?;
+        let rows = batches::rows(&optimized, self.batch)?;
+        let options = state.config_mut().options_mut();
+        options.set("datafusion.execution.batch_size", &rows.to_string())?;
+        Ok(DataFrame::new(state, plan))
     }
 }

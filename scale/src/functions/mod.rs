@@ -1,12 +1,93 @@
 //! Functions for SQL: [`register_all`] makes them known to a session, a scheduler or an executor.
+//!
+//! | function | result |
+//! |---|---|
+//! | `strided_slice(x, '1:-1, ..., ::-1')` | the slice of each tensor, in Python's notation |
+//! | `gather(params, indices [, options])` | the slices of each tensor that the indices select along one dimension |
+//! | `gather_nd(params, indices [, options])` | the slices of each tensor that the index tuples select |
+//! | `crop(x, begins, '224, 224' [, options])` | the box of each tensor that begins at `begins` |
+//! | `scatter_nd(indices, updates, '10, 20' [, options])` | zeros of this shape, into which the updates are scattered |
+//! | `tensor_shape(x)` | the shape of the tensors |
+//! | `tensor_reshape(x, '3, 224, 224')` | the same elements in another shape |
+//! | `tensor_to_arrow(x)` | the same tensors as `arrow.fixed_shape_tensor` |
+//! | `zarr_shard(job, shard)` | computes a shard of a job on arrays in stores; the commands for these use it |
+//!
+//! Slices, shapes and options are literals, so that the type of the result is known when the query is planned. Other
+//! arguments are columns, or literals of nested lists as in `'[[0, 1], [2, 3]]'`. A row of the result comes from the
+//! same row of the arguments. All rows of a batch are one plan of the library. If an argument is null, the result is
+//! null.
+//!
+//! Options are a literal as in `'axis=1, out_of_range=clamp'`:
+//!
+//! | option | of | values |
+//! |---|---|---|
+//! | `axis` | `gather` | the indexed dimension of a tensor; the number in `batch_dims` if it is left out |
+//! | `batch_dims` | `gather`, `gather_nd` | the number of leading dimensions that params and indices share; 0 |
+//! | `negative` | all but `crop` | `out_of_range` as in TensorFlow, which is the default, or `wrap` as in NumPy |
+//! | `out_of_range` | all | `error`, which is the default, `zero` or `clamp` |
+//! | `combine` | `scatter_nd` | `add`, which is the default, `sub`, `mul`, `min`, `max` or `update` |
+//! | `strides` | `crop` | as in `[2, -1]`, the distance between neighbours in each dimension of the box; 1 |
+//!
+//! Unlike in the library, an index out of range is an error by default: a query has no place for a warning. The error
+//! names the row of the batch that the function was given, and the index tuple.
 
+mod call;
+mod crop;
+mod function;
+mod gather;
+mod gather_nd;
+mod options;
+mod scatter_nd;
+mod strided_slice;
+mod tensor_reshape;
+mod tensor_shape;
+mod tensor_to_arrow;
 pub mod zarr_shard;
 
-use datafusion::{error::Result, execution::FunctionRegistry, logical_expr::ScalarUDF};
+use datafusion::{
+    error::Result,
+    execution::FunctionRegistry,
+    logical_expr::{ScalarUDF, ScalarUDFImpl},
+};
+use function::Function;
 use std::sync::Arc;
+use wgslice::options::OutOfRange;
+
+/// All functions of this crate.
+pub fn all() -> Vec<Arc<ScalarUDF>> {
+    vec![
+        udf(Function::new(strided_slice::StridedSlice)),
+        udf(Function::new(gather::Gather)),
+        udf(Function::new(gather_nd::GatherNd)),
+        udf(Function::new(crop::Crop)),
+        udf(Function::new(scatter_nd::ScatterNd)),
+        udf(Function::new(tensor_shape::TensorShape)),
+        udf(Function::new(tensor_reshape::TensorReshape)),
+        udf(Function::new(tensor_to_arrow::TensorToArrow)),
+        udf(zarr_shard::ZarrShard::default()),
+    ]
+}
+
+fn udf(function: impl ScalarUDFImpl + 'static) -> Arc<ScalarUDF> {
+    Arc::new(ScalarUDF::new_from_impl(function))
+}
 
 /// Registers all functions of this crate. A function with the same name is replaced.
+///
+/// # Errors
+///
+/// A registry that takes no functions.
 pub fn register_all(registry: &mut dyn FunctionRegistry) -> Result<()> {
-    registry.register_udf(Arc::new(ScalarUDF::from(zarr_shard::ZarrShard::default())))?;
+    for function in all() {
+        registry.register_udf(function)?;
+    }
     Ok(())
+}
+
+/// The policy under which the library reports what is out of range, for the function to make the error.
+fn reported(policy: OutOfRange) -> OutOfRange {
+    match policy {
+        OutOfRange::Error => OutOfRange::Zero,
+        other => other,
+    }
 }

@@ -1,0 +1,80 @@
+//! `wgslice-scale executor`.
+
+use super::{cores, memory, runtime};
+use crate::failure::Failure;
+use std::{net::IpAddr, path::PathBuf};
+use wgslice_scale::engine::executor;
+
+/// Start an executor of a cluster
+///
+/// It runs the tasks that the scheduler hands to it, until SIGTERM or SIGINT. Tasks that run when it
+/// ends by SIGKILL, or with its machine, are run again by others.
+///
+/// Whoever reaches its ports can read the results of its tasks: keep it on a trusted network.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  wgslice-scale executor --scheduler 127.0.0.1:50050 --cores 4 --memory 8G
+  wgslice-scale executor --scheduler scheduler.local:50050 --bind 0.0.0.0 --host worker-1.local")]
+pub(crate) struct Executor {
+    /// The scheduler
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:50050", value_parser = host_and_port)]
+    scheduler: (String, u16),
+    /// Run N tasks at a time [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = super::positive)]
+    cores: Option<usize>,
+    /// Memory for the sorts, joins and other state of all tasks together, as in 500M or 2G. The
+    /// batches that move between them come on top [default: most of the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    memory: Option<usize>,
+    /// Keep the results of tasks in this folder [default: a new one, removed at the end]
+    #[arg(long, value_name = "FOLDER")]
+    work_dir: Option<PathBuf>,
+    /// Listen on this address
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    bind: IpAddr,
+    /// Listen on this port for those who fetch results
+    #[arg(long, value_name = "PORT", default_value_t = 50051)]
+    bind_port: u16,
+    /// Listen on this port for the scheduler's commands
+    #[arg(long, value_name = "PORT", default_value_t = 50052)]
+    command_port: u16,
+    /// The name under which others reach this machine [default: the address of --bind]
+    #[arg(long, value_name = "HOST")]
+    host: Option<String>,
+    /// Tell the scheduler every this many seconds that the executor lives
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    heartbeat: u64,
+    /// Wait this many seconds for the scheduler at the start
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    wait: u16,
+}
+
+pub(crate) fn run(args: Executor) -> Result<(), Failure> {
+    let tasks = args.cores.unwrap_or_else(cores);
+    let executor = executor::Executor {
+        scheduler: args.scheduler,
+        bind: args.bind,
+        port: args.bind_port,
+        command_port: args.command_port,
+        host: args.host,
+        cores: tasks,
+        work_dir: args.work_dir,
+        memory: args.memory,
+        heartbeat: args.heartbeat,
+        connect_timeout: args.wait,
+    };
+    // One thread more than tasks, so that heartbeats are sent while all tasks compute.
+    let runtime = runtime(tasks.saturating_add(1))?;
+    let end = runtime.block_on(executor.run()).map_err(Failure::work);
+    runtime.shutdown_background();
+    end
+}
+
+fn host_and_port(text: &str) -> Result<(String, u16), String> {
+    let parts = text.rsplit_once(':');
+    let parts = parts.and_then(|(host, port)| Some((host.to_owned(), port.parse().ok()?)));
+    parts
+        .filter(|(host, _)| !host.is_empty())
+        .ok_or_else(|| format!("{text:?} is no address as in host:50050"))
+}

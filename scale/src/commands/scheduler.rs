@@ -1,0 +1,55 @@
+//! `wgslice-scale scheduler`.
+
+use super::{cores, runtime, signal};
+use crate::failure::Failure;
+use std::net::SocketAddr;
+use wgslice_scale::engine::scheduler;
+
+/// Start the scheduler of a cluster
+///
+/// It hands tasks to executors, and runs until SIGTERM or SIGINT. It keeps no state on disk: queries
+/// that run when it ends fail, and may be run again.
+///
+/// Whoever reaches its port can read the files that the executors can: keep it on a trusted network.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  wgslice-scale scheduler
+  wgslice-scale scheduler --bind 0.0.0.0:50050 --host scheduler.local")]
+pub(crate) struct Scheduler {
+    /// Listen on this address
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:50050")]
+    bind: SocketAddr,
+    /// The name under which executors reach this machine [default: the address of --bind]
+    #[arg(long, value_name = "HOST")]
+    host: Option<String>,
+    /// Give an executor up after this many seconds without a heartbeat, and queries after as many
+    /// without any executor. More than two heartbeats
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    executor_timeout: u64,
+    /// Try a task this many times before its query fails
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = super::positive)]
+    attempts: usize,
+}
+
+pub(crate) fn run(args: Scheduler) -> Result<(), Failure> {
+    let scheduler = scheduler::Scheduler {
+        bind: args.bind,
+        host: args.host.unwrap_or_else(|| args.bind.ip().to_string()),
+        executor_timeout: args.executor_timeout,
+        attempts: args.attempts,
+    };
+    let runtime = runtime(cores())?;
+    let end = runtime.block_on(async {
+        tokio::select! {
+            end = scheduler.run() => end.map_err(Failure::work),
+            name = signal() => {
+                log::info!("ended by {name}");
+                Ok(())
+            }
+        }
+    });
+    // Connections of executors stay open, and need not be waited for.
+    runtime.shutdown_background();
+    end
+}

@@ -1,0 +1,102 @@
+//! The result of a query in a Parquet file, which appears whole or not at all.
+
+use crate::failure::Failure;
+use datafusion::{
+    arrow::{
+        array::RecordBatch,
+        datatypes::{Schema, SchemaRef},
+    },
+    dataframe::DataFrame,
+    parquet::{
+        arrow::ArrowWriter,
+        basic::{Compression, ZstdLevel},
+        file::properties::WriterProperties,
+    },
+};
+use futures::StreamExt;
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process,
+    sync::Arc,
+};
+
+/// The memory for rows that wait to be written, in bytes. What reads the file needs as much for each column.
+const ROW_GROUP: usize = 64 << 20;
+
+pub(super) struct Output {
+    path: PathBuf,
+    /// The file beside the final one, until the result is complete.
+    partial: Partial,
+    writer: ArrowWriter<File>,
+    schema: SchemaRef,
+}
+
+/// A file that is removed unless it is kept.
+struct Partial(PathBuf);
+
+impl Drop for Partial {
+    fn drop(&mut self) {
+        // It is gone where it has its final name.
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+impl Output {
+    pub(super) fn create(path: &Path, schema: &Schema) -> Result<Self, Failure> {
+        let unwritten = |error: &dyn std::fmt::Display| {
+            Failure::usage(format_args!("cannot write {}: {error}", path.display()))
+        };
+        let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
+            return Err(unwritten(&"it is a folder, but must be a file"));
+        };
+        let mut beside = OsString::from(".");
+        beside.push(name);
+        beside.push(format!(".{}.partial", process::id()));
+        let beside = path.with_file_name(beside);
+        let file = File::create_new(&beside).map_err(|error| unwritten(&error))?;
+        let partial = Partial(beside);
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_max_row_group_bytes(Some(ROW_GROUP))
+            .build();
+        let schema = Arc::new(schema.clone());
+        let writer = ArrowWriter::try_new(file, Arc::clone(&schema), Some(properties));
+        Ok(Self {
+            path: path.to_owned(),
+            partial,
+            writer: writer.map_err(|error| unwritten(&error))?,
+            schema,
+        })
+    }
+
+    /// Writes the result of the query, and gives the file its name. Returns the number of rows, and the size of the
+    /// file.
+    pub(super) async fn write_all(mut self, result: DataFrame) -> Result<(usize, u64), Failure> {
+        let mut rows = 0;
+        let mut batches = result.execute_stream().await.map_err(Failure::work)?;
+        let unwritten = |error: &dyn std::fmt::Display| {
+            Failure::work(format_args!(
+                "cannot write {}: {error}",
+                self.path.display()
+            ))
+        };
+        while let Some(batch) = batches.next().await {
+            let batch = batch.map_err(Failure::work)?;
+            rows += batch.num_rows();
+            // The metadata of columns, such as the shape of tensors, does not pass all steps of a plan.
+            let batch = RecordBatch::try_new(Arc::clone(&self.schema), batch.columns().to_vec());
+            let batch = batch.map_err(|error| unwritten(&error))?;
+            self.writer
+                .write(&batch)
+                .map_err(|error| unwritten(&error))?;
+        }
+        self.writer.finish().map_err(|error| unwritten(&error))?;
+        let file = self.writer.inner();
+        file.sync_all().map_err(|error| unwritten(&error))?;
+        let bytes = file.metadata().map_err(|error| unwritten(&error))?.len();
+        fs::rename(&self.partial.0, &self.path).map_err(|error| unwritten(&error))?;
+        Ok((rows, bytes))
+    }
+}

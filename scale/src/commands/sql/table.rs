@@ -1,0 +1,112 @@
+//! The first rows of a result, for a terminal, and all rows as lines of JSON.
+
+use crate::failure::Failure;
+use datafusion::{
+    arrow::{
+        array::{Array, ArrayRef, AsArray, RecordBatch, StringArray},
+        datatypes::{DataType, Field},
+        json::LineDelimitedWriter,
+        util::{
+            display::{ArrayFormatter, FormatOptions},
+            pretty::pretty_format_batches,
+        },
+    },
+    dataframe::DataFrame,
+};
+use futures::StreamExt;
+use std::{env, io::stdout, sync::Arc};
+use wgslice_scale::tensor::TensorType;
+
+/// The number of rows that are printed.
+const ROWS: usize = 20;
+
+/// The width of a terminal that does not say its own.
+const WIDTH: usize = 100;
+
+/// Prints the first rows.
+pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
+    let fields = result.schema().as_arrow().fields().clone();
+    let result = result.limit(0, Some(ROWS + 1)).map_err(Failure::usage)?;
+    let batches = result.collect().await.map_err(Failure::work)?;
+    let columns = env::var("COLUMNS")
+        .ok()
+        .and_then(|columns| columns.parse().ok());
+    let columns: usize = columns.unwrap_or(WIDTH);
+    // Three characters stand between columns.
+    let width = (columns / fields.len().max(1)).saturating_sub(3).max(6);
+    let mut left = ROWS;
+    let mut shown = Vec::new();
+    for batch in &batches {
+        let batch = batch.slice(0, batch.num_rows().min(left));
+        left -= batch.num_rows();
+        let columns = fields.iter().zip(batch.columns());
+        let columns =
+            columns.map(|(field, column)| Ok((field.name(), texts(field, column, width)?, true)));
+        let columns: Vec<_> = columns.collect::<Result<_, Failure>>()?;
+        if !columns.is_empty() {
+            let texts = RecordBatch::try_from_iter_with_nullable(columns);
+            shown.push(texts.map_err(Failure::work)?);
+        }
+    }
+    super::print(pretty_format_batches(&shown).map_err(Failure::work)?)?;
+    let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
+    if rows > ROWS {
+        super::print("and more rows: -o OUT.parquet writes all")?;
+    }
+    Ok(())
+}
+
+/// The texts of a column, each of at most `width` characters.
+fn texts(field: &Field, column: &ArrayRef, width: usize) -> Result<ArrayRef, Failure> {
+    let tensor = TensorType::of(field)
+        .ok()
+        .filter(|tensor| !tensor.shape().is_empty());
+    let options = FormatOptions::default();
+    let formatter = ArrayFormatter::try_new(column, &options).map_err(Failure::work)?;
+    let texts = (0..column.len()).map(|row| {
+        if column.is_null(row) {
+            return Ok(None);
+        }
+        let text = match &tensor {
+            Some(tensor) => of_tensor(tensor, &column.slice(row, 1), width)?,
+            None => formatter.value(row).to_string(),
+        };
+        Ok(Some(cut(&text, width)))
+    });
+    let texts: StringArray = texts.collect::<Result<_, Failure>>()?;
+    Ok(Arc::new(texts))
+}
+
+/// The type, the shape and the first elements of a tensor.
+fn of_tensor(tensor: &TensorType, column: &ArrayRef, width: usize) -> Result<String, Failure> {
+    let mut values = Arc::clone(column);
+    while let DataType::FixedSizeList(..) = values.data_type() {
+        values = Arc::clone(values.as_fixed_size_list().values());
+    }
+    let options = FormatOptions::default();
+    let elements = ArrayFormatter::try_new(&values, &options).map_err(Failure::work)?;
+    let mut text = format!("{}{:?}", tensor.dtype(), tensor.shape());
+    // An element has at least a space and a digit.
+    for element in 0..values.len().min(width) {
+        text += &format!(" {}", elements.value(element));
+    }
+    Ok(text)
+}
+
+fn cut(text: &str, width: usize) -> String {
+    match text.chars().count() > width {
+        true => text.chars().take(width - 1).chain(['…']).collect(),
+        false => text.to_owned(),
+    }
+}
+
+/// Prints every row as a line of JSON.
+pub(super) async fn print_lines(result: DataFrame) -> Result<(), Failure> {
+    let mut writer = LineDelimitedWriter::new(stdout().lock());
+    let mut batches = result.execute_stream().await.map_err(Failure::work)?;
+    while let Some(batch) = batches.next().await {
+        let batch = batch.map_err(Failure::work)?;
+        writer.write(&batch).map_err(Failure::work)?;
+    }
+    writer.finish().map_err(Failure::work)
+}

@@ -1,0 +1,92 @@
+//! An executor of a Ballista cluster, with the functions of this crate.
+
+use super::cluster::MAX_MESSAGE;
+use crate::functions;
+use ballista_core::{
+    error::{BallistaError, Result},
+    registry::BallistaFunctionRegistry,
+};
+use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
+use std::{env, fs, net::IpAddr, path::PathBuf, process, sync::Arc};
+
+/// How an executor runs.
+#[derive(Clone, Debug)]
+pub struct Executor {
+    /// The host and the port of the scheduler.
+    pub scheduler: (String, u16),
+    /// The address on which it listens, and its two ports: for the results of its tasks, and for commands of the
+    /// scheduler.
+    pub bind: IpAddr,
+    /// The port for the results of tasks.
+    pub port: u16,
+    /// The port for commands of the scheduler.
+    pub command_port: u16,
+    /// The name or address under which others reach it. `None` if it is the address on which it listens.
+    pub host: Option<String>,
+    /// The number of tasks that it runs at a time.
+    pub cores: usize,
+    /// The folder for the results of tasks. `None` for a new temporary one.
+    pub work_dir: Option<PathBuf>,
+    /// The memory for all tasks together, in bytes. `None` for most of the machine's.
+    pub memory: Option<usize>,
+    /// The time between heartbeats in seconds.
+    pub heartbeat: u64,
+    /// The time for which it tries to reach the scheduler at its start, in seconds.
+    pub connect_timeout: u16,
+}
+
+impl Executor {
+    /// Runs the executor until it gets SIGTERM or SIGINT, or the scheduler stops it.
+    ///
+    /// # Errors
+    ///
+    /// A scheduler that cannot be reached; an address that cannot be listened on.
+    pub async fn run(self) -> Result<()> {
+        let message = u32::try_from(MAX_MESSAGE).unwrap_or(u32::MAX);
+        let temporary = env::temp_dir().join(format!("wgslice-executor-{}", process::id()));
+        let work_dir = self.work_dir.as_ref().unwrap_or(&temporary);
+        fs::create_dir_all(work_dir)?;
+        let Some(folder) = work_dir.to_str() else {
+            return Err(BallistaError::Configuration(format!(
+                "{} is no UTF-8",
+                work_dir.display()
+            )));
+        };
+        let config = ExecutorProcessConfig {
+            bind_host: self.bind.to_string(),
+            external_host: Some(self.host.unwrap_or_else(|| self.bind.to_string())),
+            port: self.port,
+            grpc_port: self.command_port,
+            scheduler_host: self.scheduler.0,
+            scheduler_port: self.scheduler.1,
+            scheduler_connect_timeout_seconds: self.connect_timeout,
+            vcores: self.cores,
+            work_dir: Some(folder.to_owned()),
+            memory_pool_size: self.memory.map(|memory| memory as u64),
+            executor_heartbeat_interval_seconds: self.heartbeat,
+            grpc_max_decoding_message_size: message,
+            grpc_max_encoding_message_size: message,
+            override_function_registry: Some(Arc::new(registry())),
+            ..ExecutorProcessConfig::default()
+        };
+        let end = start_executor_process(Arc::new(config)).await;
+        if self.work_dir.is_none()
+            && let Err(error) = fs::remove_dir_all(&temporary)
+        {
+            log::warn!("cannot remove {}: {error}", temporary.display());
+        }
+        end
+    }
+}
+
+/// The built-in functions and those of this crate. Ballista's registry takes no functions by
+/// [`functions::register_all`].
+fn registry() -> BallistaFunctionRegistry {
+    let mut registry = BallistaFunctionRegistry::default();
+    for function in functions::all() {
+        registry
+            .scalar_functions
+            .insert(function.name().to_owned(), function);
+    }
+    registry
+}

@@ -1,0 +1,53 @@
+//! The scheduler of a Ballista cluster, with the functions of this crate.
+
+use super::cluster::{MAX_MESSAGE, session};
+use ballista_core::error::{BallistaError, Result};
+use ballista_scheduler::{
+    cluster::BallistaCluster, config::SchedulerConfig, scheduler_process::start_server,
+};
+use std::{net::SocketAddr, sync::Arc};
+
+/// How a scheduler runs.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    /// The address on which it listens.
+    pub bind: SocketAddr,
+    /// The name or address under which executors reach it.
+    pub host: String,
+    /// The time without a heartbeat after which an executor is lost, and its tasks go to others, in seconds. Also the
+    /// time for which queries wait for an executor when all are lost, before they fail.
+    pub executor_timeout: u64,
+    /// The number of times that a task is tried before its query fails.
+    pub attempts: usize,
+}
+
+impl Scheduler {
+    /// Runs the scheduler. It ends only with an error.
+    ///
+    /// # Errors
+    ///
+    /// An address that cannot be listened on.
+    pub async fn run(self) -> Result<()> {
+        let message = u32::try_from(MAX_MESSAGE).unwrap_or(u32::MAX);
+        let config = SchedulerConfig {
+            bind_host: self.bind.ip().to_string(),
+            bind_port: self.bind.port(),
+            external_host: self.host,
+            executor_timeout_seconds: self.executor_timeout,
+            expire_dead_executor_interval_seconds: (self.executor_timeout / 4).clamp(1, 15),
+            no_executors_grace_period_seconds: self.executor_timeout,
+            task_max_failures: self.attempts,
+            stage_max_failures: self.attempts,
+            grpc_server_max_decoding_message_size: message,
+            grpc_server_max_encoding_message_size: message,
+            grpc_client_max_message_size: message,
+            override_session_builder: Some(Arc::new(session)),
+            ..SchedulerConfig::default()
+        };
+        let cluster = BallistaCluster::new_from_config(&config).await?;
+        let end = start_server(cluster, self.bind, Arc::new(config)).await;
+        end.map_err(|error| {
+            BallistaError::General(format!("the scheduler on {} failed: {error}", self.bind))
+        })
+    }
+}

@@ -1,0 +1,238 @@
+//! One call of a function: its arguments when the query is planned, and its rows when it runs.
+
+use crate::tensor::{Column, Integers, TensorType};
+use datafusion::{
+    arrow::{
+        array::{Array, ArrayRef, Float64Array, Int64Array, new_null_array},
+        buffer::Buffer,
+        datatypes::{DataType, FieldRef},
+    },
+    common::{ScalarValue, plan_err},
+    error::{DataFusionError, Result},
+    logical_expr::ColumnarValue,
+};
+use serde_json::Value;
+use std::{ops::RangeInclusive, sync::Arc};
+use wgslice::{Error, View};
+
+/// How a function is called.
+pub(super) struct Usage {
+    pub(super) name: &'static str,
+    /// The call, as in `gather(params, indices [, options])`.
+    pub(super) example: &'static str,
+    /// The number of tensors, which are the first arguments.
+    pub(super) tensors: usize,
+    /// The number of texts, which follow.
+    pub(super) texts: RangeInclusive<usize>,
+}
+
+/// What is known of a call when the query is planned: the types of the tensors, and the texts.
+pub(super) struct Call {
+    pub(super) tensors: Vec<TensorType>,
+    texts: Vec<String>,
+}
+
+impl Call {
+    pub(super) fn of(
+        usage: &Usage,
+        fields: &[FieldRef],
+        literals: &[Option<&ScalarValue>],
+    ) -> Result<Self> {
+        let Usage { name, example, .. } = *usage;
+        let (fewest, most) = (
+            usage.tensors + usage.texts.start(),
+            usage.tensors + usage.texts.end(),
+        );
+        if !(fewest..=most).contains(&fields.len()) {
+            return plan_err!(
+                "{name} has {} arguments: call it as {example}",
+                fields.len()
+            );
+        }
+        let arguments = fields.iter().zip(literals);
+        let tensors = arguments
+            .clone()
+            .take(usage.tensors)
+            .map(|(field, literal)| match text(literal) {
+                Some(text) => Ok(Constant::parse(text)?.tensor),
+                None => TensorType::of(field),
+            });
+        let tensors = tensors.collect::<Result<_>>();
+        let texts = arguments.skip(usage.tensors).enumerate().map(|(at, (_, literal))| match text(literal) {
+            Some(text) => Ok(text.to_owned()),
+            None => plan_err!(
+                "argument {} must be a literal text, because the type of the result depends on it: call it as {example}",
+                usage.tensors + at + 1
+            ),
+        });
+        let call = texts.collect::<Result<_>>().and_then(|texts| {
+            Ok(Self {
+                tensors: tensors?,
+                texts,
+            })
+        });
+        call.map_err(of(name))
+    }
+
+    /// A text. An optional one that is missing is empty.
+    pub(super) fn text(&self, number: usize) -> &str {
+        self.texts.get(number).map_or("", String::as_str)
+    }
+}
+
+fn text<'a>(literal: &Option<&'a ScalarValue>) -> Option<&'a str> {
+    literal.and_then(|literal| literal.try_as_str().flatten())
+}
+
+/// Puts the name of a function before an error of its call.
+pub(super) fn of(name: &str) -> impl Fn(DataFusionError) -> DataFusionError {
+    move |error| match error {
+        DataFusionError::Plan(problem) => DataFusionError::Plan(format!("{name}: {problem}")),
+        DataFusionError::Execution(problem) => {
+            DataFusionError::Execution(format!("{name}: {problem}"))
+        }
+        other => other,
+    }
+}
+
+/// An error of the library about the shapes or the options of a call.
+pub(super) fn refused(error: Error) -> DataFusionError {
+    DataFusionError::Plan(error.to_string())
+}
+
+/// An error of the library about a batch.
+pub(super) fn failed(error: Error) -> DataFusionError {
+    DataFusionError::Execution(error.to_string())
+}
+
+/// The rows of a batch for which a function is called.
+pub(super) struct Batch {
+    pub(super) rows: usize,
+    pub(super) columns: Vec<Column>,
+}
+
+impl Batch {
+    /// A column as one array whose first dimension is the rows.
+    pub(super) fn view(&self, number: usize) -> Result<View, Error> {
+        let column = &self.columns[number];
+        let shape = column.tensor().shape();
+        let rows = self.shape(number);
+        match column.repeats() {
+            true => View::new(shape)?.broadcast_to(&rows),
+            false => View::new(&rows),
+        }
+    }
+
+    /// The integers of a column: of each row, also where one row stands for all, if they are wanted for each.
+    pub(super) fn integers(&self, number: usize, of_each_row: bool) -> Result<Integers> {
+        let column = &self.columns[number];
+        let integers = column.integers()?;
+        Ok(match column.repeats() && of_each_row {
+            true => integers.repeated(self.rows),
+            false => integers,
+        })
+    }
+
+    /// The bytes of each row of a column, also where one row stands for all.
+    pub(super) fn repeated_bytes(&self, number: usize) -> Buffer {
+        let bytes = self.columns[number].bytes();
+        match self.columns[number].repeats() {
+            true => Buffer::from_vec(bytes.repeat(self.rows)),
+            false => bytes,
+        }
+    }
+
+    /// The shape of a column: the rows, then the shape of each tensor.
+    pub(super) fn shape(&self, number: usize) -> Vec<usize> {
+        [&[self.rows], self.columns[number].tensor().shape()].concat()
+    }
+}
+
+/// The value of a tensor's argument, before missing rows are taken out.
+pub(super) fn array(value: &ColumnarValue) -> Result<ArrayRef> {
+    match value {
+        ColumnarValue::Array(array) => Ok(Arc::clone(array)),
+        ColumnarValue::Scalar(ScalarValue::FixedSizeList(array)) => {
+            Ok(Arc::clone(array) as ArrayRef)
+        }
+        ColumnarValue::Scalar(scalar) => match text(&Some(scalar)) {
+            Some(text) => Constant::parse(text)?.array(),
+            None => scalar.to_array(),
+        },
+    }
+}
+
+/// A tensor that is written as nested lists: of `i64`, or of `f64` if a number has a fraction or an exponent.
+struct Constant {
+    tensor: TensorType,
+    values: Vec<f64>,
+    integers: Vec<i64>,
+}
+
+impl Constant {
+    fn parse(text: &str) -> Result<Self> {
+        let Ok(value) = serde_json::from_str::<Value>(text) else {
+            return plan_err!(
+                "{text:?} is no tensor: write nested lists of numbers, as in '[[0, 1], [2, 3]]'"
+            );
+        };
+        let mut shape = Vec::new();
+        let mut first = &value;
+        while let Value::Array(items) = first {
+            shape.push(items.len());
+            let Some(item) = items.first() else { break };
+            first = item;
+        }
+        let mut numbers = Vec::new();
+        if !flatten(&value, &shape, &mut numbers) {
+            return plan_err!(
+                "{text:?} is no tensor: all its lists at one depth must have the same length, and numbers"
+            );
+        }
+        let integers: Option<Vec<i64>> = numbers.iter().map(|number| number.as_i64()).collect();
+        let element = match integers {
+            Some(_) => DataType::Int64,
+            None => DataType::Float64,
+        };
+        Ok(Self {
+            tensor: TensorType::new(element, &shape)?,
+            values: numbers
+                .iter()
+                .filter_map(|number| number.as_f64())
+                .collect(),
+            integers: integers.unwrap_or_default(),
+        })
+    }
+
+    fn array(self) -> Result<ArrayRef> {
+        let values: ArrayRef = match self.tensor.element() {
+            DataType::Int64 => Arc::new(Int64Array::from(self.integers)),
+            _ => Arc::new(Float64Array::from(self.values)),
+        };
+        let bytes = values.to_data().buffers()[0].clone();
+        Column::array(&self.tensor, 1, bytes, None)
+    }
+}
+
+/// Collects the numbers of nested lists. False if their shape is another.
+fn flatten<'a>(
+    value: &'a Value,
+    shape: &[usize],
+    numbers: &mut Vec<&'a serde_json::Number>,
+) -> bool {
+    match (value, shape.split_first()) {
+        (Value::Number(number), None) => {
+            numbers.push(number);
+            true
+        }
+        (Value::Array(items), Some((&size, rest))) => {
+            items.len() == size && items.iter().all(|item| flatten(item, rest, numbers))
+        }
+        _ => false,
+    }
+}
+
+/// A result of which all rows are missing.
+pub(super) fn missing(tensor: &TensorType, rows: usize) -> ArrayRef {
+    new_null_array(&tensor.data_type(), rows)
+}

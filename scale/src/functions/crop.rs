@@ -1,0 +1,114 @@
+//! `crop(x, begins, sizes [, options])`: boxes of fixed size from each tensor.
+//!
+//! `begins` has a number for each cropped dimension, which are the first dimensions of a tensor. With another dimension
+//! before, as in `'[[0, 0], [8, 8]]'`, there are as many boxes of each tensor.
+
+use super::{
+    call::{Batch, Call, Usage, failed, refused},
+    function::{Outside, TensorFunction},
+    options::{Options, integers},
+};
+use crate::tensor::TensorType;
+use datafusion::{common::plan_err, error::Result};
+use wgslice::{
+    Indices, Plan,
+    options::{Boxes, CropOptions, OutOfRange},
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Crop;
+
+impl TensorFunction for Crop {
+    const USAGE: Usage = Usage {
+        name: "crop",
+        example: "crop(x, begins, '224, 224', 'out_of_range=zero')",
+        tensors: 2,
+        texts: 1..=2,
+    };
+
+    fn result(call: &Call) -> Result<TensorType> {
+        let [x, begins] = &call.tensors[..] else {
+            unreachable!("a call has the tensors of its usage")
+        };
+        begins.check_integers("begins")?;
+        let options = options(call)?;
+        let dims = options.sizes.len();
+        let (boxes, own) = match begins.shape() {
+            &[own] => (1, own),
+            &[boxes, own] => (boxes, own),
+            other => {
+                return plan_err!(
+                    "begins have shape {other:?}, but must have one or two dimensions"
+                );
+            }
+        };
+        if own != dims {
+            return plan_err!(
+                "begins have {own} numbers for each box, but the sizes {:?} are {dims}",
+                options.sizes
+            );
+        }
+        // One item, of which all boxes are.
+        let item = [&[1], x.shape()].concat();
+        let boxes = Boxes {
+            count: boxes,
+            box_indices: true,
+            flips: false,
+        };
+        let plan = Plan::crop(&item, boxes, &options, x.dtype()).map_err(refused)?;
+        x.with_shape(&plan.shape()[usize::from(begins.shape().len() == 1)..])
+    }
+
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Outside>> {
+        let options = options(call)?;
+        let x = &call.tensors[0];
+        let dims = options.sizes.len();
+        let own = match call.tensors[1].shape() {
+            &[boxes, _] => boxes,
+            _ => 1,
+        };
+        let begins = batch.integers(1, true)?.to_i64();
+        let mut tuples = Vec::with_capacity(begins.len() + batch.rows * own);
+        for number in 0..batch.rows * own {
+            tuples.push((number / own) as i64);
+            tuples.extend_from_slice(&begins[number * dims..][..dims]);
+        }
+        let boxes = Boxes {
+            count: batch.rows * own,
+            box_indices: true,
+            flips: false,
+        };
+        let reported = CropOptions {
+            out_of_range: super::reported(options.out_of_range),
+            ..options.clone()
+        };
+        let view = batch.view(0).map_err(failed)?;
+        let plan = view.crop(boxes, &reported, x.dtype()).map_err(failed)?;
+        let report = plan.run_cpu_with(&batch.columns[0].bytes(), Indices::I64(&tuples), result);
+        let report = report.map_err(failed)?;
+        Ok(report
+            .first
+            .filter(|_| options.out_of_range == OutOfRange::Error)
+            .map(|first| Outside {
+                row: Some(first.tuple / own),
+                position: if call.tensors[1].shape().len() == 1 {
+                    Vec::new()
+                } else {
+                    vec![first.tuple % own]
+                },
+                tuple: first.index[1..].to_vec(),
+                count: report.out_of_range,
+                tuples: report.tuples,
+                shape: x.shape().to_vec(),
+            }))
+    }
+}
+
+fn options(call: &Call) -> Result<CropOptions> {
+    let given = Options::parse(call.text(1), &["out_of_range", "strides"])?;
+    Ok(CropOptions {
+        sizes: integers("the size of boxes", call.text(0))?,
+        strides: given.integers("strides")?,
+        out_of_range: given.out_of_range()?,
+    })
+}

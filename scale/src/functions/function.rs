@@ -1,0 +1,292 @@
+//! What all functions on tensors have in common: a row of the result comes from a row of the arguments.
+//!
+//! Rows with a null argument are taken out before a function runs, and put back as nulls. Otherwise their elements,
+//! which may be any, could be out of range.
+
+use super::call::{self, Batch, Call, Usage};
+use crate::tensor::{Column, Layout, TensorType};
+use datafusion::{
+    arrow::{
+        array::{Array, ArrayRef, BooleanArray, UInt64Array},
+        buffer::{Buffer, MutableBuffer, NullBuffer},
+        compute::{filter, take},
+        datatypes::{DataType, FieldRef},
+    },
+    common::{ScalarValue, exec_err, internal_err, plan_err},
+    error::{DataFusionError, Result},
+    logical_expr::{
+        ColumnarValue, Expr, ExprSchemable, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
+        ScalarUDFImpl, Signature, Volatility,
+        expr::ScalarFunction,
+        lit,
+        simplify::{ExprSimplifyResult, SimplifyContext},
+    },
+};
+use std::{fmt::Debug, hash::Hash, sync::Arc};
+
+/// A function on tensors.
+pub(super) trait TensorFunction:
+    Clone + Debug + PartialEq + Eq + Hash + Send + Sync + 'static
+{
+    const USAGE: Usage;
+
+    /// Whether any elements are valid, so that the rows of nulls need not be taken out.
+    const TAKES_ANY: bool = false;
+
+    /// Whether the result has the bytes of the first argument.
+    const KEEPS_BYTES: bool = false;
+
+    /// Checks the arguments of a call, and returns the type of its result.
+    fn result(call: &Call) -> Result<TensorType>;
+
+    /// Writes the result of all rows. Not called if there are no rows.
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Outside>>;
+}
+
+/// The first index tuple out of range, in a call for which that is an error.
+pub(super) struct Outside {
+    /// The row of the batch. `None` if the indices are the same for all rows.
+    pub(super) row: Option<usize>,
+    /// Where the tuple lies in the indices of the row.
+    pub(super) position: Vec<usize>,
+    pub(super) tuple: Vec<i64>,
+    /// The number of tuples out of range, and of all tuples.
+    pub(super) count: usize,
+    pub(super) tuples: usize,
+    /// The shape of a tensor that the tuples index.
+    pub(super) shape: Vec<usize>,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct Function<F> {
+    function: F,
+    signature: Signature,
+}
+
+impl<F: TensorFunction> Function<F> {
+    pub(super) fn new(function: F) -> Self {
+        Self {
+            function,
+            signature: Signature::variadic_any(Volatility::Immutable),
+        }
+    }
+
+    fn call(fields: &[FieldRef], literals: &[Option<&ScalarValue>]) -> Result<(Call, TensorType)> {
+        let call = Call::of(&F::USAGE, fields, literals)?;
+        let result = F::result(&call).map_err(call::of(F::USAGE.name))?;
+        if result
+            .elements()
+            .and_then(|elements| elements.checked_mul(result.dtype().size()))
+            .is_none()
+        {
+            return plan_err!(
+                "{}: the result has shape {:?}, which no memory holds",
+                F::USAGE.name,
+                result.shape()
+            );
+        }
+        Ok((call, result))
+    }
+}
+
+impl<F: TensorFunction> ScalarUDFImpl for Function<F> {
+    fn name(&self) -> &str {
+        F::USAGE.name
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        internal_err!("the type of {} depends on its literals", F::USAGE.name)
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let (_, result) = Self::call(args.arg_fields, args.scalar_arguments)?;
+        Ok(Arc::new(result.field(F::USAGE.name)))
+    }
+
+    /// Writes the shape of an argument that has it in its field's metadata into the query, because metadata does not
+    /// reach the executors of a cluster.
+    fn simplify(&self, mut args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
+        let mut changed = false;
+        if F::USAGE.name != super::tensor_reshape::NAME {
+            for arg in args.iter_mut().take(F::USAGE.tensors) {
+                let (_, field) = arg.to_field(info.schema().as_ref())?;
+                if let Some(shape) = TensorType::of(&field)
+                    .ok()
+                    .filter(|tensor| tensor.layout() == Layout::Extension)
+                {
+                    let reshape = Arc::new(ScalarUDF::new_from_impl(Function::new(
+                        super::tensor_reshape::TensorReshape,
+                    )));
+                    let shape = lit(format!("{:?}", shape.shape()));
+                    let nested = ScalarFunction::new_udf(reshape, vec![arg.clone(), shape]);
+                    *arg = Expr::ScalarFunction(nested);
+                    changed = true;
+                }
+            }
+        }
+        Ok(match changed {
+            true => {
+                let this = Arc::new(ScalarUDF::new_from_impl(Function::new(
+                    self.function.clone(),
+                )));
+                ExprSimplifyResult::Simplified(Expr::ScalarFunction(ScalarFunction::new_udf(
+                    this, args,
+                )))
+            }
+            false => ExprSimplifyResult::Original(args),
+        })
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let literals = args.args.iter().map(|value| match value {
+            ColumnarValue::Scalar(scalar) => Some(scalar),
+            ColumnarValue::Array(_) => None,
+        });
+        let literals: Vec<_> = literals.collect();
+        let (call, result) = Self::call(&args.arg_fields, &literals)?;
+        if !result.is_stored_as(args.return_type()) {
+            return exec_err!(
+                "{} was planned with a result of type {}, and now makes {}: the shape of an argument was lost, because \
+                 it was in field metadata; write it into the query, as in tensor_reshape(x, '2, 3')",
+                F::USAGE.name,
+                args.return_type(),
+                result.data_type()
+            );
+        }
+        let scalar = literals[..F::USAGE.tensors].iter().all(Option::is_some);
+        let rows = if scalar { 1 } else { args.number_rows };
+        let array = evaluate::<F>(&call, &result, &args.args[..F::USAGE.tensors], rows)?;
+        match scalar {
+            true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(
+                &array, 0,
+            )?)),
+            false => Ok(ColumnarValue::Array(array)),
+        }
+    }
+}
+
+fn evaluate<F: TensorFunction>(
+    call: &Call,
+    result: &TensorType,
+    values: &[ColumnarValue],
+    rows: usize,
+) -> Result<ArrayRef> {
+    let mut arrays = values.iter().map(call::array).collect::<Result<Vec<_>>>()?;
+    let repeats: Vec<_> = values
+        .iter()
+        .map(|value| matches!(value, ColumnarValue::Scalar(_)))
+        .collect();
+    let mut nulls = None;
+    for (array, repeats) in arrays.iter().zip(&repeats) {
+        if *repeats && array.is_null(0) {
+            return Ok(call::missing(result, rows));
+        }
+        if !repeats {
+            nulls = NullBuffer::union(nulls.as_ref(), array.nulls());
+        }
+    }
+    let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
+    let columns = |arrays: &[ArrayRef]| {
+        let columns = arrays.iter().zip(&call.tensors).zip(&repeats);
+        let columns = columns.map(|((array, tensor), &repeats)| {
+            let column = Column::of(array, tensor.clone())?;
+            Ok(if repeats { column.repeated() } else { column })
+        });
+        columns
+            .collect::<Result<Vec<_>>>()
+            .map_err(call::of(F::USAGE.name))
+    };
+    let whole = columns(&arrays)?;
+    let Some(nulls) = nulls.filter(|_| !F::TAKES_ANY) else {
+        // The rows are as they were.
+        let nulls =
+            NullBuffer::union_many(arrays.iter().zip(&repeats).map(
+                |(array, repeats)| match repeats {
+                    true => None,
+                    false => array.nulls(),
+                },
+            ));
+        let batch = Batch {
+            rows,
+            columns: whole,
+        };
+        let bytes = run::<F>(call, result, &batch, |row| row)?;
+        return Column::array(result, rows, bytes, nulls);
+    };
+    let present = BooleanArray::new(nulls.inner().clone(), None);
+    for (array, _) in arrays
+        .iter_mut()
+        .zip(&repeats)
+        .filter(|(_, repeats)| !**repeats)
+    {
+        *array = filter(array, &present)?;
+    }
+    let batch = Batch {
+        rows: present.true_count(),
+        columns: columns(&arrays)?,
+    };
+    let number = |row: usize| nulls.valid_indices().nth(row).unwrap_or(row);
+    let bytes = run::<F>(call, result, &batch, number)?;
+    let dense = Column::array(result, batch.rows, bytes, None)?;
+    let mut next = 0..;
+    let places: UInt64Array = nulls
+        .iter()
+        .map(|valid| if valid { next.next() } else { None })
+        .collect();
+    Ok(take(&dense, &places, None)?)
+}
+
+/// The bytes of the result. `number` is the number in the batch of a row that the function is given.
+fn run<F: TensorFunction>(
+    call: &Call,
+    result: &TensorType,
+    batch: &Batch,
+    number: impl Fn(usize) -> usize,
+) -> Result<Buffer> {
+    let name = F::USAGE.name;
+    if F::KEEPS_BYTES {
+        return Ok(batch.columns[0].bytes());
+    }
+    let elements = result
+        .elements()
+        .and_then(|elements| elements.checked_mul(batch.rows));
+    let bytes = elements.and_then(|elements| elements.checked_mul(result.dtype().size()));
+    // Arrow aborts where memory cannot be allocated.
+    let available = bytes.filter(|&bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
+    let Some(bytes) = available else {
+        return Err(DataFusionError::ResourcesExhausted(format!(
+            "{name}: {} rows of shape {:?} cannot be allocated: lower datafusion.execution.batch_size",
+            batch.rows,
+            result.shape()
+        )));
+    };
+    let mut buffer = MutableBuffer::from_len_zeroed(bytes);
+    if batch.rows == 0 || bytes == 0 {
+        return Ok(buffer.into());
+    }
+    let outside = F::run(call, batch, buffer.as_slice_mut()).map_err(call::of(name))?;
+    let Some(outside) = outside else {
+        return Ok(buffer.into());
+    };
+    let Outside {
+        position,
+        tuple,
+        count,
+        tuples,
+        shape,
+        ..
+    } = outside;
+    let place = match outside.row {
+        Some(row) => format!("row {} of the batch", number(row)),
+        None => "every row".to_owned(),
+    };
+    exec_err!(
+        "{name}: in {place}, the indices at {position:?} are {tuple:?}, which is out of range of {shape:?} ({count} of \
+         the {tuples} index tuples of the batch are): correct them, or choose 'out_of_range=zero' or \
+         'out_of_range=clamp'"
+    )
+}

@@ -1,0 +1,104 @@
+//! `gather(params, indices [, options])`: the slices of each tensor that the indices select along one dimension.
+
+use super::{
+    call::{Batch, Call, Usage, failed, refused},
+    function::{Outside, TensorFunction},
+    options::Options,
+};
+use crate::tensor::TensorType;
+use datafusion::error::Result;
+use wgslice::{
+    Plan,
+    options::{GatherOptions, OutOfRange},
+};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Gather;
+
+impl TensorFunction for Gather {
+    const USAGE: Usage = Usage {
+        name: "gather",
+        example: "gather(params, indices, 'axis=1, out_of_range=zero')",
+        tensors: 2,
+        texts: 0..=1,
+    };
+
+    fn result(call: &Call) -> Result<TensorType> {
+        let [params, indices] = &call.tensors[..] else {
+            unreachable!("a call has the tensors of its usage")
+        };
+        indices.check_integers("indices")?;
+        let plan = Plan::gather(
+            params.shape(),
+            indices.shape(),
+            options(call)?,
+            params.dtype(),
+        );
+        params.with_shape(plan.map_err(refused)?.shape())
+    }
+
+    fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Outside>> {
+        let given = options(call)?;
+        let params = &call.tensors[0];
+        let (rank, indices_rank) = (params.shape().len(), call.tensors[1].shape().len());
+        let batch_dims = from_end(given.batch_dims, indices_rank);
+        let axis = from_end(given.axis.unwrap_or(given.batch_dims), rank);
+        let indices = &batch.columns[1];
+        // Where all rows have the same indices, the rows are a dimension before the indexed one like others. Otherwise
+        // they are a batch dimension.
+        let shared = indices.repeats() && batch_dims == 0;
+        let options = GatherOptions {
+            axis: Some(axis + 1),
+            batch_dims: if shared { 0 } else { batch_dims + 1 },
+            out_of_range: super::reported(given.out_of_range),
+            negative: given.negative,
+        };
+        let shape = match shared {
+            true => call.tensors[1].shape().to_vec(),
+            false => batch.shape(1),
+        };
+        let view = batch.view(0).map_err(failed)?;
+        let plan = view
+            .gather(&shape, options, params.dtype())
+            .map_err(failed)?;
+        let integers = batch.integers(1, !shared)?;
+        let report = plan.run_cpu_with(&batch.columns[0].bytes(), integers.indices(), result);
+        let report = report.map_err(failed)?;
+        Ok(report
+            .first
+            .filter(|_| given.out_of_range == OutOfRange::Error)
+            .map(|first| {
+                let rows = usize::from(!shared);
+                Outside {
+                    row: first.position.first().filter(|_| !shared).copied(),
+                    position: first.position[rows..].to_vec(),
+                    tuple: first.index,
+                    count: report.out_of_range,
+                    tuples: report.tuples,
+                    shape: params.shape().to_vec(),
+                }
+            }))
+    }
+}
+
+/// A dimension that may count from the end. The shapes have been checked.
+fn from_end(dimension: isize, rank: usize) -> isize {
+    if dimension < 0 {
+        dimension + rank.cast_signed()
+    } else {
+        dimension
+    }
+}
+
+fn options(call: &Call) -> Result<GatherOptions> {
+    let given = Options::parse(
+        call.text(0),
+        &["axis", "batch_dims", "negative", "out_of_range"],
+    )?;
+    Ok(GatherOptions {
+        axis: given.integer("axis")?,
+        batch_dims: given.integer("batch_dims")?.unwrap_or(0),
+        out_of_range: given.out_of_range()?,
+        negative: given.negative()?,
+    })
+}

@@ -1,0 +1,150 @@
+//! Options in a text, as in `axis=1, out_of_range=clamp`, and numbers in a text.
+
+use datafusion::{common::plan_err, error::Result};
+use std::str::FromStr;
+use wgslice::options::{Combine, NegativeIndex, OutOfRange};
+
+/// The options of one call.
+pub(super) struct Options<'a> {
+    given: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Options<'a> {
+    /// Reads options, of which the function has the `known` ones.
+    pub(super) fn parse(text: &'a str, known: &[&str]) -> Result<Self> {
+        let mut given: Vec<(&str, &str)> = Vec::new();
+        for entry in split(text) {
+            let Some((name, value)) = entry.split_once('=') else {
+                return plan_err!(
+                    "option {entry:?} has no value: write options as in 'name=value, name=value'"
+                );
+            };
+            let (name, value) = (name.trim(), value.trim());
+            if !known.contains(&name) {
+                return plan_err!(
+                    "there is no option {name:?}: the options are {}",
+                    known.join(", ")
+                );
+            }
+            if given.iter().any(|&(other, _)| other == name) {
+                return plan_err!("option {name} is given twice");
+            }
+            given.push((name, value));
+        }
+        Ok(Self { given })
+    }
+
+    fn get(&self, name: &str) -> Option<&'a str> {
+        let mut given = self.given.iter();
+        given
+            .find(|(other, _)| *other == name)
+            .map(|&(_, value)| value)
+    }
+
+    /// An integer, if it is given.
+    pub(super) fn integer<I: FromStr>(&self, name: &str) -> Result<Option<I>> {
+        match self.get(name).map(|value| (value, value.parse())) {
+            None => Ok(None),
+            Some((_, Ok(integer))) => Ok(Some(integer)),
+            Some((value, Err(_))) => {
+                plan_err!("option {name} is {value:?}, but must be an integer in range")
+            }
+        }
+    }
+
+    /// A list of integers. Empty if it is not given.
+    pub(super) fn integers<I: FromStr>(&self, name: &str) -> Result<Vec<I>> {
+        self.get(name)
+            .map_or(Ok(Vec::new()), |value| integers(name, value))
+    }
+
+    pub(super) fn negative(&self) -> Result<NegativeIndex> {
+        self.one_of(
+            "negative",
+            NegativeIndex::OutOfRange,
+            &[
+                ("out_of_range", NegativeIndex::OutOfRange),
+                ("wrap", NegativeIndex::Wrap),
+            ],
+        )
+    }
+
+    pub(super) fn out_of_range(&self) -> Result<OutOfRange> {
+        self.one_of(
+            "out_of_range",
+            OutOfRange::Error,
+            &[
+                ("error", OutOfRange::Error),
+                ("zero", OutOfRange::Zero),
+                ("clamp", OutOfRange::Clamp),
+            ],
+        )
+    }
+
+    pub(super) fn combine(&self) -> Result<Combine> {
+        self.one_of(
+            "combine",
+            Combine::Add,
+            &Combine::ALL.map(|combine| (combine.name(), combine)),
+        )
+    }
+
+    fn one_of<T: Copy>(&self, name: &str, default: T, values: &[(&str, T)]) -> Result<T> {
+        let Some(value) = self.get(name) else {
+            return Ok(default);
+        };
+        match values.iter().find(|(word, _)| *word == value) {
+            Some(&(_, chosen)) => Ok(chosen),
+            None => {
+                let words: Vec<_> = values.iter().map(|&(word, _)| word).collect();
+                plan_err!(
+                    "option {name} is {value:?}, but must be one of {}",
+                    words.join(", ")
+                )
+            }
+        }
+    }
+}
+
+/// Reads integers, as in `2, 3` or `[2, 3]`. The empty text and `[]` have none.
+pub(super) fn integers<I: FromStr>(what: &str, text: &str) -> Result<Vec<I>> {
+    let inner = text.trim();
+    let inner = inner
+        .strip_prefix('[')
+        .and_then(|inner| inner.strip_suffix(']'))
+        .unwrap_or(inner);
+    if inner.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let integers: Option<_> = inner
+        .split(',')
+        .map(|integer| integer.trim().parse().ok())
+        .collect();
+    match integers {
+        Some(integers) => Ok(integers),
+        None => plan_err!("{what} is {text:?}, but must be integers in range, as in '2, 3'"),
+    }
+}
+
+/// Splits a text at the commas that are not within brackets.
+fn split(text: &str) -> Vec<&str> {
+    let (mut depth, mut start) = (0i32, 0);
+    let mut entries = Vec::new();
+    for (at, character) in text.char_indices() {
+        match character {
+            '[' => depth += 1,
+            ']' => depth -= 1,
+            ',' if depth == 0 => {
+                entries.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    entries.push(&text[start..]);
+    entries
+        .into_iter()
+        .map(str::trim)
+        .filter(|entry| !entry.is_empty())
+        .collect()
+}

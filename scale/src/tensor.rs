@@ -1,1 +1,0 @@
-//! Columns of tensors: their types and their values.

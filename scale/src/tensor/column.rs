@@ -1,0 +1,179 @@
+//! The values of a column of tensors.
+
+use super::TensorType;
+use datafusion::{
+    arrow::{
+        array::{Array, ArrayData, ArrayRef, AsArray, FixedSizeListArray, Int64Array, make_array},
+        buffer::{Buffer, NullBuffer},
+        compute::{CastOptions, cast_with_options},
+        datatypes::{DataType, Field, Int32Type, Int64Type, UInt32Type},
+    },
+    common::exec_err,
+    error::Result,
+};
+use std::sync::Arc;
+use wgslice::Indices;
+
+/// The tensors of some rows, all present, in one buffer.
+#[derive(Clone, Debug)]
+pub struct Column {
+    tensor: TensorType,
+    /// The elements of all rows, in row-major order.
+    values: ArrayRef,
+    /// Whether there is one row, which stands for every row.
+    repeats: bool,
+}
+
+impl Column {
+    /// The tensors of an array without a copy. The elements of null rows are any.
+    ///
+    /// # Errors
+    ///
+    /// A null within a tensor that is not null itself; an array of another type.
+    pub fn of(array: &ArrayRef, tensor: TensorType) -> Result<Self> {
+        if !tensor.is_stored_as(array.data_type()) {
+            return exec_err!(
+                "a batch is of type {}, but was planned as {}",
+                array.data_type(),
+                tensor.data_type()
+            );
+        }
+        let present = array.nulls();
+        let mut values = Arc::clone(array);
+        // The number of items of one row.
+        let mut items = 1usize;
+        while let Some(list) = values.as_fixed_size_list_opt() {
+            items *= usize::try_from(list.value_length()).unwrap_or(0);
+            values = Arc::clone(list.values());
+            let nulls = values.nulls().filter(|nulls| nulls.null_count() > 0);
+            let row = nulls.and_then(|nulls| {
+                let mut missing = (0..nulls.len())
+                    .filter(|&item| nulls.is_null(item))
+                    .map(|item| item / items);
+                missing.find(|&row| present.is_none_or(|present| present.is_valid(row)))
+            });
+            if let Some(row) = row {
+                return exec_err!(
+                    "the tensor in row {row} of the batch has a null within: replace it, or make the whole row null"
+                );
+            }
+        }
+        Ok(Self {
+            tensor,
+            values,
+            repeats: false,
+        })
+    }
+
+    /// One tensor that stands for every row.
+    #[must_use]
+    pub fn repeated(self) -> Self {
+        Self {
+            repeats: true,
+            ..self
+        }
+    }
+
+    /// The type.
+    pub fn tensor(&self) -> &TensorType {
+        &self.tensor
+    }
+
+    /// Whether there is one row, which stands for every row.
+    pub fn repeats(&self) -> bool {
+        self.repeats
+    }
+
+    /// The bytes of all rows.
+    pub fn bytes(&self) -> Buffer {
+        let data = self.values.to_data();
+        let size = self.tensor.dtype().size();
+        match data.buffers().first() {
+            Some(buffer) => buffer.slice_with_length(data.offset() * size, data.len() * size),
+            None => Buffer::default(),
+        }
+    }
+
+    /// The elements of all rows as indices.
+    ///
+    /// # Errors
+    ///
+    /// Elements that are no integers, or above the range of `i64`.
+    pub fn integers(&self) -> Result<Integers> {
+        let values = match self.values.data_type() {
+            DataType::Int32 | DataType::UInt32 | DataType::Int64 => Arc::clone(&self.values),
+            other if other.is_integer() => {
+                let exact = CastOptions {
+                    safe: false,
+                    ..CastOptions::default()
+                };
+                cast_with_options(&self.values, &DataType::Int64, &exact)?
+            }
+            other => return exec_err!("indices are {other}, but must be integers"),
+        };
+        Ok(Integers(values))
+    }
+
+    /// An array of `rows` tensors from their bytes, of which those at the nulls are missing.
+    ///
+    /// # Errors
+    ///
+    /// Bytes that are not as many as the tensors need.
+    pub fn array(
+        tensor: &TensorType,
+        rows: usize,
+        bytes: Buffer,
+        nulls: Option<NullBuffer>,
+    ) -> Result<ArrayRef> {
+        let elements = bytes.len() / tensor.dtype().size();
+        let leaf = ArrayData::builder(tensor.element().clone())
+            .len(elements)
+            .add_buffer(bytes);
+        let shape = tensor.lists();
+        if shape.is_empty() {
+            return Ok(make_array(leaf.nulls(nulls).build()?));
+        }
+        let mut values = make_array(leaf.build()?);
+        let mut nulls = nulls;
+        for (axis, &size) in shape.iter().enumerate().rev() {
+            let count = rows * shape[..axis].iter().product::<usize>();
+            let item = Arc::new(Field::new_list_field(values.data_type().clone(), true));
+            let size = i32::try_from(size).unwrap_or(i32::MAX);
+            let missing = if axis == 0 { nulls.take() } else { None };
+            let list = FixedSizeListArray::try_new_with_length(item, size, values, missing, count)?;
+            values = Arc::new(list);
+        }
+        Ok(values)
+    }
+}
+
+/// The elements of index tensors, in a type that the library takes.
+pub struct Integers(ArrayRef);
+
+impl Integers {
+    /// The indices for the library.
+    pub fn indices(&self) -> Indices<'_> {
+        if let Some(values) = self.0.as_primitive_opt::<Int32Type>() {
+            Indices::I32(values.values())
+        } else if let Some(values) = self.0.as_primitive_opt::<UInt32Type>() {
+            Indices::U32(values.values())
+        } else {
+            Indices::I64(self.0.as_primitive::<Int64Type>().values())
+        }
+    }
+
+    /// The same integers `times` times.
+    #[must_use]
+    pub fn repeated(&self, times: usize) -> Self {
+        Self(Arc::new(Int64Array::from(self.to_i64().repeat(times))))
+    }
+
+    /// The indices as `i64`, to make others from them.
+    pub fn to_i64(&self) -> Vec<i64> {
+        match self.indices() {
+            Indices::I32(indices) => indices.iter().map(|&index| index.into()).collect(),
+            Indices::U32(indices) => indices.iter().map(|&index| index.into()).collect(),
+            Indices::I64(indices) => indices.to_vec(),
+        }
+    }
+}

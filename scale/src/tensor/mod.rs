@@ -1,0 +1,19 @@
+//! Columns of tensors: their types and their values.
+//!
+//! A column of tensors is a nested `FixedSizeList` of numbers: `FixedSizeList<FixedSizeList<f32, 3>, 2>` has a tensor of
+//! shape [2, 3] in each row. The shape is part of the Arrow type, so that every engine keeps it, and all values lie in
+//! one buffer in row-major order, so that nothing is copied to read them.
+//!
+//! | column | tensors |
+//! |---|---|
+//! | numbers: integers of 8 to 64 bits, floats of 16 to 64 bits | scalars, of shape [] |
+//! | `FixedSizeList` of these, nested to any depth | a dimension for each list |
+//! | with the extension type `arrow.fixed_shape_tensor` | of the shape in the field's metadata |
+//!
+//! A null row is a missing tensor. Nulls within a tensor are refused.
+
+mod column;
+mod tensor_type;
+
+pub use column::{Column, Integers};
+pub use tensor_type::{Layout, TensorType};

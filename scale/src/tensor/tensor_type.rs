@@ -1,0 +1,270 @@
+//! The type of a column of tensors.
+
+use datafusion::{
+    arrow::datatypes::{DataType, Field},
+    common::plan_err,
+    error::Result,
+};
+use serde::Deserialize;
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
+use wgslice::DType;
+
+/// The field metadata that names an extension type, and its parameters.
+const EXTENSION: &str = "ARROW:extension:name";
+const PARAMETERS: &str = "ARROW:extension:metadata";
+const FIXED_SHAPE_TENSOR: &str = "arrow.fixed_shape_tensor";
+
+/// The largest size of a dimension, and of all elements of a tensor in Arrow's own layout: lengths of lists are `i32`.
+const MAX_LENGTH: usize = i32::MAX as usize;
+
+/// How a column stores its tensors. The values are in the same order in both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// A `FixedSizeList` for each dimension: the shape is part of the Arrow type.
+    Nested,
+    /// One `FixedSizeList` with the extension type `arrow.fixed_shape_tensor`: the shape is part of the field's
+    /// metadata, which engines may lose.
+    Extension,
+}
+
+/// The type of a column of tensors: the type of the elements, and the shape that all tensors have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorType {
+    element: DataType,
+    dtype: DType,
+    shape: Vec<usize>,
+    layout: Layout,
+}
+
+/// The parameters of `arrow.fixed_shape_tensor`.
+#[derive(Deserialize)]
+struct FixedShapeTensor {
+    shape: Vec<usize>,
+    permutation: Option<Vec<usize>>,
+}
+
+impl TensorType {
+    /// Tensors of this shape, one `FixedSizeList` for each dimension.
+    ///
+    /// # Errors
+    ///
+    /// An element type that is no number, or a dimension above 2^31 - 1.
+    pub fn new(element: DataType, shape: &[usize]) -> Result<Self> {
+        let dtype = dtype(&element)?;
+        if let Some((axis, size)) = too_long(shape) {
+            return plan_err!(
+                "shape {shape:?} has {size} positions in dimension {axis}: lists of Arrow have at most {MAX_LENGTH}"
+            );
+        }
+        let shape = shape.to_vec();
+        Ok(Self {
+            element,
+            dtype,
+            shape,
+            layout: Layout::Nested,
+        })
+    }
+
+    /// The tensors of a column.
+    ///
+    /// # Errors
+    ///
+    /// A column that has no tensors, or not all of one shape.
+    pub fn of(field: &Field) -> Result<Self> {
+        let name = field.name();
+        if field.metadata().get(EXTENSION).map(String::as_str) == Some(FIXED_SHAPE_TENSOR) {
+            return Self::of_extension(field);
+        }
+        let (mut shape, mut element) = (Vec::new(), field.data_type());
+        while let DataType::FixedSizeList(item, length) = element {
+            let Ok(length) = usize::try_from(*length) else {
+                return plan_err!("column {name} has lists of the negative length {length}");
+            };
+            shape.push(length);
+            element = item.data_type();
+        }
+        match element {
+            DataType::List(_)
+            | DataType::LargeList(_)
+            | DataType::ListView(_)
+            | DataType::LargeListView(_) => plan_err!(
+                "column {name} of type {} has lists of different lengths, so its tensors have no fixed shape: \
+                 cast it, as in arrow_cast({name}, 'FixedSizeList(3, Float32)')",
+                field.data_type()
+            ),
+            _ => Self::new(element.clone(), &shape)
+                .map_err(|error| error.context(format!("column {name} is no column of tensors"))),
+        }
+    }
+
+    fn of_extension(field: &Field) -> Result<Self> {
+        let (name, data_type) = (field.name(), field.data_type());
+        let parameters = field.metadata().get(PARAMETERS).map_or("", String::as_str);
+        let parameters: FixedShapeTensor = match serde_json::from_str(parameters) {
+            Ok(parameters) => parameters,
+            Err(error) => {
+                return plan_err!(
+                    "column {name} is of the extension type {FIXED_SHAPE_TENSOR}, but its metadata {parameters:?} \
+                     cannot be read: {error}"
+                );
+            }
+        };
+        let shape = parameters.shape;
+        let in_order = |order: Vec<usize>| order.iter().copied().eq(0..shape.len());
+        if !parameters.permutation.is_none_or(in_order) {
+            return plan_err!(
+                "column {name} is of the extension type {FIXED_SHAPE_TENSOR} with permuted dimensions: \
+                 store its tensors in row-major order"
+            );
+        }
+        let DataType::FixedSizeList(item, length) = data_type else {
+            return plan_err!(
+                "column {name} is of the extension type {FIXED_SHAPE_TENSOR}, but stored as {data_type}"
+            );
+        };
+        let elements = shape
+            .iter()
+            .try_fold(1, |all: usize, &size| all.checked_mul(size));
+        if elements != usize::try_from(*length).ok() {
+            return plan_err!(
+                "column {name} is of the extension type {FIXED_SHAPE_TENSOR} with shape {shape:?}, but its lists have \
+                 {length} elements"
+            );
+        }
+        Ok(Self::new(item.data_type().clone(), &shape)?.in_layout(Layout::Extension))
+    }
+
+    /// Tensors of the same elements and another shape, in nested lists.
+    ///
+    /// # Errors
+    ///
+    /// A dimension above 2^31 - 1.
+    pub fn with_shape(&self, shape: &[usize]) -> Result<Self> {
+        Self::new(self.element.clone(), shape)
+    }
+
+    /// The same tensors, stored in this layout. [`Layout::Extension`] is for tensors of at least one dimension and at
+    /// most 2^31 - 1 elements.
+    pub fn in_layout(self, layout: Layout) -> Self {
+        Self { layout, ..self }
+    }
+
+    /// How the column stores its tensors.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// The type of an element.
+    pub fn element(&self) -> &DataType {
+        &self.element
+    }
+
+    /// The type of an element, for the library.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// Refuses elements that are no integers. `argument` is their name in the error.
+    ///
+    /// # Errors
+    ///
+    /// Floats.
+    pub fn check_integers(&self, argument: &str) -> Result<()> {
+        match self.element.is_integer() {
+            true => Ok(()),
+            false => plan_err!("{argument} are {}, but must be integers", self.element),
+        }
+    }
+
+    /// The shape of each tensor.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The number of elements of each tensor. `None` if it is no `usize`.
+    pub fn elements(&self) -> Option<usize> {
+        self.shape
+            .iter()
+            .try_fold(1, |all: usize, &size| all.checked_mul(size))
+    }
+
+    /// The Arrow type of the column.
+    pub fn data_type(&self) -> DataType {
+        self.lists()
+            .iter()
+            .rev()
+            .fold(self.element.clone(), |item, &size| {
+                let length = i32::try_from(size).unwrap_or(i32::MAX);
+                DataType::FixedSizeList(Arc::new(Field::new_list_field(item, true)), length)
+            })
+    }
+
+    /// Whether a column of this Arrow type has these tensors. Names and nullability of items make no difference.
+    pub fn is_stored_as(&self, data_type: &DataType) -> bool {
+        let mut element = data_type;
+        for &size in &*self.lists() {
+            match element {
+                DataType::FixedSizeList(item, length) if usize::try_from(*length) == Ok(size) => {
+                    element = item.data_type();
+                }
+                _ => return false,
+            }
+        }
+        *element == self.element
+    }
+
+    /// The lengths of the lists within each other.
+    pub(super) fn lists(&self) -> Cow<'_, [usize]> {
+        match self.layout {
+            Layout::Nested => Cow::Borrowed(&self.shape),
+            Layout::Extension => Cow::Owned(self.elements().into_iter().collect()),
+        }
+    }
+
+    /// A nullable column of this name.
+    pub fn field(&self, name: &str) -> Field {
+        let field = Field::new(name, self.data_type(), true);
+        match self.layout {
+            Layout::Nested => field,
+            Layout::Extension => field.with_metadata(HashMap::from([
+                (EXTENSION.to_owned(), FIXED_SHAPE_TENSOR.to_owned()),
+                (
+                    PARAMETERS.to_owned(),
+                    format!("{{\"shape\":{:?}}}", self.shape),
+                ),
+            ])),
+        }
+    }
+}
+
+fn too_long(shape: &[usize]) -> Option<(usize, usize)> {
+    let mut sizes = shape.iter().copied().enumerate();
+    sizes.find(|&(_, size)| size > MAX_LENGTH)
+}
+
+/// The library's type of elements of this Arrow type.
+fn dtype(element: &DataType) -> Result<DType> {
+    Ok(match element {
+        DataType::Int8 => DType::I8,
+        DataType::UInt8 => DType::U8,
+        DataType::Int16 => DType::I16,
+        DataType::UInt16 => DType::U16,
+        DataType::Float16 => DType::F16,
+        DataType::Int32 => DType::I32,
+        DataType::UInt32 => DType::U32,
+        DataType::Float32 => DType::F32,
+        DataType::Int64 => DType::I64,
+        DataType::UInt64 => DType::U64,
+        DataType::Float64 => DType::F64,
+        DataType::Boolean => {
+            return plan_err!(
+                "Arrow stores booleans as bits, which are no elements of tensors: cast them to UInt8"
+            );
+        }
+        other => {
+            return plan_err!(
+                "{other} is no type of elements: elements are integers of 8 to 64 bits or floats of 16 to 64 bits"
+            );
+        }
+    })
+}

@@ -1,0 +1,1 @@
+//! Queries and jobs on a cluster of real processes.

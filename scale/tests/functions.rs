@@ -1,0 +1,765 @@
+//! Functions, in this process, against the library's naive reference row by row.
+
+use crate::{
+    random::{Random, Slice},
+    tables::{batch, elements, run, shape, tensors, write},
+};
+use datafusion::arrow::{
+    array::{
+        Array, ArrayRef, Float32Array, Int16Array, Int32Array, Int64Array, RecordBatch, UInt8Array,
+    },
+    buffer::Buffer,
+    datatypes::{DataType, Field, Float32Type, Int64Type, Schema, UInt8Type},
+};
+use std::{collections::HashMap, path::Path, sync::Arc};
+use tempfile::TempDir;
+use wgslice::reference::{self, Boxes, Indexing};
+use wgslice_scale::engine::Engine;
+
+const ROWS: usize = 150;
+
+/// Bytes in which neighbours differ, and no row is like another.
+fn bytes(count: usize) -> Vec<u8> {
+    (0..count).map(|i| (i * 7 + i / 251) as u8).collect()
+}
+
+/// `image`: bytes of [5, 4, 3]; `wide`: floats of [6]; `ids`: [3] from 0 to 4; `pairs`: [2, 2] into [5, 4].
+struct Fixture {
+    folder: TempDir,
+    engine: Engine,
+    image: Vec<u8>,
+    wide: Vec<f32>,
+    ids: Vec<i64>,
+    pairs: Vec<i64>,
+}
+
+const IMAGE: [usize; 3] = [5, 4, 3];
+const NULLS: [usize; 3] = [0, 77, ROWS - 1];
+
+impl Fixture {
+    fn new() -> Self {
+        let mut random = Random::new(1);
+        let image = bytes(ROWS * 60);
+        let wide: Vec<f32> = (0..ROWS * 6).map(|i| i as f32 / 8.0).collect();
+        let ids: Vec<i64> = (0..ROWS * 3).map(|_| random.within(0, 4)).collect();
+        let pairs: Vec<i64> = (0..ROWS * 4)
+            .map(|i| random.within(0, if i % 2 == 0 { 4 } else { 3 }))
+            .collect();
+        // Null rows hold indices out of range, which are nobody's.
+        let mut stored = ids.clone();
+        stored[NULLS[1] * 3] = 99;
+        let folder = TempDir::new().unwrap();
+        let columns: [(&str, ArrayRef); 5] = [
+            (
+                "image",
+                tensors(Arc::new(UInt8Array::from(image.clone())), &IMAGE, ROWS, &[]),
+            ),
+            (
+                "wide",
+                tensors(Arc::new(Float32Array::from(wide.clone())), &[6], ROWS, &[3]),
+            ),
+            (
+                "ids",
+                tensors(Arc::new(Int64Array::from(ids.clone())), &[3], ROWS, &[]),
+            ),
+            (
+                "some",
+                tensors(Arc::new(Int64Array::from(stored)), &[3], ROWS, &NULLS),
+            ),
+            (
+                "pairs",
+                tensors(
+                    Arc::new(Int32Array::from_iter_values(
+                        pairs.iter().map(|&i| i as i32),
+                    )),
+                    &[2, 2],
+                    ROWS,
+                    &[],
+                ),
+            ),
+        ];
+        write(&folder.path().join("t.parquet"), &batch(&columns));
+        let engine = Engine::embedded(2).unwrap();
+        Self {
+            folder,
+            engine,
+            image,
+            wide,
+            ids,
+            pairs,
+        }
+    }
+
+    /// The result of `SELECT … FROM the table`, in the order of its rows.
+    async fn select(&self, what: &str) -> Result<RecordBatch, String> {
+        let path = self.folder.path().join("t.parquet");
+        run(
+            &self.engine,
+            &format!("SELECT {what} AS y FROM '{}' ORDER BY id", path.display()),
+        )
+        .await
+    }
+
+    fn image(&self, row: usize) -> &[u8] {
+        &self.image[row * 60..][..60]
+    }
+}
+
+#[tokio::test]
+async fn slices_are_those_of_the_reference_for_random_specs() {
+    let fixture = Fixture::new();
+    let mut random = Random::new(2);
+    for _ in 0..60 {
+        let slice = Slice::of(&mut random, &IMAGE);
+        let result = fixture
+            .select(&format!("strided_slice(image, '{}')", slice.text))
+            .await
+            .unwrap();
+        let expected: Vec<_> = (0..ROWS)
+            .map(|row| slice.naive(fixture.image(row), &IMAGE))
+            .collect();
+        let column = result.column(0);
+        assert_eq!(shape(column.data_type()), expected[0].0, "{slice:?}");
+        let expected: Vec<u8> = expected
+            .into_iter()
+            .flat_map(|(_, values)| values)
+            .collect();
+        assert_eq!(elements::<UInt8Type>(column), expected, "{slice:?}");
+        assert_eq!((column.len(), column.null_count()), (ROWS, 0));
+    }
+}
+
+#[tokio::test]
+async fn gathers_are_those_of_the_reference() {
+    let fixture = Fixture::new();
+    for (axis, batch_dims, literal) in [
+        (0, 0, None),
+        (1, 0, Some([3, 0, 1])),
+        (-1, 0, Some([2, 2, 0])),
+    ] {
+        let indices = literal.map_or("ids".into(), |literal| format!("'{literal:?}'"));
+        let call = format!("gather(image, {indices}, 'axis={axis}, batch_dims={batch_dims}')");
+        let result = fixture.select(&call).await.unwrap();
+        let mut expected = Vec::new();
+        let mut expected_shape = Vec::new();
+        for row in 0..ROWS {
+            let own = &fixture.ids[row * 3..][..3];
+            let indices = literal.as_ref().map_or(own, |literal| &literal[..]);
+            let gathered = reference::gather(
+                fixture.image(row),
+                &IMAGE,
+                indices,
+                &[3],
+                axis,
+                batch_dims,
+                Indexing::default(),
+            );
+            let gathered = gathered.unwrap();
+            expected.extend(gathered.values);
+            expected_shape = gathered.shape;
+        }
+        assert_eq!(
+            shape(result.column(0).data_type()),
+            expected_shape,
+            "{call}"
+        );
+        assert_eq!(elements::<UInt8Type>(result.column(0)), expected, "{call}");
+    }
+    let result = fixture.select("gather_nd(image, pairs)").await.unwrap();
+    let expected: Vec<u8> = (0..ROWS)
+        .flat_map(|row| {
+            let pairs = &fixture.pairs[row * 4..][..4];
+            let gathered = reference::gather_nd(
+                fixture.image(row),
+                &IMAGE,
+                pairs,
+                &[2, 2],
+                0,
+                Indexing::default(),
+            );
+            gathered.unwrap().values
+        })
+        .collect();
+    assert_eq!(shape(result.column(0).data_type()), [2, 3]);
+    assert_eq!(elements::<UInt8Type>(result.column(0)), expected);
+
+    // The same params for all rows.
+    let result = fixture
+        .select("gather('[10, 20, 30, 40, 50]', ids)")
+        .await
+        .unwrap();
+    let expected: Vec<i64> = fixture.ids.iter().map(|id| (id + 1) * 10).collect();
+    assert_eq!(elements::<Int64Type>(result.column(0)), expected);
+    // Indices of rank 0 take a dimension away.
+    let result = fixture.select("gather(wide, id % 6)").await.unwrap();
+    let column = result.column(0);
+    assert_eq!(*column.data_type(), DataType::Float32);
+    let expected: Vec<f32> = (0..ROWS)
+        .map(|row| fixture.wide[row * 6 + row % 6])
+        .collect();
+    let found = elements::<Float32Type>(column);
+    assert!((0..ROWS).all(|row| if row == 3 {
+        column.is_null(3)
+    } else {
+        found[row] == expected[row]
+    }));
+}
+
+#[tokio::test]
+async fn crops_are_those_of_the_reference() {
+    let fixture = Fixture::new();
+    for (begins, strides, count) in [
+        ("'[1, 2]'", [1, 1], 1),
+        ("pairs", [1, 1], 2),
+        ("pairs", [2, -1], 2),
+        ("'[[4, 3], [-1, 0]]'", [1, 1], 2),
+    ] {
+        let call =
+            format!("crop(image, {begins}, '2, 3', 'strides={strides:?}, out_of_range=zero')");
+        let result = fixture.select(&call).await.unwrap();
+        let expected: Vec<u8> = (0..ROWS)
+            .flat_map(|row| {
+                let own = &fixture.pairs[row * 4..][..4];
+                let begins = match begins {
+                    "pairs" => own.to_vec(),
+                    "'[1, 2]'" => vec![1, 2],
+                    _ => vec![4, 3, -1, 0],
+                };
+                let boxes = Boxes {
+                    begins: &begins,
+                    box_indices: Some(&vec![0; count]),
+                    flips: None,
+                    count,
+                    sizes: &[2, 3],
+                    strides: &strides,
+                    clamp: false,
+                };
+                reference::crop(fixture.image(row), &[1, 5, 4, 3], boxes)
+                    .unwrap()
+                    .values
+            })
+            .collect();
+        let expected_shape: &[usize] = if begins == "'[1, 2]'" {
+            &[2, 3, 3]
+        } else {
+            &[2, 2, 3, 3]
+        };
+        assert_eq!(
+            shape(result.column(0).data_type()),
+            expected_shape,
+            "{call}"
+        );
+        assert_eq!(elements::<UInt8Type>(result.column(0)), expected, "{call}");
+    }
+}
+
+#[tokio::test]
+async fn scatters_are_those_of_the_reference() {
+    let fixture = Fixture::new();
+    // Three updates of [6 / 2]: rows of the image's first two columns.
+    let call = "scatter_nd(pairs, strided_slice(image, ':2, 1'), '5, 4, 3', 'combine=add')";
+    let result = fixture.select(call).await.unwrap();
+    let expected: Vec<u8> = (0..ROWS)
+        .flat_map(|row| {
+            let image = fixture.image(row);
+            let updates = [&image[3..6], &image[15..18]].concat();
+            let pairs = &fixture.pairs[row * 4..][..4];
+            let add = |old: &mut u8, new: &u8| *old = old.wrapping_add(*new);
+            let scattered = reference::scatter_nd(
+                pairs,
+                &[2, 2],
+                &updates,
+                &[2, 3],
+                &IMAGE,
+                Indexing::default(),
+                add,
+            );
+            scattered.unwrap().values
+        })
+        .collect();
+    assert_eq!(shape(result.column(0).data_type()), IMAGE);
+    assert_eq!(elements::<UInt8Type>(result.column(0)), expected);
+}
+
+#[tokio::test]
+async fn a_null_row_gives_a_null_row_whatever_it_holds() {
+    let fixture = Fixture::new();
+    let result = fixture.select("gather(image, some)").await.unwrap();
+    let column = result.column(0);
+    let nulls: Vec<_> = (0..ROWS).filter(|&row| column.is_null(row)).collect();
+    assert_eq!(nulls, NULLS);
+    let found = elements::<UInt8Type>(column);
+    let each = found.len() / ROWS;
+    for row in (0..ROWS).filter(|row| !NULLS.contains(row)) {
+        let ids = &fixture.ids[row * 3..][..3];
+        let gathered = reference::gather(
+            fixture.image(row),
+            &IMAGE,
+            ids,
+            &[3],
+            0,
+            0,
+            Indexing::default(),
+        );
+        assert_eq!(
+            found[row * each..][..each],
+            gathered.unwrap().values,
+            "row {row}"
+        );
+    }
+    for call in [
+        "strided_slice(some, '::-1')",
+        "tensor_shape(some)",
+        "tensor_reshape(some, '3, 1')",
+    ] {
+        let result = fixture.select(call).await.unwrap();
+        let column = result.column(0);
+        assert!(
+            (0..ROWS).all(|row| column.is_null(row) == NULLS.contains(&row)),
+            "{call}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_index_out_of_range_is_an_error_with_its_row_and_its_tuple() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("t.parquet");
+    let mut ids = vec![0; 30];
+    ids[7 * 3 + 2] = 5;
+    let columns: [(&str, ArrayRef); 2] = [
+        (
+            "x",
+            tensors(
+                Arc::new(Int16Array::from_iter_values(0..50)),
+                &[5],
+                10,
+                &[4],
+            ),
+        ),
+        (
+            "ids",
+            tensors(Arc::new(Int64Array::from(ids)), &[3], 10, &[]),
+        ),
+    ];
+    write(&path, &batch(&columns));
+    let engine = Engine::embedded(1).unwrap();
+    let query = |call: &str| format!("SELECT {call} FROM '{}'", path.display());
+    for (call, tuple, place, of) in [
+        ("gather(x, ids)", "[5]", "[2]", "[5]"),
+        (
+            "gather_nd(x, tensor_reshape(ids, '3, 1'))",
+            "[5]",
+            "[2]",
+            "[5]",
+        ),
+        (
+            "gather_nd(tensor_reshape(x, '5, 1'), tensor_reshape(ids, '1, 3, 1'), 'negative=wrap')",
+            "[5]",
+            "[0, 2]",
+            "[5, 1]",
+        ),
+        (
+            "crop(x, tensor_reshape(ids, '3, 1'), '1')",
+            "[5]",
+            "[2]",
+            "[5]",
+        ),
+        (
+            "scatter_nd(tensor_reshape(ids, '3, 1'), strided_slice(x, ':3'), '5')",
+            "[5]",
+            "[2]",
+            "[5]",
+        ),
+    ] {
+        let error = run(&engine, &query(call)).await.unwrap_err();
+        let expected = format!(
+            "in row 7 of the batch, the indices at {place} are {tuple}, which is out of range of {of} "
+        );
+        assert!(error.contains(&expected), "{call}: {error}");
+    }
+    let error = run(&engine, &query("gather(x, '[0, 9]')"))
+        .await
+        .unwrap_err();
+    assert!(
+        error.contains("in every row, the indices at [1] are [9]"),
+        "{error}"
+    );
+    // Under the other policies there is none.
+    for policy in ["zero", "clamp"] {
+        let result = run(
+            &engine,
+            &query(&format!("gather(x, ids, 'out_of_range={policy}')")),
+        )
+        .await
+        .unwrap();
+        let last = elements::<datafusion::arrow::datatypes::Int16Type>(result.column(0))[7 * 3 + 2];
+        assert_eq!(last, if policy == "zero" { 0 } else { 39 });
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_planned_says_why() {
+    let fixture = Fixture::new();
+    for (call, expected) in [
+        (
+            "strided_slice(image, CAST(id AS VARCHAR))",
+            "must be a literal text",
+        ),
+        ("strided_slice(image, NULL)", "must be a literal text"),
+        (
+            "strided_slice(image)",
+            "call it as strided_slice(x, '1:-1, ..., ::-1')",
+        ),
+        ("strided_slice(image, '1:2:3:4')", "strided_slice: "),
+        ("strided_slice(image, '7, :')", "strided_slice: "),
+        (
+            "strided_slice(CAST(id AS VARCHAR), ':')",
+            "no type of elements",
+        ),
+        ("strided_slice(id > 3, '...')", "booleans"),
+        ("strided_slice(make_array(id), ':')", "arrow_cast"),
+        ("strided_slice(NULL, ':')", "no type of elements"),
+        (
+            "gather(image, wide)",
+            "indices are Float32, but must be integers",
+        ),
+        (
+            "gather(image, ids, 'axes=1')",
+            "there is no option \"axes\"",
+        ),
+        ("gather(image, ids, 'axis=1, axis=2')", "given twice"),
+        ("gather(image, ids, 'axis')", "has no value"),
+        ("gather(image, ids, 'axis=3')", "axis is 3"),
+        (
+            "gather(image, ids, 'axis=99999999999999999999')",
+            "must be an integer in range",
+        ),
+        (
+            "gather(image, '[[1, 2], [3]]')",
+            "must have the same length",
+        ),
+        ("gather(image, '[1, 2')", "is no tensor"),
+        (
+            "gather_nd(image, ids, 'out_of_range=maybe')",
+            "must be one of error, zero, clamp",
+        ),
+        ("gather_nd(image, '[[0, 0, 0, 0]]')", "tuples of 4"),
+        (
+            "crop(image, pairs, '1, 2, 3')",
+            "have 2 numbers for each box",
+        ),
+        (
+            "crop(image, '[0, 0]', '-1, 2')",
+            "must be integers in range",
+        ),
+        (
+            "crop(image, '[0, 0, 0]', '5000000000, 1, 1', 'out_of_range=zero')",
+            "5000000000 positions in dimension 0",
+        ),
+        (
+            "crop(image, '[0, 0, 0]', '2000000000, 2000000000, 2000000000', 'out_of_range=zero')",
+            "too many elements",
+        ),
+        (
+            "scatter_nd(pairs, image, '5, 4')",
+            "updates have shape [5, 4, 3]",
+        ),
+        (
+            "scatter_nd(pairs, strided_slice(image, ':2, 0'), '5, 4, 3', 'combine=xor')",
+            "must be one of add",
+        ),
+        ("tensor_reshape(image, '7, 9')", "has other elements"),
+        ("tensor_to_arrow(id)", "has no scalars"),
+    ] {
+        let error = fixture.select(call).await.unwrap_err();
+        assert!(error.contains(expected), "{call}: {error}");
+    }
+    // Memory that cannot be had is an error and not the end of the process.
+    let call = "crop(image, '[0, 0, 0]', '200000, 2000000, 1000', 'out_of_range=zero')";
+    let error = fixture.select(call).await.unwrap_err();
+    assert!(error.contains("cannot be allocated"), "{error}");
+}
+
+#[tokio::test]
+async fn a_null_within_a_tensor_is_an_error_with_its_row() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("t.parquet");
+    let mut values: Vec<Option<f32>> = (0..40).map(|i| Some(i as f32)).collect();
+    values[4 * 2 + 1] = None; // in a null row, where it is nobody's
+    values[4 * 6 + 3] = None;
+    let column = tensors(Arc::new(Float32Array::from(values)), &[2, 2], 10, &[2]);
+    write(&path, &batch(&[("x", column)]));
+    let engine = Engine::embedded(1).unwrap();
+    let query = |limit: &str| {
+        format!(
+            "SELECT strided_slice(x, '0') FROM '{}' {limit}",
+            path.display()
+        )
+    };
+    let error = run(&engine, &query("")).await.unwrap_err();
+    assert!(
+        error.contains("the tensor in row 6 of the batch has a null within"),
+        "{error}"
+    );
+    // The rows before.
+    let result = run(&engine, &query("WHERE id < 6")).await.unwrap();
+    assert_eq!(result.column(0).null_count(), 1);
+}
+
+#[tokio::test]
+async fn empty_dimensions_empty_tables_and_scalars_have_their_shapes() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("t.parquet");
+    let columns: [(&str, ArrayRef); 2] = [
+        (
+            "x",
+            tensors(
+                Arc::new(Int64Array::from_iter_values(0..24)),
+                &[2, 3],
+                4,
+                &[],
+            ),
+        ),
+        (
+            "n",
+            tensors(Arc::new(Int64Array::from_iter_values(0..4)), &[1], 4, &[]),
+        ),
+    ];
+    write(&path, &batch(&columns));
+    let engine = Engine::embedded(1).unwrap();
+    for rows in [0, 4] {
+        for (call, expected) in [
+            ("strided_slice(x, '5:')", vec![0, 3]),
+            (
+                "strided_slice(strided_slice(x, '5:'), 'None, ..., ::-1')",
+                vec![1, 0, 3],
+            ),
+            ("strided_slice(x, '1, 2')", vec![]),
+            ("strided_slice(x, '')", vec![2, 3]),
+            ("gather(x, '[]')", vec![0, 3]),
+            ("gather_nd(x, '[1, 2]')", vec![]),
+            ("gather_nd(x, '[[], []]')", vec![2, 2, 3]),
+            ("gather_nd(strided_slice(x, '5:'), '[]')", vec![0, 3]),
+            ("scatter_nd(n, strided_slice(x, '0, 0'), '4')", vec![4]),
+            ("crop(x, '[]', '')", vec![2, 3]),
+            ("tensor_shape(strided_slice(x, '1, 2'))", vec![0]),
+        ] {
+            let query = format!("SELECT {call} AS y FROM '{}' LIMIT {rows}", path.display());
+            let result = run(&engine, &query)
+                .await
+                .unwrap_or_else(|error| panic!("{call}: {error}"));
+            let column = result.column(0);
+            assert_eq!(
+                (shape(column.data_type()), column.len()),
+                (expected, rows),
+                "{call}"
+            );
+        }
+    }
+    let query = format!(
+        "SELECT strided_slice(x, '1, 2') FROM '{}' ORDER BY id",
+        path.display()
+    );
+    let result = run(&engine, &query).await.unwrap();
+    assert_eq!(elements::<Int64Type>(result.column(0)), [5, 11, 17, 23]);
+    // Constants are computed once, and stand for each row.
+    let query = format!(
+        "SELECT strided_slice('[[1, 2], [3, 4]]', '1, ::-1') FROM '{}'",
+        path.display()
+    );
+    let result = run(&engine, &query).await.unwrap();
+    assert_eq!(elements::<Int64Type>(result.column(0)), [4, 3].repeat(4));
+}
+
+/// Arrays that begin within their buffers, as filters and limits make them.
+#[tokio::test]
+async fn slices_of_arrays_have_their_own_rows() {
+    let fixture = Fixture::new();
+    let path = fixture.folder.path().join("t.parquet");
+    let query = format!(
+        "SELECT strided_slice(image, '::-1') AS y, gather(image, ids) AS z FROM \
+         (SELECT * FROM '{}' ORDER BY id LIMIT 20 OFFSET 31)",
+        path.display()
+    );
+    let result = run(&fixture.engine, &query).await.unwrap();
+    let expected: Vec<u8> = (31..51)
+        .flat_map(|row| {
+            fixture
+                .image(row)
+                .chunks(12)
+                .rev()
+                .collect::<Vec<_>>()
+                .concat()
+        })
+        .collect();
+    assert_eq!(elements::<UInt8Type>(result.column(0)), expected);
+    let rows = (31..51).flat_map(|row| {
+        let ids = &fixture.ids[row * 3..][..3];
+        ids.iter()
+            .flat_map(move |&id| &fixture.image[row * 60 + id as usize * 12..][..12])
+            .copied()
+            .collect::<Vec<u8>>()
+    });
+    assert_eq!(
+        elements::<UInt8Type>(result.column(1)),
+        rows.collect::<Vec<_>>()
+    );
+}
+
+/// A table with a column of `arrow.fixed_shape_tensor`, as pyarrow writes it.
+pub(crate) fn write_extension(
+    path: &Path,
+    rows: usize,
+    shape: &[usize],
+    metadata: &str,
+) -> Vec<f32> {
+    let size: usize = shape.iter().product();
+    let values: Vec<f32> = (0..rows * size).map(|i| i as f32).collect();
+    let column = tensors(
+        Arc::new(Float32Array::from(values.clone())),
+        &[size],
+        rows,
+        &[],
+    );
+    let table = batch(&[("x", column)]);
+    let extension = HashMap::from([
+        (
+            "ARROW:extension:name".to_owned(),
+            "arrow.fixed_shape_tensor".to_owned(),
+        ),
+        ("ARROW:extension:metadata".to_owned(), metadata.to_owned()),
+    ]);
+    let fields = [
+        table.schema().field(0).clone(),
+        table.schema().field(1).clone().with_metadata(extension),
+    ];
+    let schema = Arc::new(Schema::new(Vec::<Field>::from(fields)));
+    write(
+        path,
+        &RecordBatch::try_new(schema, table.columns().to_vec()).unwrap(),
+    );
+    values
+}
+
+#[tokio::test]
+async fn arrows_own_tensors_are_taken_and_made() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("t.parquet");
+    let values = write_extension(
+        &path,
+        10,
+        &[2, 3],
+        r#"{"shape":[2,3],"dim_names":["h","w"]}"#,
+    );
+    let engine = Engine::embedded(1).unwrap();
+    let query = |call: &str| format!("SELECT {call} AS y FROM '{}' ORDER BY id", path.display());
+    let result = run(&engine, &query("strided_slice(x, '1, ::-1')"))
+        .await
+        .unwrap();
+    assert_eq!(shape(result.column(0).data_type()), [3]);
+    let expected: Vec<f32> = values
+        .chunks(6)
+        .flat_map(|row| [row[5], row[4], row[3]])
+        .collect();
+    assert_eq!(elements::<Float32Type>(result.column(0)), expected);
+    // Through a step that keeps the column as it is.
+    let nested = format!("SELECT strided_slice(y, ':, 1') AS y FROM ({})", query("x"));
+    let result = run(&engine, &nested).await.unwrap();
+    let expected: Vec<f32> = values.chunks(6).flat_map(|row| [row[1], row[4]]).collect();
+    assert_eq!(elements::<Float32Type>(result.column(0)), expected);
+
+    let result = run(
+        &engine,
+        &query("tensor_to_arrow(strided_slice(x, ':, :2'))"),
+    )
+    .await
+    .unwrap();
+    let schema = result.schema();
+    let metadata = schema.field(0).metadata();
+    assert_eq!(metadata["ARROW:extension:name"], "arrow.fixed_shape_tensor");
+    assert_eq!(
+        metadata["ARROW:extension:metadata"].replace(' ', ""),
+        r#"{"shape":[2,2]}"#
+    );
+    assert_eq!(shape(result.column(0).data_type()), [4]);
+    let expected: Vec<f32> = values
+        .chunks(6)
+        .flat_map(|row| [row[0], row[1], row[3], row[4]])
+        .collect();
+    assert_eq!(elements::<Float32Type>(result.column(0)), expected);
+
+    for (metadata, expected) in [
+        ("", "cannot be read"),
+        (r#"{"shape":[2,4]}"#, "but its lists have 6 elements"),
+        (
+            r#"{"shape":[2,3],"permutation":[1,0]}"#,
+            "with permuted dimensions",
+        ),
+    ] {
+        // Another name, as the schema of a file may be kept.
+        let path = folder.path().join(format!("{}.parquet", metadata.len()));
+        write_extension(&path, 10, &[2, 3], metadata);
+        let error = run(
+            &engine,
+            &format!("SELECT tensor_shape(x) FROM '{}'", path.display()),
+        )
+        .await
+        .unwrap_err();
+        assert!(error.contains(expected), "{metadata}: {error}");
+    }
+}
+
+/// All types of elements, by their bits.
+#[tokio::test]
+async fn elements_of_every_type_are_kept_bit_for_bit() {
+    use datafusion::arrow::array::{ArrayData, make_array};
+    let folder = TempDir::new().unwrap();
+    let engine = Engine::embedded(1).unwrap();
+    for (number, element) in [
+        DataType::Int8,
+        DataType::UInt8,
+        DataType::Int16,
+        DataType::UInt16,
+        DataType::Float16,
+        DataType::Int32,
+        DataType::UInt32,
+        DataType::Float32,
+        DataType::Int64,
+        DataType::UInt64,
+        DataType::Float64,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let width = element.primitive_width().unwrap();
+        let data = bytes(20 * 4 * width);
+        let buffer = Buffer::from(data.as_slice());
+        let values = ArrayData::builder(element.clone())
+            .len(80)
+            .add_buffer(buffer)
+            .build()
+            .unwrap();
+        let path = folder.path().join(format!("{number}.parquet"));
+        write(
+            &path,
+            &batch(&[("x", tensors(make_array(values), &[4], 20, &[]))]),
+        );
+        let query = format!(
+            "SELECT strided_slice(x, '::-1') FROM '{}' ORDER BY id",
+            path.display()
+        );
+        let result = run(&engine, &query).await.unwrap();
+        let mut values = Arc::clone(result.column(0));
+        while let Some(list) = datafusion::arrow::array::AsArray::as_fixed_size_list_opt(&values) {
+            values = Arc::clone(list.values());
+        }
+        assert_eq!(*values.data_type(), element);
+        let found = values.to_data();
+        let expected: Vec<u8> = data
+            .chunks(4 * width)
+            .flat_map(|row| row.chunks(width).rev().collect::<Vec<_>>().concat())
+            .collect();
+        assert_eq!(found.buffers()[0].as_slice(), expected, "{element}");
+    }
+}

@@ -1,0 +1,122 @@
+//! Numbers and slices by chance, the same in every run.
+
+/// A xorshift generator.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// A number from `low` to `high`, inclusive.
+    pub(crate) fn within(&mut self, low: i64, high: i64) -> i64 {
+        let count = u64::try_from(high - low).unwrap() + 1;
+        low + i64::try_from((self.next() >> 16) % count).unwrap()
+    }
+}
+
+/// A slice in Python's notation, and in TensorFlow's vectors and masks.
+#[derive(Debug, Default)]
+pub(crate) struct Slice {
+    pub(crate) text: String,
+    pub(crate) begin: Vec<i64>,
+    pub(crate) end: Vec<i64>,
+    pub(crate) strides: Vec<i64>,
+    pub(crate) begin_mask: i32,
+    pub(crate) end_mask: i32,
+    pub(crate) ellipsis_mask: i32,
+    pub(crate) new_axis_mask: i32,
+    pub(crate) shrink_axis_mask: i32,
+}
+
+impl Slice {
+    /// A slice of this shape that selects something or nothing, without an error.
+    pub(crate) fn of(random: &mut Random, shape: &[usize]) -> Self {
+        let mut slice = Self::default();
+        let ellipsis = random.within(0, 2 * shape.len() as i64) as usize;
+        for (axis, &size) in shape.iter().enumerate() {
+            if axis == ellipsis {
+                slice.add("...", (0, 0, 1), |slice, bit| slice.ellipsis_mask |= bit);
+                let rest = shape.len() - axis;
+                if random.within(0, 1) == 0 && rest > 1 {
+                    slice.range(random, shape[shape.len() - 1]);
+                }
+                break;
+            }
+            match random.within(0, 9) {
+                0 => slice.add("None", (0, 0, 1), |slice, bit| slice.new_axis_mask |= bit),
+                1 if size > 0 => {
+                    let index = random.within(-(size as i64), size as i64 - 1);
+                    slice.add(&index.to_string(), (index, 0, 1), |slice, bit| {
+                        slice.shrink_axis_mask |= bit
+                    });
+                    continue;
+                }
+                _ => {}
+            }
+            slice.range(random, size);
+        }
+        slice
+    }
+
+    fn range(&mut self, random: &mut Random, size: usize) {
+        let size = size as i64;
+        let stride = [1, 1, 2, 3, -1, -2][random.within(0, 5) as usize];
+        let (begin, end) = (
+            random.within(-size - 2, size + 2),
+            random.within(-size - 2, size + 2),
+        );
+        let (from, to) = (random.within(0, 1) == 0, random.within(0, 1) == 0);
+        let text = |set: bool, bound: i64| {
+            if set {
+                bound.to_string()
+            } else {
+                String::new()
+            }
+        };
+        let text = format!("{}:{}:{stride}", text(from, begin), text(to, end));
+        self.add(&text, (begin, end, stride), |slice, bit| {
+            slice.begin_mask |= if from { 0 } else { bit };
+            slice.end_mask |= if to { 0 } else { bit };
+        });
+    }
+
+    fn add(
+        &mut self,
+        text: &str,
+        (begin, end, stride): (i64, i64, i64),
+        mask: impl FnOnce(&mut Self, i32),
+    ) {
+        if !self.text.is_empty() {
+            self.text += ", ";
+        }
+        self.text += text;
+        let bit = 1 << self.begin.len();
+        self.begin.push(begin);
+        self.end.push(end);
+        self.strides.push(stride);
+        mask(self, bit);
+    }
+
+    /// What the library's naive reference makes of it.
+    pub(crate) fn naive<T: Clone>(&self, values: &[T], shape: &[usize]) -> (Vec<usize>, Vec<T>) {
+        let spec = wgslice::reference::Spec {
+            begin: &self.begin,
+            end: &self.end,
+            strides: &self.strides,
+            begin_mask: self.begin_mask,
+            end_mask: self.end_mask,
+            ellipsis_mask: self.ellipsis_mask,
+            new_axis_mask: self.new_axis_mask,
+            shrink_axis_mask: self.shrink_axis_mask,
+        };
+        wgslice::reference::strided_slice(values, shape, &spec).unwrap()
+    }
+}
