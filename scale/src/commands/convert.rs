@@ -1,9 +1,13 @@
 //! `wgslice-scale convert`.
 
-use super::job::{self, FormArgs, HowArgs};
+use super::{
+    On, cores,
+    job::{self, FormArgs},
+    memory, positive,
+};
 use crate::failure::Failure;
 use std::path::PathBuf;
-use wgslice_scale::job::to_npy;
+use wgslice_scale::job::{DeviceChoice, Form, How, Job, Operation, to_npy};
 
 /// Convert an .npy file to a Zarr array, or a Zarr array to an .npy file
 ///
@@ -23,20 +27,45 @@ pub(crate) struct Convert {
     output: PathBuf,
     #[command(flatten)]
     form: FormArgs,
-    #[command(flatten)]
-    how: HowArgs,
+    /// Use N threads [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    threads: Option<usize>,
+    /// The most memory that all threads hold together, as in 500M or 2G
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    memory: Option<usize>,
+    /// Replace an array, an unfinished result or a file that stands at OUT
+    #[arg(long)]
+    overwrite: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
-    if !args.input.is_dir() {
-        return job::convert(&args.input, &args.output, &args.form, &args.how);
+    let (memory, overwrite) = (args.memory, args.overwrite);
+    if args.input.is_dir() {
+        if args.form.is_given() {
+            return Err(Failure::usage(
+                "an .npy file has no shards, chunks or codec: drop --shard, --chunk and --codec",
+            ));
+        }
+        let threads = args.threads.unwrap_or_else(cores);
+        let summary = to_npy(&args.input, &args.output, threads, memory, overwrite)?;
+        return job::show(&summary, args.json);
     }
-    if args.form.is_given() {
-        return Err(Failure::usage(
-            "an .npy file has no shards, chunks or codec: drop --shard, --chunk and --codec",
-        ));
-    }
-    let how = &args.how;
-    let summary = to_npy(&args.input, &args.output, how.threads(), how.memory, how.overwrite)?;
-    job::show(&summary, how.json)
+    let form = Form::from(&args.form);
+    let job = Job::new(Operation::Convert, &args.input, &args.output, &form)?;
+    let how = How {
+        device: DeviceChoice::Cpu,
+        threads: 1,
+        attempts: 4,
+        memory,
+    };
+    let on = On {
+        cluster: None,
+        threads: args.threads,
+        partitions: None,
+        memory,
+    };
+    job::make(&job, how, &on, overwrite, args.json)
 }

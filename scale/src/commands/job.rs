@@ -1,13 +1,12 @@
 //! What the commands share that make an array from another.
 
-use super::{On, PARTITIONS, cores, engine, memory, runtime};
+use super::{On, cores, engine, print, runtime};
 use crate::failure::Failure;
 use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use std::fmt::Display;
-use indicatif::{ProgressBar, ProgressStyle};
 use std::{
-    num::NonZero,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -17,7 +16,6 @@ use std::{
     time::Duration,
 };
 use wgslice_scale::{
-    engine::Engine,
     job::{self, DeviceChoice, Form, How, Job, Operation, Prepared, Record, State},
     zarr::{self, Error},
 };
@@ -34,11 +32,13 @@ pub(crate) struct To {
     #[arg(long, value_enum, default_value_t = Device::Auto, value_name = "DEVICE")]
     device: Device,
     #[command(flatten)]
-    how: HowArgs,
-    /// Run the tasks on the cluster of this scheduler, as in df://host:50050
-    #[cfg(feature = "cluster")]
-    #[arg(long, value_name = "URL")]
-    cluster: Option<String>,
+    on: On,
+    /// Replace an array or an unfinished result that stands at OUT
+    #[arg(long)]
+    overwrite: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
     /// Say what would be read and written, and stop
     #[arg(long)]
     explain: bool,
@@ -58,33 +58,9 @@ pub(crate) struct FormArgs {
     codec: Option<Codec>,
 }
 
-/// How much of the machine is used.
-#[derive(Debug, clap::Args)]
-pub(crate) struct HowArgs {
-    /// The most memory that all tasks of a process hold together, as in 500M or 2G [default: what as many tasks as
-    /// threads need]
-    #[arg(long, value_name = "SIZE", value_parser = memory)]
-    pub(crate) memory: Option<usize>,
-    /// The number of threads in this process [default: one for each core]
-    #[arg(long, value_name = "N")]
-    threads: Option<NonZero<usize>>,
-    /// Replace an array or an unfinished result that stands at OUT
-    #[arg(long)]
-    pub(crate) overwrite: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
 impl FormArgs {
     pub(crate) fn is_given(&self) -> bool {
         self.shard.is_some() || self.chunk.is_some() || self.codec.is_some()
-    }
-}
-
-impl HowArgs {
-    pub(crate) fn threads(&self) -> usize {
-        self.threads.map_or_else(cores, NonZero::get)
     }
 }
 
@@ -103,7 +79,10 @@ impl std::str::FromStr for Sizes {
             let part = part.trim();
             part.parse().map_err(|_| format!("{part:?} is no size"))
         };
-        text.split(',').map(size).collect::<Result<_, _>>().map(Self)
+        text.split(',')
+            .map(size)
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 }
 
@@ -197,103 +176,103 @@ impl From<Error> for Failure {
     }
 }
 
-/// Makes `to` by an operation on `source`.
+/// Makes an array by an operation on `source`.
 pub(crate) fn run(operation: Operation, source: &Path, to: &To) -> Result<(), Failure> {
     let job = Job::new(operation, source, &to.output, &Form::from(&to.form))?;
-    #[cfg(feature = "cluster")]
-    let cluster = to.cluster.as_deref();
-    #[cfg(not(feature = "cluster"))]
-    let cluster = None;
-    make(job, to.device, &to.how, cluster, to.explain)
-}
-
-/// Converts `source`, an `.npy` file.
-pub(crate) fn convert(source: &Path, output: &Path, form: &FormArgs, how: &HowArgs) -> Result<(), Failure> {
-    let job = Job::new(Operation::Convert, source, output, &Form::from(form))?;
-    make(job, Device::Cpu, how, None, false)
-}
-
-fn make(
-    job: Job,
-    device: Device,
-    args: &HowArgs,
-    cluster: Option<&str>,
-    explain: bool,
-) -> Result<(), Failure> {
-    let mut how = How {
-        device: match device {
+    let how = How {
+        device: match to.device {
             Device::Auto => DeviceChoice::Auto,
             Device::Cpu => DeviceChoice::Cpu,
             Device::Gpu => DeviceChoice::Gpu,
         },
         threads: 1,
         // A cluster tries its tasks again itself.
-        attempts: if cluster.is_some() { 1 } else { 4 },
-        memory: args.memory,
+        attempts: if to.on.cluster.is_some() { 1 } else { 4 },
+        // The memory of an executor is for one task on each of its cores.
+        memory: to.on.memory.filter(|_| to.on.cluster.is_none()),
     };
-    if explain {
+    if to.explain {
         let prepared = Prepared::new(Record::unwritten(job, how))?;
-        let explanation = prepared.explain()?;
-        return show(&explanation, args.json);
+        return show(&prepared.explain()?, to.json);
     }
-    let record = match Record::begin(&job, args.overwrite)? {
+    make(&job, how, &to.on, to.overwrite, to.json)
+}
+
+/// Computes what is missing of a job's result.
+pub(crate) fn make(
+    job: &Job,
+    mut how: How,
+    on: &On,
+    overwrite: bool,
+    json: bool,
+) -> Result<(), Failure> {
+    let record = match Record::begin(job, overwrite)? {
         State::Open(record) => record,
+        State::Complete if json => {
+            return print_json(&serde_json::json!({"complete": true, "computed": 0}));
+        }
         State::Complete => {
-            if args.json {
-                return print(&serde_json::json!({"complete": true, "computed": 0}));
-            }
-            println!("{} is complete: nothing to compute", job.result.display());
-            return Ok(());
+            return print(format_args!(
+                "{} is complete: nothing to compute",
+                job.result.display()
+            ));
         }
     };
-    let threads = args.threads();
     let prepared = Prepared::new(record.order(job.clone(), how))?;
-    if let Some(memory) = args.memory.filter(|&memory| memory < prepared.task_bytes()) {
-        let needed = prepared.task_bytes().div_ceil(1 << 20);
+    let needed = prepared.task_bytes();
+    if let Some(memory) = on.memory.filter(|&memory| memory < needed) {
         return Err(Failure::usage(format_args!(
-            "--memory is {memory} bytes, but one task needs {needed}M: give it so much, or make smaller \
-             shards with --shard, which begins anew"
+            "--memory is {memory} bytes, but one task needs {}M: give it so much, or make smaller \
+             shards with --shard, which begins anew",
+            needed.div_ceil(1 << 20)
         )));
     }
     let missing = Record::missing(&prepared)?.len();
-    // Few tasks share the threads.
-    how.threads = (threads / missing.max(1)).max(1);
-    let order = record.order(job, how);
+    let threads = on.threads.unwrap_or_else(cores);
+    if on.cluster.is_none() {
+        // Few tasks share the threads.
+        how.threads = (threads / missing.max(1)).max(1);
+    }
+    let order = record.order(job.clone(), how);
     let text = serde_json::to_string(&order).map_err(Failure::work)?;
     let prepared = Prepared::of(&text)?;
-    let runtime = runtime(threads)?;
-    let summary = runtime.block_on(async {
-        let on = On {
-            cluster: cluster.map(str::to_owned),
-            threads: Some(threads),
-            partitions: None,
-            memory: None,
-        };
+    let on = On {
+        cluster: on.cluster.clone(),
+        threads: Some(threads),
+        // More than threads, so that none waits long for the last one.
+        partitions: on
+            .partitions
+            .or(on.cluster.is_none().then_some(4 * threads)),
+        memory: None,
+    };
+    let summary = runtime(threads)?.block_on(async {
         let engine = engine(&on).await?;
-        let files = if cluster.is_some() { PARTITIONS } else { 4 * threads };
-        let bar = Bar::start(&prepared, missing as u64, cluster.is_none());
+        let files = engine.context().copied_config().target_partitions();
+        let bar = Bar::start(&prepared, missing as u64, on.cluster.is_none());
         let summary = job::run(&engine, record, &prepared, files).await;
         drop(bar);
         Ok::<_, Failure>(summary?)
     })?;
     if summary.out_of_range > 0 {
-        eprintln!("warning: {} index tuples are out of range and became zeros", summary.out_of_range);
+        eprintln!(
+            "warning: {} index tuples are out of range and became zeros",
+            summary.out_of_range
+        );
     }
-    show(&summary, args.json)
+    show(&summary, json)
 }
 
 /// Prints what was done or would be.
 pub(crate) fn show(value: &(impl Display + Serialize), json: bool) -> Result<(), Failure> {
     if json {
-        return print(value);
+        print_json(value)
+    } else {
+        print(value)
     }
-    println!("{value}");
-    Ok(())
 }
 
-fn print(value: &impl Serialize) -> Result<(), Failure> {
-    println!("{}", serde_json::to_string(value).map_err(Failure::work)?);
-    Ok(())
+fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    print(serde_json::to_string(value).map_err(Failure::work)?)
 }
 
 /// A bar of the tasks that are done, on a thread of its own. Hidden if standard error is no terminal.

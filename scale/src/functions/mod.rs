@@ -10,7 +10,7 @@
 //! | `tensor_shape(x)` | the shape of the tensors |
 //! | `tensor_reshape(x, '3, 224, 224')` | the same elements in another shape |
 //! | `tensor_to_arrow(x)` | the same tensors as `arrow.fixed_shape_tensor` |
-//! | `zarr_shard(job, shard)` | what was done to compute a shard of a job's result |
+//! | `zarr_shard(job, shard)` | computes a shard of a job on arrays in stores; the commands for these use it |
 //!
 //! Slices, shapes and options are literals, so that the type of the result is known when the query is planned. Other
 //! arguments are columns, or literals of nested lists as in `'[[0, 1], [2, 3]]'`. A row of the result comes from the

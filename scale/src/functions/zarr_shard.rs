@@ -11,9 +11,7 @@ use datafusion::{
     },
     common::cast::as_int64_array,
     error::{DataFusionError, Result},
-    logical_expr::{
-        ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility,
-    },
+    logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDFImpl, Signature, Volatility},
     scalar::ScalarValue,
 };
 use std::sync::Arc;
@@ -49,7 +47,9 @@ impl ScalarUDFImpl for ZarrShard {
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let [job, shards] = &args.args[..] else {
-            return Err(DataFusionError::Execution("zarr_shard takes a job and a shard".into()));
+            return Err(DataFusionError::Execution(
+                "zarr_shard takes a job and a shard".into(),
+            ));
         };
         let shards = shards.to_array(args.number_rows)?;
         let shards = as_int64_array(&shards)?;
@@ -58,9 +58,13 @@ impl ScalarUDFImpl for ZarrShard {
             job => {
                 let jobs = job.to_array(args.number_rows)?;
                 let jobs = jobs.as_string::<i32>();
-                let same = jobs.iter().all(|job| job.is_some() && job == jobs.iter().next().flatten());
+                let same = jobs
+                    .iter()
+                    .all(|job| job.is_some() && job == jobs.iter().next().flatten());
                 if jobs.is_empty() || !same {
-                    return Err(DataFusionError::Execution("zarr_shard's job must be one text".into()));
+                    return Err(DataFusionError::Execution(
+                        "zarr_shard's job must be one text".into(),
+                    ));
                 }
                 Arc::<str>::from(jobs.value(0))
             }
@@ -122,14 +126,22 @@ fn column(outcomes: &[Outcome]) -> ArrayRef {
 ///
 /// If the column is another.
 pub fn outcomes(column: &ArrayRef) -> Result<Vec<Outcome>> {
-    let values = column.as_struct_opt().filter(|values| values.columns().len() == 6);
+    let values = column
+        .as_struct_opt()
+        .filter(|values| values.columns().len() == 6);
     let other = || DataFusionError::Internal("zarr_shard has answered with another type".into());
     let values = values.ok_or_else(other)?;
     let computed = values.column(0).as_boolean_opt().ok_or_else(other)?;
     let count = |number: usize| {
-        values.column(number).as_primitive_opt::<UInt64Type>().ok_or_else(other)
+        values
+            .column(number)
+            .as_primitive_opt::<UInt64Type>()
+            .ok_or_else(other)
     };
-    let checksums = values.column(4).as_primitive_opt::<UInt32Type>().ok_or_else(other)?;
+    let checksums = values
+        .column(4)
+        .as_primitive_opt::<UInt32Type>()
+        .ok_or_else(other)?;
     let (chunks, read, written, out) = (count(1)?, count(2)?, count(3)?, count(5)?);
     let outcome = |row: usize| Outcome {
         computed: computed.value(row),

@@ -44,13 +44,21 @@ impl Explanation {
         };
         let is_convert = matches!(prepared.kind, Kind::Convert(_));
         let bytes = |chunks: u64| {
-            if is_convert { written } else { chunks.saturating_mul(chunk as u64) }
+            if is_convert {
+                written
+            } else {
+                chunks.saturating_mul(chunk as u64)
+            }
         };
         Ok(Self {
             tasks: prepared.shards(),
             chunks: counts.distinct,
             reads: counts.reads,
-            mean_reads: if counts.distinct == 0 { 0.0 } else { counts.reads as f64 / counts.distinct as f64 },
+            mean_reads: if counts.distinct == 0 {
+                0.0
+            } else {
+                counts.reads as f64 / counts.distinct as f64
+            },
             max_reads: counts.most,
             bytes_demanded: bytes(counts.distinct),
             bytes_planned: bytes(counts.reads),
@@ -119,15 +127,35 @@ fn of_gather(prepared: &Prepared, gather: &Gather, source: &Source) -> Result<Co
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mega = |bytes: u64| bytes as f64 / 1e6;
-        writeln!(f, "tasks           {}, one for each shard of the result", self.tasks)?;
-        writeln!(f, "memory          up to {:.1} MB for each task at a time", mega(self.task_bytes))?;
+        writeln!(
+            f,
+            "tasks           {}, one for each shard of the result",
+            self.tasks
+        )?;
+        writeln!(
+            f,
+            "memory          up to {:.1} MB for each task at a time",
+            mega(self.task_bytes)
+        )?;
         writeln!(
             f,
             "chunks          {}, each read {:.2} times on average and {} times at most",
             self.chunks, self.mean_reads, self.max_reads
         )?;
-        writeln!(f, "bytes demanded  {:.1} MB: the chunks, decoded, each once", mega(self.bytes_demanded))?;
-        writeln!(f, "bytes planned   {:.1} MB: as often as they are read", mega(self.bytes_planned))?;
-        write!(f, "bytes written   {:.1} MB before compression", mega(self.bytes_written))
+        writeln!(
+            f,
+            "bytes demanded  {:.1} MB: the chunks, decoded, each once",
+            mega(self.bytes_demanded)
+        )?;
+        writeln!(
+            f,
+            "bytes planned   {:.1} MB: as often as they are read",
+            mega(self.bytes_planned)
+        )?;
+        write!(
+            f,
+            "bytes written   {:.1} MB before compression",
+            mega(self.bytes_written)
+        )
     }
 }

@@ -24,14 +24,18 @@ use std::{
 /// The variable that names the folder of faults.
 pub const VARIABLE: &str = "WGSLICE_SCALE_FAULTS";
 
-static FOLDER: LazyLock<Option<PathBuf>> = LazyLock::new(|| env::var_os(VARIABLE).map(PathBuf::from));
+static FOLDER: LazyLock<Option<PathBuf>> =
+    LazyLock::new(|| env::var_os(VARIABLE).map(PathBuf::from));
 
 /// Before a task reads.
 pub(super) fn before(shard: u64) -> io::Result<()> {
     let Some(folder) = &*FOLDER else {
         return Ok(());
     };
-    if let Ok(mut log) = fs::OpenOptions::new().append(true).open(folder.join("started")) {
+    if let Ok(mut log) = fs::OpenOptions::new()
+        .append(true)
+        .open(folder.join("started"))
+    {
         log.write_all(format!("{} {shard}\n", process::id()).as_bytes())?;
     }
     sleep(folder, "sleep");

@@ -43,7 +43,13 @@ struct Tuples {
 
 impl Gather {
     /// A gather along dimension `axis` of `params`.
-    pub(super) fn along(plan: Plan, indices: IndexArray, axis: usize, batch: usize, rank: usize) -> Self {
+    pub(super) fn along(
+        plan: Plan,
+        indices: IndexArray,
+        axis: usize,
+        batch: usize,
+        rank: usize,
+    ) -> Self {
         let added = indices.shape().len() - batch;
         let numbering = (0..batch).chain(axis..axis + added).collect();
         let outer = (batch..axis).map(|dim| (dim, dim));
@@ -71,10 +77,6 @@ impl Gather {
             kept: kept.collect(),
             indices,
         }
-    }
-
-    pub(super) fn indices(&self) -> &IndexArray {
-        &self.indices
     }
 
     /// For each dimension of `params` that is not indexed, the dimension of the result that walks it.
@@ -115,8 +117,11 @@ impl Gather {
         let indices = self.indices.read(&needed)?;
         let part = self.plan.part_with(result, Indices::I64(&indices))?;
         drop(indices);
-        let numbering: Vec<Range<usize>> =
-            self.numbering.iter().map(|&dim| result[dim].clone()).collect();
+        let numbering: Vec<Range<usize>> = self
+            .numbering
+            .iter()
+            .map(|&dim| result[dim].clone())
+            .collect();
         let counts: Vec<usize> = numbering.iter().map(Range::len).collect();
         let shard_strides = strides(shard);
         let depth = self.named.len();
@@ -134,12 +139,15 @@ impl Gather {
         for number in 0..count {
             let at = coordinates(number, &counts);
             let place = at.iter().zip(&self.numbering);
-            tuples.places.push(place.map(|(at, &dim)| at * shard_strides[dim]).sum());
+            tuples
+                .places
+                .push(place.map(|(at, &dim)| at * shard_strides[dim]).sum());
             let named = &part.indices[number * depth..][..depth];
             let batch = numbering.iter().zip(&at).take(self.batch);
             let batch = batch.map(|(range, at)| range.start + at);
             let named_at = named.iter().zip(&part.source[self.named.clone()]);
-            let named_at = named_at.map(|(&index, range)| range.start.wrapping_add_signed(index as isize));
+            let named_at =
+                named_at.map(|(&index, range)| range.start.wrapping_add_signed(index as isize));
             tuples.positions.extend(batch.chain(named_at));
             if named.contains(&-1) {
                 tuples.invalid.push(number);
@@ -157,7 +165,8 @@ impl Gather {
     /// The chunks of the kept dimensions that a box of the result meets.
     fn segments(&self, source: &Source, result: &[Range<usize>]) -> Vec<Vec<walk::Segment>> {
         let kept = self.kept.iter();
-        kept.map(|&(dim, to)| Walk::whole(to).segments(result, source.chunk()[dim])).collect()
+        kept.map(|&(dim, to)| Walk::whole(to).segments(result, source.chunk()[dim]))
+            .collect()
     }
 
     /// Calls `each` for every chunk of `params` that a box of the result reads.
@@ -214,8 +223,11 @@ impl Gather {
         let located: Vec<usize> = self.located().collect();
         let unit = source.dtype().size();
         let shard_strides = strides(shape);
-        let leading: Vec<usize> =
-            located.iter().copied().chain(self.kept.iter().map(|&(dim, _)| dim)).collect();
+        let leading: Vec<usize> = located
+            .iter()
+            .copied()
+            .chain(self.kept.iter().map(|&(dim, _)| dim))
+            .collect();
         let mut local = Vec::new();
         for group in tuples.sorted.chunk_by(|a, b| a.0 == b.0) {
             local.clear();
@@ -232,7 +244,9 @@ impl Gather {
                 let counts: Vec<usize> = segments.iter().map(|segment| segment.count).collect();
                 let row_strides = strides(&counts);
                 let mut to = 0;
-                for ((&(dim, result), segment), from) in self.kept.iter().zip(segments).zip(row_strides) {
+                for ((&(dim, result), segment), from) in
+                    self.kept.iter().zip(segments).zip(row_strides)
+                {
                     items[dim] = (segment.begin..segment.begin + segment.count).into_item();
                     to += segment.first * shard_strides[result];
                     dims.push(Dim {
@@ -243,14 +257,22 @@ impl Gather {
                 }
                 let indices = [group.len(), located.len()];
                 let spec = (&SliceSpec::new(items), &leading[..]);
-                let rows =
-                    device.gather(chunk, source.dtype(), source.chunk(), spec, (&local, indices))?;
+                let rows = device.gather(
+                    chunk,
+                    source.dtype(),
+                    source.chunk(),
+                    spec,
+                    (&local, indices),
+                )?;
                 let rows = rows.bytes()?;
                 let mut runs = Vec::new();
                 for_each_run(dims, unit, |from, to, length| runs.push((from, to, length)));
                 let row = product(&counts) * unit;
                 for (number, &(_, tuple)) in group.iter().enumerate() {
-                    let (row, to) = (&rows[number * row..][..row], (tuples.places[tuple] + to) * unit);
+                    let (row, to) = (
+                        &rows[number * row..][..row],
+                        (tuples.places[tuple] + to) * unit,
+                    );
                     for &(from, run_to, length) in &runs {
                         shard[to + run_to..][..length].copy_from_slice(&row[from..][..length]);
                     }
@@ -261,7 +283,11 @@ impl Gather {
         self.clear(&tuples, result, (shard, shape), unit);
         // Each tuple is counted once, in the shard that begins its slice.
         let begins = self.kept.iter().all(|&(_, dim)| result[dim].start == 0);
-        Ok(if begins { tuples.invalid.len() as u64 } else { 0 })
+        Ok(if begins {
+            tuples.invalid.len() as u64
+        } else {
+            0
+        })
     }
 
     /// Writes zeros for the tuples that are out of range.
@@ -276,7 +302,11 @@ impl Gather {
             return;
         }
         let shard_strides = strides(shape);
-        let counts: Vec<usize> = self.kept.iter().map(|&(_, dim)| result[dim].len()).collect();
+        let counts: Vec<usize> = self
+            .kept
+            .iter()
+            .map(|&(_, dim)| result[dim].len())
+            .collect();
         let zeros = vec![0; product(&counts) * unit];
         let kept = self.kept.iter().zip(iter::zip(&counts, strides(&counts)));
         let dims: Vec<_> = kept

@@ -83,14 +83,21 @@ pub(super) fn read_box(
     let mut bytes = vec![0; product(&shape) * unit];
     let (from, to) = (strides(source.chunk()), strides(&shape));
     let dims = (0..shape.len()).zip(source.chunk());
-    let segments: Vec<_> =
-        dims.map(|(dim, &chunk)| Walk::whole(dim).segments(ranges, chunk)).collect();
+    let segments: Vec<_> = dims
+        .map(|(dim, &chunk)| Walk::whole(dim).segments(ranges, chunk))
+        .collect();
     walk::product(&segments, |segments| {
         let at: Vec<usize> = segments.iter().map(|segment| segment.chunk).collect();
         let chunk = reader.chunk(&at)?;
         let place = segments.iter().zip(from.iter().zip(&to));
-        let read = place.clone().map(|(segment, (from, _))| segment.begin * from).sum();
-        let written = place.clone().map(|(segment, (_, to))| segment.first * to).sum();
+        let read = place
+            .clone()
+            .map(|(segment, (from, _))| segment.begin * from)
+            .sum();
+        let written = place
+            .clone()
+            .map(|(segment, (_, to))| segment.first * to)
+            .sum();
         let dims = place.map(|(segment, (&from, &to))| Dim {
             size: segment.count,
             from,
@@ -149,11 +156,18 @@ impl IndexArray {
             DType::U32 => each(&bytes, |b| u32::from_ne_bytes(b).into()),
             DType::I64 => each(&bytes, i64::from_ne_bytes),
             // No array has so many elements: what does not fit i64 is out of range as the largest i64 is.
-            _ => each(&bytes, |b| u64::from_ne_bytes(b).try_into().unwrap_or(i64::MAX)),
+            _ => each(&bytes, |b| {
+                u64::from_ne_bytes(b).try_into().unwrap_or(i64::MAX)
+            }),
         })
     }
 }
 
 fn each<const N: usize>(bytes: &[u8], value: impl Fn([u8; N]) -> i64) -> Vec<i64> {
-    bytes.as_chunks().0.iter().map(|&bytes| value(bytes)).collect()
+    bytes
+        .as_chunks()
+        .0
+        .iter()
+        .map(|&bytes| value(bytes))
+        .collect()
 }

@@ -24,12 +24,19 @@ pub(super) fn choose(
             Error::usage(format_args!("{option} is {sizes:?}, but must have {rule}"))
         };
         if sizes.len() != shape.len() {
-            let rule = format!("a size for each of the {} dimensions of the result {shape:?}", shape.len());
+            let rule = format!(
+                "a size for each of the {} dimensions of the result {shape:?}",
+                shape.len()
+            );
             return Err(unfit(&rule));
         }
-        let bytes = sizes.iter().try_fold(element, |n, &size| n.checked_mul(size));
+        let bytes = sizes
+            .iter()
+            .try_fold(element, |n, &size| n.checked_mul(size));
         if sizes.contains(&0) || !bytes.is_some_and(|bytes| bytes <= isize::MAX.unsigned_abs()) {
-            return Err(unfit(&"sizes of 1 or more, of no more bytes than a machine can address"));
+            return Err(unfit(
+                &"sizes of 1 or more, of no more bytes than a machine can address",
+            ));
         }
     }
     let mut chunk = match &form.chunk {
@@ -38,7 +45,10 @@ pub(super) fn choose(
     };
     match &form.shard {
         Some(shard) if form.chunk.is_some() => {
-            let fits = shard.iter().zip(&chunk).all(|(shard, chunk)| shard % chunk == 0);
+            let fits = shard
+                .iter()
+                .zip(&chunk)
+                .all(|(shard, chunk)| shard % chunk == 0);
             if !fits {
                 return Err(Error::usage(format_args!(
                     "--shard {shard:?} must be multiples of --chunk {chunk:?}"
@@ -48,7 +58,10 @@ pub(super) fn choose(
         }
         Some(shard) => {
             for (chunk, &shard) in chunk.iter_mut().zip(shard) {
-                *chunk = (1..=shard.min(*chunk)).rev().find(|&size| shard % size == 0).unwrap_or(1);
+                *chunk = (1..=shard.min(*chunk))
+                    .rev()
+                    .find(|&size| shard % size == 0)
+                    .unwrap_or(1);
             }
             Ok((shard.clone(), chunk))
         }
@@ -59,13 +72,16 @@ pub(super) fn choose(
 /// Chunks like those of the source.
 fn like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -> Vec<usize> {
     let sizes = shape.iter().zip(chunks);
-    let mut chunk: Vec<usize> =
-        sizes.map(|(&size, chunk)| chunk.unwrap_or(size).min(size).max(1)).collect();
+    let mut chunk: Vec<usize> = sizes
+        .map(|(&size, chunk)| chunk.unwrap_or(size).min(size).max(1))
+        .collect();
     let is_like = chunks.iter().all(Option::is_some);
     let most = if is_like { SHARD } else { CHUNK };
     while product(&chunk) * element > most {
         // The last of the largest dimensions is halved first, so that the others stay contiguous.
-        let Some(largest) = chunk.iter_mut().max_by_key(|size| **size) else { break };
+        let Some(largest) = chunk.iter_mut().max_by_key(|size| **size) else {
+            break;
+        };
         *largest = largest.div_ceil(2);
     }
     chunk
@@ -77,7 +93,11 @@ fn grown(shape: &[usize], element: usize, chunk: &[usize]) -> Vec<usize> {
     loop {
         let needed = |dim: usize| shape[dim].div_ceil(chunk[dim]);
         let shard = |counts: &[usize]| -> Vec<usize> {
-            counts.iter().zip(chunk).map(|(count, chunk)| count * chunk).collect()
+            counts
+                .iter()
+                .zip(chunk)
+                .map(|(count, chunk)| count * chunk)
+                .collect()
         };
         let next = (0..chunk.len()).filter(|&dim| counts[dim] < needed(dim));
         let Some(next) = next.min_by_key(|&dim| counts[dim]) else {

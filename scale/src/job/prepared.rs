@@ -67,7 +67,11 @@ impl Kind {
                 };
                 let plan = Plan::gather(shape, indices.shape(), options, dtype).map_err(refused)?;
                 let from_end = |dim: isize, rank: usize| {
-                    if dim < 0 { rank.wrapping_add_signed(dim) } else { dim.unsigned_abs() }
+                    if dim < 0 {
+                        rank.wrapping_add_signed(dim)
+                    } else {
+                        dim.unsigned_abs()
+                    }
                 };
                 let batch = from_end(*batch_dims, indices.shape().len());
                 // As the library has it: without an axis, a negative number also counts from the end of params.
@@ -88,7 +92,8 @@ impl Kind {
                     out_of_range: (*out_of_range).into(),
                     negative: order::negative(*wrap),
                 };
-                let plan = Plan::gather_nd(shape, indices.shape(), options, dtype).map_err(refused)?;
+                let plan =
+                    Plan::gather_nd(shape, indices.shape(), options, dtype).map_err(refused)?;
                 let result = plan.shape().to_vec();
                 (Gather::nd(plan, indices, *batch_dims, rank), result)
             }
@@ -122,7 +127,9 @@ impl Kind {
                     }
                 }
                 // A dimension of size 1 is in chunks of 1.
-                chunks.iter_mut().for_each(|chunk| *chunk = chunk.or(Some(1)));
+                chunks
+                    .iter_mut()
+                    .for_each(|chunk| *chunk = chunk.or(Some(1)));
             }
             Self::Gather(source, gather) => {
                 for &(from, dim) in gather.kept() {
@@ -198,7 +205,8 @@ impl Job {
         }
         let (kind, shape) = Kind::open(&operation, &source)?;
         let fingerprint = Input::open(&source)?.fingerprint()?;
-        let (shard, chunk) = layout::choose(&shape, kind.dtype().size(), &kind.chunks(shape.len()), form)?;
+        let (shard, chunk) =
+            layout::choose(&shape, kind.dtype().size(), &kind.chunks(shape.len()), form)?;
         let codec = form.codec.or(kind.source().map(Source::codec));
         let fill = match kind.source() {
             Some(source) => source.fill_metadata()?,
@@ -270,7 +278,11 @@ impl Prepared {
                 what.display()
             )))
         };
-        same(Input::open(&job.source)?.fingerprint()?, &job.source_fingerprint, &job.source)?;
+        same(
+            Input::open(&job.source)?.fingerprint()?,
+            &job.source_fingerprint,
+            &job.source,
+        )?;
         if let Operation::Gather {
             indices,
             indices_fingerprint,
@@ -282,10 +294,16 @@ impl Prepared {
             ..
         } = &job.operation
         {
-            same(IndexArray::open(indices)?.fingerprint()?, indices_fingerprint, indices)?;
+            same(
+                IndexArray::open(indices)?.fingerprint()?,
+                indices_fingerprint,
+                indices,
+            )?;
         }
         if shape != target.shape() || kind.dtype() != target.dtype() {
-            return Err(Error::usage("the job's result has not the form of its operation"));
+            return Err(Error::usage(
+                "the job's result has not the form of its operation",
+            ));
         }
         Ok(Self {
             order,
@@ -354,11 +372,14 @@ impl Prepared {
         let shard = self.target.shard_bytes().saturating_mul(3);
         let (chunk, tuples) = match &self.kind {
             Kind::Slice(source, _) => (source.chunk_bytes(), 0),
-            Kind::Gather(source, gather) => {
-                (source.chunk_bytes(), gather.tuple_bytes(self.target.shard()))
-            }
+            Kind::Gather(source, gather) => (
+                source.chunk_bytes(),
+                gather.tuple_bytes(self.target.shard()),
+            ),
             Kind::Convert(_) => (crate::zarr::npy::MAX_SPAN, 0),
         };
-        shard.saturating_add(chunk.saturating_mul(3)).saturating_add(tuples)
+        shard
+            .saturating_add(chunk.saturating_mul(3))
+            .saturating_add(tuples)
     }
 }

@@ -12,7 +12,7 @@
 //! When the array is done, `.wgslice` is removed. A task of a job that is over finds no place to write a file, and so
 //! cannot write into a later job's result.
 
-use super::{Job, How, Order, Prepared, order::ATTRIBUTE};
+use super::{How, Job, Order, Prepared, order::ATTRIBUTE};
 use crate::zarr::{Error, coordinates, replace};
 use serde_json::Value;
 use std::{
@@ -54,9 +54,8 @@ impl Record {
     /// [`Error::Usage`] if something else stands there; [`Error::Io`].
     pub fn begin(job: &Job, overwrite: bool) -> Result<State, Error> {
         let result = &job.result;
-        let failed = |error: io::Error| {
-            Error::io(format_args!("cannot make {}", result.display()), &error)
-        };
+        let failed =
+            |error: io::Error| Error::io(format_args!("cannot make {}", result.display()), &error);
         match Self::found(job)? {
             Found::Complete => {
                 // A process may have died before it removed them.
@@ -93,7 +92,9 @@ impl Record {
                 )));
             }
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         let record = Self {
             result: result.clone(),
             id: format!("{:x}-{:x}", now.as_nanos(), process::id()),
@@ -136,7 +137,10 @@ impl Record {
         match fs::read_dir(result) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(Found::Foreign),
-            Err(error) => Err(Error::io(format_args!("cannot read {}", result.display()), &error)),
+            Err(error) => Err(Error::io(
+                format_args!("cannot read {}", result.display()),
+                &error,
+            )),
             Ok(mut entries) => Ok(match entries.next() {
                 None => Found::Nothing,
                 // Begun by a process that died before it wrote the job down.
@@ -158,7 +162,10 @@ impl Record {
 
     /// A new folder for the lists of tasks of this process.
     pub(super) fn task_folder(&self) -> Result<PathBuf, Error> {
-        let folder = self.result.join(FOLDER).join(format!("tasks-{}-{}", self.id, process::id()));
+        let folder = self
+            .result
+            .join(FOLDER)
+            .join(format!("tasks-{}-{}", self.id, process::id()));
         remove(&folder)?;
         fs::create_dir(&folder)
             .map_err(|error| Error::io(format_args!("cannot make {}", folder.display()), &error))?;
@@ -194,8 +201,9 @@ impl Record {
         for shard in 0..prepared.shards() {
             let file = prepared.target().file(&coordinates(shard as usize, &grid));
             let exists = file.try_exists();
-            let exists = exists
-                .map_err(|error| Error::io(format_args!("cannot read {}", file.display()), &error))?;
+            let exists = exists.map_err(|error| {
+                Error::io(format_args!("cannot read {}", file.display()), &error)
+            })?;
             if !exists {
                 missing.push(shard);
             }
@@ -233,7 +241,10 @@ fn form(metadata: &Value) -> String {
     let codecs: Vec<_> = codecs
         .map(|codec| {
             let name = codec["name"].as_str().unwrap_or_default();
-            let inner = codec["configuration"]["codecs"].as_array().into_iter().flatten();
+            let inner = codec["configuration"]["codecs"]
+                .as_array()
+                .into_iter()
+                .flatten();
             let inner: Vec<_> = inner.filter_map(|codec| codec["name"].as_str()).collect();
             match &codec["configuration"]["chunk_shape"] {
                 Value::Null => name.to_owned(),
@@ -245,11 +256,15 @@ fn form(metadata: &Value) -> String {
 }
 
 fn json(path: &Path) -> Result<Option<Value>, Error> {
-    let failed = |error: io::Error| Error::io(format_args!("cannot read {}", path.display()), &error);
+    let failed =
+        |error: io::Error| Error::io(format_args!("cannot read {}", path.display()), &error);
     let text = match fs::read(path) {
         Ok(text) => text,
         Err(error)
-            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+            ) =>
         {
             return Ok(None);
         }
@@ -266,11 +281,16 @@ fn json(path: &Path) -> Result<Option<Value>, Error> {
 
 /// Removes a file or a folder, if it is there.
 fn remove(path: &Path) -> Result<(), Error> {
-    let outcome = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    let outcome = if path.is_dir() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    };
     match outcome {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Error::io(format_args!("cannot remove {}", path.display()), &error))
-        }
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io(
+            format_args!("cannot remove {}", path.display()),
+            &error,
+        )),
         _ => Ok(()),
     }
 }

@@ -107,7 +107,9 @@ async fn query(
     let text = text.map_err(|error| DataFusionError::External(error.into()))?;
     let text = text.replace('\'', "''");
     let context = engine.context();
-    context.register_parquet("tasks", folder, ParquetReadOptions::default()).await?;
+    context
+        .register_parquet("tasks", folder, ParquetReadOptions::default())
+        .await?;
     let query = format!("SELECT zarr_shard('{text}', shard) AS outcome FROM tasks");
     let mut outcomes = context.sql(&query).await?.execute_stream().await?;
     let mut answered = 0;
@@ -124,7 +126,9 @@ async fn query(
 fn explained(error: &DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::Execution(message) => Error::data(message),
-        DataFusionError::IoError(error) => Error::Io(std::io::Error::new(error.kind(), error.to_string())),
+        DataFusionError::IoError(error) => {
+            Error::Io(std::io::Error::new(error.kind(), error.to_string()))
+        }
         other => Error::data(other),
     }
 }

@@ -1,12 +1,6 @@
 //! One task: a shard of the result.
 
-use super::{
-    Prepared,
-    device::Device,
-    faults, memory,
-    prepared::Kind,
-    record,
-};
+use super::{Prepared, device::Device, faults, memory, prepared::Kind, record};
 use crate::zarr::{Error, coordinates, strides};
 use std::{io, iter};
 
@@ -61,7 +55,8 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
     let at = coordinates(number as usize, &target.grid());
     let file = target.file(&at);
     let exists = file.try_exists();
-    let failed = |error: io::Error| Error::io(format_args!("cannot read {}", file.display()), &error);
+    let failed =
+        |error: io::Error| Error::io(format_args!("cannot read {}", file.display()), &error);
     if exists.map_err(failed)? {
         return Ok(Outcome::default());
     }
@@ -95,7 +90,11 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
     outcome.bytes_written = encoded.len() as u64;
     outcome.checksum = Some(crc32c::crc32c(&encoded));
     let order = prepared.order();
-    target.write(&at, &encoded, &record::staging(&order.job.result, &order.id))?;
+    target.write(
+        &at,
+        &encoded,
+        &record::staging(&order.job.result, &order.id),
+    )?;
     faults::after();
     Ok(outcome)
 }
@@ -104,9 +103,15 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
 fn blank(prepared: &Prepared, result: &[std::ops::Range<usize>]) -> Vec<u8> {
     let target = prepared.target();
     let (fill, length) = (target.fill(), target.shard_bytes());
-    let is_whole = result.iter().zip(target.shard()).all(|(range, &size)| range.len() == size);
+    let is_whole = result
+        .iter()
+        .zip(target.shard())
+        .all(|(range, &size)| range.len() == size);
     if is_whole || fill.iter().all(|&byte| byte == 0) {
         return vec![0; length];
     }
-    iter::repeat_n(fill, length / fill.len()).flatten().copied().collect()
+    iter::repeat_n(fill, length / fill.len())
+        .flatten()
+        .copied()
+        .collect()
 }

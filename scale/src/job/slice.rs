@@ -7,10 +7,7 @@ use super::{
 };
 use crate::zarr::{Error, Reader, Source, strides};
 use std::ops::Range;
-use wgslice::{
-    Plan, SliceSpec,
-    spec::SliceItem,
-};
+use wgslice::{Plan, SliceSpec, spec::SliceItem};
 
 /// A slice that is made chunk by chunk of the source: each chunk is read, and what the result has of it goes to its
 /// place. So no chunk is read of which the result has nothing, and a task holds one chunk at a time.
@@ -47,7 +44,9 @@ impl Slice {
             .collect();
         let unit = source.dtype().size();
         let walks = self.walks.iter().zip(source.chunk());
-        let segments: Vec<_> = walks.map(|(walk, &chunk)| walk.segments(result, chunk)).collect();
+        let segments: Vec<_> = walks
+            .map(|(walk, &chunk)| walk.segments(result, chunk))
+            .collect();
         walk::product(&segments, |segments| {
             let at: Vec<usize> = segments.iter().map(|segment| segment.chunk).collect();
             let chunk = reader.chunk(&at)?;
@@ -73,7 +72,12 @@ impl Slice {
             let spec: SliceSpec = segments.iter().map(item).collect();
             let sliced = device.slice(chunk, source.dtype(), source.chunk(), &spec)?;
             let counts: Vec<usize> = segments.iter().map(|segment| segment.count).collect();
-            copy_box((&sliced.bytes()?, 0), (shard, to), dims(&strides(&counts)), unit);
+            copy_box(
+                (&sliced.bytes()?, 0),
+                (shard, to),
+                dims(&strides(&counts)),
+                unit,
+            );
             Ok(())
         })
     }

@@ -15,7 +15,11 @@ use std::{fs::File, path::Path, sync::Arc};
 
 /// Writes the shards to up to `files` files, dealt in turns, so that neighbours are computed at about the same time.
 pub(super) fn write(folder: &Path, shards: &[u64], files: usize) -> Result<(), Error> {
-    let schema = Arc::new(Schema::new(vec![Field::new("shard", DataType::Int64, false)]));
+    let schema = Arc::new(Schema::new(vec![Field::new(
+        "shard",
+        DataType::Int64,
+        false,
+    )]));
     let files = files.clamp(1, shards.len().max(1));
     for number in 0..files {
         let path = folder.join(format!("{number:04}.parquet"));
@@ -23,11 +27,17 @@ pub(super) fn write(folder: &Path, shards: &[u64], files: usize) -> Result<(), E
             let error = std::io::Error::other(error.to_string());
             Error::io(format_args!("cannot write {}", path.display()), &error)
         };
-        let dealt = shards.iter().skip(number).step_by(files).map(|&shard| shard.cast_signed());
+        let dealt = shards
+            .iter()
+            .skip(number)
+            .step_by(files)
+            .map(|&shard| shard.cast_signed());
         let column = Arc::new(Int64Array::from_iter_values(dealt));
-        let rows = RecordBatch::try_new(schema.clone(), vec![column]).map_err(|error| failed(&error))?;
+        let rows =
+            RecordBatch::try_new(schema.clone(), vec![column]).map_err(|error| failed(&error))?;
         let file = File::create(&path).map_err(|error| failed(&error))?;
-        let mut writer = ArrowWriter::try_new(file, schema.clone(), None).map_err(|error| failed(&error))?;
+        let mut writer =
+            ArrowWriter::try_new(file, schema.clone(), None).map_err(|error| failed(&error))?;
         writer.write(&rows).map_err(|error| failed(&error))?;
         writer.close().map_err(|error| failed(&error))?;
     }

@@ -43,7 +43,10 @@ pub fn to_npy(
         )));
     }
     if output.exists() && !output.is_file() {
-        return Err(Error::usage(format_args!("{} is no file: name another", output.display())));
+        return Err(Error::usage(format_args!(
+            "{} is no file: name another",
+            output.display()
+        )));
     }
     let header = npy::header_bytes(source.dtype(), source.shape())?;
     // A chunk as it is encoded and decoded, besides the tile.
@@ -60,9 +63,8 @@ pub fn to_npy(
     let room = (memory / threads - 2 * chunk).min(TILE).max(chunk);
     let tile = tile(&source, room);
     let path = output.with_extension(format!("npy.{}.new", process::id()));
-    let failed = |error: io::Error| {
-        Error::io(format_args!("cannot write {}", output.display()), &error)
-    };
+    let failed =
+        |error: io::Error| Error::io(format_args!("cannot write {}", output.display()), &error);
     let write = || -> Result<Summary, Error> {
         let mut file = File::create(&path).map_err(failed)?;
         file.write_all(&header).map_err(failed)?;
@@ -90,7 +92,10 @@ pub fn to_npy(
         };
         let outcomes: Vec<_> = thread::scope(|scope| {
             let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-            threads.into_iter().map(thread::ScopedJoinHandle::join).collect()
+            threads
+                .into_iter()
+                .map(thread::ScopedJoinHandle::join)
+                .collect()
         });
         let mut summary = Summary {
             shards: 1,
@@ -98,7 +103,8 @@ pub fn to_npy(
             ..Summary::default()
         };
         for outcome in outcomes {
-            let done = outcome.map_err(|_| Error::data("a thread of the conversion has failed"))??;
+            let done =
+                outcome.map_err(|_| Error::data("a thread of the conversion has failed"))??;
             summary.chunks_read += done.chunks_read;
             summary.bytes_read += done.bytes_read;
             summary.bytes_written += done.bytes_written;
@@ -118,7 +124,11 @@ pub fn to_npy(
 /// A box of whole chunks whose rows in the file are as long as fits `room` bytes.
 fn tile(source: &Source, room: usize) -> Vec<usize> {
     let (shape, chunk) = (source.shape(), source.chunk());
-    let mut tile: Vec<usize> = chunk.iter().zip(shape).map(|(&chunk, &size)| chunk.min(size).max(1)).collect();
+    let mut tile: Vec<usize> = chunk
+        .iter()
+        .zip(shape)
+        .map(|(&chunk, &size)| chunk.min(size).max(1))
+        .collect();
     for dim in (1..tile.len()).rev() {
         let mut wider = tile.clone();
         let others = product(&tile) / tile[dim] * source.dtype().size();
@@ -134,7 +144,10 @@ fn tile(source: &Source, room: usize) -> Vec<usize> {
 
 fn tile_box(source: &Source, tile: &[usize], at: &[usize]) -> Vec<Range<usize>> {
     let sizes = tile.iter().zip(source.shape());
-    at.iter().zip(sizes).map(|(at, (&tile, &size))| at * tile..((at + 1) * tile).min(size)).collect()
+    at.iter()
+        .zip(sizes)
+        .map(|(at, (&tile, &size))| at * tile..((at + 1) * tile).min(size))
+        .collect()
 }
 
 /// Writes a box to its places in the file.
@@ -148,14 +161,20 @@ fn write_tile(
     let shape: Vec<usize> = ranges.iter().map(Range::len).collect();
     let unit = source.dtype().size();
     let to = strides(source.shape());
-    let origin: usize = ranges.iter().zip(&to).map(|(range, stride)| range.start * stride).sum();
+    let origin: usize = ranges
+        .iter()
+        .zip(&to)
+        .map(|(range, stride)| range.start * stride)
+        .sum();
     let dims = shape.iter().zip(strides(&shape)).zip(to);
     let dims = dims.map(|((&size, from), to)| Dim { size, from, to });
     let mut outcome = Ok(());
     for_each_run(dims, unit, |from, to, length| {
         if outcome.is_ok() {
             let at = SeekFrom::Start((start + origin * unit + to) as u64);
-            outcome = file.seek(at).and_then(|_| file.write_all(&bytes[from..][..length]));
+            outcome = file
+                .seek(at)
+                .and_then(|_| file.write_all(&bytes[from..][..length]));
         }
     });
     outcome

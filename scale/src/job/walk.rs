@@ -26,7 +26,8 @@ impl Walk {
     }
 
     fn at(&self, index: usize) -> usize {
-        self.base.wrapping_add_signed(self.step.wrapping_mul(index.cast_signed()))
+        self.base
+            .wrapping_add_signed(self.step.wrapping_mul(index.cast_signed()))
     }
 
     /// The chunks that a box of the result meets in this dimension, in the order of the result.
@@ -46,7 +47,11 @@ impl Walk {
         while index < range.end {
             let at = self.at(index);
             let (number, begin) = (at / chunk, at % chunk);
-            let room = if self.step > 0 { chunk - 1 - begin } else { begin };
+            let room = if self.step > 0 {
+                chunk - 1 - begin
+            } else {
+                begin
+            };
             let count = (room / self.step.unsigned_abs() + 1).min(range.end - index);
             segments.push(Segment {
                 chunk: number,
@@ -106,7 +111,10 @@ pub(super) fn of_slice(plan: &Plan, rank: usize) -> Result<Vec<Walk>, Error> {
         element[dim] = 1..2;
         let next = position(&element)?;
         element[dim] = 0..1;
-        let moved = walks.iter_mut().zip(&next).find(|(walk, next)| walk.base != **next);
+        let moved = walks
+            .iter_mut()
+            .zip(&next)
+            .find(|(walk, next)| walk.base != **next);
         if let Some((walk, &next)) = moved {
             walk.step = next.wrapping_sub(walk.base).cast_signed();
             walk.dim = Some(dim);

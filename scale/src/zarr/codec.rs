@@ -43,7 +43,11 @@ impl Codec {
                 json!({"name": "zstd", "configuration": {"level": 3, "checksum": false}})
             }
             Self::Blosc => {
-                let shuffle = if dtype.size() == 1 { "noshuffle" } else { "shuffle" };
+                let shuffle = if dtype.size() == 1 {
+                    "noshuffle"
+                } else {
+                    "shuffle"
+                };
                 json!({"name": "blosc", "configuration": {
                     "cname": "lz4", "clevel": 5, "shuffle": shuffle,
                     "typesize": dtype.size(), "blocksize": 0

@@ -97,7 +97,9 @@ impl ReadableStorageTraits for Folder {
                 ByteRange::FromStart(start, None) => {
                     (start, size.checked_sub(start).ok_or_else(invalid)?)
                 }
-                ByteRange::Suffix(length) => (size.checked_sub(length).ok_or_else(invalid)?, length),
+                ByteRange::Suffix(length) => {
+                    (size.checked_sub(length).ok_or_else(invalid)?, length)
+                }
             };
             match start.checked_add(length) {
                 Some(end) if end <= size => self.noted(self.read(&mut file, start, length)),
@@ -133,7 +135,10 @@ pub(crate) fn write_new(folder: &Path, parts: &[&[u8]]) -> Result<PathBuf, Error
         Err(error) => {
             // What is left of it has a name that nobody reads.
             let _ = fs::remove_file(&path);
-            Err(Error::io(format_args!("cannot write {}", path.display()), &error))
+            Err(Error::io(
+                format_args!("cannot write {}", path.display()),
+                &error,
+            ))
         }
     }
 }

@@ -54,9 +54,16 @@ impl NpyFile {
                  after numpy.ascontiguousarray",
             ));
         }
-        let bytes = shape.iter().try_fold(dtype.size(), |n, &size| n.checked_mul(size));
-        let start = file.stream_position().map_err(|error| unfit(&error.to_string()))?;
-        let length = file.metadata().map_err(|error| unfit(&error.to_string()))?.len();
+        let bytes = shape
+            .iter()
+            .try_fold(dtype.size(), |n, &size| n.checked_mul(size));
+        let start = file
+            .stream_position()
+            .map_err(|error| unfit(&error.to_string()))?;
+        let length = file
+            .metadata()
+            .map_err(|error| unfit(&error.to_string()))?
+            .len();
         let end = bytes.and_then(|bytes| start.checked_add(bytes as u64));
         if !end.is_some_and(|end| end <= length) {
             return Err(unfit(&format!(
@@ -84,12 +91,14 @@ impl NpyFile {
 
     /// The file's length in bytes and its time of change in nanoseconds since 1970.
     pub(crate) fn identity(&self) -> Result<(u64, u64), Error> {
-        let failed =
-            |error| Error::io(format_args!("cannot read {}", self.path.display()), &error);
+        let failed = |error| Error::io(format_args!("cannot read {}", self.path.display()), &error);
         let metadata = self.path.metadata().map_err(failed)?;
         let changed = metadata.modified().map_err(failed)?;
         let changed = changed.duration_since(UNIX_EPOCH).unwrap_or_default();
-        Ok((metadata.len(), u64::try_from(changed.as_nanos()).unwrap_or(u64::MAX)))
+        Ok((
+            metadata.len(),
+            u64::try_from(changed.as_nanos()).unwrap_or(u64::MAX),
+        ))
     }
 
     /// Writes the elements of a box to the beginning of `dest`, an array with these distances between neighbours.
@@ -104,8 +113,7 @@ impl NpyFile {
         dest: &mut [u8],
         to: &[usize],
     ) -> Result<u64, Error> {
-        let failed =
-            |error| Error::io(format_args!("cannot read {}", self.path.display()), &error);
+        let failed = |error| Error::io(format_args!("cannot read {}", self.path.display()), &error);
         if ranges.iter().any(Range::is_empty) {
             return Ok(0);
         }
@@ -116,7 +124,10 @@ impl NpyFile {
         // The first element to the last, in the dimensions from `dim` on.
         let span = |dim: usize| -> usize {
             let spans = sizes[dim..].iter().zip(&from[dim..]);
-            spans.map(|(size, stride)| (size - 1) * stride).sum::<usize>() + 1
+            spans
+                .map(|(size, stride)| (size - 1) * stride)
+                .sum::<usize>()
+                + 1
         };
         let pieces = |dim: usize| product(&sizes[..dim]);
         let dim = (0..=sizes.len())
@@ -131,12 +142,19 @@ impl NpyFile {
                 to: to[dim],
             })
             .collect();
-        let origin: usize = ranges.iter().zip(&from).map(|(range, stride)| range.start * stride).sum();
+        let origin: usize = ranges
+            .iter()
+            .zip(&from)
+            .map(|(range, stride)| range.start * stride)
+            .sum();
         for number in 0..pieces(dim) {
             let at = super::coordinates(number, &sizes[..dim]);
             let read: usize = at.iter().zip(&from).map(|(at, stride)| at * stride).sum();
             let written = at.iter().zip(to).map(|(at, stride)| at * stride).sum();
-            file.seek(SeekFrom::Start(self.start + ((origin + read) * unit) as u64)).map_err(failed)?;
+            file.seek(SeekFrom::Start(
+                self.start + ((origin + read) * unit) as u64,
+            ))
+            .map_err(failed)?;
             file.read_exact(&mut piece).map_err(failed)?;
             copy_box((&piece, 0), (dest, written), dims.iter().copied(), unit);
         }
@@ -155,7 +173,9 @@ fn header_text(file: &mut File) -> Result<Vec<u8>, String> {
     let mut start = [0; 8];
     let is_npy = file.read_exact(&mut start).is_ok() && start.starts_with(MAGIC);
     if !is_npy {
-        return Err("it is no folder of a Zarr array and no .npy file; save it with numpy.save".into());
+        return Err(
+            "it is no folder of a Zarr array and no .npy file; save it with numpy.save".into(),
+        );
     }
     let length = match [start[6], start[7]] {
         [1, 0] => {

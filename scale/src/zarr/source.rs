@@ -12,7 +12,8 @@ use wgslice::DType;
 use zarrs::{
     array::{
         Array, ArrayCreateError, ArrayShardedExt, ArrayShardedReadableExt,
-        ArrayShardedReadableExtCache, ArrayToBytesCodecTraits, ChunkShape, CodecChain, CodecOptions,
+        ArrayShardedReadableExtCache, ArrayToBytesCodecTraits, ChunkShape, CodecChain,
+        CodecOptions,
     },
     plugin::ExtensionName,
     storage::{ReadableStorageTraits, StoreKey, byte_range::ByteRange},
@@ -72,10 +73,18 @@ impl Source {
             Some(_) => array.effective_subchunk_shape(),
             None => None,
         };
-        let chunk = sizes(&mut chunk.as_ref().unwrap_or(&outer).iter().map(|size| size.get()))?;
+        let chunk = sizes(
+            &mut chunk
+                .as_ref()
+                .unwrap_or(&outer)
+                .iter()
+                .map(|size| size.get()),
+        )?;
         let outer = sizes(&mut outer.iter().map(|size| size.get()))?;
         let bytes = |shape: &[usize]| {
-            let bytes = shape.iter().try_fold(16_usize, |n, &size| n.checked_mul(size.max(1)));
+            let bytes = shape
+                .iter()
+                .try_fold(16_usize, |n, &size| n.checked_mul(size.max(1)));
             bytes.filter(|&bytes| bytes <= isize::MAX.unsigned_abs())
         };
         bytes(&shape).and(bytes(&outer)).ok_or_else(too_large)?;
@@ -135,7 +144,10 @@ impl Source {
 
     /// The value of elements in chunks that are missing, as Zarr's JSON has it.
     pub(crate) fn fill_metadata(&self) -> Result<serde_json::Value, Error> {
-        let fill = self.array.data_type().metadata_fill_value(self.array.fill_value());
+        let fill = self
+            .array
+            .data_type()
+            .metadata_fill_value(self.array.fill_value());
         let fill = fill.map_err(Error::data)?;
         serde_json::to_value(fill).map_err(Error::data)
     }
@@ -171,7 +183,9 @@ fn open(path: &Path) -> Result<Array<Folder>, Error> {
         Error::usage(format_args!("cannot open {}: {problem}", path.display()))
     };
     if !path.is_dir() {
-        return Err(problem(&"there is no such folder; name the folder of a Zarr array"));
+        return Err(problem(
+            &"there is no such folder; name the folder of a Zarr array",
+        ));
     }
     let folder = Arc::new(Folder::new(path));
     Array::open(folder.clone(), "/").map_err(|error| {
@@ -245,7 +259,10 @@ impl Reader<'_> {
         let (key, encoded) = match &self.shards {
             None => {
                 let key = self.array.chunk_key(&at);
-                let encoded = self.folder.get(&key).map_err(|error| self.failed(&key, &at, &error))?;
+                let encoded = self
+                    .folder
+                    .get(&key)
+                    .map_err(|error| self.failed(&key, &at, &error))?;
                 (key, encoded)
             }
             Some(shards) => {
@@ -269,11 +286,17 @@ impl Reader<'_> {
             if fill.iter().all(|&byte| byte == 0) {
                 return Ok(vec![0; elements * dtype.size()]);
             }
-            return Ok(iter::repeat_n(&fill[..], elements).flatten().copied().collect());
+            return Ok(iter::repeat_n(&fill[..], elements)
+                .flatten()
+                .copied()
+                .collect());
         };
         let shape = chunk_shape(shape)?;
         let codecs = self.array.codecs();
-        let codecs = self.shards.as_ref().map_or(&*codecs, |shards| shards.codecs);
+        let codecs = self
+            .shards
+            .as_ref()
+            .map_or(&*codecs, |shards| shards.codecs);
         let decoded = codecs.decode(
             Cow::Owned(encoded.into()),
             &shape,
@@ -282,7 +305,9 @@ impl Reader<'_> {
             &CodecOptions::default().with_concurrent_target(1),
         );
         let decoded = decoded.map_err(|error| self.failed(&key, &at, &error))?;
-        let decoded = decoded.into_fixed().map_err(|error| self.failed(&key, &at, &error))?;
+        let decoded = decoded
+            .into_fixed()
+            .map_err(|error| self.failed(&key, &at, &error))?;
         if decoded.len() != elements * dtype.size() {
             return Err(self.failed(&key, &at, &"it has another length than its shape"));
         }
@@ -303,7 +328,9 @@ impl Reader<'_> {
 }
 
 pub(super) fn chunk_shape(shape: &[usize]) -> Result<ChunkShape, Error> {
-    let sizes = shape.iter().map(|&size| std::num::NonZero::new(size as u64));
+    let sizes = shape
+        .iter()
+        .map(|&size| std::num::NonZero::new(size as u64));
     let sizes: Option<ChunkShape> = sizes.collect();
     sizes.ok_or_else(|| Error::data(format_args!("{shape:?} is no shape of chunks")))
 }

@@ -78,14 +78,16 @@ impl Target {
     ///
     /// [`Error::Usage`] if the description cannot be that of an array.
     pub fn new(path: &Path, metadata: &Value) -> Result<Self, Error> {
-        let unfit =
-            |problem: String| Error::usage(format_args!("cannot make {}: {problem}", path.display()));
+        let unfit = |problem: String| {
+            Error::usage(format_args!("cannot make {}: {problem}", path.display()))
+        };
         let parsed: ArrayMetadata =
             serde_json::from_value(metadata.clone()).map_err(|error| unfit(error.to_string()))?;
         let array = Array::new_with_metadata(Arc::new(Folder::new(path)), "/", parsed);
         let array = array.map_err(|error| unfit(error.to_string()))?;
         // The same shard has the same bytes, also if several threads encode it.
-        let order = ShardingCodecOptions::default().with_subchunk_write_order(SubchunkWriteOrder::C);
+        let order =
+            ShardingCodecOptions::default().with_subchunk_write_order(SubchunkWriteOrder::C);
         let array =
             array.with_codec_specific_options(&CodecSpecificOptions::default().with_option(order));
         let sizes = |value: &Value| -> Result<Vec<usize>, Error> {
@@ -154,7 +156,10 @@ impl Target {
             &CodecOptions::default().with_concurrent_target(threads),
         );
         encoded.map(|bytes| bytes.into_owned()).map_err(|error| {
-            Error::data(format_args!("cannot encode a shard of {}: {error}", self.path.display()))
+            Error::data(format_args!(
+                "cannot encode a shard of {}: {error}",
+                self.path.display()
+            ))
         })
     }
 

@@ -70,7 +70,10 @@ pub(crate) fn bytes(dtype: DType, shape: &[usize]) -> Result<Vec<u8>, Error> {
         format!("{{'descr': '{order}{kind}{size}', 'fortran_order': False, 'shape': ({sizes}), }}");
     let length = (FIXED + text.len() + 1).next_multiple_of(64) - FIXED;
     let short = u16::try_from(length).map_err(|_| {
-        Error::usage(format_args!("{} dimensions are too many for an .npy header", shape.len()))
+        Error::usage(format_args!(
+            "{} dimensions are too many for an .npy header",
+            shape.len()
+        ))
     })?;
     text.extend(std::iter::repeat_n(' ', length - 1 - text.len()));
     text.push('\n');
@@ -82,7 +85,11 @@ pub(crate) fn bytes(dtype: DType, shape: &[usize]) -> Result<Vec<u8>, Error> {
 }
 
 /// The machine's byte order, as `.npy` names it.
-const NATIVE: char = if cfg!(target_endian = "little") { '<' } else { '>' };
+const NATIVE: char = if cfg!(target_endian = "little") {
+    '<'
+} else {
+    '>'
+};
 
 fn element_type(descr: &[u8]) -> Result<DType, Problem> {
     let (order, kind) = descr.split_at_checked(1).unwrap_or_default();

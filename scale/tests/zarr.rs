@@ -1,0 +1,342 @@
+//! Stores for the tests, which `zarrs` writes and reads as wholes; and what is asked of any store.
+
+use crate::random::Random;
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+use wgslice_scale::{
+    engine::Engine,
+    job::{self, DeviceChoice, Form, How, Job, Operation, Prepared, Record, State, Summary},
+    zarr::{Codec, Error, Source},
+};
+use zarrs::{
+    array::{Array, ArrayBytes, ArrayMetadata, CodecOptions},
+    filesystem::FilesystemStore,
+};
+
+/// An array and the elements that it must have, each as its bytes.
+pub(crate) struct Known {
+    pub(crate) path: PathBuf,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) chunk: Vec<usize>,
+    pub(crate) elements: Vec<Vec<u8>>,
+}
+
+/// The types of elements of the tests, with a fill value and its bytes.
+fn fills() -> [(&'static str, Value, Vec<u8>); 6] {
+    [
+        ("uint8", json!(7), vec![7]),
+        ("int16", json!(-2), (-2_i16).to_ne_bytes().to_vec()),
+        ("float32", json!("NaN"), f32::NAN.to_ne_bytes().to_vec()),
+        ("uint64", json!(0), vec![0; 8]),
+        ("complex128", json!([1.0, 0.0]), [1.0_f64, 0.0].map(f64::to_ne_bytes).concat()),
+        ("bfloat16", json!(0.0), vec![0; 2]),
+    ]
+}
+
+/// How a store is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    Chunks,
+    Shards,
+    /// Transposed shards of compressed chunks: nothing of them can be read alone.
+    Transposed,
+    V2,
+}
+
+impl Known {
+    /// An array by chance. Some of its chunks are missing.
+    pub(crate) fn random(random: &mut Random, path: &Path, kind: Kind) -> Self {
+        let rank = random.within(1, 4) as usize;
+        let most = [0, 300, 40, 14, 8][rank];
+        let shape: Vec<usize> = (0..rank).map(|_| random.within(1, most) as usize).collect();
+        let chunk: Vec<usize> =
+            shape.iter().map(|&size| random.within(1, size.min(9) as i64 + 1) as usize).collect();
+        let (dtype, fill, filler) = fills()[random.within(0, 5) as usize].clone();
+        let grid: Vec<usize> =
+            chunk.iter().map(|chunk| chunk * random.within(1, 3) as usize).collect();
+        let compressor = [
+            json!({"name": "zstd", "configuration": {"level": 1, "checksum": false}}),
+            json!({"name": "gzip", "configuration": {"level": 1}}),
+            json!({"name": "crc32c"}),
+        ][random.within(0, 2) as usize]
+            .clone();
+        let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
+        let big = json!({"name": "bytes", "configuration": {"endian": "big"}});
+        let codecs = match kind {
+            Kind::Chunks => json!([[bytes, big][random.within(0, 1) as usize], compressor]),
+            Kind::Shards | Kind::Transposed => {
+                let sharding = json!({"name": "sharding_indexed", "configuration": {
+                    "chunk_shape": chunk, "codecs": [bytes, compressor],
+                    "index_codecs": [bytes, {"name": "crc32c"}], "index_location": "end"
+                }});
+                let order: Vec<_> = (0..rank).collect();
+                match kind {
+                    Kind::Transposed => json!([
+                        {"name": "transpose", "configuration": {"order": order}}, sharding
+                    ]),
+                    _ => json!([sharding]),
+                }
+            }
+            Kind::V2 => Value::Null,
+        };
+        let (dtype, metadata) = match kind {
+            Kind::V2 => {
+                let order = ["C", "F"][random.within(0, 1) as usize];
+                let (dtype, filler) = [("<i4", 4), (">i2", 2), ("|u1", 1), (">f8", 8)]
+                    [random.within(0, 3) as usize];
+                let metadata = json!({
+                    "zarr_format": 2, "shape": shape, "chunks": chunk, "dtype": dtype,
+                    "compressor": {"id": "zstd", "level": 1}, "fill_value": 0, "order": order,
+                    "filters": null
+                });
+                (vec![0; filler], metadata)
+            }
+            _ => {
+                let outer = if kind == Kind::Chunks { &chunk } else { &grid };
+                let metadata = json!({
+                    "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": dtype,
+                    "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": outer}},
+                    "chunk_key_encoding": {"name": "default"}, "fill_value": fill,
+                    "codecs": codecs, "attributes": {}
+                });
+                (filler, metadata)
+            }
+        };
+        let count: usize = shape.iter().product();
+        let mut elements: Vec<Vec<u8>> = (0..count)
+            .map(|_| random.next().to_ne_bytes().repeat(2)[..dtype.len()].to_vec())
+            .collect();
+        let outer = if matches!(kind, Kind::Shards | Kind::Transposed) { &grid } else { &chunk };
+        let array = write(path, metadata, &elements);
+        let chunks: Vec<usize> = shape.iter().zip(outer).map(|(n, c)| n.div_ceil(*c)).collect();
+        for number in 0..chunks.iter().product() {
+            if random.within(0, 4) > 0 {
+                continue;
+            }
+            let at = coordinates(number, &chunks);
+            let key: Vec<u64> = at.iter().map(|&at| at as u64).collect();
+            array.erase_chunk(&key).unwrap();
+            for (number, element) in elements.iter_mut().enumerate() {
+                let inside = coordinates(number, &shape);
+                if inside.iter().zip(outer).map(|(i, c)| i / c).eq(at.iter().copied()) {
+                    element.clone_from(&dtype);
+                }
+            }
+        }
+        let chunk = if kind == Kind::Transposed { grid } else { chunk };
+        Self {
+            path: path.to_owned(),
+            shape,
+            chunk,
+            elements,
+        }
+    }
+
+    /// An array of numbers in chunks that are not compressed.
+    pub(crate) fn numbers(path: &Path, shape: &[usize], chunk: &[usize]) -> Self {
+        Self::numbers_in(path, shape, chunk, None)
+    }
+
+    /// An array of numbers, in shards of this shape if one is given.
+    pub(crate) fn numbers_in(path: &Path, shape: &[usize], chunk: &[usize], shard: Option<&[usize]>) -> Self {
+        let elements: Vec<_> =
+            (0..shape.iter().product::<usize>()).map(|n| (n as u32).to_ne_bytes().to_vec()).collect();
+        let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
+        let codecs = match shard {
+            None => json!([bytes]),
+            Some(_) => json!([{"name": "sharding_indexed", "configuration": {
+                "chunk_shape": chunk, "codecs": [bytes],
+                "index_codecs": [bytes, {"name": "crc32c"}], "index_location": "end"
+            }}]),
+        };
+        let metadata = json!({
+            "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "uint32",
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shard.unwrap_or(chunk)}},
+            "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
+            "codecs": codecs, "attributes": {}
+        });
+        write(path, metadata, &elements);
+        Self {
+            path: path.to_owned(),
+            shape: shape.to_vec(),
+            chunk: chunk.to_vec(),
+            elements,
+        }
+    }
+}
+
+/// Writes an array with the chunks that are all fill value too.
+fn write(path: &Path, metadata: Value, elements: &[Vec<u8>]) -> Array<FilesystemStore> {
+    let store = Arc::new(FilesystemStore::new(path).unwrap());
+    let metadata: ArrayMetadata = serde_json::from_value(metadata).unwrap();
+    let array = Array::new_with_metadata(store, "/", metadata).unwrap();
+    array.store_metadata().unwrap();
+    let options = CodecOptions::default().with_store_empty_chunks(true);
+    let elements = ArrayBytes::from(elements.concat());
+    array.store_array_subset_opt(&array.subset_all(), elements, &options).unwrap();
+    array
+}
+
+/// The shape and the elements of an array, as `zarrs` reads it.
+pub(crate) fn read(path: &Path) -> (Vec<usize>, Vec<u8>) {
+    let store = Arc::new(FilesystemStore::new(path).unwrap());
+    let array = Array::open(store, "/").unwrap();
+    let bytes: ArrayBytes<'static> = array.retrieve_array_subset(&array.subset_all()).unwrap();
+    let shape = array.shape().iter().map(|&size| size as usize).collect();
+    (shape, bytes.into_fixed().unwrap().into_owned())
+}
+
+pub(crate) fn coordinates(mut number: usize, shape: &[usize]) -> Vec<usize> {
+    let mut at = vec![0; shape.len()];
+    for (at, &size) in at.iter_mut().zip(shape).rev() {
+        *at = number % size;
+        number /= size;
+    }
+    at
+}
+
+/// The contents of all files of a folder, by their names.
+pub(crate) fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    fn visit(root: &Path, folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                visit(root, &path, found);
+            } else {
+                found.insert(path.strip_prefix(root).unwrap().to_owned(), fs::read(&path).unwrap());
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    visit(folder, folder, &mut found);
+    found
+}
+
+pub(crate) const HOW: How = How {
+    device: DeviceChoice::Cpu,
+    threads: 1,
+    attempts: 1,
+    memory: None,
+};
+
+/// Opens a job that is not done.
+pub(crate) fn open(job: &Job, how: How) -> (Record, Arc<Prepared>) {
+    let State::Open(record) = Record::begin(job, false).unwrap() else {
+        panic!("the job is done");
+    };
+    let text = serde_json::to_string(&record.order(job.clone(), how)).unwrap();
+    (record, Prepared::of(&text).unwrap())
+}
+
+/// Runs a job that is not done on two threads.
+pub(crate) fn run(job: &Job, how: How) -> Result<Summary, Error> {
+    let (record, prepared) = open(job, how);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
+    let engine = Engine::embedded(2).unwrap();
+    runtime.block_on(job::run(&engine, record, &prepared, 3))
+}
+
+pub(crate) fn slice(spec: &str) -> Operation {
+    Operation::Slice { spec: spec.to_owned() }
+}
+
+/// A form by chance for a result of this shape.
+pub(crate) fn form(random: &mut Random, shape: &[usize]) -> Form {
+    let sizes = |random: &mut Random| -> Vec<usize> {
+        shape.iter().map(|&size| random.within(1, size.min(6) as i64 + 1) as usize).collect()
+    };
+    let chunk = sizes(random);
+    let codecs = [Codec::None, Codec::Gzip, Codec::Zstd, Codec::Blosc];
+    let (shard, chunk) = match random.within(0, 3) {
+        0 => (None, None),
+        1 => (Some(chunk), None),
+        2 => (None, Some(chunk)),
+        _ => {
+            let shard = chunk.iter().map(|chunk| chunk * random.within(1, 3) as usize);
+            (Some(shard.collect()), Some(chunk))
+        }
+    };
+    let codec = random.within(0, 4) as usize;
+    Form {
+        shard,
+        chunk,
+        codec: codecs.get(codec).copied(),
+    }
+}
+
+/// The chunks that hold these elements, given by their numbers.
+pub(crate) fn chunks_of(
+    numbers: impl Iterator<Item = usize>,
+    shape: &[usize],
+    chunk: &[usize],
+) -> std::collections::BTreeSet<Vec<usize>> {
+    numbers
+        .map(|number| {
+            let at = coordinates(number, shape);
+            at.iter().zip(chunk).map(|(at, chunk)| at / chunk).collect()
+        })
+        .collect()
+}
+
+/// The numbers of the elements of each shard of an array.
+pub(crate) fn shards(shape: &[usize], shard: &[usize]) -> BTreeMap<Vec<usize>, Vec<usize>> {
+    let mut shards: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for number in 0..shape.iter().product() {
+        let at = coordinates(number, shape);
+        let at = at.iter().zip(shard).map(|(at, shard)| at / shard).collect();
+        shards.entry(at).or_default().push(number);
+    }
+    shards
+}
+
+fn error(path: &Path) -> String {
+    match Source::open(path) {
+        Err(error @ Error::Usage(_)) => error.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_cannot_be_sliced_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    assert!(error(&path.join("nowhere")).contains("no such folder"));
+    assert!(error(path).contains("neither zarr.json nor .zarray"));
+    let put = |text: &str| fs::write(path.join("zarr.json"), text).unwrap();
+    put(r#"{"zarr_format": 3, "node_type": "group"}"#);
+    let group = error(path);
+    assert!(group.contains("name an array in it") || group.contains("group"), "{group}");
+    put("{");
+    assert!(error(path).contains("cannot open"));
+    let array = |dtype: &str, fill: &str, grid: &str| {
+        format!(
+            r#"{{"zarr_format": 3, "node_type": "array", "shape": [4], "data_type": "{dtype}",
+            "chunk_grid": {grid}, "chunk_key_encoding": {{"name": "default"}},
+            "fill_value": {fill}, "codecs": [{{"name": "bytes"}}]}}"#
+        )
+    };
+    let regular = r#"{"name": "regular", "configuration": {"chunk_shape": [2]}}"#;
+    put(&array("int4", "0", regular).replace(r#"{"name": "bytes"}"#, r#"{"name": "packbits"}"#));
+    let refused = error(path);
+    assert!(refused.contains("int4") && refused.contains("bfloat16"), "{refused}");
+    let other = r#"{"name": "rectangular", "configuration": {"chunk_shape": [[1, 3]]}}"#;
+    put(&array("uint8", "0", other));
+    let refused = error(path);
+    assert!(refused.contains("rectangular") && refused.contains("regular"), "{refused}");
+}
+
+#[test]
+fn a_result_in_its_source_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.zarr");
+    Known::numbers(&path, &[4], &[2]);
+    for result in [path.clone(), path.join("b.zarr"), folder.path().to_owned()] {
+        let refused = Job::new(slice(":"), &path, &result, &Form::default());
+        assert!(refused.unwrap_err().to_string().contains("lie in each other"));
+    }
+}
