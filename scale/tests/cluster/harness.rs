@@ -112,20 +112,12 @@ impl Cluster {
 
     /// The most memory that each executor has had, in bytes.
     pub(crate) fn peaks(&self) -> Vec<u64> {
-        let peak = |id: u32| {
-            let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
-            let line = status
-                .lines()
-                .find(|line| line.starts_with("VmHWM:"))
-                .unwrap();
-            line.split_whitespace()
-                .nth(1)
-                .unwrap()
-                .parse::<u64>()
-                .unwrap()
-                << 10
-        };
         self.executors().into_iter().map(peak).collect()
+    }
+
+    /// The most memory that the scheduler has had, in bytes.
+    pub(crate) fn scheduler_peak(&self) -> u64 {
+        peak(self.scheduler.id())
     }
 
     /// What the scheduler has logged.
@@ -164,6 +156,20 @@ impl Drop for Cluster {
         let _ = self.scheduler.kill();
         let _ = self.scheduler.wait();
     }
+}
+
+/// The most memory that a process has had, in bytes.
+fn peak(id: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kibibytes: u64 = line
+        .unwrap()
+        .split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap();
+    kibibytes << 10
 }
 
 fn end(mut child: Child) {

@@ -3,3 +3,4 @@
 mod harness;
 mod jobs;
 mod queries;
+mod scaling;
