@@ -261,6 +261,7 @@ pub(crate) const HOW: How = How {
     threads: 1,
     attempts: 1,
     memory: None,
+    cache: 0,
 };
 
 /// Opens a job that is not done.
