@@ -109,15 +109,22 @@ impl Fixture {
 async fn slices_are_those_of_the_reference_for_random_specs() {
     let fixture = Fixture::new();
     let mut random = Random::new(2);
-    for _ in 0..60 {
+    let (mut full, mut empty) = (0, 0);
+    while full < 60 {
         let slice = Slice::of(&mut random, &IMAGE);
-        let result = fixture
-            .select(&format!("strided_slice(image, '{}')", slice.text))
-            .await
-            .unwrap();
         let expected: Vec<_> = (0..ROWS)
             .map(|row| slice.naive(fixture.image(row), &IMAGE))
             .collect();
+        let call = format!("strided_slice(image, '{}')", slice.text);
+        let result = fixture.select(&call).await;
+        if expected[0].1.is_empty() {
+            let error = result.unwrap_err();
+            assert!(error.contains("which is empty"), "{slice:?}: {error}");
+            empty += 1;
+            continue;
+        }
+        full += 1;
+        let result = result.unwrap();
         let column = result.column(0);
         assert_eq!(shape(column.data_type()), expected[0].0, "{slice:?}");
         let expected: Vec<u8> = expected
@@ -127,6 +134,7 @@ async fn slices_are_those_of_the_reference_for_random_specs() {
         assert_eq!(elements::<UInt8Type>(column), expected, "{slice:?}");
         assert_eq!((column.len(), column.null_count()), (ROWS, 0));
     }
+    assert!(empty > 5);
 }
 
 #[tokio::test]
@@ -455,30 +463,28 @@ async fn what_cannot_be_planned_says_why() {
         ),
         (
             "crop(image, '[0, 0, 0]', '5000000000, 1, 1', 'out_of_range=zero')",
-            "5000000000 positions in dimension 0",
+            "shape [5000000000, 1, 1] is above 2147483647 elements",
         ),
         (
             "crop(image, '[0, 0, 0]', '2000000000, 2000000000, 2000000000', 'out_of_range=zero')",
-            "too many elements",
+            "has too many elements",
         ),
         (
             "scatter_nd(pairs, image, '5, 4')",
-            "updates have shape [5, 4, 3]",
+            "updates have shape [5,4,3]",
         ),
         (
             "scatter_nd(pairs, strided_slice(image, ':2, 0'), '5, 4, 3', 'combine=xor')",
             "must be one of add",
         ),
         ("tensor_reshape(image, '7, 9')", "has other elements"),
+        ("tensor_shape(id)", "which is empty"),
+        ("gather(image, '[]')", "which is empty"),
         ("tensor_to_arrow(id)", "has no scalars"),
     ] {
         let error = fixture.select(call).await.unwrap_err();
         assert!(error.contains(expected), "{call}: {error}");
     }
-    // Memory that cannot be had is an error and not the end of the process.
-    let call = "crop(image, '[0, 0, 0]', '200000, 2000000, 1000', 'out_of_range=zero')";
-    let error = fixture.select(call).await.unwrap_err();
-    assert!(error.contains("cannot be allocated"), "{error}");
 }
 
 #[tokio::test]
@@ -508,7 +514,7 @@ async fn a_null_within_a_tensor_is_an_error_with_its_row() {
 }
 
 #[tokio::test]
-async fn empty_dimensions_empty_tables_and_scalars_have_their_shapes() {
+async fn empty_tables_scalars_and_new_dimensions_have_their_shapes() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("t.parquet");
     let columns: [(&str, ArrayRef); 2] = [
@@ -530,20 +536,18 @@ async fn empty_dimensions_empty_tables_and_scalars_have_their_shapes() {
     let engine = Engine::embedded(1).unwrap();
     for rows in [0, 4] {
         for (call, expected) in [
-            ("strided_slice(x, '5:')", vec![0, 3]),
-            (
-                "strided_slice(strided_slice(x, '5:'), 'None, ..., ::-1')",
-                vec![1, 0, 3],
-            ),
             ("strided_slice(x, '1, 2')", vec![]),
             ("strided_slice(x, '')", vec![2, 3]),
-            ("gather(x, '[]')", vec![0, 3]),
+            ("strided_slice(x, 'None, ..., None')", vec![1, 2, 3, 1]),
             ("gather_nd(x, '[1, 2]')", vec![]),
             ("gather_nd(x, '[[], []]')", vec![2, 2, 3]),
-            ("gather_nd(strided_slice(x, '5:'), '[]')", vec![0, 3]),
-            ("scatter_nd(n, strided_slice(x, '0, 0'), '4')", vec![4]),
+            ("gather(n, 0)", vec![]),
+            (
+                "scatter_nd(tensor_reshape(n, '1, 1'), tensor_reshape(strided_slice(x, '0, 0'), '1'), '4')",
+                vec![4],
+            ),
             ("crop(x, '[]', '')", vec![2, 3]),
-            ("tensor_shape(strided_slice(x, '1, 2'))", vec![0]),
+            ("tensor_shape(x)", vec![2]),
         ] {
             let query = format!("SELECT {call} AS y FROM '{}' LIMIT {rows}", path.display());
             let result = run(&engine, &query)
@@ -594,17 +598,13 @@ async fn slices_of_arrays_have_their_own_rows() {
         })
         .collect();
     assert_eq!(elements::<UInt8Type>(result.column(0)), expected);
-    let rows = (31..51).flat_map(|row| {
-        let ids = &fixture.ids[row * 3..][..3];
-        ids.iter()
-            .flat_map(move |&id| &fixture.image[row * 60 + id as usize * 12..][..12])
-            .copied()
-            .collect::<Vec<u8>>()
-    });
-    assert_eq!(
-        elements::<UInt8Type>(result.column(1)),
-        rows.collect::<Vec<_>>()
-    );
+    let mut rows = Vec::new();
+    for row in 31..51 {
+        for &id in &fixture.ids[row * 3..][..3] {
+            rows.extend_from_slice(&fixture.image(row)[id as usize * 12..][..12]);
+        }
+    }
+    assert_eq!(elements::<UInt8Type>(result.column(1)), rows);
 }
 
 /// A table with a column of `arrow.fixed_shape_tensor`, as pyarrow writes it.

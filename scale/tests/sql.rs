@@ -1,1 +1,245 @@
-//! The command `sql`.
+//! The command `sql`, in this process.
+
+use crate::tables::{batch, elements, read, shape, tensors, write};
+use datafusion::arrow::{
+    array::{Array, ArrayRef, Float32Array, UInt8Array},
+    datatypes::UInt8Type,
+};
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Output},
+    sync::Arc,
+};
+use tempfile::TempDir;
+
+/// A table `t.parquet` of 30 images of [4, 3], of which the third is null, and a vector.
+fn table(folder: &Path) -> Vec<u8> {
+    let images: Vec<u8> = (0..30 * 12).map(|i| (i % 251) as u8).collect();
+    let columns: [(&str, ArrayRef); 2] = [
+        (
+            "image",
+            tensors(
+                Arc::new(UInt8Array::from(images.clone())),
+                &[4, 3],
+                30,
+                &[2],
+            ),
+        ),
+        (
+            "v",
+            tensors(
+                Arc::new(Float32Array::from_iter_values(
+                    (0..60).map(|i| i as f32 / 2.0),
+                )),
+                &[2],
+                30,
+                &[],
+            ),
+        ),
+    ];
+    write(&folder.join("t.parquet"), &batch(&columns));
+    images
+}
+
+fn sql(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"));
+    command
+        .current_dir(folder)
+        .arg("sql")
+        .args(arguments)
+        .env("COLUMNS", "80");
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn a_result_is_written_whole_and_can_be_read_again() {
+    let folder = TempDir::new().unwrap();
+    let images = table(folder.path());
+    let query = "SELECT id, strided_slice(image, '::-1, 1') AS y FROM 't.parquet' ORDER BY id";
+    let said = sql(
+        folder.path(),
+        &[query, "-o", "out.parquet", "--json", "--memory", "100M"],
+    );
+    assert!(said.status.success(), "{}", text(&said.stderr));
+    let figures: serde_json::Value = serde_json::from_slice(&said.stdout).unwrap();
+    assert_eq!(figures["rows"], 30);
+    assert_eq!(
+        figures["bytes"],
+        fs::metadata(folder.path().join("out.parquet"))
+            .unwrap()
+            .len()
+    );
+    let result = read(&folder.path().join("out.parquet"));
+    let column = result.column(1);
+    assert_eq!(shape(column.data_type()), [4]);
+    assert!(column.is_null(2) && column.null_count() == 1);
+    let found = elements::<UInt8Type>(column);
+    for row in (0..30).filter(|&row| row != 2) {
+        let image = &images[row * 12..][..12];
+        assert_eq!(
+            found[row * 4..][..4],
+            [image[10], image[7], image[4], image[1]],
+            "row {row}"
+        );
+    }
+    // What was written is a table like any other, also as arrow.fixed_shape_tensor.
+    let query =
+        "SELECT tensor_to_arrow(tensor_reshape(y, '2, 2')) AS z FROM 'out.parquet' ORDER BY id";
+    assert!(
+        sql(folder.path(), &[query, "-o", "arrow.parquet"])
+            .status
+            .success()
+    );
+    let query = "SELECT strided_slice(z, '1, 0') AS w FROM 'arrow.parquet'";
+    let said = sql(folder.path(), &[query, "--json"]);
+    let lines = text(&said.stdout);
+    let first: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
+    assert_eq!(first["w"], images[4], "{lines}");
+    assert_eq!(lines.lines().count(), 30);
+    assert_eq!(
+        left_over(folder.path()),
+        ["arrow.parquet", "out.parquet", "t.parquet"]
+    );
+}
+
+fn left_over(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_query_that_fails_leaves_what_was_there() {
+    let folder = TempDir::new().unwrap();
+    table(folder.path());
+    fs::write(folder.path().join("out.parquet"), "before").unwrap();
+    let query = "SELECT gather(v, id) FROM 't.parquet'";
+    let said = sql(folder.path(), &[query, "-o", "out.parquet"]);
+    assert_eq!(said.status.code(), Some(1));
+    let errors = text(&said.stderr);
+    assert!(
+        errors.starts_with("error: ") && errors.contains("in row 2 of the batch"),
+        "{errors}"
+    );
+    assert_eq!(
+        fs::read_to_string(folder.path().join("out.parquet")).unwrap(),
+        "before"
+    );
+    assert_eq!(left_over(folder.path()), ["out.parquet", "t.parquet"]);
+}
+
+#[test]
+fn wrong_usage_is_another_exit_code_and_says_what_is_right() {
+    let folder = TempDir::new().unwrap();
+    table(folder.path());
+    for (query, more, expected) in [
+        (
+            "SELECT 1 FROM 'no.parquet'",
+            &[][..],
+            "no.parquet is no table",
+        ),
+        ("SELECT 1 FROM t", &[], "t is no table"),
+        ("SELEC 1", &[], "SELEC"),
+        ("DROP TABLE x", &[], "DDL"),
+        ("COPY (SELECT 1) TO 'x.parquet'", &[], "DML"),
+        ("SET datafusion.execution.batch_size = 1", &[], "Statement"),
+        (
+            "SELECT strided_slice(id) FROM 't.parquet'",
+            &[],
+            "call it as",
+        ),
+        (
+            "SELECT 1 AS x",
+            &["-o", "no/such/folder.parquet"],
+            "cannot write no/such/folder.parquet",
+        ),
+        ("SELECT 1 AS x", &["-o", "."], "cannot write ."),
+        ("SELECT 1", &["--memory", "much"], "is no number of bytes"),
+    ] {
+        let said = sql(folder.path(), &[&[query], more].concat());
+        let errors = text(&said.stderr);
+        assert_eq!(said.status.code(), Some(2), "{query}: {errors}");
+        assert!(
+            errors.contains("error: ") && errors.contains(expected),
+            "{query}: {errors}"
+        );
+    }
+    assert_eq!(left_over(folder.path()), ["t.parquet"]);
+}
+
+#[test]
+fn a_terminal_gets_the_first_rows_in_its_width() {
+    let folder = TempDir::new().unwrap();
+    table(folder.path());
+    let said = sql(
+        folder.path(),
+        &["SELECT id, image, image AS again, v FROM 't.parquet' ORDER BY id"],
+    );
+    let table = text(&said.stdout);
+    assert!(table.contains("uint8[4, 3] 0 1"), "{table}");
+    assert!(table.contains("float32[2] 0.0 0.5"), "{table}");
+    assert!(
+        table.contains("and more rows: -o OUT.parquet writes all"),
+        "{table}"
+    );
+    // 20 rows, the header, three rules and the last line.
+    assert_eq!(table.lines().count(), 25, "{table}");
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 80),
+        "{table}"
+    );
+}
+
+/// What reads, computes and writes batches has as few rows in memory as fit.
+#[test]
+fn the_memory_of_a_query_does_not_grow_with_its_table() {
+    let folder = TempDir::new().unwrap();
+    // 400 MB of images, of 1 MB each.
+    let size = 1 << 20;
+    let image: Vec<u8> = (0..size).map(|i| (i % 253) as u8).collect();
+    let rows = 100;
+    let values = UInt8Array::from(image.repeat(rows));
+    let column = tensors(Arc::new(values), &[1024, 1024], rows, &[]);
+    let all = batch(&[("image", column)]);
+    for part in 0..4 {
+        let path = folder.path().join(format!("{part}.parquet"));
+        let properties = datafusion::parquet::file::properties::WriterProperties::builder()
+            .set_max_row_group_row_count(Some(10));
+        let file = fs::File::create(path).unwrap();
+        let writer = datafusion::parquet::arrow::ArrowWriter::try_new(
+            file,
+            all.schema(),
+            Some(properties.build()),
+        );
+        let mut writer = writer.unwrap();
+        writer.write(&all).unwrap();
+        writer.close().unwrap();
+    }
+    let query = format!(
+        "SELECT id, strided_slice(image, '::2, ::-2') AS y FROM '{}/'",
+        folder.path().display()
+    );
+    let out = folder.path().join("out");
+    let peak = format!(
+        "exec {} sql \"{query}\" -o {} --memory 200M --threads 2 & wait_for=$!; peak=0; \
+         while kill -0 $wait_for 2>/dev/null; do \
+           now=$(awk '/VmHWM/ {{ print $2 }}' /proc/$wait_for/status 2>/dev/null); peak=${{now:-$peak}}; sleep 0.02; \
+         done; wait $wait_for && echo $peak",
+        env!("CARGO_BIN_EXE_wgslice-scale"),
+        out.display()
+    );
+    let said = Command::new("bash").arg("-c").arg(peak).output().unwrap();
+    assert!(said.status.success(), "{}", text(&said.stderr));
+    let peak: u64 = text(&said.stdout).trim().parse().unwrap();
+    println!("resident memory at most {} MiB", peak >> 10);
+    assert!(peak << 10 < 400 << 20, "{peak} KiB");
+    assert_eq!(read(&out).num_rows(), 400);
+}

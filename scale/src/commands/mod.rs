@@ -64,8 +64,7 @@ pub(crate) struct On {
 
 /// The number of tasks of a step on a cluster: enough for some tens of cores, and few enough that shuffles, which have
 /// the square of it, stay small.
-#[cfg(feature = "cluster")]
-const PARTITIONS: usize = 64;
+pub(crate) const PARTITIONS: usize = 64;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {

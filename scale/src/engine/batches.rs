@@ -43,9 +43,18 @@ fn row(fields: &Fields) -> usize {
 
 fn size(data_type: &DataType) -> usize {
     const UNKNOWN: usize = 32;
+    // Parquet stores elements of lists with two levels of 2 bytes, and small integers as 4 bytes. What reads and writes
+    // it has all of these in memory for a batch.
+    const STORED: usize = 8;
     match data_type {
         DataType::FixedSizeList(item, length) => {
-            size(item.data_type()).saturating_mul(usize::try_from(*length).unwrap_or(0))
+            let stored = if item.data_type().is_nested() {
+                0
+            } else {
+                STORED
+            };
+            let item = size(item.data_type()) + stored;
+            item.saturating_mul(usize::try_from(*length).unwrap_or(0))
         }
         DataType::Struct(fields) => row(fields),
         other => other.primitive_width().unwrap_or(UNKNOWN),

@@ -7,9 +7,9 @@ use super::call::{self, Batch, Call, Usage};
 use crate::tensor::{Column, Layout, TensorType};
 use datafusion::{
     arrow::{
-        array::{Array, ArrayRef, BooleanArray, UInt64Array},
+        array::{Array, ArrayRef, BooleanArray},
         buffer::{Buffer, MutableBuffer, NullBuffer},
-        compute::{filter, take},
+        compute::filter,
         datatypes::{DataType, FieldRef},
     },
     common::{ScalarValue, exec_err, internal_err, plan_err},
@@ -74,13 +74,9 @@ impl<F: TensorFunction> Function<F> {
     fn call(fields: &[FieldRef], literals: &[Option<&ScalarValue>]) -> Result<(Call, TensorType)> {
         let call = Call::of(&F::USAGE, fields, literals)?;
         let result = F::result(&call).map_err(call::of(F::USAGE.name))?;
-        if result
-            .elements()
-            .and_then(|elements| elements.checked_mul(result.dtype().size()))
-            .is_none()
-        {
+        if result.elements() == 0 {
             return plan_err!(
-                "{}: the result has shape {:?}, which no memory holds",
+                "{}: the result has shape {:?}, which is empty: DataFusion loses count of the rows of such columns",
                 F::USAGE.name,
                 result.shape()
             );
@@ -231,13 +227,17 @@ fn evaluate<F: TensorFunction>(
     };
     let number = |row: usize| nulls.valid_indices().nth(row).unwrap_or(row);
     let bytes = run::<F>(call, result, &batch, number)?;
-    let dense = Column::array(result, batch.rows, bytes, None)?;
-    let mut next = 0..;
-    let places: UInt64Array = nulls
-        .iter()
-        .map(|valid| if valid { next.next() } else { None })
-        .collect();
-    Ok(take(&dense, &places, None)?)
+    Column::array(result, rows, spread(&bytes, &nulls, rows), Some(nulls))
+}
+
+/// Puts rows where they are valid.
+fn spread(dense: &[u8], valid: &NullBuffer, rows: usize) -> Buffer {
+    let row = dense.len() / (rows - valid.null_count()).max(1);
+    let mut all = MutableBuffer::from_len_zeroed(rows * row);
+    for (place, row_bytes) in valid.valid_indices().zip(dense.chunks_exact(row.max(1))) {
+        all.as_slice_mut()[place * row..][..row].copy_from_slice(row_bytes);
+    }
+    all.into()
 }
 
 /// The bytes of the result. `number` is the number in the batch of a row that the function is given.
@@ -251,21 +251,16 @@ fn run<F: TensorFunction>(
     if F::KEEPS_BYTES {
         return Ok(batch.columns[0].bytes());
     }
-    let elements = result
-        .elements()
-        .and_then(|elements| elements.checked_mul(batch.rows));
-    let bytes = elements.and_then(|elements| elements.checked_mul(result.dtype().size()));
-    // Arrow aborts where memory cannot be allocated.
-    let available = bytes.filter(|&bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
-    let Some(bytes) = available else {
+    let row = result.elements() * result.dtype().size();
+    let bytes = row.checked_mul(batch.rows);
+    let Some(mut buffer) = bytes.and_then(zeroed) else {
         return Err(DataFusionError::ResourcesExhausted(format!(
             "{name}: {} rows of shape {:?} cannot be allocated: lower datafusion.execution.batch_size",
             batch.rows,
             result.shape()
         )));
     };
-    let mut buffer = MutableBuffer::from_len_zeroed(bytes);
-    if batch.rows == 0 || bytes == 0 {
+    if batch.rows == 0 {
         return Ok(buffer.into());
     }
     let outside = F::run(call, batch, buffer.as_slice_mut()).map_err(call::of(name))?;
@@ -289,4 +284,16 @@ fn run<F: TensorFunction>(
          the {tuples} index tuples of the batch are): correct them, or choose 'out_of_range=zero' or \
          'out_of_range=clamp'"
     )
+}
+
+/// Zeros, aligned for elements of all types. `None` if they cannot be allocated, where Arrow's own buffers end the
+/// process.
+fn zeroed(bytes: usize) -> Option<MutableBuffer> {
+    let words = bytes.div_ceil(size_of::<u64>());
+    let mut zeros: Vec<u64> = Vec::new();
+    zeros.try_reserve_exact(words).ok()?;
+    zeros.resize(words, 0);
+    let mut buffer = MutableBuffer::from(zeros);
+    buffer.truncate(bytes);
+    Some(buffer)
 }

@@ -28,14 +28,6 @@ impl TensorFunction for TensorToArrow {
         if x.shape().is_empty() {
             return plan_err!("arrow.fixed_shape_tensor has no scalars: use the column as it is");
         }
-        if x.elements()
-            .is_none_or(|elements| i32::try_from(elements).is_err())
-        {
-            return plan_err!(
-                "tensors of shape {:?} have more than the 2^31 - 1 elements of a list",
-                x.shape()
-            );
-        }
         Ok(x.in_layout(Layout::Extension))
     }
 

@@ -14,7 +14,9 @@ const EXTENSION: &str = "ARROW:extension:name";
 const PARAMETERS: &str = "ARROW:extension:metadata";
 const FIXED_SHAPE_TENSOR: &str = "arrow.fixed_shape_tensor";
 
-/// The largest size of a dimension, and of all elements of a tensor in Arrow's own layout: lengths of lists are `i32`.
+/// The largest number of elements of a tensor, and the largest size of a dimension: lengths of lists are `i32`. More
+/// would be possible in nested lists, but DataFusion makes single rows while it plans, and ends the process where they
+/// cannot be allocated.
 const MAX_LENGTH: usize = i32::MAX as usize;
 
 /// How a column stores its tensors. The values are in the same order in both.
@@ -48,12 +50,12 @@ impl TensorType {
     ///
     /// # Errors
     ///
-    /// An element type that is no number, or a dimension above 2^31 - 1.
+    /// An element type that is no number, or more than 2^31 - 1 elements.
     pub fn new(element: DataType, shape: &[usize]) -> Result<Self> {
         let dtype = dtype(&element)?;
-        if let Some((axis, size)) = too_long(shape) {
+        if elements(shape).is_none() || shape.iter().any(|&size| size > MAX_LENGTH) {
             return plan_err!(
-                "shape {shape:?} has {size} positions in dimension {axis}: lists of Arrow have at most {MAX_LENGTH}"
+                "shape {shape:?} is above {MAX_LENGTH} elements, which is the most that a row can have"
             );
         }
         let shape = shape.to_vec();
@@ -122,10 +124,7 @@ impl TensorType {
                 "column {name} is of the extension type {FIXED_SHAPE_TENSOR}, but stored as {data_type}"
             );
         };
-        let elements = shape
-            .iter()
-            .try_fold(1, |all: usize, &size| all.checked_mul(size));
-        if elements != usize::try_from(*length).ok() {
+        if elements(&shape) != usize::try_from(*length).ok() {
             return plan_err!(
                 "column {name} is of the extension type {FIXED_SHAPE_TENSOR} with shape {shape:?}, but its lists have \
                  {length} elements"
@@ -138,13 +137,12 @@ impl TensorType {
     ///
     /// # Errors
     ///
-    /// A dimension above 2^31 - 1.
+    /// More than 2^31 - 1 elements.
     pub fn with_shape(&self, shape: &[usize]) -> Result<Self> {
         Self::new(self.element.clone(), shape)
     }
 
-    /// The same tensors, stored in this layout. [`Layout::Extension`] is for tensors of at least one dimension and at
-    /// most 2^31 - 1 elements.
+    /// The same tensors, stored in this layout. [`Layout::Extension`] is for tensors of at least one dimension.
     pub fn in_layout(self, layout: Layout) -> Self {
         Self { layout, ..self }
     }
@@ -181,11 +179,9 @@ impl TensorType {
         &self.shape
     }
 
-    /// The number of elements of each tensor. `None` if it is no `usize`.
-    pub fn elements(&self) -> Option<usize> {
-        self.shape
-            .iter()
-            .try_fold(1, |all: usize, &size| all.checked_mul(size))
+    /// The number of elements of each tensor.
+    pub fn elements(&self) -> usize {
+        self.shape.iter().product()
     }
 
     /// The Arrow type of the column.
@@ -217,7 +213,7 @@ impl TensorType {
     pub(super) fn lists(&self) -> Cow<'_, [usize]> {
         match self.layout {
             Layout::Nested => Cow::Borrowed(&self.shape),
-            Layout::Extension => Cow::Owned(self.elements().into_iter().collect()),
+            Layout::Extension => Cow::Owned(vec![self.elements()]),
         }
     }
 
@@ -237,9 +233,18 @@ impl TensorType {
     }
 }
 
-fn too_long(shape: &[usize]) -> Option<(usize, usize)> {
-    let mut sizes = shape.iter().copied().enumerate();
-    sizes.find(|&(_, size)| size > MAX_LENGTH)
+/// The number of elements of this shape. `None` above the largest number.
+fn elements(shape: &[usize]) -> Option<usize> {
+    let elements = shape
+        .iter()
+        .try_fold(1, |all: usize, &size| all.checked_mul(size));
+    // A dimension of size 0 may follow an overflow.
+    let elements = if shape.contains(&0) {
+        Some(0)
+    } else {
+        elements
+    };
+    elements.filter(|&elements| elements <= MAX_LENGTH)
 }
 
 /// The library's type of elements of this Arrow type.

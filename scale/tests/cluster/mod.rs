@@ -1,1 +1,6 @@
-//! Queries and jobs on a cluster of real processes.
+//! Queries and jobs on a cluster of real processes: a scheduler, and executors of one core each.
+
+mod harness;
+mod jobs;
+mod queries;
+mod scaling;

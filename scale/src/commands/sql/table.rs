@@ -32,23 +32,33 @@ pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
         .ok()
         .and_then(|columns| columns.parse().ok());
     let columns: usize = columns.unwrap_or(WIDTH);
-    // Three characters stand between columns.
-    let width = (columns / fields.len().max(1)).saturating_sub(3).max(6);
     let mut left = ROWS;
-    let mut shown = Vec::new();
+    let mut shown = vec![Vec::new(); fields.len()];
     for batch in &batches {
         let batch = batch.slice(0, batch.num_rows().min(left));
         left -= batch.num_rows();
-        let columns = fields.iter().zip(batch.columns());
-        let columns =
-            columns.map(|(field, column)| Ok((field.name(), texts(field, column, width)?, true)));
-        let columns: Vec<_> = columns.collect::<Result<_, Failure>>()?;
-        if !columns.is_empty() {
-            let texts = RecordBatch::try_from_iter_with_nullable(columns);
-            shown.push(texts.map_err(Failure::work)?);
+        for ((field, column), shown) in fields.iter().zip(batch.columns()).zip(&mut shown) {
+            shown.extend(texts(field, column, columns)?);
         }
     }
-    super::print(pretty_format_batches(&shown).map_err(Failure::work)?)?;
+    let names = fields.iter().map(|field| Some(field.name()));
+    let longest = names.zip(&shown).map(|(name, texts)| {
+        let texts = texts.iter().map(Option::as_ref).chain([name]);
+        let lengths = texts.flatten().map(|text| text.chars().count());
+        lengths.max().unwrap_or(0)
+    });
+    // Columns have three characters between them, and two at each end.
+    let room = columns.saturating_sub(3 * fields.len() + 1);
+    let width = fair_width(longest.collect(), room);
+    let table = fields.iter().zip(shown).map(|(field, texts)| {
+        let texts = texts
+            .iter()
+            .map(|text| text.as_ref().map(|text| cut(text, width)));
+        let texts: ArrayRef = Arc::new(texts.collect::<StringArray>());
+        (cut(field.name(), width), texts, true)
+    });
+    let table = RecordBatch::try_from_iter_with_nullable(table).map_err(Failure::work)?;
+    super::print(pretty_format_batches(&[table]).map_err(Failure::work)?)?;
     let rows: usize = batches.iter().map(RecordBatch::num_rows).sum();
     if rows > ROWS {
         super::print("and more rows: -o OUT.parquet writes all")?;
@@ -56,25 +66,33 @@ pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The texts of a column, each of at most `width` characters.
-fn texts(field: &Field, column: &ArrayRef, width: usize) -> Result<ArrayRef, Failure> {
-    let tensor = TensorType::of(field)
-        .ok()
-        .filter(|tensor| !tensor.shape().is_empty());
+/// The width to which columns are cut, if those that need less leave their room to the others.
+fn fair_width(mut longest: Vec<usize>, room: usize) -> usize {
+    const LEAST: usize = 6;
+    longest.sort_unstable();
+    let (mut room, mut columns) = (room, longest.len());
+    for length in longest {
+        if length > room / columns {
+            break;
+        }
+        room -= length;
+        columns -= 1;
+    }
+    room.checked_div(columns).unwrap_or(usize::MAX).max(LEAST)
+}
+
+/// The texts of a column. Those of tensors have about `width` characters.
+fn texts(field: &Field, column: &ArrayRef, width: usize) -> Result<Vec<Option<String>>, Failure> {
+    let tensor = TensorType::of(field).ok();
+    let tensor = tensor.filter(|tensor| !tensor.shape().is_empty());
     let options = FormatOptions::default();
     let formatter = ArrayFormatter::try_new(column, &options).map_err(Failure::work)?;
-    let texts = (0..column.len()).map(|row| {
-        if column.is_null(row) {
-            return Ok(None);
-        }
-        let text = match &tensor {
-            Some(tensor) => of_tensor(tensor, &column.slice(row, 1), width)?,
-            None => formatter.value(row).to_string(),
-        };
-        Ok(Some(cut(&text, width)))
+    let texts = (0..column.len()).map(|row| match &tensor {
+        _ if column.is_null(row) => Ok(None),
+        Some(tensor) => of_tensor(tensor, &column.slice(row, 1), width).map(Some),
+        None => Ok(Some(formatter.value(row).to_string())),
     });
-    let texts: StringArray = texts.collect::<Result<_, Failure>>()?;
-    Ok(Arc::new(texts))
+    texts.collect()
 }
 
 /// The type, the shape and the first elements of a tensor.

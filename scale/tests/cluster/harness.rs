@@ -1,0 +1,302 @@
+//! Real processes on the loopback address, each bounded in time and ended by its own process id.
+
+use std::{
+    env, fs,
+    fs::File,
+    net::{TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+const COMMAND: &str = env!("CARGO_BIN_EXE_wgslice-scale");
+
+/// Processes start within this time, or the test fails.
+const START: Duration = Duration::from_secs(60);
+
+/// The processes of a cluster. They end when it is dropped.
+pub(crate) struct Cluster {
+    pub(crate) url: String,
+    scheduler: Child,
+    executors: Vec<Option<Child>>,
+    logs: PathBuf,
+    /// Two clusters at a time would be too slow for the heartbeats of either.
+    _alone: File,
+}
+
+impl Cluster {
+    /// Starts a scheduler and three executors of one core, for the test of this name. Executors get these arguments
+    /// beside their own, and look for faults in the folder.
+    pub(crate) fn start(test: &str, faults: Option<&Path>, arguments: &[&str]) -> Self {
+        Self::with_executors(test, 3, faults, arguments)
+    }
+
+    pub(crate) fn with_executors(
+        test: &str,
+        executors: usize,
+        faults: Option<&Path>,
+        arguments: &[&str],
+    ) -> Self {
+        let alone = lock();
+        let logs = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join("cluster")
+            .join(test);
+        fs::create_dir_all(&logs).unwrap();
+        let ports = free_ports(1 + 2 * executors);
+        let address = format!("127.0.0.1:{}", ports[0]);
+        let log = logs.join("scheduler.log");
+        let scheduler = spawn(
+            &[
+                "scheduler",
+                "-v",
+                "--bind",
+                &address,
+                "--executor-timeout",
+                "5",
+            ],
+            &log,
+            None,
+        );
+        let mut cluster = Self {
+            url: format!("df://{address}"),
+            scheduler,
+            executors: Vec::new(),
+            logs: logs.clone(),
+            _alone: alone,
+        };
+        until(START, "the scheduler listens", || {
+            TcpStream::connect(&address).is_ok()
+        });
+        for number in 0..executors {
+            let [port, command_port] =
+                [ports[1 + 2 * number], ports[2 + 2 * number]].map(|port| port.to_string());
+            let own = [
+                "executor",
+                "-v",
+                "--scheduler",
+                &address,
+                "--cores",
+                "1",
+                "--heartbeat",
+                "1",
+                "--bind-port",
+                &port,
+                "--command-port",
+                &command_port,
+            ];
+            let log = logs.join(format!("executor-{number}.log"));
+            let executor = spawn(&[&own[..], arguments].concat(), &log, faults);
+            cluster.executors.push(Some(executor));
+        }
+        until(START, "the executors are registered", || {
+            let log = fs::read_to_string(&log).unwrap();
+            log.matches("Received register executor request").count() >= executors
+        });
+        cluster
+    }
+
+    /// The process ids of the executors that have not been killed.
+    pub(crate) fn executors(&self) -> Vec<u32> {
+        self.executors.iter().flatten().map(Child::id).collect()
+    }
+
+    /// Ends an executor by SIGKILL.
+    pub(crate) fn kill(&mut self, id: u32) {
+        let executor = self
+            .executors
+            .iter_mut()
+            .find(|executor| executor.as_ref().is_some_and(|e| e.id() == id));
+        end(executor.unwrap().take().unwrap());
+    }
+
+    /// The most memory that each executor has had, in bytes.
+    pub(crate) fn peaks(&self) -> Vec<u64> {
+        self.executors().into_iter().map(peak).collect()
+    }
+
+    /// The most memory that the scheduler has had, in bytes.
+    pub(crate) fn scheduler_peak(&self) -> u64 {
+        peak(self.scheduler.id())
+    }
+
+    /// What the scheduler has logged.
+    pub(crate) fn scheduler_log(&self) -> String {
+        fs::read_to_string(self.logs.join("scheduler.log")).unwrap()
+    }
+
+    /// Asks all processes to end, and returns whether each did so with success.
+    pub(crate) fn stop(mut self) -> bool {
+        let mut children: Vec<_> = self
+            .executors
+            .iter_mut()
+            .flatten()
+            .chain([&mut self.scheduler])
+            .collect();
+        for child in &children {
+            let asked = Command::new("kill")
+                .arg("-TERM")
+                .arg(child.id().to_string())
+                .status();
+            assert!(asked.unwrap().success());
+        }
+        let ended = children
+            .iter_mut()
+            .map(|child| wait(child, Duration::from_secs(20)));
+        let ended: Vec<_> = ended.collect();
+        ended.iter().all(|status| *status == Some(0))
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for executor in self.executors.iter_mut().filter_map(Option::take) {
+            end(executor);
+        }
+        let _ = self.scheduler.kill();
+        let _ = self.scheduler.wait();
+    }
+}
+
+/// The most memory that a process has had, in bytes.
+fn peak(id: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+    let kibibytes: u64 = line
+        .unwrap()
+        .split_whitespace()
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap();
+    kibibytes << 10
+}
+
+fn end(mut child: Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn lock() -> File {
+    let path = env::temp_dir().join("wgslice-scale-cluster.lock");
+    let file = File::options()
+        .create(true)
+        .write(true)
+        .truncate(false)
+        .open(path)
+        .unwrap();
+    until(Duration::from_secs(1800), "no other cluster runs", || {
+        file.try_lock().is_ok()
+    });
+    file
+}
+
+/// Ports that nobody listens on. Others may take them before they are used, which is rare.
+fn free_ports(count: usize) -> Vec<u16> {
+    let listeners: Vec<_> = (0..count)
+        .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
+        .collect();
+    listeners
+        .iter()
+        .map(|listener| listener.local_addr().unwrap().port())
+        .collect()
+}
+
+fn spawn(arguments: &[&str], log: &Path, faults: Option<&Path>) -> Child {
+    let log = File::create(log).unwrap();
+    let mut command = Command::new(COMMAND);
+    command
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().unwrap())
+        .stderr(log);
+    if let Some(faults) = faults {
+        command.env(wgslice_scale::job::faults::VARIABLE, faults);
+    }
+    command.spawn().unwrap()
+}
+
+/// Waits until a condition holds. The test fails if that takes longer than `limit`.
+pub(crate) fn until(limit: Duration, what: &str, mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(
+            start.elapsed() < limit,
+            "after {limit:?} it is not the case that {what}"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn wait(child: &mut Child, limit: Duration) -> Option<i32> {
+    let start = Instant::now();
+    while start.elapsed() < limit {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    None
+}
+
+/// A run of the command.
+pub(crate) struct Run {
+    child: Child,
+    output: PathBuf,
+    errors: PathBuf,
+}
+
+/// What a run of the command has said.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: i32,
+    pub(crate) output: String,
+    pub(crate) errors: String,
+}
+
+impl Run {
+    /// Starts the command. Its output goes to files in `folder`.
+    pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let (output, errors) = (folder.join("run.out"), folder.join("run.err"));
+        let child = Command::new(COMMAND)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(File::create(&output).unwrap())
+            .stderr(File::create(&errors).unwrap())
+            .spawn()
+            .unwrap();
+        Self {
+            child,
+            output,
+            errors,
+        }
+    }
+
+    /// Waits for the end. The test fails if that takes longer than `limit`.
+    pub(crate) fn end(mut self, limit: Duration) -> Said {
+        let code = wait(&mut self.child, limit);
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let [output, errors] =
+            [&self.output, &self.errors].map(|path| fs::read_to_string(path).unwrap());
+        match code {
+            Some(code) => Said {
+                code,
+                output,
+                errors,
+            },
+            None => panic!("the command has not ended after {limit:?}: {output} {errors}"),
+        }
+    }
+}
+
+/// Runs the command to its end, which must be a success, and returns its output.
+pub(crate) fn run(folder: &Path, arguments: &[&str]) -> String {
+    let said = Run::start(folder, arguments).end(Duration::from_secs(120));
+    assert_eq!(
+        said.code, 0,
+        "{arguments:?}: {}{}",
+        said.output, said.errors
+    );
+    said.output
+}

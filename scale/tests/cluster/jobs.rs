@@ -1,0 +1,423 @@
+//! Jobs on Zarr arrays, and what becomes of them when processes die and disks fail.
+
+use super::harness::{Cluster, Run, Said, run, until};
+use crate::random::{Random, Slice};
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use tempfile::TempDir;
+
+const SHAPE: [usize; 3] = [40, 30, 20];
+
+/// A command on a cluster ends within this time, also where executors are lost.
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// Elements of which no two neighbours are alike.
+fn values() -> Vec<u16> {
+    (0..SHAPE.iter().product())
+        .map(|i| (i * 31 + i / 600) as u16)
+        .collect()
+}
+
+/// Writes an array of u16 to a `.npy` file.
+fn write_npy(path: &Path, shape: &[usize], values: &[u16]) {
+    let sizes: String = shape.iter().map(|size| format!("{size},")).collect();
+    let mut header = format!("{{'descr': '<u2', 'fortran_order': False, 'shape': ({sizes}), }}");
+    while (10 + header.len() + 1) % 64 != 0 {
+        header.push(' ');
+    }
+    header.push('\n');
+    let mut file = fs::File::create(path).unwrap();
+    file.write_all(b"\x93NUMPY\x01\x00").unwrap();
+    file.write_all(&u16::try_from(header.len()).unwrap().to_le_bytes())
+        .unwrap();
+    file.write_all(header.as_bytes()).unwrap();
+    let bytes: Vec<u8> = values
+        .iter()
+        .flat_map(|value| value.to_le_bytes())
+        .collect();
+    file.write_all(&bytes).unwrap();
+}
+
+/// The elements of a `.npy` file of u16.
+fn read_npy(path: &Path) -> Vec<u16> {
+    let bytes = fs::read(path).unwrap();
+    let header = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+    let data = &bytes[10 + header..];
+    data.chunks_exact(2)
+        .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
+        .collect()
+}
+
+struct Folder(TempDir);
+
+impl Folder {
+    /// A folder with the array `a.zarr`, in 48 chunks and shards of 4 or fewer.
+    fn new() -> Self {
+        let folder = Self(TempDir::new().unwrap());
+        write_npy(&folder.path("a.npy"), &SHAPE, &values());
+        let (from, to) = (folder.text("a.npy"), folder.text("a.zarr"));
+        folder.run(&[
+            "convert", &from, "-o", &to, "--shard", "20,20,10", "--chunk", "10,10,10", "--codec",
+            "gzip",
+        ]);
+        folder
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    fn run(&self, arguments: &[&str]) -> String {
+        run(self.0.path(), arguments)
+    }
+
+    /// Starts a slice of `a.zarr` on a cluster.
+    fn slice(&self, spec: &str, to: &str, shard: &str, cluster: &str) -> Run {
+        let (from, to) = (self.text("a.zarr"), self.text(to));
+        let chunk = "10,10,10";
+        Run::start(
+            self.0.path(),
+            &[
+                "slice",
+                &from,
+                spec,
+                "-o",
+                &to,
+                "--shard",
+                shard,
+                "--chunk",
+                chunk,
+                "--cluster",
+                cluster,
+                "--json",
+            ],
+        )
+    }
+
+    /// All files of a store.
+    fn files(&self, name: &str) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        let mut folders = vec![self.path(name)];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let key = path.strip_prefix(self.path(name)).unwrap().to_owned();
+                    files.insert(key, fs::read(path).unwrap());
+                }
+            }
+        }
+        files
+    }
+
+    /// The number of shards that stand in a store.
+    fn shards(&self, name: &str) -> usize {
+        self.files(name)
+            .keys()
+            .filter(|key| key.starts_with("c"))
+            .count()
+    }
+
+    /// The elements of a store.
+    fn elements(&self, name: &str) -> Vec<u16> {
+        let npy = format!("{name}.npy");
+        self.run(&[
+            "convert",
+            &self.text(name),
+            "-o",
+            &self.text(&npy),
+            "--overwrite",
+        ]);
+        read_npy(&self.path(&npy))
+    }
+}
+
+fn figures(said: &Said) -> Value {
+    assert_eq!(said.code, 0, "{}{}", said.output, said.errors);
+    serde_json::from_str(said.output.lines().last().unwrap()).unwrap()
+}
+
+/// The whole array, flipped, as the library makes it.
+fn flipped() -> Vec<u16> {
+    values().into_iter().rev().collect()
+}
+
+const FLIP: &str = "::-1, ::-1, ::-1";
+
+#[test]
+fn stores_of_a_cluster_and_of_one_process_have_the_same_bytes() {
+    let folder = Folder::new();
+    let cluster = Cluster::start("stores", None, &[]);
+    let values = values();
+    let mut random = Random::new(7);
+    let mut agreed = 0;
+    while agreed < 50 {
+        let slice = Slice::of(&mut random, &SHAPE);
+        let (shape, expected) = slice.naive(&values, &SHAPE);
+        if expected.is_empty() {
+            continue;
+        }
+        agreed += 1;
+        let sizes: Vec<_> = shape
+            .iter()
+            .map(|&size| (size.div_ceil(2)).to_string())
+            .collect();
+        let shard = sizes.join(",");
+        let from = folder.text("a.zarr");
+        let (near, far) = (format!("near-{agreed}.zarr"), format!("far-{agreed}.zarr"));
+        for (to, more) in [(&near, &[][..]), (&far, &["--cluster", &cluster.url][..])] {
+            let to = folder.text(to);
+            let arguments = [
+                "slice",
+                &from,
+                &slice.text,
+                "-o",
+                &to,
+                "--shard",
+                &shard,
+                "--chunk",
+                &shard,
+            ];
+            folder.run(&[&arguments[..], more].concat());
+        }
+        assert!(folder.files(&near) == folder.files(&far), "{slice:?}");
+        assert!(folder.elements(&far) == expected, "{slice:?}");
+    }
+    // Gathers, by a file of indices.
+    let rows: Vec<u16> = (0..25).map(|i| i * 7 % 40).collect();
+    write_npy(&folder.path("rows.npy"), &[25], &rows);
+    let (from, indices) = (folder.text("a.zarr"), folder.text("rows.npy"));
+    for (to, more) in [
+        ("near.zarr", &[][..]),
+        ("far.zarr", &["--cluster", &cluster.url][..]),
+    ] {
+        let to = folder.text(to);
+        folder.run(
+            &[
+                &["gather", &from, &indices, "-o", &to, "--shard", "10,30,20"][..],
+                more,
+            ]
+            .concat(),
+        );
+    }
+    assert!(folder.files("near.zarr") == folder.files("far.zarr"));
+    let expected: Vec<u16> = rows
+        .iter()
+        .flat_map(|&row| &values[usize::from(row) * 600..][..600])
+        .copied()
+        .collect();
+    assert!(folder.elements("far.zarr") == expected);
+}
+
+/// Waits until an executor has begun this many shards, and returns its process id.
+fn begun(faults: &Path, shards: usize) -> u32 {
+    let mut found = None;
+    until(LIMIT, "an executor has begun shards", || {
+        let started = fs::read_to_string(faults.join("started")).unwrap();
+        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+        for line in started.lines() {
+            let id = line.split(' ').next().unwrap().parse().unwrap();
+            *counts.entry(id).or_default() += 1;
+        }
+        found = counts
+            .into_iter()
+            .find(|&(_, count)| count >= shards)
+            .map(|(id, _)| id);
+        found.is_some()
+    });
+    found.unwrap()
+}
+
+/// A folder for faults, with these files.
+fn faults(files: &[(&str, &str)]) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("started"), "").unwrap();
+    for (name, text) in files {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    folder
+}
+
+fn an_executor_is_killed(test: &str, fault: &str) {
+    let folder = Folder::new();
+    let faults = faults(&[(fault, "300")]);
+    let mut cluster = Cluster::start(test, Some(faults.path()), &[]);
+    let job = folder.slice(FLIP, "b.zarr", "10,10,10", &cluster.url);
+    // Its third shard: two are written, whose outcomes it still has.
+    let lost = begun(faults.path(), 3);
+    cluster.kill(lost);
+    fs::remove_file(faults.path().join(fault)).unwrap();
+    let figures = figures(&job.end(LIMIT));
+    assert_eq!(figures["shards"], 24);
+    let started = fs::read_to_string(faults.path().join("started")).unwrap();
+    let started = started.lines().count();
+    if fault == "sleep" {
+        assert!(
+            started > 24,
+            "the task of the lost executor was not run again"
+        );
+    } else {
+        // Tasks were run again, and found their shards.
+        assert_eq!(started, 24);
+        assert!(figures["stood"].as_u64() >= Some(1), "{figures}");
+    }
+    assert_eq!(folder.shards("b.zarr"), 24);
+    assert!(folder.elements("b.zarr") == flipped());
+}
+
+#[test]
+fn an_executor_killed_within_a_task_changes_nothing() {
+    an_executor_is_killed("killed-within", "sleep");
+}
+
+#[test]
+fn an_executor_killed_after_its_shards_were_written_changes_nothing() {
+    an_executor_is_killed("killed-after", "sleep-after");
+}
+
+#[test]
+fn all_executors_killed_is_an_error_and_the_next_run_computes_what_is_missing() {
+    let folder = Folder::new();
+    let slow = faults(&[("sleep", "300")]);
+    let mut cluster = Cluster::start("all-killed", Some(slow.path()), &[]);
+    let job = folder.slice(FLIP, "b.zarr", "10,10,10", &cluster.url);
+    begun(slow.path(), 3);
+    for id in cluster.executors() {
+        cluster.kill(id);
+    }
+    let said = job.end(LIMIT);
+    assert_eq!(said.code, 1, "{}", said.errors);
+    let errors = said.errors.to_lowercase();
+    assert!(errors.contains("executor"), "{}", said.errors);
+    drop(cluster);
+    let stood = folder.shards("b.zarr");
+    assert!((3..24).contains(&stood), "{stood} shards");
+
+    let counted = faults(&[]);
+    let cluster = Cluster::start("all-killed-again", Some(counted.path()), &[]);
+    let figures = figures(
+        &folder
+            .slice(FLIP, "b.zarr", "10,10,10", &cluster.url)
+            .end(LIMIT),
+    );
+    assert_eq!(figures["stood"], stood, "{figures}");
+    assert_eq!(figures["computed"], 24 - stood, "{figures}");
+    let started = fs::read_to_string(counted.path().join("started")).unwrap();
+    assert_eq!(started.lines().count(), 24 - stood);
+    assert!(folder.elements("b.zarr") == flipped());
+}
+
+#[test]
+fn an_error_of_the_disk_is_tried_again_and_a_corrupt_chunk_is_named() {
+    let folder = Folder::new();
+    let faults = faults(&[("io-error-1", "")]);
+    let cluster = Cluster::start("errors", Some(faults.path()), &[]);
+    let figures = figures(
+        &folder
+            .slice(FLIP, "b.zarr", "20,20,10", &cluster.url)
+            .end(LIMIT),
+    );
+    assert_eq!(
+        (&figures["shards"], &figures["computed"]),
+        (&8.into(), &8.into())
+    );
+    assert!(!faults.path().join("io-error-1").exists());
+    let started = fs::read_to_string(faults.path().join("started")).unwrap();
+    assert!(started.lines().count() > 8, "no task was tried again");
+    assert!(folder.elements("b.zarr") == flipped());
+
+    // Bytes of a chunk of a shard, of which gzip has a checksum.
+    let key = Path::new("c/1/0/1");
+    let path = folder.path("a.zarr").join(key);
+    let mut bytes = fs::read(&path).unwrap();
+    for byte in &mut bytes[20..60] {
+        *byte ^= 0x5a;
+    }
+    fs::write(&path, bytes).unwrap();
+    let said = folder
+        .slice(":, :, :", "d.zarr", "20,20,10", &cluster.url)
+        .end(LIMIT);
+    assert_eq!(said.code, 1, "{}", said.errors);
+    assert!(said.errors.contains("c/1/0/1"), "{}", said.errors);
+    assert!(!folder.path("d.zarr").join(key).exists());
+}
+
+/// 1 GiB through executors of 256 MiB.
+#[test]
+fn executors_stay_below_a_quarter_of_the_array() {
+    const LIMIT_BYTES: u64 = 256 << 20;
+    const SHAPE: [usize; 3] = [512, 1024, 1024];
+    let folder = Folder(TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap());
+    let plane: Vec<u16> = (0..1024 * 1024u32)
+        .map(|i| (i / 7 + i % 1024) as u16)
+        .collect();
+    write_npy(&folder.path("a.npy"), &SHAPE, &plane);
+    let mut file = fs::File::options()
+        .append(true)
+        .open(folder.path("a.npy"))
+        .unwrap();
+    let bytes: Vec<u8> = plane.iter().flat_map(|value| value.to_le_bytes()).collect();
+    for _ in 1..SHAPE[0] {
+        file.write_all(&bytes).unwrap();
+    }
+    let (from, to, result) = (
+        folder.text("a.npy"),
+        folder.text("a.zarr"),
+        folder.text("b.zarr"),
+    );
+    folder.run(&[
+        "convert",
+        &from,
+        "-o",
+        &to,
+        "--shard",
+        "128,256,256",
+        "--chunk",
+        "64,128,128",
+        "--codec",
+        "zstd",
+    ]);
+    fs::remove_file(folder.path("a.npy")).unwrap();
+    let cluster = Cluster::start("memory", None, &["--memory", "256M"]);
+    let job = Run::start(
+        folder.0.path(),
+        &[
+            "slice",
+            &to,
+            "::-1, :, ::-1",
+            "-o",
+            &result,
+            "--cluster",
+            &cluster.url,
+            "--memory",
+            "128M",
+            "--json",
+        ],
+    );
+    let figures = figures(&job.end(Duration::from_secs(300)));
+    assert_eq!(figures["computed"], figures["shards"]);
+    let peaks = cluster.peaks();
+    assert_eq!(peaks.len(), 3);
+    println!(
+        "resident memory of the executors at most {peaks:?} bytes, of an array of {} bytes",
+        1u64 << 30
+    );
+    assert!(peaks.iter().all(|&peak| peak < LIMIT_BYTES), "{peaks:?}");
+    // A plane of the result, by the library's own slice of one plane.
+    let line = folder.text("line.zarr");
+    folder.run(&["slice", &result, "100, 3, :", "-o", &line]);
+    let expected: Vec<u16> = plane[3 * 1024..4 * 1024].iter().rev().copied().collect();
+    assert!(folder.elements("line.zarr") == expected);
+}

@@ -1,0 +1,244 @@
+//! Queries with functions on tensors.
+
+use super::harness::{Cluster, Run, run as command};
+use crate::{
+    functions::write_extension,
+    random::{Random, Slice},
+    tables::{batch, elements, read, run, shape, tensors, write},
+};
+use datafusion::arrow::{
+    array::{Array, ArrayRef, Int64Array, RecordBatch, UInt16Array},
+    datatypes::{Float32Type, Int64Type, UInt16Type},
+};
+use std::{path::Path, sync::Arc, time::Duration};
+use tempfile::TempDir;
+use wgslice::reference::{Indexing, gather_nd};
+use wgslice_scale::engine::Engine;
+
+const ROWS: usize = 400;
+const IMAGE: [usize; 3] = [6, 5, 2];
+
+/// A table of four files: `image` of u16, and `pairs` of [3, 2] into its first two dimensions.
+fn table(folder: &Path) -> (String, Vec<u16>, Vec<i64>) {
+    let images: Vec<u16> = (0..ROWS * 60).map(|i| (i * 13 + i / 60) as u16).collect();
+    let mut random = Random::new(5);
+    let pairs: Vec<i64> = (0..ROWS * 6)
+        .map(|i| random.within(0, if i % 2 == 0 { 5 } else { 4 }))
+        .collect();
+    let columns: [(&str, ArrayRef); 2] = [
+        (
+            "image",
+            tensors(
+                Arc::new(UInt16Array::from(images.clone())),
+                &IMAGE,
+                ROWS,
+                &[17],
+            ),
+        ),
+        (
+            "pairs",
+            tensors(
+                Arc::new(Int64Array::from(pairs.clone())),
+                &[3, 2],
+                ROWS,
+                &[],
+            ),
+        ),
+    ];
+    let all = batch(&columns);
+    let folder = folder.join("images");
+    std::fs::create_dir(&folder).unwrap();
+    for part in 0..4 {
+        write(
+            &folder.join(format!("{part}.parquet")),
+            &all.slice(part * 100, 100),
+        );
+    }
+    (format!("{}/", folder.display()), images, pairs)
+}
+
+/// A checksum of all rows of all columns, and of which are null.
+fn checksum(batch: &RecordBatch) -> u32 {
+    let mut sum = 0;
+    for column in batch.columns() {
+        for row in 0..column.len() {
+            sum = crc32c::crc32c_append(sum, &[u8::from(column.is_valid(row))]);
+        }
+        let mut values = Arc::clone(column);
+        while let Some(list) = datafusion::arrow::array::AsArray::as_fixed_size_list_opt(&values) {
+            values = Arc::clone(list.values());
+        }
+        let data = values.to_data();
+        let width = data.data_type().primitive_width().unwrap();
+        let bytes = &data.buffers()[0].as_slice()[data.offset() * width..][..data.len() * width];
+        sum = crc32c::crc32c_append(sum, bytes);
+    }
+    sum
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
+    let folder = TempDir::new().unwrap();
+    let (path, images, pairs) = table(folder.path());
+    let cluster = Cluster::start("queries", None, &[]);
+    let far = Engine::cluster(&cluster.url, 4).await.unwrap();
+    let near = Engine::embedded(2).unwrap();
+
+    // 50 slices.
+    let mut random = Random::new(6);
+    let mut agreed = 0;
+    while agreed < 50 {
+        let slice = Slice::of(&mut random, &IMAGE);
+        let (expected_shape, first) = slice.naive(&images[..60], &IMAGE);
+        if first.is_empty() {
+            continue;
+        }
+        let query = format!(
+            "SELECT id, strided_slice(image, '{}') AS y FROM '{path}' ORDER BY id",
+            slice.text
+        );
+        let result = run(&far, &query)
+            .await
+            .unwrap_or_else(|error| panic!("{query}: {error}"));
+        assert_eq!(
+            checksum(&result),
+            checksum(&run(&near, &query).await.unwrap()),
+            "{query}"
+        );
+        let column = result.column(1);
+        assert_eq!(shape(column.data_type()), expected_shape, "{query}");
+        let found = elements::<UInt16Type>(column);
+        for row in (0..ROWS).filter(|&row| row != 17) {
+            let (_, expected) = slice.naive(&images[row * 60..][..60], &IMAGE);
+            assert_eq!(
+                found[row * first.len()..][..first.len()],
+                expected,
+                "{query}: row {row}"
+            );
+        }
+        assert!(column.is_null(17) && column.null_count() == 1);
+        agreed += 1;
+    }
+
+    // Two functions chained, where the shape must pass from one to the other, a filter by the result, and built-in
+    // functions beside them.
+    let query = format!(
+        "SELECT abs(-id) AS n, gather_nd(strided_slice(image, '::-1, ..., ::-1'), pairs) AS y, upper('a') AS a \
+         FROM '{path}' WHERE gather_nd(strided_slice(image, '0, 0'), '[0]') % 2 = 1 ORDER BY n"
+    );
+    let result = run(&far, &query).await.unwrap();
+    let rows = elements::<Int64Type>(result.column(0));
+    let odd = |row: &usize| *row != 17 && images[row * 60] % 2 == 1;
+    assert_eq!(
+        rows,
+        (0..ROWS)
+            .filter(odd)
+            .map(|row| row as i64)
+            .collect::<Vec<_>>()
+    );
+    assert!(rows.len() > 100);
+    let found = elements::<UInt16Type>(result.column(1));
+    for (place, &row) in rows.iter().enumerate() {
+        let row = row as usize;
+        let image = &images[row * 60..][..60];
+        let flipped: Vec<u16> = image
+            .chunks(10)
+            .rev()
+            .flat_map(|line| line.chunks(2).flat_map(|pixel| [pixel[1], pixel[0]]))
+            .collect();
+        let gathered = gather_nd(
+            &flipped,
+            &IMAGE,
+            &pairs[row * 6..][..6],
+            &[3, 2],
+            0,
+            Indexing::default(),
+        )
+        .unwrap();
+        assert_eq!(found[place * 6..][..6], gathered.values, "row {row}");
+    }
+    let aggregated =
+        format!("SELECT count(*) AS n, sum(gather(tensor_shape(image), 1)) AS s FROM '{path}'");
+    let result = run(&far, &aggregated).await.unwrap();
+    assert_eq!(elements::<Int64Type>(result.column(0)), [400]);
+    assert_eq!(elements::<Int64Type>(result.column(1)), [399 * 5]);
+
+    // The shape of Arrow's own tensors is in metadata, which does not reach executors.
+    let tensors = folder.path().join("tensors.parquet");
+    let values = write_extension(&tensors, 10, &[2, 3], r#"{"shape":[2,3]}"#);
+    let query = format!(
+        "SELECT tensor_to_arrow(strided_slice(strided_slice(y, '1'), '::-1')) AS z FROM \
+         (SELECT id, x AS y FROM '{}') ORDER BY id",
+        tensors.display()
+    );
+    let result = run(&far, &query).await.unwrap();
+    let expected: Vec<f32> = values
+        .chunks(6)
+        .flat_map(|row| [row[5], row[4], row[3]])
+        .collect();
+    assert_eq!(elements::<Float32Type>(result.column(0)), expected);
+    assert_eq!(
+        result.schema().field(0).metadata()["ARROW:extension:name"],
+        "arrow.fixed_shape_tensor"
+    );
+
+    // An index out of range fails the query once, with its row and its tuple.
+    let query = format!("SELECT gather_nd(image, '[[0, 7]]') FROM '{path}'");
+    let error = run(&far, &query).await.unwrap_err();
+    assert!(
+        error.contains("in every row") || error.contains("in row 0 of the batch"),
+        "{error}"
+    );
+    assert!(
+        error.contains("are [0, 7], which is out of range of [6, 5, 2]"),
+        "{error}"
+    );
+    assert!(
+        !cluster.scheduler_log().contains("retry"),
+        "a wrong index was tried again"
+    );
+
+    // The command, whose result is a file.
+    let output = folder.path().join("out.parquet");
+    let query =
+        format!("SELECT id, strided_slice(image, '::2, -1') AS y FROM '{path}' ORDER BY id");
+    let arguments = [
+        "sql",
+        &query,
+        "-o",
+        output.to_str().unwrap(),
+        "--cluster",
+        &cluster.url,
+        "--json",
+    ];
+    let figures = command(folder.path(), &arguments);
+    assert!(figures.contains("\"rows\":400"), "{figures}");
+    assert_eq!(
+        checksum(&read(&output)),
+        checksum(&run(&near, &query).await.unwrap())
+    );
+
+    assert!(cluster.stop(), "a process did not end by SIGTERM");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_scheduler_that_is_not_there_is_an_error() {
+    let folder = TempDir::new().unwrap();
+    let (path, ..) = table(folder.path());
+    let query = format!("SELECT count(*) FROM '{path}'");
+    let said = Run::start(
+        folder.path(),
+        &["sql", &query, "--cluster", "df://127.0.0.1:1"],
+    )
+    .end(Duration::from_secs(60));
+    assert_eq!(said.code, 1);
+    assert!(said.errors.contains("error: "), "{}", said.errors);
+    let said = Run::start(folder.path(), &["sql", &query, "--cluster", "127.0.0.1:1"])
+        .end(Duration::from_secs(60));
+    assert_eq!(said.code, 2);
+    assert!(
+        said.errors.contains("write it as df://host:50050"),
+        "{}",
+        said.errors
+    );
+}

@@ -1,0 +1,71 @@
+//! What the scheduler costs, without work to do. Not part of the tests: `SCALING.md` has its results, and says how to
+//! run it.
+
+use super::harness::Cluster;
+use crate::tables::run;
+use datafusion::{
+    arrow::{
+        array::{ArrayRef, Int64Array, RecordBatch},
+        datatypes::Int64Type,
+    },
+    parquet::arrow::ArrowWriter,
+};
+use std::{fs::File, path::Path, sync::Arc, time::Instant};
+use tempfile::TempDir;
+use wgslice_scale::engine::Engine;
+
+const TASKS: usize = 1_000_000;
+
+/// A list of tasks in this many files, as a job writes them.
+fn write_tasks(folder: &Path, files: usize) {
+    let each = TASKS / files;
+    for file in 0..files {
+        let shards = (0..each).map(|task| (file + task * files) as i64);
+        let shards: ArrayRef = Arc::new(Int64Array::from_iter_values(shards));
+        let batch = RecordBatch::try_from_iter([("shard", shards)]).unwrap();
+        let file = File::create(folder.join(format!("{file}.parquet"))).unwrap();
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+    }
+}
+
+/// Answers for every task, each by a function that does no work, and adds them up.
+async fn answer(engine: &Engine, folder: &Path) -> f64 {
+    let start = Instant::now();
+    let query = format!(
+        "SELECT gather('[1, 1, 1]', shard % 3) AS outcome FROM '{}/'",
+        folder.display()
+    );
+    let result = run(engine, &query).await.unwrap();
+    let outcomes = crate::tables::elements::<Int64Type>(result.column(0));
+    assert_eq!(outcomes.len(), TASKS);
+    assert!(outcomes.iter().all(|&outcome| outcome == 1));
+    start.elapsed().as_secs_f64()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes minutes; its results are in SCALING.md"]
+async fn a_million_tasks_pass_the_scheduler() {
+    println!(
+        "| engine | lists of tasks | time in s | lists per s | tasks per s | memory of the scheduler in MiB |"
+    );
+    println!("|---|---|---|---|---|---|");
+    for files in [8, 100, 1000, 10_000] {
+        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        write_tasks(folder.path(), files);
+        let near = Engine::embedded(2).unwrap();
+        let seconds = answer(&near, folder.path()).await;
+        report("in one process", files, seconds, "");
+        let cluster = Cluster::start(&format!("scaling-{files}"), None, &[]);
+        let far = Engine::cluster(&cluster.url, files).await.unwrap();
+        let seconds = answer(&far, folder.path()).await;
+        let peak = cluster.scheduler_peak() >> 20;
+        report("cluster of 3 executors", files, seconds, &peak.to_string());
+    }
+}
+
+fn report(engine: &str, files: usize, seconds: f64, peak: &str) {
+    let (lists, tasks) = (files as f64 / seconds, TASKS as f64 / seconds);
+    println!("| {engine} | {files} | {seconds:.1} | {lists:.0} | {tasks:.0} | {peak} |");
+}
