@@ -3,6 +3,9 @@
 #[cfg(feature = "cluster")]
 mod cluster;
 mod functions;
+mod gather;
 mod random;
+mod slice;
 mod sql;
 mod tables;
+mod zarr;

@@ -59,7 +59,8 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
         device: DeviceChoice::Cpu,
         threads: 1,
         attempts: 4,
-        memory,
+        memory: None,
+        cache: 0,
     };
     let on = On {
         cluster: None,

@@ -189,8 +189,8 @@ pub(crate) fn run(operation: Operation, source: &Path, to: &To) -> Result<(), Fa
         threads: 1,
         // A cluster tries its tasks again itself.
         attempts: if to.on.cluster.is_some() { 1 } else { 4 },
-        // The memory of an executor is for one task on each of its cores.
-        memory: to.on.memory.filter(|_| to.on.cluster.is_none()),
+        memory: None,
+        cache: 0,
     };
     if to.explain {
         let prepared = Prepared::new(Record::unwritten(job, how))?;
@@ -198,6 +198,9 @@ pub(crate) fn run(operation: Operation, source: &Path, to: &To) -> Result<(), Fa
     }
     make(&job, how, &to.on, to.overwrite, to.json)
 }
+
+/// The most bytes of decoded chunks that are kept for other shards.
+const CACHE: usize = 256 << 20;
 
 /// Computes what is missing of a job's result.
 pub(crate) fn make(
@@ -227,6 +230,13 @@ pub(crate) fn make(
              shards with --shard, which begins anew",
             needed.div_ceil(1 << 20)
         )));
+    }
+    // Tasks take what they need before the cache does.
+    let rest = on.memory.map(|memory| (memory - needed) / 2);
+    how.cache = rest.unwrap_or(CACHE).min(CACHE);
+    if on.cluster.is_none() {
+        // On a cluster each task has the memory of a core of its executor, and needs no more.
+        how.memory = on.memory.map(|memory| memory - how.cache);
     }
     let missing = Record::missing(&prepared)?.len();
     let threads = on.threads.unwrap_or_else(cores);

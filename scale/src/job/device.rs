@@ -1,6 +1,6 @@
 //! The device that runs slices and gathers: opened once in a process.
 
-use crate::zarr::Error;
+use crate::zarr::{Chunk, Error};
 use serde::{Deserialize, Serialize};
 use std::sync::OnceLock;
 use wgslice::{
@@ -55,7 +55,7 @@ impl Device {
 
     pub(super) fn slice(
         &self,
-        chunk: Vec<u8>,
+        chunk: Chunk,
         dtype: DType,
         shape: &[usize],
         spec: &SliceSpec,
@@ -69,7 +69,7 @@ impl Device {
     /// that the tuples index, followed by the others.
     pub(super) fn gather(
         &self,
-        chunk: Vec<u8>,
+        chunk: Chunk,
         dtype: DType,
         shape: &[usize],
         (spec, leading): (&SliceSpec, &[usize]),

@@ -103,7 +103,7 @@ pub(super) fn read_box(
             from,
             to,
         });
-        copy_box((&chunk, read), (&mut bytes, written), dims, unit);
+        copy_box((chunk.as_ref(), read), (&mut bytes, written), dims, unit);
         Ok(())
     })?;
     Ok(bytes)

@@ -117,8 +117,10 @@ pub struct How {
     pub threads: usize,
     /// How often a task is tried if the system cannot read or write.
     pub attempts: usize,
-    /// The most bytes that the tasks of a process hold together.
+    /// The most bytes that the tasks of a process hold together, without the cache.
     pub memory: Option<usize>,
+    /// The most bytes of decoded chunks that a process keeps because other shards have elements of them too.
+    pub cache: usize,
 }
 
 /// What a task is told besides its shard. The text of it is the first argument of the function `zarr_shard`.

@@ -7,7 +7,7 @@ use super::{
     layout, order,
     slice::Slice,
 };
-use crate::zarr::{Codec, Error, Layout, Source, Target, npy::NpyFile, product};
+use crate::zarr::{Cache, Codec, Error, Layout, Source, Target, npy::NpyFile, product};
 use std::{
     collections::VecDeque,
     fs,
@@ -256,6 +256,7 @@ pub struct Prepared {
     pub(super) order: Order,
     pub(super) kind: Kind,
     pub(super) target: Target,
+    pub(super) cache: Cache,
     done: AtomicU64,
 }
 
@@ -306,6 +307,7 @@ impl Prepared {
             ));
         }
         Ok(Self {
+            cache: Cache::new(order.how.cache),
             order,
             kind,
             target,

@@ -74,7 +74,8 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
     match &prepared.kind {
         Kind::Slice(source, slice) => {
             let mut reader = source.reader();
-            slice.fill(source, &mut reader, &device, &result, dest)?;
+            let to = (target, &prepared.cache);
+            slice.fill(source, &mut reader, to, &device, &result, dest.0)?;
             (outcome.chunks_read, outcome.bytes_read) = (reader.chunks(), reader.bytes());
         }
         Kind::Gather(source, gather) => {

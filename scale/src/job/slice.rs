@@ -5,7 +5,7 @@ use super::{
     device::Device,
     walk::{self, Segment, Walk},
 };
-use crate::zarr::{Error, Reader, Source, strides};
+use crate::zarr::{Cache, Error, Reader, Source, Target, strides};
 use std::ops::Range;
 use wgslice::{Plan, SliceSpec, spec::SliceItem};
 
@@ -26,15 +26,35 @@ impl Slice {
         &self.walks
     }
 
-    /// Writes a box of the result to the beginning of a shard of this shape.
+    /// The number of shards that have elements of a chunk.
+    fn readers(
+        &self,
+        segments: &[Segment],
+        source: &Source,
+        target: &Target,
+        result: &[Range<usize>],
+    ) -> usize {
+        let walks = self.walks.iter().zip(segments).zip(source.chunk());
+        let readers = walks.filter_map(|((walk, segment), &chunk)| {
+            let dim = walk.dim?;
+            let sizes = (target.shape()[dim], target.shard()[dim]);
+            Some(walk.readers(segment, result[dim].start, chunk, sizes))
+        });
+        readers.product()
+    }
+
+    /// Writes a box of the result to the beginning of a shard.
     pub(super) fn fill(
         &self,
         source: &Source,
         reader: &mut Reader<'_>,
+        to: (&Target, &Cache),
         device: &Device,
         result: &[Range<usize>],
-        (shard, shape): (&mut [u8], &[usize]),
+        shard: &mut [u8],
     ) -> Result<(), Error> {
+        let (target, cache) = to;
+        let shape = target.shard();
         let chunk_strides = strides(source.chunk());
         let shard_strides = strides(shape);
         let to_strides: Vec<usize> = self
@@ -49,7 +69,8 @@ impl Slice {
             .collect();
         walk::product(&segments, |segments| {
             let at: Vec<usize> = segments.iter().map(|segment| segment.chunk).collect();
-            let chunk = reader.chunk(&at)?;
+            let chunk =
+                reader.shared(cache, &at, self.readers(segments, source, target, result))?;
             let to = segments.iter().zip(&to_strides);
             let to: usize = to.map(|(segment, stride)| segment.first * stride).sum();
             let dims = |from_strides: &[usize]| -> Vec<Dim> {
@@ -66,7 +87,12 @@ impl Slice {
             if is_box(segments) {
                 let from = segments.iter().zip(&chunk_strides);
                 let from = from.map(|(segment, stride)| segment.begin * stride).sum();
-                copy_box((&chunk, from), (shard, to), dims(&chunk_strides), unit);
+                copy_box(
+                    (chunk.as_ref(), from),
+                    (shard, to),
+                    dims(&chunk_strides),
+                    unit,
+                );
                 return Ok(());
             }
             let spec: SliceSpec = segments.iter().map(item).collect();

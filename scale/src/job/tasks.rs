@@ -13,7 +13,8 @@ use datafusion::{
 };
 use std::{fs::File, path::Path, sync::Arc};
 
-/// Writes the shards to up to `files` files, dealt in turns, so that neighbours are computed at about the same time.
+/// Writes the shards to up to `files` files, each of neighbours: one task finds the chunks that it shares with the task
+/// before it in the cache.
 pub(super) fn write(folder: &Path, shards: &[u64], files: usize) -> Result<(), Error> {
     let schema = Arc::new(Schema::new(vec![Field::new(
         "shard",
@@ -27,11 +28,8 @@ pub(super) fn write(folder: &Path, shards: &[u64], files: usize) -> Result<(), E
             let error = std::io::Error::other(error.to_string());
             Error::io(format_args!("cannot write {}", path.display()), &error)
         };
-        let dealt = shards
-            .iter()
-            .skip(number)
-            .step_by(files)
-            .map(|&shard| shard.cast_signed());
+        let dealt = &shards[number * shards.len() / files..(number + 1) * shards.len() / files];
+        let dealt = dealt.iter().map(|shard| shard.cast_signed());
         let column = Arc::new(Int64Array::from_iter_values(dealt));
         let rows =
             RecordBatch::try_new(schema.clone(), vec![column]).map_err(|error| failed(&error))?;

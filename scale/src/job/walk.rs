@@ -30,6 +30,28 @@ impl Walk {
             .wrapping_add_signed(self.step.wrapping_mul(index.cast_signed()))
     }
 
+    /// The number of shards of this size that meet the chunk of a segment of the shard at `start`, in a dimension of
+    /// `size` elements of the result.
+    pub(super) fn readers(
+        &self,
+        segment: &Segment,
+        start: usize,
+        chunk: usize,
+        (size, shard): (usize, usize),
+    ) -> usize {
+        let (low, high) = (segment.begin, chunk - 1 - segment.begin);
+        let (before, after) = if self.step > 0 {
+            (low, high)
+        } else {
+            (high, low)
+        };
+        let step = self.step.unsigned_abs();
+        let index = start + segment.first;
+        let first = index - (before / step).min(index);
+        let last = (index + after / step).min(size - 1);
+        last / shard - first / shard + 1
+    }
+
     /// The chunks that a box of the result meets in this dimension, in the order of the result.
     pub(super) fn segments(&self, result: &[Range<usize>], chunk: usize) -> Vec<Segment> {
         let Some(dim) = self.dim else {

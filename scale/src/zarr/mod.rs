@@ -5,11 +5,13 @@
 //! | `error` | the errors of stores and jobs, of which only failed reads and writes are worth another try |
 //! | `dtype` | which element types of Zarr are element types of wgslice |
 //! | `folder` | a folder as a store: counts what it delivers, writes a value whole or not at all |
+//! | `cache` | decoded chunks that several shards need |
 //! | `codec` | how the chunks of a new store are compressed |
 //! | `source` | an array that is read chunk by chunk |
 //! | `target` | a new array that is written shard by shard |
 //! | `npy` | arrays in `.npy` files |
 
+mod cache;
 mod codec;
 mod dtype;
 mod error;
@@ -18,11 +20,13 @@ pub mod npy;
 mod source;
 mod target;
 
+pub use cache::Chunk;
 pub use codec::Codec;
 pub use error::Error;
 pub use source::{Reader, Source};
 pub use target::{Layout, Target};
 
+pub(crate) use cache::Cache;
 pub(crate) use folder::{Folder, replace};
 
 /// The number of elements, or of chunks, of a shape.

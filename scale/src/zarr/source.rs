@@ -1,6 +1,6 @@
 //! An array that is read chunk by chunk.
 
-use super::{Codec, Error, Folder, codec, dtype, product};
+use super::{Cache, Chunk, Codec, Error, Folder, codec, dtype, product};
 use std::{
     borrow::Cow,
     fmt::Display,
@@ -253,7 +253,30 @@ impl Reader<'_> {
     /// # Errors
     ///
     /// [`Error::Io`] if the store cannot be read; [`Error::Data`] if the chunk is corrupt. Both name its key.
-    pub fn chunk(&mut self, at: &[usize]) -> Result<Vec<u8>, Error> {
+    pub fn chunk(&mut self, at: &[usize]) -> Result<Chunk, Error> {
+        self.read(at).map(Chunk::new)
+    }
+
+    /// [`Reader::chunk`] of a chunk that `users` shards have elements of: the first reads it, and the others find it in
+    /// the cache.
+    pub(crate) fn shared(
+        &mut self,
+        cache: &Cache,
+        at: &[usize],
+        users: usize,
+    ) -> Result<Chunk, Error> {
+        if users == 1 {
+            return self.chunk(at);
+        }
+        if let Some(chunk) = cache.take(at) {
+            return Ok(chunk);
+        }
+        let chunk = self.chunk(at)?;
+        cache.keep(at, &chunk, users - 1);
+        Ok(chunk)
+    }
+
+    fn read(&mut self, at: &[usize]) -> Result<Vec<u8>, Error> {
         let (shape, dtype) = (&self.source.chunk, self.source.dtype);
         let at: Vec<u64> = at.iter().map(|&at| at as u64).collect();
         let (key, encoded) = match &self.shards {

@@ -1,0 +1,139 @@
+"""Slices one Zarr store into another with wgslice-scale and with dask.array + zarr-python, in turns, and prints a table.
+
+    python -m venv /tmp/venv && /tmp/venv/bin/pip install dask zarr numpy
+    /tmp/venv/bin/python scale/benches/beside_dask.py --command scale/target/release/wgslice-scale --folder /tmp/bench
+
+Both sides read the same source and write the same shape, shards, chunks and codec, with the same number of threads.
+The elements of both results are compared. A time is the best of the rounds, in seconds, of the whole process for
+wgslice-scale and of the computation alone for dask, whose start is not counted.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import time
+import zlib
+from pathlib import Path
+
+import dask
+import dask.array
+import numpy
+import zarr
+
+CASES = [
+    ("aligned crop", "128:, 256:, :512"),
+    ("crop", "100:900, 33:480, 71:500"),
+    ("steps", "::2, ::2, ::2"),
+    ("large steps", "::80, ::3, :"),
+    ("flips", "::-1, ::-1, ::-1"),
+    ("flip of rows", "::-1, :, :"),
+    ("steps, flip and crop", "5::3, ::-2, 7:500"),
+]
+
+SHARD, CHUNK = (256, 256, 128), (64, 64, 64)
+
+
+def codec(name):
+    zstd = zarr.codecs.ZstdCodec(level=3)
+    blosc = zarr.codecs.BloscCodec(cname="lz4", clevel=5, shuffle="shuffle", typesize=4)
+    return {"zstd": zstd, "blosc": blosc, "none": None}[name]
+
+
+def source(path, shape, compressor):
+    """A smooth volume with noise, as scanners give it, in about a third of its bytes after compression."""
+    if path.exists():
+        return
+    array = zarr.create_array(
+        path, shape=shape, shards=SHARD, chunks=CHUNK, dtype="int32", compressors=compressor
+    )
+    random = numpy.random.default_rng(1)
+    y, x = numpy.mgrid[: shape[1], : shape[2]]
+    for z in range(0, shape[0], SHARD[0]):
+        slab = numpy.arange(z, min(z + SHARD[0], shape[0]))[:, None, None] + y + x
+        array[z : z + SHARD[0]] = slab + random.integers(0, 64, slab.shape, dtype="int32")
+
+
+def of_dask(path, out, spec, compressor, threads):
+    slices = eval(f"numpy.s_[{spec}]")
+    sliced = dask.array.from_zarr(str(path))[slices]
+    result = zarr.create_array(
+        out, shape=sliced.shape, shards=SHARD, chunks=CHUNK, dtype=sliced.dtype, compressors=compressor
+    )
+    began = time.perf_counter()
+    with dask.config.set(scheduler="threads", num_workers=threads):
+        dask.array.store(sliced.rechunk(SHARD), result, lock=False)
+    return time.perf_counter() - began
+
+
+def of_wgslice(command, path, out, spec, name, threads):
+    sizes = [",".join(map(str, sizes)) for sizes in (SHARD, CHUNK)]
+    options = ["--shard", sizes[0], "--chunk", sizes[1], "--codec", name, "--threads", str(threads)]
+    began = time.perf_counter()
+    run = subprocess.run(
+        [command, "slice", path, spec, "-o", out, "--json", "--device", "cpu", *options],
+        check=True,
+        capture_output=True,
+    )
+    return time.perf_counter() - began, json.loads(run.stdout)
+
+
+def checksum(path):
+    array, sum = zarr.open_array(path, mode="r"), 0
+    for begin in range(0, array.shape[0], SHARD[0]):
+        sum = zlib.crc32(array[begin : begin + SHARD[0]].tobytes(), sum)
+    return array.shape, sum
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--command", required=True)
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--shape", default="1024,512,512")
+    parser.add_argument("--codec", default="zstd", choices=["zstd", "blosc", "none"])
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--rounds", type=int, default=2)
+    args = parser.parse_args()
+    zarr.config.set({"threading.max_workers": args.threads})
+    args.folder.mkdir(parents=True, exist_ok=True)
+    shape = tuple(map(int, args.shape.split(",")))
+    compressor = codec(args.codec)
+    path = args.folder / f"source-{args.codec}.zarr"
+    source(path, shape, compressor)
+    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    print(
+        f"int32 {list(shape)} in shards of {list(SHARD)} and chunks of {list(CHUNK)}, {args.codec}: "
+        f"{numpy.prod(shape) * 4 / 1e6:.0f} MB, {size / 1e6:.0f} MB stored; {args.threads} threads; "
+        f"dask {dask.__version__}, zarr {zarr.__version__}\n"
+    )
+    print("| slice | result, MB | wgslice-scale, s | dask, s | ratio | wgslice-scale, MB read | of the demanded |")
+    print("|---|---|---|---|---|---|---|")
+    for name, spec in CASES:
+        times = {"wgslice": [], "dask": []}
+        for _ in range(args.rounds):
+            outs = [args.folder / side for side in ("wgslice.zarr", "dask.zarr")]
+            for out in outs:
+                shutil.rmtree(out, ignore_errors=True)
+            seconds, summary = of_wgslice(args.command, path, outs[0], spec, args.codec, args.threads)
+            times["wgslice"].append(seconds)
+            times["dask"].append(of_dask(path, outs[1], spec, compressor, args.threads))
+            assert checksum(outs[0]) == checksum(outs[1]), spec
+        explained = json.loads(
+            subprocess.run(
+                [args.command, "slice", path, spec, "-o", args.folder / "none.zarr", "--explain", "--json",
+                 "--shard", ",".join(map(str, SHARD)), "--chunk", ",".join(map(str, CHUNK))],
+                check=True, capture_output=True,
+            ).stdout
+        )
+        ours, theirs = min(times["wgslice"]), min(times["dask"])
+        print(
+            f"| {name}: `{spec}` | {explained['bytes_written'] / 1e6:.0f} | {ours:.1f} | {theirs:.1f} | "
+            f"{theirs / ours:.1f} | {summary['bytes_read'] / 1e6:.0f} | "
+            f"{summary['chunks_read'] / explained['chunks']:.2f} |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+//! Gathers from stores: the naive reference's elements, and each chunk read once for a shard.
+
+use crate::{
+    random::Random,
+    zarr::{HOW, Kind, Known, chunks_of, form, open, read, run, shards},
+};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+use wgslice::reference::{self, Indexing};
+use wgslice_scale::{
+    job::{Fingerprint, Form, Job, Operation, OutOfRange, to_npy},
+    zarr::{Error, Target},
+};
+
+const NONE: Fingerprint = Fingerprint::Metadata(0);
+
+/// Writes indices as an array in a store, or as an `.npy` file.
+fn save(folder: &Path, shape: &[usize], indices: &[i64], npy: bool) -> PathBuf {
+    let path = folder.join("indices.zarr");
+    let chunk: Vec<usize> = shape.iter().map(|&size| size.clamp(1, 3)).collect();
+    let metadata = serde_json::json!({
+        "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "int64",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
+        "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}], "attributes": {}
+    });
+    let elements: Vec<_> = indices
+        .iter()
+        .map(|index| index.to_ne_bytes().to_vec())
+        .collect();
+    crate::zarr::write(&path, metadata, &elements);
+    if npy {
+        let file = folder.join("indices.npy");
+        to_npy(&path, &file, 1, None, false).unwrap();
+        return file;
+    }
+    path
+}
+
+/// An operation by chance on params of this shape, and what the reference makes of these elements by it.
+fn operation(
+    random: &mut Random,
+    folder: &Path,
+    params: &[usize],
+    with: &mut dyn FnMut(&dyn Fn(&[Vec<u8>]) -> (Vec<usize>, Vec<Vec<u8>>)),
+) -> Operation {
+    let batch = random.within(0, params.len() as i64 - 1) as usize;
+    let batch = batch.min(random.within(0, 2) as usize);
+    let mut shape = params[..batch].to_vec();
+    let indexing = Indexing {
+        wrap: random.within(0, 1) == 0,
+        clamp: random.within(0, 1) == 0,
+    };
+    let out_of_range = if indexing.clamp {
+        OutOfRange::Clamp
+    } else {
+        OutOfRange::Zero
+    };
+    let inner = random.within(0, 2);
+    shape.extend((0..inner).map(|_| random.within(1, 5) as usize));
+    let is_nd = random.within(0, 1) == 0;
+    let within = |random: &mut Random, size: usize| {
+        let beyond = random.within(0, 3) / 3;
+        random.within(-beyond * (size as i64 + 1), size as i64 - 1 + beyond)
+    };
+    if is_nd {
+        let depth = random.within(0, (params.len() - batch) as i64) as usize;
+        shape.push(depth);
+        let tuples = shape.iter().take(shape.len() - 1).product::<usize>();
+        let indices: Vec<i64> = (0..tuples * depth)
+            .map(|number| within(random, params[batch + number % depth]))
+            .collect();
+        with(&|elements| {
+            let gathered =
+                reference::gather_nd(elements, params, &indices, &shape, batch, indexing).unwrap();
+            (gathered.shape, gathered.values)
+        });
+        Operation::GatherNd {
+            indices: save(folder, &shape, &indices, random.within(0, 1) == 0),
+            indices_fingerprint: NONE,
+            batch_dims: batch,
+            out_of_range,
+            wrap: indexing.wrap,
+        }
+    } else {
+        let axis = random.within(batch as i64, params.len() as i64 - 1);
+        let indices: Vec<i64> = (0..shape.iter().product::<usize>())
+            .map(|_| within(random, params[axis as usize]))
+            .collect();
+        let from_end = random.within(0, 1) * params.len() as i64;
+        let axis = axis - from_end;
+        let of_indices = random.within(0, 1) * shape.len() as i64;
+        // -0 is no number from the end.
+        let batch_dims = if of_indices > batch as i64 {
+            batch as i64 - of_indices
+        } else {
+            batch as i64
+        };
+        with(&|elements| {
+            let gathered = reference::gather(
+                elements, params, &indices, &shape, axis, batch_dims, indexing,
+            )
+            .unwrap();
+            (gathered.shape, gathered.values)
+        });
+        Operation::Gather {
+            indices: save(folder, &shape, &indices, random.within(0, 1) == 0),
+            indices_fingerprint: NONE,
+            axis: Some(axis as isize),
+            batch_dims: batch_dims as isize,
+            out_of_range,
+            wrap: indexing.wrap,
+        }
+    }
+}
+
+#[test]
+fn random_gathers_are_the_references() {
+    let mut random = Random::new(23);
+    let kinds = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
+    let mut zeros = 0;
+    for case in 0..80 {
+        let folder = tempfile::tempdir().unwrap();
+        let params = Known::random(&mut random, &folder.path().join("a.zarr"), kinds[case % 4]);
+        let numbers: Vec<Vec<u8>> = (1..=params.elements.len())
+            .map(|number| number.to_ne_bytes().to_vec())
+            .collect();
+        let mut expected = (Vec::new(), Vec::new());
+        let mut sources = Vec::new();
+        let operation = operation(&mut random, folder.path(), &params.shape, &mut |gather| {
+            expected = gather(&params.elements);
+            sources = gather(&numbers).1;
+        });
+        // What the reference takes from nowhere is zeros.
+        let unit = params.elements[0].len();
+        let nowhere = sources.iter().filter(|number| number.is_empty()).count();
+        zeros += nowhere;
+        let bytes = expected
+            .1
+            .iter()
+            .zip(&sources)
+            .flat_map(|(element, source)| {
+                if source.is_empty() {
+                    vec![0; unit]
+                } else {
+                    element.clone()
+                }
+            });
+        let (shape, bytes): (_, Vec<u8>) = (expected.0, bytes.collect());
+        let form = form(&mut random, &shape);
+        let what = format!("case {case}: {operation:?} of {:?} {form:?}", params.shape);
+        let result = folder.path().join("b.zarr");
+        let job = Job::new(operation, &params.path, &result, &form).expect(&what);
+        let explained = open(&job, HOW).1.explain().unwrap();
+        let summary = run(&job, HOW).expect(&what);
+        assert_eq!(read(&result), (shape.clone(), bytes), "{what}");
+        assert_eq!(summary.out_of_range > 0, nowhere > 0, "{what}");
+
+        let target = Target::new(&result, &job.metadata).unwrap();
+        let needed = shards(&shape, target.shard()).into_values().map(|shard| {
+            let sources = shard.iter().map(|&number| &sources[number]);
+            let sources = sources.filter(|number| !number.is_empty());
+            let sources =
+                sources.map(|number| usize::from_ne_bytes(number[..].try_into().unwrap()) - 1);
+            chunks_of(sources, &params.shape, &params.chunk).len()
+        });
+        assert_eq!(summary.chunks_read, needed.sum::<usize>() as u64, "{what}");
+        assert_eq!(explained.reads, summary.chunks_read, "{what}");
+    }
+    assert!(zeros > 100, "{zeros} elements were out of range");
+}
+
+#[test]
+fn an_index_out_of_range_fails_the_job_once_by_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, result) = (folder.path().join("a.zarr"), folder.path().join("b.zarr"));
+    Known::numbers(&path, &[20, 4], &[5, 4]);
+    let mut indices: Vec<i64> = (0..12).collect();
+    indices[7] = 99;
+    let operation = Operation::Gather {
+        indices: save(folder.path(), &[3, 4], &indices, false),
+        indices_fingerprint: NONE,
+        axis: None,
+        batch_dims: 0,
+        out_of_range: OutOfRange::Error,
+        wrap: false,
+    };
+    let form = Form {
+        shard: Some(vec![1, 2, 4]),
+        ..Form::default()
+    };
+    let job = Job::new(operation, &path, &result, &form).unwrap();
+    let error = run(&job, HOW).unwrap_err();
+    let Error::Data(error) = error else {
+        panic!("{error:?}")
+    };
+    assert!(error.contains("[1,3]") && error.contains("99"), "{error}");
+    assert!(!result.join("c/1/1/0").exists() && !result.join("zarr.json").exists());
+}
+
+#[test]
+fn indices_must_be_integers_and_stay_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.zarr");
+    Known::numbers(&path, &[20, 4], &[5, 4]);
+    let operation = |indices: &Path| Operation::GatherNd {
+        indices: indices.to_owned(),
+        indices_fingerprint: NONE,
+        batch_dims: 0,
+        out_of_range: OutOfRange::Zero,
+        wrap: false,
+    };
+    let result = folder.path().join("b.zarr");
+    let npy = save(folder.path(), &[2, 1], &[3, 4], true);
+    let floats = folder.path().join("floats.npy");
+    let text = fs::read(&npy).unwrap();
+    let at = text.windows(2).position(|pair| pair == b"i8").unwrap();
+    fs::write(&floats, [&text[..at], b"f8", &text[at + 2..]].concat()).unwrap();
+    let refused = Job::new(operation(&floats), &path, &result, &Form::default()).unwrap_err();
+    assert!(refused.to_string().contains("float64") && refused.to_string().contains("integers"));
+    let job = Job::new(operation(&npy), &path, &result, &Form::default()).unwrap();
+    let (record, _) = open(&job, HOW);
+    fs::write(&npy, [&text[..], b"more"].concat()).unwrap();
+    let changed = wgslice_scale::job::Prepared::new(record.order(job, HOW)).unwrap_err();
+    assert!(changed.to_string().contains("has changed"), "{changed}");
+}

@@ -1,0 +1,476 @@
+//! Slices of stores: the naive reference's elements, each chunk read once for a shard, and only what is missing.
+
+use crate::{
+    random::{Random, Slice},
+    zarr::{HOW, Kind, Known, chunks_of, files, form, open, read, run, shards, slice},
+};
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+use wgslice_scale::{
+    job::{Form, How, Job, Record, State, compute, faults, to_npy},
+    zarr::{Codec, Error, Target},
+};
+
+/// 80 slices of stores of all kinds, into results of all forms.
+#[test]
+fn random_slices_are_the_references() {
+    let mut random = Random::new(17);
+    let kinds = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
+    for case in 0..80 {
+        let folder = tempfile::tempdir().unwrap();
+        let kind = kinds[case % 4];
+        let source = Known::random(&mut random, &folder.path().join("a.zarr"), kind);
+        let spec = Slice::of(&mut random, &source.shape);
+        let what = format!("case {case}: {kind:?} {:?}[{}]", source.shape, spec.text);
+        let (shape, elements) = spec.naive(&source.elements, &source.shape);
+        let numbers: Vec<usize> = (0..source.elements.len()).collect();
+        let (_, sources) = spec.naive(&numbers, &source.shape);
+        let form = form(&mut random, &shape);
+        let result = folder.path().join("b.zarr");
+        let job = Job::new(slice(&spec.text), &source.path, &result, &form).expect(&what);
+        let threads = 1 + case % 2;
+        let explained = open(&job, HOW).1.explain().unwrap();
+        let summary = run(&job, How { threads, ..HOW }).expect(&what);
+        assert_eq!(read(&result), (shape.clone(), elements.concat()), "{what}");
+
+        // What the tasks have read is what the elements of their shards need.
+        let target = Target::new(&result, &job.metadata).unwrap();
+        let shards = shards(&shape, target.shard());
+        let needed = shards.values().map(|shard| {
+            let sources = shard.iter().map(|&number| sources[number]);
+            chunks_of(sources, &source.shape, &source.chunk).len()
+        });
+        assert_eq!(summary.chunks_read, needed.sum::<usize>() as u64, "{what}");
+        assert_eq!(summary.computed, shards.len() as u64, "{what}");
+        let distinct = chunks_of(sources.iter().copied(), &source.shape, &source.chunk);
+        assert_eq!(explained.chunks, distinct.len() as u64, "{what}");
+        assert_eq!(
+            (explained.reads, explained.tasks),
+            (summary.chunks_read, summary.shards),
+            "{what}"
+        );
+        assert!(!result.join(".wgslice").exists());
+    }
+}
+
+/// The bytes that the store delivers, beside those of the chunks that have elements of the result.
+#[test]
+fn no_more_is_read_than_the_chunks_demand() {
+    let folder = tempfile::tempdir().unwrap();
+    let shape = [60, 50, 40];
+    for (number, shard) in [None, Some(&[30, 50, 40][..])].into_iter().enumerate() {
+        let path = folder.path().join(format!("{number}.zarr"));
+        let source = Known::numbers_in(&path, &shape, &[10, 25, 40], shard);
+        // Steps above a chunk, flips, and a box within a chunk.
+        for (case, spec) in ["::13, ::-1, 30:2:-9", "1:4, 2:3, 5:6", "::2, 7:33, ..."]
+            .iter()
+            .enumerate()
+        {
+            let result = folder.path().join(format!("{number}-{case}.zarr"));
+            let form = Form {
+                shard: Some(vec![30, 50, 40]),
+                chunk: Some(vec![5, 5, 5]),
+                codec: None,
+            };
+            let job = Job::new(slice(spec), &path, &result, &form).unwrap();
+            let summary = run(&job, HOW).unwrap();
+            let explained = summary.chunks_read * 4 * source.chunk.iter().product::<usize>() as u64;
+            assert!(summary.bytes_read >= explained, "{spec}: {summary:?}");
+            assert!(
+                summary.bytes_read as f64 <= 1.2 * explained as f64,
+                "{spec}: {summary:?}"
+            );
+        }
+    }
+}
+
+/// With a cache a chunk is read once for all shards that have elements of it.
+#[test]
+fn shards_share_the_chunks_that_they_meet_in() {
+    let mut random = Random::new(99);
+    for case in 0..40 {
+        let folder = tempfile::tempdir().unwrap();
+        let source = Known::random(&mut random, &folder.path().join("a.zarr"), Kind::Chunks);
+        let spec = Slice::of(&mut random, &source.shape);
+        let (shape, elements) = spec.naive(&source.elements, &source.shape);
+        let form = form(&mut random, &shape);
+        let result = folder.path().join("b.zarr");
+        let job = Job::new(slice(&spec.text), &source.path, &result, &form).unwrap();
+        let cache = 1 << 20;
+        let (_, prepared) = open(&job, How { cache, ..HOW });
+        let explained = prepared.explain().unwrap();
+        let mut read_chunks = 0;
+        for shard in 0..prepared.shards() {
+            read_chunks += compute(&prepared, shard).unwrap().chunks_read;
+        }
+        assert_eq!(read_chunks, explained.chunks, "case {case}: {}", spec.text);
+        run(&job, HOW).unwrap();
+        assert_eq!(read(&result), (shape, elements.concat()), "case {case}");
+    }
+}
+
+#[test]
+fn a_job_that_is_run_again_computes_what_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, result) = (folder.path().join("a.zarr"), folder.path().join("b.zarr"));
+    let source = Known::numbers(&path, &[20, 20], &[5, 5]);
+    let form = Form {
+        shard: Some(vec![10, 10]),
+        chunk: Some(vec![5, 5]),
+        codec: Some(Codec::Zstd),
+    };
+    let job = Job::new(slice("::-1"), &path, &result, &form).unwrap();
+    let (_, prepared) = open(&job, HOW);
+    for shard in [3, 1] {
+        let outcome = compute(&prepared, shard).unwrap();
+        assert!(outcome.computed && outcome.chunks_read == 4, "{outcome:?}");
+        let again = compute(&prepared, shard).unwrap();
+        assert!(!again.computed && again.bytes_read == 0, "{again:?}");
+    }
+    assert!(compute(&prepared, 4).is_err());
+    // Nobody can open it yet.
+    assert!(!result.join("zarr.json").exists());
+    let summary = run(&job, HOW).unwrap();
+    assert_eq!((summary.shards, summary.computed, summary.stood), (4, 2, 2));
+    assert_eq!(summary.chunks_read, 8);
+    let expected: Vec<_> = source
+        .elements
+        .chunks(20)
+        .rev()
+        .flatten()
+        .flatten()
+        .copied()
+        .collect();
+    assert_eq!(read(&result), (vec![20, 20], expected));
+
+    let before = files(&result);
+    assert!(matches!(
+        Record::begin(&job, true).unwrap(),
+        State::Complete
+    ));
+    // Another job does not touch it, unless it is told to.
+    let other = Job::new(slice("::-2"), &path, &result, &form).unwrap();
+    let refused = Record::begin(&other, false).unwrap_err().to_string();
+    assert!(
+        refused.contains("::-1") && refused.contains("--overwrite"),
+        "{refused}"
+    );
+    assert_eq!(files(&result), before);
+    assert!(matches!(
+        Record::begin(&other, true).unwrap(),
+        State::Open(_)
+    ));
+    // A begun job refuses others too.
+    let refused = Record::begin(&job, false).unwrap_err().to_string();
+    assert!(
+        refused.contains("unfinished") && refused.contains("::-2"),
+        "{refused}"
+    );
+    run(&other, HOW).unwrap();
+    let expected: Vec<_> = source
+        .elements
+        .chunks(20)
+        .rev()
+        .step_by(2)
+        .flatten()
+        .flatten()
+        .copied()
+        .collect();
+    assert_eq!(read(&result), (vec![10, 20], expected));
+
+    // What is no array is not removed, whatever is asked.
+    let foreign = folder.path().join("foreign");
+    fs::create_dir(&foreign).unwrap();
+    fs::write(foreign.join("thesis.txt"), "years of work").unwrap();
+    let job = Job::new(slice("::-1"), &path, &foreign, &form).unwrap();
+    assert!(
+        Record::begin(&job, true)
+            .unwrap_err()
+            .to_string()
+            .contains("no Zarr array")
+    );
+    assert_eq!(files(&foreign).len(), 1);
+}
+
+#[test]
+fn a_task_of_an_old_job_writes_nothing_into_a_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, result) = (folder.path().join("a.zarr"), folder.path().join("b.zarr"));
+    Known::numbers(&path, &[8], &[4]);
+    let job = |spec| Job::new(slice(spec), &path, &result, &Form::default()).unwrap();
+    let (_, old) = open(&job("1:5"), HOW);
+    Record::begin(&job("2:6"), true).unwrap();
+    assert!(matches!(compute(&old, 0), Err(Error::Io(_))));
+    let left: Vec<_> = files(&result).into_keys().collect();
+    assert_eq!(left, [Path::new(".wgslice/job.json")]);
+}
+
+#[test]
+fn a_source_that_has_changed_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, result) = (folder.path().join("a.zarr"), folder.path().join("b.zarr"));
+    Known::numbers(&path, &[8], &[4]);
+    let job = Job::new(slice(":"), &path, &result, &Form::default()).unwrap();
+    let (record, _) = open(&job, HOW);
+    Known::numbers(&path, &[8], &[2]);
+    let changed = wgslice_scale::job::Prepared::new(record.order(job, HOW)).unwrap_err();
+    assert!(changed.to_string().contains("has changed"), "{changed}");
+}
+
+/// The same files, whatever the number of threads, and however often.
+#[test]
+fn a_shard_has_the_same_bytes_whenever_it_is_computed() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = Known::numbers(&folder.path().join("a.zarr"), &[40, 50], &[7, 9]);
+    let form = Form {
+        shard: Some(vec![20, 24]),
+        chunk: Some(vec![5, 6]),
+        codec: Some(Codec::Blosc),
+    };
+    let results = [1, 3].map(|threads| {
+        let result = folder.path().join(format!("{threads}.zarr"));
+        let job = Job::new(slice("::-1"), &source.path, &result, &form).unwrap();
+        run(&job, How { threads, ..HOW }).unwrap();
+        files(&result)
+    });
+    assert!(results[0].len() > 2);
+    assert_eq!(results[0], results[1]);
+}
+
+#[test]
+fn a_corrupt_chunk_is_named_and_its_shards_are_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, result) = (folder.path().join("a.zarr"), folder.path().join("b.zarr"));
+    Known::numbers(&path, &[20, 20], &[5, 5]);
+    // Chunks of another length than they must have are corrupt without a codec too.
+    fs::write(path.join("c/1/2"), "torn").unwrap();
+    let form = Form {
+        shard: Some(vec![10, 10]),
+        chunk: Some(vec![10, 10]),
+        codec: None,
+    };
+    let job = Job::new(slice(":"), &path, &result, &form).unwrap();
+    let attempts = 4;
+    let error = run(&job, How { attempts, ..HOW }).unwrap_err();
+    let Error::Data(error) = error else {
+        panic!("{error:?}")
+    };
+    assert!(
+        error.contains("c/1/2") && error.contains("corrupt"),
+        "{error}"
+    );
+    assert!(!result.join("c/0/1").exists() && !result.join("zarr.json").exists());
+    // A chunk that cannot be read is no corrupt chunk, nor a missing one.
+    fs::remove_file(path.join("c/1/2")).unwrap();
+    fs::create_dir(path.join("c/1/2")).unwrap();
+    let error = run(&job, HOW).unwrap_err();
+    assert!(
+        matches!(&error, Error::Io(error) if error.to_string().contains("c/1/2")),
+        "{error:?}"
+    );
+    fs::remove_dir(path.join("c/1/2")).unwrap();
+    let summary = run(&job, HOW).unwrap();
+    assert!(summary.computed >= 1 && result.join("c/0/1").exists());
+}
+
+#[test]
+fn a_corrupt_index_of_a_shard_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, result) = (folder.path().join("a.zarr"), folder.path().join("b.zarr"));
+    Known::numbers_in(&path, &[20], &[5], Some(&[20]));
+    let mut shard = fs::read(path.join("c/0")).unwrap();
+    let job = Job::new(slice(":"), &path, &result, &Form::default()).unwrap();
+    // The index is 4 pairs of offset and length, and a checksum.
+    let index = shard.len() - 4 * 16 - 4;
+    shard[index + 7] ^= 0x80;
+    for length in [shard.len(), 3] {
+        fs::write(path.join("c/0"), &shard[..length]).unwrap();
+        let error = run(&job, HOW).unwrap_err();
+        assert!(
+            matches!(&error, Error::Data(text) if text.contains("c/0")),
+            "{error:?}"
+        );
+    }
+    // An offset beyond the end, with the right checksum.
+    let checksum = crc32c::crc32c(&shard[index..shard.len() - 4]).to_le_bytes();
+    let end = shard.len();
+    shard[end - 4..].copy_from_slice(&checksum);
+    fs::write(path.join("c/0"), &shard).unwrap();
+    let error = run(&job, HOW).unwrap_err();
+    assert!(
+        matches!(&error, Error::Data(text) if text.contains("c/0")),
+        "{error:?}"
+    );
+}
+
+fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"));
+    command.env_remove(faults::VARIABLE);
+    command
+}
+
+/// The exit code, standard output and standard error.
+fn ended(command: &mut Command) -> (i32, String, String) {
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (
+        output.status.code().unwrap(),
+        text(output.stdout),
+        text(output.stderr),
+    )
+}
+
+#[test]
+fn the_command_slices_resumes_and_says_what_it_did() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, result) = (folder.path().join("a.zarr"), folder.path().join("b.zarr"));
+    let source = Known::numbers(&path, &[30, 20], &[5, 5]);
+    let slice = |faults: Option<&Path>, options: &[&str]| {
+        let mut command = command();
+        command.arg("slice").args([&path]).args([
+            "::-1",
+            "--shard",
+            "5,10",
+            "--threads",
+            "2",
+            "-o",
+        ]);
+        command.args([&result]).args(options);
+        if let Some(faults) = faults {
+            command.env(faults::VARIABLE, faults);
+        }
+        command
+    };
+    let (code, text, _) = ended(&mut slice(None, &["--explain", "--json"]));
+    assert!(
+        code == 0 && text.contains("\"tasks\":12") && !result.exists(),
+        "{text}"
+    );
+    let (code, _, problem) = ended(&mut slice(None, &["--memory", "1K"]));
+    assert!(
+        code == 2 && problem.contains("--memory") && problem.contains("--shard"),
+        "{problem}"
+    );
+
+    // Killed while tasks sleep, of which some are done.
+    let faults = folder.path().join("faults");
+    fs::create_dir(&faults).unwrap();
+    fs::write(faults.join("sleep"), "300").unwrap();
+    let mut running = slice(Some(&faults), &[])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let done = || {
+        files(&result)
+            .keys()
+            .filter(|name| name.starts_with("c"))
+            .count()
+    };
+    while !result.exists() || done() < 3 {
+        assert!(Instant::now() < deadline);
+        thread::sleep(Duration::from_millis(20));
+    }
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let stood = done();
+    assert!(!result.join("zarr.json").exists());
+
+    // The system fails once: the task is tried again.
+    fs::write(faults.join("sleep"), "0").unwrap();
+    fs::write(faults.join("io-error-1"), "").unwrap();
+    fs::write(faults.join("started"), "").unwrap();
+    let (code, text, problem) = ended(&mut slice(Some(&faults), &["--json", "--memory", "1M"]));
+    assert_eq!(code, 0, "{problem}");
+    assert!(
+        problem.contains("on purpose") && !faults.join("io-error-1").exists(),
+        "{problem}"
+    );
+    assert!(text.contains(&format!("\"stood\":{stood},")), "{text}");
+    let started = fs::read_to_string(faults.join("started")).unwrap();
+    assert_eq!(started.lines().count(), 12 - stood + 1, "{started}");
+    let expected: Vec<_> = source
+        .elements
+        .chunks(20)
+        .rev()
+        .flatten()
+        .flatten()
+        .copied()
+        .collect();
+    assert_eq!(read(&result), (vec![30, 20], expected));
+    assert!(!result.join(".wgslice").exists());
+    let (code, text, _) = ended(&mut slice(None, &[]));
+    assert!(code == 0 && text.contains("complete"), "{text}");
+    let (code, _, problem) = ended(&mut slice(None, &["--codec", "gzip"]));
+    assert!(code == 2 && problem.contains("--overwrite"), "{problem}");
+    let (code, _, problem) = ended(&mut slice(None, &["--codec", "gzip", "--shard", "5"]));
+    assert!(code == 2 && problem.contains("--shard"), "{problem}");
+
+    // It fails more often than a task is tried.
+    for number in 0..5 {
+        fs::write(faults.join(format!("io-error-{number}")), "").unwrap();
+    }
+    let one = ["--shard", "30,20", "--overwrite"];
+    let mut all = command();
+    all.arg("slice")
+        .args([&path])
+        .args(["::-1", "-o"])
+        .args([&result])
+        .args(one);
+    let (code, _, problem) = ended(all.env(faults::VARIABLE, &faults));
+    assert!(code == 1 && problem.contains("on purpose"), "{problem}");
+    let left = files(&faults)
+        .into_keys()
+        .filter(|name| name.to_string_lossy().contains("error"));
+    assert_eq!(left.count(), 1);
+    assert!(!result.join("zarr.json").exists());
+}
+
+#[test]
+fn arrays_become_npy_files_and_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = Random::new(8);
+    for case in 0..16 {
+        let kind = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed][case % 4];
+        let source = Known::random(
+            &mut random,
+            &folder.path().join(format!("{case}.zarr")),
+            kind,
+        );
+        let file = folder.path().join(format!("{case}.npy"));
+        let memory = [None, Some(1 << 15)][case % 2];
+        let written = to_npy(&source.path, &file, 2, memory, false);
+        // bfloat16 has no name there.
+        let Ok(summary) = written else { continue };
+        assert!(summary.chunks_read > 0);
+        let bytes = fs::read(&file).unwrap();
+        assert!(bytes.ends_with(&source.elements.concat()), "case {case}");
+        assert_eq!((bytes.len() - source.elements.concat().len()) % 64, 0);
+        assert!(to_npy(&source.path, &file, 2, None, false).is_err());
+
+        let result = folder.path().join(format!("{case}-back.zarr"));
+        let form = form(&mut random, &source.shape);
+        let job = Job::new(
+            wgslice_scale::job::Operation::Convert,
+            &file,
+            &result,
+            &form,
+        )
+        .unwrap();
+        run(&job, HOW).unwrap();
+        assert_eq!(
+            read(&result),
+            (source.shape, source.elements.concat()),
+            "case {case}"
+        );
+    }
+    let left = fs::read_dir(folder.path()).unwrap();
+    let mut left = left.map(|entry| entry.unwrap().path());
+    assert!(left.all(|path| !path.to_string_lossy().ends_with(".new")));
+}
