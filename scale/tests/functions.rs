@@ -329,6 +329,37 @@ async fn a_null_row_gives_a_null_row_whatever_it_holds() {
     }
 }
 
+/// Parquet stores no elements of null rows. A table in memory has them.
+#[tokio::test]
+async fn elements_of_null_rows_are_not_looked_at() {
+    let columns: [(&str, ArrayRef); 2] = [
+        (
+            "x",
+            tensors(Arc::new(Int16Array::from_iter_values(0..20)), &[5], 4, &[3]),
+        ),
+        (
+            "i",
+            tensors(
+                Arc::new(Int64Array::from(vec![1, 99, 2, 99])),
+                &[1],
+                4,
+                &[1],
+            ),
+        ),
+    ];
+    let engine = Engine::embedded(1).unwrap();
+    engine
+        .context()
+        .register_batch("m", batch(&columns))
+        .unwrap();
+    let result = run(&engine, "SELECT gather(x, i) FROM m").await.unwrap();
+    let column = result.column(0);
+    let valid: Vec<_> = (0..4).map(|row| column.is_valid(row)).collect();
+    assert_eq!(valid, [true, false, true, false]);
+    let found = elements::<datafusion::arrow::datatypes::Int16Type>(column);
+    assert_eq!((found[0], found[2]), (1, 12));
+}
+
 #[tokio::test]
 async fn an_index_out_of_range_is_an_error_with_its_row_and_its_tuple() {
     let folder = TempDir::new().unwrap();

@@ -182,6 +182,39 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
         "arrow.fixed_shape_tensor"
     );
 
+    // Past a step of another kind, and past a shuffle.
+    let name = tensors.display();
+    for from in [
+        format!("(SELECT id, x AS y FROM '{name}' ORDER BY id LIMIT 10) AS t"),
+        format!(
+            "(SELECT id, x AS y FROM '{name}') AS t JOIN (SELECT id AS i, abs(id) AS a FROM '{name}') AS u ON t.id = u.i"
+        ),
+        format!("(SELECT id, first_value(x) AS y FROM '{name}' GROUP BY id) AS t"),
+    ] {
+        let query = format!("SELECT strided_slice(y, '1, ::-1') AS z FROM {from} ORDER BY t.id");
+        let result = run(&far, &query)
+            .await
+            .unwrap_or_else(|error| panic!("{query}: {error}"));
+        assert_eq!(
+            elements::<Float32Type>(result.column(0)),
+            expected,
+            "{query}"
+        );
+    }
+
+    // The metadata of a function's result is what is lost.
+    let query = format!(
+        "SELECT strided_slice(tensor_to_arrow(strided_slice(x, '::-1')), '0, ::-1') AS z FROM '{name}' ORDER BY id"
+    );
+    let result = run(&far, &query)
+        .await
+        .unwrap_or_else(|error| panic!("{query}: {error}"));
+    assert_eq!(
+        elements::<Float32Type>(result.column(0)),
+        expected,
+        "{query}"
+    );
+
     // An index out of range fails the query once, with its row and its tuple.
     let query = format!("SELECT gather_nd(image, '[[0, 7]]') FROM '{path}'");
     let error = run(&far, &query).await.unwrap_err();
