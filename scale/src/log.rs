@@ -8,13 +8,19 @@ use std::{
 
 struct Stderr;
 
+/// The module of Ballista that logs the error of a query, which the command itself tells.
+const TOLD: &str = "ballista_core::execution_plans::distributed_query";
+
 impl Log for Stderr {
-    fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() != TOLD || log::max_level() > LevelFilter::Warn
     }
 
     /// One line: milliseconds since 1970, level, module and message.
     fn log(&self, record: &Record<'_>) {
+        if !self.enabled(record.metadata()) {
+            return;
+        }
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = now.map_or(0, |since| since.as_millis());
         let (level, module, message) = (record.level(), record.target(), record.args());

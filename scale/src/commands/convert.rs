@@ -67,6 +67,7 @@ pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
         threads: args.threads,
         partitions: None,
         memory,
+        wait: 0,
     };
     job::make(&job, how, &on, overwrite, args.json)
 }

@@ -16,6 +16,7 @@ use std::{
     time::Duration,
 };
 use wgslice_scale::{
+    engine::message,
     job::{self, DeviceChoice, Form, How, Job, Operation, Prepared, Record, State},
     zarr::{self, Error},
 };
@@ -254,14 +255,18 @@ pub(crate) fn make(
             .partitions
             .or(on.cluster.is_none().then_some(4 * threads)),
         memory: None,
+        wait: on.wait,
     };
     let summary = runtime(threads)?.block_on(async {
         let engine = engine(&on).await?;
         let files = engine.context().copied_config().target_partitions();
         let bar = Bar::start(&prepared, missing as u64, on.cluster.is_none());
-        let summary = job::run(&engine, record, &prepared, files).await;
+        let summary = tokio::select! {
+            summary = job::run(&engine, record, &prepared, files) => summary.map_err(Failure::from),
+            error = engine.lost(on.patience()) => Err(Failure::work(message(&error))),
+        };
         drop(bar);
-        Ok::<_, Failure>(summary?)
+        summary
     })?;
     if summary.out_of_range > 0 {
         eprintln!(

@@ -17,6 +17,7 @@ use std::{
     fmt::Display,
     io::{ErrorKind, Write, stdout},
     thread,
+    time::Duration,
 };
 #[cfg(unix)]
 use tokio::signal::unix;
@@ -60,6 +61,15 @@ pub(crate) struct On {
     /// Memory, as in 500M or 2G: of this process; on a cluster, of an executor for each of its cores
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub(crate) memory: Option<usize>,
+    /// Give up when the cluster has had no executor for N seconds
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub(crate) wait: u64,
+}
+
+impl On {
+    pub(crate) fn patience(&self) -> Duration {
+        Duration::from_secs(self.wait)
+    }
 }
 
 /// The number of tasks of a step on a cluster: enough for some tens of cores, and few enough that shuffles, which have

@@ -5,9 +5,11 @@ mod table;
 
 use super::{On, cores, engine, print, runtime, signal};
 use crate::failure::Failure;
+use datafusion::{dataframe::DataFrame, error::DataFusionError};
 use output::Output;
 use serde_json::json;
 use std::{path::PathBuf, time::Instant};
+use wgslice_scale::engine::message;
 
 /// Run a query on tables of tensors
 ///
@@ -51,9 +53,17 @@ pub(crate) fn run(args: &Sql) -> Result<(), Failure> {
 }
 
 async fn query(args: &Sql) -> Result<(), Failure> {
-    let start = Instant::now();
     let engine = engine(&args.on).await?;
-    let result = engine.query(&args.query).await.map_err(Failure::usage)?;
+    let result = engine.query(&args.query).await;
+    let result = result.map_err(|error| Failure::usage(message(&error)))?;
+    tokio::select! {
+        end = run_query(args, result) => end,
+        error = engine.lost(args.on.patience()) => Err(Failure::work(message(&error))),
+    }
+}
+
+async fn run_query(args: &Sql, result: DataFrame) -> Result<(), Failure> {
+    let start = Instant::now();
     let Some(path) = &args.output else {
         return match args.json {
             true => table::print_lines(result).await,
@@ -72,4 +82,8 @@ async fn query(args: &Sql) -> Result<(), Failure> {
         print(figures)?;
     }
     Ok(())
+}
+
+fn failed(error: DataFusionError) -> Failure {
+    Failure::work(message(&error))
 }

@@ -15,10 +15,22 @@ use datafusion::{
     execution::{SessionState, SessionStateBuilder, runtime_env::RuntimeEnv},
     prelude::{SessionConfig, SessionContext},
 };
-use std::sync::Arc;
+use std::{
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::{sleep, timeout},
+};
 
 /// The largest message between the processes of a cluster, in bytes. A message has a whole batch of rows.
 pub(super) const MAX_MESSAGE: usize = 256 << 20;
+
+/// The port of a scheduler whose address has none.
+const PORT: u16 = 50050;
 
 /// How often a connection without traffic is tested, in seconds. A machine that is gone does not close its connections.
 const KEEPALIVE: usize = 10;
@@ -33,11 +45,22 @@ impl Engine {
     ///
     /// A url that is none. Whether the scheduler is there shows only when a query runs.
     pub async fn cluster(url: &str, partitions: usize) -> Result<Self> {
-        if !url.starts_with("df://") {
+        let address = url
+            .strip_prefix("df://")
+            .map(|host| host.trim_end_matches('/'));
+        let Some(address) = address.filter(|address| !address.is_empty()) else {
             return Err(DataFusionError::Configuration(format!(
                 "{url:?} is no address of a scheduler: write it as df://host:50050"
             )));
-        }
+        };
+        let port = address
+            .rsplit_once(':')
+            .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+        let scheduler = if port {
+            address.to_owned()
+        } else {
+            format!("{address}:{PORT}")
+        };
         let config = SessionConfig::new_with_ballista()
             .with_target_partitions(partitions.max(1))
             // Otherwise a task takes as many partitions as its executor has free cores, and so as much more memory.
@@ -57,6 +80,7 @@ impl Engine {
         Ok(Self {
             context,
             batch: batches::memory_of(None),
+            scheduler: Some(scheduler),
         })
     }
 
@@ -80,4 +104,39 @@ pub(super) fn session(config: SessionConfig) -> Result<SessionState> {
         .build();
     functions::register_all(&mut state)?;
     Ok(state)
+}
+
+/// Waits until the scheduler has had no executor for `patience`.
+pub(super) async fn lost(scheduler: &str, patience: Duration) -> DataFusionError {
+    const OFTEN: Duration = Duration::from_secs(1);
+    let mut found = Instant::now();
+    loop {
+        let state = timeout(patience, is_ready(scheduler)).await;
+        let problem = match state {
+            Ok(Ok(true)) => {
+                found = Instant::now();
+                String::new()
+            }
+            Ok(Ok(false)) => "has no executor".to_owned(),
+            Ok(Err(error)) => format!("does not answer ({error})"),
+            Err(_) => "does not answer".to_owned(),
+        };
+        if found.elapsed() >= patience {
+            return DataFusionError::Execution(format!(
+                "the scheduler at {scheduler} {problem}, for {} s: start executors, and run this again",
+                patience.as_secs()
+            ));
+        }
+        sleep(OFTEN).await;
+    }
+}
+
+/// Whether the scheduler has an executor.
+async fn is_ready(scheduler: &str) -> io::Result<bool> {
+    let mut connection = TcpStream::connect(scheduler).await?;
+    let request = format!("GET /readyz HTTP/1.1\r\nHost: {scheduler}\r\nConnection: close\r\n\r\n");
+    connection.write_all(request.as_bytes()).await?;
+    let mut status = [0; "HTTP/1.1 200".len()];
+    connection.read_exact(&mut status).await?;
+    Ok(status.ends_with(b" 200"))
 }

@@ -69,7 +69,14 @@ impl Executor {
             override_function_registry: Some(Arc::new(registry())),
             ..ExecutorProcessConfig::default()
         };
+        let ports = format!(
+            "{}, ports {} and {}",
+            self.bind, self.port, self.command_port
+        );
         let end = start_executor_process(Arc::new(config)).await;
+        let end = end.map_err(|error| {
+            BallistaError::General(format!("the executor on {ports} failed: {error}"))
+        });
         if self.work_dir.is_none()
             && let Err(error) = fs::remove_dir_all(&temporary)
         {

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | `tables` | the files that a query names, as tables |
 //! | `batches` | how many rows are in memory at a time |
-//! | `cluster` | sessions on a cluster |
+//! | `cluster` | sessions on a cluster, and whether it is there |
+//! | `errors` | errors without what the engines wrap around them |
 //! | [`scheduler`], [`executor`] | the processes of a cluster |
 //!
 //! A query has no plan nodes of this crate, only functions, which travel by their names. So a client, a scheduler and
@@ -13,26 +14,31 @@
 mod batches;
 #[cfg(feature = "cluster")]
 mod cluster;
+mod errors;
 #[cfg(feature = "cluster")]
 pub mod executor;
 #[cfg(feature = "cluster")]
 pub mod scheduler;
 mod tables;
 
+pub use errors::message;
+
 use crate::functions;
 use datafusion::{
     dataframe::DataFrame,
-    error::Result,
+    error::{DataFusionError, Result},
     execution::{memory_pool::FairSpillPool, runtime_env::RuntimeEnvBuilder},
     prelude::{SQLOptions, SessionConfig, SessionContext},
 };
-use std::sync::Arc;
+use std::{future, sync::Arc, time::Duration};
 
 /// Runs queries. The same query gives the same result on every engine.
 pub struct Engine {
     context: SessionContext,
     /// The memory for one batch of rows, in bytes.
     batch: usize,
+    /// The host and the port of the scheduler of a cluster.
+    scheduler: Option<String>,
 }
 
 impl Engine {
@@ -61,7 +67,11 @@ impl Engine {
         let mut context = SessionContext::new_with_config_rt(config, runtime.build_arc()?);
         functions::register_all(&mut context)?;
         let batch = batches::memory_of(memory.map(|memory| memory / threads));
-        Ok(Self { context, batch })
+        Ok(Self {
+            context,
+            batch,
+            scheduler: None,
+        })
     }
 
     /// The session in which queries are planned.
@@ -75,20 +85,27 @@ impl Engine {
     ///
     /// A query that does more than read tables, that cannot be planned, or that names a file that cannot be read.
     pub async fn query(&self, query: &str) -> Result<DataFrame> {
-        tables::register(&self.context, query).await?;
+        let (mut state, plan) = tables::plan(&self.context, query).await?;
         let reading = SQLOptions::new()
             .with_allow_ddl(false)
             .with_allow_dml(false)
             .with_allow_statements(false);
-        let (mut state, plan) = self
-            .context
-            .sql_with_options(query, reading)
-            .await?
-            .into_parts();
+        reading.verify_plan(&plan)?;
         let optimized = state.optimize(&plan)?;
         let rows = batches::rows(&optimized, self.batch)?;
         let options = state.config_mut().options_mut();
         options.set("datafusion.execution.batch_size", &rows.to_string())?;
         Ok(DataFrame::new(state, plan))
+    }
+
+    /// Waits until a cluster has had no executor for `patience`, or no scheduler that answers, and returns an error that
+    /// says so. In this process it waits for ever. Ballista itself notices only when the last executor is lost while a
+    /// query runs, and lets a query wait without end where there was none.
+    pub async fn lost(&self, patience: Duration) -> DataFusionError {
+        #[cfg(feature = "cluster")]
+        if let Some(scheduler) = &self.scheduler {
+            return cluster::lost(scheduler, patience).await;
+        }
+        future::pending().await
     }
 }

@@ -12,28 +12,75 @@ use datafusion::{
     },
     error::Result,
     execution::SessionState,
+    logical_expr::LogicalPlan,
     prelude::SessionContext,
+    sql::{
+        parser::Statement,
+        sqlparser::ast::{Ident, ObjectNamePart, visit_relations_mut},
+    },
 };
 use futures::{StreamExt, TryStreamExt, stream};
-use std::{slice, sync::Arc};
+use std::{collections::HashMap, ops::ControlFlow, slice, sync::Arc};
 
 /// The number of files whose schemas are read at a time.
 const SCHEMAS: usize = 32;
 
-/// Registers the files that the query names.
-pub(super) async fn register(context: &SessionContext, query: &str) -> Result<()> {
+/// Plans a query, and registers the files that it names.
+///
+/// A file's name does not reach a scheduler as it is: names of columns travel with that of their table, in which a dot
+/// separates a schema from a table. So tables have names of their own.
+pub(super) async fn plan(
+    context: &SessionContext,
+    query: &str,
+) -> Result<(SessionState, LogicalPlan)> {
     let state = context.state();
     let dialect = state.config_options().sql_parser.dialect;
-    let statement = state.sql_to_statement(query, &dialect)?;
+    let mut statement = state.sql_to_statement(query, &dialect)?;
+    let mut names = HashMap::new();
     for table in state.resolve_table_references(&statement)? {
-        if let TableReference::Bare { table: name } = &table
+        if let TableReference::Bare { table: file } = &table
             && !context.table_exist(table.clone())?
         {
-            let files = files(&state, name).await?;
-            context.register_table(table, files)?;
+            let name = name(file, names.len());
+            let files = files(&state, file).await?;
+            context.deregister_table(name.as_str())?;
+            context.register_table(name.as_str(), files)?;
+            names.insert(file.to_string(), name);
         }
     }
-    Ok(())
+    if let Statement::Statement(statement) = &mut statement {
+        let _ = visit_relations_mut(statement.as_mut(), |relation| {
+            if let [ObjectNamePart::Identifier(part)] = &mut relation.0[..]
+                && let Some(name) = names
+                    .get(&part.value)
+                    .or_else(|| names.get(&part.value.to_lowercase()))
+            {
+                *part = Ident::new(name);
+            }
+            ControlFlow::<()>::Continue(())
+        });
+    }
+    let state = context.state();
+    let plan = state.statement_to_plan(statement).await?;
+    Ok((state, plan))
+}
+
+/// A name for a table: lower case letters, digits and underscores.
+fn name(file: &str, number: usize) -> String {
+    let last = file
+        .trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or_default();
+    let letters = last.chars().map(|letter| {
+        if letter.is_ascii_alphanumeric() {
+            letter
+        } else {
+            '_'
+        }
+    });
+    let letters: String = letters.collect();
+    format!("table_{number}_{}", letters.to_ascii_lowercase())
 }
 
 async fn files(state: &SessionState, name: &str) -> Result<Arc<dyn TableProvider>> {

@@ -1,7 +1,11 @@
 //! A whole job.
 
 use super::{Explanation, Order, Outcome, Prepared, Record, tasks};
-use crate::{engine::Engine, functions::zarr_shard, zarr::Error};
+use crate::{
+    engine::{Engine, message},
+    functions::zarr_shard,
+    zarr::Error,
+};
 use datafusion::{error::DataFusionError, prelude::ParquetReadOptions};
 use futures::StreamExt;
 use serde::Serialize;
@@ -125,7 +129,7 @@ async fn query(
 /// The error of a task, without what the engine says about where it comes from.
 fn explained(error: &DataFusionError) -> Error {
     match error.find_root() {
-        DataFusionError::Execution(message) => Error::data(message),
+        DataFusionError::Execution(_) => Error::data(message(error)),
         DataFusionError::IoError(error) => {
             Error::Io(std::io::Error::new(error.kind(), error.to_string()))
         }

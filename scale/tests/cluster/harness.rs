@@ -29,12 +29,14 @@ impl Cluster {
     /// Starts a scheduler and three executors of one core, for the test of this name. Executors get these arguments
     /// beside their own, and look for faults in the folder.
     pub(crate) fn start(test: &str, faults: Option<&Path>, arguments: &[&str]) -> Self {
-        Self::with_executors(test, 3, faults, arguments)
+        Self::with_executors(test, 3, 5, faults, arguments)
     }
 
+    /// The same with this many executors, each of which is lost after `timeout` seconds without a heartbeat.
     pub(crate) fn with_executors(
         test: &str,
         executors: usize,
+        timeout: u64,
         faults: Option<&Path>,
         arguments: &[&str],
     ) -> Self {
@@ -53,7 +55,7 @@ impl Cluster {
                 "--bind",
                 &address,
                 "--executor-timeout",
-                "5",
+                &timeout.to_string(),
             ],
             &log,
             None,
@@ -260,6 +262,7 @@ impl Run {
         let (output, errors) = (folder.join("run.out"), folder.join("run.err"));
         let child = Command::new(COMMAND)
             .args(arguments)
+            .current_dir(folder)
             .stdin(Stdio::null())
             .stdout(File::create(&output).unwrap())
             .stderr(File::create(&errors).unwrap())

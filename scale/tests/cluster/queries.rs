@@ -242,3 +242,48 @@ async fn a_scheduler_that_is_not_there_is_an_error() {
         said.errors
     );
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cluster_without_executors_is_an_error_in_time() {
+    let folder = TempDir::new().unwrap();
+    table(folder.path());
+    let cluster = Cluster::with_executors("none", 0, 5, None, &[]);
+    let query = "SELECT id, image FROM 'images/' WHERE id % 2 = 0";
+    let arguments = ["sql", query, "--cluster", &cluster.url, "--wait", "2"];
+    let said = Run::start(folder.path(), &arguments).end(Duration::from_secs(30));
+    assert_eq!(said.code, 1);
+    assert!(
+        said.errors
+            .contains("has no executor, for 2 s: start executors"),
+        "{}",
+        said.errors
+    );
+}
+
+/// A file whose name has a dot, an upper case letter and no folder: tables of that name do not reach a scheduler.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn names_of_files_may_have_dots() {
+    let folder = TempDir::new().unwrap();
+    let column = tensors(Arc::new(Int64Array::from_iter_values(0..8)), &[2], 4, &[]);
+    write(
+        &folder.path().join("A.b-1.parquet"),
+        &batch(&[("x", column)]),
+    );
+    let cluster = Cluster::with_executors("names", 1, 5, None, &[]);
+    let query = "WITH u AS (SELECT * FROM 'A.b-1.parquet') SELECT gather(t.x, 1) AS y FROM u AS t \
+                 JOIN 'A.b-1.parquet' AS v ON t.id = v.id ORDER BY t.id";
+    for more in [&[][..], &["--cluster", &cluster.url][..]] {
+        let said = command(folder.path(), &[&["sql", query, "--json"], more].concat());
+        assert_eq!(said, "{\"y\":1}\n{\"y\":3}\n{\"y\":5}\n{\"y\":7}\n");
+    }
+    let query = "SELECT gather(x, '[5]') AS y FROM 'A.b-1.parquet'";
+    let arguments = ["sql", query, "--json", "--cluster", &cluster.url];
+    let said = Run::start(folder.path(), &arguments).end(Duration::from_secs(30));
+    assert_eq!(said.code, 1);
+    assert!(
+        said.errors
+            .starts_with("error: gather: in every row, the indices at [0] are [5]"),
+        "{}",
+        said.errors
+    );
+}

@@ -57,7 +57,7 @@ async fn a_million_tasks_pass_the_scheduler() {
         let near = Engine::embedded(2).unwrap();
         let seconds = answer(&near, folder.path()).await;
         report("in one process", files, seconds, "");
-        let cluster = Cluster::start(&format!("scaling-{files}"), None, &[]);
+        let cluster = Cluster::with_executors(&format!("scaling-{files}"), 3, 300, None, &[]);
         let far = Engine::cluster(&cluster.url, files).await.unwrap();
         let seconds = answer(&far, folder.path()).await;
         let peak = cluster.scheduler_peak() >> 20;

@@ -1,5 +1,6 @@
 //! The result of a query in a Parquet file, which appears whole or not at all.
 
+use super::failed;
 use crate::failure::Failure;
 use datafusion::{
     arrow::{
@@ -75,7 +76,7 @@ impl Output {
     /// file.
     pub(super) async fn write_all(mut self, result: DataFrame) -> Result<(usize, u64), Failure> {
         let mut rows = 0;
-        let mut batches = result.execute_stream().await.map_err(Failure::work)?;
+        let mut batches = result.execute_stream().await.map_err(failed)?;
         let unwritten = |error: &dyn std::fmt::Display| {
             Failure::work(format_args!(
                 "cannot write {}: {error}",
@@ -83,7 +84,7 @@ impl Output {
             ))
         };
         while let Some(batch) = batches.next().await {
-            let batch = batch.map_err(Failure::work)?;
+            let batch = batch.map_err(failed)?;
             rows += batch.num_rows();
             // The metadata of columns, such as the shape of tensors, does not pass all steps of a plan.
             let batch = RecordBatch::try_new(Arc::clone(&self.schema), batch.columns().to_vec());

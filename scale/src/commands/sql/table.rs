@@ -1,5 +1,6 @@
 //! The first rows of a result, for a terminal, and all rows as lines of JSON.
 
+use super::failed;
 use crate::failure::Failure;
 use datafusion::{
     arrow::{
@@ -27,7 +28,7 @@ const WIDTH: usize = 100;
 pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
     let fields = result.schema().as_arrow().fields().clone();
     let result = result.limit(0, Some(ROWS + 1)).map_err(Failure::usage)?;
-    let batches = result.collect().await.map_err(Failure::work)?;
+    let batches = result.collect().await.map_err(failed)?;
     let columns = env::var("COLUMNS")
         .ok()
         .and_then(|columns| columns.parse().ok());
@@ -121,9 +122,9 @@ fn cut(text: &str, width: usize) -> String {
 /// Prints every row as a line of JSON.
 pub(super) async fn print_lines(result: DataFrame) -> Result<(), Failure> {
     let mut writer = LineDelimitedWriter::new(stdout().lock());
-    let mut batches = result.execute_stream().await.map_err(Failure::work)?;
+    let mut batches = result.execute_stream().await.map_err(failed)?;
     while let Some(batch) = batches.next().await {
-        let batch = batch.map_err(Failure::work)?;
+        let batch = batch.map_err(failed)?;
         writer.write(&batch).map_err(Failure::work)?;
     }
     writer.finish().map_err(Failure::work)
