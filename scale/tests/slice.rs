@@ -351,11 +351,12 @@ fn the_command_slices_resumes_and_says_what_it_did() {
         code == 0 && text.contains("\"tasks\":12") && !result.exists(),
         "{text}"
     );
-    let (code, _, problem) = ended(&mut slice(None, &["--memory", "1K"]));
+    let (code, _, problem) = ended(&mut slice(None, &["--memory", "500"]));
     assert!(
         code == 2 && problem.contains("--memory") && problem.contains("--shard"),
         "{problem}"
     );
+    assert!(!result.exists());
 
     // Killed while tasks sleep, of which some are done.
     let faults = folder.path().join("faults");

@@ -42,7 +42,7 @@ const PAGE: usize = 4096;
 impl Piece {
     /// An upper bound on the size in bytes of all pages that the piece reads.
     fn touched(&self) -> usize {
-        let rows = self.rows;
+        let rows = &self.plan.rows;
         // A row touches at most its extent plus a page, because it need not begin where a page does. If its units lie
         // far apart, it touches at most a page for each unit.
         let row = (rows.run - 1) * rows.step.unsigned_abs() * rows.unit + PAGE;
@@ -263,7 +263,7 @@ where
             }
             let begin = Instant::now();
             let dest = &mut self.buffer[..bytes];
-            backend.run_slice(&piece.plan(), source.as_ref(), dest)?;
+            backend.run_slice(&piece.plan, source.as_ref(), dest)?;
             self.streamed.dispatch += begin.elapsed();
             self.streamed.pieces += 1;
             (self.sink)(dest)?;

@@ -1,62 +1,76 @@
-//! Consecutive pieces of the result of a slice. A piece is itself a slice of the source.
+//! Consecutive pieces of the result of a slice. A piece is a [`Part`] of the slice of a source of one dimension, so what
+//! it needs is one range of the source.
 
-use crate::{
-    Plan,
-    ops::strided_slice::Map,
-    plan::{self, Rows},
-};
-use std::{iter, ops::Range};
+use crate::{Part, Plan, layout::middle, ops::strided_slice, plan::Map};
+use std::{iter, ops::Range, sync::Arc};
 
 /// A contiguous part of the result of a slice.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
-    pub(crate) rows: Rows,
-    pub(crate) map: Map,
+    /// The slice, of a source of one dimension.
+    whole: Arc<Plan>,
+    /// The box of the result that the piece makes: single positions, then a range, then whole dimensions.
+    result: Vec<Range<usize>>,
+    /// What the piece needs of the source, in elements.
+    needs: Range<usize>,
+    /// Makes the piece. Its source is only the bytes of [`Piece::span`].
+    pub(crate) plan: Plan,
+    /// Where the rows of the plan lie in its source.
+    pub(crate) map: strided_slice::Map,
 }
 
 impl Piece {
     /// The whole result of a plan as one piece. `None` if the result is empty or the plan is not a slice.
     pub(crate) fn whole(plan: &Plan) -> Option<Self> {
-        match &plan.map {
-            plan::Map::StridedSlice(map) if plan.rows.count > 0 => Some(Self {
-                rows: plan.rows,
-                map: map.clone(),
-            }),
-            _ => None,
+        if plan.rows.count == 0 {
+            return None;
         }
+        let whole = Plan {
+            source: vec![plan.source.iter().product()],
+            ..plan.clone()
+        };
+        let result = whole.shape.iter().map(|&size| 0..size).collect();
+        Self::of(Arc::new(whole), result)
+    }
+
+    fn of(whole: Arc<Plan>, result: Vec<Range<usize>>) -> Option<Self> {
+        let Part { source, plan, .. } = whole.part(&result).ok()?;
+        let needs = source.into_iter().next()?;
+        let Map::StridedSlice(map) = &plan.map else {
+            return None;
+        };
+        let map = map.clone();
+        Some(Self {
+            whole,
+            result,
+            needs,
+            plan,
+            map,
+        })
     }
 
     /// The size of the piece in bytes.
     pub(crate) fn result_bytes(&self) -> usize {
-        self.rows.units() * self.rows.unit
+        self.plan.result_bytes()
     }
 
     /// The range of the source, in bytes, from the lowest byte that the piece reads to the highest.
     pub(crate) fn span(&self) -> Range<usize> {
-        let units = self.map.span(&self.rows);
-        units.start * self.rows.unit..units.end * self.rows.unit
+        let element = self.whole.element;
+        self.needs.start * element..self.needs.end * element
     }
 
-    /// Cuts the piece into two consecutive pieces. `None` if it is a single unit.
+    /// Cuts the piece into two consecutive pieces. `None` if it is a single element.
     fn halves(&self) -> Option<[Self; 2]> {
-        let halves = self.map.halves(&self.rows)?;
-        Some(halves.map(|(rows, map)| Self { rows, map }))
-    }
-
-    /// The plan that makes the piece. The plan's source is only the bytes of [`Piece::span`].
-    pub(crate) fn plan(&self) -> Plan {
-        let read = self.map.span(&self.rows);
-        let map = Map {
-            offset: self.map.offset - read.start,
-            axes: self.map.axes.clone(),
+        let outermost = self.result.iter().position(|range| range.len() > 1)?;
+        let range = self.result[outermost].clone();
+        let middle = range.start + middle(range.len())?;
+        let half = |range| {
+            let mut result = self.result.clone();
+            result[outermost] = range;
+            Self::of(Arc::clone(&self.whole), result)
         };
-        Plan {
-            shape: vec![self.rows.units()],
-            element: self.rows.unit,
-            source: vec![read.len()],
-            rows: self.rows,
-            map: plan::Map::StridedSlice(map),
-        }
+        Some([half(range.start..middle)?, half(middle..range.end)?])
     }
 }
 
@@ -67,7 +81,7 @@ pub(crate) fn pieces(plan: &Plan, fits: impl Fn(&Piece) -> bool) -> impl Iterato
     iter::from_fn(move || {
         let mut piece = left.pop()?;
         while !fits(&piece) {
-            // A single unit is returned even if it does not fit.
+            // A single element is returned even if it does not fit.
             let Some([head, tail]) = piece.halves() else {
                 break;
             };

@@ -31,7 +31,7 @@ impl Piece {
     pub(crate) fn split(&self) -> Split {
         let Rows {
             unit, run, step, ..
-        } = self.rows;
+        } = self.plan.rows;
         let mut axes = self.map.axes.clone();
         axes.push(Axis {
             size: run,
@@ -73,7 +73,7 @@ impl Piece {
             device.shape.insert(0, axis.size);
             device.strides.insert(0, stride);
         }
-        host.source = vec![self.map.span(&self.rows).len()];
+        host.source = vec![self.map.span(&self.plan.rows).len()];
         device.source = vec![packed_units];
         Split {
             host: Plan::of_view(host, unit),
@@ -119,7 +119,7 @@ mod tests {
                 for piece in pieces(&plan, |piece| piece.result_bytes() <= most) {
                     assert!(piece.result_bytes() <= most.max(16));
                     let source = &source[piece.span()];
-                    let whole = run(&piece.plan(), source);
+                    let whole = run(&piece.plan, source);
                     let Split { host, device } = piece.split();
                     assert!(host.result_bytes() <= MOST_READ * piece.result_bytes());
                     assert_eq!(host.result_bytes(), device.source_bytes());

@@ -1,7 +1,7 @@
 //! The GPUs of the machine, and running plans on them with the caller's buffers.
 
 use super::{GUARD_BYTES, UNWRITTEN, read_buffer::read_buffer};
-use std::env;
+use std::{env, panic};
 use wgpu::util::DeviceExt;
 use wgslice::{
     Error, Gpu, Indices, Pending, Plan, Report,
@@ -304,5 +304,21 @@ fn device_indices<'a>(indices: Indices<'_>, guarded: &'a Guarded) -> DeviceIndic
         Indices::I32(_) => DeviceIndices::I32(guarded.slice()),
         Indices::I64(_) => DeviceIndices::I64(guarded.slice()),
         Indices::U32(_) => DeviceIndices::U32(guarded.slice()),
+    }
+}
+
+/// Each byte next to a result is checked: the last before it, and the first behind it.
+#[test]
+fn bytes_around_a_result_are_checked() {
+    let plan = Plan::slice(&[16], &wgslice::slice![..], wgslice::DType::U8).unwrap();
+    for gpu in super::gpu_devices() {
+        let noticed = |offset: isize| {
+            let written = Guarded::new(gpu, &[1; 16], 4, UNWRITTEN, 0);
+            let at = written.begin.checked_add_signed(offset).unwrap() as u64;
+            gpu.queue().write_buffer(&written.buffer, at, &[0; 4]);
+            let read = panic::AssertUnwindSafe(|| written.read(gpu, &plan));
+            panic::catch_unwind(read).is_err()
+        };
+        assert_eq!([-4, 0, 12, 16].map(noticed), [true, false, false, true]);
     }
 }

@@ -210,6 +210,14 @@ pub(crate) fn make(
     overwrite: bool,
     json: bool,
 ) -> Result<(), Failure> {
+    let needed = Prepared::new(Record::unwritten(job.clone(), how))?.task_bytes();
+    if let Some(memory) = on.memory.filter(|&memory| memory < needed) {
+        return Err(Failure::usage(format_args!(
+            "--memory is {memory} bytes, but one task needs {}M: give it so much, or make smaller \
+             shards with --shard",
+            needed.div_ceil(1 << 20)
+        )));
+    }
     let record = match Record::begin(job, overwrite)? {
         State::Open(record) => record,
         State::Complete if json => {
@@ -222,15 +230,6 @@ pub(crate) fn make(
             ));
         }
     };
-    let prepared = Prepared::new(record.order(job.clone(), how))?;
-    let needed = prepared.task_bytes();
-    if let Some(memory) = on.memory.filter(|&memory| memory < needed) {
-        return Err(Failure::usage(format_args!(
-            "--memory is {memory} bytes, but one task needs {}M: give it so much, or make smaller \
-             shards with --shard, which begins anew",
-            needed.div_ceil(1 << 20)
-        )));
-    }
     // Tasks take what they need before the cache does.
     let rest = on.memory.map(|memory| (memory - needed) / 2);
     how.cache = rest.unwrap_or(CACHE).min(CACHE);
@@ -238,6 +237,7 @@ pub(crate) fn make(
         // On a cluster each task has the memory of a core of its executor, and needs no more.
         how.memory = on.memory.map(|memory| memory - how.cache);
     }
+    let prepared = Prepared::new(record.order(job.clone(), how))?;
     let missing = Record::missing(&prepared)?.len();
     let threads = on.threads.unwrap_or_else(cores);
     if on.cluster.is_none() {

@@ -110,7 +110,8 @@ pub(crate) fn tensor(rng: &mut Rng, shape: &[usize]) -> Tensor {
     Tensor { shape, data }
 }
 
-/// A shape of at least `least` and at most `most` dimensions.
+/// A shape of at least `least` and at most `most` dimensions. Other tensors of the case may lack its empty dimensions, so
+/// the product of the others is limited too.
 pub(crate) fn shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
     let rank = rng.usize(least..=most);
     let size = |_| match rng.u8(..24) {
@@ -126,7 +127,7 @@ pub(crate) fn shape(rng: &mut Rng, most: usize, least: usize) -> Vec<usize> {
     {
         *last = rng.usize(64..1500);
     }
-    while shape.iter().product::<usize>() > MOST {
+    while shape.iter().map(|&size| size.max(1)).product::<usize>() > MOST {
         let at = rng.usize(..rank);
         shape[at] = shape[at].div_ceil(2);
     }

@@ -82,6 +82,16 @@ mod tests {
     }
 
     #[test]
+    fn shapes_are_small_without_their_empty_dimensions() {
+        let mut rng = Rng::with_seed(3);
+        for _ in 0..10_000 {
+            let mut shape = draw::shape(&mut rng, 8, 0);
+            shape.retain(|&size| size > 0);
+            assert!(shape.iter().product::<usize>() <= draw::MOST, "{shape:?}");
+        }
+    }
+
+    #[test]
     fn a_case_is_the_same_whatever_came_before() {
         let line = |seed, number| case(seed, number).to_line();
         assert_eq!(line(1, 17), line(1, 17));
