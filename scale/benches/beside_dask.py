@@ -11,6 +11,7 @@ wgslice-scale and of the computation alone for dask, whose start is not counted.
 import argparse
 import json
 import os
+import resource
 import shutil
 import subprocess
 import time
@@ -55,28 +56,35 @@ def source(path, shape, compressor):
         array[z : z + SHARD[0]] = slab + random.integers(0, 64, slab.shape, dtype="int32")
 
 
+def cpu(who):
+    """The processor time that this process or its children have had, in seconds."""
+    usage = resource.getrusage(who)
+    return usage.ru_utime + usage.ru_stime
+
+
 def of_dask(path, out, spec, compressor, threads):
     slices = eval(f"numpy.s_[{spec}]")
     sliced = dask.array.from_zarr(str(path))[slices]
     result = zarr.create_array(
         out, shape=sliced.shape, shards=SHARD, chunks=CHUNK, dtype=sliced.dtype, compressors=compressor
     )
-    began = time.perf_counter()
+    began, used = time.perf_counter(), cpu(resource.RUSAGE_SELF)
     with dask.config.set(scheduler="threads", num_workers=threads):
         dask.array.store(sliced.rechunk(SHARD), result, lock=False)
-    return time.perf_counter() - began
+    return time.perf_counter() - began, cpu(resource.RUSAGE_SELF) - used
 
 
 def of_wgslice(command, path, out, spec, name, threads):
     sizes = [",".join(map(str, sizes)) for sizes in (SHARD, CHUNK)]
     options = ["--shard", sizes[0], "--chunk", sizes[1], "--codec", name, "--threads", str(threads)]
-    began = time.perf_counter()
+    began, used = time.perf_counter(), cpu(resource.RUSAGE_CHILDREN)
     run = subprocess.run(
         [command, "slice", path, spec, "-o", out, "--json", "--device", "cpu", *options],
         check=True,
         capture_output=True,
     )
-    return time.perf_counter() - began, json.loads(run.stdout)
+    times = time.perf_counter() - began, cpu(resource.RUSAGE_CHILDREN) - used
+    return times, json.loads(run.stdout)
 
 
 def checksum(path):
@@ -107,16 +115,16 @@ def main():
         f"{numpy.prod(shape) * 4 / 1e6:.0f} MB, {size / 1e6:.0f} MB stored; {args.threads} threads; "
         f"dask {dask.__version__}, zarr {zarr.__version__}\n"
     )
-    print("| slice | result, MB | wgslice-scale, s | dask, s | ratio | wgslice-scale, MB read | of the demanded |")
-    print("|---|---|---|---|---|---|---|")
+    print("| slice | result, MB | wgslice-scale, s | dask, s | ratio | CPU, s | dask's CPU, s | ratio | MB read | reads of a chunk |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
     for name, spec in CASES:
         times = {"wgslice": [], "dask": []}
         for _ in range(args.rounds):
             outs = [args.folder / side for side in ("wgslice.zarr", "dask.zarr")]
             for out in outs:
                 shutil.rmtree(out, ignore_errors=True)
-            seconds, summary = of_wgslice(args.command, path, outs[0], spec, args.codec, args.threads)
-            times["wgslice"].append(seconds)
+            ours, summary = of_wgslice(args.command, path, outs[0], spec, args.codec, args.threads)
+            times["wgslice"].append(ours)
             times["dask"].append(of_dask(path, outs[1], spec, compressor, args.threads))
             assert checksum(outs[0]) == checksum(outs[1]), spec
         explained = json.loads(
@@ -126,10 +134,11 @@ def main():
                 check=True, capture_output=True,
             ).stdout
         )
-        ours, theirs = min(times["wgslice"]), min(times["dask"])
+        ours, our_cpu = map(min, zip(*times["wgslice"]))
+        theirs, their_cpu = map(min, zip(*times["dask"]))
         print(
             f"| {name}: `{spec}` | {explained['bytes_written'] / 1e6:.0f} | {ours:.1f} | {theirs:.1f} | "
-            f"{theirs / ours:.1f} | {summary['bytes_read'] / 1e6:.0f} | "
+            f"{theirs / ours:.1f} | {our_cpu:.1f} | {their_cpu:.1f} | {their_cpu / our_cpu:.1f} | {summary['bytes_read'] / 1e6:.0f} | "
             f"{summary['chunks_read'] / explained['chunks']:.2f} |",
             flush=True,
         )
