@@ -39,12 +39,15 @@ fn save(folder: &Path, shape: &[usize], indices: &[i64], npy: bool) -> PathBuf {
     path
 }
 
+/// Makes the result of an operation from the elements of params: its shape, and its elements.
+type Naive<'a> = dyn Fn(&[Vec<u8>]) -> (Vec<usize>, Vec<Vec<u8>>) + 'a;
+
 /// An operation by chance on params of this shape, and what the reference makes of these elements by it.
 fn operation(
     random: &mut Random,
     folder: &Path,
     params: &[usize],
-    with: &mut dyn FnMut(&dyn Fn(&[Vec<u8>]) -> (Vec<usize>, Vec<Vec<u8>>)),
+    with: &mut dyn FnMut(&Naive<'_>),
 ) -> Operation {
     let batch = random.within(0, params.len() as i64 - 1) as usize;
     let batch = batch.min(random.within(0, 2) as usize);

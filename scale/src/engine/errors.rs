@@ -15,8 +15,9 @@ pub fn message(error: &DataFusionError) -> String {
         DataFusionError::Execution(text) => text.clone(),
         other => return other.to_string(),
     };
-    let wrapped = WRAPPED.iter().filter_map(|begin| quoted(&text, begin));
-    wrapped.last().unwrap_or(text)
+    let mut wrapped = WRAPPED.iter().rev();
+    let innermost = wrapped.find_map(|begin| quoted(&text, begin));
+    innermost.unwrap_or(text)
 }
 
 /// The first text in quotes after `begin`, which ends with a quote, without its escapes.

@@ -33,7 +33,7 @@ pub(super) fn choose(
         let bytes = sizes
             .iter()
             .try_fold(element, |n, &size| n.checked_mul(size));
-        if sizes.contains(&0) || !bytes.is_some_and(|bytes| bytes <= isize::MAX.unsigned_abs()) {
+        if sizes.contains(&0) || bytes.is_none_or(|bytes| bytes > isize::MAX.unsigned_abs()) {
             return Err(unfit(
                 &"sizes of 1 or more, of no more bytes than a machine can address",
             ));

@@ -24,7 +24,7 @@ use wgslice::{DType, Plan, SliceSpec, options};
 #[derive(Debug)]
 pub(super) enum Kind {
     Slice(Box<Source>, Slice),
-    Gather(Box<Source>, Gather),
+    Gather(Box<Source>, Box<Gather>),
     Convert(NpyFile),
 }
 
@@ -42,9 +42,9 @@ impl Kind {
         let rank = shape.len();
         let (gather, result) = match operation {
             Operation::Slice { spec } => {
-                let spec: SliceSpec = spec.parse().map_err(|error| {
-                    Error::usage(format_args!("SPEC: {}", wgslice::Error::from(error)))
-                })?;
+                let spec: SliceSpec = spec
+                    .parse()
+                    .map_err(|error: wgslice::Error| Error::usage(format_args!("SPEC: {error}")))?;
                 let plan = Plan::slice(shape, &spec, dtype).map_err(refused)?;
                 let slice = Slice::new(&plan, &source)?;
                 let result = plan.shape().to_vec();
@@ -99,7 +99,7 @@ impl Kind {
             }
             Operation::Convert => return Err(Error::usage("a conversion has no indices")),
         };
-        Ok((Self::Gather(source, gather), result))
+        Ok((Self::Gather(source, Box::new(gather)), result))
     }
 
     fn source(&self) -> Option<&Source> {
@@ -196,9 +196,9 @@ impl Job {
             }
             Operation::Slice { spec } => {
                 // One text for slices that are written differently but mean the same.
-                let parsed: SliceSpec = spec.parse().map_err(|error| {
-                    Error::usage(format_args!("SPEC: {}", wgslice::Error::from(error)))
-                })?;
+                let parsed: SliceSpec = spec
+                    .parse()
+                    .map_err(|error: wgslice::Error| Error::usage(format_args!("SPEC: {error}")))?;
                 *spec = parsed.to_string();
             }
             Operation::Convert => {}

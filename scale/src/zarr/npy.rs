@@ -65,7 +65,7 @@ impl NpyFile {
             .map_err(|error| unfit(&error.to_string()))?
             .len();
         let end = bytes.and_then(|bytes| start.checked_add(bytes as u64));
-        if !end.is_some_and(|end| end <= length) {
+        if end.is_none_or(|end| end > length) {
             return Err(unfit(&format!(
                 "shape {shape:?} of {dtype} takes more than the {length} bytes of the file: it is \
                  cut short, copy or save it again"
