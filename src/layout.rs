@@ -1,7 +1,5 @@
 //! Axes: sizes with strides.
 
-use std::ops::Range;
-
 /// The size of the largest unit in bytes: that of the largest element, and of the largest vector that a shader loads or
 /// stores at once, `vec4<u32>`.
 pub(crate) const MAX_UNIT: usize = 16;
@@ -38,7 +36,8 @@ pub(crate) fn along(at: usize, stride: isize, count: usize) -> usize {
 
 /// The range from the lowest to the highest unit at the positions of `axes`. The first position is unit `offset`. No
 /// axis has size 0.
-pub(crate) fn span(offset: usize, axes: impl Iterator<Item = Axis>) -> Range<usize> {
+#[cfg(feature = "gpu")]
+pub(crate) fn span(offset: usize, axes: impl Iterator<Item = Axis>) -> std::ops::Range<usize> {
     let (mut low, mut high) = (offset, offset);
     for axis in axes {
         let reach = (axis.size - 1).cast_signed() * axis.stride;

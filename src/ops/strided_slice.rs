@@ -2,14 +2,17 @@
 //!
 //! The semantics are those of TensorFlow 2.21, for any rank (TensorFlow accepts at most 8).
 
+#[cfg(feature = "gpu")]
+use crate::layout::{middle, span};
 use crate::{
     Array, ArrayRef, Backend, DType, Element, Error, Plan, SliceSpec, View,
     backend::Inputs,
-    layout::{Axis, along, middle, span},
+    layout::{Axis, along},
     pairs::Pairs,
     plan::{self, Rows},
     shape::check_elements,
 };
+#[cfg(feature = "gpu")]
 use std::ops::Range;
 
 /// Where the rows begin in the source: one row at each position of nested dimensions.
@@ -110,15 +113,16 @@ impl Map {
         let offset = pairs.from;
         Self { offset, axes }
     }
+}
 
+#[cfg(feature = "gpu")]
+impl Map {
     /// The units of the source where the rows begin, in the order of the rows.
-    #[cfg(feature = "gpu")]
     pub(crate) fn rows(&self, rows: &Rows) -> impl Iterator<Item = usize> {
         Odometer::at(&self.axes, self.offset, 0).take(rows.count)
     }
 
     /// Converts the map and `rows` to units that are `factor` times smaller.
-    #[cfg(feature = "gpu")]
     pub(crate) fn split_units(&mut self, rows: &mut Rows, factor: usize) {
         self.axes.extend(rows.split_units(factor));
         self.offset *= factor;

@@ -1,7 +1,7 @@
 //! Consecutive pieces of the result of a slice. A piece is a [`Part`] of the slice of a source of one dimension, so what
 //! it needs is one range of the source.
 
-use crate::{Part, Plan, layout::middle, ops::strided_slice, plan::Map};
+use crate::{Part, Plan, layout::middle};
 use std::{iter, ops::Range, sync::Arc};
 
 /// A contiguous part of the result of a slice.
@@ -16,7 +16,8 @@ pub(crate) struct Piece {
     /// Makes the piece. Its source is only the bytes of [`Piece::span`].
     pub(crate) plan: Plan,
     /// Where the rows of the plan lie in its source.
-    pub(crate) map: strided_slice::Map,
+    #[cfg(feature = "gpu")]
+    pub(crate) map: crate::ops::strided_slice::Map,
 }
 
 impl Piece {
@@ -36,16 +37,16 @@ impl Piece {
     fn of(whole: Arc<Plan>, result: Vec<Range<usize>>) -> Option<Self> {
         let Part { source, plan, .. } = whole.part(&result).ok()?;
         let needs = source.into_iter().next()?;
-        let Map::StridedSlice(map) = &plan.map else {
-            return None;
-        };
-        let map = map.clone();
         Some(Self {
             whole,
             result,
             needs,
+            #[cfg(feature = "gpu")]
+            map: match &plan.map {
+                crate::plan::Map::StridedSlice(map) => map.clone(),
+                _ => return None,
+            },
             plan,
-            map,
         })
     }
 
