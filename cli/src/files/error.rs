@@ -41,6 +41,15 @@ pub(super) enum Problem {
     Invalid(String),
 }
 
+impl From<wgslice_npy::Error> for Problem {
+    fn from(error: wgslice_npy::Error) -> Self {
+        match error {
+            wgslice_npy::Error::Io(error) => Self::Io(error),
+            wgslice_npy::Error::Invalid(message) => Self::Invalid(message),
+        }
+    }
+}
+
 impl Problem {
     pub(super) fn invalid(message: impl Into<String>) -> Self {
         Self::Invalid(message.into())

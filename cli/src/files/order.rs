@@ -1,23 +1,10 @@
 //! Converts elements to native byte order and row-major order, which the rest of the command expects.
 
 use wgslice::DType;
+use wgslice_npy::ByteOrder;
 
 use super::bytes::{Bytes, zeroed};
 use super::error::Problem;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ByteOrder {
-    Little,
-    Big,
-}
-
-impl ByteOrder {
-    pub(super) const NATIVE: Self = if cfg!(target_endian = "little") {
-        Self::Little
-    } else {
-        Self::Big
-    };
-}
 
 /// Converts elements stored in `order` to native byte order. Free if the orders agree.
 pub(super) fn to_native(bytes: Bytes, dtype: DType, order: ByteOrder) -> Result<Bytes, Problem> {

@@ -10,10 +10,11 @@ use std::path::Path;
 use png::{BitDepth, ColorType, Compression, Decoder, DecodingError, Encoder, EncodingError};
 use png::{Info, Limits, Transformations};
 use wgslice::DType;
+use wgslice_npy::ByteOrder;
 
 use super::bytes::{Bytes, file_len, zeroed};
 use super::error::Problem;
-use super::order::{ByteOrder, to_native};
+use super::order::to_native;
 use super::{Array, output::Output};
 
 /// Bytes for the decoder besides the image: a few rows, metadata.

@@ -8,10 +8,11 @@ use std::io::Read;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 use serde::de::{Deserialize, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use wgslice::DType;
+use wgslice_npy::ByteOrder;
 
 use super::bytes::{Bytes, file_len};
 use super::error::Problem;
-use super::order::{ByteOrder, to_native};
+use super::order::to_native;
 use super::{Array, claimed_len};
 
 /// The format's own limit of the header, in bytes.

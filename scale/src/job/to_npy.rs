@@ -5,7 +5,7 @@ use super::{
     copy::{Dim, for_each_run},
     indices::read_box,
 };
-use crate::zarr::{Error, Source, coordinates, grid, npy, product, strides};
+use crate::zarr::{Error, Source, coordinates, grid, product, strides};
 use std::{
     fs::{self, File},
     io::{self, Seek, SeekFrom, Write},
@@ -16,6 +16,7 @@ use std::{
     thread,
     time::Instant,
 };
+use wgslice_npy::Header;
 
 /// The most bytes that are put together before they are written, unless a chunk has more.
 const TILE: usize = 64 << 20;
@@ -48,7 +49,9 @@ pub fn to_npy(
             output.display()
         )));
     }
-    let header = npy::header_bytes(source.dtype(), source.shape())?;
+    let header = Header::bytes(source.dtype(), source.shape()).map_err(|error| {
+        Error::usage(format_args!("cannot write {}: {error}", output.display()))
+    })?;
     // A chunk as it is encoded and decoded, besides the tile.
     let chunk = source.chunk_bytes();
     let least = chunk.saturating_mul(3);

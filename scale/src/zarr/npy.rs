@@ -1,9 +1,7 @@
 //! Arrays in `.npy` files: versions 1.0 to 3.0, plain numbers in row-major order and the machine's byte order.
 
-mod header;
-
 use super::{Error, product, strides};
-use header::Header;
+use crate::job::copy::{Dim, copy_box};
 use std::{
     fs::File,
     io::{Read, Seek, SeekFrom},
@@ -12,15 +10,7 @@ use std::{
     time::UNIX_EPOCH,
 };
 use wgslice::DType;
-
-pub(crate) use header::bytes as header_bytes;
-
-use crate::job::copy::{Dim, copy_box};
-
-const MAGIC: &[u8] = b"\x93NUMPY";
-
-/// Bytes of the longest accepted header.
-const MAX_HEADER: u32 = 1 << 16;
+use wgslice_npy::{ByteOrder, Header};
 
 /// An array in a file, of which boxes are read.
 #[derive(Debug)]
@@ -42,12 +32,18 @@ impl NpyFile {
         let unfit =
             |problem: &str| Error::usage(format_args!("cannot read {}: {problem}", path.display()));
         let mut file = File::open(path).map_err(|error| unfit(&error.to_string()))?;
-        let text = header_text(&mut file).map_err(|problem| unfit(&problem))?;
         let Header {
             dtype,
+            byte_order,
             column_major,
             shape,
-        } = header::parse(&text).map_err(|problem| unfit(&problem))?;
+        } = Header::read(&mut file).map_err(|error| unfit(&error.to_string()))?;
+        if byte_order != ByteOrder::NATIVE {
+            return Err(unfit(&format!(
+                "its {dtype} elements have another byte order than this machine: save it again \
+                 after .astype('{dtype}')"
+            )));
+        }
         if column_major && shape.iter().filter(|&&size| size > 1).count() > 1 {
             return Err(unfit(
                 "its elements are in Fortran order, which cannot be read in pieces: save it again \
@@ -166,40 +162,3 @@ impl NpyFile {
 pub(crate) const MAX_SPAN: usize = 4 << 20;
 /// The bytes that could be read in the time of one more call.
 const CALL: usize = 4 << 10;
-
-/// Leaves `file` at the first byte of the elements.
-fn header_text(file: &mut File) -> Result<Vec<u8>, String> {
-    let cut = |_| "the file ends within its header; copy or save it again".to_owned();
-    let mut start = [0; 8];
-    let is_npy = file.read_exact(&mut start).is_ok() && start.starts_with(MAGIC);
-    if !is_npy {
-        return Err(
-            "it is no folder of a Zarr array and no .npy file; save it with numpy.save".into(),
-        );
-    }
-    let length = match [start[6], start[7]] {
-        [1, 0] => {
-            let mut length = [0; 2];
-            file.read_exact(&mut length).map_err(cut)?;
-            u16::from_le_bytes(length).into()
-        }
-        [2 | 3, 0] => {
-            let mut length = [0; 4];
-            file.read_exact(&mut length).map_err(cut)?;
-            u32::from_le_bytes(length)
-        }
-        [major, minor] => {
-            return Err(format!(
-                ".npy version {major}.{minor} is unknown; versions 1.0, 2.0 and 3.0 can be read"
-            ));
-        }
-    };
-    if length > MAX_HEADER {
-        return Err(format!(
-            "its header has {length} bytes; those of plain arrays are short, at most {MAX_HEADER} are read"
-        ));
-    }
-    let mut text = vec![0; length as usize];
-    file.read_exact(&mut text).map_err(cut)?;
-    Ok(text)
-}

@@ -4,18 +4,10 @@
 //! brackets, and panic on some numbers. The header of a plain array nests no deeper than one tuple, so one pass
 //! without recursion reads it, and anything else is refused.
 
-use super::{super::Error, MAGIC};
+use crate::{ByteOrder, Error, Header};
 use wgslice::DType;
 
-type Problem = String;
-
-pub(super) struct Header {
-    pub(super) dtype: DType,
-    pub(super) column_major: bool,
-    pub(super) shape: Vec<usize>,
-}
-
-pub(super) fn parse(text: &[u8]) -> Result<Header, Problem> {
+pub(super) fn parse(text: &[u8]) -> Result<Header, Error> {
     let mut scan = Scan { rest: text };
     let (mut descr, mut column_major, mut shape) = (None, None, None);
     scan.expect(b'{')?;
@@ -35,8 +27,9 @@ pub(super) fn parse(text: &[u8]) -> Result<Header, Problem> {
     }
     scan.skip_space();
     match (descr, column_major, shape, scan.rest) {
-        (Some(dtype), Some(column_major), Some(shape), []) => Ok(Header {
+        (Some((dtype, byte_order)), Some(column_major), Some(shape), []) => Ok(Header {
             dtype,
+            byte_order,
             column_major,
             shape,
         }),
@@ -44,9 +37,13 @@ pub(super) fn parse(text: &[u8]) -> Result<Header, Problem> {
     }
 }
 
-/// Everything in a file before its elements, as NumPy writes it: they begin at a multiple of 64 bytes.
-pub(crate) fn bytes(dtype: DType, shape: &[usize]) -> Result<Vec<u8>, Error> {
-    const FIXED: usize = 10;
+/// Writes the text that `parse` reads, as NumPy does, for a row-major array in this machine's byte order.
+pub(super) fn write(dtype: DType, shape: &[usize]) -> Result<String, Error> {
+    let order = match ByteOrder::NATIVE {
+        _ if dtype.size() == 1 => '|',
+        ByteOrder::Little => '<',
+        ByteOrder::Big => '>',
+    };
     let kind = match dtype {
         DType::Bool => 'b',
         DType::I8 | DType::I16 | DType::I32 | DType::I64 => 'i',
@@ -54,44 +51,27 @@ pub(crate) fn bytes(dtype: DType, shape: &[usize]) -> Result<Vec<u8>, Error> {
         DType::F16 | DType::F32 | DType::F64 => 'f',
         DType::Complex64 | DType::Complex128 => 'c',
         _ => {
-            return Err(Error::usage(format_args!(
-                "{dtype} has no name in .npy: convert the array to float32 first"
+            return Err(Error::invalid(format!(
+                "{dtype} has no name in .npy; convert the array to float32, or store the same bits \
+                 as uint16, before it is read"
             )));
         }
     };
-    let order = if dtype.size() == 1 { '|' } else { NATIVE };
-    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
-    let sizes = match &sizes[..] {
-        [size] => format!("{size},"),
-        sizes => sizes.join(", "),
+    let lengths: String = match shape {
+        [n] => format!("{n},"),
+        _ => shape
+            .iter()
+            .map(usize::to_string)
+            .collect::<Vec<_>>()
+            .join(", "),
     };
     let size = dtype.size();
-    let mut text =
-        format!("{{'descr': '{order}{kind}{size}', 'fortran_order': False, 'shape': ({sizes}), }}");
-    let length = (FIXED + text.len() + 1).next_multiple_of(64) - FIXED;
-    let short = u16::try_from(length).map_err(|_| {
-        Error::usage(format_args!(
-            "{} dimensions are too many for an .npy header",
-            shape.len()
-        ))
-    })?;
-    text.extend(std::iter::repeat_n(' ', length - 1 - text.len()));
-    text.push('\n');
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend([1, 0]);
-    bytes.extend(short.to_le_bytes());
-    bytes.extend(text.into_bytes());
-    Ok(bytes)
+    Ok(format!(
+        "{{'descr': '{order}{kind}{size}', 'fortran_order': False, 'shape': ({lengths}), }}"
+    ))
 }
 
-/// The machine's byte order, as `.npy` names it.
-const NATIVE: char = if cfg!(target_endian = "little") {
-    '<'
-} else {
-    '>'
-};
-
-fn element_type(descr: &[u8]) -> Result<DType, Problem> {
+fn element_type(descr: &[u8]) -> Result<(DType, ByteOrder), Error> {
     let (order, kind) = descr.split_at_checked(1).unwrap_or_default();
     let dtype = match kind {
         b"b1" => DType::Bool,
@@ -111,22 +91,17 @@ fn element_type(descr: &[u8]) -> Result<DType, Problem> {
         _ => return Err(unsupported(descr)),
     };
     match order {
-        b"|" if dtype.size() == 1 => Ok(dtype),
-        b"<" | b">" if dtype.size() == 1 || order == [NATIVE as u8] => Ok(dtype),
-        b"<" | b">" => Err(format!(
-            "dtype '{}' has another byte order than this machine: save the array again after \
-             .astype('{}')",
-            descr.escape_ascii(),
-            dtype.name()
-        )),
+        b"|" | b"<" | b">" if dtype.size() == 1 => Ok((dtype, ByteOrder::NATIVE)),
+        b"<" => Ok((dtype, ByteOrder::Little)),
+        b">" => Ok((dtype, ByteOrder::Big)),
         _ => Err(unsupported(descr)),
     }
 }
 
-fn unsupported(descr: &[u8]) -> Problem {
+fn unsupported(descr: &[u8]) -> Error {
     let what = match descr.get(1) {
         Some(b'V') if descr.ends_with(b"V2") => {
-            return String::from(
+            return Error::invalid(
                 "dtype 'V2' is two bytes without a meaning: NumPy writes bfloat16 this way, but \
                  does not say so in the file; save it as .safetensors, or as uint16 with \
                  .view('uint16')",
@@ -140,7 +115,7 @@ fn unsupported(descr: &[u8]) -> Problem {
         _ => "",
     };
     let descr = descr.escape_ascii();
-    format!("dtype '{descr}'{what} is not supported; {SAVE_AS}")
+    Error::invalid(format!("dtype '{descr}'{what} is not supported; {SAVE_AS}"))
 }
 
 const SAVE_AS: &str = "save the array as bool, int8 to int64, uint8 to uint64, float16 to float64, \
@@ -152,8 +127,8 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    fn malformed(&self) -> Problem {
-        match self.rest {
+    fn malformed(&self) -> Error {
+        Error::invalid(match self.rest {
             [] => "the header ends too early or lacks descr, fortran_order or shape; save the \
                    array again with numpy.save"
                 .to_owned(),
@@ -162,7 +137,7 @@ impl<'a> Scan<'a> {
                  numpy.save",
                 rest[..rest.len().min(20)].escape_ascii()
             ),
-        }
+        })
     }
 
     fn skip_space(&mut self) {
@@ -178,7 +153,7 @@ impl<'a> Scan<'a> {
         found
     }
 
-    fn expect(&mut self, byte: u8) -> Result<(), Problem> {
+    fn expect(&mut self, byte: u8) -> Result<(), Error> {
         if self.take(byte) {
             Ok(())
         } else {
@@ -187,7 +162,7 @@ impl<'a> Scan<'a> {
     }
 
     /// A string in single or double quotes. The header of a plain array needs no escapes.
-    fn string(&mut self) -> Result<&'a [u8], Problem> {
+    fn string(&mut self) -> Result<&'a [u8], Error> {
         self.skip_space();
         let (quote, inside) = match self.rest {
             [quote @ (b'\'' | b'"'), inside @ ..] => (quote, inside),
@@ -199,18 +174,18 @@ impl<'a> Scan<'a> {
         Ok(string)
     }
 
-    fn descr(&mut self) -> Result<&'a [u8], Problem> {
+    fn descr(&mut self) -> Result<&'a [u8], Error> {
         self.skip_space();
         if let [b'[' | b'(', ..] = self.rest {
             let start = self.rest[..self.rest.len().min(60)].escape_ascii();
-            return Err(format!(
+            return Err(Error::invalid(format!(
                 "structured dtype {start}… is not supported; save one field at a time, and {SAVE_AS}"
-            ));
+            )));
         }
         self.string()
     }
 
-    fn boolean(&mut self) -> Result<bool, Problem> {
+    fn boolean(&mut self) -> Result<bool, Error> {
         self.skip_space();
         for (word, value) in [(&b"True"[..], true), (b"False", false)] {
             if let Some(rest) = self.rest.strip_prefix(word) {
@@ -221,7 +196,7 @@ impl<'a> Scan<'a> {
         Err(self.malformed())
     }
 
-    fn shape(&mut self) -> Result<Vec<usize>, Problem> {
+    fn shape(&mut self) -> Result<Vec<usize>, Error> {
         let close = if self.take(b'[') {
             b']'
         } else {
@@ -239,7 +214,7 @@ impl<'a> Scan<'a> {
         Ok(shape)
     }
 
-    fn length(&mut self) -> Result<usize, Problem> {
+    fn length(&mut self) -> Result<usize, Error> {
         self.skip_space();
         let digits = self.rest.iter().take_while(|b| b.is_ascii_digit()).count();
         let (number, rest) = self.rest.split_at(digits);

@@ -1,0 +1,51 @@
+//! NumPy's `.npy`: versions 1.0 to 3.0, plain fixed-size numbers, both byte orders, both layouts.
+//!
+//! Bytes after the data are ignored, as NumPy ignores them.
+
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::path::Path;
+
+use wgslice::DType;
+use wgslice_npy::Header;
+
+use super::bytes::{Bytes, file_len};
+use super::error::Problem;
+use super::order::{to_native, to_row_major};
+use super::{Array, claimed_len, output::Output};
+
+pub(super) fn read(file: &mut File) -> Result<Array, Problem> {
+    let Header {
+        dtype,
+        byte_order,
+        column_major,
+        shape,
+    } = Header::read(file)?;
+    let len = claimed_len(dtype, &shape)?;
+    let start = file.stream_position()?;
+    let there = file_len(file).saturating_sub(start);
+    if u64::try_from(len).is_ok_and(|len| len > there) {
+        return Err(Problem::invalid(format!(
+            "shape {shape:?} of {dtype} takes {len} bytes, but the file ends after {there}; it is \
+             cut short, copy or save it again"
+        )));
+    }
+    let mut bytes = Bytes::of_file(file, start, len)?;
+    if column_major {
+        bytes = to_row_major(bytes, dtype.size(), &shape)?;
+    }
+    let bytes = to_native(bytes, dtype, byte_order)?;
+    Ok(Array {
+        dtype,
+        shape,
+        bytes,
+    })
+}
+
+/// A file with everything before the data.
+pub(super) fn create(path: &Path, dtype: DType, shape: &[usize]) -> Result<Output, Problem> {
+    let header = Header::bytes(dtype, shape)?;
+    let mut output = Output::create(path)?;
+    output.file().write_all(&header)?;
+    Ok(output)
+}

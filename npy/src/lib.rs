@@ -1,0 +1,160 @@
+//! Headers of NumPy's `.npy` files, versions 1.0 to 3.0, of arrays of plain numbers.
+//!
+//! ```
+//! use wgslice::DType;
+//! use wgslice_npy::{ByteOrder, Header};
+//!
+//! let path = std::env::temp_dir().join(format!("wgslice-npy-{}.npy", std::process::id()));
+//! std::fs::write(&path, Header::bytes(DType::F32, &[2, 3])?)?;
+//! let header = Header::read(&mut std::fs::File::open(&path)?)?;
+//! assert_eq!((header.dtype, header.shape), (DType::F32, vec![2, 3]));
+//! assert!(header.byte_order == ByteOrder::NATIVE && !header.column_major);
+//! # std::fs::remove_file(path)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod text;
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek},
+    iter,
+};
+use wgslice::DType;
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// The length in bytes of the longest accepted header. The header of a plain array has about a hundred; NumPy itself stops
+/// at 10,000 unless `max_header_size` or `allow_pickle` says otherwise.
+const MAX_HEADER: u32 = 1 << 16;
+
+/// What a file says of its elements, which follow the header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The type of the elements.
+    pub dtype: DType,
+    /// The byte order of the elements. [`ByteOrder::NATIVE`] for elements of one byte.
+    pub byte_order: ByteOrder,
+    /// Whether the elements are in Fortran order: the first dimension is contiguous.
+    pub column_major: bool,
+    /// The shape of the array.
+    pub shape: Vec<usize>,
+}
+
+/// The order of the bytes of a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByteOrder {
+    /// The lowest byte first.
+    Little,
+    /// The highest byte first.
+    Big,
+}
+
+impl ByteOrder {
+    /// The byte order of this machine.
+    pub const NATIVE: Self = if cfg!(target_endian = "little") {
+        Self::Little
+    } else {
+        Self::Big
+    };
+}
+
+/// Why a header cannot be read or written. A message says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// An error of the operating system.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The file is no `.npy` file of plain numbers, or the array has no equivalent in one.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+impl Error {
+    fn invalid(message: impl Into<String>) -> Self {
+        Self::Invalid(message.into())
+    }
+}
+
+impl Header {
+    /// Reads the header of a file, and leaves `file` at its first element. Whether the file has all elements is not
+    /// checked.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if the file does not begin with the header of an array of plain numbers; [`Error::Io`].
+    pub fn read(file: &mut File) -> Result<Self, Error> {
+        text::parse(&text(file)?)
+    }
+
+    /// The bytes before the elements of a row-major array in this machine's byte order, in version 1.0. Their number is a
+    /// multiple of 64, as NumPy has it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Invalid`] if NumPy has no such element type, or if the shape has too many dimensions for the version.
+    pub fn bytes(dtype: DType, shape: &[usize]) -> Result<Vec<u8>, Error> {
+        const FIXED: usize = 10;
+        let mut text = text::write(dtype, shape)?;
+        let len = (FIXED + text.len() + 1).next_multiple_of(64) - FIXED;
+        let short = u16::try_from(len).map_err(|_| {
+            Error::invalid(format!(
+                "rank {} is too high for an .npy header",
+                shape.len()
+            ))
+        })?;
+        text.extend(iter::repeat_n(' ', len - 1 - text.len()));
+        text.push('\n');
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend([1, 0]);
+        bytes.extend(short.to_le_bytes());
+        bytes.extend(text.into_bytes());
+        Ok(bytes)
+    }
+}
+
+/// The header's text.
+fn text(file: &mut File) -> Result<Vec<u8>, Error> {
+    let cut = |_| Error::invalid("the file ends within its header; copy or save it again");
+    let mut start = [0; 8];
+    let is_npy = file.read_exact(&mut start).is_ok() && start.starts_with(MAGIC);
+    if !is_npy {
+        return Err(Error::invalid(
+            "not an .npy file (it does not begin with \\x93NUMPY); save it with numpy.save",
+        ));
+    }
+    let len = match [start[6], start[7]] {
+        [1, 0] => {
+            let mut len = [0; 2];
+            file.read_exact(&mut len).map_err(cut)?;
+            u16::from_le_bytes(len).into()
+        }
+        [2 | 3, 0] => {
+            let mut len = [0; 4];
+            file.read_exact(&mut len).map_err(cut)?;
+            u32::from_le_bytes(len)
+        }
+        [major, minor] => {
+            return Err(Error::invalid(format!(
+                ".npy version {major}.{minor} is unknown; versions 1.0, 2.0 and 3.0 can be read"
+            )));
+        }
+    };
+    let left = file
+        .metadata()?
+        .len()
+        .saturating_sub(file.stream_position()?);
+    if u64::from(len) > left {
+        return Err(Error::invalid(format!(
+            "the header should take {len} bytes, but the file ends before; copy or save it again"
+        )));
+    }
+    if len > MAX_HEADER {
+        return Err(Error::invalid(format!(
+            "a header of {len} bytes; plain arrays have short ones, at most {MAX_HEADER} are read"
+        )));
+    }
+    let mut text = vec![0; len as usize];
+    file.read_exact(&mut text).map_err(cut)?;
+    Ok(text)
+}
