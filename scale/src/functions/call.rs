@@ -74,6 +74,11 @@ impl Call {
         call.map_err(of(name))
     }
 
+    /// The tensors of a function of two.
+    pub(super) fn two(&self) -> (&TensorType, &TensorType) {
+        (&self.tensors[0], &self.tensors[1])
+    }
+
     /// A text. An optional one that is missing is empty.
     pub(super) fn text(&self, number: usize) -> &str {
         self.texts.get(number).map_or("", String::as_str)
@@ -131,6 +136,22 @@ impl Batch {
             true => integers.repeated(self.rows),
             false => integers,
         })
+    }
+
+    /// The index tuples of a column, of which each row has so many, with the row before the integers of each.
+    pub(super) fn tuples_with_rows(
+        &self,
+        number: usize,
+        tuples: usize,
+        depth: usize,
+    ) -> Result<Vec<i64>> {
+        let given = self.integers(number, true)?.to_i64();
+        let mut with_rows = Vec::with_capacity(given.len() + self.rows * tuples);
+        for tuple in 0..self.rows * tuples {
+            with_rows.push((tuple / tuples) as i64);
+            with_rows.extend_from_slice(&given[tuple * depth..][..depth]);
+        }
+        Ok(with_rows)
     }
 
     /// The bytes of each row of a column, also where one row stands for all.

@@ -12,7 +12,7 @@ use crate::tensor::TensorType;
 use datafusion::{common::plan_err, error::Result};
 use wgslice::{
     Indices, Plan,
-    options::{Boxes, CropOptions, OutOfRange},
+    options::{Boxes, CropOptions},
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -27,9 +27,7 @@ impl TensorFunction for Crop {
     };
 
     fn result(call: &Call) -> Result<TensorType> {
-        let [x, begins] = &call.tensors[..] else {
-            unreachable!("a call has the tensors of its usage")
-        };
+        let (x, begins) = call.two();
         begins.check_integers("begins")?;
         let options = options(call)?;
         let dims = options.sizes.len();
@@ -61,18 +59,12 @@ impl TensorFunction for Crop {
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Outside>> {
         let options = options(call)?;
-        let x = &call.tensors[0];
-        let dims = options.sizes.len();
-        let own = match call.tensors[1].shape() {
+        let (x, begins) = call.two();
+        let own = match begins.shape() {
             &[boxes, _] => boxes,
             _ => 1,
         };
-        let begins = batch.integers(1, true)?.to_i64();
-        let mut tuples = Vec::with_capacity(begins.len() + batch.rows * own);
-        for number in 0..batch.rows * own {
-            tuples.push((number / own) as i64);
-            tuples.extend_from_slice(&begins[number * dims..][..dims]);
-        }
+        let tuples = batch.tuples_with_rows(1, own, options.sizes.len())?;
         let boxes = Boxes {
             count: batch.rows * own,
             box_indices: true,
@@ -86,21 +78,18 @@ impl TensorFunction for Crop {
         let plan = view.crop(boxes, &reported, x.dtype()).map_err(failed)?;
         let report = plan.run_cpu_with(&batch.columns[0].bytes(), Indices::I64(&tuples), result);
         let report = report.map_err(failed)?;
-        Ok(report
-            .first
-            .filter(|_| options.out_of_range == OutOfRange::Error)
-            .map(|first| Outside {
-                row: Some(first.tuple / own),
-                position: if call.tensors[1].shape().len() == 1 {
-                    Vec::new()
-                } else {
-                    vec![first.tuple % own]
-                },
-                tuple: first.index[1..].to_vec(),
-                count: report.out_of_range,
-                tuples: report.tuples,
-                shape: x.shape().to_vec(),
-            }))
+        Ok(Outside::of(
+            report,
+            options.out_of_range,
+            x.shape(),
+            |first| {
+                let position = match begins.shape() {
+                    [_] => Vec::new(),
+                    _ => vec![first.tuple % own],
+                };
+                (Some(first.tuple / own), position, first.index[1..].to_vec())
+            },
+        ))
     }
 }
 

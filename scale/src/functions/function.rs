@@ -23,6 +23,7 @@ use datafusion::{
     },
 };
 use std::{fmt::Debug, hash::Hash, sync::Arc};
+use wgslice::{Report, error::InvalidIndex, options::OutOfRange};
 
 /// A function on tensors.
 pub(super) trait TensorFunction:
@@ -55,6 +56,28 @@ pub(super) struct Outside {
     pub(super) tuples: usize,
     /// The shape of a tensor that the tuples index.
     pub(super) shape: Vec<usize>,
+}
+
+impl Outside {
+    /// The first tuple out of range of a batch's report, if that is an error under `policy`. `place` returns its row, its
+    /// place in the indices of the row, and its integers.
+    pub(super) fn of(
+        report: Report,
+        policy: OutOfRange,
+        shape: &[usize],
+        place: impl FnOnce(&InvalidIndex) -> (Option<usize>, Vec<usize>, Vec<i64>),
+    ) -> Option<Self> {
+        let first = report.first.filter(|_| policy == OutOfRange::Error)?;
+        let (row, position, tuple) = place(&first);
+        Some(Self {
+            row,
+            position,
+            tuple,
+            count: report.out_of_range,
+            tuples: report.tuples,
+            shape: shape.to_vec(),
+        })
+    }
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]

@@ -7,10 +7,7 @@ use super::{
 };
 use crate::tensor::TensorType;
 use datafusion::error::Result;
-use wgslice::{
-    Plan,
-    options::{GatherOptions, OutOfRange},
-};
+use wgslice::{Plan, options::GatherOptions};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Gather;
@@ -24,9 +21,7 @@ impl TensorFunction for Gather {
     };
 
     fn result(call: &Call) -> Result<TensorType> {
-        let [params, indices] = &call.tensors[..] else {
-            unreachable!("a call has the tensors of its usage")
-        };
+        let (params, indices) = call.two();
         indices.check_integers("indices")?;
         let plan = Plan::gather(
             params.shape(),
@@ -39,14 +34,12 @@ impl TensorFunction for Gather {
 
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Outside>> {
         let given = options(call)?;
-        let params = &call.tensors[0];
-        let (rank, indices_rank) = (params.shape().len(), call.tensors[1].shape().len());
-        let batch_dims = from_end(given.batch_dims, indices_rank);
-        let axis = from_end(given.axis.unwrap_or(given.batch_dims), rank);
-        let indices = &batch.columns[1];
+        let (params, indices) = call.two();
+        let batch_dims = from_end(given.batch_dims, indices.shape().len());
+        let axis = from_end(given.axis.unwrap_or(given.batch_dims), params.shape().len());
         // Where all rows have the same indices, the rows are a dimension before the indexed one like others. Otherwise
         // they are a batch dimension.
-        let shared = indices.repeats() && batch_dims == 0;
+        let shared = batch.columns[1].repeats() && batch_dims == 0;
         let options = GatherOptions {
             axis: Some(axis + 1),
             batch_dims: if shared { 0 } else { batch_dims + 1 },
@@ -54,7 +47,7 @@ impl TensorFunction for Gather {
             negative: given.negative,
         };
         let shape = match shared {
-            true => call.tensors[1].shape().to_vec(),
+            true => indices.shape().to_vec(),
             false => batch.shape(1),
         };
         let view = batch.view(0).map_err(failed)?;
@@ -64,20 +57,15 @@ impl TensorFunction for Gather {
         let integers = batch.integers(1, !shared)?;
         let report = plan.run_cpu_with(&batch.columns[0].bytes(), integers.indices(), result);
         let report = report.map_err(failed)?;
-        Ok(report
-            .first
-            .filter(|_| given.out_of_range == OutOfRange::Error)
-            .map(|first| {
-                let rows = usize::from(!shared);
-                Outside {
-                    row: first.position.first().filter(|_| !shared).copied(),
-                    position: first.position[rows..].to_vec(),
-                    tuple: first.index,
-                    count: report.out_of_range,
-                    tuples: report.tuples,
-                    shape: params.shape().to_vec(),
-                }
-            }))
+        Ok(Outside::of(
+            report,
+            given.out_of_range,
+            params.shape(),
+            |first| {
+                let (row, position) = first.position.split_at(usize::from(!shared));
+                (row.first().copied(), position.to_vec(), first.index.clone())
+            },
+        ))
     }
 }
 

@@ -7,10 +7,7 @@ use super::{
 };
 use crate::tensor::TensorType;
 use datafusion::error::Result;
-use wgslice::{
-    Plan,
-    options::{GatherNdOptions, OutOfRange},
-};
+use wgslice::{Plan, options::GatherNdOptions};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct GatherNd;
@@ -24,9 +21,7 @@ impl TensorFunction for GatherNd {
     };
 
     fn result(call: &Call) -> Result<TensorType> {
-        let [params, indices] = &call.tensors[..] else {
-            unreachable!("a call has the tensors of its usage")
-        };
+        let (params, indices) = call.two();
         indices.check_integers("indices")?;
         let plan = Plan::gather_nd(
             params.shape(),
@@ -52,17 +47,11 @@ impl TensorFunction for GatherNd {
         let integers = batch.integers(1, true)?;
         let report = plan.run_cpu_with(&batch.columns[0].bytes(), integers.indices(), result);
         let report = report.map_err(failed)?;
-        Ok(report
-            .first
-            .filter(|_| given.out_of_range == OutOfRange::Error)
-            .map(|first| Outside {
-                row: first.position.first().copied(),
-                position: first.position[1..].to_vec(),
-                tuple: first.index,
-                count: report.out_of_range,
-                tuples: report.tuples,
-                shape: params.shape()[given.batch_dims..].to_vec(),
-            }))
+        let indexed = &params.shape()[given.batch_dims..];
+        Ok(Outside::of(report, given.out_of_range, indexed, |first| {
+            let (row, position) = (first.position[0], &first.position[1..]);
+            (Some(row), position.to_vec(), first.index.clone())
+        }))
     }
 }
 

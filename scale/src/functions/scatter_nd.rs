@@ -7,10 +7,7 @@ use super::{
 };
 use crate::tensor::TensorType;
 use datafusion::error::Result;
-use wgslice::{
-    Indices, Plan,
-    options::{OutOfRange, ScatterOptions},
-};
+use wgslice::{Indices, Plan, options::ScatterOptions};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ScatterNd;
@@ -24,9 +21,7 @@ impl TensorFunction for ScatterNd {
     };
 
     fn result(call: &Call) -> Result<TensorType> {
-        let [indices, updates] = &call.tensors[..] else {
-            unreachable!("a call has the tensors of its usage")
-        };
+        let (indices, updates) = call.two();
         indices.check_integers("indices")?;
         let plan = Plan::scatter_nd(
             &shape(call)?,
@@ -41,17 +36,9 @@ impl TensorFunction for ScatterNd {
     fn run(call: &Call, batch: &Batch, result: &mut [u8]) -> Result<Option<Outside>> {
         let options = options(call)?;
         let shape = shape(call)?;
-        let updates = &call.tensors[1];
-        let indices = call.tensors[0].shape();
-        let (&depth, lead) = indices.split_last().unwrap_or((&0, &[]));
-        let own: usize = lead.iter().product();
-        // The row is the first integer of each tuple.
-        let given = batch.integers(0, true)?.to_i64();
-        let mut tuples = Vec::with_capacity(given.len() + batch.rows * own);
-        for number in 0..batch.rows * own {
-            tuples.push((number / own) as i64);
-            tuples.extend_from_slice(&given[number * depth..][..depth]);
-        }
+        let (indices, updates) = call.two();
+        let (&depth, lead) = indices.shape().split_last().unwrap_or((&0, &[]));
+        let tuples = batch.tuples_with_rows(0, lead.iter().product(), depth)?;
         let plan = Plan::scatter_nd(
             &[&[batch.rows], &shape[..]].concat(),
             &[&[batch.rows], lead, &[depth + 1]].concat(),
@@ -67,17 +54,10 @@ impl TensorFunction for ScatterNd {
         let report = plan
             .run_cpu_with(&bytes, Indices::I64(&tuples), result)
             .map_err(failed)?;
-        Ok(report
-            .first
-            .filter(|_| options.out_of_range == OutOfRange::Error)
-            .map(|first| Outside {
-                row: first.position.first().copied(),
-                position: first.position[1..].to_vec(),
-                tuple: first.index[1..].to_vec(),
-                count: report.out_of_range,
-                tuples: report.tuples,
-                shape,
-            }))
+        Ok(Outside::of(report, options.out_of_range, &shape, |first| {
+            let (row, position) = (first.position[0], &first.position[1..]);
+            (Some(row), position.to_vec(), first.index[1..].to_vec())
+        }))
     }
 }
 
