@@ -2,7 +2,7 @@
 
 use crate::{
     random::Random,
-    zarr::{HOW, Kind, Known, chunks_of, form, open, read, run, shards},
+    zarr::{HOW, Kind, Known, chunks_of, devices, files, form, open, read, run, shards},
 };
 use std::{
     fs,
@@ -10,7 +10,7 @@ use std::{
 };
 use wgslice::reference::{self, Indexing};
 use wgslice_scale::{
-    job::{Fingerprint, Form, Job, Operation, OutOfRange, to_npy},
+    job::{Fingerprint, Form, How, Job, Operation, OutOfRange, to_npy},
     zarr::{Error, Target},
 };
 
@@ -122,6 +122,7 @@ fn operation(
 #[test]
 fn random_gathers_are_the_references() {
     let mut random = Random::new(23);
+    let devices = devices();
     let kinds = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
     let mut zeros = 0;
     for case in 0..80 {
@@ -155,10 +156,16 @@ fn random_gathers_are_the_references() {
         let form = form(&mut random, &shape);
         let what = format!("case {case}: {operation:?} of {:?} {form:?}", params.shape);
         let result = folder.path().join("b.zarr");
-        let job = Job::new(operation, &params.path, &result, &form).expect(&what);
+        let job = Job::new(operation.clone(), &params.path, &result, &form).expect(&what);
         let explained = open(&job, HOW).1.explain().unwrap();
         let summary = run(&job, HOW).expect(&what);
         assert_eq!(read(&result), (shape.clone(), bytes), "{what}");
+        for &device in &devices[1..] {
+            let other = folder.path().join("c.zarr");
+            let job = Job::new(operation.clone(), &params.path, &other, &form).expect(&what);
+            run(&job, How { device, ..HOW }).expect(&what);
+            assert!(files(&other) == files(&result), "{device:?}: {what}");
+        }
         assert_eq!(summary.out_of_range > 0, nowhere > 0, "{what}");
 
         let target = Target::new(&result, &job.metadata).unwrap();

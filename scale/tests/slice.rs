@@ -2,7 +2,7 @@
 
 use crate::{
     random::{Random, Slice},
-    zarr::{HOW, Kind, Known, chunks_of, files, form, open, read, run, shards, slice},
+    zarr::{HOW, Kind, Known, chunks_of, devices, files, form, open, read, run, shards, slice},
 };
 use std::{
     fs,
@@ -16,10 +16,17 @@ use wgslice_scale::{
     zarr::{Codec, Error, Target},
 };
 
-/// 80 slices of stores of all kinds, into results of all forms.
+/// The elements of an array whose rows have this length, with the last row first.
+fn rows_reversed(source: &Known, length: usize) -> Vec<u8> {
+    let rows = source.elements.chunks(length).rev();
+    rows.flat_map(<[_]>::concat).collect()
+}
+
+/// 80 slices of stores of all kinds, into results of all forms, on all devices.
 #[test]
 fn random_slices_are_the_references() {
     let mut random = Random::new(17);
+    let devices = devices();
     let kinds = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
     for case in 0..80 {
         let folder = tempfile::tempdir().unwrap();
@@ -37,6 +44,13 @@ fn random_slices_are_the_references() {
         let explained = open(&job, HOW).1.explain().unwrap();
         let summary = run(&job, How { threads, ..HOW }).expect(&what);
         assert_eq!(read(&result), (shape.clone(), elements.concat()), "{what}");
+
+        for &device in &devices[1..] {
+            let other = folder.path().join("c.zarr");
+            let job = Job::new(slice(&spec.text), &source.path, &other, &form).expect(&what);
+            run(&job, How { device, ..HOW }).expect(&what);
+            assert!(files(&other) == files(&result), "{device:?}: {what}");
+        }
 
         // What the tasks have read is what the elements of their shards need.
         let target = Target::new(&result, &job.metadata).unwrap();
@@ -138,22 +152,14 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
     let summary = run(&job, HOW).unwrap();
     assert_eq!((summary.shards, summary.computed, summary.stood), (4, 2, 2));
     assert_eq!(summary.chunks_read, 8);
-    let expected: Vec<_> = source
-        .elements
-        .chunks(20)
-        .rev()
-        .flatten()
-        .flatten()
-        .copied()
-        .collect();
-    assert_eq!(read(&result), (vec![20, 20], expected));
+    assert_eq!(read(&result), (vec![20, 20], rows_reversed(&source, 20)));
 
     let before = files(&result);
     assert!(matches!(
         Record::begin(&job, true).unwrap(),
         State::Complete
     ));
-    // Another job does not touch it, unless it is told to.
+    // Another job does not touch it without --overwrite.
     let other = Job::new(slice("::-2"), &path, &result, &form).unwrap();
     let refused = Record::begin(&other, false).unwrap_err().to_string();
     assert!(
@@ -396,15 +402,7 @@ fn the_command_slices_resumes_and_says_what_it_did() {
     assert!(text.contains(&format!("\"stood\":{stood},")), "{text}");
     let started = fs::read_to_string(faults.join("started")).unwrap();
     assert_eq!(started.lines().count(), 12 - stood + 1, "{started}");
-    let expected: Vec<_> = source
-        .elements
-        .chunks(20)
-        .rev()
-        .flatten()
-        .flatten()
-        .copied()
-        .collect();
-    assert_eq!(read(&result), (vec![30, 20], expected));
+    assert_eq!(read(&result), (vec![30, 20], rows_reversed(&source, 20)));
     assert!(!result.join(".wgslice").exists());
     let (code, text, _) = ended(&mut slice(None, &[]));
     assert!(code == 0 && text.contains("complete"), "{text}");

@@ -4,10 +4,11 @@ use crate::random::Random;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
-    fs,
+    env, fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
+use wgslice::gpu::AdapterOptions;
 use wgslice_scale::{
     engine::Engine,
     job::{self, DeviceChoice, Form, How, Job, Operation, Prepared, Record, State, Summary},
@@ -263,6 +264,20 @@ pub(crate) const HOW: How = How {
     memory: None,
     cache: 0,
 };
+
+/// The CPU, and the GPU that `--device gpu` takes if the machine has one, which `WGSLICE_REQUIRE_GPU=1` demands.
+pub(crate) fn devices() -> Vec<DeviceChoice> {
+    match wgslice::Backend::open_gpu(&AdapterOptions::default()) {
+        Ok(_) => vec![DeviceChoice::Cpu, DeviceChoice::Gpu],
+        Err(error) if env::var_os("WGSLICE_REQUIRE_GPU").is_some_and(|value| value == "1") => {
+            panic!("WGSLICE_REQUIRE_GPU=1: {error}")
+        }
+        Err(error) => {
+            println!("not on a GPU: {error}");
+            vec![DeviceChoice::Cpu]
+        }
+    }
+}
 
 /// Opens a job that is not done.
 pub(crate) fn open(job: &Job, how: How) -> (Record, Arc<Prepared>) {

@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 use tempfile::TempDir;
+use wgslice::{Backend, options::GatherOptions};
 
 const SHAPE: [usize; 3] = [40, 30, 20];
 
@@ -193,6 +194,8 @@ fn stores_of_a_cluster_and_of_one_process_have_the_same_bytes() {
             folder.run(&[&arguments[..], more].concat());
         }
         assert!(folder.files(&near) == folder.files(&far), "{slice:?}");
+        let whole = Backend::cpu().slice((&values, &SHAPE), &slice.text.parse().unwrap());
+        assert!(folder.elements(&far) == whole.unwrap().data, "{slice:?}");
         assert!(folder.elements(&far) == expected, "{slice:?}");
     }
     // Gathers, by a file of indices.
@@ -219,6 +222,9 @@ fn stores_of_a_cluster_and_of_one_process_have_the_same_bytes() {
         .copied()
         .collect();
     assert!(folder.elements("far.zarr") == expected);
+    let rows: Vec<i32> = rows.into_iter().map(i32::from).collect();
+    let whole = Backend::cpu().gather((&values, &SHAPE), (&rows, &[25]), GatherOptions::default());
+    assert!(folder.elements("far.zarr") == whole.unwrap().0.data);
 }
 
 /// Waits until an executor has begun this many shards, and returns its process id.
@@ -338,7 +344,25 @@ fn an_error_of_the_disk_is_tried_again_and_a_corrupt_chunk_is_named() {
     assert!(started.lines().count() > 8, "no task was tried again");
     assert!(folder.elements("b.zarr") == flipped());
 
-    // Bytes of a chunk of a shard, of which gzip has a checksum.
+    // More errors than a task may have.
+    let errors: Vec<_> = (0..40)
+        .map(|number| faults.path().join(format!("io-error-{number}")))
+        .collect();
+    for error in &errors {
+        fs::write(error, "").unwrap();
+    }
+    let said = folder
+        .slice(FLIP, "c.zarr", "20,20,10", &cluster.url)
+        .end(LIMIT);
+    assert_eq!(said.code, 1, "{}", said.errors);
+    assert!(said.errors.contains("on purpose"), "{}", said.errors);
+    let exhausted = cluster.exhausted();
+    assert!(exhausted > 0);
+    for error in &errors {
+        let _ = fs::remove_file(error);
+    }
+
+    // Bytes of a chunk of a shard, of which gzip has a checksum. They would be as bad a second time.
     let key = Path::new("c/1/0/1");
     let path = folder.path("a.zarr").join(key);
     let mut bytes = fs::read(&path).unwrap();
@@ -352,6 +376,11 @@ fn an_error_of_the_disk_is_tried_again_and_a_corrupt_chunk_is_named() {
     assert_eq!(said.code, 1, "{}", said.errors);
     assert!(said.errors.contains("c/1/0/1"), "{}", said.errors);
     assert!(!folder.path("d.zarr").join(key).exists());
+    assert_eq!(
+        cluster.exhausted(),
+        exhausted,
+        "a corrupt chunk was tried again"
+    );
 }
 
 /// 1 GiB through executors of 256 MiB.
