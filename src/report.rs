@@ -85,14 +85,14 @@ impl Plan {
             });
         };
         // The flips of a box have no part in where it reaches.
-        let told = match &self.map {
+        let length = match &self.map {
             Map::Crop(map) => map.first_begin() + map.extents.len(),
             _ => tuples.depth,
         };
         let first = missing.first.map(|number| InvalidIndex {
             tuple: number,
             position: coordinates(number, tuples.shape),
-            index: tuple(number).into_iter().take(told).collect(),
+            index: tuple(number).into_iter().take(length).collect(),
         });
         let count = match self.rows.count {
             0 => 0,

@@ -8,12 +8,12 @@ use std::{
 
 struct Stderr;
 
-/// The module of Ballista that logs the error of a query, which the command itself tells.
-const TOLD: &str = "ballista_core::execution_plans::distributed_query";
+/// The module of Ballista that logs the error of a query, which the command itself prints.
+const PRINTED_BY_COMMAND: &str = "ballista_core::execution_plans::distributed_query";
 
 impl Log for Stderr {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() != TOLD || log::max_level() > LevelFilter::Warn
+        metadata.target() != PRINTED_BY_COMMAND || log::max_level() > LevelFilter::Warn
     }
 
     /// One line: milliseconds since 1970, level, module and message.
@@ -24,7 +24,7 @@ impl Log for Stderr {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = now.map_or(0, |since| since.as_millis());
         let (level, module, message) = (record.level(), record.target(), record.args());
-        // Nobody is left to hear of a closed standard error.
+        // An error of standard error itself has no place to be reported.
         let _ = writeln!(stderr(), "{now} {level} {module}: {message}");
     }
 

@@ -272,9 +272,9 @@ fn a_crop_is_one_dispatch_and_other_boxes_compile_nothing() {
         flips: true,
     };
     let plan = Plan::crop(&shape, boxes, &options, DType::U8).unwrap();
-    let told = backend.explain(&plan);
+    let explained = backend.explain(&plan);
     assert!(
-        told.contains("1 dispatch of the packed rows kernel"),
-        "{told}"
+        explained.contains("1 dispatch of the packed rows kernel"),
+        "{explained}"
     );
 }

@@ -9,7 +9,7 @@ import * as verify from './verify.js';
 const $ = (id) => document.getElementById(id);
 const tabs = { slice, gather, verify };
 
-// A fault of the page itself, such as a panic. What is asked for wrongly is told beside where it was typed in.
+// A fault of the page itself, such as a panic. An error in the input is shown beside the field.
 function stopped(why) {
   $('stopped').textContent = `The page has stopped: ${why}\nReload it to go on. Its console says more.`;
   $('stopped').hidden = false;
@@ -24,7 +24,7 @@ function missing() {
   return 'This browser offers no WebGPU.';
 }
 
-// What the browser tells of the adapter: the library's name for it has less.
+// What the browser says of the adapter: the library's name for it has less.
 async function adapterName() {
   const info = (await navigator.gpu.requestAdapter())?.info;
   const words = info?.description || [info?.vendor, info?.architecture].filter(Boolean).join(' ');

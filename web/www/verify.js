@@ -81,7 +81,7 @@ async function run(what, total, one) {
   $('stop').disabled = true;
   for (const button of ['run', 'vectors', 'device']) $(button).disabled = false;
   running = null;
-  // Last: it tells that the next may be started.
+  // Last: it says that the next may be started.
   $('verify').dataset.state = done === total ? 'done' : 'stopped';
 }
 

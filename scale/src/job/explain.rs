@@ -17,7 +17,7 @@ pub struct Explanation {
     pub chunks: u64,
     /// How many chunks all tasks read together.
     pub reads: u64,
-    /// How often a chunk is read on average. 0 if none is.
+    /// The mean number of times that a chunk is read. 0 if no chunk is read.
     pub mean_reads: f64,
     /// How often a chunk is read at most.
     pub max_reads: u64,

@@ -123,7 +123,7 @@ pub struct How {
     pub cache: usize,
 }
 
-/// What a task is told besides its shard. The text of it is the first argument of the function `zarr_shard`.
+/// What a task receives besides its shard. The text of it is the first argument of the function `zarr_shard`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
     /// Names this job among all that had the same result's folder.

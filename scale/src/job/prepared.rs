@@ -335,7 +335,7 @@ impl Prepared {
         Ok(prepared)
     }
 
-    /// What the tasks are told.
+    /// What the tasks receive.
     pub fn order(&self) -> &Order {
         &self.order
     }

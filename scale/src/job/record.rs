@@ -172,7 +172,7 @@ impl Record {
         Ok(folder)
     }
 
-    /// What the tasks of this job are told.
+    /// What the tasks of this job receive.
     pub fn order(&self, job: Job, how: How) -> Order {
         Order {
             id: self.id.clone(),
@@ -181,7 +181,7 @@ impl Record {
         }
     }
 
-    /// What the tasks of a job would be told. Nothing is written, and they could write nothing.
+    /// What the tasks of a job would receive. Nothing is written, and they could write nothing.
     pub fn unwritten(job: Job, how: How) -> Order {
         Order {
             id: String::new(),

@@ -71,7 +71,7 @@ impl TensorType {
     ///
     /// # Errors
     ///
-    /// A column that has no tensors, or not all of one shape.
+    /// A column whose elements are not tensors, or are lists of different lengths.
     pub fn of(field: &Field) -> Result<Self> {
         let name = field.name();
         if field.metadata().get(EXTENSION).map(String::as_str) == Some(FIXED_SHAPE_TENSOR) {
