@@ -417,6 +417,25 @@ async fn an_index_out_of_range_is_an_error_with_its_row_and_its_tuple() {
         );
         assert!(error.contains(&expected), "{call}: {error}");
     }
+    // The last argument names the row.
+    for (call, row) in [
+        ("gather(x, ids, '', id * 2)", "14"),
+        ("gather(x, ids, '', concat('number ', id))", "number 7"),
+        ("gather_nd(x, tensor_reshape(ids, '3, 1'), '', id)", "7"),
+        ("crop(x, tensor_reshape(ids, '3, 1'), '1', '', id)", "7"),
+        (
+            "scatter_nd(tensor_reshape(ids, '3, 1'), strided_slice(x, ':3'), '5', '', -id)",
+            "-7",
+        ),
+        // Where that is null too.
+        ("gather(x, ids, '', nullif(id, 7))", ""),
+    ] {
+        let error = run(&engine, &query(call)).await.unwrap_err();
+        let expected = format!("in row {row}, the indices at [2] are [5], ");
+        assert!(error.contains(&expected), "{call}: {error}");
+    }
+    let error = run(&engine, &query("strided_slice(x, ':', id)")).await;
+    assert!(error.unwrap_err().contains("strided_slice has 3 arguments"));
     let error = run(&engine, &query("gather(x, '[0, 9]')"))
         .await
         .unwrap_err();

@@ -2,7 +2,7 @@
 
 use crate::tables::{batch, elements, read, shape, tensors, write};
 use datafusion::arrow::{
-    array::{Array, ArrayRef, Float32Array, UInt8Array},
+    array::{Array, ArrayRef, Float32Array, Int64Array, UInt8Array},
     datatypes::UInt8Type,
 };
 use std::{
@@ -126,7 +126,7 @@ fn a_query_that_fails_leaves_what_was_there() {
     assert_eq!(said.status.code(), Some(1));
     let errors = text(&said.stderr);
     assert!(
-        errors.starts_with("error: ") && errors.contains("in row 2 of the batch"),
+        errors.starts_with("error: ") && errors.contains("in row 2 of /"),
         "{errors}"
     );
     assert_eq!(
@@ -134,6 +134,64 @@ fn a_query_that_fails_leaves_what_was_there() {
         "before"
     );
     assert_eq!(left_over(folder.path()), ["out.parquet", "t.parquet"]);
+}
+
+#[test]
+fn an_index_out_of_range_is_found_in_its_file() {
+    let folder = TempDir::new().unwrap();
+    let parts = folder.path().join("parts");
+    fs::create_dir(&parts).unwrap();
+    for (file, wrong) in [("a.parquet", None), ("b.parquet", Some(237))] {
+        let values = Arc::new(Float32Array::from(vec![0.5; 600]));
+        let indices = (0..300).map(|row| if Some(row) == wrong { 7 } else { 1 });
+        let columns: [(&str, ArrayRef); 2] = [
+            ("v", tensors(values, &[2], 300, &[])),
+            ("i", Arc::new(Int64Array::from_iter_values(indices))),
+        ];
+        write(&parts.join(file), &batch(&columns));
+    }
+    let of_file = format!(
+        "in row 237 of {}/b.parquet, ",
+        parts.canonicalize().unwrap().display()
+    );
+    for (query, expected) in [
+        ("SELECT gather(v, i) FROM 'parts/'", &of_file[..]),
+        (
+            "SELECT gather(v, i) AS y FROM 'parts/' WHERE id > 100 ORDER BY id",
+            &of_file,
+        ),
+        (
+            "SELECT id FROM 'parts/' WHERE gather(strided_slice(v, '::-1'), i) > 0",
+            &of_file,
+        ),
+        (
+            "SELECT max(gather(v, i, 'negative=wrap')) FROM 'parts/'",
+            &of_file,
+        ),
+        (
+            "SELECT gather_nd(v, tensor_reshape(i, '1')) FROM (SELECT * FROM 'parts/') AS t",
+            &of_file,
+        ),
+        // The name that the query gives.
+        (
+            "SELECT gather(v, i, '', id * 10) FROM 'parts/'",
+            "in row 2370, ",
+        ),
+        // Rows that are of no file.
+        (
+            "SELECT gather(first, i) FROM (SELECT i, first_value(v) AS first FROM 'parts/' GROUP BY i) AS t",
+            " of the batch, ",
+        ),
+    ] {
+        let said = sql(folder.path(), &[query, "-o", "out.parquet"]);
+        let errors = text(&said.stderr);
+        assert_eq!(said.status.code(), Some(1), "{query}: {errors}");
+        assert!(errors.contains(expected), "{query}: {errors}");
+        assert!(
+            errors.contains("are [7], which is out of range of [2]"),
+            "{query}: {errors}"
+        );
+    }
 }
 
 #[test]

@@ -56,9 +56,16 @@ async fn query(args: &Sql) -> Result<(), Failure> {
     let engine = engine(&args.on).await?;
     let result = engine.query(&args.query).await;
     let result = result.map_err(|error| Failure::usage(message(&error)))?;
-    tokio::select! {
+    let end = tokio::select! {
         end = run_query(args, result) => end,
         error = engine.lost(args.on.patience()) => Err(Failure::work(message(&error))),
+    };
+    match end {
+        Err(Failure::Work(problem)) => {
+            let located = engine.locate(&args.query, &problem).await;
+            Err(Failure::Work(located.unwrap_or(problem)))
+        }
+        end => end,
     }
 }
 

@@ -6,6 +6,7 @@
 //! | `batches` | how many rows are in memory at a time |
 //! | `cluster` | sessions on a cluster, and whether it is there |
 //! | `errors` | errors without what the engines wrap around them |
+//! | `rows` | names of rows in errors |
 //! | [`scheduler`], [`executor`] | the processes of a cluster |
 //!
 //! A query has no plan nodes of this crate, only functions, which travel by their names. So a client, a scheduler and
@@ -17,6 +18,7 @@ mod cluster;
 mod errors;
 #[cfg(feature = "cluster")]
 pub mod executor;
+mod rows;
 #[cfg(feature = "cluster")]
 pub mod scheduler;
 mod tables;
@@ -27,9 +29,11 @@ use crate::functions;
 use datafusion::{
     dataframe::DataFrame,
     error::{DataFusionError, Result},
-    execution::{memory_pool::FairSpillPool, runtime_env::RuntimeEnvBuilder},
+    execution::{SessionState, memory_pool::FairSpillPool, runtime_env::RuntimeEnvBuilder},
+    logical_expr::LogicalPlan,
     prelude::{SQLOptions, SessionConfig, SessionContext},
 };
+use futures::StreamExt;
 use std::{future, sync::Arc, time::Duration};
 
 /// Runs queries. The same query gives the same result on every engine.
@@ -85,7 +89,30 @@ impl Engine {
     ///
     /// A query that does more than read tables, that cannot be planned, or that names a file that cannot be read.
     pub async fn query(&self, query: &str) -> Result<DataFrame> {
-        let (mut state, plan) = tables::plan(&self.context, query).await?;
+        let (state, plan) = tables::plan(&self.context, query).await?;
+        self.plan(state, plan)
+    }
+
+    /// For an error that names the row of a batch, the message of an error of the same query that names the row of a
+    /// file: the query runs again, and any of its rows out of range may be named. `None` if the error is another one, if
+    /// the rows are not those of a file, as after a join, and on a cluster, whose tables may be too large for this
+    /// process.
+    pub async fn locate(&self, query: &str, problem: &str) -> Option<String> {
+        if self.scheduler.is_some() || !functions::names_row_of_batch(problem) {
+            return None;
+        }
+        let (state, plan) = tables::plan(&self.context, query).await.ok()?;
+        let query = self.plan(state, rows::with_names(plan).ok()?).ok()?;
+        let mut batches = query.execute_stream().await.ok()?;
+        while let Some(batch) = batches.next().await {
+            if let Err(error) = batch {
+                return Some(message(&error)).filter(|problem| functions::names_row(problem));
+            }
+        }
+        None
+    }
+
+    fn plan(&self, mut state: SessionState, plan: LogicalPlan) -> Result<DataFrame> {
         let reading = SQLOptions::new()
             .with_allow_ddl(false)
             .with_allow_dml(false)

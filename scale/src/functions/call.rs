@@ -24,6 +24,15 @@ pub(super) struct Usage {
     pub(super) tensors: usize,
     /// The number of texts, which follow.
     pub(super) texts: RangeInclusive<usize>,
+    /// Whether another argument of any type may follow, which names the row in errors.
+    pub(super) names_rows: bool,
+}
+
+impl Usage {
+    /// The number of arguments before the one that names the row.
+    pub(super) fn before_name(&self) -> usize {
+        self.tensors + self.texts.end()
+    }
 }
 
 /// What is known of a call when the query is planned: the types of the tensors, and the texts.
@@ -39,10 +48,8 @@ impl Call {
         literals: &[Option<&ScalarValue>],
     ) -> Result<Self> {
         let Usage { name, example, .. } = *usage;
-        let (fewest, most) = (
-            usage.tensors + usage.texts.start(),
-            usage.tensors + usage.texts.end(),
-        );
+        let fewest = usage.tensors + usage.texts.start();
+        let most = usage.before_name() + usize::from(usage.names_rows);
         if !(fewest..=most).contains(&fields.len()) {
             return plan_err!(
                 "{name} has {} arguments: call it as {example}",
@@ -58,7 +65,8 @@ impl Call {
                 None => TensorType::of(field),
             });
         let tensors = tensors.collect::<Result<_>>();
-        let texts = arguments.skip(usage.tensors).enumerate().map(|(at, (_, literal))| match text(literal) {
+        let texts = arguments.take(usage.before_name()).skip(usage.tensors);
+        let texts = texts.enumerate().map(|(at, (_, literal))| match text(literal) {
             Some(text) => Ok(text.to_owned()),
             None => plan_err!(
                 "argument {} must be a literal text, because the type of the result depends on it: call it as {example}",

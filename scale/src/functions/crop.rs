@@ -24,6 +24,7 @@ impl TensorFunction for Crop {
         example: "crop(x, begins, '224, 224', 'out_of_range=zero')",
         tensors: 2,
         texts: 1..=2,
+        names_rows: true,
     };
 
     fn result(call: &Call) -> Result<TensorType> {

@@ -11,6 +11,7 @@ use datafusion::{
         buffer::{Buffer, MutableBuffer, NullBuffer},
         compute::filter,
         datatypes::{DataType, FieldRef},
+        util::display::array_value_to_string,
     },
     common::{ScalarValue, exec_err, internal_err, plan_err},
     error::{DataFusionError, Result},
@@ -178,7 +179,7 @@ impl<F: TensorFunction> ScalarUDFImpl for Function<F> {
         }
         let scalar = literals[..F::USAGE.tensors].iter().all(Option::is_some);
         let rows = if scalar { 1 } else { args.number_rows };
-        let array = evaluate::<F>(&call, &result, &args.args[..F::USAGE.tensors], rows)?;
+        let array = evaluate::<F>(&call, &result, &args.args, rows)?;
         match scalar {
             true => Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(
                 &array, 0,
@@ -191,9 +192,11 @@ impl<F: TensorFunction> ScalarUDFImpl for Function<F> {
 fn evaluate<F: TensorFunction>(
     call: &Call,
     result: &TensorType,
-    values: &[ColumnarValue],
+    arguments: &[ColumnarValue],
     rows: usize,
 ) -> Result<ArrayRef> {
+    let names = arguments.get(F::USAGE.before_name());
+    let values = &arguments[..F::USAGE.tensors];
     let mut arrays = values.iter().map(call::array).collect::<Result<Vec<_>>>()?;
     let repeats: Vec<_> = values
         .iter()
@@ -233,7 +236,7 @@ fn evaluate<F: TensorFunction>(
             rows,
             columns: whole,
         };
-        let bytes = run::<F>(call, result, &batch, |row| row)?;
+        let bytes = run::<F>(call, result, &batch, |row| name(names, row))?;
         return Column::array(result, rows, bytes, nulls);
     };
     let present = BooleanArray::new(nulls.inner().clone(), None);
@@ -249,7 +252,7 @@ fn evaluate<F: TensorFunction>(
         columns: columns(&arrays)?,
     };
     let number = |row: usize| nulls.valid_indices().nth(row).unwrap_or(row);
-    let bytes = run::<F>(call, result, &batch, number)?;
+    let bytes = run::<F>(call, result, &batch, |row| name(names, number(row)))?;
     Column::array(result, rows, spread(&bytes, &nulls, rows), Some(nulls))
 }
 
@@ -263,14 +266,23 @@ fn spread(dense: &[u8], valid: &NullBuffer, rows: usize) -> Buffer {
     all.into()
 }
 
-/// The bytes of the result. `number` is the number in the batch of a row that the function is given.
+/// What an error calls a row of the batch.
+fn name(names: Option<&ColumnarValue>, row: usize) -> Result<String> {
+    let Some(names) = names else {
+        return Ok(format!("{row} of the batch"));
+    };
+    let names = names.to_array(row + 1)?;
+    Ok(array_value_to_string(&names, row)?)
+}
+
+/// The bytes of the result. `name` is what an error calls a row that the function is given.
 fn run<F: TensorFunction>(
     call: &Call,
     result: &TensorType,
     batch: &Batch,
-    number: impl Fn(usize) -> usize,
+    name: impl Fn(usize) -> Result<String>,
 ) -> Result<Buffer> {
-    let name = F::USAGE.name;
+    let function = F::USAGE.name;
     if F::KEEPS_BYTES {
         return Ok(batch.columns[0].bytes());
     }
@@ -278,7 +290,7 @@ fn run<F: TensorFunction>(
     let bytes = row.checked_mul(batch.rows);
     let Some(mut buffer) = bytes.and_then(zeroed) else {
         return Err(DataFusionError::ResourcesExhausted(format!(
-            "{name}: {} rows of shape {:?} cannot be allocated: lower datafusion.execution.batch_size",
+            "{function}: {} rows of shape {:?} cannot be allocated: lower datafusion.execution.batch_size",
             batch.rows,
             result.shape()
         )));
@@ -286,7 +298,7 @@ fn run<F: TensorFunction>(
     if batch.rows == 0 {
         return Ok(buffer.into());
     }
-    let outside = F::run(call, batch, buffer.as_slice_mut()).map_err(call::of(name))?;
+    let outside = F::run(call, batch, buffer.as_slice_mut()).map_err(call::of(function))?;
     let Some(outside) = outside else {
         return Ok(buffer.into());
     };
@@ -299,11 +311,11 @@ fn run<F: TensorFunction>(
         ..
     } = outside;
     let place = match outside.row {
-        Some(row) => format!("row {} of the batch", number(row)),
+        Some(row) => format!("row {}", name(row)?),
         None => "every row".to_owned(),
     };
     exec_err!(
-        "{name}: in {place}, the indices at {position:?} are {tuple:?}, which is out of range of {shape:?} ({count} of \
+        "{function}: in {place}, the indices at {position:?} are {tuple:?}, which is out of range of {shape:?} ({count} of \
          the {tuples} index tuples of the batch are): correct them, or choose 'out_of_range=zero' or \
          'out_of_range=clamp'"
     )

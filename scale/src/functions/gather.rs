@@ -18,6 +18,7 @@ impl TensorFunction for Gather {
         example: "gather(params, indices, 'axis=1, out_of_range=zero')",
         tensors: 2,
         texts: 0..=1,
+        names_rows: true,
     };
 
     fn result(call: &Call) -> Result<TensorType> {

@@ -18,6 +18,7 @@ impl TensorFunction for GatherNd {
         example: "gather_nd(params, indices, 'negative=wrap, out_of_range=zero')",
         tensors: 2,
         texts: 0..=1,
+        names_rows: true,
     };
 
     fn result(call: &Call) -> Result<TensorType> {

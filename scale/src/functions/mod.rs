@@ -3,10 +3,10 @@
 //! | function | result |
 //! |---|---|
 //! | `strided_slice(x, '1:-1, ..., ::-1')` | the slice of each tensor, in Python's notation |
-//! | `gather(params, indices [, options])` | the slices of each tensor that the indices select along one dimension |
-//! | `gather_nd(params, indices [, options])` | the slices of each tensor that the index tuples select |
-//! | `crop(x, begins, '224, 224' [, options])` | the box of each tensor that begins at `begins` |
-//! | `scatter_nd(indices, updates, '10, 20' [, options])` | zeros of this shape, into which the updates are scattered |
+//! | `gather(params, indices [, options [, row]])` | the slices of each tensor that the indices select along one dimension |
+//! | `gather_nd(params, indices [, options [, row]])` | the slices of each tensor that the index tuples select |
+//! | `crop(x, begins, '224, 224' [, options [, row]])` | the box of each tensor that begins at `begins` |
+//! | `scatter_nd(indices, updates, '10, 20' [, options [, row]])` | zeros of this shape, into which the updates are scattered |
 //! | `tensor_shape(x)` | the shape of the tensors |
 //! | `tensor_reshape(x, '3, 224, 224')` | the same elements in another shape |
 //! | `tensor_to_arrow(x)` | the same tensors as `arrow.fixed_shape_tensor` |
@@ -29,7 +29,8 @@
 //! | `strides` | `crop` | as in `[2, -1]`, the distance between neighbours in each dimension of the box; 1 |
 //!
 //! Unlike in the library, an index out of range is an error by default: a query has no place for a warning. The error
-//! names the row of the batch that the function was given, and the index tuple.
+//! names the index tuple, and the row by an argument of any type after the options, as in
+//! `gather(params, indices, '', id)`. Without one it names the row of the batch that the function was given.
 
 mod call;
 mod crop;
@@ -44,12 +45,16 @@ mod tensor_shape;
 mod tensor_to_arrow;
 pub mod zarr_shard;
 
+use crop::Crop;
 use datafusion::{
     error::Result,
     execution::FunctionRegistry,
     logical_expr::{ScalarUDF, ScalarUDFImpl},
 };
-use function::Function;
+use function::{Function, TensorFunction};
+use gather::Gather;
+use gather_nd::GatherNd;
+use scatter_nd::ScatterNd;
 use std::sync::Arc;
 use wgslice::options::OutOfRange;
 
@@ -57,10 +62,10 @@ use wgslice::options::OutOfRange;
 pub fn all() -> Vec<Arc<ScalarUDF>> {
     vec![
         udf(Function::new(strided_slice::StridedSlice)),
-        udf(Function::new(gather::Gather)),
-        udf(Function::new(gather_nd::GatherNd)),
-        udf(Function::new(crop::Crop)),
-        udf(Function::new(scatter_nd::ScatterNd)),
+        udf(Function::new(Gather)),
+        udf(Function::new(GatherNd)),
+        udf(Function::new(Crop)),
+        udf(Function::new(ScatterNd)),
         udf(Function::new(tensor_shape::TensorShape)),
         udf(Function::new(tensor_reshape::TensorReshape)),
         udf(Function::new(tensor_to_arrow::TensorToArrow)),
@@ -82,6 +87,28 @@ pub fn register_all(registry: &mut dyn FunctionRegistry) -> Result<()> {
         registry.register_udf(function)?;
     }
     Ok(())
+}
+
+/// The number of arguments before the one that names the row in errors, if the function of this name can have one.
+pub(crate) fn before_name(function: &str) -> Option<usize> {
+    let usages = [
+        Gather::USAGE,
+        GatherNd::USAGE,
+        Crop::USAGE,
+        ScatterNd::USAGE,
+    ];
+    let usage = usages.into_iter().find(|usage| usage.name == function)?;
+    Some(usage.before_name())
+}
+
+/// Whether an error is of an index out of range, and names the row that it is in.
+pub(crate) fn names_row(problem: &str) -> bool {
+    problem.contains(": in row ") && problem.contains(", which is out of range of ")
+}
+
+/// Whether that row is one of a batch, because the call has no argument that names rows.
+pub(crate) fn names_row_of_batch(problem: &str) -> bool {
+    names_row(problem) && problem.contains(" of the batch, the indices at ")
 }
 
 /// The policy under which the library reports what is out of range, for the function to make the error.

@@ -18,6 +18,7 @@ impl TensorFunction for ScatterNd {
         example: "scatter_nd(indices, updates, '10, 20', 'combine=max')",
         tensors: 2,
         texts: 1..=2,
+        names_rows: true,
     };
 
     fn result(call: &Call) -> Result<TensorType> {

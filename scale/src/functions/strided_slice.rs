@@ -17,6 +17,7 @@ impl TensorFunction for StridedSlice {
         example: "strided_slice(x, '1:-1, ..., ::-1')",
         tensors: 1,
         texts: 1..=1,
+        names_rows: false,
     };
     const TAKES_ANY: bool = true;
 

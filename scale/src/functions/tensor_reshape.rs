@@ -19,6 +19,7 @@ impl TensorFunction for TensorReshape {
         example: "tensor_reshape(x, '3, 224, 224')",
         tensors: 1,
         texts: 1..=1,
+        names_rows: false,
     };
     const TAKES_ANY: bool = true;
     const KEEPS_BYTES: bool = true;

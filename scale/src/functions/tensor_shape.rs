@@ -16,6 +16,7 @@ impl TensorFunction for TensorShape {
         example: "tensor_shape(x)",
         tensors: 1,
         texts: 0..=0,
+        names_rows: false,
     };
     const TAKES_ANY: bool = true;
 

@@ -19,6 +19,7 @@ impl TensorFunction for TensorToArrow {
         example: "tensor_to_arrow(x)",
         tensors: 1,
         texts: 0..=0,
+        names_rows: false,
     };
     const TAKES_ANY: bool = true;
     const KEEPS_BYTES: bool = true;

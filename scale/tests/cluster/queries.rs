@@ -232,6 +232,15 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
         error.contains("are [0, 7], which is out of range of [6, 5, 2]"),
         "{error}"
     );
+    let query = format!("SELECT gather_nd(image, pairs, '', concat('image ', id)) FROM '{path}'");
+    assert!(run(&far, &query).await.is_ok());
+    let query =
+        format!("SELECT gather(image, id, '', concat('image ', id)) FROM '{path}' WHERE id = 99");
+    let error = run(&far, &query).await.unwrap_err();
+    assert!(
+        error.contains("in row image 99, the indices at [] are [99]"),
+        "{error}"
+    );
     assert_eq!(cluster.exhausted(), 0, "a wrong index was tried again");
 
     // The command, whose result is a file.

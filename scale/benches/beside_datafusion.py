@@ -1,0 +1,118 @@
+"""Runs queries on a table of vectors and images with wgslice-scale's functions and with DataFusion's own functions of
+arrays, in turns, and prints a table.
+
+    python -m venv /tmp/venv && /tmp/venv/bin/pip install datafusion pyarrow numpy
+    /tmp/venv/bin/python scale/benches/beside_datafusion.py --command scale/target/release/wgslice-scale --folder /tmp/bench
+
+DataFusion slices the outermost dimension of an array, and reverses it; inner dimensions, index tuples and boxes have no
+function of its own. Both sides read the same Parquet file, on the same number of threads, and write the result to Parquet,
+compressed by zstd. The elements of both results are compared. A time is the best of the rounds, in seconds, of the whole
+process for wgslice-scale and of the query alone for DataFusion, whose start is not counted. `reading` is the same query
+with the column as it is.
+"""
+
+import argparse
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import datafusion
+import numpy
+import pyarrow
+import pyarrow.parquet
+
+CASES = [
+    ("reading and writing, vectors", "v", "v"),
+    ("steps", "strided_slice(v, '16:496:3')", "array_slice(v, 17, 496, 3)"),
+    ("crop", "strided_slice(v, '128:384')", "array_slice(v, 129, 384)"),
+    ("flip", "strided_slice(v, '::-1')", "array_reverse(v)"),
+    ("one element", "strided_slice(v, '7')", "array_element(v, 8)"),
+    ("steps of a crop", "strided_slice(strided_slice(v, '128:384'), '::2')", "array_slice(array_slice(v, 129, 384), 1, 256, 2)"),
+    ("reading and writing, images", "image", "image"),
+    ("rows of images", "strided_slice(image, '8:56')", "array_slice(image, 9, 56)"),
+    ("flip of images", "strided_slice(image, '::-1')", "array_reverse(image)"),
+]
+
+
+def tensors(values):
+    array = pyarrow.array(values.reshape(-1))
+    for size in reversed(values.shape[1:]):
+        array = pyarrow.FixedSizeListArray.from_arrays(array, size)
+    return array
+
+
+def table(path, rows):
+    """Vectors of 512 f32, and images [64, 64, 3] of u8: 14 KB a row."""
+    if path.exists():
+        return
+    random = numpy.random.default_rng(1)
+    group, writer = 2000, None
+    for begin in range(0, rows, group):
+        count = min(group, rows - begin)
+        columns = {
+            "id": pyarrow.array(numpy.arange(begin, begin + count)),
+            "v": tensors(random.random((count, 512), dtype="float32")),
+            "image": tensors(random.integers(0, 256, (count, 64, 64, 3), dtype="uint8")),
+        }
+        part = pyarrow.table(columns)
+        writer = writer or pyarrow.parquet.ParquetWriter(path, part.schema, compression="none", use_dictionary=False)
+        writer.write_table(part)
+    writer.close()
+
+
+def elements(path):
+    """The elements of the column `y`, in the order of `id`: rows have none but that of an ORDER BY."""
+    rows = pyarrow.parquet.read_table(path).sort_by("id")
+    column = rows.column("y").combine_chunks()
+    while pyarrow.types.is_list(column.type) or pyarrow.types.is_fixed_size_list(column.type):
+        column = column.flatten()
+    return column.to_numpy()
+
+
+def of_wgslice(command, query, out, threads):
+    began = time.perf_counter()
+    subprocess.run([command, "sql", query, "-o", out, "--threads", str(threads)], check=True)
+    return time.perf_counter() - began
+
+
+def of_datafusion(query, out, threads):
+    config = datafusion.SessionConfig().with_target_partitions(threads)
+    context = datafusion.SessionContext(config.with_information_schema(False))
+    path = query.split("'")[-2]
+    context.register_parquet("t", path)
+    began = time.perf_counter()
+    context.sql(query.replace(f"'{path}'", "t")).write_parquet(str(out), compression="zstd", compression_level=1)
+    return time.perf_counter() - began
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--command", required=True)
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--rows", type=int, default=40000)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    parser.add_argument("--rounds", type=int, default=3)
+    args = parser.parse_args()
+    args.folder.mkdir(parents=True, exist_ok=True)
+    path = args.folder / "table.parquet"
+    table(path, args.rows)
+    print(
+        f"{args.rows} rows, {path.stat().st_size / 1e6:.0f} MB; {args.threads} threads; "
+        f"DataFusion {datafusion.__version__} of the Python package\n"
+    )
+    print("| query | wgslice-scale, s | DataFusion, s | ratio |")
+    print("|---|---|---|---|")
+    for name, ours, theirs in CASES:
+        outs = [args.folder / "ours.parquet", args.folder / "theirs.parquet"]
+        times = ([], [])
+        for _ in range(args.rounds):
+            query = "SELECT id, {} AS y FROM '{}'"
+            times[0].append(of_wgslice(args.command, query.format(ours, path), outs[0], args.threads))
+            times[1].append(of_datafusion(query.format(theirs, path), outs[1], args.threads))
+        assert numpy.array_equal(*map(elements, outs)), name
+        best = [min(of) for of in times]
+        print(f"| {name}: `{ours}` | {best[0]:.2f} | {best[1]:.2f} | {best[1] / best[0]:.1f} |", flush=True)
+
+
+main()

@@ -1,0 +1,49 @@
+//! Names of rows in errors: the row of the file that an index out of range is in.
+//!
+//! A function is given batches of rows, and does not know where they come from. Its last argument can name each row.
+
+use crate::functions;
+use datafusion::{
+    common::tree_node::{Transformed, TreeNode},
+    error::Result,
+    functions::{
+        core::expr_fn::{file_row_index, input_file_name},
+        string::expr_fn::concat,
+    },
+    logical_expr::{Expr, LogicalPlan, expr::ScalarFunction, expr_rewriter::NamePreserver, lit},
+};
+
+/// The same query, in which the functions that take a name of the row are given its number in its file, from 0, and the
+/// file, as in `17 of /data/images.parquet`.
+pub(super) fn with_names(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let named = plan.transform_up_with_subqueries(|step| {
+        let names = NamePreserver::new(&step);
+        let step = step.map_expressions(|expression| {
+            let name = names.save(&expression);
+            let named = expression.transform_up(|expression| Ok(with_name(expression)))?;
+            Ok(named.update_data(|expression| name.restore(expression)))
+        })?;
+        step.map_data(LogicalPlan::recompute_schema)
+    })?;
+    Ok(named.data)
+}
+
+fn with_name(expression: Expr) -> Transformed<Expr> {
+    match expression {
+        Expr::ScalarFunction(call) => match functions::before_name(call.func.name()) {
+            Some(before) if call.args.len() <= before => {
+                let ScalarFunction { func, mut args } = call;
+                // Options that are left out.
+                args.resize(before, lit(""));
+                args.push(concat(vec![
+                    file_row_index(),
+                    lit(" of /"),
+                    input_file_name(),
+                ]));
+                Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(func, args)))
+            }
+            _ => Transformed::no(Expr::ScalarFunction(call)),
+        },
+        other => Transformed::no(other),
+    }
+}
