@@ -5,6 +5,7 @@
 //! | `tables` | the files that a query names, as tables |
 //! | `batches` | how many rows are in memory at a time |
 //! | `cluster` | sessions on a cluster, and whether it is there |
+//! | `objects` | files in object stores |
 //! | `errors` | errors without what the engines wrap around them |
 //! | [`scheduler`], [`executor`] | the processes of a cluster |
 //!
@@ -17,6 +18,8 @@ mod cluster;
 mod errors;
 #[cfg(feature = "cluster")]
 pub mod executor;
+#[cfg(feature = "object-stores")]
+mod objects;
 #[cfg(feature = "cluster")]
 pub mod scheduler;
 mod tables;
@@ -60,7 +63,7 @@ impl Engine {
     pub fn embedded_with_memory(threads: usize, memory: Option<usize>) -> Result<Self> {
         let threads = threads.max(1);
         let config = SessionConfig::new().with_target_partitions(threads);
-        let mut runtime = RuntimeEnvBuilder::new();
+        let mut runtime = environment();
         if let Some(memory) = memory {
             runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(memory)));
         }
@@ -108,4 +111,13 @@ impl Engine {
         }
         future::pending().await
     }
+}
+
+/// What sessions in every process have in common: they find files in object stores too.
+fn environment() -> RuntimeEnvBuilder {
+    let environment = RuntimeEnvBuilder::new();
+    #[cfg(feature = "object-stores")]
+    let environment =
+        environment.with_object_store_registry(Arc::new(objects::Registry::default()));
+    environment
 }
