@@ -41,6 +41,7 @@ pub struct Engine {
     /// The memory for one batch of rows, in bytes.
     batch: usize,
     /// The host and the port of the scheduler of a cluster.
+    #[cfg(feature = "cluster")]
     scheduler: Option<String>,
 }
 
@@ -73,6 +74,7 @@ impl Engine {
         Ok(Self {
             context,
             batch,
+            #[cfg(feature = "cluster")]
             scheduler: None,
         })
     }
@@ -104,7 +106,10 @@ impl Engine {
     /// Waits until a cluster has had no executor for `patience`, or no scheduler that answers, and returns an error that
     /// says so. In this process it waits for ever. Ballista itself notices only when the last executor is lost while a
     /// query runs, and lets a query wait without end where there was none.
-    pub async fn lost(&self, patience: Duration) -> DataFusionError {
+    pub async fn lost(
+        &self,
+        #[cfg_attr(not(feature = "cluster"), expect(unused_variables))] patience: Duration,
+    ) -> DataFusionError {
         #[cfg(feature = "cluster")]
         if let Some(scheduler) = &self.scheduler {
             return cluster::lost(scheduler, patience).await;

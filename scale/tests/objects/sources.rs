@@ -134,6 +134,22 @@ fn arrays_come_by_http_and_go_to_npy_files_too() {
 }
 
 #[test]
+fn queries_find_tables_in_a_bucket() {
+    let place = Place::new();
+    let table = place.key("t.parquet").display().to_string();
+    let query = "SELECT value AS n FROM generate_series(1, 1000)";
+    let said = place.run(&["sql", query, "-o", &table]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let query = format!("SELECT sum(n) AS total FROM '{}'", url("t.parquet"));
+    let said = place.run(&["sql", &query, "--json"]);
+    assert!(said.code == 0 && said.output.contains("500500"), "{said:?}");
+    let query = "SELECT n FROM 's3://other/t.parquet'";
+    let said = place.run(&["sql", query]);
+    let named = said.errors.contains("other/t.parquet");
+    assert!(said.code == 2 && named, "{said:?}");
+}
+
+#[test]
 fn what_fails_once_is_asked_for_again_and_what_is_corrupt_is_not() {
     let place = Place::new();
     let path = place.key("a.zarr");
@@ -201,6 +217,7 @@ fn what_is_not_there_is_an_error_in_time() {
         ("s3://other/a.zarr", 2, "neither zarr.json nor .zarray"),
         ("s3://bucket/group.zarr", 2, "group"),
         ("ftp://bucket/a.zarr", 2, "s3, gs, az"),
+        ("az://box/a.zarr", 2, "AZURE_"),
     ] {
         let said = place.run(&["slice", from, ":", "-o", &to]);
         let named = said.errors.contains(from) && said.errors.contains(problem);

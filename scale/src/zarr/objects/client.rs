@@ -111,7 +111,12 @@ pub(crate) fn connect(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> 
             .build()
             .map(|store| Arc::new(store) as _),
     };
-    let store = store.map_err(|error| unfit(&error))?;
+    let store = store.map_err(|error| {
+        let error = unfit(&error);
+        Error::usage(format_args!(
+            "{error}: set the variables of the environment that it needs, which begin with AWS_, GOOGLE_ or AZURE_"
+        ))
+    })?;
     known.insert(place.to_owned(), store.clone());
     Ok((store, path))
 }
