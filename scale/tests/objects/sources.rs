@@ -42,7 +42,8 @@ fn slices_of_a_bucket_are_those_of_the_folder() {
         let path = source.path.display().to_string();
         let slice = |from: &str, to: &str| {
             let form = ["--shard", &shard, "--chunk", &shard, "--json"];
-            let arguments = ["slice", from, &spec.text, "-o", to];
+            // Two threads may both read a chunk that their shards have in common.
+            let arguments = ["slice", from, &spec.text, "-o", to, "--threads", "1"];
             place.run(&[&arguments[..], &form].concat()).figures()
         };
         let expected = slice(&path, &near);
@@ -85,7 +86,16 @@ fn gathers_of_a_bucket_are_those_of_the_folder() {
         let operation = if is_nd { "gather-nd" } else { "gather" };
         let gather = |from: &str, indices: &str, to: &str| {
             place
-                .run(&[operation, from, indices, "-o", to, "--json"])
+                .run(&[
+                    operation,
+                    from,
+                    indices,
+                    "-o",
+                    to,
+                    "--json",
+                    "--threads",
+                    "1",
+                ])
                 .figures()
         };
         let near = place.text(&format!("near-{case}.zarr"));
@@ -137,12 +147,12 @@ fn arrays_come_by_http_and_go_to_npy_files_too() {
 fn queries_find_tables_in_a_bucket() {
     let place = Place::new();
     let table = place.key("t.parquet").display().to_string();
-    let query = "SELECT value AS n FROM generate_series(1, 1000)";
+    let query = "SELECT column1 AS n FROM (VALUES (1), (20), (300))";
     let said = place.run(&["sql", query, "-o", &table]);
     assert_eq!(said.code, 0, "{said:?}");
     let query = format!("SELECT sum(n) AS total FROM '{}'", url("t.parquet"));
     let said = place.run(&["sql", &query, "--json"]);
-    assert!(said.code == 0 && said.output.contains("500500"), "{said:?}");
+    assert!(said.code == 0 && said.output.contains("321"), "{said:?}");
     let query = "SELECT n FROM 's3://other/t.parquet'";
     let said = place.run(&["sql", query]);
     let named = said.errors.contains("other/t.parquet");
