@@ -17,7 +17,7 @@ use wgslice_scale::{
 const NONE: Fingerprint = Fingerprint::Metadata(0);
 
 /// Writes indices as an array in a store, or as an `.npy` file.
-fn save(folder: &Path, shape: &[usize], indices: &[i64], npy: bool) -> PathBuf {
+pub(crate) fn save(folder: &Path, shape: &[usize], indices: &[i64], npy: bool) -> PathBuf {
     let path = folder.join("indices.zarr");
     let chunk: Vec<usize> = shape.iter().map(|&size| size.clamp(1, 3)).collect();
     let metadata = serde_json::json!({

@@ -4,6 +4,8 @@
 mod cluster;
 mod functions;
 mod gather;
+#[cfg(feature = "object-stores")]
+mod objects;
 mod random;
 mod slice;
 mod sql;

@@ -7,7 +7,10 @@ use super::{
 };
 use crate::failure::Failure;
 use std::path::PathBuf;
-use wgslice_scale::job::{DeviceChoice, Form, How, Job, Operation, to_npy};
+use wgslice_scale::{
+    job::{DeviceChoice, Form, How, Job, Operation, to_npy},
+    zarr::is_store,
+};
 
 /// Convert an .npy file to a Zarr array, or a Zarr array to an .npy file
 ///
@@ -19,10 +22,10 @@ Examples:
   wgslice-scale convert array.npy -o array.zarr --shard 512,512,512 --chunk 64,64,64
   wgslice-scale convert array.zarr -o array.npy --memory 500M")]
 pub(crate) struct Convert {
-    /// The .npy file, or the folder of the Zarr array
+    /// The .npy file, or the folder or URL of the Zarr array
     #[arg(value_name = "IN")]
     input: PathBuf,
-    /// The folder of the Zarr array to make, or the .npy file
+    /// The folder or URL of the Zarr array to make, or the .npy file
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
     #[command(flatten)]
@@ -43,7 +46,7 @@ pub(crate) struct Convert {
 
 pub(crate) fn run(args: &Convert) -> Result<(), Failure> {
     let (memory, overwrite) = (args.memory, args.overwrite);
-    if args.input.is_dir() {
+    if is_store(&args.input) {
         if args.form.is_given() {
             return Err(Failure::usage(
                 "an .npy file has no shards, chunks or codec: drop --shard, --chunk and --codec",

@@ -16,7 +16,7 @@ Examples:
   wgslice-scale gather volume.zarr slices.npy -o picked.zarr --axis 1 --out-of-range error
   wgslice-scale gather params.zarr best.zarr -o top.zarr --axis -1 --batch-dims 1 --negative wrap")]
 pub(crate) struct Gather {
-    /// The folder of the Zarr array to gather from
+    /// The folder or URL of the Zarr array to gather from
     #[arg(value_name = "PARAMS")]
     params: PathBuf,
     /// The indices: a Zarr array or an .npy file of integers

@@ -15,7 +15,7 @@ Examples:
   wgslice-scale gather-nd volume.zarr points.npy -o values.zarr
   wgslice-scale gather-nd params.zarr tuples.zarr -o rows.zarr --batch-dims 1 --out-of-range error")]
 pub(crate) struct GatherNd {
-    /// The folder of the Zarr array to gather from
+    /// The folder or URL of the Zarr array to gather from
     #[arg(value_name = "PARAMS")]
     params: PathBuf,
     /// The index tuples: a Zarr array or an .npy file of integers

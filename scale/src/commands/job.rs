@@ -24,7 +24,7 @@ use wgslice_scale::{
 /// The result of a job, and how it is computed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct To {
-    /// The folder of the Zarr array to make
+    /// The folder or URL of the Zarr array to make
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: PathBuf,
     #[command(flatten)]

@@ -74,6 +74,7 @@ impl On {
 
 /// The number of tasks of a step on a cluster: enough for some tens of cores, and few enough that shuffles, which have
 /// the square of it, stay small.
+#[cfg(feature = "cluster")]
 pub(crate) const PARTITIONS: usize = 64;
 
 #[derive(Debug, Subcommand)]

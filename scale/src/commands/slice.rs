@@ -15,9 +15,10 @@ Examples:
   wgslice-scale slice a.zarr '::2, 100:0:-3, ...' -o b.zarr
   wgslice-scale slice a.zarr '0, ..., ::-1' -o b.zarr --shard 512,512 --chunk 64,64 --codec blosc
   wgslice-scale slice a.zarr '..., None' -o b.zarr --explain
+  wgslice-scale slice s3://bucket/a.zarr '::10' -o s3://bucket/b.zarr --threads 16
   wgslice-scale slice a.zarr '::10' -o b.zarr --cluster df://host:50050")]
 pub(crate) struct Slice {
-    /// The folder of the Zarr array to slice
+    /// The folder or URL of the Zarr array to slice
     #[arg(value_name = "IN")]
     input: PathBuf,
     /// The slice in Python's notation: what stands in the brackets of x[…]

@@ -1,6 +1,6 @@
 //! Sessions on a Ballista cluster.
 
-use super::{Engine, batches};
+use super::{Engine, batches, environment};
 use crate::functions;
 use ballista::prelude::SessionContextExt;
 use ballista_core::{
@@ -12,12 +12,11 @@ use ballista_core::{
 };
 use datafusion::{
     error::{DataFusionError, Result},
-    execution::{SessionState, SessionStateBuilder, runtime_env::RuntimeEnv},
+    execution::{SessionState, SessionStateBuilder},
     prelude::{SessionConfig, SessionContext},
 };
 use std::{
     io,
-    sync::Arc,
     time::{Duration, Instant},
 };
 use tokio::{
@@ -72,6 +71,7 @@ impl Engine {
             );
         let state = SessionStateBuilder::new()
             .with_config(config)
+            .with_runtime_env(environment().build_arc()?)
             .with_default_features()
             .build();
         let mut context = SessionContext::remote_with_state(url, state).await?;
@@ -99,9 +99,7 @@ pub(super) fn session(config: SessionConfig) -> Result<SessionState> {
     let builder = SessionStateBuilder::new()
         .with_config(config)
         .with_default_features();
-    let mut state = builder
-        .with_runtime_env(Arc::new(RuntimeEnv::default()))
-        .build();
+    let mut state = builder.with_runtime_env(environment().build_arc()?).build();
     functions::register_all(&mut state)?;
     Ok(state)
 }

@@ -1,6 +1,6 @@
 //! An executor of a Ballista cluster, with the functions of this crate.
 
-use super::cluster::MAX_MESSAGE;
+use super::{cluster::MAX_MESSAGE, environment};
 use crate::functions;
 use ballista_core::{
     error::{BallistaError, Result},
@@ -52,6 +52,7 @@ impl Executor {
                 work_dir.display()
             )));
         };
+        let temporary_files = work_dir.clone();
         let config = ExecutorProcessConfig {
             bind_host: self.bind.to_string(),
             external_host: Some(self.host.unwrap_or_else(|| self.bind.to_string())),
@@ -67,6 +68,10 @@ impl Executor {
             grpc_max_decoding_message_size: message,
             grpc_max_encoding_message_size: message,
             override_function_registry: Some(Arc::new(registry())),
+            override_runtime_producer: Some(Arc::new(move |_| {
+                let environment = environment().with_temp_file_path(&temporary_files);
+                environment.build_arc()
+            })),
             ..ExecutorProcessConfig::default()
         };
         let ports = format!(

@@ -5,6 +5,7 @@
 //! | `tables` | the files that a query names, as tables |
 //! | `batches` | how many rows are in memory at a time |
 //! | `cluster` | sessions on a cluster, and whether it is there |
+//! | `objects` | files in object stores |
 //! | `errors` | errors without what the engines wrap around them |
 //! | `rows` | names of rows in errors |
 //! | [`scheduler`], [`executor`] | the processes of a cluster |
@@ -18,6 +19,8 @@ mod cluster;
 mod errors;
 #[cfg(feature = "cluster")]
 pub mod executor;
+#[cfg(feature = "object-stores")]
+mod objects;
 mod rows;
 #[cfg(feature = "cluster")]
 pub mod scheduler;
@@ -42,6 +45,7 @@ pub struct Engine {
     /// The memory for one batch of rows, in bytes.
     batch: usize,
     /// The host and the port of the scheduler of a cluster.
+    #[cfg(feature = "cluster")]
     scheduler: Option<String>,
 }
 
@@ -64,7 +68,7 @@ impl Engine {
     pub fn embedded_with_memory(threads: usize, memory: Option<usize>) -> Result<Self> {
         let threads = threads.max(1);
         let config = SessionConfig::new().with_target_partitions(threads);
-        let mut runtime = RuntimeEnvBuilder::new();
+        let mut runtime = environment();
         if let Some(memory) = memory {
             runtime = runtime.with_memory_pool(Arc::new(FairSpillPool::new(memory)));
         }
@@ -74,6 +78,7 @@ impl Engine {
         Ok(Self {
             context,
             batch,
+            #[cfg(feature = "cluster")]
             scheduler: None,
         })
     }
@@ -128,11 +133,23 @@ impl Engine {
     /// Waits until a cluster has had no executor for `patience`, or no scheduler that answers, and returns an error that
     /// says so. In this process it waits for ever. Ballista itself notices only when the last executor is lost while a
     /// query runs, and lets a query wait without end where there was none.
-    pub async fn lost(&self, patience: Duration) -> DataFusionError {
+    pub async fn lost(
+        &self,
+        #[cfg_attr(not(feature = "cluster"), expect(unused_variables))] patience: Duration,
+    ) -> DataFusionError {
         #[cfg(feature = "cluster")]
         if let Some(scheduler) = &self.scheduler {
             return cluster::lost(scheduler, patience).await;
         }
         future::pending().await
     }
+}
+
+/// What sessions in every process have in common: they find files in object stores too.
+fn environment() -> RuntimeEnvBuilder {
+    let environment = RuntimeEnvBuilder::new();
+    #[cfg(feature = "object-stores")]
+    let environment =
+        environment.with_object_store_registry(Arc::new(objects::Registry::default()));
+    environment
 }

@@ -4,7 +4,7 @@ use super::{
     copy::{Dim, copy_box},
     walk::{self, Walk},
 };
-use crate::zarr::{Error, Reader, Source, npy::NpyFile, product, strides};
+use crate::zarr::{Error, Reader, Source, is_store, npy::NpyFile, product, strides};
 use serde::{Deserialize, Serialize};
 use std::{ops::Range, path::Path};
 use wgslice::DType;
@@ -28,7 +28,7 @@ pub enum Fingerprint {
 
 impl Input {
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
-        if path.is_dir() {
+        if is_store(path) {
             return Ok(Self::Zarr(Box::new(Source::open(path)?)));
         }
         Ok(Self::Npy(NpyFile::open(path)?))

@@ -11,7 +11,7 @@
 //! | `memory` | the memory that the tasks of a process hold together |
 //! | `faults` | faults on purpose, for tests |
 //! | `layout` | the shards and chunks of a result for which none are asked |
-//! | `record` | what stands in the result's folder while the job is not done |
+//! | `record` | what stands beside the result while the job is not done |
 //! | `tasks` | the list of tasks |
 //! | `explain` | what a job will read and write |
 //! | `run` | a whole job |

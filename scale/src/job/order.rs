@@ -78,16 +78,16 @@ pub(super) fn negative(wrap: bool) -> NegativeIndex {
     }
 }
 
-/// What is made of what. The paths are absolute, so that it means the same in every process.
+/// What is made of what. The paths are absolute, or URLs, so that it means the same in every process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     /// How the result is made.
     pub operation: Operation,
-    /// The source: the folder of an array, or an `.npy` file.
+    /// The source: the folder or the URL of an array, or an `.npy` file.
     pub source: PathBuf,
     /// Whether the source is still the same.
     pub source_fingerprint: Fingerprint,
-    /// The folder of the result.
+    /// The folder or the URL of the result.
     pub result: PathBuf,
     /// The content of the result's `zarr.json`.
     pub metadata: Value,

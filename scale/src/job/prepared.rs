@@ -7,12 +7,11 @@ use super::{
     layout, order,
     slice::Slice,
 };
-use crate::zarr::{Cache, Codec, Error, Layout, Source, Target, npy::NpyFile, product};
+use crate::zarr::{Cache, Codec, Error, Layout, Location, Source, Target, npy::NpyFile, product};
 use std::{
     collections::VecDeque,
-    fs,
     ops::Range,
-    path::{Path, PathBuf, absolute},
+    path::Path,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -171,11 +170,13 @@ impl Job {
         result: &Path,
         form: &Form,
     ) -> Result<Self, Error> {
-        let source = absolute_path(source)?;
-        let result = absolute_path(result)?;
-        if overlap(&source, &result) {
+        let (from, to) = (Location::new(source)?, Location::new(result)?);
+        to.writable()?;
+        let is_overlap = from.overlaps(&to);
+        let (source, result) = (from.into_name(), to.into_name());
+        if is_overlap {
             return Err(Error::usage(format_args!(
-                "the result {} and the source {} lie in each other: name another folder for the result",
+                "the result {} and the source {} lie in each other: name another place for the result",
                 result.display(),
                 source.display()
             )));
@@ -191,7 +192,7 @@ impl Job {
                 indices_fingerprint,
                 ..
             } => {
-                *indices = absolute_path(indices)?;
+                *indices = Location::new(indices)?.into_name();
                 *indices_fingerprint = IndexArray::open(indices)?.fingerprint()?;
             }
             Operation::Slice { spec } => {
@@ -229,25 +230,6 @@ impl Job {
             metadata,
         })
     }
-}
-
-fn absolute_path(path: &Path) -> Result<PathBuf, Error> {
-    absolute(path)
-        .map_err(|error| Error::usage(format_args!("cannot find {}: {error}", path.display())))
-}
-
-/// Whether one of the folders is or lies in the other, also through links.
-fn overlap(a: &Path, b: &Path) -> bool {
-    // What does not exist yet lies where its closest folder does.
-    let real = |path: &Path| -> PathBuf {
-        let found = path.ancestors().find_map(|folder| {
-            let real = fs::canonicalize(folder).ok()?;
-            Some(real.join(path.strip_prefix(folder).ok()?))
-        });
-        found.unwrap_or_else(|| path.to_owned())
-    };
-    let (a, b) = (real(a), real(b));
-    a.starts_with(&b) || b.starts_with(&a)
 }
 
 /// A job with its arrays opened, ready to compute shards.

@@ -1,31 +1,32 @@
-//! What stands in the result's folder while the job is not done.
+//! What stands beside the result while the job is not done.
 //!
 //! ```text
 //! OUT.zarr/
 //!   .wgslice/job.json     the job
-//!   .wgslice/new-ID/      files that are being written, and get their names when they are complete
+//!   .wgslice/new-ID/      in a folder: files that are being written, and get their names when they are complete
 //!   .wgslice/tasks-…/     the lists of tasks of a run
 //!   c/0/0 …               the shards that are done
 //!   zarr.json             written last: before, no reader can take the array for a finished one
 //! ```
 //!
-//! When the array is done, `.wgslice` is removed. A task of a job that is over finds no place to write a file, and so
-//! cannot write into a later job's result.
+//! When the array is done, `.wgslice` is removed. A task of a job that is over cannot write into a later job's result:
+//! [`Place`] says how.
 
-use super::{How, Job, Order, Prepared, order::ATTRIBUTE};
-use crate::zarr::{Error, coordinates, replace};
+use super::{How, Job, Order, Prepared, order::ATTRIBUTE, tasks};
+use crate::zarr::{Error, JOB_FOLDER, JOB_RECORD, Place, Unread, coordinates, place};
 use serde_json::Value;
 use std::{
-    fs, io,
-    path::{Path, PathBuf},
-    process,
+    fmt::Display,
+    io, process,
+    sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
+use zarrs::storage::byte_range::ByteRange;
 
 /// The record of a job that is not done.
 #[derive(Debug)]
 pub struct Record {
-    result: PathBuf,
+    place: Arc<dyn Place>,
     id: String,
 }
 
@@ -38,13 +39,6 @@ pub enum State {
     Open(Record),
 }
 
-const FOLDER: &str = ".wgslice";
-
-/// The folder in which files of a job are written until they are complete.
-pub(super) fn staging(result: &Path, id: &str) -> PathBuf {
-    result.join(FOLDER).join(format!("new-{id}"))
-}
-
 impl Record {
     /// Begins a job, or finds it begun or done. With `overwrite` an array or an unfinished job that stands there is
     /// removed first, unless it is this job.
@@ -53,42 +47,35 @@ impl Record {
     ///
     /// [`Error::Usage`] if something else stands there; [`Error::Io`].
     pub fn begin(job: &Job, overwrite: bool) -> Result<State, Error> {
-        let result = &job.result;
-        let failed =
-            |error: io::Error| Error::io(format_args!("cannot make {}", result.display()), &error);
-        match Self::found(job)? {
+        let place = place(&job.result)?;
+        let result = place.name("");
+        match Self::found(job, &*place)? {
             Found::Complete => {
                 // A process may have died before it removed them.
-                remove(&result.join(FOLDER))?;
+                remove(&*place, JOB_FOLDER)?;
                 return Ok(State::Complete);
             }
             Found::Begun(id) => {
-                let record = Self {
-                    result: result.clone(),
-                    id,
-                };
-                fs::create_dir_all(record.staging()).map_err(failed)?;
+                let record = Self { place, id };
+                record.enter()?;
                 return Ok(State::Open(record));
             }
             Found::Nothing => {}
             Found::Other(what) if overwrite => {
-                log::info!("removing {}, {what}", result.display());
+                log::info!("removing {result}, {what}");
                 // The description first: what is half removed is no array.
-                for name in ["zarr.json", ".zarray"] {
-                    remove(&result.join(name))?;
+                for key in ["zarr.json", ".zarray", ""] {
+                    remove(&*place, key)?;
                 }
-                remove(result)?;
             }
             Found::Other(what) => {
                 return Err(Error::usage(format_args!(
-                    "{} is {what}: name another folder, or replace it with --overwrite",
-                    result.display()
+                    "{result} is {what}: name another place, or replace it with --overwrite"
                 )));
             }
             Found::Foreign => {
                 return Err(Error::usage(format_args!(
-                    "{} exists and is no Zarr array: name another folder, or remove it first",
-                    result.display()
+                    "{result} exists and is no Zarr array: name another place, or remove it first"
                 )));
             }
         }
@@ -96,20 +83,19 @@ impl Record {
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         let record = Self {
-            result: result.clone(),
+            place,
             id: format!("{:x}-{:x}", now.as_nanos(), process::id()),
         };
-        fs::create_dir_all(record.staging()).map_err(failed)?;
+        record.enter()?;
         let text = serde_json::json!({"id": record.id, "job": job});
         let text = serde_json::to_vec_pretty(&text).map_err(Error::data)?;
-        replace(&record.file(), &text, &record.staging())?;
+        record.write(JOB_RECORD, &text)?;
         Ok(State::Open(record))
     }
 
     /// What stands where a job's result goes. Writes nothing.
-    fn found(job: &Job) -> Result<Found, Error> {
-        let result = &job.result;
-        if let Some(metadata) = json(&result.join("zarr.json"))? {
+    fn found(job: &Job, place: &dyn Place) -> Result<Found, Error> {
+        if let Some(metadata) = json(place, "zarr.json")? {
             if metadata == job.metadata {
                 return Ok(Found::Complete);
             }
@@ -119,8 +105,7 @@ impl Record {
                 made => format!("the result of another job, {made} with {}", form(&metadata)),
             }));
         }
-        let path = result.join(FOLDER).join("job.json");
-        if let Some(record) = json(&path)? {
+        if let Some(record) = json(place, JOB_RECORD)? {
             let same = record["job"] == serde_json::to_value(job).map_err(Error::data)?;
             return Ok(match record["id"].as_str() {
                 Some(id) if same => Found::Begun(id.to_owned()),
@@ -131,45 +116,41 @@ impl Record {
                 )),
             });
         }
-        if result.join(".zarray").exists() {
-            return Ok(Found::Other("an array of Zarr V2".to_owned()));
+        match place.size(".zarray") {
+            Ok(Some(_)) => return Ok(Found::Other("an array of Zarr V2".to_owned())),
+            Err(error) if error.kind() != io::ErrorKind::NotADirectory => {
+                return Err(failed("read", place, ".zarray", &error));
+            }
+            _ => {}
         }
-        match fs::read_dir(result) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
+        match place.is_free() {
+            Ok(true) => Ok(Found::Nothing),
+            Ok(false) => Ok(Found::Foreign),
             Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(Found::Foreign),
-            Err(error) => Err(Error::io(
-                format_args!("cannot read {}", result.display()),
-                &error,
-            )),
-            Ok(mut entries) => Ok(match entries.next() {
-                None => Found::Nothing,
-                // Begun by a process that died before it wrote the job down.
-                Some(Ok(entry)) if entry.file_name() == FOLDER && entries.next().is_none() => {
-                    Found::Nothing
-                }
-                Some(_) => Found::Foreign,
-            }),
+            Err(error) => Err(failed("read", place, "", &error)),
         }
     }
 
-    fn file(&self) -> PathBuf {
-        self.result.join(FOLDER).join("job.json")
+    fn enter(&self) -> Result<(), Error> {
+        let entered = self.place.enter(&self.id);
+        entered.map_err(|error| failed("make", &*self.place, "", &error))
     }
 
-    fn staging(&self) -> PathBuf {
-        staging(&self.result, &self.id)
+    fn write(&self, key: &str, value: &[u8]) -> Result<(), Error> {
+        let written = self.place.write(key, value, &self.id);
+        written.map_err(|error| failed("write", &*self.place, key, &error))
     }
 
-    /// A new folder for the lists of tasks of this process.
-    pub(super) fn task_folder(&self) -> Result<PathBuf, Error> {
-        let folder = self
-            .result
-            .join(FOLDER)
-            .join(format!("tasks-{}-{}", self.id, process::id()));
-        remove(&folder)?;
-        fs::create_dir(&folder)
-            .map_err(|error| Error::io(format_args!("cannot make {}", folder.display()), &error))?;
-        Ok(folder)
+    /// Writes the lists of tasks of this process, up to `files`, and returns the name of the folder that they are in.
+    pub(super) fn write_tasks(&self, shards: &[u64], files: usize) -> Result<String, Error> {
+        let folder = format!("{JOB_FOLDER}/tasks-{}-{}", self.id, process::id());
+        remove(&*self.place, &folder)?;
+        for (name, list) in tasks::lists(shards, files)? {
+            let key = format!("{folder}/{name}");
+            let written = self.place.write_note(&key, &list);
+            written.map_err(|error| failed("write", &*self.place, &key, &error))?;
+        }
+        Ok(self.place.name(&format!("{folder}/")))
     }
 
     /// What the tasks of this job receive.
@@ -196,19 +177,18 @@ impl Record {
     ///
     /// [`Error::Io`].
     pub fn missing(prepared: &Prepared) -> Result<Vec<u64>, Error> {
-        let grid = prepared.target().grid();
-        let mut missing = Vec::new();
-        for shard in 0..prepared.shards() {
-            let file = prepared.target().file(&coordinates(shard as usize, &grid));
-            let exists = file.try_exists();
-            let exists = exists.map_err(|error| {
-                Error::io(format_args!("cannot read {}", file.display()), &error)
-            })?;
-            if !exists {
-                missing.push(shard);
-            }
-        }
-        Ok(missing)
+        let target = prepared.target();
+        let grid = target.grid();
+        let keys =
+            (0..prepared.shards()).map(|shard| target.key(&coordinates(shard as usize, &grid)));
+        let keys: Vec<_> = keys.collect();
+        let standing = target.place().standing(&keys, &prepared.order().id);
+        let standing = standing.map_err(|error| failed("read", &*target.place(), "", &error))?;
+        let shards = (0..).zip(standing);
+        Ok(shards
+            .filter(|&(_, stands)| !stands)
+            .map(|(shard, _)| shard)
+            .collect())
     }
 
     /// Writes the result's `zarr.json`, and removes the record.
@@ -218,8 +198,8 @@ impl Record {
     /// [`Error::Io`].
     pub fn finish(self, job: &Job) -> Result<(), Error> {
         let text = serde_json::to_vec_pretty(&job.metadata).map_err(Error::data)?;
-        replace(&self.result.join("zarr.json"), &text, &self.staging())?;
-        remove(&self.result.join(FOLDER))
+        self.write("zarr.json", &text)?;
+        remove(&*self.place, JOB_FOLDER)
     }
 }
 
@@ -255,42 +235,31 @@ fn form(metadata: &Value) -> String {
     format!("shards {shard}, {}", codecs.join(", "))
 }
 
-fn json(path: &Path) -> Result<Option<Value>, Error> {
-    let failed =
-        |error: io::Error| Error::io(format_args!("cannot read {}", path.display()), &error);
-    let text = match fs::read(path) {
-        Ok(text) => text,
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
+fn failed(doing: impl Display, place: &dyn Place, key: &str, error: &io::Error) -> Error {
+    Error::io(format_args!("cannot {doing} {}", place.name(key)), error)
+}
+
+fn json(place: &dyn Place, key: &str) -> Result<Option<Value>, Error> {
+    let text = match place.read(key, ByteRange::FromStart(0, None)) {
+        Ok(Some(text)) => text,
+        Ok(None) => return Ok(None),
+        Err(Unread::System(error)) if error.kind() == io::ErrorKind::NotADirectory => {
             return Ok(None);
         }
-        Err(error) => return Err(failed(error)),
+        Err(Unread::System(error)) => return Err(failed("read", place, key, &error)),
+        Err(Unread::Range(error)) => return Err(Error::data(error)),
     };
     let value = serde_json::from_slice(&text);
     value.map(Some).map_err(|error| {
         Error::usage(format_args!(
-            "{} is not readable as JSON: {error}; remove its folder, or name another",
-            path.display()
+            "{} is not readable as JSON: {error}; remove it and what is beside it, or name another place",
+            place.name(key)
         ))
     })
 }
 
-/// Removes a file or a folder, if it is there.
-fn remove(path: &Path) -> Result<(), Error> {
-    let outcome = if path.is_dir() {
-        fs::remove_dir_all(path)
-    } else {
-        fs::remove_file(path)
-    };
-    match outcome {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(Error::io(
-            format_args!("cannot remove {}", path.display()),
-            &error,
-        )),
-        _ => Ok(()),
-    }
+/// Removes what a key has, and all below it.
+fn remove(place: &dyn Place, key: &str) -> Result<(), Error> {
+    let removed = place.remove(key);
+    removed.map_err(|error| failed("remove", place, key, &error))
 }

@@ -1,6 +1,6 @@
 //! A whole job.
 
-use super::{Explanation, Order, Outcome, Prepared, Record, tasks};
+use super::{Explanation, Order, Outcome, Prepared, Record};
 use crate::{
     engine::{Engine, message},
     functions::zarr_shard,
@@ -81,9 +81,7 @@ pub async fn run(
     };
     summary.stood = summary.shards - missing.len() as u64;
     if !missing.is_empty() {
-        let folder = record.task_folder()?;
-        tasks::write(&folder, &missing, files)?;
-        let folder = folder.to_string_lossy();
+        let folder = record.write_tasks(&missing, files)?;
         let outcomes = query(engine, prepared.order(), &folder, &mut summary).await;
         let answered = outcomes.map_err(|error| explained(&error))?;
         if answered != missing.len() {

@@ -1,8 +1,8 @@
 //! One task: a shard of the result.
 
-use super::{Prepared, device::Device, faults, memory, prepared::Kind, record};
+use super::{Prepared, device::Device, faults, memory, prepared::Kind};
 use crate::zarr::{Error, coordinates, strides};
-use std::{io, iter};
+use std::iter;
 
 /// What a task has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,11 +53,8 @@ pub fn compute(prepared: &Prepared, shard: u64) -> Result<Outcome, Error> {
 fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
     let target = prepared.target();
     let at = coordinates(number as usize, &target.grid());
-    let file = target.file(&at);
-    let exists = file.try_exists();
-    let failed =
-        |error: io::Error| Error::io(format_args!("cannot read {}", file.display()), &error);
-    if exists.map_err(failed)? {
+    let job = &prepared.order().id;
+    if target.stands(&at, job)? {
         return Ok(Outcome::default());
     }
     let how = prepared.order().how;
@@ -90,12 +87,7 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
     let encoded = target.encode(shard, how.threads)?;
     outcome.bytes_written = encoded.len() as u64;
     outcome.checksum = Some(crc32c::crc32c(&encoded));
-    let order = prepared.order();
-    target.write(
-        &at,
-        &encoded,
-        &record::staging(&order.job.result, &order.id),
-    )?;
+    target.write(&at, &encoded, job)?;
     faults::after();
     Ok(outcome)
 }

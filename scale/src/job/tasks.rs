@@ -9,35 +9,28 @@ use datafusion::{
         array::{Int64Array, RecordBatch},
         datatypes::{DataType, Field, Schema},
     },
-    parquet::arrow::ArrowWriter,
+    parquet::{arrow::ArrowWriter, errors::ParquetError},
 };
-use std::{fs::File, path::Path, sync::Arc};
+use std::sync::Arc;
 
-/// Writes the shards to up to `files` files, each of neighbours: one task finds the chunks that it shares with the task
-/// before it in the cache.
-pub(super) fn write(folder: &Path, shards: &[u64], files: usize) -> Result<(), Error> {
+/// The shards in up to `files` files, each of neighbours: one task finds the chunks that it shares with the task before
+/// it in the cache. Each file is a name and its bytes.
+pub(super) fn lists(shards: &[u64], files: usize) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let schema = Arc::new(Schema::new(vec![Field::new(
         "shard",
         DataType::Int64,
         false,
     )]));
     let files = files.clamp(1, shards.len().max(1));
-    for number in 0..files {
-        let path = folder.join(format!("{number:04}.parquet"));
-        let failed = |error: &dyn std::fmt::Display| {
-            let error = std::io::Error::other(error.to_string());
-            Error::io(format_args!("cannot write {}", path.display()), &error)
-        };
+    let list = |number: usize| {
         let dealt = &shards[number * shards.len() / files..(number + 1) * shards.len() / files];
         let dealt = dealt.iter().map(|shard| shard.cast_signed());
         let column = Arc::new(Int64Array::from_iter_values(dealt));
-        let rows =
-            RecordBatch::try_new(schema.clone(), vec![column]).map_err(|error| failed(&error))?;
-        let file = File::create(&path).map_err(|error| failed(&error))?;
-        let mut writer =
-            ArrowWriter::try_new(file, schema.clone(), None).map_err(|error| failed(&error))?;
-        writer.write(&rows).map_err(|error| failed(&error))?;
-        writer.close().map_err(|error| failed(&error))?;
-    }
-    Ok(())
+        let rows = RecordBatch::try_new(schema.clone(), vec![column])?;
+        let mut writer = ArrowWriter::try_new(Vec::new(), schema.clone(), None)?;
+        writer.write(&rows)?;
+        Ok::<_, ParquetError>((format!("{number:04}.parquet"), writer.into_inner()?))
+    };
+    let lists: Result<_, _> = (0..files).map(list).collect();
+    lists.map_err(|error| Error::data(format_args!("cannot make a list of tasks: {error}")))
 }

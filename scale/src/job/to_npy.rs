@@ -5,7 +5,7 @@ use super::{
     copy::{Dim, for_each_run},
     indices::read_box,
 };
-use crate::zarr::{Error, Source, coordinates, grid, product, strides};
+use crate::zarr::{Error, Source, coordinates, grid, is_url, product, strides};
 use std::{
     fs::{self, File},
     io::{self, Seek, SeekFrom, Write},
@@ -36,6 +36,12 @@ pub fn to_npy(
     overwrite: bool,
 ) -> Result<Summary, Error> {
     let began = Instant::now();
+    if is_url(output) {
+        return Err(Error::usage(format_args!(
+            "an .npy file cannot be written to {}: name a file of this machine",
+            output.display()
+        )));
+    }
     let source = Source::open(source)?;
     if !overwrite && output.exists() {
         return Err(Error::usage(format_args!(

@@ -1,56 +1,46 @@
 //! A folder as a store.
 
-use super::Error;
+use super::store::{JOB_FOLDER, Place, Unread};
 use std::{
     fs::{self, File},
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     process,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
 };
 use zarrs::storage::{
-    Bytes, MaybeBytesIterator, ReadableStorageTraits, StorageError, StoreKey,
-    byte_range::{ByteRange, ByteRangeIterator, InvalidByteRangeError},
+    Bytes,
+    byte_range::{ByteRange, InvalidByteRangeError},
 };
 
-/// A folder whose files are values, as Zarr's specification says.
+/// A folder whose files are values.
 ///
-/// A file that cannot be read is an error, never a missing value: a missing chunk stands for the fill value.
+/// A file of a job is written in a folder of that job, and gets its name when it is complete. A task of a job that is
+/// over does not find this folder, and so cannot write into a later job's result.
 #[derive(Debug)]
 pub(crate) struct Folder {
     root: PathBuf,
-    delivered: AtomicU64,
-    failure: Mutex<Option<io::Error>>,
 }
 
 impl Folder {
     pub(crate) fn new(root: &Path) -> Self {
-        Self {
-            root: root.to_owned(),
-            delivered: AtomicU64::new(0),
-            failure: Mutex::default(),
+        let root = root.to_owned();
+        Self { root }
+    }
+
+    fn path(&self, key: &str) -> PathBuf {
+        if key.is_empty() {
+            return self.root.clone();
         }
+        self.root.join(key)
     }
 
-    /// The bytes that have been read.
-    pub(crate) fn delivered(&self) -> u64 {
-        self.delivered.load(Ordering::Relaxed)
+    /// Where files of a job are until they are complete: on the same disk.
+    fn staging(&self, job: &str) -> PathBuf {
+        self.path(JOB_FOLDER).join(format!("new-{job}"))
     }
 
-    /// The system's last error, which may have come through a codec that says nothing of it.
-    pub(crate) fn take_failure(&self) -> Option<io::Error> {
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        failure.take()
-    }
-
-    pub(crate) fn path(&self, key: &StoreKey) -> PathBuf {
-        self.root.join(key.as_str())
-    }
-
-    fn open(&self, key: &StoreKey) -> io::Result<Option<(File, u64)>> {
+    fn open(&self, key: &str) -> io::Result<Option<(File, u64)>> {
         match File::open(self.path(key)) {
             Ok(file) => {
                 let length = file.metadata()?.len();
@@ -60,99 +50,110 @@ impl Folder {
             Err(error) => Err(error),
         }
     }
+}
 
-    fn noted<T>(&self, outcome: io::Result<T>) -> Result<T, StorageError> {
-        outcome.map_err(|error| {
-            let copy = io::Error::new(error.kind(), error.to_string());
-            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
-            copy.into()
-        })
+impl Place for Folder {
+    fn name(&self, key: &str) -> String {
+        self.path(key).display().to_string()
     }
 
-    fn read(&self, file: &mut File, start: u64, length: u64) -> io::Result<Bytes> {
-        file.seek(SeekFrom::Start(start))?;
+    fn missing(&self) -> Option<&'static str> {
+        let is_there = self.root.is_dir();
+        (!is_there).then_some("there is no such folder; name the folder of a Zarr array")
+    }
+
+    fn read(&self, key: &str, range: ByteRange) -> Result<Option<Bytes>, Unread> {
+        let Some((mut file, size)) = self.open(key)? else {
+            return Ok(None);
+        };
+        let invalid = || Unread::Range(InvalidByteRangeError::new(range, size));
+        let (start, length) = match range {
+            ByteRange::FromStart(start, Some(length)) => (start, length),
+            ByteRange::FromStart(start, None) => {
+                (start, size.checked_sub(start).ok_or_else(invalid)?)
+            }
+            ByteRange::Suffix(length) => (size.checked_sub(length).ok_or_else(invalid)?, length),
+        };
+        if start.checked_add(length).is_none_or(|end| end > size) {
+            return Err(invalid());
+        }
+        if start > 0 {
+            file.seek(SeekFrom::Start(start))?;
+        }
         let mut bytes = Vec::with_capacity(usize::try_from(length).map_err(io::Error::other)?);
         file.take(length).read_to_end(&mut bytes)?;
         if bytes.len() as u64 != length {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
         }
-        self.delivered.fetch_add(length, Ordering::Relaxed);
-        Ok(bytes.into())
+        Ok(Some(bytes.into()))
     }
-}
 
-impl ReadableStorageTraits for Folder {
-    fn get_partial_many<'a>(
-        &'a self,
-        key: &StoreKey,
-        ranges: ByteRangeIterator<'a>,
-    ) -> Result<MaybeBytesIterator<'a>, StorageError> {
-        let Some((mut file, size)) = self.noted(self.open(key))? else {
-            return Ok(None);
+    fn size(&self, key: &str) -> io::Result<Option<u64>> {
+        Ok(self.open(key)?.map(|(_, size)| size))
+    }
+
+    fn is_free(&self) -> io::Result<bool> {
+        let entries = match fs::read_dir(&self.root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            entries => entries?,
         };
-        let values = ranges.map(move |range| {
-            let invalid = || StorageError::from(InvalidByteRangeError::new(range, size));
-            let (start, length) = match range {
-                ByteRange::FromStart(start, Some(length)) => (start, length),
-                ByteRange::FromStart(start, None) => {
-                    (start, size.checked_sub(start).ok_or_else(invalid)?)
-                }
-                ByteRange::Suffix(length) => {
-                    (size.checked_sub(length).ok_or_else(invalid)?, length)
-                }
-            };
-            match start.checked_add(length) {
-                Some(end) if end <= size => self.noted(self.read(&mut file, start, length)),
-                _ => Err(invalid()),
+        for entry in entries {
+            if entry?.file_name() != JOB_FOLDER {
+                return Ok(false);
             }
-        });
-        Ok(Some(Box::new(values)))
-    }
-
-    fn size_key(&self, key: &StoreKey) -> Result<Option<u64>, StorageError> {
-        Ok(self.noted(self.open(key))?.map(|(_, size)| size))
-    }
-
-    fn supports_get_partial(&self) -> bool {
-        true
-    }
-}
-
-/// Writes a file beside others under a name that nobody reads, and brings it to the disk.
-pub(crate) fn write_new(folder: &Path, parts: &[&[u8]]) -> Result<PathBuf, Error> {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let path = folder.join(format!("{}-{number}.new", process::id()));
-    let write = || {
-        let mut file = File::create(&path)?;
-        for part in parts {
-            file.write_all(part)?;
         }
-        file.sync_data()
-    };
-    match write() {
-        Ok(()) => Ok(path),
-        Err(error) => {
+        Ok(true)
+    }
+
+    fn enter(&self, job: &str) -> io::Result<()> {
+        fs::create_dir_all(self.staging(job))
+    }
+
+    fn write(&self, key: &str, value: &[u8], job: &str) -> io::Result<()> {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let new = self
+            .staging(job)
+            .join(format!("{}-{number}.new", process::id()));
+        let path = self.path(key);
+        let write = || {
+            let mut file = File::create(&new)?;
+            file.write_all(value)?;
+            file.sync_data()?;
+            if let Some(folder) = path.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            fs::rename(&new, &path)
+        };
+        write().inspect_err(|_| {
             // What is left of it has a name that nobody reads.
-            let _ = fs::remove_file(&path);
-            Err(Error::io(
-                format_args!("cannot write {}", path.display()),
-                &error,
-            ))
+            let _ = fs::remove_file(&new);
+        })
+    }
+
+    fn write_note(&self, key: &str, value: &[u8]) -> io::Result<()> {
+        let path = self.path(key);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::write(path, value)
+    }
+
+    fn standing(&self, keys: &[String], _: &str) -> io::Result<Vec<bool>> {
+        // What another job wrote was removed before this one began.
+        keys.iter().map(|key| self.path(key).try_exists()).collect()
+    }
+
+    fn remove(&self, key: &str) -> io::Result<()> {
+        let path = self.path(key);
+        let outcome = if path.is_dir() {
+            fs::remove_dir_all(path)
+        } else {
+            fs::remove_file(path)
+        };
+        match outcome {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            outcome => outcome,
         }
     }
-}
-
-/// Writes a file whole or not at all. `staging` is a folder on the same disk, for the file while it is incomplete.
-pub(crate) fn replace(path: &Path, bytes: &[u8], staging: &Path) -> Result<(), Error> {
-    let new = write_new(staging, &[bytes])?;
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let place = || {
-        fs::create_dir_all(folder)?;
-        fs::rename(&new, path)
-    };
-    place().map_err(|error| {
-        let _ = fs::remove_file(&new);
-        Error::io(format_args!("cannot write {}", path.display()), &error)
-    })
 }

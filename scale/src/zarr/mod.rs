@@ -4,9 +4,13 @@
 //! |---|---|
 //! | `error` | the errors of stores and jobs, of which only failed reads and writes are worth another try |
 //! | `dtype` | which element types of Zarr are element types of wgslice |
-//! | `folder` | a folder as a store: counts what it delivers, writes a value whole or not at all |
+//! | `location` | where a store is: a folder, or a URL |
+//! | `store` | values under keys, and what is read of them; what every place for them can do |
+//! | `folder` | a folder as such a place |
+//! | `objects` | an object store as such a place |
 //! | `cache` | decoded chunks that several shards need |
 //! | `codec` | how the chunks of a new store are compressed |
+//! | `open` | opens arrays, and says why there is none |
 //! | `source` | an array that is read chunk by chunk |
 //! | `target` | a new array that is written shard by shard |
 //! | `npy` | arrays in `.npy` files |
@@ -16,18 +20,26 @@ mod codec;
 mod dtype;
 mod error;
 mod folder;
+mod location;
 pub mod npy;
+#[cfg(feature = "object-stores")]
+pub(crate) mod objects;
+mod open;
 mod source;
+mod store;
 mod target;
 
 pub use cache::Chunk;
 pub use codec::Codec;
 pub use error::Error;
+pub use location::is_store;
 pub use source::{Reader, Source};
 pub use target::{Layout, Target};
 
 pub(crate) use cache::Cache;
-pub(crate) use folder::{Folder, replace};
+pub(crate) use folder::Folder;
+pub(crate) use location::{Location, is_url};
+pub(crate) use store::{JOB_FOLDER, JOB_RECORD, Place, Store, Unread, place};
 
 /// The number of elements, or of chunks, of a shape.
 pub(crate) fn product(shape: &[usize]) -> usize {

@@ -1,19 +1,18 @@
 //! An array that is read chunk by chunk.
 
-use super::{Cache, Chunk, Codec, Error, Folder, codec, dtype, product};
+use super::{Cache, Chunk, Codec, Error, Store, codec, dtype, open::open, product};
 use std::{
     borrow::Cow,
     fmt::Display,
-    fs, iter,
+    iter,
     path::{Path, PathBuf},
     sync::Arc,
 };
 use wgslice::DType;
 use zarrs::{
     array::{
-        Array, ArrayCreateError, ArrayShardedExt, ArrayShardedReadableExt,
-        ArrayShardedReadableExtCache, ArrayToBytesCodecTraits, ChunkShape, CodecChain,
-        CodecOptions,
+        Array, ArrayShardedExt, ArrayShardedReadableExt, ArrayShardedReadableExtCache,
+        ArrayToBytesCodecTraits, ChunkShape, CodecChain, CodecOptions,
     },
     plugin::ExtensionName,
     storage::{ReadableStorageTraits, StoreKey, byte_range::ByteRange},
@@ -30,7 +29,7 @@ pub struct Source {
     chunk: Vec<usize>,
     /// The chunks of the grid: shards in a sharded array.
     outer: Vec<usize>,
-    array: Array<Folder>,
+    array: Array<Store>,
     /// The codecs of the chunks within shards.
     inner: Option<CodecChain>,
     codec: Codec,
@@ -39,13 +38,13 @@ pub struct Source {
 }
 
 impl Source {
-    /// Opens the array in the folder `path`.
+    /// Opens the array in the folder `path`, or at this URL.
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if there is no array, or one whose elements or grid cannot be sliced.
+    /// [`Error::Usage`] if there is no array, or one whose elements or grid cannot be sliced; [`Error::Io`].
     pub fn open(path: &Path) -> Result<Self, Error> {
-        let array = open(path)?;
+        let (array, fingerprint) = open(path)?;
         let unfit = |problem: &dyn Display| {
             Error::usage(format_args!("cannot slice {}: {problem}", path.display()))
         };
@@ -102,12 +101,12 @@ impl Source {
             inner,
             codec,
             fill,
-            fingerprint: fingerprint(path)?,
+            fingerprint,
             array,
         })
     }
 
-    /// The folder of the array.
+    /// The folder or the URL of the array.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -159,67 +158,20 @@ impl Source {
 
     /// Begins to read chunks.
     pub fn reader(&self) -> Reader<'_> {
-        let folder = Arc::new(Folder::new(&self.path));
-        let array = self.array.with_storage(folder.clone());
+        let store = Arc::new(Store::new(self.array.storage().place().clone()));
+        let array = self.array.with_storage(store.clone());
         let shards = self.inner.as_ref().map(|codecs| Shards {
             indexes: ArrayShardedReadableExtCache::new(&array),
             codecs,
         });
         Reader {
             source: self,
-            folder,
+            store,
             array,
             shards,
             chunks: 0,
         }
     }
-}
-
-/// The files that describe an array.
-const METADATA: [&str; 2] = ["zarr.json", ".zarray"];
-
-fn open(path: &Path) -> Result<Array<Folder>, Error> {
-    let problem = |problem: &dyn Display| {
-        Error::usage(format_args!("cannot open {}: {problem}", path.display()))
-    };
-    if !path.is_dir() {
-        return Err(problem(
-            &"there is no such folder; name the folder of a Zarr array",
-        ));
-    }
-    let folder = Arc::new(Folder::new(path));
-    Array::open(folder.clone(), "/").map_err(|error| {
-        if let Some(failure) = folder.take_failure() {
-            return problem(&failure);
-        }
-        match error {
-            ArrayCreateError::MissingMetadata if path.join(".wgslice").is_dir() => problem(
-                &"it is the unfinished result of a job; finish it by running the same command again",
-            ),
-            ArrayCreateError::MissingMetadata if path.join("zarr.json").exists() || path.join(".zgroup").exists() => {
-                problem(&"it is a group; name an array in it")
-            }
-            ArrayCreateError::MissingMetadata => {
-                problem(&"it has neither zarr.json nor .zarray; name the folder of a Zarr array")
-            }
-            error => problem(&error),
-        }
-    })
-}
-
-fn fingerprint(path: &Path) -> Result<u32, Error> {
-    let mut checksum = 0;
-    for name in METADATA {
-        let path = path.join(name);
-        if path.exists() {
-            let text = fs::read(&path);
-            let text = text.map_err(|error| {
-                Error::io(format_args!("cannot read {}", path.display()), &error)
-            })?;
-            checksum = crc32c::crc32c_append(checksum, &text);
-        }
-    }
-    Ok(checksum)
 }
 
 struct Shards<'a> {
@@ -230,8 +182,8 @@ struct Shards<'a> {
 /// Reads chunks, and counts them. Keeps the indexes of the shards that it has seen.
 pub struct Reader<'a> {
     source: &'a Source,
-    folder: Arc<Folder>,
-    array: Array<Folder>,
+    store: Arc<Store>,
+    array: Array<Store>,
     shards: Option<Shards<'a>>,
     chunks: u64,
 }
@@ -244,7 +196,7 @@ impl Reader<'_> {
 
     /// The bytes that the store has delivered: chunks as they are encoded, and indexes of shards.
     pub fn bytes(&self) -> u64 {
-        self.folder.delivered()
+        self.store.delivered()
     }
 
     /// The elements of the chunk at these coordinates of the grid of chunks, in row-major order. Elements beyond the
@@ -283,7 +235,7 @@ impl Reader<'_> {
             None => {
                 let key = self.array.chunk_key(&at);
                 let encoded = self
-                    .folder
+                    .store
                     .get(&key)
                     .map_err(|error| self.failed(&key, &at, &error))?;
                 (key, encoded)
@@ -296,7 +248,7 @@ impl Reader<'_> {
                 let key = self.array.chunk_key(&shard);
                 let range = self.array.subchunk_byte_range(&shards.indexes, &at);
                 let range = range.map_err(|error| self.failed(&key, &at, &error))?;
-                let encoded = range.map(|range: ByteRange| self.folder.get_partial(&key, range));
+                let encoded = range.map(|range: ByteRange| self.store.get_partial(&key, range));
                 let encoded = encoded.transpose();
                 let encoded = encoded.map_err(|error| self.failed(&key, &at, &error))?;
                 (key, encoded.flatten())
@@ -338,13 +290,12 @@ impl Reader<'_> {
     }
 
     fn failed(&self, key: &StoreKey, at: &[u64], error: &dyn Display) -> Error {
-        let path = self.folder.path(key);
-        let path = path.display();
-        match self.folder.take_failure() {
+        let path = self.store.place().name(key.as_str());
+        match self.store.take_failure() {
             Some(failure) => Error::io(format_args!("cannot read {path}"), &failure),
             None => Error::data(format_args!(
-                "chunk {at:?} in {path} is corrupt: {error}; write it anew, or remove the file to \
-                 take the fill value for it"
+                "chunk {at:?} in {path} is corrupt: {error}; write it anew, or remove what is \
+                 there to take the fill value for it"
             )),
         }
     }

@@ -1,6 +1,6 @@
 //! A new array that is written shard by shard.
 
-use super::{Codec, Error, Folder, grid, product, replace, source::chunk_shape};
+use super::{Codec, Error, Place, Store, grid, place, product, source::chunk_shape};
 use serde_json::{Map, Value, json};
 use std::{
     path::{Path, PathBuf},
@@ -68,11 +68,11 @@ pub struct Target {
     shape: Vec<usize>,
     shard: Vec<usize>,
     encoded_shape: ChunkShape,
-    array: Array<Folder>,
+    array: Array<Store>,
 }
 
 impl Target {
-    /// The array in the folder `path` that this `zarr.json` describes. Writes nothing.
+    /// The array in the folder `path`, or at this URL, that this `zarr.json` describes. Writes nothing.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl Target {
         };
         let parsed: ArrayMetadata =
             serde_json::from_value(metadata.clone()).map_err(|error| unfit(error.to_string()))?;
-        let array = Array::new_with_metadata(Arc::new(Folder::new(path)), "/", parsed);
+        let array = Array::new_with_metadata(Arc::new(Store::new(place(path)?)), "/", parsed);
         let array = array.map_err(|error| unfit(error.to_string()))?;
         // The same shard has the same bytes, also if several threads encode it.
         let order =
@@ -136,10 +136,14 @@ impl Target {
         self.array.fill_value().as_ne_bytes()
     }
 
-    /// The file of the shard at these coordinates of the grid.
-    pub fn file(&self, at: &[usize]) -> PathBuf {
+    pub(crate) fn place(&self) -> Arc<dyn Place> {
+        self.array.storage().place().clone()
+    }
+
+    /// The key of the shard at these coordinates of the grid.
+    pub fn key(&self, at: &[usize]) -> String {
         let at: Vec<u64> = at.iter().map(|&at| at as u64).collect();
-        self.path.join(self.array.chunk_key(&at).as_str())
+        self.array.chunk_key(&at).as_str().to_owned()
     }
 
     /// The elements of a shard as they are stored, on up to `threads` threads.
@@ -163,12 +167,35 @@ impl Target {
         })
     }
 
-    /// Writes an encoded shard whole or not at all. `staging` is a folder on the same disk.
+    /// Whether the job with this id has written a shard.
     ///
     /// # Errors
     ///
     /// [`Error::Io`].
-    pub fn write(&self, at: &[usize], encoded: &[u8], staging: &Path) -> Result<(), Error> {
-        replace(&self.file(at), encoded, staging)
+    pub fn stands(&self, at: &[usize], job: &str) -> Result<bool, Error> {
+        let key = self.key(at);
+        let standing = self.place().standing(std::slice::from_ref(&key), job);
+        let standing = standing.map_err(|error| {
+            Error::io(
+                format_args!("cannot read {}", self.place().name(&key)),
+                &error,
+            )
+        })?;
+        Ok(standing == [true])
+    }
+
+    /// Writes an encoded shard of the job with this id whole or not at all.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`], also if the job is over.
+    pub fn write(&self, at: &[usize], encoded: &[u8], job: &str) -> Result<(), Error> {
+        let key = self.key(at);
+        self.place().write(&key, encoded, job).map_err(|error| {
+            Error::io(
+                format_args!("cannot write {}", self.place().name(&key)),
+                &error,
+            )
+        })
     }
 }

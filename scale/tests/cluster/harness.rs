@@ -40,6 +40,20 @@ impl Cluster {
         faults: Option<&Path>,
         arguments: &[&str],
     ) -> Self {
+        let faults = faults.map(|folder| folder.display().to_string());
+        let faults = faults.map(|folder| (wgslice_scale::job::faults::VARIABLE, folder));
+        let environment: Vec<_> = faults.into_iter().collect();
+        Self::with_environment(test, executors, timeout, &environment, arguments)
+    }
+
+    /// The same, whose processes have these variables in their environment.
+    pub(crate) fn with_environment(
+        test: &str,
+        executors: usize,
+        timeout: u64,
+        environment: &[(&str, String)],
+        arguments: &[&str],
+    ) -> Self {
         let alone = lock();
         let logs = Path::new(env!("CARGO_TARGET_TMPDIR"))
             .join("cluster")
@@ -58,7 +72,7 @@ impl Cluster {
                 &timeout.to_string(),
             ],
             &log,
-            None,
+            environment,
         );
         let mut cluster = Self {
             url: format!("df://{address}"),
@@ -88,7 +102,7 @@ impl Cluster {
                 &command_port,
             ];
             let log = logs.join(format!("executor-{number}.log"));
-            let executor = spawn(&[&own[..], arguments].concat(), &log, faults);
+            let executor = spawn(&[&own[..], arguments].concat(), &log, environment);
             cluster.executors.push(Some(executor));
         }
         until(START, "the executors are registered", || {
@@ -205,18 +219,16 @@ fn free_ports(count: usize) -> Vec<u16> {
         .collect()
 }
 
-fn spawn(arguments: &[&str], log: &Path, faults: Option<&Path>) -> Child {
+fn spawn(arguments: &[&str], log: &Path, environment: &[(&str, String)]) -> Child {
     let log = File::create(log).unwrap();
-    let mut command = Command::new(COMMAND);
-    command
+    Command::new(COMMAND)
         .args(arguments)
+        .envs(environment.iter().cloned())
         .stdin(Stdio::null())
         .stdout(log.try_clone().unwrap())
-        .stderr(log);
-    if let Some(faults) = faults {
-        command.env(wgslice_scale::job::faults::VARIABLE, faults);
-    }
-    command.spawn().unwrap()
+        .stderr(log)
+        .spawn()
+        .unwrap()
 }
 
 /// Waits until a condition holds. The test fails if that takes longer than `limit`.

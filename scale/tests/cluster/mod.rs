@@ -2,5 +2,7 @@
 
 mod harness;
 mod jobs;
+#[cfg(feature = "object-stores")]
+mod objects;
 mod queries;
 mod scaling;

@@ -1,0 +1,202 @@
+//! Where a store is: in a folder, or under a URL in an object store.
+
+use super::Error;
+use std::path::{Path, PathBuf, absolute};
+
+/// Where a store is, in a form that means the same in every process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Location {
+    /// An absolute path.
+    Folder(PathBuf),
+    /// A URL without a slash at its end.
+    #[cfg(feature = "object-stores")]
+    Url(url::Url),
+}
+
+/// What stands before `://`, if a name is a URL.
+fn scheme(name: &Path) -> Option<&str> {
+    let (scheme, _) = name.to_str()?.split_once("://")?;
+    let mut letters = scheme.chars();
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "+-.".contains(letter);
+    (letters.next()?.is_ascii_alphabetic() && letters.all(is_letter)).then_some(scheme)
+}
+
+/// Whether this is the name of a store, and not of a file: a URL, or a folder.
+pub fn is_store(name: &Path) -> bool {
+    is_url(name) || name.is_dir()
+}
+
+/// Whether a name is a URL.
+pub(crate) fn is_url(name: &Path) -> bool {
+    scheme(name).is_some()
+}
+
+impl Location {
+    /// The place of this name: a path, or a URL. Whether anything is there does not matter.
+    pub(crate) fn new(name: &Path) -> Result<Self, Error> {
+        if is_url(name) {
+            return Self::url(name);
+        }
+        let folder = absolute(name).map_err(|error| {
+            Error::usage(format_args!("cannot find {}: {error}", name.display()))
+        })?;
+        Ok(Self::Folder(folder))
+    }
+
+    #[cfg(feature = "object-stores")]
+    fn url(name: &Path) -> Result<Self, Error> {
+        const KNOWN: [&str; 7] = ["s3", "gs", "az", "abfs", "abfss", "http", "https"];
+        let shown = name.display();
+        let refused = |problem: &str| Err(Error::usage(format_args!("{shown}: {problem}")));
+        let Ok(mut url) = url::Url::parse(&name.to_string_lossy()) else {
+            return refused("this is no URL: write it as in s3://bucket/path/a.zarr");
+        };
+        if url.scheme() == "file" {
+            return refused("a folder is named by its path, without file://");
+        }
+        if !KNOWN.contains(&url.scheme()) {
+            return refused("the scheme is unknown: it must be s3, gs, az, abfs, http or https");
+        }
+        if url.host_str().is_none_or(str::is_empty) {
+            return refused("there is no bucket or host: write it as in s3://bucket/path/a.zarr");
+        }
+        // The URL is part of errors and of the results' attributes, which others read.
+        if url.password().is_some() {
+            let mut shown = url.clone();
+            let _ = shown.set_password(None);
+            return Err(Error::usage(format_args!(
+                "{shown}: a URL must have no password, which others would read: set the variables of the \
+                 environment that the object store knows, such as AWS_SECRET_ACCESS_KEY"
+            )));
+        }
+        if url.query().is_some() || url.fragment().is_some() {
+            url.set_query(None);
+            url.set_fragment(None);
+            return Err(Error::usage(format_args!(
+                "{url}: a URL must end with the array's path, without ? and #: set the variables of the \
+                 environment that the object store knows, such as AZURE_STORAGE_SAS_TOKEN"
+            )));
+        }
+        let path = url.path().trim_end_matches('/').to_owned();
+        if path.contains("//") {
+            return refused("its path has an empty part: write one slash between two names");
+        }
+        url.set_path(&path);
+        Ok(Self::Url(url))
+    }
+
+    #[cfg(not(feature = "object-stores"))]
+    fn url(name: &Path) -> Result<Self, Error> {
+        Err(Error::usage(format_args!(
+            "{}: this program was built without the feature \"object-stores\", which URLs need",
+            name.display()
+        )))
+    }
+
+    /// An error if no result can be written there.
+    pub(crate) fn writable(&self) -> Result<(), Error> {
+        match self {
+            #[cfg(feature = "object-stores")]
+            Self::Url(url) if matches!(url.scheme(), "http" | "https") => {
+                Err(Error::usage(format_args!(
+                    "{url}: a result cannot be written by HTTP: name a folder, or a URL of s3, gs, az or abfs"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether one of the places is or lies in the other, also through links.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Folder(a), Self::Folder(b)) => {
+                let (a, b) = (real(a), real(b));
+                a.starts_with(&b) || b.starts_with(&a)
+            }
+            #[cfg(feature = "object-stores")]
+            (Self::Url(a), Self::Url(b)) => {
+                let [a, b] = [a, b].map(|url| format!("{}/", url.as_str().trim_end_matches('/')));
+                a.starts_with(&b) || b.starts_with(&a)
+            }
+            #[cfg(feature = "object-stores")]
+            _ => false,
+        }
+    }
+
+    /// The name from which [`Location::new`] makes it.
+    pub(crate) fn into_name(self) -> PathBuf {
+        match self {
+            Self::Folder(path) => path,
+            #[cfg(feature = "object-stores")]
+            Self::Url(url) => url.as_str().trim_end_matches('/').into(),
+        }
+    }
+}
+
+/// The path without links. What does not exist yet lies where its closest folder does.
+fn real(path: &Path) -> PathBuf {
+    let found = path.ancestors().find_map(|folder| {
+        let real = folder.canonicalize().ok()?;
+        Some(real.join(path.strip_prefix(folder).ok()?))
+    });
+    found.unwrap_or_else(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_has_a_scheme_is_a_url() {
+        for name in ["a.zarr", "/a/b", "a:/b", "://a", "1s://a", "a b://c", ""] {
+            assert!(!is_url(Path::new(name)), "{name}");
+        }
+        assert!(is_url(Path::new("s3://bucket/a.zarr")));
+        assert!(is_store(Path::new("ftp://host/a.zarr")));
+    }
+
+    #[cfg(feature = "object-stores")]
+    #[test]
+    fn urls_are_checked_and_compared() {
+        let refused = |name: &str| Location::new(Path::new(name)).unwrap_err().to_string();
+        for (name, expected) in [
+            ("ftp://host/a.zarr", "s3, gs, az"),
+            ("file:///a.zarr", "without file://"),
+            ("s3:///a.zarr", "no bucket"),
+            ("s3://bucket/a//b", "empty part"),
+            ("http://user:secret@host/a", "password"),
+            ("https://host/a.zarr?sig=secret", "without ? and #"),
+            ("s3://bucket/a#b", "without ? and #"),
+            ("http://", "write it as"),
+        ] {
+            let refused = refused(name);
+            assert!(refused.contains(expected), "{name}: {refused}");
+            assert!(!refused.contains("secret"), "{refused}");
+        }
+        let at = |name: &str| Location::new(Path::new(name)).unwrap();
+        let overlap = |a: &str, b: &str| at(a).overlaps(&at(b)) && at(b).overlaps(&at(a));
+        assert!(overlap("s3://bucket/a.zarr/", "s3://bucket/a.zarr"));
+        assert!(overlap("s3://bucket/a.zarr", "s3://bucket/a.zarr/b.zarr"));
+        assert!(overlap("s3://bucket", "s3://bucket/a.zarr"));
+        assert!(!overlap("s3://bucket/a.zarr", "s3://bucket/a.zarr2"));
+        assert!(!overlap("s3://bucket/a.zarr", "gs://bucket/a.zarr"));
+        assert!(!overlap("s3://bucket/a.zarr", "/bucket/a.zarr"));
+        assert_eq!(
+            at("s3://bucket/x y/a.zarr/").into_name(),
+            Path::new("s3://bucket/x%20y/a.zarr")
+        );
+        assert_eq!(at("s3://bucket/").into_name(), Path::new("s3://bucket"));
+        assert!(at("https://host/a.zarr").writable().is_err());
+        assert!(at("az://box/a.zarr").writable().is_ok());
+    }
+
+    #[cfg(not(feature = "object-stores"))]
+    #[test]
+    fn a_url_names_the_feature_that_it_needs() {
+        let refused = Location::new(Path::new("s3://bucket/a.zarr")).unwrap_err();
+        assert!(
+            refused.to_string().contains("\"object-stores\""),
+            "{refused}"
+        );
+    }
+}

@@ -1,0 +1,156 @@
+//! Connections to object stores, and the threads on which requests run.
+//!
+//! Readers of chunks are no futures, and run on threads of an engine, which must not run a future within another. So
+//! requests have a few threads of their own, for whom the readers wait. The connections of an engine's own requests live
+//! there too: threads that compute shards would let them time out.
+
+use crate::zarr::Error;
+use object_store::{
+    BackoffConfig, ClientOptions, ObjectStore, ObjectStoreScheme, RetryConfig,
+    aws::AmazonS3Builder, azure::MicrosoftAzureBuilder, client::SpawnedReqwestConnector,
+    gcp::GoogleCloudStorageBuilder, http::HttpBuilder, path::Path,
+};
+use std::{
+    collections::HashMap,
+    error,
+    future::Future,
+    io,
+    sync::{Arc, LazyLock, Mutex, PoisonError, mpsc},
+    time::Duration,
+};
+use tokio::runtime::{Builder, Runtime};
+use url::{Position, Url};
+
+/// They wait for the network, and decrypt what comes.
+const THREADS: usize = 4;
+
+static RUNTIME: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
+    Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .thread_name("objects")
+        .enable_all()
+        .build()
+});
+
+fn runtime() -> io::Result<&'static Runtime> {
+    let started = RUNTIME.as_ref();
+    started.map_err(|error| io::Error::new(error.kind(), format!("cannot start threads: {error}")))
+}
+
+/// Waits for requests on a thread that may itself run futures.
+pub(super) fn wait<T: Send + 'static>(
+    requests: impl Future<Output = object_store::Result<T>> + Send + 'static,
+) -> io::Result<object_store::Result<T>> {
+    let (sender, receiver) = mpsc::sync_channel(1);
+    runtime()?.spawn(async move {
+        // Nobody has stopped to wait.
+        let _ = sender.send(requests.await);
+    });
+    receiver
+        .recv()
+        .map_err(|_| io::Error::other("a request ended without an answer"))
+}
+
+/// Requests that find no server fail within seconds, those that get no answer after a minute or so. Tasks are tried
+/// again besides.
+fn retries() -> RetryConfig {
+    RetryConfig {
+        backoff: BackoffConfig {
+            init_backoff: Duration::from_millis(100),
+            max_backoff: Duration::from_secs(5),
+            base: 3.0,
+        },
+        max_retries: 3,
+        retry_timeout: Duration::from_secs(60),
+    }
+}
+
+/// The object store of a URL, and the path in it. Its settings are in the environment, by the names that `object_store`
+/// gives them: `AWS_…`, `GOOGLE_…` and `AZURE_…`.
+pub(crate) fn connect(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
+    static KNOWN: Mutex<Option<HashMap<String, Arc<dyn ObjectStore>>>> = Mutex::new(None);
+    let unfit = |problem: &dyn error::Error| {
+        Error::usage(format_args!("cannot open {url}: {}", message(problem)))
+    };
+    let (scheme, path) = ObjectStoreScheme::parse(url).map_err(|error| unfit(&error))?;
+    // Several arrays of a bucket have their connections in common.
+    let place = url.as_str().trim_end_matches('/');
+    let place = place.strip_suffix(path.as_ref()).unwrap_or(place);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_default();
+    if let Some(store) = known.get(place) {
+        return Ok((store.clone(), path));
+    }
+    let runtime = runtime().map_err(|error| unfit(&error))?;
+    let connector = SpawnedReqwestConnector::new(runtime.handle().clone());
+    let store: object_store::Result<Arc<dyn ObjectStore>> = match scheme {
+        ObjectStoreScheme::AmazonS3 => AmazonS3Builder::from_env()
+            .with_url(url.as_str())
+            .with_retry(retries())
+            .with_http_connector(connector)
+            .build()
+            .map(|store| Arc::new(store) as _),
+        ObjectStoreScheme::GoogleCloudStorage => GoogleCloudStorageBuilder::from_env()
+            .with_url(url.as_str())
+            .with_retry(retries())
+            .with_http_connector(connector)
+            .build()
+            .map(|store| Arc::new(store) as _),
+        ObjectStoreScheme::MicrosoftAzure => MicrosoftAzureBuilder::from_env()
+            .with_url(url.as_str())
+            .with_retry(retries())
+            .with_http_connector(connector)
+            .build()
+            .map(|store| Arc::new(store) as _),
+        _ => HttpBuilder::new()
+            .with_url(&url[..Position::BeforePath])
+            // Who writes http:// means it.
+            .with_client_options(ClientOptions::new().with_allow_http(url.scheme() == "http"))
+            .with_retry(retries())
+            .with_http_connector(connector)
+            .build()
+            .map(|store| Arc::new(store) as _),
+    };
+    let store = store.map_err(|error| {
+        let error = unfit(&error);
+        Error::usage(format_args!(
+            "{error}: set the variables of the environment that it needs, which begin with AWS_, GOOGLE_ or AZURE_"
+        ))
+    })?;
+    known.insert(place.to_owned(), store.clone());
+    Ok((store, path))
+}
+
+/// An error of an object store as one of the system.
+pub(super) fn failure(error: &object_store::Error) -> io::Error {
+    use object_store::Error as E;
+    let kind = match error {
+        E::NotFound { .. } => io::ErrorKind::NotFound,
+        E::PermissionDenied { .. } | E::Unauthenticated { .. } => io::ErrorKind::PermissionDenied,
+        E::AlreadyExists { .. } | E::Precondition { .. } => io::ErrorKind::AlreadyExists,
+        E::NotSupported { .. } | E::NotImplemented { .. } => io::ErrorKind::Unsupported,
+        _ => io::ErrorKind::Other,
+    };
+    io::Error::new(kind, message(error))
+}
+
+/// The error on one line, with what caused it: the clients' errors do not say whether a connection was refused.
+fn message(error: &dyn error::Error) -> String {
+    /// What a server answers may be a whole page.
+    const LONGEST: usize = 600;
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        cause = error.source();
+        let innermost = error.to_string();
+        if cause.is_none() && !text.contains(&innermost) {
+            text = format!("{text}: {innermost}");
+        }
+    }
+    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((end, _)) = line.char_indices().nth(LONGEST) {
+        line.truncate(end);
+        line.push('…');
+    }
+    line
+}

@@ -1,0 +1,204 @@
+//! An object store as a place for values.
+//!
+//! | module | content |
+//! |---|---|
+//! | `client` | connections, the threads on which requests run, and errors |
+//! | `requests` | requests for single objects |
+
+mod client;
+mod requests;
+
+pub(crate) use client::connect;
+pub(crate) use requests::Objects;
+
+use super::store::{JOB_FOLDER, JOB_RECORD, Place, Unread};
+use client::{failure, wait};
+use futures::{StreamExt, TryStreamExt, stream};
+use object_store::{
+    Error as StoreError, GetRange, ObjectStore, ObjectStoreExt, PutMode, path::Path,
+};
+use requests::{head, prefix_of};
+use std::{collections::HashSet, io, pin::pin};
+use zarrs::storage::{
+    Bytes,
+    byte_range::{ByteRange, InvalidByteRangeError},
+};
+
+/// The number of objects that are looked at at a time.
+const AT_A_TIME: usize = 32;
+
+impl Place for Objects {
+    fn name(&self, key: &str) -> String {
+        let url = self.url.as_str().trim_end_matches('/');
+        if key.is_empty() {
+            return url.to_owned();
+        }
+        format!("{url}/{key}")
+    }
+
+    fn missing(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn read(&self, key: &str, range: ByteRange) -> Result<Option<Bytes>, Unread> {
+        let (wanted, length) = match range {
+            // No request can ask for nothing.
+            ByteRange::FromStart(_, Some(0)) | ByteRange::Suffix(0) => {
+                return Ok(self.size(key)?.map(|_| Bytes::new()));
+            }
+            ByteRange::FromStart(0, None) => (None, None),
+            ByteRange::FromStart(start, None) => (Some(GetRange::Offset(start)), None),
+            ByteRange::FromStart(start, Some(length)) => {
+                let end = start.saturating_add(length);
+                (Some(GetRange::Bounded(start..end)), Some(length))
+            }
+            ByteRange::Suffix(length) => (Some(GetRange::Suffix(length)), Some(length)),
+        };
+        let is_part = wanted.is_some();
+        match (self.get(key, wanted)?, range) {
+            (Ok((bytes, size)), _) if length.is_some_and(|length| length != bytes.len() as u64) => {
+                Err(Unread::Range(InvalidByteRangeError::new(range, size)))
+            }
+            (Ok((bytes, _)), _) => Ok(Some(bytes)),
+            (Err(StoreError::NotFound { .. }), _) => Ok(None),
+            // Azure counts from the start only.
+            (Err(StoreError::NotSupported { .. }), ByteRange::Suffix(length)) => {
+                let Some(size) = self.size(key)? else {
+                    return Ok(None);
+                };
+                let Some(start) = size.checked_sub(length) else {
+                    return Err(Unread::Range(InvalidByteRangeError::new(range, size)));
+                };
+                self.read(key, ByteRange::FromStart(start, Some(length)))
+            }
+            (Err(error), _) if is_part => {
+                // Servers do not answer alike if an object is shorter than the range.
+                match self.size(key) {
+                    Ok(Some(size)) if is_beyond(range, size) => {
+                        Err(Unread::Range(InvalidByteRangeError::new(range, size)))
+                    }
+                    _ => Err(failure(&error).into()),
+                }
+            }
+            (Err(error), _) => Err(failure(&error).into()),
+        }
+    }
+
+    fn size(&self, key: &str) -> io::Result<Option<u64>> {
+        Ok(self.head(key)?.map(|head| head.size))
+    }
+
+    fn is_free(&self) -> io::Result<bool> {
+        let (store, prefix, record) = (
+            self.store.clone(),
+            self.prefix.clone(),
+            self.path(JOB_FOLDER),
+        );
+        let found = wait(async move {
+            let others = store.list(prefix_of(&prefix)).try_filter(|found| {
+                let is_other = !found.location.prefix_matches(&record);
+                async move { is_other }
+            });
+            let mut others = pin!(others);
+            others.try_next().await
+        })?;
+        Ok(found.map_err(|error| failure(&error))?.is_none())
+    }
+
+    fn enter(&self, _: &str) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn write(&self, key: &str, value: &[u8], job: &str) -> io::Result<()> {
+        /// Who puts the same object at the same time is a task of this job, or one that is late.
+        const ATTEMPTS: usize = 8;
+        let mut mode = PutMode::Create;
+        let mut has_failed = false;
+        for _ in 0..ATTEMPTS {
+            if key != JOB_RECORD {
+                self.check(job)?;
+            }
+            match self.put(key, value, mode, Some(job))? {
+                Ok(()) => return Ok(()),
+                Err(StoreError::AlreadyExists { .. } | StoreError::Precondition { .. }) => {}
+                Err(error) if has_failed => return Err(failure(&error)),
+                // It may have been put without an answer.
+                Err(_) => has_failed = true,
+            }
+            mode = match self.head(key)? {
+                None => PutMode::Create,
+                Some(head) if head.job.as_deref() == Some(job) => return Ok(()),
+                Some(_) if key == JOB_RECORD => break,
+                Some(head) => PutMode::Update(head.version),
+            };
+        }
+        Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            "another run writes there at the same time: run the command again",
+        ))
+    }
+
+    fn write_note(&self, key: &str, value: &[u8]) -> io::Result<()> {
+        let outcome = self.put(key, value, PutMode::Overwrite, None)?;
+        outcome.map_err(|error| failure(&error))
+    }
+
+    fn standing(&self, keys: &[String], job: &str) -> io::Result<Vec<bool>> {
+        let store = self.store.clone();
+        let paths: Vec<Path> = keys.iter().map(|key| self.path(key)).collect();
+        let (prefix, job) = (self.prefix.clone(), job.to_owned());
+        let found = wait(async move {
+            // A listing says what is there, but not whose it is.
+            let mut listed: HashSet<Path> = paths.iter().take(1).cloned().collect();
+            if paths.len() > 1 {
+                let all = store.list(prefix_of(&prefix));
+                listed = all.map_ok(|found| found.location).try_collect().await?;
+            }
+            let looks = paths.into_iter().map(|path| {
+                let (store, job, is_listed) = (&store, &job, listed.contains(&path));
+                async move {
+                    if !is_listed {
+                        return Ok(false);
+                    }
+                    let head = head(&**store, &path).await?;
+                    Ok(head.is_some_and(|head| head.job.as_ref() == Some(job)))
+                }
+            });
+            stream::iter(looks).buffered(AT_A_TIME).try_collect().await
+        })?;
+        found.map_err(|error: StoreError| failure(&error))
+    }
+
+    fn remove(&self, key: &str) -> io::Result<()> {
+        let (store, path) = (self.store.clone(), self.path(key));
+        let is_all = key.is_empty();
+        let removed = wait(async move {
+            if !is_all {
+                match store.delete(&path).await {
+                    Ok(()) | Err(StoreError::NotFound { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            let listed = store.list(prefix_of(&path)).map_ok(|found| found.location);
+            let mut removed = store.delete_stream(listed.boxed());
+            while let Some(outcome) = removed.next().await {
+                match outcome {
+                    Ok(_) | Err(StoreError::NotFound { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(())
+        })?;
+        removed.map_err(|error| failure(&error))
+    }
+}
+
+/// Whether an object of this size has not the whole range.
+fn is_beyond(range: ByteRange, size: u64) -> bool {
+    match range {
+        ByteRange::FromStart(start, length) => start
+            .checked_add(length.unwrap_or(0))
+            .is_none_or(|end| end > size),
+        ByteRange::Suffix(length) => length > size,
+    }
+}

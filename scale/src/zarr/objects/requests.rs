@@ -1,0 +1,133 @@
+//! Requests for single objects of a store.
+
+use super::client::{connect, failure, wait};
+use crate::zarr::{Error, JOB_RECORD};
+use object_store::{
+    Attribute, Attributes, Error as StoreError, GetOptions, GetRange, ObjectStore, PutMode,
+    PutOptions, PutPayload, UpdateVersion, path::Path,
+};
+use std::{borrow::Cow, io, sync::Arc};
+use url::Url;
+use zarrs::storage::Bytes;
+
+/// A prefix of keys in an object store.
+///
+/// An object of a job is marked with the job's id, so that another job does not take it for its own. It is put only
+/// where there is none, or in place of one that is known to be another's: a task that was slow while its job ended
+/// cannot put its object over that of the next one.
+#[derive(Debug)]
+pub(crate) struct Objects {
+    pub(super) store: Arc<dyn ObjectStore>,
+    pub(super) prefix: Path,
+    pub(super) url: Url,
+}
+
+/// The metadata of an object that has the id of its job.
+const MARK: Attribute = Attribute::Metadata(Cow::Borrowed("wgslice"));
+
+/// What is known of an object without its bytes.
+pub(super) struct Head {
+    pub(super) size: u64,
+    pub(super) job: Option<String>,
+    pub(super) version: UpdateVersion,
+}
+
+pub(super) async fn head(
+    store: &dyn ObjectStore,
+    path: &Path,
+) -> object_store::Result<Option<Head>> {
+    let options = GetOptions {
+        head: true,
+        ..GetOptions::default()
+    };
+    match store.get_opts(path, options).await {
+        Ok(found) => Ok(Some(Head {
+            size: found.meta.size,
+            job: found.attributes.get(&MARK).map(|job| job.to_string()),
+            version: UpdateVersion {
+                e_tag: found.meta.e_tag,
+                version: found.meta.version,
+            },
+        })),
+        Err(StoreError::NotFound { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl Objects {
+    pub(in crate::zarr) fn open(url: &Url) -> Result<Self, Error> {
+        let (store, prefix) = connect(url)?;
+        Ok(Self {
+            store,
+            prefix,
+            url: url.clone(),
+        })
+    }
+
+    pub(super) fn path(&self, key: &str) -> Path {
+        let key = Path::from(key);
+        self.prefix.parts().chain(key.parts()).collect()
+    }
+
+    pub(super) fn head(&self, key: &str) -> io::Result<Option<Head>> {
+        let (store, path) = (self.store.clone(), self.path(key));
+        let found = wait(async move { head(&*store, &path).await })?;
+        found.map_err(|error| failure(&error))
+    }
+
+    /// The bytes of an object in a range, and its size.
+    pub(super) fn get(
+        &self,
+        key: &str,
+        range: Option<GetRange>,
+    ) -> io::Result<object_store::Result<(Bytes, u64)>> {
+        let (store, path) = (self.store.clone(), self.path(key));
+        wait(async move {
+            let options = GetOptions {
+                range,
+                ..GetOptions::default()
+            };
+            let found = store.get_opts(&path, options).await?;
+            let size = found.meta.size;
+            Ok((found.bytes().await?, size))
+        })
+    }
+
+    pub(super) fn put(
+        &self,
+        key: &str,
+        value: &[u8],
+        mode: PutMode,
+        job: Option<&str>,
+    ) -> io::Result<object_store::Result<()>> {
+        let (store, path) = (self.store.clone(), self.path(key));
+        let payload = PutPayload::from(Bytes::copy_from_slice(value));
+        let mut options = PutOptions::from(mode);
+        if let Some(job) = job {
+            options.attributes = Attributes::from_iter([(MARK, job.to_owned())]);
+        }
+        wait(async move { store.put_opts(&path, payload, options).await.map(drop) })
+    }
+
+    /// An error if the job is over.
+    pub(super) fn check(&self, job: &str) -> io::Result<()> {
+        let record = match self.get(JOB_RECORD, None)? {
+            Ok((record, _)) => record,
+            Err(StoreError::NotFound { .. }) => Bytes::new(),
+            Err(error) => return Err(failure(&error)),
+        };
+        let record: serde_json::Value = serde_json::from_slice(&record).unwrap_or_default();
+        if record["id"] == job {
+            return Ok(());
+        }
+        Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "its job is over: it is done, or another one was begun in its place",
+        ))
+    }
+}
+
+/// The prefix for a listing, which is none where a store has the whole bucket.
+pub(super) fn prefix_of(prefix: &Path) -> Option<&Path> {
+    (!prefix.as_ref().is_empty()).then_some(prefix)
+}

@@ -1,0 +1,162 @@
+//! Stores: values under keys, wherever they are.
+
+#[cfg(feature = "object-stores")]
+use super::objects::Objects;
+use super::{Error, Folder, Location};
+use std::{
+    fmt::Debug,
+    io,
+    path::Path,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use zarrs::storage::{
+    Bytes, MaybeBytesIterator, ReadableStorageTraits, StorageError, StoreKey,
+    byte_range::{ByteRange, ByteRangeIterator, InvalidByteRangeError},
+};
+
+/// The prefix of the keys of what a job keeps beside its result while it is not done.
+pub(crate) const JOB_FOLDER: &str = ".wgslice";
+/// The key of the record of a job that is not done: JSON, whose field `id` is the job's id.
+pub(crate) const JOB_RECORD: &str = ".wgslice/job.json";
+
+/// Where the values of a store are. A value that cannot be read is an error, never a missing value: a missing chunk
+/// stands for the fill value.
+///
+/// A job that writes a result has an id. What it writes is marked with it, as far as another job's tasks, which do not
+/// know yet that their job is over, could write there too.
+pub(crate) trait Place: Debug + Send + Sync {
+    /// What the value of a key is called in messages, and where an engine finds it. Of the empty key: the whole store.
+    fn name(&self, key: &str) -> String;
+
+    /// Why there can be no array, if that is known without a look at keys.
+    fn missing(&self) -> Option<&'static str>;
+
+    /// The bytes of a value in this range. `None` if there is no such value.
+    fn read(&self, key: &str, range: ByteRange) -> Result<Option<Bytes>, Unread>;
+
+    /// The length of a value.
+    fn size(&self, key: &str) -> io::Result<Option<u64>>;
+
+    /// Whether there is nothing, or nothing but a [`JOB_FOLDER`]. An error of the kind
+    /// [`io::ErrorKind::NotADirectory`] if what is there is no store.
+    fn is_free(&self) -> io::Result<bool>;
+
+    /// Makes what a job needs in order to write.
+    fn enter(&self, job: &str) -> io::Result<()>;
+
+    /// Writes a value whole or not at all. Fails if the job is over. If the job has written this value before, that may
+    /// be kept.
+    fn write(&self, key: &str, value: &[u8], job: &str) -> io::Result<()>;
+
+    /// Writes a value that nobody reads after this run.
+    fn write_note(&self, key: &str, value: &[u8]) -> io::Result<()>;
+
+    /// Which of these keys have values that the job has written whole.
+    fn standing(&self, keys: &[String], job: &str) -> io::Result<Vec<bool>>;
+
+    /// Removes the value of a key, and all whose keys go on with a slash after it; of the empty key, all.
+    fn remove(&self, key: &str) -> io::Result<()>;
+}
+
+/// Why bytes were not read.
+#[derive(Debug)]
+pub(crate) enum Unread {
+    /// The value is shorter than the range.
+    Range(InvalidByteRangeError),
+    System(io::Error),
+}
+
+impl From<io::Error> for Unread {
+    fn from(error: io::Error) -> Self {
+        Self::System(error)
+    }
+}
+
+/// Opens the place of this name: a folder, or a URL.
+pub(crate) fn place(name: &Path) -> Result<Arc<dyn Place>, Error> {
+    Ok(match Location::new(name)? {
+        Location::Folder(_) => Arc::new(Folder::new(name)),
+        #[cfg(feature = "object-stores")]
+        Location::Url(url) => Arc::new(Objects::open(&url)?),
+    })
+}
+
+/// A store whose values are read, as Zarr's specification says. Counts the bytes.
+#[derive(Debug)]
+pub(crate) struct Store {
+    place: Arc<dyn Place>,
+    delivered: AtomicU64,
+    failure: Mutex<Option<io::Error>>,
+}
+
+impl Store {
+    pub(crate) fn new(place: Arc<dyn Place>) -> Self {
+        Self {
+            place,
+            delivered: AtomicU64::new(0),
+            failure: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn place(&self) -> &Arc<dyn Place> {
+        &self.place
+    }
+
+    /// The bytes that have been read.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.delivered.load(Ordering::Relaxed)
+    }
+
+    /// The system's last error, which may have come through a codec that says nothing of it.
+    pub(crate) fn take_failure(&self) -> Option<io::Error> {
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        failure.take()
+    }
+
+    fn noted<T>(&self, outcome: io::Result<T>) -> Result<T, StorageError> {
+        outcome.map_err(|error| {
+            let copy = io::Error::new(error.kind(), error.to_string());
+            *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            copy.into()
+        })
+    }
+
+    fn read(&self, key: &StoreKey, range: ByteRange) -> Result<Option<Bytes>, StorageError> {
+        let bytes = match self.place.read(key.as_str(), range) {
+            Err(Unread::Range(error)) => return Err(error.into()),
+            Err(Unread::System(error)) => self.noted(Err(error))?,
+            Ok(bytes) => bytes,
+        };
+        let length = bytes.as_ref().map_or(0, Bytes::len);
+        self.delivered.fetch_add(length as u64, Ordering::Relaxed);
+        Ok(bytes)
+    }
+}
+
+impl ReadableStorageTraits for Store {
+    fn get_partial_many<'a>(
+        &'a self,
+        key: &StoreKey,
+        ranges: ByteRangeIterator<'a>,
+    ) -> Result<MaybeBytesIterator<'a>, StorageError> {
+        let mut values = Vec::new();
+        for range in ranges {
+            match self.read(key, range)? {
+                Some(bytes) => values.push(Ok(bytes)),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(Box::new(values.into_iter())))
+    }
+
+    fn size_key(&self, key: &StoreKey) -> Result<Option<u64>, StorageError> {
+        self.noted(self.place.size(key.as_str()))
+    }
+
+    fn supports_get_partial(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,51 @@
+//! Arrays in a bucket, from which the executors read and to which they write.
+
+use super::harness::Cluster;
+use crate::{
+    objects::server::Server,
+    zarr::{Known, files, read},
+};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
+
+#[test]
+fn executors_read_from_a_bucket_and_write_to_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let bucket = tempfile::tempdir().unwrap();
+    let path = bucket.path().join("a.zarr");
+    let source = Known::numbers_in(&path, &[40, 30], &[5, 10], Some(&[10, 30]));
+    let server = Server::start(bucket.path());
+    let environment = server.environment();
+    let cluster = Cluster::with_environment("objects", 2, 5, &environment, &[]);
+    let slice = |from: &str, to: &str, more: &[&str]| {
+        let form = ["--shard", "10,10", "--chunk", "5,10"];
+        let output = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"))
+            .args([&["slice", from, "::-1", "-o", to][..], &form, more].concat())
+            .envs(environment.clone())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let far = folder.path().join("far.zarr").display().to_string();
+    let on_cluster = ["--cluster", &cluster.url];
+    slice("s3://bucket/a.zarr", &far, &on_cluster);
+    let rows = source.elements.chunks(30).rev();
+    let expected = (vec![40, 30], rows.flat_map(<[_]>::concat).collect());
+    assert_eq!(read(Path::new(&far)), expected);
+
+    let said = slice("s3://bucket/a.zarr", "s3://bucket/b.zarr", &on_cluster);
+    assert!(said.starts_with("12 of 12 shards"), "{said}");
+    let result = bucket.path().join("b.zarr");
+    assert!(files(&result) == files(Path::new(&far)));
+    let said = slice("s3://bucket/a.zarr", "s3://bucket/b.zarr", &on_cluster);
+    assert!(said.contains("complete"), "{said}");
+    // From a folder, on the way back.
+    let (from, to) = (path.display().to_string(), "s3://bucket/c.zarr");
+    slice(&from, to, &on_cluster);
+    assert_eq!(read(&bucket.path().join("c.zarr")), expected);
+    drop(cluster);
+}

@@ -1,0 +1,115 @@
+//! Arrays in a bucket: what is read of them and written to them is what is read of folders and written to them.
+
+mod results;
+pub(crate) mod server;
+mod sources;
+
+use crate::zarr::files;
+use serde_json::Value;
+use server::{BUCKET, Server};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+use wgslice_scale::job::faults;
+
+/// A command ends within this time, also where no server answers.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A folder for results, and a bucket.
+struct Place {
+    folder: TempDir,
+    bucket: TempDir,
+    server: Server,
+}
+
+/// What a run of the command has said.
+#[derive(Debug)]
+struct Said {
+    code: i32,
+    output: String,
+    errors: String,
+}
+
+impl Said {
+    /// The figures that a run with `--json` prints.
+    fn figures(&self) -> Value {
+        assert_eq!(self.code, 0, "{self:?}");
+        serde_json::from_str(self.output.lines().last().unwrap()).unwrap()
+    }
+}
+
+impl Place {
+    fn new() -> Self {
+        let bucket = TempDir::new().unwrap();
+        Self {
+            folder: TempDir::new().unwrap(),
+            server: Server::start(bucket.path()),
+            bucket,
+        }
+    }
+
+    /// The file of a key.
+    fn key(&self, key: &str) -> PathBuf {
+        self.bucket.path().join(key)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        self.path(name).display().to_string()
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_wgslice-scale"));
+        command
+            .args(arguments)
+            .env_remove(faults::VARIABLE)
+            .envs(self.server.environment())
+            .stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Said {
+        said(&mut self.command(arguments))
+    }
+}
+
+fn said(command: &mut Command) -> Said {
+    let begin = Instant::now();
+    let output = command.output().unwrap();
+    assert!(begin.elapsed() < LIMIT, "{command:?}: {output:?}");
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Said {
+        code: output.status.code().unwrap(),
+        output: text(output.stdout),
+        errors: text(output.stderr),
+    }
+}
+
+fn url(key: &str) -> String {
+    format!("s3://{BUCKET}/{key}")
+}
+
+/// The files of a store. Its attributes do not say from where its source was read.
+fn content(store: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut content = files(store);
+    let metadata = content.get_mut(Path::new("zarr.json")).unwrap();
+    let mut json: Value = serde_json::from_slice(metadata).unwrap();
+    let made = &mut json["attributes"]["wgslice"];
+    assert!(made["source"].is_string(), "{made}");
+    made["source"] = Value::Null;
+    made["operation"]["indices"] = Value::Null;
+    *metadata = json.to_string().into_bytes();
+    content
+}
+
+fn sizes(sizes: impl Iterator<Item = usize>) -> String {
+    let sizes: Vec<_> = sizes.map(|size| size.to_string()).collect();
+    sizes.join(",")
+}

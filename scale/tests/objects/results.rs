@@ -1,0 +1,186 @@
+//! Results in a bucket, and what becomes of them when processes die and jobs meet.
+
+use super::{LIMIT, Place, said, url};
+use crate::zarr::{Known, files, read};
+use std::{
+    fs,
+    path::Path,
+    process::{Child, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+use wgslice_scale::job::faults;
+
+const FORM: [&str; 4] = ["--shard", "5,10", "--threads", "2"];
+
+/// A slice of `a.zarr` into 12 shards of `b.zarr`.
+fn slice<'a>(spec: &'a str, from: &'a str, to: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["slice", from, spec, "-o", to][..], &FORM, more].concat()
+}
+
+fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !condition() {
+        assert!(
+            begin.elapsed() < LIMIT,
+            "after {LIMIT:?} it is not the case that {what}"
+        );
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The number of shards that stand in a result.
+fn shards(result: &Path) -> usize {
+    let names = files(result).into_keys();
+    names.filter(|name| name.starts_with("c")).count()
+}
+
+/// Begins a job whose tasks sleep for so many milliseconds before they read.
+fn slow(place: &Place, arguments: &[&str], milliseconds: u32) -> Child {
+    let folder = place.path("faults");
+    let _ = fs::create_dir(&folder);
+    fs::write(folder.join("sleep"), milliseconds.to_string()).unwrap();
+    fs::write(folder.join("started"), "").unwrap();
+    let mut command = place.command(arguments);
+    command.env(faults::VARIABLE, folder);
+    let errors = fs::File::create(place.path("slow.err")).unwrap();
+    command
+        .stdout(Stdio::null())
+        .stderr(errors)
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn a_job_that_was_killed_goes_on_and_others_do_not_touch_its_result() {
+    let place = Place::new();
+    let source = Known::numbers(&place.key("a.zarr"), &[30, 20], &[5, 5]);
+    let (from, to) = (url("a.zarr"), url("b.zarr"));
+    let result = place.key("b.zarr");
+    let mut running = slow(&place, &slice("::-1", &from, &to, &[]), 300);
+    until("shards stand", || result.exists() && shards(&result) >= 4);
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let stood = shards(&result);
+    assert!(stood < 12 && !result.join("zarr.json").exists());
+
+    // Nobody takes it for an array, and no other job goes on with it.
+    let said = place.run(&slice(":", &to, &place.text("c.zarr"), &[]));
+    assert!(
+        said.code == 2 && said.errors.contains("unfinished"),
+        "{said:?}"
+    );
+    let said = place.run(&slice("::-2", &from, &to, &[]));
+    let named = said.errors.contains(&to) && said.errors.contains("--overwrite");
+    assert!(said.code == 2 && named, "{said:?}");
+
+    // A task of an earlier job there was late, and put its shard before this job did.
+    let mut names = files(&result).into_keys();
+    let stale = names.find(|name| name.starts_with("c")).unwrap();
+    fs::write(result.join(&stale), "stale").unwrap();
+    place
+        .server
+        .mark(&format!("b.zarr/{}", stale.display()), "another job");
+    let said = place.run(&slice("::-1", &from, &to, &["--json"]));
+    let figures = said.figures();
+    assert_eq!(figures["stood"], stood - 1, "{figures}");
+    assert_eq!(figures["computed"], 12 - stood + 1, "{figures}");
+    let reversed: Vec<_> = source
+        .elements
+        .chunks(20)
+        .rev()
+        .flatten()
+        .cloned()
+        .collect();
+    assert_eq!(read(&result), (vec![30, 20], reversed.concat()));
+    let before = files(&result);
+    let keys: Vec<_> = before.keys().filter(|key| !key.starts_with("c")).collect();
+    assert_eq!(keys, [Path::new("zarr.json")], "the record is gone");
+
+    let said = place.run(&slice("::-1", &from, &to, &[]));
+    assert!(
+        said.code == 0 && said.output.contains("complete"),
+        "{said:?}"
+    );
+    let said = place.run(&slice("::-2", &from, &to, &[]));
+    let named = said.errors.contains("::-1") && said.errors.contains("--overwrite");
+    assert!(said.code == 2 && named, "{said:?}");
+    assert_eq!(files(&result), before);
+    // Its neighbour by name is another array.
+    Known::numbers(&place.key("b.zarr2"), &[4], &[2]);
+    let beside = files(&place.key("b.zarr2"));
+    let said = place.run(&slice("::-2", &from, &to, &["--overwrite"]));
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(files(&place.key("b.zarr2")), beside);
+    let near = place.text("near.zarr");
+    assert_eq!(place.run(&slice("::-2", &from, &near, &[])).code, 0);
+    assert!(files(&result) == files(near.as_ref()));
+
+    // What is no array is not removed, whatever is asked.
+    fs::create_dir(place.key("foreign")).unwrap();
+    fs::write(place.key("foreign/thesis.txt"), "years of work").unwrap();
+    let foreign = url("foreign");
+    let said = place.run(&slice("::-2", &from, &foreign, &["--overwrite"]));
+    let named = said.errors.contains(&foreign) && said.errors.contains("no Zarr array");
+    assert!(said.code == 2 && named, "{said:?}");
+    assert_eq!(files(&place.key("foreign")).len(), 1);
+}
+
+#[test]
+fn a_task_of_an_old_job_writes_nothing_into_a_new_one() {
+    let place = Place::new();
+    Known::numbers(&place.key("a.zarr"), &[30, 20], &[5, 5]);
+    let (from, to) = (url("a.zarr"), url("b.zarr"));
+    let mut old = slow(&place, &slice("::-1", &from, &to, &[]), 6000);
+    let started = place.path("faults/started");
+    until("tasks sleep", || fs::read(&started).unwrap().len() > 2);
+    let new = place.run(&slice("::-2", &from, &to, &["--overwrite"]));
+    assert_eq!(new.code, 0, "{new:?}");
+    assert_eq!(
+        old.try_wait().unwrap(),
+        None,
+        "the old tasks have slept too short"
+    );
+    let before = files(&place.key("b.zarr"));
+    // It is tried again at once.
+    fs::write(place.path("faults/sleep"), "0").unwrap();
+    assert_eq!(old.wait().unwrap().code(), Some(1));
+    let errors = fs::read_to_string(place.path("slow.err")).unwrap();
+    assert!(
+        errors.contains("over") && errors.contains("s3://bucket/b.zarr/c/"),
+        "{errors}"
+    );
+    assert!(files(&place.key("b.zarr")) == before);
+}
+
+#[test]
+fn a_shard_is_put_again_when_the_server_fails() {
+    use super::server::Fault;
+    let place = Place::new();
+    let source = Known::numbers(&place.key("a.zarr"), &[30, 20], &[5, 5]);
+    let (from, to) = (url("a.zarr"), url("b.zarr"));
+    for key in ["c/0/0", ".wgslice/job.json", "zarr.json"] {
+        let put = format!("PUT bucket/b.zarr/{key}");
+        place.server.fail(&put, &[Fault::Status500, Fault::Cut]);
+    }
+    let said = said(&mut place.command(&slice(":", &from, &to, &["--json"])));
+    assert_eq!(said.figures()["computed"], 12);
+    assert_eq!(place.server.forgive(), 0);
+    let expected = (vec![30, 20], source.elements.concat());
+    assert_eq!(read(&place.key("b.zarr")), expected);
+
+    place
+        .server
+        .fail("PUT bucket/c.zarr/c/5/1", &[Fault::Status500; 100]);
+    let to = url("c.zarr");
+    let said = place.run(&slice(":", &from, &to, &[]));
+    let met = 100 - place.server.forgive();
+    assert!((16..=32).contains(&met), "{met}");
+    let named = said.errors.contains("s3://bucket/c.zarr/c/5/1") && said.errors.contains("500");
+    assert!(said.code == 1 && named, "{said:?}");
+    assert!(!place.key("c.zarr/zarr.json").exists());
+    let stood = shards(&place.key("c.zarr"));
+    let said = place.run(&slice(":", &from, &to, &["--json"]));
+    assert_eq!(said.figures()["stood"], stood);
+    assert_eq!(read(&place.key("c.zarr")), expected);
+}

@@ -1,0 +1,256 @@
+//! Sources in a bucket.
+
+use super::{
+    Place, content, said,
+    server::{Fault, environment},
+    sizes, url,
+};
+use crate::{
+    gather::save,
+    random::{Random, Slice},
+    zarr::{Kind, Known, read},
+};
+use std::{fs, net::TcpListener};
+
+const KINDS: [Kind; 4] = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
+
+/// The bytes of chunks and indexes of shards that the server has sent since the last call.
+fn sent(place: &Place, array: &str) -> u64 {
+    let log = place.server.take_log();
+    let sent = log.iter().filter(|(method, key, _)| {
+        let name = key.rsplit('/').next().unwrap();
+        method == "GET" && key.contains(array) && !name.starts_with(['z', '.'])
+    });
+    sent.map(|(_, _, bytes)| bytes).sum()
+}
+
+#[test]
+fn slices_of_a_bucket_are_those_of_the_folder() {
+    let place = Place::new();
+    let mut random = Random::new(41);
+    for case in 0..20 {
+        let name = format!("deep/a-{case}.zarr");
+        let kind = KINDS[case % 4];
+        let source = Known::random(&mut random, &place.key(&name), kind);
+        let spec = Slice::of(&mut random, &source.shape);
+        let what = format!("case {case}: {kind:?} {:?}[{}]", source.shape, spec.text);
+        let (shape, elements) = spec.naive(&source.elements, &source.shape);
+        let shard = sizes(shape.iter().map(|&size| size.div_ceil(2).max(1)));
+        let near = place.text(&format!("near-{case}.zarr"));
+        let far = place.text(&format!("far-{case}.zarr"));
+        let result = format!("r-{case}.zarr");
+        let path = source.path.display().to_string();
+        let slice = |from: &str, to: &str| {
+            let form = ["--shard", &shard, "--chunk", &shard, "--json"];
+            // Two threads may both read a chunk that their shards have in common.
+            let arguments = ["slice", from, &spec.text, "-o", to, "--threads", "1"];
+            place.run(&[&arguments[..], &form].concat()).figures()
+        };
+        let expected = slice(&path, &near);
+        place.server.take_log();
+        let found = slice(&url(&name), &far);
+        // Each byte once, and no more than from a folder.
+        assert_eq!(found["bytes_read"], sent(&place, &name), "{what}");
+        for figure in ["shards", "computed", "chunks_read", "bytes_read"] {
+            assert_eq!(found[figure], expected[figure], "{figure}: {what}");
+        }
+        assert!(content(far.as_ref()) == content(near.as_ref()), "{what}");
+        assert_eq!(read(far.as_ref()), (shape, elements.concat()), "{what}");
+
+        slice(&url(&name), &url(&result));
+        let log = place.server.take_log();
+        let last = log.iter().rfind(|(method, _, _)| method == "PUT").unwrap();
+        assert_eq!(last.1, format!("bucket/{result}/zarr.json"));
+        let result = place.key(&result);
+        assert!(
+            crate::zarr::files(&result) == crate::zarr::files(far.as_ref()),
+            "{what}"
+        );
+    }
+}
+
+#[test]
+fn gathers_of_a_bucket_are_those_of_the_folder() {
+    let place = Place::new();
+    let mut random = Random::new(43);
+    for case in 0..8 {
+        let name = format!("a-{case}.zarr");
+        let source = Known::random(&mut random, &place.key(&name), KINDS[case % 4]);
+        let is_nd = case % 2 == 1;
+        let size = source.shape[0] as i64;
+        let shape = [5, 1];
+        let indices: Vec<i64> = (0..5).map(|_| random.within(-1, size)).collect();
+        let folder = place.key(&format!("i-{case}"));
+        fs::create_dir(&folder).unwrap();
+        let indices = save(&folder, &shape, &indices, false);
+        let operation = if is_nd { "gather-nd" } else { "gather" };
+        let gather = |from: &str, indices: &str, to: &str| {
+            place
+                .run(&[
+                    operation,
+                    from,
+                    indices,
+                    "-o",
+                    to,
+                    "--json",
+                    "--threads",
+                    "1",
+                ])
+                .figures()
+        };
+        let near = place.text(&format!("near-{case}.zarr"));
+        let far = place.text(&format!("far-{case}.zarr"));
+        let path = source.path.display().to_string();
+        let expected = gather(&path, &indices.display().to_string(), &near);
+        place.server.take_log();
+        let found = gather(&url(&name), &url(&format!("i-{case}/indices.zarr")), &far);
+        assert_eq!(found["bytes_read"], sent(&place, &name), "case {case}");
+        for figure in ["chunks_read", "bytes_read", "out_of_range"] {
+            assert_eq!(found[figure], expected[figure], "{figure}: case {case}");
+        }
+        assert!(
+            content(far.as_ref()) == content(near.as_ref()),
+            "case {case}"
+        );
+        assert_eq!(read(far.as_ref()), read(near.as_ref()), "case {case}");
+    }
+}
+
+#[test]
+fn arrays_come_by_http_and_go_to_npy_files_too() {
+    let place = Place::new();
+    let source = Known::numbers_in(&place.key("a b.zarr"), &[20, 12], &[5, 4], Some(&[10, 12]));
+    let http = format!("http://127.0.0.1:{}/bucket/a%20b.zarr", place.server.port);
+    let to = place.text("b.zarr");
+    let figures = place.run(&["slice", &http, ":", "-o", &to, "--json"]);
+    assert_eq!(figures.figures()["chunks_read"], 12);
+    assert_eq!(read(to.as_ref()), (vec![20, 12], source.elements.concat()));
+    let npy = place.text("a.npy");
+    let said = place.run(&["convert", "s3://bucket/a b.zarr", "-o", &npy]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(fs::read(npy).unwrap().ends_with(&source.elements.concat()));
+
+    let said = place.run(&["convert", &url("a b.zarr"), "-o", &url("a.npy")]);
+    assert!(
+        said.code == 2 && said.errors.contains("s3://bucket/a.npy"),
+        "{said:?}"
+    );
+    let said = place.run(&["slice", &url("a b.zarr"), ":", "-o", &http]);
+    assert!(
+        said.code == 2 && said.errors.contains("by HTTP"),
+        "{said:?}"
+    );
+    assert!(said.errors.contains(&http), "{said:?}");
+}
+
+#[test]
+fn queries_find_tables_in_a_bucket() {
+    let place = Place::new();
+    let table = place.key("t.parquet").display().to_string();
+    let query = "SELECT column1 AS n FROM (VALUES (1), (20), (300))";
+    let said = place.run(&["sql", query, "-o", &table]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let query = format!("SELECT sum(n) AS total FROM '{}'", url("t.parquet"));
+    let said = place.run(&["sql", &query, "--json"]);
+    assert!(said.code == 0 && said.output.contains("321"), "{said:?}");
+    let query = "SELECT n FROM 's3://other/t.parquet'";
+    let said = place.run(&["sql", query]);
+    let named = said.errors.contains("other/t.parquet");
+    assert!(said.code == 2 && named, "{said:?}");
+}
+
+#[test]
+fn what_fails_once_is_asked_for_again_and_what_is_corrupt_is_not() {
+    let place = Place::new();
+    let path = place.key("a.zarr");
+    let source = Known::numbers_in(&path, &[40, 10], &[5, 10], Some(&[20, 10]));
+    let slice = |to: &str| place.run(&["slice", &url("a.zarr"), "::-1", "-o", &place.text(to)]);
+    place
+        .server
+        .fail("zarr.json", &[Fault::Status500, Fault::Cut]);
+    place
+        .server
+        .fail("a.zarr/c/", &[Fault::Status500, Fault::Cut, Fault::Cut]);
+    let said = slice("b.zarr");
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(place.server.forgive(), 0);
+    let reversed: Vec<_> = source
+        .elements
+        .chunks(10)
+        .rev()
+        .flatten()
+        .cloned()
+        .collect();
+    assert_eq!(
+        read(&place.path("b.zarr")),
+        (vec![40, 10], reversed.concat())
+    );
+
+    // The client asks four times, and each task is tried four times.
+    for (key, most) in [("a.zarr/c/1/0", 80), ("a.zarr/zarr.json", 4)] {
+        place.server.fail(key, &[Fault::Status500; 100]);
+        let said = slice("c.zarr");
+        let met = 100 - place.server.forgive();
+        assert!((most / 5..=most).contains(&met), "{met}: {said:?}");
+        let named = said.errors.contains("s3://bucket/a.zarr") && said.errors.contains("500");
+        assert!(said.code == 1 && named, "{said:?}");
+        assert!(!place.path("c.zarr/zarr.json").exists());
+    }
+
+    // The index stands at the end: this cuts off the checksum.
+    let shard = fs::read(path.join("c/0/0")).unwrap();
+    for length in [shard.len() - 1, 3, 0] {
+        fs::write(path.join("c/0/0"), &shard[..length]).unwrap();
+        place.server.take_log();
+        let said = slice("c.zarr");
+        let named = said.errors.contains("s3://bucket/a.zarr/c/0/0");
+        assert!(
+            said.code == 1 && named && said.errors.contains("corrupt"),
+            "{said:?}"
+        );
+        let log = place.server.take_log();
+        let asked = log.iter().filter(|(_, key, _)| key.ends_with("c/0/0"));
+        assert!(asked.count() <= 2 * 8, "{log:?}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_an_error_in_time() {
+    let place = Place::new();
+    Known::numbers(&place.key("a.zarr"), &[4], &[2]);
+    fs::create_dir(place.key("group.zarr")).unwrap();
+    let group = r#"{"zarr_format": 3, "node_type": "group"}"#;
+    fs::write(place.key("group.zarr/zarr.json"), group).unwrap();
+    let to = place.text("b.zarr");
+    for (from, code, problem) in [
+        ("s3://bucket/b.zarr", 2, "neither zarr.json nor .zarray"),
+        ("s3://other/a.zarr", 2, "neither zarr.json nor .zarray"),
+        ("s3://bucket/group.zarr", 2, "group"),
+        ("ftp://bucket/a.zarr", 2, "s3, gs, az"),
+        ("az://box/a.zarr", 2, "AZURE_"),
+    ] {
+        let said = place.run(&["slice", from, ":", "-o", &to]);
+        let named = said.errors.contains(from) && said.errors.contains(problem);
+        assert!(said.code == code && named, "{from}: {said:?}");
+    }
+    // Nobody accepts the connections to one port, and nobody listens on the other.
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = (silent.local_addr().unwrap().port(), silent);
+    for (port, problem) in [(silent.0, "timed out"), (closed(), "refused")] {
+        let from = url("a.zarr");
+        for to in [to.clone(), url("b.zarr")] {
+            let mut command = place.command(&["slice", &from, ":", "-o", &to]);
+            command.envs(environment(port)).env("AWS_TIMEOUT", "1s");
+            let said = said(&mut command);
+            let named = said.errors.contains(&from) && said.errors.contains(problem);
+            assert!(said.code == 1 && named, "{said:?}");
+        }
+    }
+    assert!(!place.path("b.zarr").exists());
+}
+
+/// A port on which nobody listens.
+fn closed() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
+}
