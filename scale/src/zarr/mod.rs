@@ -9,11 +9,13 @@
 //! | `codec` | how the chunks of a new store are compressed |
 //! | `source` | an array that is read chunk by chunk |
 //! | `target` | a new array that is written shard by shard |
+//! | `encode` | the bytes of a shard as they are stored |
 //! | `npy` | arrays in `.npy` files |
 
 mod cache;
 mod codec;
 mod dtype;
+mod encode;
 mod error;
 mod folder;
 pub mod npy;
