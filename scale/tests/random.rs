@@ -66,6 +66,18 @@ impl Slice {
         slice
     }
 
+    /// A crop that begins where chunks of this shape do.
+    pub(crate) fn aligned(random: &mut Random, shape: &[usize], chunk: &[usize]) -> Self {
+        let mut slice = Self::default();
+        for (&size, &chunk) in shape.iter().zip(chunk) {
+            let begin = random.within(0, (size as i64 - 1) / chunk as i64) * chunk as i64;
+            slice.add(&format!("{begin}:"), (begin, 0, 1), |slice, bit| {
+                slice.end_mask |= bit;
+            });
+        }
+        slice
+    }
+
     fn range(&mut self, random: &mut Random, size: usize) {
         let size = size as i64;
         let stride = [1, 1, 2, 3, -1, -2][random.within(0, 5) as usize];

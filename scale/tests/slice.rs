@@ -22,22 +22,34 @@ fn rows_reversed(source: &Known, length: usize) -> Vec<u8> {
     rows.flat_map(<[_]>::concat).collect()
 }
 
-/// 80 slices of stores of all kinds, into results of all forms, on all devices.
+/// 100 slices of stores of all kinds, into results of all forms, on all devices. A fifth are of whole chunks.
 #[test]
 fn random_slices_are_the_references() {
     let mut random = Random::new(17);
     let devices = devices();
     let kinds = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
-    for case in 0..80 {
+    let mut copied = 0;
+    for case in 0..100 {
         let folder = tempfile::tempdir().unwrap();
         let kind = kinds[case % 4];
         let source = Known::random(&mut random, &folder.path().join("a.zarr"), kind);
-        let spec = Slice::of(&mut random, &source.shape);
+        let is_aligned = case % 5 == 0;
+        let spec = if is_aligned {
+            Slice::aligned(&mut random, &source.shape, &source.chunk)
+        } else {
+            Slice::of(&mut random, &source.shape)
+        };
         let what = format!("case {case}: {kind:?} {:?}[{}]", source.shape, spec.text);
         let (shape, elements) = spec.naive(&source.elements, &source.shape);
         let numbers: Vec<usize> = (0..source.elements.len()).collect();
         let (_, sources) = spec.naive(&numbers, &source.shape);
-        let form = form(&mut random, &shape);
+        let mut form = form(&mut random, &shape);
+        if is_aligned {
+            form = Form {
+                chunk: Some(source.chunk.clone()),
+                ..Form::default()
+            };
+        }
         let result = folder.path().join("b.zarr");
         let job = Job::new(slice(&spec.text), &source.path, &result, &form).expect(&what);
         let threads = 1 + case % 2;
@@ -69,6 +81,95 @@ fn random_slices_are_the_references() {
             "{what}"
         );
         assert!(!result.join(".wgslice").exists());
+        copied += summary.chunks_copied;
+    }
+    assert!(
+        copied > 50,
+        "{copied} chunks were copied as they are stored"
+    );
+}
+
+/// A shard has the same bytes, whether its chunks are copied as the source has them or are compressed anew.
+#[test]
+fn whole_chunks_are_copied_as_they_are_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let (shape, chunk) = ([13, 20], [5, 4]);
+    // A chunk of the fill value, which a sharded result leaves out, and one that is not stored.
+    let elements: Vec<_> = (0..13 * 20_u32)
+        .map(|n| if n % 20 < 4 { 0 } else { n })
+        .map(|n| n.to_ne_bytes().to_vec())
+        .collect();
+    let source = |name: &str, codec: serde_json::Value| {
+        let path = folder.path().join(name);
+        let bytes = serde_json::json!({"name": "bytes", "configuration": {"endian": "little"}});
+        let metadata = serde_json::json!({
+            "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": "uint32",
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
+            "chunk_key_encoding": {"name": "default"}, "fill_value": 0,
+            "codecs": [bytes, codec], "attributes": {}
+        });
+        crate::zarr::write(&path, metadata, &elements);
+        fs::remove_file(path.join("c/1/0")).unwrap();
+        path
+    };
+    let zstd = |level: i32| serde_json::json!({"name": "zstd", "configuration": {"level": level, "checksum": false}});
+    let gzip = |level: i32| serde_json::json!({"name": "gzip", "configuration": {"level": level}});
+    let sources = [
+        (source("3", zstd(3)), source("1", zstd(1)), Codec::Zstd),
+        (source("5", gzip(5)), source("2", gzip(2)), Codec::Gzip),
+    ];
+    for (same, other, codec) in sources {
+        for (spec, shard, copied) in [
+            // Of 3 by 5 chunks, the last 5 reach over the end, and 2 have the fill value.
+            (":, :", [10, 8], 8),
+            // Without shards there is a chunk of the fill value to copy too.
+            (":, :", [5, 4], 9),
+            ("5:, 4:16", [15, 12], 3),
+            ("None, 5:10, 8:", [5, 12], 3),
+            (":, 1:", [10, 8], 0),
+            ("::-1, :", [10, 8], 0),
+            (":10:2, :", [5, 8], 0),
+        ] {
+            let is_added = spec.starts_with("None");
+            let of = |sizes: [usize; 2]| -> Vec<usize> {
+                let added = is_added.then_some(1);
+                added.into_iter().chain(sizes).collect()
+            };
+            let form = Form {
+                shard: Some(of(shard)),
+                chunk: Some(of(chunk)),
+                codec: Some(codec),
+            };
+            let results = [&same, &other].map(|source| {
+                let result = tempfile::tempdir_in(folder.path()).unwrap();
+                let path = result.path().join("b.zarr");
+                let job = Job::new(slice(spec), source, &path, &form).unwrap();
+                let summary = run(&job, HOW).unwrap();
+                let mut files = files(&path);
+                assert!(files.remove(Path::new("zarr.json")).is_some());
+                (files, summary.chunks_copied)
+            });
+            assert!(results[0].0 == results[1].0, "{spec} {codec:?}");
+            let counts = results.map(|(_, copied)| copied);
+            assert_eq!(counts, [copied, 0], "{spec} {codec:?}");
+        }
+        // They are decoded all the same, so that a corrupt one is found.
+        let torn = fs::read(same.join("c/1/2")).unwrap();
+        fs::write(same.join("c/1/2"), &torn[..torn.len() - 5]).unwrap();
+        let result = tempfile::tempdir_in(folder.path()).unwrap();
+        let path = result.path().join("b.zarr");
+        let form = Form {
+            shard: Some(vec![5, 4]),
+            chunk: Some(vec![5, 4]),
+            codec: Some(codec),
+        };
+        let job = Job::new(slice(":"), &same, &path, &form).unwrap();
+        let error = run(&job, HOW).unwrap_err();
+        assert!(
+            matches!(&error, Error::Data(text) if text.contains("c/1/2") && text.contains("corrupt")),
+            "{error:?}"
+        );
+        assert!(!path.join("c/1/2").exists() && !path.join("zarr.json").exists());
     }
 }
 

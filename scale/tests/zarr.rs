@@ -68,9 +68,11 @@ impl Known {
             .iter()
             .map(|chunk| chunk * random.within(1, 3) as usize)
             .collect();
+        // Of the levels, 3 and 5 are those of results too, and 0 is 3.
+        let levels = [(1, 1), (0, 5), (3, 5)][random.within(0, 2) as usize];
         let compressor = [
-            json!({"name": "zstd", "configuration": {"level": 1, "checksum": false}}),
-            json!({"name": "gzip", "configuration": {"level": 1}}),
+            json!({"name": "zstd", "configuration": {"level": levels.0, "checksum": false}}),
+            json!({"name": "gzip", "configuration": {"level": levels.1}}),
             json!({"name": "crc32c"}),
         ][random.within(0, 2) as usize]
             .clone();

@@ -93,6 +93,7 @@ fn fields() -> Fields {
     Fields::from(vec![
         Field::new("computed", DataType::Boolean, false),
         count("chunks_read"),
+        count("chunks_copied"),
         count("bytes_read"),
         count("bytes_written"),
         Field::new("checksum", DataType::UInt32, true),
@@ -111,6 +112,7 @@ fn column(outcomes: &[Outcome]) -> ArrayRef {
         vec![
             Arc::new(BooleanArray::from(computed)),
             count(|outcome| outcome.chunks_read),
+            count(|outcome| outcome.chunks_copied),
             count(|outcome| outcome.bytes_read),
             count(|outcome| outcome.bytes_written),
             Arc::new(checksums),
@@ -128,7 +130,7 @@ fn column(outcomes: &[Outcome]) -> ArrayRef {
 pub fn outcomes(column: &ArrayRef) -> Result<Vec<Outcome>> {
     let values = column
         .as_struct_opt()
-        .filter(|values| values.columns().len() == 6);
+        .filter(|values| values.columns().len() == 7);
     let other = || DataFusionError::Internal("zarr_shard has answered with another type".into());
     let values = values.ok_or_else(other)?;
     let computed = values.column(0).as_boolean_opt().ok_or_else(other)?;
@@ -139,13 +141,15 @@ pub fn outcomes(column: &ArrayRef) -> Result<Vec<Outcome>> {
             .ok_or_else(other)
     };
     let checksums = values
-        .column(4)
+        .column(5)
         .as_primitive_opt::<UInt32Type>()
         .ok_or_else(other)?;
-    let (chunks, read, written, out) = (count(1)?, count(2)?, count(3)?, count(5)?);
+    let (chunks, copied) = (count(1)?, count(2)?);
+    let (read, written, out) = (count(3)?, count(4)?, count(6)?);
     let outcome = |row: usize| Outcome {
         computed: computed.value(row),
         chunks_read: chunks.value(row),
+        chunks_copied: copied.value(row),
         bytes_read: read.value(row),
         bytes_written: written.value(row),
         checksum: checksums.is_valid(row).then(|| checksums.value(row)),

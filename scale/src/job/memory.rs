@@ -1,28 +1,118 @@
 //! The memory that the tasks of a process hold together.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::{
+    collections::VecDeque,
+    mem,
+    sync::{Condvar, Mutex, PoisonError},
+};
 
-static HELD: Mutex<usize> = Mutex::new(0);
+/// The most bytes that wait for the next task. New memory costs more than to fill it: the system clears every page.
+const IDLE: usize = 512 << 20;
+
+static MEMORY: Mutex<Memory> = Mutex::new(Memory {
+    held: 0,
+    idle: VecDeque::new(),
+});
 static FREED: Condvar = Condvar::new();
+
+struct Memory {
+    /// The bytes of tasks.
+    held: usize,
+    /// What tasks have left to the next.
+    idle: VecDeque<Vec<u8>>,
+}
+
+impl Memory {
+    fn shrink(&mut self, limit: usize) {
+        let mut idle: usize = self.idle.iter().map(Vec::capacity).sum();
+        while idle > limit {
+            let Some(oldest) = self.idle.pop_front() else {
+                return;
+            };
+            idle -= oldest.capacity();
+        }
+    }
+}
 
 /// Memory for a task. Given back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Share(usize);
+pub(super) struct Share {
+    bytes: usize,
+    /// The most bytes of a buffer that another task uses again.
+    buffer: usize,
+    pub(super) buffers: [Vec<u8>; 2],
+}
 
 /// Waits until this process holds no more than `limit` bytes with `bytes` more. A task that needs more than all of it
-/// is alone.
-pub(super) fn take(bytes: usize, limit: Option<usize>) -> Share {
-    let held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+/// is alone. Among these are up to two buffers, which are empty or hold anything, of up to `buffer` bytes each.
+pub(super) fn take(bytes: usize, limit: Option<usize>, (buffers, buffer): (usize, usize)) -> Share {
+    let memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     let limit = limit.unwrap_or(usize::MAX);
-    let full = |held: &mut usize| *held > 0 && held.saturating_add(bytes) > limit;
-    let held = FREED.wait_while(held, full);
-    *held.unwrap_or_else(PoisonError::into_inner) += bytes;
-    Share(bytes)
+    let full = |memory: &mut Memory| memory.held > 0 && memory.held.saturating_add(bytes) > limit;
+    let memory = FREED.wait_while(memory, full);
+    let mut memory = memory.unwrap_or_else(PoisonError::into_inner);
+    memory.held += bytes;
+    let buffers = [0, 1].map(|number| {
+        if number >= buffers {
+            return Vec::new();
+        }
+        let fits = |idle: &Vec<u8>| (buffer / 2..=buffer).contains(&idle.capacity());
+        let last = memory.idle.iter().rposition(fits);
+        let last = last.and_then(|last| memory.idle.remove(last));
+        last.unwrap_or_default()
+    });
+    let rest = limit.saturating_sub(memory.held);
+    memory.shrink(rest);
+    Share {
+        bytes,
+        buffer,
+        buffers,
+    }
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        *HELD.lock().unwrap_or_else(PoisonError::into_inner) -= self.0;
+        let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+        memory.held -= self.bytes;
+        // The first is the first to be used again, for the same.
+        let used = self.buffers.iter_mut().rev().map(mem::take);
+        let fit = used.filter(|used| (1..=self.buffer).contains(&used.capacity()));
+        memory.idle.extend(fit);
+        memory.shrink(IDLE);
         FREED.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_used_again_and_count() {
+        let idle = || {
+            let memory = MEMORY.lock().unwrap();
+            let idle = memory.idle.iter().map(Vec::capacity);
+            idle.collect::<Vec<_>>()
+        };
+        let mut share = take(100, None, (2, 40));
+        share.buffers = [Vec::with_capacity(40), Vec::with_capacity(41)];
+        drop(share);
+        assert_eq!(idle(), [40], "one has grown over what was taken");
+        assert!(take(100, None, (0, 80)).buffers[0].capacity() == 0);
+        let share = take(100, None, (2, 80));
+        assert_eq!(share.buffers.each_ref().map(Vec::capacity), [40, 0]);
+        assert!(idle().is_empty());
+        drop(share);
+        // Neither too small nor too large a buffer is used.
+        for buffer in [81, 39] {
+            let share = take(100, Some(140), (2, buffer));
+            assert_eq!(share.buffers.each_ref().map(Vec::capacity), [0, 0]);
+            assert_eq!(idle(), [40]);
+        }
+        // What waits is given back to the system where the limit leaves it no room.
+        let share = take(101, Some(140), (2, 39));
+        assert!(idle().is_empty());
+        drop(share);
+        assert_eq!(MEMORY.lock().unwrap().held, 0);
     }
 }

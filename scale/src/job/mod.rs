@@ -5,6 +5,7 @@
 //! | `order` | what a job is, and how its tasks run: the text that travels with every task |
 //! | `prepared` | a job with its arrays opened |
 //! | `shard` | one task |
+//! | `tiles` | a shard while it is made |
 //! | `slice`, `gather`, `indices` | what a task reads and where it puts it; the indices of gathers |
 //! | `walk`, `copy` | which chunks a box of the result meets; copies of boxes |
 //! | `device` | the device that runs slices and gathers |
@@ -32,6 +33,7 @@ mod run;
 mod shard;
 mod slice;
 mod tasks;
+mod tiles;
 mod to_npy;
 mod walk;
 

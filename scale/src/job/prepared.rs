@@ -350,10 +350,10 @@ impl Prepared {
             .collect()
     }
 
-    /// The most bytes that a task holds: a shard and its chunks as they are encoded, a chunk of the source as it is
-    /// encoded, decoded and sliced, and the tuples of a gather.
+    /// The most bytes that a task holds: a shard decoded, as it is stored, and chunks of it as they come to be stored;
+    /// a chunk of the source as it is encoded, decoded and sliced; and the tuples of a gather.
     pub fn task_bytes(&self) -> usize {
-        let shard = self.target.shard_bytes().saturating_mul(3);
+        let shard = self.target.buffer_bytes().saturating_mul(3);
         let (chunk, tuples) = match &self.kind {
             Kind::Slice(source, _) => (source.chunk_bytes(), 0),
             Kind::Gather(source, gather) => (

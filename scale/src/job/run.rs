@@ -22,6 +22,8 @@ pub struct Summary {
     pub stood: u64,
     /// The number of chunks that were read.
     pub chunks_read: u64,
+    /// The number of them that stand in the result as they are stored in the source, not compressed anew.
+    pub chunks_copied: u64,
     /// The bytes that the source has delivered.
     pub bytes_read: u64,
     /// The bytes of the shards that were computed, as they are stored.
@@ -38,6 +40,7 @@ impl Summary {
             self.computed += 1;
         }
         self.chunks_read += outcome.chunks_read;
+        self.chunks_copied += outcome.chunks_copied;
         self.bytes_read += outcome.bytes_read;
         self.bytes_written += outcome.bytes_written;
         self.out_of_range += outcome.out_of_range;

@@ -1,8 +1,8 @@
 //! One task: a shard of the result.
 
-use super::{Prepared, device::Device, faults, memory, prepared::Kind};
+use super::{Prepared, device::Device, faults, memory, prepared::Kind, tiles::Tiles};
 use crate::zarr::{Error, coordinates, strides};
-use std::iter;
+use std::ops::Range;
 
 /// What a task has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub struct Outcome {
     pub computed: bool,
     /// The number of chunks that were read.
     pub chunks_read: u64,
+    /// The number of them that stand in the shard as they are stored in the source, not compressed anew.
+    pub chunks_copied: u64,
     /// The bytes that the source has delivered.
     pub bytes_read: u64,
     /// The bytes of the shard as it is stored.
@@ -58,53 +60,53 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
         return Ok(Outcome::default());
     }
     let how = prepared.order().how;
-    let _share = memory::take(prepared.task_bytes(), how.memory);
+    // A slice whose chunks are not compressed is written from where it is made.
+    let is_one = target.is_plain() && matches!(prepared.kind, Kind::Slice(..));
+    let buffers = (if is_one { 1 } else { 2 }, target.buffer_bytes());
+    let mut share = memory::take(prepared.task_bytes(), how.memory, buffers);
     faults::before(number).map_err(|error| Error::io(format_args!("shard {number}"), &error))?;
     let result = prepared.result_box(&at);
-    let mut shard = blank(prepared, &result);
+    let [bytes, image] = &mut share.buffers;
+    let mut tiles = Tiles::new(target, bytes);
+    let is_whole = result
+        .iter()
+        .map(Range::len)
+        .eq(target.shard().iter().copied());
+    if !is_whole {
+        // Elements beyond the array's end have the fill value.
+        tiles.clear();
+    }
     let device = Device::new(how.device, how.threads);
     let mut outcome = Outcome {
         computed: true,
         ..Outcome::default()
     };
-    let dest = (&mut shard[..], target.shard());
     match &prepared.kind {
         Kind::Slice(source, slice) => {
             let mut reader = source.reader();
             let to = (target, &prepared.cache);
-            slice.fill(source, &mut reader, to, &device, &result, dest.0)?;
+            let copied = slice.fill(source, &mut reader, to, &device, &result, &mut tiles)?;
+            outcome.chunks_copied = copied;
             (outcome.chunks_read, outcome.bytes_read) = (reader.chunks(), reader.bytes());
         }
         Kind::Gather(source, gather) => {
             let mut reader = source.reader();
-            outcome.out_of_range = gather.fill(source, &mut reader, &device, &result, dest)?;
+            tiles.by_rows(&result, image, |rows, shape| {
+                let dest = (rows, shape);
+                outcome.out_of_range = gather.fill(source, &mut reader, &device, &result, dest)?;
+                Ok(())
+            })?;
             (outcome.chunks_read, outcome.bytes_read) = (reader.chunks(), reader.bytes());
         }
-        Kind::Convert(source) => {
-            outcome.bytes_read = source.read_box(&result, dest.0, &strides(dest.1))?;
-        }
+        Kind::Convert(file) => tiles.by_rows(&result, image, |rows, shape| {
+            outcome.bytes_read = file.read_box(&result, rows, &strides(shape))?;
+            Ok(())
+        })?,
     }
-    let encoded = target.encode(shard, how.threads)?;
-    outcome.bytes_written = encoded.len() as u64;
-    outcome.checksum = Some(crc32c::crc32c(&encoded));
-    target.write(&at, &encoded, job)?;
+    tiles.encode(image, how.threads)?;
+    outcome.bytes_written = image.len() as u64;
+    outcome.checksum = Some(crc32c::crc32c(image));
+    target.write(&at, image, job)?;
     faults::after();
     Ok(outcome)
-}
-
-/// The memory of a shard. Elements beyond the array's end have the fill value.
-fn blank(prepared: &Prepared, result: &[std::ops::Range<usize>]) -> Vec<u8> {
-    let target = prepared.target();
-    let (fill, length) = (target.fill(), target.shard_bytes());
-    let is_whole = result
-        .iter()
-        .zip(target.shard())
-        .all(|(range, &size)| range.len() == size);
-    if is_whole || fill.iter().all(|&byte| byte == 0) {
-        return vec![0; length];
-    }
-    iter::repeat_n(fill, length / fill.len())
-        .flatten()
-        .copied()
-        .collect()
 }

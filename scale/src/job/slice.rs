@@ -1,8 +1,8 @@
 //! One shard of a slice.
 
 use super::{
-    copy::{Dim, copy_box},
     device::Device,
+    tiles::{Side, Tiles},
     walk::{self, Segment, Walk},
 };
 use crate::zarr::{Cache, Error, Reader, Source, Target, strides};
@@ -43,7 +43,8 @@ impl Slice {
         readers.product()
     }
 
-    /// Writes a box of the result to the beginning of a shard.
+    /// Writes a box of the result to the beginning of a shard. Returns the number of chunks whose stored bytes are the
+    /// result's too.
     pub(super) fn fill(
         &self,
         source: &Source,
@@ -51,61 +52,65 @@ impl Slice {
         to: (&Target, &Cache),
         device: &Device,
         result: &[Range<usize>],
-        shard: &mut [u8],
-    ) -> Result<(), Error> {
+        tiles: &mut Tiles<'_>,
+    ) -> Result<u64, Error> {
         let (target, cache) = to;
-        let shape = target.shard();
         let chunk_strides = strides(source.chunk());
-        let shard_strides = strides(shape);
-        let to_strides: Vec<usize> = self
-            .walks
-            .iter()
-            .map(|walk| walk.dim.map_or(0, |dim| shard_strides[dim]))
-            .collect();
-        let unit = source.dtype().size();
         let walks = self.walks.iter().zip(source.chunk());
         let segments: Vec<_> = walks
             .map(|(walk, &chunk)| walk.segments(result, chunk))
             .collect();
+        let sides = |segments: &[Segment], strides: &[usize]| -> Vec<Side> {
+            let one = Side {
+                from: 0,
+                first: 0,
+                size: 1,
+            };
+            let mut sides = vec![one; result.len()];
+            for ((walk, segment), &from) in self.walks.iter().zip(segments).zip(strides) {
+                if let Some(dim) = walk.dim {
+                    sides[dim] = Side {
+                        from,
+                        first: segment.first,
+                        size: segment.count,
+                    };
+                }
+            }
+            sides
+        };
+        let same_codecs = target.stores_like(source);
+        let mut copied = 0;
         walk::product(&segments, |segments| {
             let at: Vec<usize> = segments.iter().map(|segment| segment.chunk).collect();
-            let chunk =
-                reader.shared(cache, &at, self.readers(segments, source, target, result))?;
-            let to = segments.iter().zip(&to_strides);
-            let to: usize = to.map(|(segment, stride)| segment.first * stride).sum();
-            let dims = |from_strides: &[usize]| -> Vec<Dim> {
-                let strides = from_strides.iter().zip(&to_strides);
-                let segments = segments.iter().zip(strides);
-                segments
-                    .map(|(segment, (&from, &to))| Dim {
-                        size: segment.count,
-                        from,
-                        to,
-                    })
-                    .collect()
-            };
-            if is_box(segments) {
+            let users = self.readers(segments, source, target, result);
+            let mut sizes = segments.iter().zip(source.chunk());
+            let is_whole = sizes
+                .all(|(segment, &size)| segment.count == size && (size == 1 || segment.step == 1));
+            if is_whole || is_box(segments) {
+                let sides = sides(segments, &chunk_strides);
                 let from = segments.iter().zip(&chunk_strides);
                 let from = from.map(|(segment, stride)| segment.begin * stride).sum();
-                copy_box(
-                    (chunk.as_ref(), from),
-                    (shard, to),
-                    dims(&chunk_strides),
-                    unit,
-                );
+                let tile = tiles.whole(&sides).filter(|_| is_whole && same_codecs);
+                let Some(tile) = tile else {
+                    let chunk = reader.shared(cache, &at, users)?;
+                    return tiles.copy((chunk.as_ref(), from), &sides);
+                };
+                let (chunk, stored) = reader.stored(&at)?;
+                // Chunks of nothing but the fill value are left out, also where the source has them.
+                if stored.is_none() || target.is_missing(chunk.as_ref()) {
+                    return tiles.copy((chunk.as_ref(), from), &sides);
+                }
+                tiles.stored[tile] = stored;
+                copied += 1;
                 return Ok(());
             }
+            let chunk = reader.shared(cache, &at, users)?;
             let spec: SliceSpec = segments.iter().map(item).collect();
             let sliced = device.slice(chunk, source.dtype(), source.chunk(), &spec)?;
             let counts: Vec<usize> = segments.iter().map(|segment| segment.count).collect();
-            copy_box(
-                (&sliced.bytes()?, 0),
-                (shard, to),
-                dims(&strides(&counts)),
-                unit,
-            );
-            Ok(())
-        })
+            tiles.copy((&sliced.bytes()?, 0), &sides(segments, &strides(&counts)))
+        })?;
+        Ok(copied)
     }
 }
 

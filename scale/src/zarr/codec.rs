@@ -73,3 +73,37 @@ pub(super) fn inner<S: ?Sized>(array: &Array<S>) -> Option<CodecChain> {
         serde_json::from_value(configuration.get("codecs")?.clone()).ok()?;
     CodecChain::from_metadata(&inner).ok()
 }
+
+/// What a chain makes of a chunk's elements, such that chains with the same description decode each other's bytes and
+/// compress alike. `None` if it also changes the elements' order, or does not say what it does.
+pub(super) fn description(codecs: &CodecChain, dtype: DType) -> Option<Vec<Value>> {
+    let metadata = codecs.create_metadatas(&CodecMetadataOptions::default());
+    // A codec without a configuration is not among them.
+    let is_whole = metadata.len() == 1 + codecs.bytes_to_bytes_codecs().len();
+    if !is_whole || !codecs.array_to_array_codecs().is_empty() {
+        return None;
+    }
+    let described = metadata.iter().map(|codec| {
+        let mut configuration = serde_json::to_value(codec.configuration()?).ok()?;
+        match codec.name() {
+            // A byte has no order.
+            "bytes" if dtype.size() == 1 => configuration = Value::Null,
+            // Zstandard's name for its default level, which is 3.
+            "zstd" if configuration["level"] == 0 => configuration["level"] = json!(3),
+            _ => {}
+        }
+        Some(json!([codec.name(), configuration]))
+    });
+    described.collect()
+}
+
+/// Whether chunks of this description are their elements, as they are in this machine's memory.
+pub(super) fn is_plain(description: &[Value]) -> bool {
+    let endian = if cfg!(target_endian = "little") {
+        "little"
+    } else {
+        "big"
+    };
+    let bytes = |configuration| json!(["bytes", configuration]);
+    *description == [bytes(json!({"endian": endian}))] || *description == [bytes(Value::Null)]
+}

@@ -13,11 +13,13 @@
 //! | `open` | opens arrays, and says why there is none |
 //! | `source` | an array that is read chunk by chunk |
 //! | `target` | a new array that is written shard by shard |
+//! | `encode` | the bytes of a shard as they are stored |
 //! | `npy` | arrays in `.npy` files |
 
 mod cache;
 mod codec;
 mod dtype;
+mod encode;
 mod error;
 mod folder;
 mod location;

@@ -15,7 +15,7 @@ use zarrs::{
         ArrayToBytesCodecTraits, ChunkShape, CodecChain, CodecOptions,
     },
     plugin::ExtensionName,
-    storage::{ReadableStorageTraits, StoreKey, byte_range::ByteRange},
+    storage::{Bytes, ReadableStorageTraits, StoreKey, byte_range::ByteRange},
 };
 
 /// An array in a store, of which chunks can be read.
@@ -33,6 +33,8 @@ pub struct Source {
     /// The codecs of the chunks within shards.
     inner: Option<CodecChain>,
     codec: Codec,
+    /// What the codecs make of a chunk.
+    stored: Option<Vec<serde_json::Value>>,
     fill: Vec<u8>,
     fingerprint: u32,
 }
@@ -91,7 +93,10 @@ impl Source {
         if fill.len() != dtype.size() {
             return Err(unfit(&"its fill value is no element"));
         }
-        let codec = Codec::like(inner.as_ref().unwrap_or(&array.codecs()));
+        let outermost = array.codecs();
+        let codecs = inner.as_ref().unwrap_or(&outermost);
+        let codec = Codec::like(codecs);
+        let stored = codec::description(codecs, dtype);
         Ok(Self {
             path: path.to_owned(),
             dtype,
@@ -100,6 +105,7 @@ impl Source {
             outer,
             inner,
             codec,
+            stored,
             fill,
             fingerprint,
             array,
@@ -134,6 +140,11 @@ impl Source {
     /// How the chunks are compressed, as far as a new store can do the same.
     pub fn codec(&self) -> Codec {
         self.codec
+    }
+
+    /// What the codecs make of a chunk, as far as another array can have the same.
+    pub(super) fn stored(&self) -> Option<&[serde_json::Value]> {
+        self.stored.as_deref()
     }
 
     /// The size of a decoded chunk in bytes.
@@ -228,68 +239,101 @@ impl Reader<'_> {
         Ok(chunk)
     }
 
+    /// The elements of a chunk, and its bytes as they are stored, unless it is missing.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Reader::chunk`]: the chunk is decoded, and so is known not to be corrupt.
+    pub(crate) fn stored(&mut self, at: &[usize]) -> Result<(Chunk, Option<Bytes>), Error> {
+        let (key, encoded) = self.encoded(at)?;
+        let elements = match &encoded {
+            Some(encoded) => self.decode(&key, at, Cow::Borrowed(encoded))?,
+            None => self.missing(),
+        };
+        Ok((Chunk::new(elements), encoded))
+    }
+
     fn read(&mut self, at: &[usize]) -> Result<Vec<u8>, Error> {
-        let (shape, dtype) = (&self.source.chunk, self.source.dtype);
-        let at: Vec<u64> = at.iter().map(|&at| at as u64).collect();
+        match self.encoded(at)? {
+            (key, Some(encoded)) => self.decode(&key, at, Cow::Owned(encoded.into())),
+            (_, None) => Ok(self.missing()),
+        }
+    }
+
+    /// The bytes of a chunk as they are stored, with the key of their file.
+    fn encoded(&mut self, at: &[usize]) -> Result<(StoreKey, Option<Bytes>), Error> {
+        let shape = &self.source.chunk;
+        let chunk: Vec<u64> = at.iter().map(|&at| at as u64).collect();
         let (key, encoded) = match &self.shards {
             None => {
-                let key = self.array.chunk_key(&at);
+                let key = self.array.chunk_key(&chunk);
                 let encoded = self
                     .store
                     .get(&key)
-                    .map_err(|error| self.failed(&key, &at, &error))?;
+                    .map_err(|error| self.failed(&key, at, &error))?;
                 (key, encoded)
             }
             Some(shards) => {
-                let shard = at.iter().zip(shape).zip(&self.source.outer);
+                let shard = chunk.iter().zip(shape).zip(&self.source.outer);
                 let shard: Vec<u64> = shard
                     .map(|((&at, &chunk), &outer)| at / (outer / chunk).max(1) as u64)
                     .collect();
                 let key = self.array.chunk_key(&shard);
-                let range = self.array.subchunk_byte_range(&shards.indexes, &at);
-                let range = range.map_err(|error| self.failed(&key, &at, &error))?;
+                let range = self.array.subchunk_byte_range(&shards.indexes, &chunk);
+                let range = range.map_err(|error| self.failed(&key, at, &error))?;
                 let encoded = range.map(|range: ByteRange| self.store.get_partial(&key, range));
                 let encoded = encoded.transpose();
-                let encoded = encoded.map_err(|error| self.failed(&key, &at, &error))?;
+                let encoded = encoded.map_err(|error| self.failed(&key, at, &error))?;
                 (key, encoded.flatten())
             }
         };
         self.chunks += 1;
-        let elements = product(shape);
-        let Some(encoded) = encoded else {
-            let fill = &self.source.fill;
-            if fill.iter().all(|&byte| byte == 0) {
-                return Ok(vec![0; elements * dtype.size()]);
-            }
-            return Ok(iter::repeat_n(&fill[..], elements)
-                .flatten()
-                .copied()
-                .collect());
-        };
-        let shape = chunk_shape(shape)?;
+        Ok((key, encoded))
+    }
+
+    /// The elements of a chunk that is not stored.
+    fn missing(&self) -> Vec<u8> {
+        let fill = &self.source.fill;
+        let elements = product(&self.source.chunk);
+        if fill.iter().all(|&byte| byte == 0) {
+            return vec![0; elements * fill.len()];
+        }
+        iter::repeat_n(&fill[..], elements)
+            .flatten()
+            .copied()
+            .collect()
+    }
+
+    fn decode(
+        &self,
+        key: &StoreKey,
+        at: &[usize],
+        encoded: Cow<'_, [u8]>,
+    ) -> Result<Vec<u8>, Error> {
+        let shape = chunk_shape(&self.source.chunk)?;
         let codecs = self.array.codecs();
         let codecs = self
             .shards
             .as_ref()
             .map_or(&*codecs, |shards| shards.codecs);
         let decoded = codecs.decode(
-            Cow::Owned(encoded.into()),
+            encoded,
             &shape,
             self.array.data_type(),
             self.array.fill_value(),
             &CodecOptions::default().with_concurrent_target(1),
         );
-        let decoded = decoded.map_err(|error| self.failed(&key, &at, &error))?;
+        let decoded = decoded.map_err(|error| self.failed(key, at, &error))?;
         let decoded = decoded
             .into_fixed()
-            .map_err(|error| self.failed(&key, &at, &error))?;
-        if decoded.len() != elements * dtype.size() {
-            return Err(self.failed(&key, &at, &"it has another length than its shape"));
+            .map_err(|error| self.failed(key, at, &error))?;
+        if decoded.len() != self.source.chunk_bytes() {
+            return Err(self.failed(key, at, &"it has another length than its shape"));
         }
         Ok(decoded.into_owned())
     }
 
-    fn failed(&self, key: &StoreKey, at: &[u64], error: &dyn Display) -> Error {
+    fn failed(&self, key: &StoreKey, at: &[usize], error: &dyn Display) -> Error {
         let path = self.store.place().name(key.as_str());
         match self.store.take_failure() {
             Some(failure) => Error::io(format_args!("cannot read {path}"), &failure),

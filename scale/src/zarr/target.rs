@@ -1,17 +1,13 @@
 //! A new array that is written shard by shard.
 
-use super::{Codec, Error, Place, Store, grid, place, product, source::chunk_shape};
+use super::{Codec, Error, Place, Source, Store, codec, grid, place, product, source::chunk_shape};
 use serde_json::{Map, Value, json};
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
 use wgslice::DType;
-use zarrs::array::{
-    Array, ArrayBytes, ArrayMetadata, ArrayToBytesCodecTraits, ChunkShape, CodecOptions,
-    CodecSpecificOptions,
-    codec::{ShardingCodecOptions, SubchunkWriteOrder},
-};
+use zarrs::array::{Array, ArrayMetadata, ChunkShape, CodecChain};
 
 /// The form of a new array.
 #[derive(Clone, Debug)]
@@ -37,13 +33,9 @@ impl Layout {
         let codecs = if self.shard == self.chunk {
             inner
         } else {
-            let index = json!([
-                {"name": "bytes", "configuration": {"endian": "little"}},
-                {"name": "crc32c"}
-            ]);
             vec![json!({"name": "sharding_indexed", "configuration": {
                 "chunk_shape": self.chunk, "codecs": inner,
-                "index_codecs": index, "index_location": "end"
+                "index_codecs": index_codecs(), "index_location": "end"
             }})]
         };
         json!({
@@ -60,15 +52,29 @@ impl Layout {
     }
 }
 
+/// How the index of a shard is stored.
+fn index_codecs() -> Value {
+    json!([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}])
+}
+
 /// An array that is being written.
 #[derive(Debug)]
 pub struct Target {
-    path: PathBuf,
+    pub(super) path: PathBuf,
     dtype: DType,
     shape: Vec<usize>,
-    shard: Vec<usize>,
-    encoded_shape: ChunkShape,
-    array: Array<Store>,
+    pub(super) shard: Vec<usize>,
+    pub(super) chunk: Vec<usize>,
+    pub(super) encoded_shape: ChunkShape,
+    pub(super) array: Array<Store>,
+    /// The codecs of a chunk.
+    pub(super) codecs: Arc<CodecChain>,
+    /// What they make of it.
+    stored: Option<Vec<Value>>,
+    /// Whether a shard has an index of its chunks. If not, it is one chunk.
+    pub(super) is_sharded: bool,
+    /// Whether a chunk is stored as it is in memory.
+    pub(super) is_plain: bool,
 }
 
 impl Target {
@@ -85,23 +91,44 @@ impl Target {
             serde_json::from_value(metadata.clone()).map_err(|error| unfit(error.to_string()))?;
         let array = Array::new_with_metadata(Arc::new(Store::new(place(path)?)), "/", parsed);
         let array = array.map_err(|error| unfit(error.to_string()))?;
-        // The same shard has the same bytes, also if several threads encode it.
-        let order =
-            ShardingCodecOptions::default().with_subchunk_write_order(SubchunkWriteOrder::C);
-        let array =
-            array.with_codec_specific_options(&CodecSpecificOptions::default().with_option(order));
         let sizes = |value: &Value| -> Result<Vec<usize>, Error> {
             serde_json::from_value(value.clone()).map_err(|error| unfit(error.to_string()))
         };
         let shape = sizes(&metadata["shape"])?;
         let shard = sizes(&metadata["chunk_grid"]["configuration"]["chunk_shape"])?;
         let dtype = metadata["data_type"].as_str().unwrap_or_default();
+        let dtype = super::dtype::of_name(dtype, path)?;
+        let inner = codec::inner(&array);
+        let is_sharded = inner.is_some();
+        let sharding = &metadata["codecs"][0]["configuration"];
+        let chunk = if is_sharded {
+            sizes(&sharding["chunk_shape"])?
+        } else {
+            shard.clone()
+        };
+        let encoded_shape = chunk_shape(&chunk)?;
+        let mut sides = shard.iter().zip(&chunk);
+        let fits = shard.len() == chunk.len() && sides.all(|(shard, chunk)| shard % chunk == 0);
+        let has_index =
+            sharding["index_codecs"] == index_codecs() && sharding["index_location"] == "end";
+        if !fits || is_sharded && !has_index {
+            return Err(unfit("its shards are none of wgslice-scale's".to_owned()));
+        }
+        let codecs = inner.map_or_else(|| array.codecs(), Arc::new);
+        let stored = codec::description(&codecs, dtype);
         Ok(Self {
             path: path.to_owned(),
-            dtype: super::dtype::of_name(dtype, path)?,
-            encoded_shape: chunk_shape(&shard)?,
+            dtype,
+            encoded_shape,
             shape,
             shard,
+            chunk,
+            is_sharded,
+            is_plain: stored
+                .as_ref()
+                .is_some_and(|stored| codec::is_plain(stored)),
+            stored,
+            codecs,
             array,
         })
     }
@@ -119,6 +146,26 @@ impl Target {
     /// The shape of a shard, also where it reaches over the array's end.
     pub fn shard(&self) -> &[usize] {
         &self.shard
+    }
+
+    /// The shape of a chunk, which is a shard's if there are no chunks in shards.
+    pub(crate) fn chunk(&self) -> &[usize] {
+        &self.chunk
+    }
+
+    /// The size of a decoded chunk in bytes.
+    pub(crate) fn chunk_bytes(&self) -> usize {
+        product(&self.chunk) * self.dtype.size()
+    }
+
+    /// Whether a chunk is stored as it is in memory.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
+    /// Whether chunks with the same elements can have the same bytes here as in the source, and are not cheaper to make.
+    pub(crate) fn stores_like(&self, source: &Source) -> bool {
+        !self.is_plain && self.stored.is_some() && self.stored.as_deref() == source.stored()
     }
 
     /// The size of a decoded shard in bytes.
@@ -144,27 +191,6 @@ impl Target {
     pub fn key(&self, at: &[usize]) -> String {
         let at: Vec<u64> = at.iter().map(|&at| at as u64).collect();
         self.array.chunk_key(&at).as_str().to_owned()
-    }
-
-    /// The elements of a shard as they are stored, on up to `threads` threads.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Data`] if the codec fails.
-    pub fn encode(&self, shard: Vec<u8>, threads: usize) -> Result<Vec<u8>, Error> {
-        let encoded = self.array.codecs().encode(
-            ArrayBytes::from(shard),
-            &self.encoded_shape,
-            self.array.data_type(),
-            self.array.fill_value(),
-            &CodecOptions::default().with_concurrent_target(threads),
-        );
-        encoded.map(|bytes| bytes.into_owned()).map_err(|error| {
-            Error::data(format_args!(
-                "cannot encode a shard of {}: {error}",
-                self.path.display()
-            ))
-        })
     }
 
     /// Whether the job with this id has written a shard.

@@ -1,0 +1,162 @@
+//! A shard while it is made: its chunks one after another. So each is encoded where it stands, and a shard of chunks
+//! that are not compressed is written as it stands.
+
+use super::{
+    copy::{Dim, copy_box},
+    walk,
+};
+use crate::zarr::{Error, Target, grid, product, strides};
+use std::ops::Range;
+use zarrs::storage::Bytes;
+
+/// The chunks of a shard.
+pub(super) struct Tiles<'a> {
+    target: &'a Target,
+    bytes: &'a mut Vec<u8>,
+    /// For each chunk the bytes that are stored for it, if they are known without its elements.
+    pub(super) stored: Vec<Option<Bytes>>,
+}
+
+/// One dimension of a shard, of which a box has `size` places from `first` on. `from` is the distance of neighbours in
+/// the array that is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Side {
+    pub(super) from: usize,
+    pub(super) first: usize,
+    pub(super) size: usize,
+}
+
+/// What a box has of one chunk, in one dimension.
+#[derive(Clone, Copy)]
+struct Piece {
+    /// The chunk's part of the number among the chunks.
+    tile: usize,
+    /// Where the piece begins, in elements: in the box that is read, and in the chunk.
+    from: usize,
+    to: usize,
+    dim: Dim,
+}
+
+impl<'a> Tiles<'a> {
+    /// Makes a shard in memory that may hold anything.
+    pub(super) fn new(target: &'a Target, bytes: &'a mut Vec<u8>) -> Self {
+        resize(bytes, target);
+        let count = product(&grid(target.shard(), target.chunk()));
+        Self {
+            target,
+            bytes,
+            stored: vec![None; count],
+        }
+    }
+
+    /// Gives all elements the fill value.
+    pub(super) fn clear(&mut self) {
+        let fill = self.target.fill();
+        if let [byte, rest @ ..] = fill
+            && rest.iter().all(|other| other == byte)
+        {
+            return self.bytes.fill(*byte);
+        }
+        for element in self.bytes.chunks_exact_mut(fill.len()) {
+            element.copy_from_slice(fill);
+        }
+    }
+
+    /// The number of the chunk that a box is, if it is one.
+    pub(super) fn whole(&self, sides: &[Side]) -> Option<usize> {
+        let chunk = self.target.chunk();
+        let grid = strides(&grid(self.target.shard(), chunk));
+        let sides = sides.iter().zip(chunk).zip(grid);
+        let numbers = sides.map(|((side, &chunk), stride)| {
+            let is_whole = side.size == chunk && side.first % chunk == 0;
+            is_whole.then_some(side.first / chunk * stride)
+        });
+        numbers.sum()
+    }
+
+    /// Writes a box to the beginning of the shard that `fill` writes to the beginning of an array of the shard's shape,
+    /// in `rows`, which may hold anything.
+    pub(super) fn by_rows(
+        &mut self,
+        ranges: &[Range<usize>],
+        rows: &mut Vec<u8>,
+        fill: impl FnOnce(&mut [u8], &[usize]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let shard = self.target.shard();
+        if self.stored.len() == 1 {
+            return fill(self.bytes, shard);
+        }
+        resize(rows, self.target);
+        fill(rows, shard)?;
+        let sides = ranges.iter().zip(strides(shard));
+        let sides: Vec<_> = sides
+            .map(|(range, from)| Side {
+                from,
+                first: 0,
+                size: range.len(),
+            })
+            .collect();
+        self.copy((rows, 0), &sides)
+    }
+
+    /// Writes the bytes of the shard as they are stored to memory that may hold anything, on up to `threads` threads.
+    pub(super) fn encode(mut self, image: &mut Vec<u8>, threads: usize) -> Result<(), Error> {
+        let stored = &mut self.stored[..];
+        self.target.encode(self.bytes, stored, image, threads)
+    }
+
+    /// Copies a box, whose first element is element `from` of `source`.
+    pub(super) fn copy(
+        &mut self,
+        (source, from): (&[u8], usize),
+        sides: &[Side],
+    ) -> Result<(), Error> {
+        let chunk = self.target.chunk();
+        let grid = strides(&grid(self.target.shard(), chunk));
+        let inside = strides(chunk);
+        let pieces = sides.iter().zip(chunk).zip(grid.iter().zip(inside));
+        let pieces =
+            pieces.map(|((side, &chunk), (&tile, stride))| side.pieces(chunk, tile, stride));
+        let pieces: Vec<_> = pieces.collect();
+        let (tile_bytes, unit) = (self.target.chunk_bytes(), self.target.dtype().size());
+        walk::product(&pieces, |pieces| {
+            let sum = |part: fn(&Piece) -> usize| pieces.iter().map(part).sum::<usize>();
+            let tile = &mut self.bytes[sum(|piece| piece.tile) * tile_bytes..][..tile_bytes];
+            let places = (sum(|piece| piece.from) + from, sum(|piece| piece.to));
+            let dims = pieces.iter().map(|piece| piece.dim);
+            copy_box((source, places.0), (tile, places.1), dims, unit);
+            Ok(())
+        })
+    }
+}
+
+/// Makes memory as long as a shard, with room for what its stored bytes are longer.
+fn resize(bytes: &mut Vec<u8>, target: &Target) {
+    bytes.reserve_exact(target.buffer_bytes().saturating_sub(bytes.len()));
+    bytes.resize(target.shard_bytes(), 0);
+}
+
+impl Side {
+    /// Its parts of chunks of this size, which are `tile` apart in the order of chunks, and whose neighbours are
+    /// `stride` apart.
+    fn pieces(&self, chunk: usize, tile: usize, stride: usize) -> Vec<Piece> {
+        let mut pieces = Vec::new();
+        let mut done = 0;
+        while done < self.size {
+            let at = self.first + done;
+            let size = (chunk - at % chunk).min(self.size - done);
+            pieces.push(Piece {
+                tile: at / chunk * tile,
+                from: done * self.from,
+                to: at % chunk * stride,
+                dim: Dim {
+                    size,
+                    from: self.from,
+                    to: stride,
+                },
+            });
+            done += size;
+        }
+        pieces
+    }
+}

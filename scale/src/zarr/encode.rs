@@ -1,0 +1,156 @@
+//! The bytes of a shard as they are stored.
+
+use super::{Error, Target, product};
+use std::{borrow::Cow, mem, panic, thread};
+use zarrs::{
+    array::{ArrayBytes, ArrayToBytesCodecTraits, CodecOptions},
+    storage::Bytes,
+};
+
+impl Target {
+    /// Encodes a shard to `image`, on up to `threads` threads. Leaves anything in `tiles` and `stored`.
+    ///
+    /// `tiles` are the chunks of the shard one after another, and `stored` for each its bytes as they are to be stored,
+    /// if they are known already.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Data`] if the codec fails.
+    pub(crate) fn encode(
+        &self,
+        tiles: &mut Vec<u8>,
+        stored: &mut [Option<Bytes>],
+        image: &mut Vec<u8>,
+        threads: usize,
+    ) -> Result<(), Error> {
+        let lengths = if self.is_plain {
+            mem::swap(tiles, image);
+            self.pack(image)
+        } else {
+            image.clear();
+            image.reserve_exact(self.buffer_bytes());
+            let count = stored.len().div_ceil(threads.max(1)).max(1);
+            let groups = tiles.chunks(count * self.chunk_bytes());
+            let mut groups = groups.zip(stored.chunks_mut(count));
+            let first = groups.next();
+            thread::scope(|scope| {
+                let others = groups.map(|(tiles, stored)| {
+                    scope.spawn(move || {
+                        let mut part = Vec::new();
+                        let lengths = self.encode_tiles(tiles, stored, &mut part);
+                        lengths.map(|lengths| (part, lengths))
+                    })
+                });
+                let others: Vec<_> = others.collect();
+                let mut lengths = match first {
+                    Some((tiles, stored)) => self.encode_tiles(tiles, stored, image)?,
+                    None => Vec::new(),
+                };
+                for other in others {
+                    let other = other.join();
+                    let (part, more) = other.unwrap_or_else(|it| panic::resume_unwind(it))?;
+                    image.extend_from_slice(&part);
+                    lengths.extend(more);
+                }
+                Ok::<_, Error>(lengths)
+            })?
+        };
+        if self.is_sharded {
+            push_index(image, &lengths);
+        }
+        Ok(())
+    }
+
+    /// Appends chunks to an image. Returns the length of each, `None` for those that are not stored.
+    fn encode_tiles(
+        &self,
+        tiles: &[u8],
+        stored: &mut [Option<Bytes>],
+        image: &mut Vec<u8>,
+    ) -> Result<Vec<Option<usize>>, Error> {
+        let tiles = tiles.chunks(self.chunk_bytes()).zip(stored);
+        let lengths = tiles.map(|(tile, stored)| {
+            if let Some(stored) = stored.take() {
+                image.extend_from_slice(&stored);
+                return Ok(Some(stored.len()));
+            }
+            if self.is_missing(tile) {
+                return Ok(None);
+            }
+            let encoded = self.encode_tile(tile)?;
+            image.extend_from_slice(&encoded);
+            Ok(Some(encoded.len()))
+        });
+        lengths.collect()
+    }
+
+    fn encode_tile<'a>(&self, tile: &'a [u8]) -> Result<Cow<'a, [u8]>, Error> {
+        let encoded = self.codecs.encode(
+            ArrayBytes::from(tile),
+            &self.encoded_shape,
+            self.array.data_type(),
+            self.array.fill_value(),
+            &CodecOptions::default().with_concurrent_target(1),
+        );
+        encoded.map_err(|error| {
+            Error::data(format_args!(
+                "cannot encode a shard of {}: {error}",
+                self.path.display()
+            ))
+        })
+    }
+
+    /// Leaves out the chunks of an image that are not stored. Returns the lengths as [`Target::encode_tiles`].
+    fn pack(&self, image: &mut Vec<u8>) -> Vec<Option<usize>> {
+        let size = self.chunk_bytes();
+        let mut end = 0;
+        let mut lengths = Vec::with_capacity(image.len() / size);
+        for begin in (0..image.len()).step_by(size) {
+            let range = begin..begin + size;
+            if self.is_missing(&image[range.clone()]) {
+                lengths.push(None);
+                continue;
+            }
+            if begin != end {
+                image.copy_within(range, end);
+            }
+            end += size;
+            lengths.push(Some(size));
+        }
+        image.truncate(end);
+        lengths
+    }
+
+    /// Whether a chunk of these elements is left out of its shard: all have the fill value.
+    pub(crate) fn is_missing(&self, tile: &[u8]) -> bool {
+        let fill = self.fill();
+        // Each element is the one before it.
+        self.is_sharded
+            && tile.starts_with(fill)
+            && tile[fill.len()..] == tile[..tile.len() - fill.len()]
+    }
+
+    /// The bytes that a buffer for a shard has, decoded or as it is stored.
+    pub(crate) fn buffer_bytes(&self) -> usize {
+        let chunks = product(&self.shard) / product(&self.chunk);
+        // A little more for chunks that cannot be compressed, and the index.
+        self.shard_bytes() + self.shard_bytes() / 128 + chunks * 64 + 4
+    }
+}
+
+/// Appends the index of a shard: for each chunk its offset and length, and a checksum, as [`super::Layout::metadata`]
+/// says.
+fn push_index(image: &mut Vec<u8>, lengths: &[Option<usize>]) {
+    let begin = image.len();
+    let mut end = 0_u64;
+    for length in lengths {
+        let mut entry = [u64::MAX; 2];
+        if let Some(length) = length {
+            entry = [end, *length as u64];
+            end += entry[1];
+        }
+        image.extend(entry.into_iter().flat_map(u64::to_le_bytes));
+    }
+    let checksum = crc32c::crc32c(&image[begin..]);
+    image.extend_from_slice(&checksum.to_le_bytes());
+}
