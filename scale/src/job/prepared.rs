@@ -1,10 +1,7 @@
 //! A job with its arrays opened.
 
 use super::{
-    Fingerprint, Job, Operation, Order,
-    gather::Gather,
-    indices::{IndexArray, Input},
-    layout, order,
+    Fingerprint, Job, Operation, Order, gather::Gather, indices::IndexArray, layout, order,
     slice::Slice,
 };
 use crate::zarr::{Cache, Codec, Error, Layout, Location, Source, Target, npy::NpyFile, product};
@@ -108,6 +105,18 @@ impl Kind {
         }
     }
 
+    fn fingerprint(&self) -> Result<Fingerprint, Error> {
+        match self {
+            Self::Slice(source, _) | Self::Gather(source, _) => {
+                Ok(Fingerprint::Metadata(source.fingerprint()))
+            }
+            Self::Convert(file) => {
+                let (length, changed) = file.identity()?;
+                Ok(Fingerprint::File(length, changed))
+            }
+        }
+    }
+
     fn dtype(&self) -> DType {
         match self {
             Self::Slice(source, _) | Self::Gather(source, _) => source.dtype(),
@@ -205,7 +214,7 @@ impl Job {
             Operation::Convert => {}
         }
         let (kind, shape) = Kind::open(&operation, &source)?;
-        let fingerprint = Input::open(&source)?.fingerprint()?;
+        let fingerprint = kind.fingerprint()?;
         let (shard, chunk) =
             layout::choose(&shape, kind.dtype().size(), &kind.chunks(shape.len()), form)?;
         let codec = form.codec.or(kind.source().map(Source::codec));
@@ -261,11 +270,7 @@ impl Prepared {
                 what.display()
             )))
         };
-        same(
-            Input::open(&job.source)?.fingerprint()?,
-            &job.source_fingerprint,
-            &job.source,
-        )?;
+        same(kind.fingerprint()?, &job.source_fingerprint, &job.source)?;
         if let Operation::Gather {
             indices,
             indices_fingerprint,

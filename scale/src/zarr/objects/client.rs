@@ -7,14 +7,18 @@
 use crate::zarr::Error;
 use object_store::{
     BackoffConfig, ClientOptions, ObjectStore, ObjectStoreScheme, RetryConfig,
-    aws::AmazonS3Builder, azure::MicrosoftAzureBuilder, client::SpawnedReqwestConnector,
-    gcp::GoogleCloudStorageBuilder, http::HttpBuilder, path::Path,
+    aws::AmazonS3Builder,
+    azure::MicrosoftAzureBuilder,
+    client::{HttpError, SpawnedReqwestConnector},
+    gcp::GoogleCloudStorageBuilder,
+    http::HttpBuilder,
+    path::Path,
 };
 use std::{
     collections::HashMap,
     error,
     future::Future,
-    io,
+    io, iter,
     sync::{Arc, LazyLock, Mutex, PoisonError, mpsc},
     time::Duration,
 };
@@ -132,6 +136,13 @@ pub(super) fn failure(error: &object_store::Error) -> io::Error {
         _ => io::ErrorKind::Other,
     };
     io::Error::new(kind, message(error))
+}
+
+/// Whether a request failed without an answer. The next one would wait as long.
+pub(super) fn is_unanswered(error: &object_store::Error) -> bool {
+    let first: &dyn error::Error = error;
+    let mut causes = iter::successors(Some(first), |error| error.source());
+    causes.any(|cause| cause.is::<HttpError>())
 }
 
 /// The error on one line, with what caused it: the clients' errors do not say whether a connection was refused.

@@ -12,7 +12,7 @@ pub(crate) use client::connect;
 pub(crate) use requests::Objects;
 
 use super::store::{JOB_FOLDER, JOB_RECORD, Place, Unread};
-use client::{failure, wait};
+use client::{failure, is_unanswered, wait};
 use futures::{StreamExt, TryStreamExt, stream};
 use object_store::{
     Error as StoreError, GetRange, ObjectStore, ObjectStoreExt, PutMode, path::Path,
@@ -71,7 +71,7 @@ impl Place for Objects {
                 };
                 self.read(key, ByteRange::FromStart(start, Some(length)))
             }
-            (Err(error), _) if is_part => {
+            (Err(error), _) if is_part && !is_unanswered(&error) => {
                 // Servers do not answer alike if an object is shorter than the range.
                 match self.size(key) {
                     Ok(Some(size)) if is_beyond(range, size) => {
