@@ -104,7 +104,7 @@ mod tests {
         assert!(idle().is_empty());
         drop(share);
         // Neither too small nor too large a buffer is used.
-        for buffer in [81, 39] {
+        for buffer in [82, 39] {
             let share = take(100, Some(140), (2, buffer));
             assert_eq!(share.buffers.each_ref().map(Vec::capacity), [0, 0]);
             assert_eq!(idle(), [40]);
