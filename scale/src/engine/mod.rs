@@ -45,7 +45,6 @@ pub struct Engine {
     /// The memory for one batch of rows, in bytes.
     batch: usize,
     /// The host and the port of the scheduler of a cluster.
-    #[cfg(feature = "cluster")]
     scheduler: Option<String>,
 }
 
@@ -78,7 +77,6 @@ impl Engine {
         Ok(Self {
             context,
             batch,
-            #[cfg(feature = "cluster")]
             scheduler: None,
         })
     }
