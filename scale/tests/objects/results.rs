@@ -139,7 +139,7 @@ fn a_task_of_an_old_job_writes_nothing_into_a_new_one() {
     assert_eq!(
         old.try_wait().unwrap(),
         None,
-        "the old tasks have slept too short"
+        "the old tasks slept for a shorter time than the new job took"
     );
     let before = files(&place.key("b.zarr"));
     // It is tried again at once.

@@ -77,7 +77,7 @@ impl Server {
         self.state.shared.lock().unwrap().faults.extend(faults);
     }
 
-    /// Answers all requests from now on, and returns how many faults have not been met.
+    /// Removes the faults that no request has met, and returns their number.
     pub(crate) fn forgive(&self) -> usize {
         std::mem::take(&mut self.state.shared.lock().unwrap().faults).len()
     }

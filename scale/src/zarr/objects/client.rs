@@ -47,7 +47,7 @@ pub(super) fn wait<T: Send + 'static>(
 ) -> io::Result<object_store::Result<T>> {
     let (sender, receiver) = mpsc::sync_channel(1);
     runtime()?.spawn(async move {
-        // Nobody has stopped to wait.
+        // The receiver waits below until it has the answer.
         let _ = sender.send(requests.await);
     });
     receiver
@@ -108,7 +108,7 @@ pub(crate) fn connect(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> 
             .map(|store| Arc::new(store) as _),
         _ => HttpBuilder::new()
             .with_url(&url[..Position::BeforePath])
-            // Who writes http:// means it.
+            // A URL of http:// asks for a connection without encryption.
             .with_client_options(ClientOptions::new().with_allow_http(url.scheme() == "http"))
             .with_retry(retries())
             .with_http_connector(connector)

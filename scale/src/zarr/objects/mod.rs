@@ -110,7 +110,7 @@ impl Place for Objects {
     }
 
     fn write(&self, key: &str, value: &[u8], job: &str) -> io::Result<()> {
-        /// Who puts the same object at the same time is a task of this job, or one that is late.
+        /// Another task of this job, or a late one of an earlier job, may put the same object at the same time.
         const ATTEMPTS: usize = 8;
         let mut mode = PutMode::Create;
         let mut has_failed = false;
