@@ -10,4 +10,6 @@ mod random;
 mod slice;
 mod sql;
 mod tables;
+#[cfg(any(feature = "cluster", feature = "object-stores"))]
+mod wait;
 mod zarr;

@@ -16,12 +16,6 @@ use wgslice_scale::{
     zarr::{Codec, Error, Target},
 };
 
-/// The elements of an array whose rows have this length, with the last row first.
-fn rows_reversed(source: &Known, length: usize) -> Vec<u8> {
-    let rows = source.elements.chunks(length).rev();
-    rows.flat_map(<[_]>::concat).collect()
-}
-
 /// 100 slices of stores of all kinds, into results of all forms, on all devices. A fifth are of whole chunks.
 #[test]
 fn random_slices_are_the_references() {
@@ -253,7 +247,7 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
     let summary = run(&job, HOW).unwrap();
     assert_eq!((summary.shards, summary.computed, summary.stood), (4, 2, 2));
     assert_eq!(summary.chunks_read, 8);
-    assert_eq!(read(&result), (vec![20, 20], rows_reversed(&source, 20)));
+    assert_eq!(read(&result), (vec![20, 20], source.rows_reversed(20)));
 
     let before = files(&result);
     assert!(matches!(
@@ -503,7 +497,7 @@ fn the_command_slices_resumes_and_says_what_it_did() {
     assert!(text.contains(&format!("\"stood\":{stood},")), "{text}");
     let started = fs::read_to_string(faults.join("started")).unwrap();
     assert_eq!(started.lines().count(), 12 - stood + 1, "{started}");
-    assert_eq!(read(&result), (vec![30, 20], rows_reversed(&source, 20)));
+    assert_eq!(read(&result), (vec![30, 20], source.rows_reversed(20)));
     assert!(!result.join(".wgslice").exists());
     let (code, text, _) = ended(&mut slice(None, &[]));
     assert!(code == 0 && text.contains("complete"), "{text}");

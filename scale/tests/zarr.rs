@@ -168,6 +168,12 @@ impl Known {
         }
     }
 
+    /// The elements with the last row first, if a row has this many.
+    pub(crate) fn rows_reversed(&self, length: usize) -> Vec<u8> {
+        let rows = self.elements.chunks(length).rev();
+        rows.flat_map(<[_]>::concat).collect()
+    }
+
     /// An array of numbers in chunks that are not compressed.
     pub(crate) fn numbers(path: &Path, shape: &[usize], chunk: &[usize]) -> Self {
         Self::numbers_in(path, shape, chunk, None)

@@ -4,7 +4,8 @@
 
 use crate::functions;
 use datafusion::{
-    common::tree_node::{Transformed, TreeNode},
+    common::tree_node::{Transformed, TreeNode, TreeNodeRecursion},
+    datasource::{listing::ListingTable, source_as_provider},
     error::Result,
     functions::{
         core::expr_fn::{file_row_index, input_file_name},
@@ -18,9 +19,10 @@ use datafusion::{
 pub(super) fn with_names(plan: LogicalPlan) -> Result<LogicalPlan> {
     let named = plan.transform_up_with_subqueries(|step| {
         let names = NamePreserver::new(&step);
+        let place = place(&step)?;
         let step = step.map_expressions(|expression| {
             let name = names.save(&expression);
-            let named = expression.transform_up(|expression| Ok(with_name(expression)))?;
+            let named = expression.transform_up(|expression| Ok(with_name(expression, &place)))?;
             Ok(named.update_data(|expression| name.restore(expression)))
         })?;
         step.map_data(LogicalPlan::recompute_schema)
@@ -28,7 +30,24 @@ pub(super) fn with_names(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(named.data)
 }
 
-fn with_name(expression: Expr) -> Transformed<Expr> {
+/// What stands before the paths of the files that a step reads: a slash, or the URL of an object store. A step that reads
+/// several tables has that of one of them, which does not matter: its rows are of no file.
+fn place(step: &LogicalPlan) -> Result<String> {
+    let mut found = String::new();
+    step.apply(|step| {
+        if let LogicalPlan::TableScan(scan) = step
+            && let Some(table) = source_as_provider(&scan.source)?.downcast_ref::<ListingTable>()
+            && let Some(path) = table.table_paths().first()
+        {
+            found = path.object_store().as_str().replace("file://", "");
+            return Ok(TreeNodeRecursion::Stop);
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(found)
+}
+
+fn with_name(expression: Expr, place: &str) -> Transformed<Expr> {
     match expression {
         Expr::ScalarFunction(call) => match functions::before_name(call.func.name()) {
             Some(before) if call.args.len() <= before => {
@@ -37,7 +56,7 @@ fn with_name(expression: Expr) -> Transformed<Expr> {
                 args.resize(before, lit(""));
                 args.push(concat(vec![
                     file_row_index(),
-                    lit(" of /"),
+                    lit(format!(" of {place}")),
                     input_file_name(),
                 ]));
                 Transformed::yes(Expr::ScalarFunction(ScalarFunction::new_udf(func, args)))

@@ -1,5 +1,6 @@
 //! Real processes on the loopback address, each bounded in time and ended by its own process id.
 
+use crate::wait::until;
 use std::{
     env, fs,
     fs::File,
@@ -229,18 +230,6 @@ fn spawn(arguments: &[&str], log: &Path, environment: &[(&str, String)]) -> Chil
         .stderr(log)
         .spawn()
         .unwrap()
-}
-
-/// Waits until a condition holds. The test fails if that takes longer than `limit`.
-pub(crate) fn until(limit: Duration, what: &str, mut condition: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !condition() {
-        assert!(
-            start.elapsed() < limit,
-            "after {limit:?} it is not the case that {what}"
-        );
-        thread::sleep(Duration::from_millis(20));
-    }
 }
 
 fn wait(child: &mut Child, limit: Duration) -> Option<i32> {

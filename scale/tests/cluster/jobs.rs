@@ -1,7 +1,10 @@
 //! Jobs on Zarr arrays, and what becomes of them when processes die and disks fail.
 
-use super::harness::{Cluster, Run, Said, run, until};
-use crate::random::{Random, Slice};
+use super::harness::{Cluster, Run, Said, run};
+use crate::{
+    random::{Random, Slice},
+    wait::until,
+};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,

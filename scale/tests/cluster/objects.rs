@@ -33,8 +33,7 @@ fn executors_read_from_a_bucket_and_write_to_it() {
     let far = folder.path().join("far.zarr").display().to_string();
     let on_cluster = ["--cluster", &cluster.url];
     slice("s3://bucket/a.zarr", &far, &on_cluster);
-    let rows = source.elements.chunks(30).rev();
-    let expected = (vec![40, 30], rows.flat_map(<[_]>::concat).collect());
+    let expected = (vec![40, 30], source.rows_reversed(30));
     assert_eq!(read(Path::new(&far)), expected);
 
     let said = slice("s3://bucket/a.zarr", "s3://bucket/b.zarr", &on_cluster);

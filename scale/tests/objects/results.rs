@@ -1,13 +1,14 @@
 //! Results in a bucket, and what becomes of them when processes die and jobs meet.
 
 use super::{LIMIT, Place, said, url};
-use crate::zarr::{Known, files, read};
+use crate::{
+    wait::until,
+    zarr::{Known, files, read},
+};
 use std::{
     fs,
     path::Path,
     process::{Child, Stdio},
-    thread,
-    time::{Duration, Instant},
 };
 use wgslice_scale::job::faults;
 
@@ -16,17 +17,6 @@ const FORM: [&str; 4] = ["--shard", "5,10", "--threads", "2"];
 /// A slice of `a.zarr` into 12 shards of `b.zarr`.
 fn slice<'a>(spec: &'a str, from: &'a str, to: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["slice", from, spec, "-o", to][..], &FORM, more].concat()
-}
-
-fn until(what: &str, mut condition: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !condition() {
-        assert!(
-            begin.elapsed() < LIMIT,
-            "after {LIMIT:?} it is not the case that {what}"
-        );
-        thread::sleep(Duration::from_millis(20));
-    }
 }
 
 /// The number of shards that stand in a result.
@@ -58,7 +48,9 @@ fn a_job_that_was_killed_goes_on_and_others_do_not_touch_its_result() {
     let (from, to) = (url("a.zarr"), url("b.zarr"));
     let result = place.key("b.zarr");
     let mut running = slow(&place, &slice("::-1", &from, &to, &[]), 300);
-    until("shards stand", || result.exists() && shards(&result) >= 4);
+    until(LIMIT, "shards stand", || {
+        result.exists() && shards(&result) >= 4
+    });
     running.kill().unwrap();
     running.wait().unwrap();
     let stood = shards(&result);
@@ -85,14 +77,7 @@ fn a_job_that_was_killed_goes_on_and_others_do_not_touch_its_result() {
     let figures = said.figures();
     assert_eq!(figures["stood"], stood - 1, "{figures}");
     assert_eq!(figures["computed"], 12 - stood + 1, "{figures}");
-    let reversed: Vec<_> = source
-        .elements
-        .chunks(20)
-        .rev()
-        .flatten()
-        .cloned()
-        .collect();
-    assert_eq!(read(&result), (vec![30, 20], reversed.concat()));
+    assert_eq!(read(&result), (vec![30, 20], source.rows_reversed(20)));
     let before = files(&result);
     let keys: Vec<_> = before.keys().filter(|key| !key.starts_with("c")).collect();
     assert_eq!(keys, [Path::new("zarr.json")], "the record is gone");
@@ -133,7 +118,9 @@ fn a_task_of_an_old_job_writes_nothing_into_a_new_one() {
     let (from, to) = (url("a.zarr"), url("b.zarr"));
     let mut old = slow(&place, &slice("::-1", &from, &to, &[]), 6000);
     let started = place.path("faults/started");
-    until("tasks sleep", || fs::read(&started).unwrap().len() > 2);
+    until(LIMIT, "tasks sleep", || {
+        fs::read(&started).unwrap().len() > 2
+    });
     let new = place.run(&slice("::-2", &from, &to, &["--overwrite"]));
     assert_eq!(new.code, 0, "{new:?}");
     assert_eq!(

@@ -8,9 +8,11 @@ use super::{
 use crate::{
     gather::save,
     random::{Random, Slice},
+    tables::{batch, tensors, write},
     zarr::{Kind, Known, read},
 };
-use std::{fs, net::TcpListener};
+use datafusion::arrow::array::{ArrayRef, Float32Array, Int64Array};
+use std::{fs, net::TcpListener, sync::Arc};
 
 const KINDS: [Kind; 4] = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
 
@@ -157,6 +159,20 @@ fn queries_find_tables_in_a_bucket() {
     let said = place.run(&["sql", query]);
     let named = said.errors.contains("/other?") && said.errors.contains("NoSuchBucket");
     assert!(said.code == 2 && named, "{said:?}");
+
+    let indices = (0..10).map(|row| if row == 7 { 9 } else { 1 });
+    let columns: [(&str, ArrayRef); 2] = [
+        (
+            "v",
+            tensors(Arc::new(Float32Array::from(vec![0.5; 20])), &[2], 10, &[]),
+        ),
+        ("i", Arc::new(Int64Array::from_iter_values(indices))),
+    ];
+    write(&place.key("v.parquet"), &batch(&columns));
+    let query = format!("SELECT gather(v, i) FROM '{}'", url("v.parquet"));
+    let said = place.run(&["sql", &query]);
+    let named = said.errors.contains("in row 7 of s3://bucket/v.parquet, ");
+    assert!(said.code == 1 && named, "{said:?}");
 }
 
 #[test]
@@ -174,17 +190,8 @@ fn what_fails_once_is_asked_for_again_and_what_is_corrupt_is_not() {
     let said = slice("b.zarr");
     assert_eq!(said.code, 0, "{said:?}");
     assert_eq!(place.server.forgive(), 0);
-    let reversed: Vec<_> = source
-        .elements
-        .chunks(10)
-        .rev()
-        .flatten()
-        .cloned()
-        .collect();
-    assert_eq!(
-        read(&place.path("b.zarr")),
-        (vec![40, 10], reversed.concat())
-    );
+    let expected = (vec![40, 10], source.rows_reversed(10));
+    assert_eq!(read(&place.path("b.zarr")), expected);
 
     // The client asks four times, and each task is tried four times.
     for (key, most) in [("a.zarr/c/1/0", 80), ("a.zarr/zarr.json", 4)] {
