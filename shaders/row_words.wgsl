@@ -17,10 +17,12 @@
 
 const ALL: u32 = 0xffffffffu;
 
-// Loads the four words `at` of the source. Indices are clamped to words `low` to `high`, which the row reads, because
-// `at` may lie outside the binding; the caller uses no bit of a word that is loaded in place of another.
-fn fetch_words(at: vec4<i32>, low: i32, high: i32) -> vec4<u32> {
-    let near = clamp(at, vec4(low), vec4(high));
+// Loads the four words `at` of the source. Unless the row reads them all, as `whole` says, indices are clamped to words
+// `low` to `high`, which the row reads, because `at` may lie outside the binding; the caller uses no bit of a word that
+// is loaded in place of another.
+fn fetch_words(at: vec4<i32>, low: i32, high: i32, whole: bool) -> vec4<u32> {
+    var near = at;
+    if !whole { near = clamp(at, vec4(low), vec4(high)); }
     return vec4(source[near.x], source[near.y], source[near.z], source[near.w]);
 }
 
@@ -104,33 +106,45 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             var value = vec4(0u);
             // A mask of the bits from the first to the last unit with a source.
             var within = vec4(0u);
-            // A mask of the bits that belong to units rather than to gaps between units; it is the same for all four
-            // words.
+            // A mask of the bits that belong to units rather than to gaps between units, if these keep their values; it
+            // is the same for all four words.
             var units = ALL;
-            if start.state == FOUND {
+            // Whether units with a source fill all four words, gaps included.
+            let whole = start.state == FOUND && places.x >= first && places.w - first + 4 <= extent;
+            if whole {
+                within = vec4(ALL);
+            } else if start.state == FOUND {
                 within = bytes_within(places - first, extent);
             }
-            if any(within != vec4(0u)) {
+            if whole || any(within != vec4(0u)) {
                 if together {
                     let from_byte = i32(origin) + places.x - first;
                     let at = (from_byte >> 2u) + quarters;
                     let bits = u32(from_byte & 3) * 8u;
                     // Two steps, because shift counts are modulo 32: one shift by 32 would be a shift by 0.
-                    let behind = (fetch_words(at + 1, low, high) << vec4(1u)) << vec4(31u - bits);
-                    value = (fetch_words(at, low, high) >> vec4(bits)) | behind;
+                    // The last bytes may be those of the first of the two words, so the second may lie behind the row.
+                    let behind = (fetch_words(at + 1, low, high, false) << vec4(1u)) << vec4(31u - bits);
+                    value = (fetch_words(at, low, high, whole) >> vec4(bits)) | behind;
                 } else {
                     units = 0u;
-                    // Each iteration loads one unit for each of the four words.
-                    for (var n = 0; byte + n * step < 4; n++) {
-                        let from_byte = address + n * from_step;
-                        let fetched = fetch_words((from_byte >> 2u) + from_quarters, low, high);
-                        let bits = ALL >> (32u - 8u * unit);
-                        let shift = u32(byte + n * step) * 8u;
-                        value |= ((fetched >> vec4(u32(from_byte & 3) * 8u)) & vec4(bits)) << vec4(shift);
-                        units |= bits << shift;
+                    let bits = ALL >> (32u - 8u * unit);
+                    var from_byte = address;
+                    var fetched = vec4(0u);
+                    // The word of the source that was loaded last for the first of the four words.
+                    var held = (address >> 2u) - 1;
+                    // Each iteration takes one unit for each of the four words.
+                    for (var at = byte; at < 4; at += step) {
+                        if from_byte >> 2u != held {
+                            held = from_byte >> 2u;
+                            fetched = fetch_words(held + from_quarters, low, high, whole);
+                        }
+                        let shift = u32(at) * 8u;
+                        value |= ((fetched >> vec4(u32(from_byte) << 3u)) & vec4(bits)) << vec4(shift);
+                        if !ZEROS { units |= bits << shift; }
+                        from_byte += from_step;
                     }
                 }
-                value &= within;
+                if !whole { value &= within; }
             }
             address += 4 * 4 * from_words;
             let to = (begin >> 2u) + word + vec4<u32>(quarters);
