@@ -1,5 +1,6 @@
 // Combines rows of a few one-word integers with slices of the destination, by atomics. The order in which integers are
-// combined does not change the result, so rows need no lists.
+// combined does not change the result, so rows need no lists. Integers have signs where that makes a difference: in
+// minima and maxima.
 //
 // `indexed.wgsl` finds the slice that a tuple points at: the `base` of a `Row` is here the number of the row's slice. A
 // tile is four rows of `run` numbers; neighbouring rows, and neighbouring slices, begin `step` numbers apart.
@@ -10,9 +11,8 @@ const ADD: u32 = 0u;
 const SUB: u32 = 1u;
 const MIN: u32 = 3u;
 
-// `Number` is i32 or u32.
-@group(0) @binding(0) var<storage, read> source: array<Number>;
-@group(0) @binding(1) var<storage, read_write> dest: array<atomic<Number>>;
+@group(0) @binding(0) var<storage, read> source: array<i32>;
+@group(0) @binding(1) var<storage, read_write> dest: array<atomic<i32>>;
 
 fn combine_row(row: u32, slice: u32, bound: bool) {
     if !bound {

@@ -136,7 +136,7 @@ const BUGS: [Bug; 16] = [
         work: added,
         hardware: true,
         edits: &[
-            ("dest: array<atomic<Number>>", "dest: array<Number>"),
+            ("dest: array<atomic<i32>>", "dest: array<i32>"),
             (
                 "atomicAdd(&dest[to + j], update);",
                 "dest[to + j] += update;",

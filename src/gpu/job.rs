@@ -3,7 +3,7 @@
 
 use super::{
     caps::{Reach, Span, VECTOR},
-    maps::RowMap,
+    maps::{RowMap, Scatter},
 };
 use crate::plan::Rows;
 
@@ -69,7 +69,7 @@ impl Job<'_> {
 
     /// The rows in the widest vectors, of up to 16 bytes, such that every row begins and ends with a whole vector. The
     /// units of a row become vectors only if they are contiguous. If they are read backwards, they become 16-byte
-    /// vectors or none, because the kernels reverse the units only of 16-byte vectors.
+    /// vectors of a slice, or none: the kernels reverse the units only of these.
     pub(crate) fn vectors(&self) -> Vectors {
         let rows = &self.rows;
         let backwards = rows.step == -1;
@@ -78,7 +78,19 @@ impl Job<'_> {
         let low = self.source.base + i64::from(backwards);
         let common = self.map.distances() | low | self.dest.base | rows.run as i64;
         let mut factor = 1 << common.trailing_zeros().min((VECTOR / rows.unit).ilog2());
-        if rows.step.abs() != 1 || backwards && factor * rows.unit < VECTOR {
+        let reverses = factor * rows.unit == VECTOR && matches!(self.map, RowMap::Slice(_));
+        if rows.step.abs() != 1 || backwards && !reverses {
+            factor = 1;
+        }
+        // There are no vectors of 8 bytes for scatters: the rows are in words, so words will do.
+        if matches!(
+            self.map,
+            RowMap::Scatter(Scatter {
+                combines: false,
+                ..
+            })
+        ) && factor * rows.unit == 8
+        {
             factor = 1;
         }
         Vectors {

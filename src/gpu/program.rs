@@ -212,18 +212,20 @@ pub(crate) enum Prelude {
     /// Units of `unit` bytes are moved by the tiles of a transpose. An invocation makes `loads` loads, each of a word
     /// if units are smaller than words, otherwise of a unit.
     Tile { unit: usize, loads: usize },
-    /// Units are i32 if `signed`, otherwise u32, and are combined by atomics.
-    Numbers { signed: bool },
 }
 
 impl Prelude {
     /// All preludes with which `rows_serial` and `rows_coalesced` move vectors for an operation.
     pub(crate) fn of_vectors(op: Op) -> Vec<Self> {
-        let mut all = [4, 8, VECTOR].map(Self::Vector).to_vec();
-        if op.facts().is_dense {
-            all.push(Self::Reversed);
+        match op {
+            Op::StridedSlice => [4, 8, VECTOR]
+                .map(Self::Vector)
+                .into_iter()
+                .chain([Self::Reversed])
+                .collect(),
+            Op::ScatterMove => [4, VECTOR].map(Self::Vector).to_vec(),
+            _ => [4, 8, VECTOR].map(Self::Vector).to_vec(),
         }
-        all
     }
 
     fn text(self) -> String {
@@ -264,9 +266,6 @@ impl Prelude {
                 format!(
                     "const PARTS: u32 = 1u;\nalias Unit = {ty};\nconst LOADS: u32 = {loads}u;\n{bytes}{file}"
                 )
-            }
-            Self::Numbers { signed } => {
-                format!("alias Number = {};\n", if signed { "i32" } else { "u32" })
             }
         }
     }
@@ -374,7 +373,7 @@ impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "wgslice {}: {}", self.op.facts().name, self.source.name)?;
         let unit = match self.form.prelude {
-            Prelude::None | Prelude::Subword | Prelude::Numbers { .. } => None,
+            Prelude::None | Prelude::Subword => None,
             Prelude::File(source) => Some(source.name.to_owned()),
             Prelude::Tile { unit, .. } => Some(format!("{unit}-byte units")),
             Prelude::Vector(bytes) | Prelude::Words(bytes) => Some(format!("{bytes}-byte units")),

@@ -67,14 +67,16 @@ impl Rule {
         matches!(self.numbers, Numbers::F16 | Numbers::BF16 | Numbers::F32)
     }
 
-    /// Whether WGSL has an atomic operation that combines elements of one word by this rule.
+    /// Whether an atomic operation on i32 combines elements of one word by this rule. Minima and maxima of u32 are left
+    /// to lists: they are rare, and would need the shader a second time.
     pub(crate) fn is_atomic(self) -> bool {
-        matches!(self.numbers, Numbers::Unsigned | Numbers::Signed) && self.combine != Combine::Mul
-    }
-
-    /// Whether the atomic operation is on i32 rather than u32.
-    pub(super) fn is_signed(self) -> bool {
-        self.numbers == Numbers::Signed
+        match self.combine {
+            Combine::Add | Combine::Sub => {
+                matches!(self.numbers, Numbers::Unsigned | Numbers::Signed)
+            }
+            Combine::Min | Combine::Max => self.numbers == Numbers::Signed,
+            Combine::Mul | Combine::Update => false,
+        }
     }
 
     /// The values of the constants `COMBINE` and `NUMBERS` of `combine.wgsl`.

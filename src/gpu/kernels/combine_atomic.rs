@@ -15,21 +15,20 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
     let RowMap::Atomic(map) = &job.map else {
         return None;
     };
-    let form = form(map.rule.is_signed());
     Some(Launch {
         run: map.run,
         step: map.pitch.cast_signed(),
-        ..super::scatter_resolve::four_rows(job, vectors, form)
+        ..super::scatter_resolve::four_rows(job, vectors, form())
     })
 }
 
-fn form(signed: bool) -> Form {
-    Form::of(Prelude::Numbers { signed }).reading(Reads::Either)
+fn form() -> Form {
+    Form::of(Prelude::None).reading(Reads::Either)
 }
 
 fn forms(op: Op, _: Kind) -> Vec<Form> {
     match op {
-        Op::ScatterAtomic => [false, true].map(form).to_vec(),
+        Op::ScatterAtomic => vec![form()],
         _ => Vec::new(),
     }
 }

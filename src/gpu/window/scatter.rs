@@ -45,6 +45,15 @@ pub(crate) fn scatter_steps(
     rule: Rule,
 ) -> Result<Steps, Error> {
     let chains = map.options.combine.computes();
+    // Rows of 8-byte units that replace slices are moved as words: see `Job::vectors`.
+    let rows = &match rows.unit {
+        8 if !chains => Rows {
+            unit: 4,
+            run: 2 * rows.run,
+            ..*rows
+        },
+        _ => *rows,
+    };
     let cutter = ScatterCutter {
         plan: Cutter {
             reach,
