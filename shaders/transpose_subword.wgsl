@@ -1,191 +1,320 @@
-// Transposes units of 1 or 2 bytes: source, result and tile are arrays of words.
+// Transposes units of 1 or 2 bytes. Source, result and tile are arrays of words, and lines and rows may begin at any
+// unit of a word. An invocation moves LOADS words in three steps, each of which puts words in order for the next:
+//
+// 1. It loads whole words of lines. Where lines begin within words, a tile loads one more word of each than it has
+//    columns for, so no word is loaded twice.
+// 2. It turns squares, PER_WORD units of each of PER_WORD lines, which it shifts out of two neighbouring words of each
+//    line. A square becomes a word of each of PER_WORD rows.
+// 3. It stores words of rows, which it shifts out of two neighbouring words of the second step.
+//
+// Lines whose numbers differ by PER_WORD begin at the same unit of a word, and so do rows. So all shifts are the same
+// for all invocations. A word that is not within one row is left to `store_edges`.
 
-override UNIT_BYTES: u32;
-override PER_WORD: u32 = 4u / UNIT_BYTES;
-override PER_WORD_LOG2: u32 = 3u - UNIT_BYTES;
-// Whether lines may begin at any unit of a word.
-override LINES_SHIFT: bool;
+const PER_WORD: u32 = 4u / UNIT_BYTES;
+const PER_WORD_LOG2: u32 = 3u - UNIT_BYTES;
 
-fn is_stretch() -> bool {
-    return false;
+// Whether lines or rows may begin at any unit of a word. Otherwise all begin with words, and none is shifted.
+override SHIFTS: bool;
+
+// The tile in PER_WORD blocks. Their numbers in accesses are constants, because a compiler adds a comparison with the
+// length of an array to each other index.
+const BLOCK: u32 = TILE / PER_WORD;
+var<workgroup> tile: array<array<u32, BLOCK>, PER_WORD>;
+
+// A vector has the words of four squares or rows.
+const FOUR: vec4<u32> = vec4(0u, 1u, 2u, 3u);
+
+// Whether lines may begin at any unit of a word of the source.
+fn lines_shift() -> bool {
+    return (uniforms.map.tiling.x & 0x40000u) != 0u;
 }
 
-// Loads one word of a line. With LINES_SHIFT, a line may begin at any unit of a source word, so that each of its words
-// may straddle two words of the source; the second is read only if it holds units of the line. A load outside the lines
-// of the tile reads word 0 of the source instead, which is always bound; its value never reaches the result.
-fn load(load: Load, allowed: Inside) -> u32 {
-    let is_inside = load.index < allowed.end;
-    if !LINES_SHIFT {
-        return source[select(0u, load.at, is_inside)];
-    }
-    let begins = load.at & (PER_WORD - 1u);
-    let word = select(0u, word_of(load.at) + allowed.column, is_inside);
-    let next = select(word, word + 1u, is_inside && allowed.left > PER_WORD - begins);
-    return funnel(source[word], source[next], begins * UNIT_BYTES * 8u);
+// Returns the word that unit number `units` lies in. Wraps if negative.
+fn word_of(units: u32) -> u32 {
+    return u32(i32(units) >> PER_WORD_LOG2);
+}
+
+// The number of near positions of a tile.
+fn columns() -> u32 {
+    return ((1u << line_log2()) - u32(lines_shift())) << PER_WORD_LOG2;
+}
+
+// Returns the bits that precede unit number `units` in its word.
+fn bits_before(units: u32) -> u32 {
+    return (units & (PER_WORD - 1u)) * UNIT_BYTES * 8u;
 }
 
 // Returns the 32 bits that begin at bit `bits` of two words. `high` is shifted twice, because shift counts are modulo
 // 32: one shift by 32 would be a shift by 0.
-fn funnel(low: u32, high: u32, bits: u32) -> u32 {
-    return (low >> bits) | ((high << 1u) << (31u - bits));
+fn funnel(low: vec4<u32>, high: vec4<u32>, bits: u32) -> vec4<u32> {
+    return (low >> vec4(bits)) | ((high << vec4(1u)) << vec4(31u - bits));
 }
 
-// A square of units: one word of each of PER_WORD rows. `behind` returns differences instead, which `sum` adds to the
-// first square of an invocation to get a later one.
-struct Square {
-    // Where the square's first word lies in the tile.
-    place: u32,
-    // Where the square's first word lies in the result.
-    to: u32,
-    // The near position of the first row.
-    near: u32,
+// Returns where the first line begins in the source, in units.
+fn lines_begin(at: Tile) -> u32 {
+    return at.base + at.first_near + at.first_unit * uniforms.step;
 }
 
-fn behind(next_row: u32, squares: u32) -> Square {
-    let elements = squares * WORKGROUP;
-    let column = elements >> words_log2();
-    let word = elements & ((1u << words_log2()) - 1u);
-    return Square(place(line_of(word) + column), column * PER_WORD * next_row + word, column * PER_WORD);
-}
-
-// Returns where the line of the first unit of `word` begins in the tile, in words.
-fn line_of(word: u32) -> u32 {
-    return (word * PER_WORD) << line_log2();
-}
-
-fn sum(a: Square, b: Square) -> Square {
-    return Square(a.place ^ b.place, a.to + b.to, a.near + b.near);
-}
-
-// Returns PER_WORD neighbouring units of line `line` of a square.
-fn take(square: Square, line: u32) -> u32 {
-    return tile[square.place ^ place(line << line_log2())];
-}
-
-// Transposes and stores a square: each of PER_WORD rows gets one unit of each line.
-fn turn(at: Tile, next_row: u32, full: bool, square: Square) {
-    let a = take(square, 0u);
-    let b = take(square, 1u);
-    if UNIT_BYTES == 2u {
-        let some = vec2((a & 0xffffu) | (b << 16u), (a >> 16u) | (b & 0xffff0000u));
-        if full {
-            dest[square.to] = some.x;
-            dest[square.to + next_row] = some.y;
-        } else {
-            store(at, square, next_row, 0u, some.x);
-            store(at, square, next_row, 1u, some.y);
-        }
-        return;
-    }
-    let c = take(square, 2u);
-    let d = take(square, 3u);
-    let even = (vec2(a, c) & vec2(0x00ff00ffu)) | ((vec2(b, d) & vec2(0x00ff00ffu)) << vec2(8u));
-    let odd = ((vec2(a, c) >> vec2(8u)) & vec2(0x00ff00ffu)) | (vec2(b, d) & vec2(0xff00ff00u));
-    let all = vec4(
-        (even.x & 0xffffu) | (even.y << 16u),
-        (odd.x & 0xffffu) | (odd.y << 16u),
-        (even.x >> 16u) | (even.y & 0xffff0000u),
-        (odd.x >> 16u) | (odd.y & 0xffff0000u),
-    );
+// Loads four words of lines, which begin in the source at `begin`. A word without units of the tile's lines may lie
+// outside the binding: word 0, which is always bound, is loaded in its place. Its value never reaches the result.
+// `line` has the numbers of the lines.
+fn load_four(at: Tile, full: bool, column: u32, line: vec4<u32>, begin: vec4<u32>) -> vec4<u32> {
+    let word = vec4<u32>(vec4<i32>(begin) >> vec4(PER_WORD_LOG2)) + column;
     if full {
-        dest[square.to] = all.x;
-        dest[square.to + next_row] = all.y;
-        dest[square.to + 2u * next_row] = all.z;
-        dest[square.to + 3u * next_row] = all.w;
-    } else {
-        store(at, square, next_row, 0u, all.x);
-        store(at, square, next_row, 1u, all.y);
-        store(at, square, next_row, 2u, all.z);
-        store(at, square, next_row, 3u, all.w);
+        return vec4(source[word.x], source[word.y], source[word.z], source[word.w]);
     }
+    // Near positions are here larger by PER_WORD - 1, because a word that begins before position 0 may hold units.
+    let near = at.first_near + column * PER_WORD + PER_WORD - 1u - (begin & vec4(PER_WORD - 1u));
+    let inside = (line < vec4(uniforms.run)) & (near < vec4(at.near + PER_WORD - 1u));
+    let bound = select(vec4(0u), word, inside);
+    return vec4(source[bound.x], source[bound.y], source[bound.z], source[bound.w]);
 }
 
-fn store(at: Tile, square: Square, next_row: u32, row: u32, word: u32) {
-    if square.near + row < at.near {
-        dest[square.to + row * next_row] = word;
+fn load_lines(at: Tile, local: u32) {
+    let line = i32(at.first_unit);
+    let near = i32(at.first_near);
+    let full = line >= 0 && line + i32(PER_WORD << words_log2()) <= i32(uniforms.run)
+        && near >= 0 && near + i32(PER_WORD << line_log2()) <= i32(at.near);
+    let column = local & ((1u << line_log2()) - 1u);
+    let apart = WORKGROUP >> line_log2();
+    let line_a = at.first_unit + (local >> line_log2()) + FOUR * apart;
+    let begin_a = lines_begin(at) + (local >> line_log2()) * uniforms.step + FOUR * (apart * uniforms.step);
+    let line_more = vec4(4u * apart);
+    let begin_more = vec4(4u * apart * uniforms.step);
+    // All loads are issued before the first is used.
+    let a = load_four(at, full, column, line_a, begin_a);
+    let b = load_four(at, full, column, line_a + line_more, begin_a + begin_more);
+    let c = load_four(at, full, column, line_a + 2u * line_more, begin_a + 2u * begin_more);
+    let d = load_four(at, full, column, line_a + 3u * line_more, begin_a + 3u * begin_more);
+    put_words(local, 0u, a);
+    put_words(local, 4u, b);
+    put_words(local, 8u, c);
+    put_words(local, 12u, d);
+}
+
+fn put_words(local: u32, first: u32, words: vec4<u32>) {
+    put_word(local, first, words.x);
+    put_word(local, first + 1u, words.y);
+    put_word(local, first + 2u, words.z);
+    put_word(local, first + 3u, words.w);
+}
+
+// Puts word number `load` of an invocation.
+fn put_word(local: u32, load: u32, word: u32) {
+    tile[load / (LOADS / PER_WORD)][local + (load % (LOADS / PER_WORD)) * WORKGROUP] = word;
+}
+
+// Returns line `line` of squares `first` to `first + 3` of an invocation.
+fn take_four(begin: u32, local: u32, line: u32, first: u32) -> vec4<u32> {
+    let last = (1u << line_log2()) - 1u;
+    let column = local & last;
+    let from_line = ((local >> line_log2()) * PER_WORD + line) << line_log2();
+    let low = words_of(from_line + column, first);
+    if !SHIFTS {
+        return low;
     }
+    // Behind the last column lies another line, of which no unit is used.
+    let high = words_of(from_line + ((column + 1u) & last), first);
+    return funnel(low, high, bits_before(begin + line * uniforms.step));
 }
 
-// Shifts a word so that the unit whose number is `unit` lies at the low end.
-fn unit_of(word: u32, unit: u32) -> u32 {
-    return word >> ((unit & (PER_WORD - 1u)) * UNIT_BYTES * 8u);
+// Returns words of four squares. That of square 0 is word `place` of the tile, and those of later squares are behind it.
+fn words_of(place: u32, first: u32) -> vec4<u32> {
+    return vec4(
+        word_of_square(place, first),
+        word_of_square(place, first + 1u),
+        word_of_square(place, first + 2u),
+        word_of_square(place, first + 3u),
+    );
 }
 
-// Builds and stores a word unit by unit. The first word of a row may also hold the last units of the row before it.
-fn build(at: Tile, lines: Lines, number: u32) {
-    let near = number >> words_log2();
-    let column = number & ((1u << words_log2()) - 1u);
-    if column >= tile_words() || at.first_near + near >= at.near {
+fn word_of_square(place: u32, square: u32) -> u32 {
+    let each = LOADS / PER_WORD / PER_WORD;
+    return tile[square / each][place + (square % each) * (PER_WORD * WORKGROUP)];
+}
+
+// Words of four squares: one line, or one row, of each in a vector. For units of 2 bytes `c` and `d` are of four more
+// squares.
+struct Squares {
+    a: vec4<u32>,
+    b: vec4<u32>,
+    c: vec4<u32>,
+    d: vec4<u32>,
+}
+
+fn turned_bytes(lines: Squares) -> Squares {
+    let bytes = vec4(0x00ff00ffu);
+    let even_ab = (lines.a & bytes) | ((lines.b & bytes) << vec4(8u));
+    let even_cd = (lines.c & bytes) | ((lines.d & bytes) << vec4(8u));
+    let odd_ab = ((lines.a >> vec4(8u)) & bytes) | (lines.b & ~bytes);
+    let odd_cd = ((lines.c >> vec4(8u)) & bytes) | (lines.d & ~bytes);
+    let first = turned_halves(Squares(even_ab, even_cd, odd_ab, odd_cd));
+    return Squares(first.a, first.c, first.b, first.d);
+}
+
+fn turned_halves(lines: Squares) -> Squares {
+    let low = vec4(0xffffu);
+    return Squares(
+        (lines.a & low) | (lines.b << vec4(16u)),
+        (lines.a >> vec4(16u)) | (lines.b & ~low),
+        (lines.c & low) | (lines.d << vec4(16u)),
+        (lines.c >> vec4(16u)) | (lines.d & ~low),
+    );
+}
+
+// Takes the squares of an invocation from the lines, and turns them.
+fn turn(at: Tile, local: u32) -> Squares {
+    let begin = lines_begin(at);
+    let a = take_four(begin, local, 0u, 0u);
+    let b = take_four(begin, local, 1u, 0u);
+    if UNIT_BYTES == 2u {
+        return turned_halves(Squares(a, b, take_four(begin, local, 0u, 4u), take_four(begin, local, 1u, 4u)));
+    }
+    return turned_bytes(Squares(a, b, take_four(begin, local, 2u, 0u), take_four(begin, local, 3u, 0u)));
+}
+
+// Returns where word `word` of row 0 of the squares in a column lies in the tile. The order of words differs from
+// column to column, so that invocations that turn neighbouring columns access different banks. The place for two
+// numbers without common bits is the XOR of their places.
+fn place(column: u32, word: u32) -> u32 {
+    return (column << words_log2()) | (word ^ (column & ((1u << words_log2()) - 1u)));
+}
+
+// Puts row `row` of squares `first` to `first + 3` of an invocation.
+fn put_rows(local: u32, row: u32, first: u32, words: vec4<u32>) {
+    let from_place = place(local & ((1u << line_log2()) - 1u), local >> line_log2());
+    let to = vec4(from_place) ^ ((FOUR + first) * (WORKGROUP >> line_log2()));
+    tile[row][to.x] = words.x;
+    tile[row][to.y] = words.y;
+    tile[row][to.z] = words.z;
+    tile[row][to.w] = words.w;
+}
+
+// Returns the number of the unit of the result with which a row begins, counted from the beginning of the binding.
+fn row_begin(at: Tile, near: u32) -> u32 {
+    return uniforms.dest_base + (at.row + near * at.next_row) * uniforms.run;
+}
+
+// Stores words of four rows: row `row` of squares `first` to `first + 3` in the order of the result.
+fn store_four(at: Tile, local: u32, row: u32, first: u32) {
+    let last = (1u << words_log2()) - 1u;
+    let word = local & last;
+    let begin = row_begin(at, at.first_near + row);
+    let unit = (at.first_word + word) * PER_WORD - (begin & (PER_WORD - 1u));
+    if unit > uniforms.run - PER_WORD || word >= tile_words() {
         return;
     }
-    let row = at.row + (at.first_near + near) * at.next_row;
-    let begin = uniforms.dest_base + row * uniforms.run;
-    let end = begin + uniforms.run;
-    let first = begin >> PER_WORD_LOG2;
-    // The word in which a row ends is written with the next row, except after the last row.
-    let is_last = (row + 1u) * uniforms.run == uniforms.units;
-    let behind = (end + select(0u, PER_WORD - 1u, is_last)) >> PER_WORD_LOG2;
-    let word_in_row = at.first_word + column;
-    if word_in_row >= behind - first {
+    let square = local >> words_log2();
+    let more = (FOUR + first) * (WORKGROUP >> words_log2());
+    let more_places = (more << vec4(words_log2())) | (more & vec4(last));
+    let low = vec4(place(square, word)) ^ more_places;
+    var words = vec4(tile[row][low.x], tile[row][low.y], tile[row][low.z], tile[row][low.w]);
+    if SHIFTS {
+        let high = vec4(place(square, (word + 1u) & last)) ^ more_places;
+        let behind = vec4(tile[row][high.x], tile[row][high.y], tile[row][high.z], tile[row][high.w]);
+        words = funnel(words, behind, bits_before(head() - begin));
+    }
+    let next_row = at.next_row * uniforms.run;
+    let to = word_of(begin) + at.first_word + word + square * next_row + more * next_row;
+    let column = row + (square + more) * PER_WORD;
+    if i32(at.first_near) >= 0 && at.first_near + columns() <= at.near {
+        // Only the last column of a tile may have no line.
+        dest[to.x] = words.x;
+        dest[to.y] = words.y;
+        dest[to.z] = words.z;
+        if column.w < columns() { dest[to.w] = words.w; }
         return;
     }
-    let place_in_word = begin & (PER_WORD - 1u);
-    let to = first + word_in_row;
-    var word = 0u;
-    var written = 0u;
-    for (var j = 0u; j < PER_WORD; j++) {
-        let unit = (word_in_row << PER_WORD_LOG2) + j - place_in_word;
-        var bits = 0u;
-        var is_unit = true;
-        if unit < uniforms.run {
-            let from_unit = lines.origin + (unit - at.first_unit) * lines.pitch + near;
-            bits = unit_of(tile[place(from_unit >> PER_WORD_LOG2)], from_unit);
-        } else if i32(unit) < 0 && row > 0u {
-            let from_unit = uniforms.source_base + source_row(row - 1u).base + (uniforms.run + unit) * uniforms.step;
-            bits = unit_of(source[from_unit >> PER_WORD_LOG2], from_unit);
-        } else {
-            is_unit = false;
+    let inside = (column < vec4(columns())) & (at.first_near + column < vec4(at.near));
+    if inside.x { dest[to.x] = words.x; }
+    if inside.y { dest[to.y] = words.y; }
+    if inside.z { dest[to.z] = words.z; }
+    if inside.w { dest[to.w] = words.w; }
+}
+
+// Stores those words of the tile's rows that also hold units of another row, or bytes outside the result: the first
+// word of each row that begins within a word, and the last of the last row.
+fn store_edges(at: Tile, local: u32) {
+    let first = i32(at.first_unit);
+    if first >= 0 && first + i32(PER_WORD << words_log2()) <= i32(uniforms.run) {
+        return;
+    }
+    for (var column = local; column < columns(); column += WORKGROUP) {
+        let near = at.first_near + column;
+        let begin = row_begin(at, near);
+        let head = begin & (PER_WORD - 1u);
+        if near < at.near {
+            let row = at.row + near * at.next_row;
+            if head != 0u { store_first(at, column, row, head); }
+            let tail = (head + uniforms.run) & (PER_WORD - 1u);
+            if (row + 1u) * uniforms.run == uniforms.units && tail != 0u {
+                store_edge(at, column, (head + uniforms.run) >> PER_WORD_LOG2, ~(0xffffffffu << bits_before(tail)), 0u);
+            }
         }
-        let mask = select(0u, 0xffffffffu >> (32u - 8u * UNIT_BYTES), is_unit);
-        word |= (bits & mask) << (j * UNIT_BYTES * 8u);
-        written |= mask << (j * UNIT_BYTES * 8u);
     }
-    if written != 0xffffffffu {
-        word |= dest[to] & ~written;
+}
+
+// Stores the first word of a row. It begins with the last `head` units of the row before, which are loaded one by one.
+fn store_first(at: Tile, column: u32, row: u32, head: u32) {
+    var before = 0u;
+    let mask = 0xffffffffu << bits_before(head);
+    if row == 0u {
+        store_edge(at, column, 0u, mask, 0u);
+        return;
     }
-    dest[to] = word;
+    let last = uniforms.source_base + source_row(row - 1u).base + (uniforms.run - 1u) * uniforms.step;
+    for (var n = 0u; n < head; n++) {
+        let unit = last - (head - 1u - n) * uniforms.step;
+        let bits = source[unit >> PER_WORD_LOG2] >> bits_before(unit);
+        before |= (bits & (0xffffffffu >> (32u - 8u * UNIT_BYTES))) << bits_before(n);
+    }
+    store_edge(at, column, 0u, mask, before);
+}
+
+// Stores word `number` of a row if it belongs to the tile. The tile has the bits `mask`; the others are those of
+// `before`, or keep their values at the ends of the result.
+fn store_edge(at: Tile, column: u32, number: u32, mask: u32, before: u32) {
+    let word = number - at.first_word;
+    if word >= tile_words() {
+        return;
+    }
+    let begin = row_begin(at, at.first_near + column);
+    let block = column & (PER_WORD - 1u);
+    let low = tile[block][place(column >> PER_WORD_LOG2, word)];
+    let high = tile[block][place(column >> PER_WORD_LOG2, (word + 1u) & ((1u << words_log2()) - 1u))];
+    let to = word_of(begin) + number;
+    let words = funnel(vec4(low), vec4(high), bits_before(head() - begin)).x;
+    let row = at.row + (at.first_near + column) * at.next_row;
+    var kept = before;
+    if number != 0u || row == 0u {
+        kept = dest[to] & ~mask;
+    }
+    dest[to] = (words & mask) | kept;
 }
 
 @compute @workgroup_size(WORKGROUP)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let at = tile_at(group_number(group));
-    let lines = lines_of(at);
-    load_tile(lines, local);
-
+    load_lines(at, local);
+    workgroupBarrier();
+    let rows = turn(at, local);
+    workgroupBarrier();
+    // The third and the fourth vector hold rows 2 and 3 of the same squares, or rows 0 and 1 of four more.
+    let row_c = PER_WORD - 2u;
+    let first_c = 8u - 2u * PER_WORD;
+    put_rows(local, 0u, 0u, rows.a);
+    put_rows(local, 1u, 0u, rows.b);
+    put_rows(local, row_c, first_c, rows.c);
+    put_rows(local, row_c + 1u, first_c, rows.d);
+    workgroupBarrier();
     if !at.exists {
         return;
     }
-    // Nearly all tiles write only words that lie within one row.
-    let first = i32(at.first_unit);
-    let whole = !rows_shift() && first >= 0 && first + i32(PER_WORD << words_log2()) <= i32(uniforms.run);
-    if !whole {
-        for (var n = 0u; n < LOADS; n++) {
-            build(at, lines, local + n * WORKGROUP);
-        }
-        return;
-    }
-    let column = local >> words_log2();
-    let word = local & ((1u << words_log2()) - 1u);
-    let next_row = at.next_row * (uniforms.run / PER_WORD);
-    let near = at.first_near + column * PER_WORD;
-    let row_word = uniforms.dest_base / PER_WORD + at.row * (uniforms.run / PER_WORD) + near * next_row;
-    let a = Square(place(line_of(word) + column), row_word + at.first_word + word, near);
-    let b = sum(a, behind(next_row, 1u));
-    turn(at, next_row, lines.full, a);
-    turn(at, next_row, lines.full, b);
-    if UNIT_BYTES == 2u {
-        let two_behind = behind(next_row, 2u);
-        turn(at, next_row, lines.full, sum(a, two_behind));
-        turn(at, next_row, lines.full, sum(b, two_behind));
+    store_four(at, local, 0u, 0u);
+    store_four(at, local, 1u, 0u);
+    store_four(at, local, row_c, first_c);
+    store_four(at, local, row_c + 1u, first_c);
+    if SHIFTS {
+        store_edges(at, local);
     }
 }

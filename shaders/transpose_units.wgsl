@@ -1,17 +1,195 @@
-// Transposes units of 4 bytes or more.
+// Transposes units of 4 bytes or more: a `Unit` is a unit, and a word of the tile.
+//
+// If units lie so close together in the source that every 32-byte sector between them is needed, a tile loads one
+// contiguous range that contains its lines, here called a stretch: `is_stretch`.
 
 const PER_WORD: u32 = 1u;
-const PER_WORD_LOG2: u32 = 0u;
-const LINES_SHIFT: bool = false;
+
+var<workgroup> tile: array<Unit, TILE>;
+
+// The number of bytes that a GPU's memory transfers at once.
+const SECTOR: u32 = 32u;
+
+// The number of near positions of a tile, unless it loads a stretch.
+fn columns() -> u32 {
+    return 1u << line_log2();
+}
 
 fn is_stretch() -> bool {
     return (uniforms.map.tiling.x & 0x10000u) != 0u;
 }
 
+// Returns where a `Unit` of the tile lies in workgroup memory. The order differs from that of the tile, so that
+// neighbouring invocations access different banks.
+fn place(unit: u32) -> u32 {
+    return unit ^ (unit >> ((uniforms.map.tiling.x >> 12u) & 15u));
+}
+
+// The part of the source that a tile loads.
+struct Lines {
+    // Where the first line begins in the source.
+    begin: u32,
+    // The distance between neighbouring lines in the source.
+    step: u32,
+    // The number of the first line: that of its unit in the rows. Unused in a stretch, as is `end_line`.
+    first_line: u32,
+    // Lines of this number or a greater one are outside.
+    end_line: u32,
+    // The first column. In a stretch, both columns are counted from the beginning of the stretch.
+    first_column: u32,
+    // Columns of this number or a greater one are outside.
+    end_column: u32,
+    // Where the first line begins in the tile.
+    origin: u32,
+    // The distance between neighbouring lines in the tile.
+    pitch: u32,
+    // Whether the lines fill the tile, so that no load is outside.
+    full: bool,
+}
+
+// A load of one unit. `further` returns differences instead, which `plus` adds to a load of an invocation to get a later
+// one; they are the same for all invocations.
+struct Load {
+    // The unit's index in the source.
+    at: u32,
+    // The number of the unit's line; in a stretch, the unit's column.
+    index: u32,
+    // The unit's index in the tile.
+    place: u32,
+}
+
+fn lines_of(at: Tile) -> Lines {
+    if !is_stretch() {
+        let line = i32(at.first_unit);
+        let near = i32(at.first_near);
+        let full = line >= 0 && line + i32(TILE >> line_log2()) <= i32(uniforms.run)
+            && near >= 0 && near + i32(columns()) <= i32(at.near);
+        return Lines(
+            at.base + at.first_near + at.first_unit * uniforms.step,
+            uniforms.step,
+            at.first_unit,
+            uniforms.run,
+            at.first_near,
+            at.near,
+            0u,
+            columns(),
+            full,
+        );
+    }
+    // The stretch begins at the sector of its lowest unit. Rounding down stays within the binding.
+    let first = max(i32(at.first_unit), 0);
+    let last = min(i32(at.first_unit) + i32(1u << words_log2()), i32(uniforms.run)) - 1;
+    let step = i32(uniforms.step);
+    let low = at.base + u32(select(first, last, step < 0) * step);
+    let begin = low & ~(SECTOR / UNIT_BYTES - 1u);
+    let units = low - begin + u32((last - first) * abs(step)) + at.near;
+    let origin = at.base + at.first_unit * uniforms.step - begin;
+    return Lines(begin, 0u, 0u, 1u, 0u, units, origin, uniforms.step, units >= TILE);
+}
+
+// Returns the number that an invocation's loads compare with `end`: those of this `index` or a greater one are outside. It is 0 if
+// the invocation's column is outside, so that nothing is loaded.
+fn end_of(lines: Lines, local: u32) -> u32 {
+    if is_stretch() {
+        return lines.end_column;
+    }
+    let column = lines.first_column + (local & ((1u << line_log2()) - 1u));
+    return select(0u, lines.end_line, column < lines.end_column);
+}
+
+fn first_load(lines: Lines, local: u32) -> Load {
+    let line = local >> line_log2();
+    let column = local & ((1u << line_log2()) - 1u);
+    return Load(
+        lines.begin + line * lines.step + column,
+        select(lines.first_line + line, column, is_stretch()),
+        place(local),
+    );
+}
+
+// Returns what load number `loads` of an invocation adds to its first load: whole lines, or in a stretch columns.
+// `units` and `local` have no bit in common, so `plus` combines their places by XOR.
+fn further(lines: Lines, loads: u32) -> Load {
+    let units = loads * WORKGROUP;
+    if is_stretch() {
+        return Load(units, units, place(units));
+    }
+    let line = units >> line_log2();
+    return Load(line * lines.step, line, place(units));
+}
+
+fn plus(load: Load, more: Load) -> Load {
+    return Load(load.at + more.at, load.index + more.index, load.place ^ more.place);
+}
+
+fn load_tile(lines: Lines, local: u32) {
+    let end = end_of(lines, local);
+    let one_more = further(lines, 1u);
+    let two_more = further(lines, 2u);
+    let four_more = further(lines, 4u);
+    let load_a = first_load(lines, local);
+    let load_b = plus(load_a, one_more);
+    let load_c = plus(load_a, two_more);
+    let load_d = plus(load_b, two_more);
+    let load_e = plus(load_a, four_more);
+    let load_f = plus(load_b, four_more);
+    let load_g = plus(load_c, four_more);
+    let load_h = plus(load_d, four_more);
+    // All loads are issued before the first is used.
+    var a = Unit();
+    var b = Unit();
+    var c = Unit();
+    var d = Unit();
+    var e = Unit();
+    var f = Unit();
+    var g = Unit();
+    var h = Unit();
+    if lines.full {
+        a = source[load_a.at];
+        b = source[load_b.at];
+        if LOADS > 2u {
+            c = source[load_c.at];
+            d = source[load_d.at];
+        }
+        if LOADS > 4u {
+            e = source[load_e.at];
+            f = source[load_f.at];
+            g = source[load_g.at];
+            h = source[load_h.at];
+        }
+    } else {
+        a = load(load_a, end);
+        b = load(load_b, end);
+        if LOADS > 2u {
+            c = load(load_c, end);
+            d = load(load_d, end);
+        }
+        if LOADS > 4u {
+            e = load(load_e, end);
+            f = load(load_f, end);
+            g = load(load_g, end);
+            h = load(load_h, end);
+        }
+    }
+    tile[load_a.place] = a;
+    tile[load_b.place] = b;
+    if LOADS > 2u {
+        tile[load_c.place] = c;
+        tile[load_d.place] = d;
+    }
+    if LOADS > 4u {
+        tile[load_e.place] = e;
+        tile[load_f.place] = f;
+        tile[load_g.place] = g;
+        tile[load_h.place] = h;
+    }
+    workgroupBarrier();
+}
+
 // A load outside the lines of the tile reads unit 0 of the source instead, which is always bound; its value never
 // reaches the result.
-fn load(load: Load, allowed: Inside) -> Unit {
-    return source[select(0u, load.at, load.index < allowed.end)];
+fn load(load: Load, end: u32) -> Unit {
+    return source[select(0u, load.at, load.index < end)];
 }
 
 // A store of one unit. `behind` returns differences instead, which `sum` adds to a store to get a later one.

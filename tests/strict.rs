@@ -106,7 +106,7 @@ const BEHIND_THE_LAST: &[(&str, &str)] = &[
     (" & (tiles < vec4(uniforms.tiles))", ""),
 ];
 
-const BUGS: [Bug; 16] = [
+const BUGS: [Bug; 18] = [
     Bug {
         name: "what lies behind the last tile is written",
         work: reversed,
@@ -228,7 +228,7 @@ const BUGS: [Bug; 16] = [
         name: "more is loaded than a tile has",
         work: transposed,
         hardware: true,
-        edits: &[("select(0u, load.at, load.index < allowed.end)", "load.at")],
+        edits: &[("select(0u, load.at, load.index < end)", "load.at")],
         wrong: outside(Access::Read),
     },
     Bug {
@@ -249,14 +249,35 @@ const BUGS: [Bug; 16] = [
         name: "more of small units is stored than a tile has",
         work: |backend| transposed_of(backend, DType::U8, [64, 70]),
         hardware: true,
-        edits: &[("if square.near + row < at.near {", "if true {")],
+        edits: &[("& (at.first_near + column < vec4(at.near))", "")],
         wrong: outside(Access::Write),
+    },
+    Bug {
+        name: "more of small units is loaded than a tile has",
+        work: |backend| transposed_of(backend, DType::U8, [67, 70]),
+        hardware: true,
+        edits: &[("select(vec4(0u), word, inside)", "word")],
+        wrong: outside(Access::Read),
+    },
+    Bug {
+        name: "small units are turned while others are taken",
+        work: |backend| transposed_of(backend, DType::U8, [67, 70]),
+        hardware: true,
+        edits: &[(
+            "let rows = turn(at, local);\n    workgroupBarrier();",
+            "let rows = turn(at, local);",
+        )],
+        wrong: Wrong::Race {
+            access: Access::Write,
+            with: Access::Read,
+            at: 0,
+        },
     },
     Bug {
         name: "two rows write the word that they share",
         work: |backend| transposed_of(backend, DType::U8, [67, 70]),
         hardware: true,
-        edits: &[("select(0u, PER_WORD - 1u, is_last)", "PER_WORD - 1u")],
+        edits: &[("unit > uniforms.run - PER_WORD || ", "")],
         wrong: Wrong::Race {
             access: Access::Write,
             with: Access::Write,

@@ -255,16 +255,14 @@ impl Prelude {
                 )
             }
             Self::Tile { unit, loads } => {
-                let (bytes, file) = match unit {
-                    ..4 => (String::new(), TRANSPOSE_SUBWORD),
-                    _ => (
-                        format!("const UNIT_BYTES: u32 = {unit}u;\n"),
-                        TRANSPOSE_UNITS,
-                    ),
+                let file = match unit {
+                    ..4 => TRANSPOSE_SUBWORD,
+                    _ => TRANSPOSE_UNITS,
                 };
                 let ty = ty(unit.max(4));
                 format!(
-                    "const PARTS: u32 = 1u;\nalias Unit = {ty};\nconst LOADS: u32 = {loads}u;\n{bytes}{file}"
+                    "const PARTS: u32 = 1u;\nalias Unit = {ty};\nconst LOADS: u32 = {loads}u;\n\
+                     const UNIT_BYTES: u32 = {unit}u;\n{file}"
                 )
             }
         }

@@ -69,12 +69,14 @@ def loads(lemmas):
         out == shifted(low, high, word("in.bits") & 31),
         formula="rows_funnel",
     )
-    lemmas.prove(
-        "32 bits at any bit",
-        out == shifted(low, high, word("in.bits")),
-        given=[z3.ULT(word("in.bits"), 32)],
-        formula="transpose_funnel",
-    )
+    for lane in "xyzw":
+        low, high = word(f"in.low.{lane}"), word(f"in.high.{lane}")
+        lemmas.prove(
+            f"32 bits at any bit, {lane}",
+            word(f"out.{lane}") == shifted(low, high, word("in.bits")),
+            given=[z3.ULT(word("in.bits"), 32)],
+            formula="transpose_funnel",
+        )
     # A row of three bytes that begins at any byte.
     address = word("uniforms.source_base") + word("in.begin.base")
     at = z3.LShR(address, 2)
@@ -151,12 +153,12 @@ def reversed_elements(lemmas):
 
 def tiles(lemmas):
     tiling, unit, out = word("uniforms.map.tiling.x"), word("in.unit"), word("out")
-    facts = lemmas.formula("transpose_place")
+    facts = lemmas.formula("transpose_units_place")
     renamed = [(unit, word("other.unit")), (out, word("other.out"))]
     others = [z3.substitute(fact, *renamed) for fact in facts]
     swizzles = (z3.LShR(tiling, 12) & 15) != 0
     lemmas.check(
-        "no two words of a tile share a place",
+        "no two units of a tile share a place",
         [*facts, *others, swizzles, out == word("other.out")],
         unit == word("other.unit"),
     )
@@ -166,15 +168,66 @@ def tiles(lemmas):
             [*facts, z3.ULT(unit, 1 << log2)],
             z3.ULT(out, 1 << log2),
         )
-    # Units of one byte, four in a word.
-    lemmas.prove(
-        "the unit of a word",
-        out & 0xFF == z3.LShR(word("in.word"), (unit & 3) * 8) & 0xFF,
-        formula="transpose_unit_of",
-    )
+    turned_squares(lemmas)
+    places_of_squares(lemmas)
     units = word("in.units")
     lemmas.prove(
         "the word of a unit, also before the first",
         z3.And(signed(out) * 4 <= signed(units), signed(units) < signed(out) * 4 + 4),
         formula="transpose_word_of",
+    )
+
+
+def turned_squares(lemmas):
+    for bits, name in ((8, "bytes"), (16, "halves")):
+        each = 32 // bits
+        for square in "xyzw":
+            lines, rows = (
+                [word(f"{side}.{vector}.{square}") for vector in "abcd"]
+                for side in ("in.lines", "out")
+            )
+            for first in range(0, 4, each):
+                part = lambda number, at: z3.Extract(at * bits + bits - 1, at * bits, number)
+                goal = z3.And(
+                    *(
+                        part(rows[first + row], line) == part(lines[first + line], row)
+                        for row in range(each)
+                        for line in range(each)
+                    )
+                )
+                lemmas.prove(
+                    f"squares of {name} are turned, {square}, {first}",
+                    goal,
+                    formula=f"transpose_turned_{name}",
+                )
+
+
+def places_of_squares(lemmas):
+    tiling, column, at, out = (
+        word(name) for name in ("uniforms.map.tiling.x", "in.column", "in.word", "out")
+    )
+    facts = lemmas.formula("transpose_place")
+    words_log2 = z3.LShR(tiling, 8) & 15
+    block = z3.BitVec("block", 32)
+    inside = lambda column, at: [
+        z3.ULT(at, 1 << words_log2),
+        z3.ULT(column, z3.LShR(block, words_log2)),
+    ]
+    given = [*facts, *inside(column, at), z3.ULE(block, 4096), block & (block - 1) == 0]
+    others = [(column, "column"), (at, "word"), (out, "out")]
+    others = [(name, word(f"other.{text}")) for name, text in others]
+    apart = [z3.substitute(fact, *others) for fact in (*facts, *inside(column, at))]
+    of_other = [other for _, other in others]
+    lemmas.check(
+        "no two words of squares share a place",
+        [*given, *apart, out == of_other[2]],
+        z3.And(column == of_other[0], at == of_other[1]),
+    )
+    lemmas.check("the words of squares stay in their block", given, z3.ULT(out, block))
+    both = [(column, column ^ of_other[0]), (at, at ^ of_other[1]), (out, word("both.out"))]
+    disjoint = [column & of_other[0] == 0, at & of_other[1] == 0]
+    lemmas.check(
+        "the place for two numbers without common bits",
+        [*given, *apart, *disjoint, *(z3.substitute(fact, *both) for fact in facts)],
+        word("both.out") == out ^ of_other[2],
     )

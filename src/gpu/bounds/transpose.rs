@@ -2,7 +2,7 @@
 
 use super::{
     Access, Bytes, Hull, Refusal,
-    kernels::{base, constant, moved, source_units, whole_rows},
+    kernels::{base, moved, source_units, whole_rows},
     require, rows,
 };
 use crate::gpu::{kernels::Dispatch, program::Prelude};
@@ -36,7 +36,7 @@ pub(super) fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     if unit < 4 {
         let per_word = 4 / unit;
         // Lines that begin within words are shifted; others must begin with words.
-        if constant(dispatch, "LINES_SHIFT")? == 0 {
+        if bits >> 18 & 1 == 0 {
             let first = base(uniforms.source_base) - i128::from(shifts & 0xffff);
             let first = first
                 - if near[1] == 1 {

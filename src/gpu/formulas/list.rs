@@ -120,7 +120,7 @@ pub(super) fn asked() -> Vec<Asked> {
     };
     let transpose = Asked {
         kernel: "transpose",
-        constants: &[("UNIT_BYTES", 1.0), ("LINES_SHIFT", 1.0)],
+        constants: &[("SHIFTS", 1.0)],
         ..slice
     };
     let of = |asked: Asked, name, function| Asked {
@@ -217,9 +217,14 @@ pub(super) fn asked() -> Vec<Asked> {
         of(words, "bytes_from", "bytes_from"),
         of(words, "bytes_within", "bytes_within"),
         of(transpose, "transpose_funnel", "funnel"),
-        of(transpose, "transpose_unit_of", "unit_of"),
         of(transpose, "transpose_place", "place"),
         of(transpose, "transpose_word_of", "word_of"),
+        of(transpose, "transpose_turned_bytes", "turned_bytes"),
+        of(transpose, "transpose_turned_halves", "turned_halves"),
+        Asked {
+            kernel: "transpose",
+            ..of(slice, "transpose_units_place", "place")
+        },
         with(
             of(slice, "flipped_1", "flipped"),
             &[("uniforms.grid", 1 << 20)],

@@ -38,10 +38,10 @@ fn of_job(job: &Job<'_>) -> Option<Tiles> {
 fn launch(job: &Job<'_>, _: &Vectors) -> Option<Launch> {
     let tiles = of_job(job)?;
     let grid = Grid::workgroups(tiles.count, job.reach);
-    let form = form(job.rows.unit, tiles.lines_shift);
+    let form = form(job.rows.unit, tiles.shifts);
     let launch = Launch::of(job, &job.units(), form, grid);
     Some(Launch {
-        tile_unit: BYTES * job.reach.workgroup as usize,
+        tile_unit: word(job.rows.unit) * loads(job.rows.unit) * job.reach.workgroup as usize,
         counts: Units {
             tiling: Some(tiles.tiling),
             ..launch.counts
@@ -50,11 +50,11 @@ fn launch(job: &Job<'_>, _: &Vectors) -> Option<Launch> {
     })
 }
 
-fn form(unit: usize, lines_shift: bool) -> Form {
+fn form(unit: usize, shifts: bool) -> Form {
     let loads = loads(unit);
     let form = Form::of(Prelude::Tile { unit, loads });
     match unit {
-        ..4 => form.with(&[("UNIT_BYTES", unit), ("LINES_SHIFT", lines_shift.into())]),
+        ..4 => form.with(&[("SHIFTS", shifts)]),
         _ => form,
     }
 }
@@ -66,13 +66,17 @@ fn forms(op: Op, kind: Kind) -> Vec<Form> {
     let words = [4, 8, 16].map(|unit| form(unit, false));
     let small = [1, 2]
         .into_iter()
-        .flat_map(|unit| [false, true].map(|shift| form(unit, shift)));
+        .flat_map(|unit| [false, true].map(|shifts| form(unit, shifts)));
     words.into_iter().chain(small).collect()
 }
 
-/// The number of bytes that an invocation moves. With workgroups of 256 a tile has 8 KiB, so that the 64 KiB of
-/// workgroup memory of an AMD compute unit hold as many workgroups as its registers do.
+/// The number of bytes that an invocation moves in units of 4 bytes or more. With workgroups of 256 a tile has 8 KiB, so
+/// that the 64 KiB of workgroup memory of an AMD compute unit hold as many workgroups as its registers do.
 const BYTES: usize = 32;
+
+/// The number of words that an invocation moves in smaller units. With workgroups of 256 a tile has 16 KiB, the most that
+/// every device has: where lines begin within sectors, larger tiles load fewer sectors twice.
+const SUBWORD_LOADS: usize = 16;
 
 /// The size in bytes of a sector: a GPU's memory transfers whole sectors.
 const SECTOR: usize = 32;
@@ -92,14 +96,22 @@ const BANKS: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Tiles {
     tiling: Tiling,
-    /// Whether lines begin at different bytes of a word of the source.
-    lines_shift: bool,
+    /// Whether lines or rows may begin within words.
+    shifts: bool,
     count: usize,
 }
 
-/// The number of loads of an invocation for units of `unit` bytes. Each load is of a word or of a larger unit.
+/// The size in bytes of what a load moves: a word, or a larger unit.
+fn word(unit: usize) -> usize {
+    unit.max(4)
+}
+
+/// The number of loads of an invocation for units of `unit` bytes.
 fn loads(unit: usize) -> usize {
-    BYTES / unit.max(4)
+    match unit {
+        ..4 => SUBWORD_LOADS,
+        _ => BYTES / unit,
+    }
 }
 
 /// The tiles for these rows and a workgroup of `workgroup` invocations. The first row begins at unit `source_base` of
@@ -125,7 +137,7 @@ fn tiles(
     };
     let first = usize::try_from(first).ok()? * rows.unit;
     let dest_first = usize::try_from(dest_base).ok()? * rows.unit;
-    let word = rows.unit.max(4);
+    let word = word(rows.unit);
     let per_word = word / rows.unit;
     let tile = loads(rows.unit) * workgroup as usize;
 
@@ -163,17 +175,26 @@ fn tiles(
         line_log2 = tile.ilog2();
     } else {
         // A tile takes as many bytes of a line as of a row, if both are long enough.
-        let square = (tile * rows.unit.min(4) / 4).ilog2() / 2;
+        // Of two shapes that are equally far from that, the one with longer lines if these begin within sectors.
+        let square = ((tile / per_word).ilog2() + u32::from(lines_shift)) / 2;
         let near_words = (near.size + per_word - 1).div_ceil(per_word);
-        let longest = near_words.next_power_of_two().ilog2();
+        let longest = (near_words + usize::from(lines_shift))
+            .next_power_of_two()
+            .ilog2();
         let most_lines = row_words.next_power_of_two() * per_word;
         let least = (tile / most_lines.min(tile)).ilog2();
         // A line is no longer than one load of a workgroup, so that the loads of an invocation are whole lines apart.
         let most = workgroup.ilog2();
-        line_log2 = square.max(least).min(longest).min(most);
+        let wanted = square.max(least).min(longest).min(most);
+        // In `transpose_subword.wgsl` a round of an invocation's loads or stores lies in one column, so a tile has no
+        // more words of a row than a workgroup has invocations.
+        line_log2 = match per_word {
+            1 => wanted,
+            _ => wanted.max((tile / per_word / workgroup as usize).ilog2()),
+        };
         words_log2 = (tile >> line_log2).checked_div(per_word)?.checked_ilog2()?;
     }
-    let line_units = per_word << line_log2;
+    let line_units = per_word * ((1 << line_log2) - usize::from(lines_shift));
     let tile_words = (1_usize << words_log2) - usize::from(rows_shift);
 
     // Returns how far before position 0 the first tile begins, and the number of tiles of `each` positions that cover
@@ -216,13 +237,14 @@ fn tiles(
             words_log2,
             swizzle: swizzle(is_close, per_word, line_log2, words_log2, word),
             is_stretch: is_close,
+            lines_shift,
             rows_shift,
             near_shift,
             row_shift,
             near_tiles: u32::try_from(near_tiles).ok()?,
             row_tiles: u32::try_from(row_tiles).ok()?,
         },
-        lines_shift,
+        shifts: lines_shift || rows_shift || head > 0,
         count,
     })
 }
@@ -277,7 +299,7 @@ mod tests {
 
     #[test]
     fn tiles_are_as_long_along_the_source_as_along_the_result() {
-        for (unit, columns, words) in [(1, 4, 5), (2, 5, 5), (4, 5, 6), (8, 5, 5), (16, 4, 5)] {
+        for (unit, columns, words) in [(1, 5, 5), (2, 5, 6), (4, 5, 6), (8, 5, 5), (16, 4, 5)] {
             let tiles = of(unit, (4096, 4096), &[(4096, 1)]).unwrap();
             let Tiling {
                 line_log2,
@@ -287,8 +309,50 @@ mod tests {
             assert_eq!((line_log2, words_log2), (columns, words), "{unit}");
             let per_word = 4_usize.div_ceil(unit);
             assert_eq!(per_word << (columns + words), loads(unit) * 256, "{unit}");
-            let bytes = 256 * BYTES;
+            let bytes = 256 * loads(unit) * word(unit);
             assert_eq!(tiles.count, 4096 * 4096 * unit / bytes, "{unit}");
+        }
+        let shifted = [1, 2].map(|unit| {
+            let tiling = of(unit, (4095, 4095), &[(4093, 1)]).unwrap().tiling;
+            (tiling.line_log2, tiling.words_log2)
+        });
+        assert_eq!(shifted, [(5, 5), (6, 5)]);
+    }
+
+    /// `transpose_subword.wgsl` needs this of its tiles: a round of an invocation's loads, squares or stores lies in one
+    /// column.
+    #[test]
+    fn tiles_of_small_units_have_no_more_columns_than_invocations() {
+        for unit in [1, 2] {
+            for workgroup in [32, 64, 128, 256] {
+                for (run, near) in [(8, 5000), (9, 4999), (5000, 9), (4999, 13), (300, 301)] {
+                    let rows = Rows {
+                        unit,
+                        count: near,
+                        run,
+                        step: near.cast_signed(),
+                    };
+                    let axes = [Axis {
+                        size: near,
+                        stride: 1,
+                    }];
+                    let Some(tiles) = tiles(&rows, &axes, 0, 0, workgroup) else {
+                        continue;
+                    };
+                    let Tiling {
+                        line_log2,
+                        words_log2,
+                        ..
+                    } = tiles.tiling;
+                    let most = workgroup.ilog2();
+                    assert!(
+                        line_log2 <= most && words_log2 <= most,
+                        "{unit} {run} {near}"
+                    );
+                    let words = (4 / unit) << (line_log2 + words_log2);
+                    assert_eq!(words, SUBWORD_LOADS * workgroup as usize);
+                }
+            }
         }
     }
 
@@ -338,9 +402,14 @@ mod tests {
     #[test]
     fn small_units_begin_anywhere_in_a_word() {
         let tiles = of(1, (4096, 4095), &[(4096, 1)]).unwrap();
-        assert!(tiles.lines_shift && !tiles.tiling.rows_shift);
+        assert!(tiles.shifts && tiles.tiling.lines_shift && !tiles.tiling.rows_shift);
         let tiles = of(2, (4095, 4096), &[(4096, 1)]).unwrap();
-        assert!(!tiles.lines_shift && tiles.tiling.rows_shift);
+        assert!(tiles.shifts && !tiles.tiling.lines_shift && tiles.tiling.rows_shift);
+        let tiles = of(2, (4096, 4096), &[(4096, 1)]).unwrap();
+        assert!(!tiles.shifts);
+        // All rows begin at the same unit of a word, but not with it.
+        let tiles = at((0, 1), 2, (4096, 4096), &[(4096, 1)]).unwrap();
+        assert!(tiles.shifts && !tiles.tiling.lines_shift && !tiles.tiling.rows_shift);
     }
 
     #[test]

@@ -39,10 +39,12 @@ pub(crate) struct Tiling {
     pub(crate) line_log2: u32,
     /// The base-2 logarithm of the number of words of a row for which a tile has lines.
     pub(crate) words_log2: u32,
-    /// The number of bits by which `place` in `transpose.wgsl` shifts the number of a word in the tile.
+    /// The number of bits by which `place` in `transpose_units.wgsl` shifts the number of a word in the tile.
     pub(crate) swizzle: u32,
     /// Whether all lines of a tile lie within one contiguous range of the source.
     pub(crate) is_stretch: bool,
+    /// Whether lines may begin at any unit of a word of the source.
+    pub(crate) lines_shift: bool,
     /// Whether rows may begin at any unit of a word of the result.
     pub(crate) rows_shift: bool,
     /// The first tile begins this number of near positions before position 0.
@@ -63,7 +65,8 @@ impl Tiling {
             | self.words_log2 << 8
             | self.swizzle << 12
             | u32::from(self.is_stretch) << 16
-            | u32::from(self.rows_shift) << 17;
+            | u32::from(self.rows_shift) << 17
+            | u32::from(self.lines_shift) << 18;
         let near_shift = u32::from(u16::try_from(self.near_shift).ok()?);
         let row_shift = u32::from(u16::try_from(self.row_shift).ok()?);
         let shifts = near_shift | row_shift << 16;
