@@ -1,8 +1,9 @@
 // Loads rows that lie close together, in either direction: loads whole vectors of the source and takes the rows from
-// them. ROWS divides the size of the innermost dimension, so the rows of an invocation are evenly spaced.
+// them. Unless ROWS divides the size of the innermost dimension (EVEN), the rows of a few invocations lie at two
+// positions of the other dimensions, and are loaded in two parts.
 
 // The distance in bytes from one row to the next; negative if the rows lie in reverse order. The rows of an invocation
-// lie within 64 bytes and have at most 4 bytes each.
+// lie within 64 bytes if they are evenly spaced, and have at most 4 bytes each.
 override STRIDE: i32;
 
 // Whether a workgroup whose rows are evenly spaced stages them: copies the stretch of the source that they lie in to
@@ -27,22 +28,67 @@ const NOT_STAGED: u32 = 16u;
 // 16 words of the source. The first byte is the lowest byte of the invocation's rows in the source.
 alias Window = array<u32, 16>;
 
-// Takes row `n` of the invocation from the window, and stores it in `rows`.
-fn near_row(n: u32, window: ptr<function, Window>, rows: ptr<function, Rows>) {
-    let begin = select(n, ROWS - 1u - n, STRIDE < 0) * u32(abs(STRIDE));
-    let shift = (begin & 3u) * 8u;
-    var word = (*window)[begin >> 2u] >> shift;
+// Takes row `n` of the invocation from the window, and stores it in `rows`, if it is one of rows `begin` to `end - 1`.
+fn near_row(n: u32, begin: u32, end: u32, window: ptr<function, Window>, rows: ptr<function, Rows>) {
+    if n < begin || n >= end {
+        return;
+    }
+    let at = select(n, ROWS - 1u - n, STRIDE < 0) * u32(abs(STRIDE));
+    let shift = (at & 3u) * 8u;
+    var word = (*window)[at >> 2u] >> shift;
     if shift + 8u * ROW_BYTES > 32u {
-        word |= (*window)[(begin >> 2u) + 1u] << (32u - shift);
+        word |= (*window)[(at >> 2u) + 1u] << (32u - shift);
     }
     (*rows)[2u * n] = word & (0xffffffffu >> (32u - 8u * ROW_BYTES));
 }
 
-fn near_four(n: u32, window: ptr<function, Window>, rows: ptr<function, Rows>) {
-    near_row(n, window, rows);
-    near_row(n + 1u, window, rows);
-    near_row(n + 2u, window, rows);
-    near_row(n + 3u, window, rows);
+fn near_four(n: u32, begin: u32, end: u32, window: ptr<function, Window>, rows: ptr<function, Rows>) {
+    near_row(n, begin, end, window, rows);
+    near_row(n + 1u, begin, end, window, rows);
+    near_row(n + 2u, begin, end, window, rows);
+    near_row(n + 3u, begin, end, window, rows);
+}
+
+// Takes rows `begin` to `end - 1` of the invocation from five vectors. The window begins with byte `address & 15` of the
+// first.
+fn take_rows(begin: u32, end: u32, address: u32, vectors: array<vec4<u32>, 5>, rows: ptr<function, Rows>) {
+    var a = vectors[0];
+    var b = vectors[1];
+    var c = vectors[2];
+    var d = vectors[3];
+    if (address & 15u) != 0u {
+        a = shifted(a, b, address);
+        b = shifted(b, c, address);
+        c = shifted(c, d, address);
+        d = shifted(d, vectors[4], address);
+    }
+    var window = Window(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w, c.x, c.y, c.z, c.w, d.x, d.y, d.z, d.w);
+    near_four(0u, begin, end, &window, rows);
+    near_four(4u, begin, end, &window, rows);
+    if ROWS > 8u {
+        near_four(8u, begin, end, &window, rows);
+        near_four(12u, begin, end, &window, rows);
+    }
+}
+
+// Loads and takes rows `begin` to `end - 1` of the invocation, which are evenly spaced. The window begins where it would
+// if all rows of the invocation were: only vectors that hold bytes of the rows are loaded, others in place of those
+// before and behind.
+fn load_part(first: u32, begin: u32, end: u32, rows: ptr<function, Rows>) {
+    let of_begin = i32(row_address(first + begin));
+    let of_last = of_begin + i32(end - 1u - begin) * STRIDE;
+    let low = min(of_begin, of_last) >> 4u;
+    let high = (max(of_begin, of_last) + i32(ROW_BYTES) - 1) >> 4u;
+    let address = of_begin - i32(begin) * STRIDE - select(0, i32(ROWS - 1u) * abs(STRIDE), STRIDE < 0);
+    let at = address >> 4u;
+    let vectors = array<vec4<u32>, 5>(
+        source[clamp(at, low, high)],
+        source[clamp(at + 1, low, high)],
+        source[clamp(at + 2, low, high)],
+        source[clamp(at + 3, low, high)],
+        source[clamp(at + 4, low, high)],
+    );
+    take_rows(begin, end, u32(address), vectors, rows);
 }
 
 fn row_address(row: u32) -> u32 {
@@ -106,6 +152,16 @@ fn load_rows(first: u32, local: u32, head: u32, rows: ptr<function, Rows>) {
         // If the index is clamped, no byte of `e` is used.
         if vectors > 3u { e = staged[min(at + 4u, STAGED_VECTORS - 1u)]; }
     } else {
+        if !EVEN {
+            let inner = axis(dims() - 1u).size;
+            let left = inner - first % inner;
+            if left < ROWS {
+                let count = min(ROWS, uniforms.units - first);
+                load_part(first, 0u, left, rows);
+                if left < count { load_part(first, left, count, rows); }
+                return;
+            }
+        }
         address = row_address(first) - select(0u, between, STRIDE < 0);
         let at = address >> 4u;
         let last = (address + bytes - 1u) >> 4u;
@@ -115,17 +171,5 @@ fn load_rows(first: u32, local: u32, head: u32, rows: ptr<function, Rows>) {
         if vectors > 2u { d = source[select(at + 3u, last, vectors == 3u)]; }
         if vectors > 3u { e = source[last]; }
     }
-    if (address & 15u) != 0u {
-        a = shifted(a, b, address);
-        b = shifted(b, c, address);
-        c = shifted(c, d, address);
-        d = shifted(d, e, address);
-    }
-    var window = Window(a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w, c.x, c.y, c.z, c.w, d.x, d.y, d.z, d.w);
-    near_four(0u, &window, rows);
-    near_four(4u, &window, rows);
-    if ROWS > 8u {
-        near_four(8u, &window, rows);
-        near_four(12u, &window, rows);
-    }
+    take_rows(0u, ROWS, address, array<vec4<u32>, 5>(a, b, c, d, e), rows);
 }

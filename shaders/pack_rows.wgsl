@@ -2,7 +2,7 @@
 // its stores are as wide as possible. `load_rows.wgsl` loads rows that lie anywhere, `load_near.wgsl` rows that lie
 // close together. All loads are issued before the first is used.
 //
-// The number of rows is a multiple of four, and the result begins at a vector. The whole source is bound.
+// The result begins at a vector. Rows that lie anywhere are a multiple of four. The whole source is bound.
 
 const PARTS: u32 = 1u;
 
@@ -13,6 +13,9 @@ override UNIT_BYTES: u32;
 
 // The number of rows that an invocation packs: 8 or 16.
 override ROWS: u32;
+// Whether all rows of an invocation are evenly spaced, or lie anywhere. Otherwise those of a few invocations lie at two
+// positions of the outer dimensions, and the result may end within a word.
+override EVEN: bool;
 
 @group(0) @binding(1) var<storage, read_write> dest: array<vec4<u32>>;
 
@@ -48,8 +51,8 @@ fn put_four(first: u32, rows: ptr<function, Rows>, packed: ptr<function, Packed>
 }
 
 // Stores vector `n` of `packed` in vector `to + n` of the result. Rows fill only the first `words` words of `packed`:
-// no others are stored.
-fn store(n: u32, to: u32, words: u32, packed: ptr<function, Packed>) {
+// no others are stored, except for one that they begin, whose bits `kept` keep their values.
+fn store(n: u32, to: u32, words: u32, kept: u32, packed: ptr<function, Packed>) {
     let first = 4u * n;
     if ROWS * ROW_BYTES < first * 4u + 16u {
         return;
@@ -67,6 +70,13 @@ fn store(n: u32, to: u32, words: u32, packed: ptr<function, Packed>) {
     if words > first { dest[to + n].x = vector.x; }
     if words > first + 1u { dest[to + n].y = vector.y; }
     if words > first + 2u { dest[to + n].z = vector.z; }
+    if EVEN || kept == 0xffffffffu {
+        return;
+    }
+    if words == first { dest[to + n].x = (vector.x & ~kept) | (dest[to + n].x & kept); }
+    if words == first + 1u { dest[to + n].y = (vector.y & ~kept) | (dest[to + n].y & kept); }
+    if words == first + 2u { dest[to + n].z = (vector.z & ~kept) | (dest[to + n].z & kept); }
+    if words == first + 3u { dest[to + n].w = (vector.w & ~kept) | (dest[to + n].w & kept); }
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -87,13 +97,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         put_four(8u, &rows, &packed);
         put_four(12u, &rows, &packed);
     }
-    let words = (min(ROWS, uniforms.units - first) * ROW_BYTES) >> 2u;
+    let bytes = min(ROWS, uniforms.units - first) * ROW_BYTES;
+    let words = bytes >> 2u;
+    var kept = 0xffffffffu;
+    if !EVEN { kept <<= (bytes & 3u) * 8u; }
     let to = uniforms.dest_base + tile * (ROWS * ROW_BYTES / 16u);
-    store(0u, to, words, &packed);
-    store(1u, to, words, &packed);
-    store(2u, to, words, &packed);
-    store(3u, to, words, &packed);
-    store(4u, to, words, &packed);
-    store(5u, to, words, &packed);
-    store(6u, to, words, &packed);
+    store(0u, to, words, kept, &packed);
+    store(1u, to, words, kept, &packed);
+    store(2u, to, words, kept, &packed);
+    store(3u, to, words, kept, &packed);
+    store(4u, to, words, kept, &packed);
+    store(5u, to, words, kept, &packed);
+    store(6u, to, words, kept, &packed);
 }

@@ -418,6 +418,46 @@ fn rows_in_another_order_give_other_sums() {
     }
 }
 
+/// Bytes of odd lengths lie at different places of words in the source, in the tile and in the result. Mistakes there
+/// are no faults, but give other results.
+#[test]
+fn misplaced_bytes_are_seen() {
+    let transpose: Work = |backend| transposed_of(backend, DType::U8, [67, 71]);
+    let planes: Work = |backend| {
+        let shape = [37, 29, 3];
+        let source = to_bytes(&elements(shape.iter().product()), 1);
+        let tensor = Tensor::from_bytes(backend, source, DType::U8, &shape)?;
+        let moved = tensor.view().transpose(&[2, 0, 1])?.to_tensor()?;
+        moved.bytes().map(Cow::into_owned)
+    };
+    let mistakes: [(Work, &'static [_]); 8] = [
+        (
+            transpose,
+            &[("bits_before(begin + line * uniforms.step)", "0u")],
+        ),
+        (transpose, &[("bits_before(head() - begin)", "0u")]),
+        (transpose, &[("if head != 0u {", "if false {")]),
+        (transpose, &[("(head - 1u - n) * uniforms.step", "0u")]),
+        (transpose, &[("== uniforms.units && tail", "== 0u && tail")]),
+        (planes, &[("if left < ROWS {", "if false {")]),
+        (planes, &[("i32(begin) * STRIDE", "0")]),
+        (planes, &[("if EVEN || kept", "if true || kept")]),
+    ];
+    for (work, edits) in mistakes {
+        let expected = work(&Backend::cpu()).unwrap();
+        let run = |edits: &'static [_]| {
+            let options = Options {
+                rewrite: Some(Rewrite::new(move |text| edited(text, edits))),
+                panics: false,
+                ..Options::default()
+            };
+            work(&strict(true, options).0).ok()
+        };
+        assert_eq!(run(&[]).as_ref(), Some(&expected));
+        assert_ne!(run(edits).as_ref(), Some(&expected), "{edits:?}");
+    }
+}
+
 /// With clamped indices the missing guard overwrites the last elements. With dropped accesses it has no effect.
 #[test]
 fn a_missing_guard_is_wrong_where_indices_are_clamped() {

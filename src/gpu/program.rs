@@ -142,7 +142,7 @@ pub(crate) struct Form {
     /// What a unit is, and how the kernel loads one.
     pub(crate) prelude: Prelude,
     /// Override constants; entries without a name are not used.
-    constants: [(&'static str, isize); 5],
+    constants: [(&'static str, isize); 6],
     pub(crate) reads: Reads,
 }
 
@@ -150,12 +150,12 @@ impl Form {
     pub(crate) fn of(prelude: Prelude) -> Self {
         Self {
             prelude,
-            constants: [("", 0); 5],
+            constants: [("", 0); 6],
             reads: Reads::Words,
         }
     }
 
-    /// Adds override constants. A form has room for five, the most that a kernel has; any more would be dropped.
+    /// Adds override constants. A form has room for six, the most that a kernel has; any more would be dropped.
     pub(crate) fn with<T: Copy + TryInto<isize>>(
         mut self,
         constants: &[(&'static str, T)],

@@ -66,11 +66,12 @@ fn slices() -> Vec<Case> {
 
 /// Transposes of other elements than the benchmark's, and of sizes that are not multiples of the tiles'.
 fn transposes() -> Vec<Case> {
-    let transpose = |name, what, dtype, shape: &[usize]| {
-        let view = View::new(shape).and_then(|view| view.transpose(&[1, 0]));
+    let permuted = |name, what, dtype, shape: &[usize], axes: &[usize]| {
+        let view = View::new(shape).and_then(|view| view.transpose(axes));
         let plan = view.expect("a transpose").plan(dtype);
         Case::new(name, what, Work::Move(plan))
     };
+    let transpose = |name, what, dtype, shape| permuted(name, what, dtype, shape, &[1, 0]);
     vec![
         transpose("tu8", "u8 transpose", U8, &[4096, 4096]),
         transpose("tu8odd", "u8 transpose of odd lengths", U8, &[4093, 4095]),
@@ -89,6 +90,13 @@ fn transposes() -> Vec<Case> {
         ),
         transpose("tf64", "f64 transpose", F64, &[2048, 4096]),
         transpose("tc128", "complex128 transpose", Complex128, &[2048, 2048]),
+        permuted(
+            "hwcodd",
+            "u8 HWC to CHW of odd sizes",
+            U8,
+            &[64, 511, 509, 3],
+            &[0, 3, 1, 2],
+        ),
     ]
 }
 

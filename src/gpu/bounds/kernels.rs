@@ -223,7 +223,14 @@ fn packed(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
                     (constant(dispatch, "ROWS")?, uniforms.units.into(), 16, load)
                 }
             };
-            require(rows % 4 == 0 && (tiles - 1) * each < rows, || {
+            // Rows that lie close together may end anywhere, but at most two of their positions meet in a tile.
+            let inner = uniforms.map[2 + 2 * uniforms.map[0].clamp(1, 8) as usize];
+            let fits = match load {
+                16 if constant(dispatch, "EVEN")? == 0 => i128::from(inner) >= each,
+                16 => i128::from(inner) % each == 0,
+                _ => rows % 4 == 0,
+            };
+            require(fits && (tiles - 1) * each < rows, || {
                 format!("{tiles} tiles of {each} for {rows} rows")
             })?;
             let begin = to * block;

@@ -17,23 +17,28 @@ pub(super) const KERNEL: Kernel = Kernel {
 /// The number of rows that an invocation packs.
 const ROWS: usize = 4;
 
+/// Whether every four rows fill whole words of the result.
+fn fills_words(vectors: &Vectors) -> bool {
+    let Rows { unit, count, .. } = vectors.rows;
+    count.is_multiple_of(ROWS) && (vectors.dest_base * unit as i64) % 4 == 0
+}
+
 /// Returns the rows to pack: those of the job if they are contiguous, otherwise their units as rows of one unit each,
-/// with the former run as a dimension. `None` if these rows are longer than 4 bytes, or four of them do not fill whole
-/// words of the result.
-pub(super) fn rows(job: &Job<'_>, vectors: &Vectors) -> Option<(Vectors, Option<Axis>)> {
+/// with the former run as a dimension. `None` if these rows are longer than 4 bytes, or `fills` is not true of them.
+pub(super) fn rows(
+    job: &Job<'_>,
+    vectors: &Vectors,
+    fills: impl Fn(&Vectors) -> bool,
+) -> Option<(Vectors, Option<Axis>)> {
     if !job.map.is_dense() || vectors.rows.unit >= 4 {
         return None;
     }
     let fill = |vectors: &Vectors| {
         let Rows {
-            unit,
-            count,
-            run,
-            step,
+            unit, run, step, ..
         } = vectors.rows;
         let contiguous = step == 1 || run == 1;
-        let fills = count.is_multiple_of(ROWS) && (vectors.dest_base * unit as i64) % 4 == 0;
-        contiguous && run * unit <= 4 && fills
+        contiguous && run * unit <= 4 && fills(vectors)
     };
     if fill(vectors) {
         return Some((*vectors, None));
@@ -54,7 +59,7 @@ pub(super) fn rows(job: &Job<'_>, vectors: &Vectors) -> Option<(Vectors, Option<
 }
 
 fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
-    let (vectors, split_run) = rows(job, vectors)?;
+    let (vectors, split_run) = rows(job, vectors, fills_words)?;
     let Rows {
         unit, count, run, ..
     } = vectors.rows;

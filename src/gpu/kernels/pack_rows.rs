@@ -60,6 +60,8 @@ struct Packed {
     split_run: Option<Axis>,
     /// The distance in bytes from one row of a slice to the next; `None` in a gather.
     stride: Option<isize>,
+    /// Whether the rows of each invocation are evenly spaced; true in a gather.
+    even: bool,
 }
 
 /// The rows that the kernel packs. `None` if it does not accept the job.
@@ -97,13 +99,14 @@ fn anywhere(job: &Job<'_>, vectors: &Vectors) -> Option<Packed> {
         vectors: *vectors,
         split_run: None,
         stride: None,
+        even: true,
     })
 }
 
 /// The rows of a slice whose map has the innermost dimension `inner`. `None` if the rows are not among [`STRIDES`], or
-/// the rows of an invocation are not evenly spaced.
+/// the rows of an invocation may lie at more than two positions of the other dimensions.
 fn near(job: &Job<'_>, vectors: &Vectors, inner: Option<Axis>) -> Option<Packed> {
-    let (vectors, split_run) = pack_bytes::rows(job, vectors)?;
+    let (vectors, split_run) = pack_bytes::rows(job, vectors, |_| true)?;
     let Rows { unit, run, .. } = vectors.rows;
     let inner = split_run.or(inner)?;
     let stride = inner.stride / vectors.factor.cast_signed();
@@ -112,10 +115,11 @@ fn near(job: &Job<'_>, vectors: &Vectors, inner: Option<Axis>) -> Option<Packed>
     let known = STRIDES
         .iter()
         .any(|&(bytes, of, strides)| (bytes, of) == (row, unit) && strides.contains(&stride));
-    (known && inner.size.is_multiple_of(rows_at_once(row))).then_some(Packed {
+    (known && inner.size >= rows_at_once(row)).then_some(Packed {
         vectors,
         split_run,
         stride: Some(stride),
+        even: inner.size.is_multiple_of(rows_at_once(row)),
     })
 }
 
@@ -124,6 +128,7 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
         vectors,
         split_run,
         stride,
+        even,
     } = packed(job, vectors)?;
     let Rows {
         unit, run, count, ..
@@ -136,7 +141,12 @@ fn launch(job: &Job<'_>, vectors: &Vectors) -> Option<Launch> {
         step: 1,
     };
     let grid = Grid::one_by_one(&grid, job.reach);
-    let launch = Launch::of(job, &vectors, form(row, unit, stride, job.reach.kind), grid);
+    let launch = Launch::of(
+        job,
+        &vectors,
+        form(row, unit, stride, even, job.reach.kind),
+        grid,
+    );
     Some(Launch {
         spans: job.whole_spans()?,
         units: count,
@@ -157,9 +167,14 @@ fn is_staged(stride: isize, kind: Kind) -> bool {
     stride > 2 && kind == Kind::Hardware
 }
 
-fn form(row: usize, unit: usize, stride: Option<isize>, kind: Kind) -> Form {
+fn form(row: usize, unit: usize, stride: Option<isize>, even: bool, kind: Kind) -> Form {
     let rows = rows_at_once(row);
-    let constants = [("ROW_BYTES", row), ("UNIT_BYTES", unit), ("ROWS", rows)];
+    let constants = [
+        ("ROW_BYTES", row),
+        ("UNIT_BYTES", unit),
+        ("ROWS", rows),
+        ("EVEN", even.into()),
+    ];
     match stride {
         None => Form::of(Prelude::File(ANYWHERE))
             .with(&constants)
@@ -175,13 +190,14 @@ fn forms(op: Op, kind: Kind) -> Vec<Form> {
     match op {
         Op::Gather | Op::Crop if kind == Kind::Hardware => {
             let rows = (1..=MOST_BYTES).filter(|&row| row != 4);
-            rows.map(|row| form(row, 2 - row % 2, None, kind)).collect()
+            rows.map(|row| form(row, 2 - row % 2, None, true, kind))
+                .collect()
         }
         Op::StridedSlice => {
             let of = |&(row, unit, strides): &(usize, usize, &'static [isize])| {
-                strides
-                    .iter()
-                    .map(move |&stride| form(row, unit, Some(stride), kind))
+                strides.iter().flat_map(move |&stride| {
+                    [true, false].map(|even| form(row, unit, Some(stride), even, kind))
+                })
             };
             STRIDES.iter().flat_map(of).collect()
         }
