@@ -199,16 +199,16 @@ class Rows:
     def compilers(self):
         _, output = self.script(None, ROOT / "tests/run-compilers")
         lines = output[output.rindex("== Summary") :].splitlines()
-        shaders = lines[1].split()[0]
-        read = []
+        accepted = {}
         for line in lines[3:]:
             columns = re.split(r"  +", line.strip())
             if columns[0] == "naga" or len(columns) < 4:
                 continue
-            compiler, what, accepted, refused = columns
-            asked = int(accepted) + int(refused)
-            read.append(f"{compiler} ({what}) {accepted} of {asked}")
-        self.notes.append(f"The library has {shaders} shaders, and compilers accept: {'; '.join(read)}.")
+            compiler, what, taken, refused = columns
+            of = "all" if refused == "0" else f"{taken} of"
+            accepted.setdefault(f"{of} {int(taken) + int(refused)}", []).append(f"{compiler} ({what})")
+        groups = "; ".join(f"{count} by {', '.join(compilers)}" for count, compilers in accepted.items())
+        self.notes.append(f"Shaders accepted by compilers: {groups}.")
 
     def script(self, title, script, environment=None):
         """A suite of its own, whose last line is its count."""

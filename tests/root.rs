@@ -2,6 +2,8 @@
 
 #[cfg(feature = "gpu")]
 mod browser;
+#[cfg(all(feature = "gpu", feature = "half"))]
+mod conversions;
 mod cpu;
 mod crop;
 mod devices;

@@ -25,12 +25,15 @@ enum Kind {
 }
 
 impl Kind {
-    /// The kinds in which an adapter is tested. SwiftShader compiles slowly, so it runs only those that tile as
-    /// on a GPU. It is included because it clamps indices outside of a binding, as many GPUs do, whereas
-    /// lavapipe drops the access.
+    /// The kinds in which an adapter is tested.
     fn of(candidate: &Candidate) -> &'static [Self] {
         if candidate.info.name.contains("SwiftShader") {
+            // It compiles slowly, so it runs only those that tile as on a GPU. It is included because it clamps indices
+            // outside of a binding, as many GPUs do, whereas lavapipe drops the access.
             &[Self::Default, Self::Parts]
+        } else if candidate.info.backend == wgpu::Backend::Gl && candidate.is_software() {
+            // Shaders of both kinds of adapter, in windows too: Mesa's OpenGL runs them by the code that lavapipe has.
+            &[Self::Default, Self::Tiny]
         } else {
             &[Self::Full, Self::Default, Self::Tiny, Self::Parts]
         }

@@ -142,6 +142,11 @@ impl<'a> Machine<'a> {
         let lanes = self.lanes;
         match to.place {
             Location::Local(slot) => {
+                if to.at.uniform && Stray::of(to.at.words[0]).is_none() && !mask.contains(&false) {
+                    let first = index(to.at.words[0].cast_unsigned());
+                    self.stack[slot].set_all(first, value, lanes);
+                    return;
+                }
                 for lane in (0..lanes).filter(|&lane| mask[lane]) {
                     let place = self.local_place(frame, handle, (slot, to, lane), Access::Write);
                     let Some(first) = place else { continue };

@@ -21,7 +21,7 @@ impl<'a> Machine<'a> {
         let (handle, fun, value, result) = parts;
         let lanes = self.lanes;
         let pointer = self.pointer(frame, handle, mask);
-        let TypeInner::Atomic(scalar) = self.pointee(frame, handle) else {
+        let TypeInner::Atomic(scalar) = *self.pointee(frame, handle) else {
             unreachable!("naga wants an atomic")
         };
         let value = self.data(frame, value, mask);

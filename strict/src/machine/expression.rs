@@ -11,6 +11,7 @@ use naga::{
     BinaryOperator, Expression, Handle, Literal, MathFunction, RelationalFunction, Scalar,
     ScalarKind, TypeInner,
 };
+use std::rc::Rc;
 
 impl<'a> Machine<'a> {
     /// The value of an expression that was emitted before, or need not be.
@@ -56,16 +57,13 @@ impl<'a> Machine<'a> {
     }
 
     /// The type of an expression.
-    pub(super) fn inner(&self, frame: &Frame<'a>, handle: Handle<Expression>) -> TypeInner {
-        frame.info[handle]
-            .ty
-            .inner_with(&self.program.module.types)
-            .clone()
+    pub(super) fn inner(&self, frame: &Frame<'a>, handle: Handle<Expression>) -> &'a TypeInner {
+        let program = self.program;
+        frame.info[handle].ty.inner_with(&program.module.types)
     }
 
     pub(super) fn scalar(&self, frame: &Frame<'a>, handle: Handle<Expression>) -> Scalar {
-        let inner = frame.info[handle].ty.inner_with(&self.program.module.types);
-        inner
+        self.inner(frame, handle)
             .scalar()
             .expect("naga computes with scalars and vectors")
     }
@@ -265,7 +263,7 @@ impl<'a> Machine<'a> {
         let count = all[0].components(lanes) * width;
         let at = |data: &Data, n: usize| data.at(n / width, n % width, lanes);
         let words = (0..count).map(|n| f(at(all[0], n), at(all[1], n), at(all[2], n)));
-        let result = Data::new(words.collect(), uniform);
+        let result = Data::new(words.collect::<Rc<_>>(), uniform);
         if all.iter().all(|data| data.unknown.is_none()) {
             return result;
         }
@@ -293,7 +291,7 @@ impl<'a> Machine<'a> {
             _ => no,
         };
         let words = (0..components * width).map(|n| chosen(n).at(n / width, n % width, lanes));
-        let result = Data::new(words.collect(), uniform);
+        let result = Data::new(words.collect::<Rc<_>>(), uniform);
         if [condition, yes, no]
             .iter()
             .all(|data| data.unknown.is_none())

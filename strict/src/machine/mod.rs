@@ -199,7 +199,11 @@ impl<'a> Machine<'a> {
         let lanes = || 0..u32::try_from(self.lanes).expect("a workgroup's invocations");
         let three = |of: &dyn Fn(usize, u32) -> u32| {
             let words = (0..3).flat_map(|c| lanes().map(move |lane| (c, lane)));
-            Data::varying(words.map(|(c, lane)| i64::from(of(c, lane))).collect())
+            Data::varying(
+                words
+                    .map(|(c, lane)| i64::from(of(c, lane)))
+                    .collect::<Vec<_>>(),
+            )
         };
         let numbers = |of: [u32; 3]| Data::uniform(of.map(i64::from).to_vec());
         match built_in {
@@ -209,7 +213,9 @@ impl<'a> Machine<'a> {
             BuiltIn::GlobalInvocationId => {
                 three(&|c, lane| self.group[c] * size[c] + local(lane)[c])
             }
-            BuiltIn::LocalInvocationIndex => Data::varying(lanes().map(i64::from).collect()),
+            BuiltIn::LocalInvocationIndex => {
+                Data::varying(lanes().map(i64::from).collect::<Vec<_>>())
+            }
             other => unreachable!("a shader with {other:?} is not supported"),
         }
     }

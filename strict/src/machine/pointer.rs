@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{Access, Outside, Wrong, memory::index};
 use naga::{ArraySize, Expression, Handle, Module, TypeInner};
+use std::borrow::Cow;
 
 /// Scalars that a value of a type is made of.
 pub(super) fn components(module: &Module, inner: &TypeInner) -> usize {
@@ -25,18 +26,23 @@ pub(super) fn components(module: &Module, inner: &TypeInner) -> usize {
 
 impl<'a> Machine<'a> {
     /// What a pointer points to.
-    pub(super) fn pointee(&self, frame: &Frame<'a>, pointer: Handle<Expression>) -> TypeInner {
-        match self.inner(frame, pointer) {
-            TypeInner::Pointer { base, .. } => self.program.module.types[base].inner.clone(),
+    pub(super) fn pointee(
+        &self,
+        frame: &Frame<'a>,
+        pointer: Handle<Expression>,
+    ) -> Cow<'a, TypeInner> {
+        let program = self.program;
+        match *self.inner(frame, pointer) {
+            TypeInner::Pointer { base, .. } => Cow::Borrowed(&program.module.types[base].inner),
             TypeInner::ValuePointer {
                 size: Some(size),
                 scalar,
                 ..
-            } => TypeInner::Vector { size, scalar },
+            } => Cow::Owned(TypeInner::Vector { size, scalar }),
             TypeInner::ValuePointer {
                 size: None, scalar, ..
-            } => TypeInner::Scalar(scalar),
-            other => unreachable!("naga takes no {other:?} for a pointer"),
+            } => Cow::Owned(TypeInner::Scalar(scalar)),
+            ref other => unreachable!("naga takes no {other:?} for a pointer"),
         }
     }
 
@@ -56,7 +62,7 @@ impl<'a> Machine<'a> {
             }
             Value::Data(data) => {
                 let inner = self.inner(frame, base);
-                Value::Data(self.part(frame, handle, (&data, &inner), index, mask))
+                Value::Data(self.part(frame, handle, (&data, inner), index, mask))
             }
         }
     }

@@ -36,7 +36,7 @@ pub(super) struct Data {
 }
 
 impl Data {
-    pub(super) fn new(words: Vec<i64>, uniform: bool) -> Self {
+    pub(super) fn new(words: impl Into<Rc<[i64]>>, uniform: bool) -> Self {
         Self {
             words: words.into(),
             uniform,
@@ -44,11 +44,11 @@ impl Data {
         }
     }
 
-    pub(super) fn uniform(words: Vec<i64>) -> Self {
+    pub(super) fn uniform(words: impl Into<Rc<[i64]>>) -> Self {
         Self::new(words, true)
     }
 
-    pub(super) fn varying(words: Vec<i64>) -> Self {
+    pub(super) fn varying(words: impl Into<Rc<[i64]>>) -> Self {
         Self::new(words, false)
     }
 
@@ -90,7 +90,10 @@ impl Data {
     pub(super) fn part(&self, first: usize, count: usize, lanes: usize) -> Self {
         let width = self.width(lanes);
         let places = first * width..(first + count) * width;
-        let part = Self::new(self.words[places.clone()].to_vec(), self.uniform);
+        if places == (0..self.words.len()) {
+            return self.clone();
+        }
+        let part = Self::new(&self.words[places.clone()], self.uniform);
         match &self.unknown {
             Some(unknown) => part.with_unknown(unknown[places].to_vec()),
             None => part,
@@ -122,10 +125,8 @@ impl Data {
 
     /// A function of each scalar.
     pub(super) fn map(&self, f: impl Fn(i64) -> i64) -> Self {
-        let mapped = Self::new(
-            self.words.iter().map(|&word| f(word)).collect(),
-            self.uniform,
-        );
+        let words: Rc<[i64]> = self.words.iter().map(|&word| f(word)).collect();
+        let mapped = Self::new(words, self.uniform);
         match &self.unknown {
             Some(unknown) => {
                 mapped.with_unknown(unknown.iter().map(|&bits| all_if_any(bits)).collect())
@@ -174,38 +175,23 @@ impl Data {
 
     fn zip_known(&self, other: &Self, lanes: usize, f: impl Fn(i64, i64) -> i64) -> Self {
         let (a, b) = (&self.words, &other.words);
-        let words = match (self.uniform, other.uniform) {
-            (true, true) | (false, false) => {
+        // Of iterators that know their length, `collect` allocates once.
+        let words: Rc<[i64]> = match (self.uniform, other.uniform, a.len().min(b.len())) {
+            (true, true, _) | (false, false, _) => {
                 a.iter().zip(b.iter()).map(|(&a, &b)| f(a, b)).collect()
             }
-            (true, false) => {
-                let pairs = b.chunks(lanes).zip(a.iter());
-                pairs
-                    .flat_map(|(b, &a)| b.iter().map(move |&b| (a, b)))
-                    .map(|(a, b)| f(a, b))
-                    .collect()
+            (true, false, 1) => b.iter().map(|&b| f(a[0], b)).collect(),
+            (false, true, 1) => a.iter().map(|&a| f(a, b[0])).collect(),
+            (true, false, _) => {
+                let pairs = b.iter().enumerate();
+                pairs.map(|(n, &b)| f(a[n / lanes], b)).collect()
             }
-            (false, true) => {
-                let pairs = a.chunks(lanes).zip(b.iter());
-                pairs
-                    .flat_map(|(a, &b)| a.iter().map(move |&a| (a, b)))
-                    .map(|(a, b)| f(a, b))
-                    .collect()
+            (false, true, _) => {
+                let pairs = a.iter().enumerate();
+                pairs.map(|(n, &a)| f(a, b[n / lanes])).collect()
             }
         };
         Self::new(words, self.uniform && other.uniform)
-    }
-
-    /// The same, with a word for every lane.
-    pub(super) fn spread(&self, lanes: usize) -> Rc<[i64]> {
-        match self.uniform {
-            true => self
-                .words
-                .iter()
-                .flat_map(|&word| repeat_n(word, lanes))
-                .collect(),
-            false => Rc::clone(&self.words),
-        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Variables of the invocations, in functions or private to them.
 
 use super::value::Data;
+use std::iter::repeat_n;
 
 /// A variable of the invocations.
 #[derive(Debug)]
@@ -13,7 +14,11 @@ pub(super) struct Variable {
 
 impl Variable {
     pub(super) fn new(data: &Data, lanes: usize) -> Self {
-        let words = data.spread(lanes).to_vec();
+        let mut words = Vec::with_capacity(data.components(lanes) * lanes);
+        match data.uniform {
+            true => words.extend(data.words.iter().flat_map(|&word| repeat_n(word, lanes))),
+            false => words.extend_from_slice(&data.words),
+        }
         let unknown = match &data.unknown {
             None => Vec::new(),
             Some(_) => (0..words.len())
@@ -33,9 +38,25 @@ impl Variable {
         }
     }
 
+    /// Sets the components of all lanes from `first` on.
+    pub(super) fn set_all(&mut self, first: usize, value: &Data, lanes: usize) {
+        let all = Self::new(value, lanes);
+        let places = first * lanes..first * lanes + all.words.len();
+        self.words[places.clone()].copy_from_slice(&all.words);
+        if self.unknown.is_empty() && !all.unknown.is_empty() {
+            self.unknown = vec![0; self.words.len()];
+        }
+        if let Some(bits) = self.unknown.get_mut(places) {
+            match all.unknown.is_empty() {
+                true => bits.fill(0),
+                false => bits.copy_from_slice(&all.unknown),
+            }
+        }
+    }
+
     pub(super) fn part(&self, first: usize, count: usize, lanes: usize) -> Data {
         let places = first * lanes..(first + count) * lanes;
-        let data = Data::varying(self.words[places.clone()].to_vec());
+        let data = Data::varying(&self.words[places.clone()]);
         match self.unknown.get(places) {
             Some(unknown) => data.with_unknown(unknown.to_vec()),
             None => data,

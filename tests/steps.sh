@@ -1,0 +1,25 @@
+# Sourced by the scripts here that run all of their steps, also after one failed, and count them at the end.
+
+report=''
+passed=0
+failed=0
+
+# step NAME COMMAND...: exit code 77 means that the command skipped itself, and has said why.
+step() {
+    local start=$SECONDS status=0 verdict
+    printf '\n== %s\n' "$1"
+    "${@:2}" || status=$?
+    case $status in
+        0) verdict=passed passed=$((passed + 1)) ;;
+        77) verdict=skipped ;;
+        *) verdict=FAILED failed=$((failed + 1)) ;;
+    esac
+    report+=$(printf '%5d s  %-8s %s' $((SECONDS - start)) "$verdict" "$1")$'\n'
+}
+
+# Prints how each step ended. Fails if one failed.
+summary() {
+    printf '\n== Summary\n%s' "$report"
+    echo "$passed passed, $failed failed"
+    [[ $failed -eq 0 ]]
+}
