@@ -38,7 +38,7 @@ const MOST_BYTES: usize = 7;
 /// The slices whose rows lie close together. Each entry has the number of bytes in a row, the number of bytes in a unit
 /// of the source, and the distances in bytes from one row to the next. The first two entries are every second to fourth
 /// element of 1 or 2 bytes, or all elements backwards; the third is pixels of four bytes without the last byte, or
-/// pixels of three bytes backwards. There is a pipeline for each distance, so these are only the most common ones.
+/// pixels of three bytes backwards. There are two pipelines for each distance, so these are only the most common ones.
 const STRIDES: [(usize, usize, &[isize]); 3] = [
     (1, 1, &[2, 3, 4, -1]),
     (2, 2, &[4, 6, 8, -2]),
