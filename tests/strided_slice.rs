@@ -133,7 +133,7 @@ fn rank_8_that_cannot_be_merged() {
     );
 }
 
-/// TensorFlow stops at rank 8. Here only dimensions that do not merge count.
+/// TensorFlow refuses ranks above 8. The library merges dimensions first, so a higher rank can need fewer dimensions.
 #[test]
 fn ranks_above_8_that_can_be_merged() {
     check(&[2; 12], "1");

@@ -71,7 +71,8 @@ fn run(loaded: &Loaded<'_>, dest: &mut [u8]) -> Result<(), Error> {
     }
 }
 
-/// memcpy of the bytes of the result, from the input, which repeats if it is shorter.
+/// Times memcpy of as many bytes as the result has. They come from the input, which is copied repeatedly if it is
+/// shorter.
 fn copy(loaded: &Loaded<'_>, dest: &mut [u8], threads: usize, effort: Effort) -> Times {
     let source = loaded.input.as_ref();
     // A workload with a result has an input.
