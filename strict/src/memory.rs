@@ -75,7 +75,7 @@ pub(crate) struct Memory {
     words: Vec<u32>,
     /// A bit for each byte of a word: whether it was written.
     written: Vec<u8>,
-    /// Empty until the first dispatch with checks.
+    /// The accesses to each word. Empty until the first dispatch with checks.
     touched: Vec<Touched>,
 }
 
