@@ -68,7 +68,7 @@ fn batches() {
     check(&[2, 3, 4], &[0, 2, 1, 1, 3, 9], &[2, 3], along(-1, -1));
     check(&[3, 4], &[0, 3, 2], &[3], along(1, 1));
     check(&[2, 5, 3, 4], &[0, 2, 1, -1, 3, 0], &[2, 1, 3], along(2, 1));
-    // The default axis is the number of batch dimensions, also counted from the end.
+    // The default axis is the number of batch dimensions, even if that number counts from the end.
     let none = |batch_dims| GatherOptions {
         batch_dims,
         ..GatherOptions::default()

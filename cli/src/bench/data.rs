@@ -293,7 +293,7 @@ impl<'a> Loaded<'a> {
         checksum::verify(self.work, self.expected, result)
     }
 
-    /// Runs from host values to host values in new memory.
+    /// Runs the workload from host values to host values in new memory.
     pub(crate) fn host_to_host(&self, backend: &Backend) -> Result<HostResult, Error> {
         match self.work.values.dtype().size() {
             1 => self.typed::<u8>(backend),

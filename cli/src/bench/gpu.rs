@@ -237,7 +237,7 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// The cost of one operation among many, and of the barest dispatch beside it.
+    /// Times one operation among many in a submission, and a minimal dispatch alone and among as many.
     fn pipelined(&self, bench: &Bench<'_>, effort: Effort, to: &mut Sheet) -> Result<(), Problem> {
         // Writes to another output, so that the result is kept.
         let output = bench.dest()?;
@@ -274,7 +274,7 @@ fn only(tensor: &Tensor) -> Result<&Buffer, Problem> {
     }
 }
 
-/// The device's own time, if it has timestamps.
+/// The time on the device itself, if it has timestamp queries.
 fn on_device(
     bench: &Bench<'_>,
     effort: Effort,

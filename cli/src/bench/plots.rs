@@ -45,7 +45,7 @@ pub(super) fn colour(at: usize) -> RGBColor {
     DEVICES[at % DEVICES.len()]
 }
 
-/// Formats a rate for an axis.
+/// The rate in GB/s.
 fn rate(bytes: usize, seconds: f64) -> f64 {
     bytes as f64 / seconds / 1e9
 }
@@ -199,7 +199,7 @@ pub(super) fn stages(report: &Report, device: &Described) -> Picture {
     Ok(svg)
 }
 
-/// The range of the bars.
+/// The left and the right end of the bars.
 const LEFT: i32 = 190;
 const RIGHT: i32 = 870;
 const TOP: i32 = 10;

@@ -25,7 +25,7 @@ pub(crate) struct Report {
     pub(crate) devices: Vec<Described>,
     pub(crate) results: Vec<Measured>,
     pub(crate) failures: Vec<Failed>,
-    /// The same operations at growing sizes.
+    /// The measurements of operations at growing sizes.
     pub(crate) sweep: Vec<Measured>,
     /// Why a device was not measured at larger sizes.
     pub(crate) stopped: Vec<Failed>,

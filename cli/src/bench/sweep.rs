@@ -29,7 +29,7 @@ pub(crate) const EFFORT: Effort = Effort {
 /// The swept operations, by the name of the workload.
 pub(crate) const SHAPES: [&str; 2] = ["crop", "gather"];
 
-/// The workloads with results of at most `most` bytes.
+/// The sizes in bytes of the swept results, up to `most`.
 pub(crate) fn sizes(most: usize) -> impl Iterator<Item = usize> {
     let next = |&size: &usize| size.checked_mul(GROWTH);
     std::iter::successors(Some(SMALLEST), next).take_while(move |&size| size <= most)

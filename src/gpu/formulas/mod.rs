@@ -6,11 +6,11 @@
 //! and elements. Buffers, quotients by unknown numbers and products of two unknown numbers are functions about which
 //! nothing is known.
 //!
-//! | file | turns into terms |
+//! | file | content |
 //! |---|---|
-//! | `machine`, `statement` | functions and variables; statements |
-//! | `expression`, `arithmetic` | expressions; what operators compute |
-//! | `terms` | writes terms as SMT-LIB |
+//! | `machine`, `statement` | run functions on terms: their variables, their statements |
+//! | `expression`, `arithmetic` | the terms of expressions, and of the results of operators |
+//! | `terms` | terms, and how they are written as SMT-LIB |
 //! | `list` | the functions with a formula |
 
 mod arithmetic;

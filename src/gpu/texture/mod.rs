@@ -24,7 +24,7 @@ use wgpu::{TextureDimension, TextureFormat, TextureUsages};
 ///
 /// The layers are those of an array, the six sides of a cube map or the depth of a 3D texture. The channels are in the
 /// order of the format's name: blue is channel 0 of `Bgra8Unorm`. Elements are the stored bits: a channel of
-/// `Rgba8Unorm` or `Rgba8UnormSrgb` is a [`DType::U8`], whatever a shader makes of it.
+/// `Rgba8Unorm` or `Rgba8UnormSrgb` is a [`DType::U8`], though shaders read it as a fraction.
 ///
 /// ```no_run
 /// # fn example(gpu: &wgslice::Gpu, frame: &wgpu::Texture, batch: &wgpu::Buffer) -> Result<(), wgslice::Error> {

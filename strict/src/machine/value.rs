@@ -268,7 +268,7 @@ pub(super) fn from_bits(bits: u64, scalar: Scalar) -> i64 {
     }
 }
 
-/// The `i64` of a 32-bit integer that is made of its bits alone.
+/// The `i64` of a 32-bit integer, from its bits. It is negative if they are 2^31 or more.
 pub(super) fn integer(bits: u32) -> i64 {
     i64::from(bits.cast_signed())
 }
