@@ -103,7 +103,7 @@ fn channels_become_planes() {
         check(&[3, 5, 41, channels], &some);
     }
     check(&[700, 4], &[slice(":, :3"), transpose(&[1, 0])]);
-    // A slice that begins or ends in the middle of lines, forwards and backwards.
+    // Lines in whole and in part, most of them backwards.
     check(&[600, 4], &[slice("::-1"), transpose(&[1, 0])]);
     check(&[600, 8], &[slice("1:, :"), transpose(&[1, 0])]);
     check(&[700, 4], &[slice("::-1, 1:3"), transpose(&[1, 0])]);

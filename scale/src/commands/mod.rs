@@ -153,7 +153,7 @@ pub(crate) async fn signal() -> &'static str {
             _ = ctrl_c() => "SIGINT",
         };
     }
-    // If signals cannot be handled, this never ends, and a signal does not end the command in order.
+    // Where SIGTERM cannot be handled, only Ctrl-C can.
     let _ = ctrl_c().await;
     "SIGINT"
 }
