@@ -65,7 +65,7 @@ pub struct Throughput {
     pub bytes: f64,
     /// Additional seconds for each row that begins elsewhere in memory than the previous row ends.
     pub row: f64,
-    /// The same for rows at indices in an array of more than 32 MiB, which caches do not hold.
+    /// Additional seconds for each row at an index in an array of more than 32 MiB, which caches do not hold.
     pub far_row: f64,
 }
 

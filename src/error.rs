@@ -74,7 +74,7 @@ pub enum Error {
         /// The element type.
         dtype: crate::DType,
     },
-    /// A shape of so many elements that elements of 16 bytes would not fit into the address space.
+    /// A shape with too many elements: elements of 16 bytes would not fit into the address space.
     #[error(
         "shape {} has too many elements: the product of its non-zero dimensions must be below 2^{}",
         Shape(shape), usize::BITS - 5

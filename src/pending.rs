@@ -38,9 +38,10 @@ pub(crate) static POLLING: &Waker = Waker::noop();
 ///
 /// # The report of recorded commands
 ///
-/// Request the report after the commands were submitted: before, it says that no tuple was out of range. To name the
-/// first out-of-range tuple, a request reads the buffer of indices, which must not be overwritten before; if the buffer
-/// lacks the usage `COPY_SRC`, the report gives the tuple's position and leaves its indices empty.
+/// Request the report after the commands were submitted. A report that is requested before says that no tuple was out
+/// of range. To name the first out-of-range tuple, a request reads the buffer of indices, which must not be overwritten
+/// before; if the buffer lacks the usage `COPY_SRC`, the report gives the tuple's position and leaves its indices
+/// empty.
 #[derive(Clone)]
 pub struct Pending<T> {
     /// The device that the value comes from. `None` if the value is there, or comes from a thread.
@@ -62,7 +63,7 @@ enum State<T> {
 type Reading<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 
 impl<T: Clone> Pending<T> {
-    /// A value that is there.
+    /// A value that is already known.
     pub(crate) fn done(value: T) -> Self {
         Self {
             #[cfg(feature = "gpu")]
@@ -99,7 +100,7 @@ impl<T: Clone> Pending<T> {
             let shared = Arc::new(Shared::default());
             let done = Arc::clone(&shared);
             let run = move || {
-                // A panic goes on where the value is asked for, which would otherwise never be there.
+                // A panic resumes in the thread that asks for the value, which would otherwise wait for ever.
                 let made = panic::catch_unwind(AssertUnwindSafe(work));
                 let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
                 done.0 = Some(made);
@@ -158,7 +159,7 @@ impl<T: Clone> Pending<T> {
         #[cfg(feature = "gpu")]
         match &self.gpu {
             Some(gpu) if gpu.may_block() => return gpu.wait_until(|context| self.advance(context)),
-            // A thread makes the value. In a browser there is none, and the value is there.
+            // A thread makes the value. In a browser there are no threads, so the value is already known.
             #[cfg(not(target_arch = "wasm32"))]
             None => return pollster::block_on(self.clone()),
             _ => {}

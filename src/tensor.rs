@@ -44,7 +44,7 @@ pub struct Tensor {
     pub(crate) storage: Storage,
 }
 
-/// Where a tensor's bytes are: `Device` if the tensor's backend is a GPU, else one of the others.
+/// Where a tensor's bytes are: `Device` if the tensor's backend is a GPU, otherwise one of the other variants.
 #[derive(Clone)]
 pub(crate) enum Storage {
     /// Host memory that this crate allocated. Clones of the tensor share it.

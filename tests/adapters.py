@@ -20,20 +20,20 @@ BEGIN, END = "<!-- adapters {signature} -->", "<!-- end of adapters -->"
 
 
 def sources(mode):
-    """Names the sources, the suites and the mode."""
+    """A hash of the sources, the suites and the mode."""
     trees = subprocess.check_output(["git", "rev-parse", "HEAD:src", "HEAD:shaders"], cwd=ROOT, text=True)
     return hashlib.sha256(f"{trees}{signature()}{mode}".encode()).hexdigest()[:12]
 
 
 def kept(name, key):
-    """The file with the rows of an adapter, of these sources: a long run can be done in parts."""
+    """The file that keeps the rows of an adapter for these sources, so that a long run can be done in parts."""
     folder = ROOT / os.environ.get("CARGO_TARGET_DIR", "target") / "adapters"
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{name}-{key}.json"
 
 
 class NotRun(Exception):
-    """Why a row was not run."""
+    """A row was not run; the message says why."""
 
 
 def run(command, environment):
@@ -101,7 +101,7 @@ class Rows:
         return part
 
     def row(self, title, suites):
-        """Runs a row's suites, each a function or why there is none."""
+        """Runs a row's suites. Each is a function, or a text that says why there is none."""
         cells = []
         for name, suite in zip(SUITES, suites, strict=True):
             if not callable(suite):
@@ -117,7 +117,7 @@ class Rows:
     def adapter(self, kind, title, arguments, environment, tested_as):
         """A row of an adapter that runs shaders, or of the CPU path."""
         every, cases, names = (FULL if self.options.full else QUICK)[kind]
-        # Tests fail if no device has this in its name.
+        # The tests fail if no device has this text in its name.
         environment = {**environment, "WGSLICE_TEST_DEVICES": tested_as}
         tests = self.options.tests
         self.row(
@@ -131,14 +131,14 @@ class Rows:
         )
 
     def adapters(self, environment):
-        """What the command finds in an environment."""
+        """The usable adapters that the command finds in an environment."""
         status, output = run([self.options.command, "info", "--device", "gpu", "--json"], environment)
-        # Without an adapter it fails, and says so behind this.
+        # Without an adapter the command fails, and prints a message after the JSON.
         found, _ = json.JSONDecoder().raw_decode(output[output.index("{") :])
         return [adapter for adapter in found["adapters"] if adapter["fits"]]
 
     def software(self, kind, api, name, environment):
-        """A row of a software adapter that the environment leaves alone."""
+        """A row of a software adapter, which must be the only adapter in the environment."""
         found = self.adapters(environment)
         if len(found) != 1 or found[0]["kind"] != "software":
             raise NotRun("it is not on this machine")
@@ -192,7 +192,7 @@ class Rows:
         script = ROOT / "web/tests/run"
         if not script.exists():
             raise NotRun("there is no web/tests/run")
-        # Its random cases take most of the time.
+        # The browser's random cases take most of the time.
         environment = {} if self.options.full else {"WGSLICE_CASES": "300"}
         self.script("WebGPU in Chromium on SwiftShader", script, environment)
 
@@ -211,7 +211,7 @@ class Rows:
         self.notes.append(f"Shaders accepted by compilers: {groups}.")
 
     def script(self, title, script, environment=None):
-        """A suite of its own, whose last line is its count."""
+        """Runs a suite that is a script, whose last line counts what passed and failed."""
         print(f"\n== {script.relative_to(ROOT)}", flush=True)
         status, output = run(["bash", script], environment or {})
         counts = re.findall(r"^(\d+) passed, (\d+) failed", output, re.M)
@@ -231,20 +231,20 @@ class Rows:
 
 
 NO_VULKAN = {"VK_ICD_FILENAMES": "/nonexistent", "VK_DRIVER_FILES": "/nonexistent"}
-# Nor OpenGL.
+# Without drivers of OpenGL either.
 NO_DRIVERS = {**NO_VULKAN, "__EGL_VENDOR_LIBRARY_FILENAMES": "/nonexistent"}
 ADAPTERS = ["cpu", "lavapipe", "swiftshader", "gl", "hardware", "strict", "noop", "browser", "compilers"]
 
 
 def vulkan(manifest):
-    """An environment in which this is the only driver."""
+    """An environment in which the driver of this manifest is the only one."""
     if not manifest:
         raise NotRun("it is not on this machine")
     return {**NO_DRIVERS, "VK_ICD_FILENAMES": manifest, "VK_DRIVER_FILES": manifest, "WGPU_BACKEND": "vulkan"}
 
 
 def chromium():
-    """SwiftShader does not know its version."""
+    """The version of Chromium, in place of SwiftShader's: SwiftShader does not report one."""
     for folder, command in [
         (pathlib.Path(os.environ["WGSLICE_SWIFTSHADER"]).parents[3], ["cat", "version"]),
         ("/", ["dpkg-query", "--show", "--showformat", "${Version}", "chromium-common"]),

@@ -1,5 +1,5 @@
-//! What a program in a browser calls: nothing there may wait for the device. The devices here are the machine's, with
-//! waiting forbidden as in a browser.
+//! The calls that a program in a browser makes. Nothing may wait for the device there. The devices here are the
+//! machine's, with waiting forbidden as in a browser.
 
 use crate::harness::gpu_devices;
 use std::sync::{
@@ -110,7 +110,7 @@ fn strict_calls_are_refused_where_nothing_may_wait() {
     }
 }
 
-/// With late errors the report is the error, and a scatter with a tuple out of range leaves its tensor as it was.
+/// With late errors the report is the error, and a scatter with a tuple out of range leaves its tensor unchanged.
 #[test]
 fn late_errors_are_those_of_the_reports() {
     for gpu in gpu_devices() {
@@ -170,7 +170,7 @@ fn calls_that_would_wait_name_another() {
     }
 }
 
-/// What a call with host values gives, its plan gives too, also where nothing may wait.
+/// A plan gives the result of its operation's call with host values, also where nothing may wait.
 #[test]
 fn plans_run_on_host_values() {
     let mut backends = vec![Backend::cpu()];
@@ -215,7 +215,7 @@ fn plans_run_on_host_values() {
         assert_eq!(sums.data[..6], TABLE[..6], "{backend}");
         assert_eq!(sums.data[6..], [7.5, 9.5], "{backend}");
 
-        // Arguments that do not fit.
+        // Arguments that do not fit the plan are errors.
         for (argument, outcome) in [
             ("source", run(&flip, &TABLE[1..], None, None)),
             ("indices", run(&gather, &TABLE, None, None)),

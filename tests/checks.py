@@ -1,4 +1,4 @@
-"""What the Python checks share: running wgslice and comparing bits.
+"""Runs wgslice and compares bits, for the checks in Python.
 
 A difference is printed and counted, and the next check still runs, so one run
 shows everything that is wrong. `Checks.finish` decides the exit code.
@@ -42,7 +42,7 @@ class Checks:
         return self.path(name)
 
     def run(self, device, *arguments, out):
-        """Runs the command; `out` is absent before it."""
+        """Runs the command, after removing `out`."""
         out.unlink(missing_ok=True)
         command = [WGSLICE, *map(str, arguments), "-o", out, "--device", device]
         try:
@@ -77,7 +77,7 @@ class Checks:
         self._count(f"{name} on {device}", why)
 
     def finish(self):
-        """Prints the total and exits; having checked nothing is a failure."""
+        """Prints the totals and exits. It is a failure if nothing was checked."""
         self.folder.cleanup()
         print(f"{self.passed} passed, {self.failed} failed")
         sys.exit(0 if self.passed and not self.failed else 1)
@@ -92,7 +92,7 @@ class Checks:
     def _has_gpu(self):
         source = self.save("probe.npy", np.arange(4, dtype=np.int32))
         result = self.run("gpu", "slice", source, ":", out=self.path("probed.npy"))
-        # Where a GPU is demanded, the checks on it run and fail by themselves.
+        # If a GPU is required, the checks on it are run, and fail if there is none.
         if result.returncode == 0 or os.environ.get("WGSLICE_REQUIRE_GPU"):
             return True
         print(f"gpu: skipped, as nothing runs on it: {result.stderr.strip()}")
@@ -100,14 +100,14 @@ class Checks:
 
 
 def difference(got, want):
-    """Says how `got` differs from `want`, or None where all bits are equal."""
+    """Says how `got` differs from `want`. None if all bits are equal."""
     if got.dtype != want.dtype:
         return f"dtype is {got.dtype}, not {want.dtype}"
     if got.shape != want.shape:
         return f"shape is {got.shape}, not {want.shape}"
     if want.size == 0:
         return None
-    # Bytes, not values: -0.0 equals 0.0, and a NaN does not equal itself.
+    # Bytes are compared, not values: -0.0 equals 0.0, and a NaN does not equal itself.
     got_bits, want_bits = (
         np.frombuffer(array.tobytes(), np.uint8).reshape(array.size, -1)
         for array in (got, want)

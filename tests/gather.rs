@@ -68,7 +68,7 @@ fn batches() {
     check(&[2, 3, 4], &[0, 2, 1, 1, 3, 9], &[2, 3], along(-1, -1));
     check(&[3, 4], &[0, 3, 2], &[3], along(1, 1));
     check(&[2, 5, 3, 4], &[0, 2, 1, -1, 3, 0], &[2, 1, 3], along(2, 1));
-    // The default axis is the number of batch dimensions, also counted from the end.
+    // The default axis is the number of batch dimensions, even if that number counts from the end.
     let none = |batch_dims| GatherOptions {
         batch_dims,
         ..GatherOptions::default()
@@ -99,8 +99,8 @@ fn every_policy() {
     }
 }
 
-/// So many tuples point into a row of params that workgroups stage it: rows up to the longest, and others that are
-/// longer or not whole vectors, and one segment of tuples or several.
+/// Rows of params that so many tuples point into that workgroups stage them: rows up to the longest that is staged, and
+/// others that are longer or not whole vectors; one segment of tuples or several.
 #[test]
 fn many_units_of_short_rows() {
     for (row, count) in [
@@ -178,7 +178,7 @@ fn params_are_views() {
     check_gathering(2, (&[7, 3], &batches), (&indices, &[3, 2]), how);
 }
 
-/// Cut along the outer dimension, the indexed one, and both, also with negative strides.
+/// Gathers that are cut along the outer dimension, the indexed one, and both, also with negative strides.
 #[test]
 fn views_beyond_the_reach_of_offsets() {
     let indices = [199, 0, 100, 41, 42, 200, -1, 3];
@@ -227,7 +227,7 @@ fn a_dimension_without_elements_has_no_index() {
     for number in 0..5 {
         check_policies(number, (&[0, 3], &[]), (&[0, -1, 2], &[3]), how);
     }
-    // The same for a view, whose source may be smaller than a unit of the shaders.
+    // The params are a view, whose source may be smaller than a unit of the shaders.
     let nothing = [slice("0:0")];
     for number in 0..5 {
         check_policies(number, (&[1], &nothing), (&[0, -1], &[2]), how);

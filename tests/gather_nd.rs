@@ -66,8 +66,8 @@ fn unaligned_rows() {
     }
 }
 
-/// Rows of a few bytes, of which an invocation takes 8 or 16 at once: all of them, and each number that is left to
-/// the last one, with rows missing at every place.
+/// Rows of a few bytes, of which an invocation takes 8 or 16 at once. The last invocation gets all of its rows or any
+/// smaller number, and rows are missing at every place.
 #[test]
 fn short_rows() {
     for (start, run) in (1..=7).enumerate() {
@@ -83,7 +83,7 @@ fn short_rows() {
             }
         }
     }
-    // Where there is nothing to point at, and where only the last row ends with a word of params.
+    // There is nothing to point at, or only the last row ends with a word of params.
     check_gather(&[0, 5], &[0; 16], &[16, 1], 0);
     check_gather(&[1, 7], &[0; 16], &[16, 1], 0);
     check_gather(&[3, 1], &[2; 16], &[16, 1], 0);
@@ -215,8 +215,7 @@ fn params_are_views() {
     }
 }
 
-/// Params larger than the limit of the shaders: also cut along the first coordinate, also with a negative
-/// stride.
+/// Params beyond the limit of the shaders' offsets are cut, also along the first coordinate and with a negative stride.
 #[test]
 fn views_beyond_the_reach_of_offsets() {
     let indices = [199, 0, 100, 41, 42, 200, -1, 3, 80, 160, 120, 7];
@@ -416,8 +415,8 @@ fn tensors_stay_on_their_device() {
     }
 }
 
-/// Enough rows for several windows of params on a software adapter: rows in one window, across two, and with a
-/// step beyond any, in both directions; and tuples that are read four at a time, and longer ones.
+/// Enough rows for several windows of params on a software adapter: rows in one window, rows across two, and rows with
+/// a step beyond any window, in both directions; tuples that are read four at a time, and longer tuples.
 #[cfg(feature = "gpu")]
 #[test]
 fn many_rows_from_several_windows() {

@@ -194,7 +194,7 @@ fn a_lost_device_is_an_error() {
     assert_eq!(sliced.to_array::<u32>().unwrap().data, [3, 2, 1]);
 }
 
-/// Pipelines are made with the caller's pipeline cache: that of another device shows it.
+/// Pipelines are made with the caller's pipeline cache, since the cache of another device makes them fail.
 #[test]
 fn pipelines_of_a_cache() {
     for adapter in adapters() {

@@ -124,7 +124,7 @@ fn assert_within(
     assert!((0..3).any(|_| within()), "{what}");
 }
 
-/// The longest over the shortest.
+/// The longest time divided by the shortest.
 fn spread(times: &[f64]) -> f64 {
     let least = times.iter().copied().fold(f64::INFINITY, f64::min);
     times.iter().copied().fold(0.0, f64::max) / least
@@ -155,7 +155,7 @@ fn a_byte_takes_as_long_up_to_a_gigabyte() {
     }
 }
 
-/// Dimensions that merge are the same work.
+/// Dimensions that merge add no work.
 #[test]
 fn ranks_that_merge_cost_the_same() {
     let shapes: [&[usize]; 8] = [
@@ -176,8 +176,8 @@ fn ranks_that_merge_cost_the_same() {
     }
 }
 
-/// Dimensions that do not merge cost time for every row, but for rows of 32 bytes or more not more than the row
-/// itself.
+/// Dimensions that do not merge cost time for every row. For rows of 32 bytes or more, that is no more than the time of
+/// the row itself.
 #[test]
 fn rank_8_costs_at_most_twice_rank_2() {
     let shape = |run| [7, 6, 7, 6, 7, 6, 7, run];

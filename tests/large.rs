@@ -106,8 +106,8 @@ fn beyond_32_bits_on_the_gpu() {
     slices_and_gathers(&tensor.unwrap());
 }
 
-/// The shortest of several times of a slice into an existing result. In new memory a page costs more than its
-/// bytes, and how much depends on what else the machine holds.
+/// The shortest of several times of a slice into an existing result. In new memory, mapping a page takes longer than
+/// writing its bytes, and how long depends on the other memory of the machine.
 fn fastest(tensor: &Tensor, spec: &SliceSpec) -> Duration {
     let mut dest = tensor.slice(spec).unwrap();
     let mut time = || {

@@ -9,7 +9,7 @@ use wgslice::{
     slice,
 };
 
-/// Limits below a single unit are the only ones that no cut can meet.
+/// Only limits below the size of a single unit cannot be met by cutting the work.
 #[test]
 fn a_unit_that_does_not_fit_is_refused_by_name() {
     let gpu = noop(|_| {}).with_dispatch_bytes(8);
@@ -34,8 +34,8 @@ fn an_index_depth_beyond_the_shaders_is_refused_by_name() {
     );
 }
 
-/// 11 dimensions that do not merge: one is indexed, one is the run, and the rest are walked, with two tuples
-/// the tuples too.
+/// 11 dimensions that do not merge: one is indexed, one is the run, and the rest are walked. If there are two tuples,
+/// their dimension is walked too.
 #[test]
 fn a_walk_beyond_the_shaders_is_refused_by_name() {
     let backend = Backend::from(noop(|_| {}));
@@ -60,7 +60,6 @@ fn a_walk_beyond_the_shaders_is_refused_by_name() {
     assert!(said.contains("--device cpu"), "{said}");
 }
 
-/// A tensor above the largest buffer has several.
 /// Scratch memory is rounded up to a power of two, which may be longer than a binding.
 #[test]
 fn a_checked_scatter_binds_no_more_scratch_memory_than_the_device_allows() {
@@ -77,6 +76,7 @@ fn a_checked_scatter_binds_no_more_scratch_memory_than_the_device_allows() {
         .unwrap();
 }
 
+/// A tensor larger than the largest buffer has several buffers.
 #[test]
 fn a_tensor_in_parts_comes_back() {
     let backend = Backend::from(noop(|limits| {
@@ -214,7 +214,7 @@ fn plans_are_explained() {
     );
 }
 
-/// Few or long contiguous rows are copied, which needs no STORAGE. Others are dispatched, which does.
+/// Few or long contiguous rows are copied, which needs no usage STORAGE. Other rows need dispatches, and so STORAGE.
 #[test]
 fn few_or_long_rows_are_copied() {
     // The noop backend counts as a software adapter.

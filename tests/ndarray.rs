@@ -12,7 +12,7 @@ use wgslice::{
     slice,
 };
 
-/// A slice of an array of ndarray, as one.
+/// A slice of an array of ndarray, as an array of ndarray.
 fn sliced<'a, T: Element>(
     backend: &Backend,
     array: impl Into<ArrayRef<'a, T>>,
@@ -47,7 +47,7 @@ fn every_slice_of_small_arrays() {
     }
 }
 
-/// Where ndarray panics, the range is clamped before it is walked, and a single index is an error.
+/// Bounds with which ndarray panics: a range is clamped before it is walked, and a single index is an error.
 #[test]
 fn bounds_outside_the_array() {
     let x = Array1::from_iter(0..5);

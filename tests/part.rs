@@ -14,7 +14,7 @@ use wgslice_vectors::{
     random::{answered, case_of},
 };
 
-/// Numbers from 0 on that are the same in every run.
+/// A generator of numbers that are the same in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -24,7 +24,7 @@ impl Numbers {
     }
 }
 
-/// A plan whose result is known. The source holds the numbers 1, 2, 3, …; zeros in the result come from nowhere.
+/// A plan whose result is known. The source holds the numbers 1, 2, 3, …, so zeros in the result have no source.
 struct Known {
     plan: Plan,
     source: Vec<usize>,
@@ -152,7 +152,7 @@ impl Known {
             .into_iter()
             .map(Option::unwrap_or_default)
             .collect();
-        // What tuples that are out of range would read in other dimensions is in the box too.
+        // The box also covers what tuples out of range would read in the other dimensions.
         if expected.data.contains(&0) {
             let within = |(inner, outer): (&Range<usize>, &Range<usize>)| {
                 inner.is_empty() || outer.start <= inner.start && inner.end <= outer.end

@@ -18,7 +18,7 @@ except ImportError as error:
 
 PHOTO = ROOT / "tests" / "data" / "astronaut.png"
 
-# Each result is an image again, so it goes to PNG as well as to .npy.
+# The result of each of these slices is an image again, so it is written to PNG as well as to .npy.
 TO_IMAGE = [
     "32:288:2, 400:100:-2, :",  # the README's: crop, flip, halve
     ":",
@@ -33,7 +33,7 @@ TO_IMAGE = [
     "-1000:1000, 1000:-1000:-1",  # ends beyond the image are clamped
 ]
 
-# These lose or gain an axis, keep two channels, or are empty: .npy only.
+# These results have fewer or more axes, or two channels, or are empty, so they are written to .npy only.
 TO_ARRAY = [
     "..., 0",
     "..., 2::-2",
@@ -47,12 +47,12 @@ TO_ARRAY = [
     "5:2, ::-1",
 ]
 
-# An integer must be in range, as in NumPy; the message names the index.
+# Slices with an integer out of range, which are refused as in NumPy, and the index that the message must name.
 REFUSED = [("512", "512"), (":, -513", "-513"), ("..., 3", "3")]
 
 
 def sliced(array, spec):
-    """NumPy's answer. The specs above are Python, so Python reads them."""
+    """NumPy's result. The slices above are written in Python, so Python evaluates them."""
     return np.asarray(eval(f"array[{spec}]", {"array": array}))
 
 

@@ -114,7 +114,7 @@ fn plans() -> Vec<(Plan, Vec<i32>)> {
     ]
 }
 
-/// Records what is prepared with buffers of its own and compares the result and the report with the CPU's.
+/// Records a prepared plan with its own buffers, and compares the result and the report with the CPU's.
 fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8) {
     let plan = prepared.plan();
     let bytes = |len: usize| -> Vec<u8> {
@@ -179,8 +179,8 @@ fn check(gpu: &Gpu, prepared: &Prepared, indices: &[i32], shift: usize, salt: u8
     }
 }
 
-/// At offsets that are prepared (multiples of 256) and others, twice in a row, with other bytes. The devices with low
-/// limits need several windows.
+/// Prepared plans are recorded at prepared offsets (multiples of 256) and at others, twice in a row, with other bytes.
+/// The devices with low limits need several windows.
 #[test]
 fn what_is_prepared_gives_the_results_of_the_plan() {
     for gpu in gpu_devices() {
@@ -195,7 +195,7 @@ fn what_is_prepared_gives_the_results_of_the_plan() {
     }
 }
 
-/// In an open pass, and after the device forgot what it kept.
+/// Prepared plans are recorded in an open pass, and after the device has dropped its caches.
 #[test]
 fn what_is_prepared_is_recorded_into_an_open_pass() {
     for gpu in gpu_devices() {
@@ -388,14 +388,14 @@ fn buffers_of_the_caller_as_tensors() {
             read_buffer(gpu, &shared)[4..11],
             [4, 90, 91, 92, 93, 94, 10]
         );
-        // Not if a clone shares the tensor.
+        // If a clone shares the tensor, the update is not in place.
         let clone = tensor.clone();
         tensor.slice_update(&slice![0], &row).unwrap();
         assert_ne!(tensor.buffers(), std::slice::from_ref(&shared));
         assert_eq!(read_buffer(gpu, &shared)[..5], [0, 1, 2, 3, 4]);
         assert_eq!(clone.to_vec::<u8>().unwrap()[..6], [0, 1, 2, 3, 4, 90]);
         drop((tensor, clone));
-        // No pool takes the buffer.
+        // The pool does not take the caller's buffer.
         let others = [(); 3].map(|()| backend.upload((&[1u8; 28], &[28])).unwrap());
         assert!(others.iter().all(|other| other.buffers()[0] != shared));
 
@@ -428,7 +428,7 @@ fn a_device_with_what_is_wanted() {
     }
 }
 
-/// What this crate makes on a device has a label, those of operations with their names.
+/// Everything that this crate makes on a device has a label. The labels of operations have their names.
 #[test]
 fn everything_has_a_label() {
     let strict = strict_gpu::StrictGpu::new(strict_gpu::Options::default());

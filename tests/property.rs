@@ -12,7 +12,7 @@ use wgslice_vectors::{
     random::{answered, case_of, reduce},
 };
 
-/// The most smaller cases that are tried.
+/// The most candidates that are tried to reduce a failing case.
 const TRIES: usize = 500;
 
 /// Checks `count` cases of an operation that satisfy `wanted`.
@@ -144,7 +144,7 @@ fn rows_of_many_alignments() {
                 ..all.clone()
             };
             check_slice(&shape, &encoded, Sizes::All);
-            // Begins and ends within units.
+            // The slice begins and ends within units.
             let encoded = TfStridedSlice {
                 begin: vec![0, 0, 1],
                 end: vec![0, 0, -1],

@@ -1,5 +1,5 @@
-# Sourced by the scripts here, with $target set: what they use and a machine may lack, and how to get it on Debian and
-# Ubuntu.
+# Sourced by the scripts here, with $target set. Finds the tools that they use and a machine may lack, and gets them on
+# Debian and Ubuntu.
 
 has_vulkan_loader() {
     [[ $(PATH=$PATH:/sbin:/usr/sbin ldconfig -p) == *libvulkan.so.1* ]]
@@ -55,15 +55,15 @@ swiftshader_manifest() {
     return 1
 }
 
-# Takes SwiftShader out of Debian's package of it. Installing that would bring
-# along hundreds of megabytes of others, of which SwiftShader needs none.
+# Takes SwiftShader out of Debian's package that contains it. Installing the package would
+# also install hundreds of megabytes of other packages, of which SwiftShader needs none.
 unpack_swiftshader() {
     local folder=$target/swiftshader
     mkdir -p "$folder"
     (cd "$folder" && apt-get -qq download chromium-common 2>/dev/null) || return
     dpkg-deb --fsys-tarfile "$folder"/chromium-common_*.deb |
         tar -x -C "$folder" --wildcards './usr/lib/chromium/*swiftshader*'
-    # It does not know its version itself.
+    # SwiftShader does not report its own version.
     dpkg-deb --field "$folder"/chromium-common_*.deb Version >"$folder/version"
     rm "$folder"/chromium-common_*.deb
 }

@@ -187,7 +187,7 @@ fn floats_are_added_in_order() {
     }
 }
 
-/// Adds as many rows of two numbers as there are indices to as many slices, and compares bits with adding row by row.
+/// Adds a row of two numbers for each index to `slices` slices, and compares the bits with those of adding row by row.
 fn check_sums(backend: &Backend, slices: usize, indices: &[i32], name: &str) {
     let rows = indices.len();
     let (input, updates) = (floats(2 * slices, 5), floats(2 * rows, 6));
@@ -211,8 +211,8 @@ fn check_sums(backend: &Backend, slices: usize, indices: &[i32], name: &str) {
     assert_eq!(bits(sums.data), bits(expected), "{name}");
 }
 
-/// The same with more rows for each slice than a software adapter combines at once, because its loops are
-/// limited. One that is treated as a GPU is left out: its loops are assumed to be unlimited.
+/// Sums with more rows for each slice than a software adapter combines at once, because its loops are limited. Software
+/// adapters that are treated as GPUs are left out, since a GPU's loops are assumed to be unlimited.
 #[test]
 fn many_floats_are_added_in_order() {
     for slices in [3, 1] {
@@ -223,12 +223,12 @@ fn many_floats_are_added_in_order() {
     }
 }
 
-/// Indices of whose slices some have more rows than one invocation sorts, in every order; -1 is dropped.
+/// Indices with which some slices get more rows than one invocation sorts, in every order. -1 is dropped.
 fn long_lists() -> Vec<(&'static str, usize, Vec<i32>)> {
     let ascending = |rows: i32, list: i32| (0..rows).map(|i| i / list).collect::<Vec<_>>();
     let mut descending = ascending(1500, 500);
     descending.reverse();
-    // As long as an invocation sorts, and one more.
+    // Lists of as many rows as are sorted together, and lists with one row more.
     let edges = [16, 17, 64, 65, 256, 257].into_iter().enumerate();
     let edges = edges.flat_map(|(slice, rows)| vec![i32::try_from(slice).unwrap(); rows]);
     vec![
@@ -287,7 +287,7 @@ fn long_lists_are_added_in_order() {
     }
 }
 
-/// The same where they are cut into several blocks, of rows and of slices, one after the other.
+/// Long lists are added in order, even if the work is cut into several blocks of rows and of slices.
 #[cfg(feature = "gpu")]
 #[test]
 fn long_lists_of_several_blocks_are_added_in_order() {
@@ -306,7 +306,7 @@ fn long_lists_of_several_blocks_are_added_in_order() {
 #[cfg(feature = "gpu")]
 fn strict_with(limits: impl FnOnce(&mut wgpu::Limits)) -> wgslice::Gpu {
     let adapter = strict_gpu::StrictGpu::new(strict_gpu::Options {
-        // A GPU's loops have no end.
+        // A GPU does not limit the rounds of loops.
         most_rounds: 1 << 21,
         ..strict_gpu::Options::default()
     })
@@ -319,19 +319,19 @@ fn strict_with(limits: impl FnOnce(&mut wgpu::Limits)) -> wgslice::Gpu {
     crate::harness::gpu::request_device(&adapter, wgpu::Features::empty(), lowered).unwrap()
 }
 
-/// The longest lists that an interpreter walks in a few seconds, on a GPU's way.
+/// The longest lists that an interpreter walks in a few seconds, with the kernels and grids of a GPU.
 #[cfg(feature = "gpu")]
 #[test]
 fn the_longest_lists_are_added_in_order() {
     let backend = Backend::from(strict_with(|_| {}).as_hardware());
-    // The last are more lists than all workgroups sort at once.
+    // The last case has more lists than all workgroups sort at once.
     for (rows, slices) in [(100_000, 1), (100_000, 2), (40_000, 2300)] {
         let indices: Vec<i32> = (0..rows).map(|i| i % slices).collect();
         check_sums(&backend, 2300, &indices, &format!("{slices} slices"));
     }
 }
 
-/// The same for halves, rounded after every row: the bits of the CPU on every device.
+/// Sums of halves, which are rounded after every row, have the bits of the CPU on every device.
 #[test]
 fn halves_are_added_in_order() {
     let indices: Vec<i64> = (0..500).map(|i| i * i % 89 % 9).collect();

@@ -17,21 +17,22 @@ use worker::{Shared, Worker};
 
 const THREADS: usize = 4;
 
-/// The most bytes of a tensor of a worker.
+/// The most bytes of a worker's tensor.
 const MOST: usize = 256 << 10;
 
 const SAMPLES: u32 = 60;
 
-/// The samples in which caches fill further: of plans, of memory of the driver and of the allocator.
+/// The number of first samples that are not compared. In that time caches of plans and of the driver's and the
+/// allocator's memory still fill.
 const WARM_UP: usize = 15;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     seconds: u64,
     acts: usize,
-    /// Of the process, in KiB.
+    /// The resident memory of the process, in KiB.
     resident: u64,
-    /// What the device's allocator has given out, in KiB: tensors, those that the pool keeps, staging.
+    /// The memory that the device's allocator has given out, in KiB: tensors, buffers that the pool keeps, and staging.
     device: u64,
     /// The objects that wgpu knows.
     buffers: usize,
@@ -129,8 +130,8 @@ fn sample(instance: &wgpu::Instance, gpu: &Gpu, begin: Instant, acts: usize) -> 
     }
 }
 
-/// Fails if what the last third of the samples has on average is more than what the first third has, by a twentieth and
-/// `slack`: the values themselves go up and down with the tensors that are there.
+/// Fails if the average of the last third of the samples exceeds that of the first third by more than a twentieth plus
+/// `slack`. Averages are compared because single samples go up and down with the tensors that exist at the time.
 fn flat(what: &str, samples: &[Sample], of: impl Fn(&Sample) -> u64, slack: u64) {
     let third = samples.len() / 3;
     let mean = |samples: &[Sample]| samples.iter().map(&of).sum::<u64>() / samples.len() as u64;

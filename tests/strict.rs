@@ -376,7 +376,7 @@ fn rows_in_another_order_give_other_sums() {
         many_added_in_order(&strict(true, options).0).unwrap()
     };
     assert_eq!(sums(&[]), expected);
-    // Two workgroups take turns, as 512 do where there are more lists than that.
+    // Two workgroups take lists in turn, as 512 workgroups do if there are more lists.
     let two = &[
         (
             "list = group_number(group);",
@@ -386,7 +386,7 @@ fn rows_in_another_order_give_other_sums() {
     ];
     assert_eq!(sums(two), expected);
     let mistakes: [&[(&str, &str)]; 11] = [
-        // Long lists: the last rows, the rows between, the first row.
+        // In long lists: the last rows, the rows between, the first row.
         &[(
             "& (at < vec4(uniforms.units))",
             "& (at < vec4(uniforms.units - 1u))",
@@ -406,11 +406,11 @@ fn rows_in_another_order_give_other_sums() {
             "(uniforms.map.first_row + behind) | FIRST",
             "(uniforms.map.first_row + behind + 5u) | FIRST",
         )],
-        // Lists are noted: by the first step, by the second, and all.
+        // Noted lists are lost: those of one step, those of the other, or all long lists but one.
         &[("if length > MOST {", "if false {")],
         &[("if !list.ascends {", "if false {")],
         &[("uniforms.map.long + list]", "uniforms.map.long]")],
-        // Nothing of the rest is lost when a list is given up.
+        // The rest of a list is lost when sorting it is given up.
         &[("set_next(last, rest);", "")],
     ];
     for edits in mistakes {

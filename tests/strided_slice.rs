@@ -66,8 +66,8 @@ fn unaligned_rows() {
     check(&[1031, 1050], "1:, 3:1040");
 }
 
-/// Short rows that lie so close to one another that an invocation loads all of its rows together, and others that
-/// nearly do: at every place in a vector, in both directions.
+/// Short rows that lie so close to one another that an invocation loads all of its rows together, and rows slightly
+/// further apart: at every place in a vector, in both directions.
 #[test]
 fn rows_close_to_one_another() {
     for width in [16, 32, 112, 8, 20] {
@@ -95,11 +95,11 @@ fn rows_close_to_one_another() {
     check(&[2, 5, 256, 3], "::-1, 1:, 239:15:-1, :");
 }
 
-/// So many of them that workgroups stage those that lie in one line: lines are longer than the rows of a workgroup, but
-/// no multiple of them.
+/// So many short rows that workgroups stage those that lie in one line. Lines are longer than the rows of a workgroup,
+/// but no multiple of them.
 #[test]
 fn workgroups_of_rows_close_to_one_another() {
-    // Of one byte, and of two. The source has whole vectors.
+    // Rows of one byte and of two. The size of the source is a multiple of a vector.
     for rows in [6000usize, 3000] {
         for skipped in [0, 1, 3, 14] {
             for step in 3..=4 {
@@ -113,7 +113,7 @@ fn workgroups_of_rows_close_to_one_another() {
                 check(&[3, end.next_multiple_of(4), 4], &spec);
             }
         }
-        // Two bytes apart.
+        // Rows that begin two bytes apart.
         check(&[2, 2 * rows], ":, 1::2");
     }
     // Stretches that end with the last vector that is staged, and others that end behind it.
@@ -133,7 +133,7 @@ fn rank_8_that_cannot_be_merged() {
     );
 }
 
-/// TensorFlow stops at rank 8. Here only dimensions that do not merge count.
+/// TensorFlow refuses ranks above 8. The library merges dimensions first, so a higher rank can need fewer dimensions.
 #[test]
 fn ranks_above_8_that_can_be_merged() {
     check(&[2; 12], "1");
@@ -200,8 +200,8 @@ fn bits_survive() {
     }
 }
 
-/// Into a tensor with old values: long rows, which are copied, and short ones, the whole tensor and an empty
-/// slice. On the CPU in place; for GPUs see `gpu`.
+/// Slices into a tensor with old values: long rows, which are copied, short rows, the whole tensor and an empty slice.
+/// On the CPU they are written in place; for GPUs see `gpu`.
 #[test]
 fn into_a_tensor_that_is_there() {
     let shape = [7, 5, 3, 11];

@@ -103,7 +103,7 @@ fn wide_rows() {
     check(&[70, 4001], "1:, 1:4000:3");
 }
 
-/// More dimensions than the params of a shader hold, and than TensorFlow accepts.
+/// More dimensions than the uniforms of a shader hold, and than TensorFlow accepts.
 #[test]
 fn many_dimensions() {
     check(&[2; 9], "::-1, ..., :1");

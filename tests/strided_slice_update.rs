@@ -38,7 +38,7 @@ fn value_shapes() {
     check(&[], "None", &[1]);
 }
 
-/// Nothing is written, for any shape of the value.
+/// An empty slice accepts a value of any shape, and writes nothing.
 #[test]
 fn empty_slices_take_any_value() {
     check(&[5], "3:1", &[2, 2]);
@@ -110,7 +110,7 @@ fn wide_rows() {
     check(&[70, 4001], "1:, 1:4000:3", &[69, 1333]);
 }
 
-/// More dimensions than the params of a shader hold, and than TensorFlow accepts.
+/// More dimensions than the uniforms of a shader hold, and than TensorFlow accepts.
 #[test]
 fn many_dimensions() {
     check(&[2; 9], "::-1, ..., :1", &[2, 2, 2, 2, 2, 2, 2, 2, 1]);

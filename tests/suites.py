@@ -1,4 +1,4 @@
-"""What tests/adapters.py runs on each adapter."""
+"""The suites that tests/adapters.py runs on each adapter."""
 
 import hashlib
 import pathlib
@@ -8,8 +8,8 @@ VECTORS = ROOT / "tests/vectors/seed1.jsonl"
 
 SUITES = ["golden vectors", "random cases", "tests", "ONNX's node tests"]
 
-# Tests that run on each device of the harness, those of the library's interface to GPUs, and a part of the first in
-# which every kind of shader stores something.
+# ON_DEVICES: tests that run on each device of the harness. ON_GPUS: these and the tests of the library's interface to
+# GPUs. SOME: a part of ON_GPUS in which every kind of shader stores something.
 ON_DEVICES = [
     "crop::",
     "devices::",
@@ -36,14 +36,15 @@ SOME = [
     "scatter_nd::floats_are",
     "scatter_nd::halves_are",
 ]
-# One test goes through all lines of this file.
+# One test runs all lines of the file ONNX_NODES.
 ONNX = ["onnx_nodes::"]
 ONNX_NODES = ROOT / "tests/vectors/onnx.jsonl"
 # Limits and refusals on a device that computes nothing.
 NOOP_TESTS = ["limits::"]
 NOOP_UNITS = ["gpu::cache_tests::"]
 
-# What runs of the first three suites on an adapter: every nth golden vector, random cases, and names of tests.
+# How much of the first three suites runs on each adapter: every nth golden vector, the number of random cases, and the
+# names of tests.
 QUICK = {
     "cpu": (1, 3000, ON_DEVICES),
     "lavapipe": (1, 2000, SOME),
@@ -61,12 +62,12 @@ FULL = {
     "strict": (1, 10000, ON_DEVICES),
 }
 
-# Adapters of other systems, which only the workflow has.
+# Adapters of other systems, on which only the CI workflow runs.
 ELSEWHERE = {"Direct3D 12: WARP (Windows)": "native", "Metal (macOS)": "native"}
 
 
 def signature():
-    """Changes with the suites and the adapters, but not with how the table looks."""
+    """A hash that changes with the suites and the adapters, but not with the look of the table."""
     vectors = [path.read_bytes() for path in sorted((ROOT / "tests/vectors").glob("*.jsonl"))]
     parts = repr((SUITES, ONNX, NOOP_TESTS, NOOP_UNITS, QUICK, FULL, ELSEWHERE)).encode()
     return hashlib.sha256(b"\0".join([parts, *vectors])).hexdigest()[:12]

@@ -1,8 +1,8 @@
-//! Texels to tensors and back, on every device of the harness that has textures. What is expected comes from plain
-//! loops.
+//! Copies of texels to tensors and back, on every device of the harness that has textures. Plain loops compute the
+//! expected values.
 //!
-//! The strict devices have no textures. Other tests run the plans between padded rows and tensors there: they are
-//! slices and updates like any other.
+//! The strict devices have no textures. The plans between padded rows and tensors are slices and updates like any
+//! other, which other tests run there.
 
 use crate::harness::{
     read_buffer::read_buffer,
@@ -81,7 +81,7 @@ fn every_format() {
     }
 }
 
-/// Every width around the multiples of 256 bytes.
+/// Rows of every size around multiples of 256 bytes.
 #[test]
 fn widths_around_256_bytes() {
     for gpu in gpus() {
@@ -206,7 +206,7 @@ fn recorded_into_the_callers_encoder() {
         let mut encoder = gpu.device().create_command_encoder(&Default::default());
         gpu.encode_from_texture(&mut encoder, &texels, buffer.slice(256..))
             .unwrap();
-        // The greens, to the other texture.
+        // The green channel is copied to the other texture's alpha.
         gpu.encode_to_texture(&mut encoder, buffer.slice(256 + 36..), &alpha)
             .unwrap();
         gpu.queue().submit([encoder.finish()]);
@@ -274,7 +274,7 @@ fn rows_of_256_bytes_at_offsets() {
             other.levels[0].copy_from_slice(&values[offset..][..1024]);
             assert!(other.read(&gpu, 0) == other.levels[0], "{gpu}: {offset}");
         }
-        // A view of a tensor is no copy of bytes.
+        // A tensor's view that reorders elements cannot be copied as bytes.
         let backend = Backend::from(gpu.clone());
         let values = pattern(1024, 3);
         let columns = backend.upload((&values, &[1, 64, 4, 4])).unwrap();
@@ -404,7 +404,7 @@ fn textures_and_selections_that_do_not_fit_are_named() {
             tensor.write_texture(&unwritten).unwrap_err(),
             &["COPY_DST", "writing"],
         );
-        // All of a box can be written without reading it first, but not a part of it.
+        // A whole box can be written without reading it first; a part of a box cannot.
         tensor.write_texture(&unread).unwrap();
         let alpha = unread.slice(&slice![.., .., .., 3..]).unwrap();
         let mask = backend.upload((&[1u8; 4], &[1, 2, 2, 1])).unwrap();
@@ -460,7 +460,7 @@ fn textures_and_selections_that_do_not_fit_are_named() {
         all(error.unwrap_err(), &["dest", "12 bytes", "16"]);
         let error = gpu.encode_to_texture(&mut encoder, short.slice(..), &texels);
         all(error.unwrap_err(), &["source", "12 bytes", "16"]);
-        // Nothing selected is nothing to do, in a buffer of any kind.
+        // An empty selection does nothing, so a buffer of any usage and size will do.
         let none = texels.slice(&slice![.., 1..1]).unwrap();
         gpu.encode_from_texture(&mut encoder, &none, short.slice(..))
             .unwrap();

@@ -10,7 +10,7 @@ use wgslice_vectors::{
     random::{answered, case_of},
 };
 
-/// The smallest results too are cut into parts for so many threads. Operations without vectors run on random cases.
+/// Even the smallest results are cut into parts for this many threads. Operations without vectors run on random cases.
 #[test]
 fn every_case_has_the_same_result_on_any_number_of_threads() {
     let vectors = parse(include_str!("vectors/seed1.jsonl")).map(|case| case.unwrap());
@@ -32,7 +32,7 @@ fn every_case_has_the_same_result_on_any_number_of_threads() {
     }
 }
 
-/// As many bytes as are worth 69 threads.
+/// A number of bytes that is worth 69 threads.
 const LARGE: usize = 128 << 20;
 
 #[test]
@@ -71,7 +71,7 @@ fn no_operation_uses_more_threads_than_the_bound() {
     }
 }
 
-/// Calls `test` where an operation may have so many threads: under the feature `rayon`, in such a pool.
+/// Calls `test` where an operation may use this many threads: under the feature `rayon`, in a pool of as many.
 fn with_at_most(threads: usize, test: impl FnOnce() + Send) {
     #[cfg(feature = "rayon")]
     pool(threads).install(test);
@@ -82,7 +82,7 @@ fn with_at_most(threads: usize, test: impl FnOnce() + Send) {
     }
 }
 
-/// Results that are cut because of their size, beside those of a single thread.
+/// Results that are cut because of their size equal those of a single thread.
 #[test]
 fn large_results_do_not_depend_on_the_bound() {
     let shape = [1500, 4001];

@@ -47,8 +47,8 @@ fn transposes_and_broadcasts() {
     check(&[3, 6, 16], &all);
 }
 
-/// Long enough for tiles in workgroup memory: of one tile, of several, of parts of tiles; at any offset, forwards and
-/// backwards.
+/// Transposes that are large enough for tiles in workgroup memory: one tile, several tiles and parts of tiles; at any
+/// offset, forwards and backwards.
 #[test]
 fn transposes_in_tiles() {
     for (rows, near) in [
@@ -89,7 +89,7 @@ fn transposes_in_tiles() {
     check(&[24, 40], &[transpose(&[1, 0]), broadcast(&[3, 40, 24])]);
 }
 
-/// Channels become planes: lines are shorter than what memory moves at once, and close together.
+/// Channels become planes: lines are shorter than the bytes that memory moves at once, and close together.
 #[test]
 fn channels_become_planes() {
     for channels in [2, 3, 4, 5, 7, 16, 17, 33] {
@@ -103,14 +103,14 @@ fn channels_become_planes() {
         check(&[3, 5, 41, channels], &some);
     }
     check(&[700, 4], &[slice(":, :3"), transpose(&[1, 0])]);
-    // Of a whole tile, backwards.
+    // Lines in whole and in part, most of them backwards.
     check(&[600, 4], &[slice("::-1"), transpose(&[1, 0])]);
     check(&[600, 8], &[slice("1:, :"), transpose(&[1, 0])]);
     check(&[700, 4], &[slice("::-1, 1:3"), transpose(&[1, 0])]);
     check(&[90, 40], &[slice("::-1, 5:9"), transpose(&[1, 0])]);
 }
 
-/// Those are moved in tiles; where tiles would be nearly empty, or rows are not apart, they are not.
+/// Transposes are moved in tiles, unless tiles would be nearly empty, or whole rows of the source stay together.
 #[cfg(feature = "gpu")]
 #[test]
 fn tiles_move_what_fills_them() {
@@ -162,7 +162,8 @@ fn steps_that_do_not_fit_are_errors() {
     }
 }
 
-/// Other shapes share the memory, unless dimensions change places; and a change of one leaves the other as it is.
+/// A tensor in another shape shares the memory, unless dimensions change places. A change of one tensor leaves the
+/// other unchanged.
 #[test]
 fn tensors_take_other_shapes() {
     for device in devices() {

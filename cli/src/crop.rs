@@ -94,7 +94,7 @@ pub(crate) fn run(global: &Global, args: &Crop) -> Result<ExitCode, Failure> {
     )
 }
 
-/// Uploads an array: integers as indices of type `index`, if they fit; all else as it is.
+/// Uploads an array. Integers are uploaded as indices of type `index` if they fit; other arrays are uploaded unchanged.
 fn upload(array: &Array, index: Option<DType>, backend: &Backend) -> Result<Tensor, Error> {
     let shape = array.shape();
     match (index, files::to_indices(array)) {

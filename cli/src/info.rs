@@ -93,7 +93,7 @@ impl Info {
                 print::line(format_args!("With --device {asked}: {device}"));
                 print::line(format_args!("  because {reason}"));
             }
-            // The reason is the error of the command.
+            // The error of the command gives the reason.
             None => print::line(format_args!("With --device {asked}: nothing")),
         }
     }

@@ -64,7 +64,7 @@ fn main() -> ExitCode {
     };
     let code = outcome.unwrap_or_else(report);
     match print::all_written() {
-        // An error before this one says more.
+        // An earlier error says more.
         Err(unwritten) if code == ExitCode::SUCCESS => report(unwritten),
         Err(unwritten) => {
             report(unwritten);
@@ -78,7 +78,7 @@ fn main() -> ExitCode {
 fn refused(error: &clap::Error) -> ExitCode {
     let message = error.render().to_string();
     let clipped = print::clipped(&message);
-    // Clap has colours.
+    // Clap prints its own messages, with colours.
     let printed = if error.use_stderr() && clipped.len() < message.trim_end().len() {
         print::line_to_stderr(clipped);
         Ok(())

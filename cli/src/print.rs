@@ -11,15 +11,15 @@ use std::{
 /// The first error of standard output.
 static UNWRITTEN: OnceLock<io::Error> = OnceLock::new();
 
-/// A line on standard output.
+/// Prints a line on standard output.
 pub(crate) fn line(text: impl fmt::Display) {
     if let Err(error) = writeln!(io::stdout(), "{text}") {
-        // Only the first counts.
+        // Only the first error is kept.
         let _ = UNWRITTEN.set(error);
     }
 }
 
-/// Whether all lines were written to standard output.
+/// Fails if a line could not be written to standard output.
 pub(crate) fn all_written() -> Result<(), Failure> {
     if let Err(error) = io::stdout().flush() {
         let _ = UNWRITTEN.set(error);
@@ -27,7 +27,7 @@ pub(crate) fn all_written() -> Result<(), Failure> {
     UNWRITTEN.get().map_or(Ok(()), unwritten)
 }
 
-/// The failure to write to standard output. A reader that wants no more, such as `head`, is none.
+/// The failure to write to standard output. It is no failure if the reader has stopped reading, as `head` does.
 pub(crate) fn unwritten(error: &io::Error) -> Result<(), Failure> {
     match error.kind() {
         ErrorKind::BrokenPipe => Ok(()),
@@ -37,7 +37,7 @@ pub(crate) fn unwritten(error: &io::Error) -> Result<(), Failure> {
     }
 }
 
-/// A line on standard error.
+/// Prints a line on standard error.
 pub(crate) fn line_to_stderr(text: impl fmt::Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }
@@ -59,7 +59,7 @@ pub(crate) fn clipped(message: &str) -> String {
     message.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// A value as one line of JSON on standard output.
+/// Prints a value as one line of JSON on standard output.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<(), Failure> {
     line(serde_json::to_string(value).map_err(Failure::usage)?);
     Ok(())

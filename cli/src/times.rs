@@ -7,8 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The stages, in order, or piece by piece: then the times are those of the host, while the device works. On
-/// the CPU nothing is uploaded or read back, and a memory-mapped file is read during the work.
+/// The stages of a run, in order. If the run goes piece by piece, their times are those of the host, while the device
+/// works. On the CPU nothing is uploaded or read back, and a memory-mapped file is read during the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Read,

@@ -8,7 +8,7 @@ pub(crate) struct Buffer {
     pub(crate) kind: Kind,
 }
 
-/// The way in which a buffer is read and written. Formats number each kind by itself.
+/// How a buffer is read and written. Some formats number the buffers of each kind separately.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Uniform,

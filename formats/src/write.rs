@@ -56,7 +56,7 @@ fn spirv(
     Ok(words.into_iter().flat_map(u32::to_le_bytes).collect())
 }
 
-/// Uniform buffers and storage buffers are numbered apart.
+/// Writes GLSL, in which uniform buffers and storage buffers are numbered separately.
 fn glsl(module: &Module, info: &ModuleInfo, version: glsl::Version) -> Result<Vec<u8>, String> {
     let (mut uniforms, mut storage) = (0..=u8::MAX, 0..=u8::MAX);
     let place = |buffer: Buffer| {
@@ -86,8 +86,8 @@ fn glsl(module: &Module, info: &ModuleInfo, version: glsl::Version) -> Result<Ve
     Ok(text.into_bytes())
 }
 
-/// Uniform buffers, those that are only read, and those that are written are numbered apart. Immediates are in the
-/// first space, and the buffers behind them in the next.
+/// Writes HLSL, in which uniform buffers, read-only buffers and writable buffers are numbered separately. If there are
+/// immediates, they are in the first register space, and uniform buffers are in the second.
 fn hlsl(
     module: &Module,
     info: &ModuleInfo,
@@ -129,7 +129,7 @@ fn hlsl(
     Ok(text.into_bytes())
 }
 
-/// All buffers are numbered together, first the immediates and last the sizes of the others.
+/// Writes MSL, in which all buffers are numbered together: first the immediates, last the sizes of the other buffers.
 fn msl(module: &Module, info: &ModuleInfo, lang_version: (u8, u8)) -> Result<Vec<u8>, String> {
     let mut slots = 0..=u8::MAX;
     let immediates_buffer = has_immediates(module).then(|| slots.next()).flatten();
@@ -165,7 +165,7 @@ fn msl(module: &Module, info: &ModuleInfo, lang_version: (u8, u8)) -> Result<Vec
     };
     let written = msl::write_string(module, info, &options, &pipeline);
     let (text, translation) = written.map_err(|error| error.to_string())?;
-    // naga names what it could not place here, and goes on.
+    // naga lists here what it could not place, and continues.
     match translation.entry_point_names.as_slice() {
         [Ok(_)] => Ok(text.into_bytes()),
         [Err(error)] => Err(error.to_string()),

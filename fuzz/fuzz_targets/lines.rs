@@ -1,4 +1,4 @@
-//! Any text as the file that `wgslice verify` reads: cases, or errors with their lines.
+//! Any text as a vector file, which `wgslice verify` reads: it gives cases, or errors with their lines.
 
 #![no_main]
 
@@ -6,10 +6,10 @@ use libfuzzer_sys::fuzz_target;
 use wgslice::Backend;
 use wgslice_vectors::{Call, Case, check_all, parse};
 
-/// Calls that are too large to be run so often.
+/// Whether a case is small enough to run on every input of the fuzzer.
 fn is_small(case: &Case) -> bool {
     let elements = case.tensors.values().map(|tensor| tensor.data.len());
-    // Sizes of results stand in the arguments.
+    // The sizes of results follow from numbers in the arguments.
     elements.sum::<usize>() < 1000 && numbers(&serde_json::json!(case.args)) < 20_000
 }
 

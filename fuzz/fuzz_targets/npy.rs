@@ -1,4 +1,4 @@
-//! Any bytes as a .npy file: an array, or an error.
+//! Any bytes as a .npy file give an array or an error.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Plans of every operation on shapes and arguments of any size: an error, or a plan that can be explained and run.
+//! Shapes and arguments of any size give, for every operation, an error or a plan that can be explained and run.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any bytes as a .png file: an array, or an error.
+//! Any bytes as a .png file give an array or an error.
 
 #![no_main]
 

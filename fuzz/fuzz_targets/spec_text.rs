@@ -1,4 +1,5 @@
-//! Any text as a slice: what is read prints as text that reads the same, and an error points into the text.
+//! Any text as a slice: a slice that is read prints as text that reads as the same slice, and an error points into the
+//! text.
 
 #![no_main]
 

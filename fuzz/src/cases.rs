@@ -49,7 +49,7 @@ fn encoded_steps(steps: &[Step]) -> Value {
     steps.iter().map(step).collect()
 }
 
-/// The shape of a slice, mostly, with a few lengths changed.
+/// In most cases the shape of a slice, sometimes with a length changed; otherwise any shape.
 fn sliced(u: &mut Unstructured<'_>, shape: &[usize], spec: &TfStridedSlice) -> Result<Vec<usize>> {
     let view = SliceSpec::try_from(spec).and_then(|spec| spec.view(shape));
     let mut sliced = match view {
@@ -251,7 +251,7 @@ fn scatter(
         updates = near(u, &updates)?;
     }
     let mut updates = draw::tensor(&bounded(updates, 8 * MOST));
-    // Sums of many fit the smallest elements only if they are small.
+    // The values are small, so that sums of many of them fit the smallest elements.
     updates.data.iter_mut().for_each(|value| *value %= 2);
     let rows = [("indices", indices), ("updates", updates)];
     Ok(match kind {

@@ -1,10 +1,10 @@
-//! Shapes, bounds and indices, from the fuzzer's bytes: mostly such as fit, some at the ends of their types.
+//! Shapes, bounds and indices, from the fuzzer's bytes. Most fit; some are at the ends of their types.
 
 use arbitrary::{Result, Unstructured};
 use wgslice::spec::TfStridedSlice;
 use wgslice_vectors::{Step, Tensor};
 
-/// Where arithmetic in 64 or 32 bits goes wrong.
+/// Integers with which arithmetic in 64 or 32 bits overflows.
 const ENDS: [i64; 10] = [
     i64::MIN,
     i64::MIN / 2,
@@ -28,7 +28,7 @@ pub fn integer(u: &mut Unstructured<'_>) -> Result<i64> {
     })
 }
 
-/// The same as a length.
+/// An integer as from [`integer`], as a length.
 pub fn size(u: &mut Unstructured<'_>) -> Result<usize> {
     let value = integer(u)?;
     Ok(match u.ratio(1, 8)? {
@@ -37,7 +37,7 @@ pub fn size(u: &mut Unstructured<'_>) -> Result<usize> {
     })
 }
 
-/// Lengths of which arrays may be too large for any memory.
+/// Lengths, whose array may be too large for any memory.
 pub fn sizes(u: &mut Unstructured<'_>) -> Result<Vec<usize>> {
     let rank = u.int_in_range(0..=7)?;
     (0..rank).map(|_| size(u)).collect()
@@ -57,7 +57,7 @@ pub fn shape(u: &mut Unstructured<'_>, rank: usize, most: usize) -> Result<Vec<u
     Ok(shape)
 }
 
-/// Values that every element type holds, by which a moved element is known.
+/// Consecutive values that every element type holds, so that a misplaced element shows.
 pub fn tensor(shape: &[usize]) -> Tensor {
     let count = shape.iter().product();
     Tensor {
@@ -118,7 +118,7 @@ pub fn permutation(u: &mut Unstructured<'_>, rank: usize) -> Result<Vec<usize>> 
 
 /// Steps of a view on an array of this shape, whose results have at most `most` elements.
 pub fn steps(u: &mut Unstructured<'_>, shape: &[usize], most: usize) -> Result<Vec<Step>> {
-    // Only the shapes after each step, so that the next one mostly fits.
+    // The view is only made for its shape, so that the next step fits in most cases.
     let mut view = wgslice::View::new(shape).ok();
     let mut steps = Vec::new();
     for _ in 0..u.int_in_range(0..=5)? {

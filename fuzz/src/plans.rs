@@ -10,13 +10,13 @@ use wgslice::{
     },
 };
 
-/// The most bytes of an array with which a plan also runs.
+/// The most bytes of a source or a result with which a plan is also run.
 const SMALL: usize = 1 << 16;
 
-/// A plan, and how many indices it takes if it takes any.
+/// A plan or an error, and the shape of the indices if the plan takes any.
 type Drawn = (std::result::Result<Plan, Error>, Option<Vec<usize>>);
 
-/// Makes a plan, asks it everything, and runs it if that is little work.
+/// Makes a plan, calls its methods, and runs it if its arrays are small.
 pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     let (plan, indices) = draw(u)?;
     let plan = match plan {
@@ -47,7 +47,7 @@ pub fn check(u: &mut Unstructured<'_>) -> Result<()> {
     }
     let values = (0..count.unwrap_or(0)).map(|_| integer(u));
     let values = values.collect::<Result<Vec<i64>>>()?;
-    // Out of range, mostly: then an error, zeros or clamped.
+    // Most indices are out of range: then there is an error, or the rows are zeros, or the indices are clamped.
     match plan.run_cpu_with(&source, Indices::I64(&values), &mut dest) {
         Ok(report) => assert!(report.out_of_range <= values.len()),
         Err(error) => assert!(!error.to_string().is_empty()),
@@ -76,7 +76,7 @@ fn number(u: &mut Unstructured<'_>) -> Result<isize> {
     Ok(integer(u)? as isize)
 }
 
-/// Any lengths, of which some are those of the array.
+/// Any lengths, of which the first may be those of the array.
 fn beside(u: &mut Unstructured<'_>, shape: &[usize]) -> Result<Vec<usize>> {
     let shared = u.int_in_range(0..=shape.len())?;
     let mut lengths = shape[..shared].to_vec();

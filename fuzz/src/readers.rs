@@ -1,11 +1,11 @@
-//! How bytes reach the command's readers of files: as a file with the extension of its format.
+//! Passes bytes to the command's readers of files, as a file with the extension of its format.
 
 use crate::files;
 use std::{fs, path::PathBuf, sync::LazyLock};
 
-/// Reads the bytes as a file with this extension. The array that is read has the bytes of its shape.
+/// Reads the bytes as a file with this extension. An array that is read must have as many bytes as its shape says.
 ///
-/// In shared memory, where there is some: a file for each run would wear a disk out.
+/// The file is in shared memory if the system has it: a file for each run would wear a disk out.
 pub fn read(bytes: &[u8], extension: &str) {
     static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
         let memory = PathBuf::from("/dev/shm");
@@ -20,7 +20,7 @@ pub fn read(bytes: &[u8], extension: &str) {
     fs::write(&path, bytes).expect("the file is written");
     let source = path.to_str().expect("a UTF-8 path").to_owned();
     let outcome = files::read(&source);
-    // Now, since the process may end at any time.
+    // The file is removed at once, since the process may end at any time.
     let _ = fs::remove_file(&path);
     match outcome {
         Ok(array) => {

@@ -8,7 +8,7 @@ use crate::{
 use strict_gpu::{Access, BindingCounts, Counting, DispatchCounts};
 use wgslice::Error;
 
-/// Workgroups to run of each dispatch.
+/// The number of workgroups of a dispatch that are run.
 const WORKGROUPS: u64 = 128;
 
 /// The counts of a kernel, for each invocation unless noted.

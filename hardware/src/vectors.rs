@@ -1,4 +1,4 @@
-//! The pipelines that the golden vectors need: of each operation, for every element width and index type.
+//! The pipelines that the golden vectors need, for each operation, element width and index type.
 
 use crate::device::Device;
 use std::collections::HashSet;

@@ -24,11 +24,11 @@ use wgslice::DType;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
-/// The length in bytes of the longest accepted header. The header of a plain array has about a hundred; NumPy itself stops
-/// at 10,000 unless `max_header_size` or `allow_pickle` says otherwise.
+/// The length in bytes of the longest accepted header. The header of a plain array has about 100 bytes. NumPy itself
+/// accepts 10,000 bytes unless `max_header_size` or `allow_pickle` says otherwise.
 const MAX_HEADER: u32 = 1 << 16;
 
-/// What a file says of its elements, which follow the header.
+/// The header of a file, which describes the elements that follow it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The type of the elements.
@@ -59,13 +59,13 @@ impl ByteOrder {
     };
 }
 
-/// Why a header cannot be read or written. A message says what to do.
+/// Why a header cannot be read or written. The message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// An error of the operating system.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The file is no `.npy` file of plain numbers, or the array has no equivalent in one.
+    /// The file is no `.npy` file of plain numbers, or such a file cannot store the array.
     #[error("{0}")]
     Invalid(String),
 }
@@ -87,8 +87,8 @@ impl Header {
         text::parse(&text(file)?)
     }
 
-    /// The bytes before the elements of a row-major array in this machine's byte order, in version 1.0. Their number is a
-    /// multiple of 64, as NumPy has it.
+    /// The bytes before the elements of a row-major array in this machine's byte order, in version 1.0 of the format.
+    /// Their number is a multiple of 64, as in NumPy's files.
     ///
     /// # Errors
     ///

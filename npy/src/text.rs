@@ -1,8 +1,8 @@
 //! The text of an `.npy` header: a Python dict that names the element type, the layout and the shape.
 //!
-//! The header is not read by a crate for Python literals: the known ones take exponential time in the depth of
+//! The header is not read by a crate for Python literals: the known crates take exponential time in the depth of
 //! brackets, and panic on some numbers. The header of a plain array nests no deeper than one tuple, so one pass
-//! without recursion reads it, and anything else is refused.
+//! without recursion reads it. All other headers are refused.
 
 use crate::{ByteOrder, Error, Header};
 use wgslice::DType;
@@ -121,7 +121,7 @@ fn unsupported(descr: &[u8]) -> Error {
 const SAVE_AS: &str = "save the array as bool, int8 to int64, uint8 to uint64, float16 to float64, \
                        complex64 or complex128";
 
-/// The rest of the text.
+/// Reads the text; `rest` is the part that is not read yet.
 struct Scan<'a> {
     rest: &'a [u8],
 }

@@ -1,6 +1,6 @@
 //! Slices arrays and tables larger than one machine, with TensorFlow's semantics, on DataFusion and Ballista.
 //!
-//! Two things outgrow one machine, and each has a half of this crate:
+//! Two kinds of data outgrow one machine, and each half of this crate is for one of them:
 //!
 //! - **One array** in a Zarr store. A job makes a result store from a source store, shard by shard: one task reads the
 //!   chunks that its shard needs, slices or gathers them, and writes the shard under its key in one step. Tasks share

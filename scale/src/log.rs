@@ -1,4 +1,4 @@
-//! The log on standard error: warnings, and with `--verbose` also what the engines do.
+//! The log on standard error: warnings, and with `--verbose` also the engines' messages.
 
 use log::{LevelFilter, Log, Metadata, Record};
 use std::{
@@ -24,14 +24,14 @@ impl Log for Stderr {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = now.map_or(0, |since| since.as_millis());
         let (level, module, message) = (record.level(), record.target(), record.args());
-        // An error of standard error itself has no place to be reported.
+        // An error of standard error itself cannot be reported anywhere.
         let _ = writeln!(stderr(), "{now} {level} {module}: {message}");
     }
 
     fn flush(&self) {}
 }
 
-/// Starts the log. `verbose` is 0 for warnings, 1 for what the engines do, 2 and more for details.
+/// Starts the log. `verbose` is 0 for warnings, 1 for the engines' messages, 2 and more for details.
 pub(crate) fn start(verbose: u8) {
     let level = match verbose {
         0 => LevelFilter::Warn,

@@ -1,4 +1,4 @@
-//! Functions, in this process, against the library's naive reference row by row.
+//! Compares functions, run in this process, with the library's naive reference row by row.
 
 use crate::{
     random::{Random, Slice},
@@ -18,7 +18,7 @@ use wgslice_scale::engine::Engine;
 
 const ROWS: usize = 150;
 
-/// Bytes in which neighbours differ, and no row is like another.
+/// Bytes that differ from their neighbours, such that rows differ too.
 fn bytes(count: usize) -> Vec<u8> {
     (0..count).map(|i| (i * 7 + i / 251) as u8).collect()
 }
@@ -45,7 +45,7 @@ impl Fixture {
         let pairs: Vec<i64> = (0..ROWS * 4)
             .map(|i| random.within(0, if i % 2 == 0 { 4 } else { 3 }))
             .collect();
-        // Null rows hold indices out of range, which are nobody's.
+        // A null row holds an index out of range, which must not matter.
         let mut stored = ids.clone();
         stored[NULLS[1] * 3] = 99;
         let folder = TempDir::new().unwrap();
@@ -191,14 +191,14 @@ async fn gathers_are_those_of_the_reference() {
     assert_eq!(shape(result.column(0).data_type()), [2, 3]);
     assert_eq!(elements::<UInt8Type>(result.column(0)), expected);
 
-    // The same params for all rows.
+    // All rows have the same params.
     let result = fixture
         .select("gather('[10, 20, 30, 40, 50]', ids)")
         .await
         .unwrap();
     let expected: Vec<i64> = fixture.ids.iter().map(|id| (id + 1) * 10).collect();
     assert_eq!(elements::<Int64Type>(result.column(0)), expected);
-    // Indices of rank 0 take a dimension away.
+    // Indices of rank 0 remove the dimension.
     let result = fixture.select("gather(wide, id % 6)").await.unwrap();
     let column = result.column(0);
     assert_eq!(*column.data_type(), DataType::Float32);
@@ -264,7 +264,7 @@ async fn crops_are_those_of_the_reference() {
 #[tokio::test]
 async fn scatters_are_those_of_the_reference() {
     let fixture = Fixture::new();
-    // Three updates of [6 / 2]: rows of the image's first two columns.
+    // The updates of each row are slices of its image.
     let call = "scatter_nd(pairs, strided_slice(image, ':2, 1'), '5, 4, 3', 'combine=add')";
     let result = fixture.select(call).await.unwrap();
     let expected: Vec<u8> = (0..ROWS)
@@ -329,7 +329,7 @@ async fn a_null_row_gives_a_null_row_whatever_it_holds() {
     }
 }
 
-/// Parquet stores no elements of null rows. A table in memory has them.
+/// The table is in memory, since Parquet does not store the elements of null rows.
 #[tokio::test]
 async fn elements_of_null_rows_are_not_looked_at() {
     let columns: [(&str, ArrayRef); 2] = [
@@ -427,7 +427,7 @@ async fn an_index_out_of_range_is_an_error_with_its_row_and_its_tuple() {
             "scatter_nd(tensor_reshape(ids, '3, 1'), strided_slice(x, ':3'), '5', '', -id)",
             "-7",
         ),
-        // Where that is null too.
+        // The name of the row is null too.
         ("gather(x, ids, '', nullif(id, 7))", ""),
     ] {
         let error = run(&engine, &query(call)).await.unwrap_err();
@@ -443,7 +443,7 @@ async fn an_index_out_of_range_is_an_error_with_its_row_and_its_tuple() {
         error.contains("in every row, the indices at [1] are [9]"),
         "{error}"
     );
-    // Under the other policies there is none.
+    // Under the other policies there is no error.
     for policy in ["zero", "clamp"] {
         let result = run(
             &engine,
@@ -542,7 +542,7 @@ async fn a_null_within_a_tensor_is_an_error_with_its_row() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("t.parquet");
     let mut values: Vec<Option<f32>> = (0..40).map(|i| Some(i as f32)).collect();
-    values[4 * 2 + 1] = None; // in a null row, where it is nobody's
+    values[4 * 2 + 1] = None; // in a null row, where it does not matter
     values[4 * 6 + 3] = None;
     let column = tensors(Arc::new(Float32Array::from(values)), &[2, 2], 10, &[2]);
     write(&path, &batch(&[("x", column)]));
@@ -558,7 +558,7 @@ async fn a_null_within_a_tensor_is_an_error_with_its_row() {
         error.contains("the tensor in row 6 of the batch has a null within"),
         "{error}"
     );
-    // The rows before.
+    // The rows before the null element are no error.
     let result = run(&engine, &query("WHERE id < 6")).await.unwrap();
     assert_eq!(result.column(0).null_count(), 1);
 }
@@ -617,7 +617,7 @@ async fn empty_tables_scalars_and_new_dimensions_have_their_shapes() {
     );
     let result = run(&engine, &query).await.unwrap();
     assert_eq!(elements::<Int64Type>(result.column(0)), [5, 11, 17, 23]);
-    // Constants are computed once, and stand for each row.
+    // A call with only literals is computed once, and its result stands for each row.
     let query = format!(
         "SELECT strided_slice('[[1, 2], [3, 4]]', '1, ::-1') FROM '{}'",
         path.display()
@@ -626,7 +626,7 @@ async fn empty_tables_scalars_and_new_dimensions_have_their_shapes() {
     assert_eq!(elements::<Int64Type>(result.column(0)), [4, 3].repeat(4));
 }
 
-/// Arrays that begin within their buffers, as filters and limits make them.
+/// Filters and limits make arrays that begin in the middle of their buffers.
 #[tokio::test]
 async fn slices_of_arrays_have_their_own_rows() {
     let fixture = Fixture::new();
@@ -713,7 +713,7 @@ async fn arrows_own_tensors_are_taken_and_made() {
         .flat_map(|row| [row[5], row[4], row[3]])
         .collect();
     assert_eq!(elements::<Float32Type>(result.column(0)), expected);
-    // Through a step that keeps the column as it is.
+    // The column passes a step that does not change it.
     let nested = format!("SELECT strided_slice(y, ':, 1') AS y FROM ({})", query("x"));
     let result = run(&engine, &nested).await.unwrap();
     let expected: Vec<f32> = values.chunks(6).flat_map(|row| [row[1], row[4]]).collect();
@@ -747,7 +747,7 @@ async fn arrows_own_tensors_are_taken_and_made() {
             "with permuted dimensions",
         ),
     ] {
-        // Another name, as the schema of a file may be kept.
+        // Each file has another name, since the engine may keep the schema of a file.
         let path = folder.path().join(format!("{}.parquet", metadata.len()));
         write_extension(&path, 10, &[2, 3], metadata);
         let error = run(
@@ -760,7 +760,7 @@ async fn arrows_own_tensors_are_taken_and_made() {
     }
 }
 
-/// All types of elements, by their bits.
+/// All element types are compared by their bits.
 #[tokio::test]
 async fn elements_of_every_type_are_kept_bit_for_bit() {
     use datafusion::arrow::array::{ArrayData, make_array};

@@ -1,4 +1,4 @@
-//! Gathers from stores: the naive reference's elements, and each chunk read once for a shard.
+//! Gathers from stores give the naive reference's elements, and read each chunk once for a shard.
 
 use crate::{
     random::Random,
@@ -39,10 +39,10 @@ pub(crate) fn save(folder: &Path, shape: &[usize], indices: &[i64], npy: bool) -
     path
 }
 
-/// Makes the result of an operation from the elements of params: its shape, and its elements.
+/// Makes the naive reference's result of an operation from the elements of params: the shape, and the elements.
 type Naive<'a> = dyn Fn(&[Vec<u8>]) -> (Vec<usize>, Vec<Vec<u8>>) + 'a;
 
-/// An operation by chance on params of this shape, and what the reference makes of these elements by it.
+/// A random operation on params of this shape, and the reference for it.
 fn operation(
     random: &mut Random,
     folder: &Path,
@@ -95,7 +95,7 @@ fn operation(
         let from_end = random.within(0, 1) * params.len() as i64;
         let axis = axis - from_end;
         let of_indices = random.within(0, 1) * shape.len() as i64;
-        // -0 is no number from the end.
+        // -0 would not count from the end.
         let batch_dims = if of_indices > batch as i64 {
             batch as i64 - of_indices
         } else {
@@ -137,7 +137,7 @@ fn random_gathers_are_the_references() {
             expected = gather(&params.elements);
             sources = gather(&numbers).1;
         });
-        // What the reference takes from nowhere is zeros.
+        // The reference gives empty elements for tuples out of range, which become zeros.
         let unit = params.elements[0].len();
         let nowhere = sources.iter().filter(|number| number.is_empty()).count();
         zeros += nowhere;

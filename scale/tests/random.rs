@@ -1,4 +1,4 @@
-//! Numbers and slices by chance, the same in every run.
+//! Random numbers and slices, the same in every run.
 
 /// A xorshift generator.
 pub(crate) struct Random(u64);
@@ -37,7 +37,7 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
-    /// A slice of this shape that selects something or nothing, without an error.
+    /// A valid slice of an array of this shape, which may be empty.
     pub(crate) fn of(random: &mut Random, shape: &[usize]) -> Self {
         let mut slice = Self::default();
         let ellipsis = random.within(0, 2 * shape.len() as i64) as usize;
@@ -66,7 +66,7 @@ impl Slice {
         slice
     }
 
-    /// A crop that begins where chunks of this shape do.
+    /// A slice whose ranges begin where chunks of this shape begin.
     pub(crate) fn aligned(random: &mut Random, shape: &[usize], chunk: &[usize]) -> Self {
         let mut slice = Self::default();
         for (&size, &chunk) in shape.iter().zip(chunk) {
@@ -117,7 +117,7 @@ impl Slice {
         mask(self, bit);
     }
 
-    /// What the library's naive reference makes of it.
+    /// The result of this slice by the library's naive reference: the shape and the values.
     pub(crate) fn naive<T: Clone>(&self, values: &[T], shape: &[usize]) -> (Vec<usize>, Vec<T>) {
         let spec = wgslice::reference::Spec {
             begin: &self.begin,

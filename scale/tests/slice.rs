@@ -1,4 +1,5 @@
-//! Slices of stores: the naive reference's elements, each chunk read once for a shard, and only what is missing.
+//! Slices of stores give the naive reference's elements, read each chunk once for a shard, and compute only missing
+//! shards.
 
 use crate::{
     random::{Random, Slice},
@@ -16,7 +17,7 @@ use wgslice_scale::{
     zarr::{Codec, Error, Target},
 };
 
-/// 100 slices of stores of all kinds, into results of all forms, on all devices. A fifth are of whole chunks.
+/// 100 slices of stores of all kinds, into results of all forms, on all devices. A fifth of the slices begin at chunks.
 #[test]
 fn random_slices_are_the_references() {
     let mut random = Random::new(17);
@@ -58,7 +59,7 @@ fn random_slices_are_the_references() {
             assert!(files(&other) == files(&result), "{device:?}: {what}");
         }
 
-        // What the tasks have read is what the elements of their shards need.
+        // The tasks have read exactly the chunks that the elements of their shards need.
         let target = Target::new(&result, &job.metadata).unwrap();
         let shards = shards(&shape, target.shard());
         let needed = shards.values().map(|shard| {
@@ -83,12 +84,12 @@ fn random_slices_are_the_references() {
     );
 }
 
-/// A shard has the same bytes, whether its chunks are copied as the source has them or are compressed anew.
+/// A shard has the same bytes, whether its chunks are copied as the source stores them or are compressed anew.
 #[test]
 fn whole_chunks_are_copied_as_they_are_stored() {
     let folder = tempfile::tempdir().unwrap();
     let (shape, chunk) = ([13, 20], [5, 4]);
-    // A chunk of the fill value, which a sharded result leaves out, and one that is not stored.
+    // The source has chunks of only the fill value, which a sharded result leaves out, and a chunk that is not stored.
     let elements: Vec<_> = (0..13 * 20_u32)
         .map(|n| if n % 20 < 4 { 0 } else { n })
         .map(|n| n.to_ne_bytes().to_vec())
@@ -147,7 +148,7 @@ fn whole_chunks_are_copied_as_they_are_stored() {
             let counts = results.map(|(_, copied)| copied);
             assert_eq!(counts, [copied, 0], "{spec} {codec:?}");
         }
-        // They are decoded all the same, so that a corrupt one is found.
+        // Copied chunks are decoded all the same, so that a corrupt chunk is found.
         let torn = fs::read(same.join("c/1/2")).unwrap();
         fs::write(same.join("c/1/2"), &torn[..torn.len() - 5]).unwrap();
         let result = tempfile::tempdir_in(folder.path()).unwrap();
@@ -167,7 +168,7 @@ fn whole_chunks_are_copied_as_they_are_stored() {
     }
 }
 
-/// The bytes that the store delivers, beside those of the chunks that have elements of the result.
+/// The store delivers few bytes besides those of the chunks that have elements of the result.
 #[test]
 fn no_more_is_read_than_the_chunks_demand() {
     let folder = tempfile::tempdir().unwrap();
@@ -198,7 +199,7 @@ fn no_more_is_read_than_the_chunks_demand() {
     }
 }
 
-/// With a cache a chunk is read once for all shards that have elements of it.
+/// With a cache a chunk is read once for all shards that need it.
 #[test]
 fn shards_share_the_chunks_that_they_meet_in() {
     let mut random = Random::new(99);
@@ -242,7 +243,7 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
         assert!(!again.computed && again.bytes_read == 0, "{again:?}");
     }
     assert!(compute(&prepared, 4).is_err());
-    // Nobody can open it yet.
+    // The unfinished result cannot be opened yet.
     assert!(!result.join("zarr.json").exists());
     let summary = run(&job, HOW).unwrap();
     assert_eq!((summary.shards, summary.computed, summary.stood), (4, 2, 2));
@@ -254,7 +255,7 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
         Record::begin(&job, true).unwrap(),
         State::Complete
     ));
-    // Another job does not touch it without --overwrite.
+    // Another job does not replace the result without --overwrite.
     let other = Job::new(slice("::-2"), &path, &result, &form).unwrap();
     let refused = Record::begin(&other, false).unwrap_err().to_string();
     assert!(
@@ -266,7 +267,7 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
         Record::begin(&other, true).unwrap(),
         State::Open(_)
     ));
-    // A begun job refuses others too.
+    // An unfinished job is not replaced either.
     let refused = Record::begin(&job, false).unwrap_err().to_string();
     assert!(
         refused.contains("unfinished") && refused.contains("::-2"),
@@ -284,7 +285,7 @@ fn a_job_that_is_run_again_computes_what_is_missing() {
         .collect();
     assert_eq!(read(&result), (vec![10, 20], expected));
 
-    // What is no array is not removed, whatever is asked.
+    // A folder that is no array is never removed, even with --overwrite.
     let foreign = folder.path().join("foreign");
     fs::create_dir(&foreign).unwrap();
     fs::write(foreign.join("thesis.txt"), "years of work").unwrap();
@@ -323,7 +324,7 @@ fn a_source_that_has_changed_is_refused() {
     assert!(changed.to_string().contains("has changed"), "{changed}");
 }
 
-/// The same files, whatever the number of threads, and however often.
+/// The files of a result do not depend on the number of threads, and are the same every time.
 #[test]
 fn a_shard_has_the_same_bytes_whenever_it_is_computed() {
     let folder = tempfile::tempdir().unwrap();
@@ -348,7 +349,7 @@ fn a_corrupt_chunk_is_named_and_its_shards_are_not_written() {
     let folder = tempfile::tempdir().unwrap();
     let (path, result) = (folder.path().join("a.zarr"), folder.path().join("b.zarr"));
     Known::numbers(&path, &[20, 20], &[5, 5]);
-    // Chunks of another length than they must have are corrupt without a codec too.
+    // Without a codec, a chunk of the wrong length is corrupt.
     fs::write(path.join("c/1/2"), "torn").unwrap();
     let form = Form {
         shard: Some(vec![10, 10]),
@@ -366,7 +367,7 @@ fn a_corrupt_chunk_is_named_and_its_shards_are_not_written() {
         "{error}"
     );
     assert!(!result.join("c/0/1").exists() && !result.join("zarr.json").exists());
-    // A chunk that cannot be read is no corrupt chunk, nor a missing one.
+    // A chunk that cannot be read counts neither as corrupt nor as missing.
     fs::remove_file(path.join("c/1/2")).unwrap();
     fs::create_dir(path.join("c/1/2")).unwrap();
     let error = run(&job, HOW).unwrap_err();
@@ -397,7 +398,7 @@ fn a_corrupt_index_of_a_shard_is_named() {
             "{error:?}"
         );
     }
-    // An offset beyond the end, with the right checksum.
+    // An offset beyond the end, in an index with the right checksum.
     let checksum = crc32c::crc32c(&shard[index..shard.len() - 4]).to_le_bytes();
     let end = shard.len();
     shard[end - 4..].copy_from_slice(&checksum);
@@ -415,7 +416,7 @@ fn command() -> Command {
     command
 }
 
-/// The exit code, standard output and standard error.
+/// The exit code, the standard output and the standard error of a command.
 fn ended(command: &mut Command) -> (i32, String, String) {
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -459,7 +460,7 @@ fn the_command_slices_resumes_and_says_what_it_did() {
     );
     assert!(!result.exists());
 
-    // Killed while tasks sleep, of which some are done.
+    // The command is killed while tasks sleep, after some tasks are done.
     let faults = folder.path().join("faults");
     fs::create_dir(&faults).unwrap();
     fs::write(faults.join("sleep"), "300").unwrap();
@@ -484,7 +485,7 @@ fn the_command_slices_resumes_and_says_what_it_did() {
     let stood = done();
     assert!(!result.join("zarr.json").exists());
 
-    // The system fails once: the task is tried again.
+    // The system fails once, so the task is tried again.
     fs::write(faults.join("sleep"), "0").unwrap();
     fs::write(faults.join("io-error-1"), "").unwrap();
     fs::write(faults.join("started"), "").unwrap();
@@ -506,7 +507,7 @@ fn the_command_slices_resumes_and_says_what_it_did() {
     let (code, _, problem) = ended(&mut slice(None, &["--codec", "gzip", "--shard", "5"]));
     assert!(code == 2 && problem.contains("--shard"), "{problem}");
 
-    // It fails more often than a task is tried.
+    // The system fails more times than a task is tried.
     for number in 0..5 {
         fs::write(faults.join(format!("io-error-{number}")), "").unwrap();
     }
@@ -540,7 +541,7 @@ fn arrays_become_npy_files_and_back() {
         let file = folder.path().join(format!("{case}.npy"));
         let memory = [None, Some(1 << 15)][case % 2];
         let written = to_npy(&source.path, &file, 2, memory, false);
-        // bfloat16 has no name there.
+        // `.npy` files have no name for bfloat16.
         let Ok(summary) = written else { continue };
         assert!(summary.chunks_read > 0);
         let bytes = fs::read(&file).unwrap();

@@ -13,7 +13,7 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// A table `t.parquet` of 30 images of [4, 3], of which the third is null, and a vector.
+/// Writes a table `t.parquet` of 30 rows: an image of [4, 3], which is null in the third row, and a vector.
 fn table(folder: &Path) -> Vec<u8> {
     let images: Vec<u8> = (0..30 * 12).map(|i| (i % 251) as u8).collect();
     let columns: [(&str, ArrayRef); 2] = [
@@ -87,7 +87,7 @@ fn a_result_is_written_whole_and_can_be_read_again() {
             "row {row}"
         );
     }
-    // What was written is a table like any other, also as arrow.fixed_shape_tensor.
+    // A written result can be queried like any other table, also as arrow.fixed_shape_tensor.
     let query =
         "SELECT tensor_to_arrow(tensor_reshape(y, '2, 2')) AS z FROM 'out.parquet' ORDER BY id";
     assert!(
@@ -172,12 +172,12 @@ fn an_index_out_of_range_is_found_in_its_file() {
             "SELECT gather_nd(v, tensor_reshape(i, '1')) FROM (SELECT * FROM 'parts/') AS t",
             &of_file,
         ),
-        // The name that the query gives.
+        // The query itself names the row.
         (
             "SELECT gather(v, i, '', id * 10) FROM 'parts/'",
             "in row 2370, ",
         ),
-        // Rows that are of no file.
+        // These rows are of no file.
         (
             "SELECT gather(first, i) FROM (SELECT i, first_value(v) AS first FROM 'parts/' GROUP BY i) AS t",
             " of the batch, ",
@@ -256,7 +256,7 @@ fn a_terminal_gets_the_first_rows_in_its_width() {
     );
 }
 
-/// What reads, computes and writes batches has as few rows in memory as fit.
+/// The steps that read, compute and write batches have only as many rows in memory as fit.
 #[test]
 fn the_memory_of_a_query_does_not_grow_with_its_table() {
     let folder = TempDir::new().unwrap();

@@ -1,4 +1,4 @@
-//! Tables of tensors for the tests, and what is in a result.
+//! Writes tables of tensors for the tests, and reads results.
 
 use datafusion::{
     arrow::{

@@ -1,4 +1,4 @@
-//! Stores for the tests, which `zarrs` writes and reads as wholes; and what is asked of any store.
+//! Stores for the tests, which the crate `zarrs` writes and reads whole, and the jobs on them.
 
 use crate::random::Random;
 use serde_json::{Value, json};
@@ -48,13 +48,13 @@ fn fills() -> [(&'static str, Value, Vec<u8>); 6] {
 pub(crate) enum Kind {
     Chunks,
     Shards,
-    /// Transposed shards of compressed chunks: nothing of them can be read alone.
+    /// Transposed shards of compressed chunks: a shard can only be read whole.
     Transposed,
     V2,
 }
 
 impl Known {
-    /// An array by chance. Some of its chunks are missing.
+    /// A random array. Some of its chunks are missing.
     pub(crate) fn random(random: &mut Random, path: &Path, kind: Kind) -> Self {
         let rank = random.within(1, 4) as usize;
         let most = [0, 300, 40, 14, 8][rank];
@@ -68,7 +68,7 @@ impl Known {
             .iter()
             .map(|chunk| chunk * random.within(1, 3) as usize)
             .collect();
-        // Of the levels, 3 and 5 are those of results too, and 0 is 3.
+        // Results have the levels 3 for Zstandard and 5 for gzip. Level 0 of Zstandard means 3.
         let levels = [(1, 1), (0, 5), (3, 5)][random.within(0, 2) as usize];
         let compressor = [
             json!({"name": "zstd", "configuration": {"level": levels.0, "checksum": false}}),
@@ -168,7 +168,7 @@ impl Known {
         }
     }
 
-    /// The elements with the last row first, if a row has this many.
+    /// The elements with the order of rows reversed. A row has `length` elements.
     pub(crate) fn rows_reversed(&self, length: usize) -> Vec<u8> {
         let rows = self.elements.chunks(length).rev();
         rows.flat_map(<[_]>::concat).collect()
@@ -213,7 +213,7 @@ impl Known {
     }
 }
 
-/// Writes an array with the chunks that are all fill value too.
+/// Writes an array. Chunks of only the fill value are stored too.
 pub(crate) fn write(path: &Path, metadata: Value, elements: &[Vec<u8>]) -> Array<FilesystemStore> {
     let store = Arc::new(FilesystemStore::new(path).unwrap());
     let metadata: ArrayMetadata = serde_json::from_value(metadata).unwrap();
@@ -273,7 +273,7 @@ pub(crate) const HOW: How = How {
     cache: 0,
 };
 
-/// The CPU, and the GPU that `--device gpu` takes if the machine has one, which `WGSLICE_REQUIRE_GPU=1` demands.
+/// The CPU, and a GPU if the machine has one. With `WGSLICE_REQUIRE_GPU=1` it must have one.
 pub(crate) fn devices() -> Vec<DeviceChoice> {
     match wgslice::Backend::open_gpu(&AdapterOptions::default()) {
         Ok(_) => vec![DeviceChoice::Cpu, DeviceChoice::Gpu],
@@ -313,7 +313,7 @@ pub(crate) fn slice(spec: &str) -> Operation {
     }
 }
 
-/// A form by chance for a result of this shape.
+/// A random form for a result of this shape.
 pub(crate) fn form(random: &mut Random, shape: &[usize]) -> Form {
     let sizes = |random: &mut Random| -> Vec<usize> {
         shape

@@ -1,8 +1,8 @@
-//! Runs crops, a line at a time, in the order of the result.
+//! Runs crops line by line, in the order of the result.
 //!
-//! A line is a box's elements along the last cropped dimension, at one position of the other cropped dimensions, each
-//! with all that lies below it in x. Before any line is copied, one loop finds which part of each box has a source. The
-//! rest of a line becomes zeros.
+//! A line is a box's elements along the last cropped dimension, at one position of the other cropped dimensions. Each
+//! element of a line comes with all dimensions of x below the cropped ones. Before any line is copied, one loop finds
+//! which part of each box has a source. The rest of a line becomes zeros.
 
 use super::{
     slice::LoopNest,
@@ -20,8 +20,8 @@ use crate::{
     report::Missing,
 };
 
-/// Writes the result of a crop to `dest`, with zeros for what lies outside of x, and returns how many boxes reach
-/// outside and the first of them.
+/// Writes the result of a crop to `dest`, with zeros for elements outside of x. Returns how many boxes reach outside,
+/// and the first of them.
 pub(super) fn run<I: Index>(
     rows: &plan::Rows,
     map: &Map,
@@ -50,7 +50,7 @@ pub(super) fn run<I: Index>(
 }
 
 pub(super) fn explain(rows: &plan::Rows, map: &Map, bytes: usize, threads: Threads) -> String {
-    // Of the lines alone: a plan may have more boxes than there is memory for.
+    // The boxes are not located here: a plan may have more boxes than there is memory for.
     let crop = Crop::new(rows, map);
     let line = crop.lines(crop.last.size, false);
     debug_assert_eq!(bytes, rows.units() * rows.unit);
@@ -85,7 +85,8 @@ impl Inside {
         let inside = 0..end;
         let (mut from, mut to) = (0, extent.size as i128);
         if !inside.contains(&begin) || !inside.contains(&last) {
-            // The first element at or after the end that the box comes from, and the first one beyond the other end.
+            // The distances, in the direction of the step, from the box's begin to the first position of x and to just
+            // beyond the last.
             let (before, after) = match step < 0 {
                 true => (begin - (end - 1), begin + 1),
                 false => (-begin, end - begin),
@@ -134,13 +135,13 @@ struct Crop<'a> {
     last_axis: Axis,
     /// The dimensions of x below the cropped ones, outermost first.
     kept: Vec<Axis>,
-    /// The number of bytes of one element of a line.
+    /// The size of one element of a line in bytes.
     piece: usize,
     /// The number of lines in a box.
     lines: usize,
-    /// For each box the unit of x where its item begins, or `None` if there is no such item.
+    /// For each box, the unit of x where its item begins, or `None` if there is no such item.
     items: Vec<Option<usize>>,
-    /// For each box its part inside of each cropped dimension.
+    /// For each box, the part that has a source, in each cropped dimension.
     inside: Vec<Inside>,
 }
 
@@ -221,8 +222,8 @@ impl<'a> Crop<'a> {
         threads.worth(bytes, lines + line.nest().pieces(bytes))
     }
 
-    /// The slice that copies `count` elements of a line, from unit 0 of the source, or as many as x has at this step: a
-    /// box may be larger than x by any factor.
+    /// The slice that copies `count` elements of a line, from unit 0 of the source. If x has fewer elements at this
+    /// step, since a box may be far larger than x, it copies only those.
     fn lines(&self, count: usize, flipped: bool) -> Line {
         let there = self.last_axis.size.saturating_sub(1) / self.last.step.unsigned_abs() + 1;
         let count = count.min(there);
@@ -311,8 +312,8 @@ impl<'a> Crop<'a> {
         }
     }
 
-    /// The unit of x where line `line` of a box would begin if the last begin were 0. The item of the box begins at
-    /// unit `at`. `None` if the line lies outside.
+    /// The unit of x where line `line` of a box would begin if the box's begin in the last cropped dimension were 0.
+    /// The item of the box begins at unit `at`. `None` if the line lies outside of x.
     fn outer(&self, at: usize, inside: &[Inside], mut line: usize) -> Option<usize> {
         let mut at = at;
         let outer = inside.len().saturating_sub(1);

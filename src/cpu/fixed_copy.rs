@@ -83,7 +83,7 @@ pub(super) const FIXED_MAX: usize = 128;
 /// memory. Below this size, one call for each [`CHUNK`] bytes is faster than a single call: 1.5 times as fast for
 /// pieces of 1 KiB or more.
 const REP_MOVS: usize = 2112;
-/// The number of bytes for one call of `memcpy` in pieces of fewer than [`REP_MOVS`] bytes.
+/// A piece of fewer than [`REP_MOVS`] bytes is copied by calls of `memcpy` for at most this many bytes each.
 const CHUNK: usize = 512;
 
 /// Work that [`with_copy_kernel`] compiles once for each [`CopyKernel`].

@@ -410,7 +410,7 @@ mod tests {
     #[test]
     fn gaps_lie_between_groups() {
         let shape = &[3, 10, 5, 100];
-        // Of the 5000 bytes of each outermost position, bytes 601 to 1895 are read.
+        // Each outermost position has 5000 bytes, of which bytes 601 to 1895 are read.
         check(shape, ":, 1:4, 1:4, 1:96", 1896..5601);
         check(shape, ":, 3:0:-1, 1:4, 1:96", 1896..5601);
         check(shape, "::-1, 1:4, 3:0:-1, 1:96", 6896..10601);

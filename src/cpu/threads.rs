@@ -172,7 +172,7 @@ mod tests {
         pub(super) static MOST: Cell<usize> = const { Cell::new(1) };
     }
 
-    /// Calls `test` where operations may have 3 threads, whatever the machine has.
+    /// Calls `test` where operations may use 3 threads, however many the machine has.
     fn with_3_threads(test: impl FnOnce() + Send) {
         #[cfg(feature = "rayon")]
         pool().install(test);
@@ -204,7 +204,7 @@ mod tests {
         });
     }
 
-    /// On a thread that belongs to no pool, which does its share.
+    /// The calling thread belongs to no pool, and does its share.
     #[cfg(feature = "rayon")]
     #[test]
     fn the_global_pool_helps_a_thread_outside_of_pools() {

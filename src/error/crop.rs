@@ -19,7 +19,7 @@ pub enum CropError {
         /// The given sizes.
         sizes: Vec<usize>,
     },
-    /// Not as many strides as sizes.
+    /// The number of strides is not the number of sizes.
     #[error(
         "strides are {strides:?}, but the sizes {} need one each: pass as many, or none if all are 1",
         Shape(sizes)
@@ -47,14 +47,14 @@ pub enum CropError {
     Shape {
         /// The name of the argument.
         argument: &'static str,
-        /// Its shape.
+        /// The shape of the argument.
         found: Vec<usize>,
         /// The shape that it must have.
         needed: Vec<usize>,
         /// The given sizes.
         sizes: Vec<usize>,
     },
-    /// Not one box for each item.
+    /// The number of boxes is not the number of items, and there are no box indices.
     #[error(
         "there are {boxes} boxes and {items} items of x: pass one box for each item, or \
          box_indices (--box-indices) that say of which item each box is"

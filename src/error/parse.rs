@@ -31,7 +31,7 @@ impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} at character {}:", self.problem, self.position + 1)?;
         let length = self.text.chars().count();
-        // Of a long text, what is around the caret.
+        // If the text is long, only the part around the caret is shown.
         let begin = self
             .position
             .saturating_sub(LINE / 2)

@@ -270,7 +270,7 @@ fn pool_and_tensors_never_exceed_the_peak_of_tensors() {
     );
     drop([lend(32), lend(48)]);
     assert_eq!(kept(), 80);
-    // For a tensor of another size pooled buffers are freed, the oldest first.
+    // A tensor of another size makes the pool free buffers, the oldest first.
     let other = lend(16);
     assert_eq!(kept(), 48);
     drop(other);

@@ -46,7 +46,7 @@ impl<'a> DeviceIndices<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Task<'a> {
     pub(super) plan: &'a Plan,
-    /// Its works for the most frequent places of arguments; empty if nothing was prepared.
+    /// The plan's works for the most frequent places of arguments; empty if nothing was prepared.
     pub(super) prepared: &'a [Arc<Work>],
 }
 

@@ -57,7 +57,7 @@ const COALESCED: usize = 64;
 /// The most lanes of a tile: as many as the smallest workgroup has invocations.
 pub(super) const MOST_LANES: usize = 64;
 
-/// The tiles and workgroups of a dispatch. Constructors return `None` if a device does not allow so many workgroups.
+/// The tiles and workgroups of a dispatch. Constructors return `None` if a device does not allow that many workgroups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
     /// The number of invocations in a workgroup.

@@ -58,8 +58,8 @@ impl Pipelines {
         if let Some(pipeline) = made().get(&program) {
             return Ok(pipeline.clone());
         }
-        // Without the lock, so that other threads can record meanwhile. If two compile the same program, both use the
-        // pipeline that was there first.
+        // The program is compiled without the lock, so that other threads can record meanwhile. If two threads compile
+        // the same program, both use the pipeline that was made first.
         match scoped(&self.device, || self.make(&program)) {
             (pipeline, None) => Ok(made().entry(program).or_insert(pipeline).clone()),
             (_, Some(wgpu::Error::OutOfMemory { .. })) => Err(Error::OutOfDeviceMemory {

@@ -1,7 +1,7 @@
 //! A pool of the buffers of dropped tensors, for new tensors of the same size.
 //!
 //! New memory is expensive at its first use: wgpu clears it, and on a software adapter the system maps it page by page.
-//! On lavapipe a slice of 113 MB into a new buffer took four times as long as into a buffer that was written before.
+//! On lavapipe, a slice of 113 MB into a new buffer took four times as long as into a buffer that was written before.
 //! With the pool, a loop that creates and drops the same tensors reuses the same buffers.
 //!
 //! The pool is bounded: tensors and pooled buffers together never exceed the most bytes that tensors alone have held,
@@ -59,7 +59,7 @@ impl Pool {
         let mut shelf = self.shelf();
         shelf.asked += 1;
         let asked = shelf.asked;
-        // Of several buffers the one that returned last is taken: its bytes may still be in a cache.
+        // If several buffers fit, the one that returned last is taken: its bytes may still be in a cache.
         let found = shelf.idle.iter().rposition(|idle| idle.0.size() == size);
         let taken = found.and_then(|place| shelf.idle.remove(place));
         shelf.idle.retain(|(_, since)| asked - since <= PATIENCE);

@@ -34,10 +34,11 @@ pub(crate) enum UniformSpace {
     /// As immediates (push constants), recorded with each dispatch. Needs `Features::IMMEDIATES`, and is not for
     /// browsers: WGSL there allows no arrays in immediates, and the uniforms have some.
     Immediate,
-    /// In a uniform buffer.
+    /// The uniforms are in a uniform buffer.
     Uniform,
-    /// In a storage buffer, for software adapters. If loops depend on values in a uniform buffer, lavapipe makes
-    /// constants of these values, and compiles the shader again for each dispatch, in half a millisecond.
+    /// The uniforms are in a storage buffer, for software adapters. If loops depend on values in a uniform buffer,
+    /// lavapipe makes constants of these values, and compiles the shader again for each dispatch, in half a
+    /// millisecond.
     Storage,
 }
 

@@ -22,7 +22,7 @@ pub(super) struct Readback {
 #[derive(Debug, Default)]
 struct Mapping {
     result: Option<Result<(), wgpu::BufferAsyncError>>,
-    /// Those of all tasks that wait: several may await one report.
+    /// The wakers of all tasks that wait: several tasks may await one report.
     wakers: Vec<Waker>,
 }
 

@@ -1,4 +1,4 @@
-//! What was used recently, found by a hash of its key.
+//! Keeps values that were used recently, by hashes of their keys.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -6,14 +6,14 @@ use std::{
     mem,
 };
 
-/// The number of uses for which a value that is not used is kept at least: enough for a program that records the same
+/// An unused value is kept for at least this many uses of other values: enough for a program that records the same
 /// thousand operations again and again.
 const IDLE: usize = 2048;
 
 /// Values by the hashes of their keys, in two generations: a value that is used moves to the young generation. After
 /// [`IDLE`] uses the old generation is dropped, and the young one becomes the old one. So a value is dropped after
-/// `IDLE` to 2 · `IDLE` uses of others. Who looks a value up compares its key: of two keys with the same hash only the
-/// one used last is kept.
+/// `IDLE` to 2 · `IDLE` uses of other values. The caller compares the key of a value that it looks up: if two keys have
+/// the same hash, only the value that was used last is kept.
 #[derive(Debug)]
 pub(super) struct Recent<V> {
     young: Generation<V>,

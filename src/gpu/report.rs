@@ -14,7 +14,7 @@ const REPORT_BYTES: u64 = 8;
 pub(super) struct Counts {
     /// A slot that is read back, with the number of the first tuple of its dispatch.
     first: Option<(Slot, usize)>,
-    /// The others of several dispatches: apart, so that one dispatch allocates no list.
+    /// The slots of further dispatches. They are separate from the first, so that a single dispatch allocates no list.
     others: Vec<(Slot, usize)>,
     /// A slot that is never read. If several dispatches process the same tuples, one of them counts the invalid tuples,
     /// and the others bind this slot.

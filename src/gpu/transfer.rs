@@ -120,8 +120,8 @@ impl Gpu {
         })
     }
 
-    /// Returns the tensor to change: `source` itself if `in_place`, else new buffers, into which a copy of `source` is
-    /// recorded.
+    /// Returns the tensor to change: `source` itself if `in_place`, otherwise new buffers, into which a copy of
+    /// `source` is recorded.
     pub(super) fn changeable(
         &self,
         encoder: &mut wgpu::CommandEncoder,

@@ -1,4 +1,4 @@
-//! What is recorded for a plan, worked out once: passes of dispatches, with their pipelines.
+//! The commands that are recorded for a plan, worked out once: passes of dispatches, with their pipelines.
 //!
 //! The [`Work`] of a plan that is recorded again is kept, for as long as it is [used recently](Recent).
 
@@ -17,14 +17,15 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The most dispatches of a work that is kept. The few plans with more take the device long enough.
+/// The most dispatches of a work that is kept. The few plans with more take the device so long that working them out
+/// again hardly matters.
 const MOST_KEPT: usize = 64;
 
-/// What is recorded for a plan whose arguments lie at certain places.
+/// The commands that are recorded for a plan whose arguments lie at certain places.
 #[derive(Debug)]
 pub(super) struct Work {
     pub(super) plan: Arc<Plan>,
-    /// With offsets below the alignment: see [`Gpu::aligned`].
+    /// The places of the arguments, with offsets below the alignment: see [`Gpu::aligned`].
     pub(super) places: Places,
     pub(super) passes: Vec<Pass<Launch>>,
     /// The scratch memory of all passes.
@@ -91,8 +92,8 @@ impl Gpu {
         places
     }
 
-    /// What is recorded for a plan that is not empty and whose arguments lie at `places`, which are
-    /// [aligned](Self::aligned). All its pipelines are compiled.
+    /// The work of a plan that is not empty and whose arguments lie at `places`, which are [aligned](Self::aligned).
+    /// All its pipelines are compiled.
     pub(super) fn work(&self, plan: &Plan, places: Places) -> Result<Arc<Work>, Error> {
         let mut hasher = WordHasher::default();
         (plan, places).hash(&mut hasher);

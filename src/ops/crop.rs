@@ -1,4 +1,4 @@
-//! crop: a box of fixed size from an item of x, for each of many begins.
+//! crop: for each of many begins, a box of fixed size from an item of x.
 //!
 //! ```text
 //! x      [B, d1 … dk, rest…]
@@ -7,10 +7,11 @@
 //! ```
 //!
 //! `item` is `box_indices[n]`, or n without `box_indices`. Where `flips[n, d]` is true, the elements of box n along
-//! dimension d come in reverse order. JAX's `lax.dynamic_slice` for each item, with strides and flips.
+//! dimension d come in reverse order. A crop is JAX's `lax.dynamic_slice` for each box, with strides and flips.
 //!
-//! A box has one index tuple: its box index, its begins and its flips, of which the first and the last may be left out.
-//! So a shader binds one index tensor, as for all gathers: the smallest devices have no binding for a second one.
+//! A box has one index tuple: its box index, its begins and its flips. The box index and the flips may be left out. So
+//! a shader binds one index tensor, as for all gathers: devices with the smallest limits have no binding for a second
+//! one.
 
 use super::{
     index::{OutOfRange, Policy},
@@ -28,8 +29,8 @@ use crate::{
 /// Options of a crop: the size of the boxes, and the treatment of elements outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CropOptions {
-    /// The number of elements of a box in each cropped dimension: the dimensions of x after the first, which numbers
-    /// the items.
+    /// The number of elements of a box in each cropped dimension. The cropped dimensions follow the first dimension of
+    /// x, which numbers the items.
     pub sizes: Vec<usize>,
     /// The distance between neighbouring elements of a box in each cropped dimension; negative ones run towards the
     /// beginning. Empty if all are 1.
@@ -47,10 +48,10 @@ pub struct CropOptions {
     pub out_of_range: OutOfRange,
 }
 
-/// The number of boxes of a crop, and the integers of a box's index tuple: its box index if `box_indices`, its begin in
-/// each cropped dimension and, if `flips`, an integer for each cropped dimension that is not 0 where the box is
-/// reversed. [`Tensor::crop`] and [`Backend::crop`] make these tuples; [`Plan::run_cpu_with`] and
-/// [`Gpu::encode_gather`](crate::Gpu::encode_gather) take them.
+/// The number of boxes of a crop, and which integers the index tuple of a box has. With `box_indices` the box index
+/// comes first. The begin in each cropped dimension follows. With `flips` an integer for each cropped dimension
+/// follows, which is not 0 where the box is reversed. [`Tensor::crop`] and [`Backend::crop`] make these tuples;
+/// [`Plan::run_cpu_with`] and [`Gpu::encode_gather`](crate::Gpu::encode_gather) take them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Boxes {
     /// The number of boxes.
@@ -87,16 +88,16 @@ impl Extent {
 /// The row map of a crop.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Map {
-    /// The crop as a gather whose coordinates are positions in x: the item, which is one of a single one of stride 0 if
-    /// tuples have no box index, then the cropped dimensions. The walk has the boxes, the positions within a box in
-    /// each cropped dimension, of stride 0, and what is left of the other dimensions of x.
+    /// The crop as a gather whose coordinates are positions in x: the item, then the cropped dimensions. If tuples have
+    /// no box index, the dimension of items has size 1 and stride 0. The walk has the boxes, the positions within a box
+    /// in each cropped dimension, with stride 0, and the part of the other dimensions of x that rows do not cover.
     pub(crate) gather: indexed::Map,
     pub(crate) extents: Vec<Extent>,
     pub(crate) boxes: Boxes,
 }
 
 impl Map {
-    /// The number of the begin of the first cropped dimension in a tuple.
+    /// The position in a tuple of the begin in the first cropped dimension.
     pub(crate) fn first_begin(&self) -> usize {
         usize::from(self.boxes.box_indices)
     }
@@ -274,7 +275,7 @@ impl Backend {
 }
 
 impl Tensor {
-    /// Crops this tensor, as [`Backend::crop`]. `flips` are of type bool or uint8; `box_indices` have the type of
+    /// Crops this tensor, as [`Backend::crop`] does. `flips` are of type bool or uint8; `box_indices` have the type of
     /// `begins`, which may be int32, int64 or uint32.
     ///
     /// On a GPU the work is submitted, not waited for, unless the policy is [`OutOfRange::Error`]: one dispatch for all
@@ -309,7 +310,7 @@ impl Tensor {
 }
 
 impl TensorView {
-    /// [`Tensor::crop`] of the selection, with the same errors.
+    /// Crops the selection, as [`Tensor::crop`] does, with the same errors.
     pub fn crop(
         &self,
         begins: &Tensor,
@@ -406,7 +407,7 @@ fn check_boxes(
     })
 }
 
-/// Checks a crop of x of shape `x`. Returns the extent of boxes in each cropped dimension.
+/// Checks the options of a crop of an array of shape `x`. Returns the extent of boxes in each cropped dimension.
 fn check(x: &[usize], boxes: Boxes, options: &CropOptions) -> Result<Vec<Extent>, Error> {
     let CropOptions { sizes, strides, .. } = options;
     let dims = sizes.len();

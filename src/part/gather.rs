@@ -30,8 +30,8 @@ impl Plan {
         if result.iter().any(Range::is_empty) {
             return Ok(map.indices.iter().map(|_| 0..0).collect());
         }
-        // Dimensions of size 1 stand for themselves. The others are those of the result that have tuples of their own,
-        // in the same order.
+        // A dimension of size 1 is needed whole. The other dimensions of `indices` are those dimensions of the result
+        // that tuples differ along, in the same order.
         let walk = self.walk(map);
         let mut own = walk.iter().zip(result);
         let mut own = own
@@ -46,8 +46,8 @@ impl Plan {
         Ok(ranges.chain(tuple.iter().map(|&size| 0..size)).collect())
     }
 
-    /// The part of a gather that makes a box of its result. `indices` are those of [`Plan::part_of_indices`], and say
-    /// which box of `params` is read.
+    /// The part of a gather that makes a box of its result. `indices` are the indices in the box that
+    /// [`Plan::part_of_indices`] returns; they decide which box of `params` is read.
     ///
     /// ```
     /// use wgslice::{options::GatherOptions, DType, Indices, Plan};
@@ -64,7 +64,7 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// As [`Plan::part_of_indices`]; [`Error::Length`] if there are other than the needed indices;
+    /// As [`Plan::part_of_indices`]; [`Error::Length`] if `indices` has not the size of that box;
     /// [`GatherError::OutOfRange`](crate::error::GatherError::OutOfRange) under
     /// [`OutOfRange::Error`](crate::options::OutOfRange::Error), with the tuple's position in all indices.
     pub fn part_with(&self, result: &[Range<usize>], indices: Indices<'_>) -> Result<Part, Error> {
@@ -140,7 +140,7 @@ impl Plan {
         })
     }
 
-    /// Under [`OutOfRange::Error`], an error for the first tuple that is out of range.
+    /// Returns an error for the first tuple that is out of range, under [`OutOfRange::Error`].
     fn check_tuples<I: Index>(
         &self,
         map: &indexed::Map,
@@ -204,9 +204,10 @@ impl Plan {
 
 /// The index tuples of a part of a gather.
 struct Tuples {
-    /// For each indexed dimension the range of the positions that valid tuples name. Empty without valid tuples.
+    /// For each indexed dimension, the range of positions that valid tuples name. Empty without valid tuples.
     ranges: Vec<Range<usize>>,
-    /// The tuples, counted from the beginnings of the ranges; -1 for each index of a tuple that is out of range.
+    /// The tuples, with indices counted from the beginnings of the ranges. All indices of a tuple that is out of range
+    /// are -1.
     rebased: Vec<i64>,
     /// The number of the first tuple that is out of range.
     first_invalid: Option<usize>,
@@ -222,7 +223,7 @@ impl Tuples {
             rebased: Vec::with_capacity(indices.len()),
             first_invalid: None,
         };
-        // A tuple of no index is always valid, and needs no range.
+        // A tuple without indices is always valid, and has no range.
         let tuples = if depth == 0 { &[] } else { indices };
         let mut positions = Vec::with_capacity(depth);
         for (number, tuple) in tuples.chunks(depth.max(1)).enumerate() {

@@ -11,13 +11,13 @@ use std::ops::Range;
 #[non_exhaustive]
 pub struct Part {
     /// The smallest box of the source that contains all elements that the part reads: a range for each dimension. If
-    /// the part reads nothing, all ranges are empty. For a gather with tuples out of range the box also has what these
-    /// would read in the dimensions without indices.
+    /// the part reads nothing, all ranges are empty. For a gather with tuples out of range, the box also covers what
+    /// these tuples would read in the dimensions without indices.
     pub source: Vec<Range<usize>>,
-    /// Makes the box of the result from the box of the source.
+    /// The plan that makes the box of the result from the box of the source.
     pub plan: Plan,
-    /// The index tuples of a gather, which count in the box of the source, for [`Plan::run_cpu_with`]. -1 stands for an
-    /// index that is out of range. Empty for a slice.
+    /// The index tuples of a gather, for [`Plan::run_cpu_with`]. Indices count from the beginning of the box of the
+    /// source; -1 stands for an index that is out of range. Empty for a slice.
     pub indices: Vec<i64>,
 }
 

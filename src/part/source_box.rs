@@ -1,17 +1,17 @@
 //! The smallest box of the source that contains given elements.
 //!
-//! A plan keeps few dimensions and large units. Here both are taken apart again: each dimension of the result gets its
-//! stride in elements of the source. Every stride walks one dimension of the source, the one whose own stride is the
-//! largest that is not larger: two elements that lie `size` or more positions apart in an inner dimension would belong
-//! to the next outer one. So the smallest box of the source that contains all elements read has, in each dimension, the
-//! sum of what the strides in it reach. Dimensions of size 1 have stride 0 and walk none.
+//! A plan merges dimensions and has large units. Here both are taken apart again: each dimension of the result gets its
+//! stride in elements of the source. Every stride walks along one dimension of the source: of the dimensions whose own
+//! stride is not larger, the one with the largest. A stride that reaches `size` or more positions of an inner dimension
+//! would walk along the next outer one. So the extent of the smallest box in a dimension of the source is the sum of
+//! the distances that the strides along it reach. Dimensions of size 1 have stride 0 and walk along none.
 
 use crate::{Plan, layout::Axis, shape};
 use std::{iter, ops::Range};
 
 impl Plan {
-    /// The stride of each dimension of the result in elements of the source, by the axes that number the units of the
-    /// result in row-major order. Each of them was merged from one or more neighbouring dimensions.
+    /// The stride of each dimension of the result in elements of the source. `units` are the axes that number the units
+    /// of the result in row-major order; each was merged from one or more neighbouring dimensions.
     pub(super) fn strides(&self, units: impl DoubleEndedIterator<Item = Axis>) -> Vec<isize> {
         let factor = self.factor();
         let inner = Axis {
@@ -22,7 +22,7 @@ impl Plan {
             size: axis.size,
             stride: axis.stride * factor.cast_signed(),
         });
-        // Widening has taken the units out of their dimensions.
+        // Wide units have split dimensions; neighbouring axes that continue each other are joined again.
         let mut groups: Vec<_> = outer.chain([inner]).filter(|axis| axis.size > 1).collect();
         groups.dedup_by(|inner, outer| {
             let joins = outer.stride == inner.stride * inner.size.cast_signed();
@@ -50,8 +50,8 @@ impl Plan {
         strides
     }
 
-    /// The smallest box of the source that contains the elements at these ranges of axes, of which position 0 is element
-    /// `offset`.
+    /// The smallest box of the source that contains the elements at these ranges of the axes. Position 0 of all axes is
+    /// element `offset`.
     pub(super) fn source_box(
         &self,
         offset: usize,

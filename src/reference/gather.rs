@@ -104,7 +104,7 @@ pub fn batch_gather<T: Clone + Default>(
     if params_shape.is_empty() {
         return fail("params_rank", "params must be at least 1 dimensional");
     }
-    // Of a scalar this is -1, which `gather` refuses.
+    // If the indices are a scalar, this is -1, which `gather` refuses.
     let axis = i64::try_from(indices_shape.len()).expect("a rank fits 64 bits") - 1;
     gather(
         params,

@@ -86,7 +86,7 @@ pub struct Streamed {
     pub pieces: usize,
     /// The time to pack the bytes that the device needs into upload memory.
     pub upload: Duration,
-    /// On the CPU the time of slicing; on a device the time to record and submit commands.
+    /// On the CPU, the time of slicing; on a device, the time to record and submit commands.
     pub dispatch: Duration,
     /// The time that the host waited for the device.
     pub readback: Duration,

@@ -11,7 +11,7 @@ pub(crate) struct Piece {
     whole: Arc<Plan>,
     /// The box of the result that the piece makes: single positions, then a range, then whole dimensions.
     result: Vec<Range<usize>>,
-    /// What the piece needs of the source, in elements.
+    /// The range of the source that the piece needs, in elements.
     needs: Range<usize>,
     /// Makes the piece. Its source is only the bytes of [`Piece::span`].
     pub(crate) plan: Plan,

@@ -1,4 +1,4 @@
-//! What a tensor's shape says, and other shapes of the same values.
+//! The sizes that follow from a tensor's shape, and the same values in other shapes.
 
 use super::Tensor;
 use crate::{Element, Error, error::ViewError, shape::elements};

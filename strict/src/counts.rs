@@ -1,16 +1,16 @@
-//! Counts the memory accesses of a dispatch, in the sectors and lines that caches and memories move.
+//! Counts the memory accesses of a dispatch in sectors and lines, the units that memories and caches move.
 //!
-//! A *subgroup* is a set of invocations that a GPU runs in step: 32 on NVIDIA and AMD RDNA, 64 on AMD CDNA. One
-//! load or store of its invocations is one *instruction*, which requests the distinct sectors of 32 bytes that
-//! they touch. An access is optimal if the sectors hold no other bytes; in the worst case each invocation needs
-//! its own sector.
+//! A *subgroup* is a set of invocations that a GPU runs in step: 32 on NVIDIA and AMD RDNA, 64 on AMD CDNA. A load or
+//! store that its invocations execute together is one *instruction*, which requests the distinct sectors of 32 bytes
+//! that they touch. An instruction is optimal if the invocations touch all bytes of its sectors; in the worst case each
+//! invocation needs its own sector.
 
 use crate::memory::Access;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Bytes of a sector, the unit of memory transfers.
+/// The size in bytes of a sector, the unit of memory transfers.
 pub const SECTOR: u64 = 32;
-/// Bytes of a cache line.
+/// The size in bytes of a cache line.
 pub const LINE: u64 = 128;
 
 /// Options for counting.
@@ -18,8 +18,9 @@ pub const LINE: u64 = 128;
 pub struct Counting {
     /// Invocations of a subgroup: 32 or 64.
     pub subgroup: u32,
-    /// Workgroups to run of a larger dispatch: a quarter of them are its first, the rest are runs of 16
-    /// elsewhere, always the same. The result is then incomplete.
+    /// The most workgroups of a dispatch that all run. Of a larger dispatch only a sample runs, of this number or up to
+    /// 15 more, always the same: a quarter are its first workgroups, the rest are runs of 16 elsewhere. The result is
+    /// then incomplete.
     pub most_workgroups: u64,
 }
 
@@ -38,10 +39,10 @@ pub struct DispatchCounts {
     pub invocations: u64,
     /// Subgroups that ran.
     pub subgroups: u64,
-    /// Scalar operations, counted for each subgroup with an invocation that executes them. Operations on values
-    /// that are uniform in a workgroup, such as params, do not count: GPUs execute them once.
+    /// Scalar operations, counted once for each subgroup with an invocation that executes them. Operations whose result
+    /// is the same in a whole workgroup do not count, since GPUs execute them once.
     pub operations: u64,
-    /// Integer divisions and remainders among them.
+    /// The integer divisions and remainders among the operations.
     pub divisions: u64,
     /// Accesses by variable and kind.
     pub bindings: Vec<BindingCounts>,
@@ -52,13 +53,13 @@ pub struct DispatchCounts {
 pub struct BindingCounts {
     /// The variable's name in WGSL.
     pub name: String,
-    /// The kind.
+    /// The kind of access.
     pub access: Access,
     /// Accesses of individual invocations.
     pub accesses: u64,
     /// Bytes of these accesses.
     pub bytes: u64,
-    /// Instructions, each of a subgroup.
+    /// Instructions, counted for each subgroup.
     pub instructions: u64,
     /// Sectors that instructions request, summed over instructions.
     pub sectors: u64,
@@ -112,7 +113,7 @@ impl Counter {
             .count() as u64
     }
 
-    /// Counts an access of some lanes, each of `bytes` bytes at its address.
+    /// Counts an access of some lanes. Each lane accesses `bytes` bytes at its address.
     pub(crate) fn access(
         &mut self,
         name: &str,
@@ -171,7 +172,8 @@ impl Counter {
     }
 }
 
-/// At most `most` workgroups of a dispatch, the same each time.
+/// All workgroups of a dispatch if it has at most `most`. Otherwise a sample of `most` or up to 15 more, the same each
+/// time.
 pub(crate) fn sample(workgroups: u64, most: u64) -> Vec<u64> {
     const STRETCH: u64 = 16;
     if workgroups <= most {
@@ -183,7 +185,7 @@ pub(crate) fn sample(workgroups: u64, most: u64) -> Vec<u64> {
         if chosen.len() as u64 >= most {
             break;
         }
-        // Multiples of the golden ratio are evenly spread for any number of them.
+        // The fractional parts of multiples of the golden ratio are spread evenly, however many there are.
         let from =
             (u128::from(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed)) * u128::from(room)) >> 64;
         let from = u64::try_from(from).expect("less than the workgroups");

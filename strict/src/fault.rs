@@ -3,7 +3,7 @@
 use crate::Access;
 use std::fmt;
 
-/// The fault.
+/// What is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wrong {
     /// An access outside of a binding, or of an array of fixed size.
@@ -12,13 +12,13 @@ pub enum Wrong {
         access: Access,
         /// The first byte of the access from the beginning of the binding, or the index into the array.
         at: u64,
-        /// Bytes of the binding, or elements of the array.
+        /// The size of the binding in bytes, or the number of elements of the array.
         room: u64,
     },
-    /// A value depends on unwritten memory. Loading such memory and writing it back unchanged is no fault,
-    /// since bytes that share a word with others cannot be written otherwise.
+    /// A value depends on unwritten memory. It is no fault to load some unwritten bytes of a word and to write them
+    /// back unchanged: there is no other way to write the word's other bytes.
     Unwritten {
-        /// The dependent value.
+        /// The kind of value that depends on it.
         what: Depends,
     },
     /// A race: two invocations of a dispatch access one word, at least one of them writes it, and neither
@@ -38,19 +38,19 @@ pub enum Wrong {
     },
     /// A loop of more rounds than [`Options::most_rounds`](crate::Options::most_rounds).
     LongLoop {
-        /// The most rounds.
+        /// The most rounds that are allowed.
         most: u32,
     },
     /// A barrier that not all invocations of the workgroup reach together.
     DivergentBarrier {
-        /// The invocations that reach it.
+        /// The number of invocations that reach it.
         arrived: usize,
-        /// All invocations of the workgroup.
+        /// The number of all invocations of the workgroup.
         invocations: usize,
     },
 }
 
-/// A value that depends on unwritten memory.
+/// The kind of a value that depends on unwritten memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depends {
     /// An index, which decides the accessed memory.
@@ -64,7 +64,7 @@ pub enum Depends {
 /// A fault and where it happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The fault.
+    /// What is wrong.
     pub wrong: Wrong,
     /// The pipeline's label.
     pub pipeline: String,

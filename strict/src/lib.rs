@@ -1,5 +1,5 @@
-//! A [`wgpu::Device`] without a GPU that runs compute shaders in an interpreter and reports every fault. For tests
-//! of programs that use wgpu: their own code and shaders, unchanged.
+//! A [`wgpu::Device`] that runs compute shaders in an interpreter, without a GPU, and reports every fault. It is for
+//! tests of programs that use wgpu, whose code and shaders run unchanged.
 //!
 //! Drivers hide faults. Some drop an access outside of a binding, others clamp it. Unwritten memory holds zeros or
 //! old bytes. Most races end well on the machine at hand. So a test on one driver cannot tell whether a shader is

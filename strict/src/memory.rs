@@ -1,7 +1,7 @@
 //! The memory of buffers and workgroups: its content, the written bytes, and the accesses to each word during a
 //! dispatch.
 
-/// Bytes of a word, the unit in which accesses are recorded.
+/// The size in bytes of a word, the unit in which accesses are recorded.
 pub(crate) const WORD: u64 = 4;
 
 /// The kind of a memory access.
@@ -25,7 +25,7 @@ pub(crate) struct Invocation {
     pub(crate) phase: u32,
 }
 
-/// The last access of one kind to a word. If several invocations could race with a later one, the last of them.
+/// The last access of one kind to a word. A field is [`SEVERAL`] if several invocations could race with a later access.
 #[derive(Clone, Copy, Debug, Default)]
 struct Touch {
     /// The workgroup plus one, [`SEVERAL`], or 0 for no access.
@@ -75,7 +75,7 @@ pub(crate) struct Memory {
     words: Vec<u32>,
     /// A bit for each byte of a word: whether it was written.
     written: Vec<u8>,
-    /// Empty until the first dispatch with checks.
+    /// The accesses to each word. Empty until the first dispatch with checks.
     touched: Vec<Touched>,
 }
 
@@ -98,7 +98,7 @@ impl Memory {
         self.words[at]
     }
 
-    /// The unwritten bits of a word.
+    /// The unwritten bits of the word at `at`.
     pub(crate) fn unknown(&self, at: usize) -> u32 {
         if self.written[at] == 0b1111 {
             return 0;
@@ -124,7 +124,7 @@ impl Memory {
         self.written[at] = (0..).zip(known).map(|(byte, known)| known << byte).sum();
     }
 
-    /// Bytes from `from` on, which need not be aligned to words.
+    /// Reads bytes from `from` on, which need not be aligned to words.
     pub(crate) fn read(&self, from: u64, bytes: usize) -> Vec<u8> {
         let first = index(from / WORD);
         let skipped = index(from % WORD);
@@ -214,7 +214,7 @@ mod tests {
         }
     }
 
-    /// The access that races with the last of these.
+    /// The earlier access that the last of these accesses races with.
     fn met(accesses: &[(Access, Invocation)]) -> Option<Access> {
         let mut memory = Memory::new(4);
         let mut met = None;

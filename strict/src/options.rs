@@ -6,7 +6,7 @@ use std::{fmt, sync::Arc};
 /// The treatment of accesses outside of a binding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outside {
-    /// The access is a fault, and all other faults are reported too.
+    /// The access is a fault. All other kinds of faults are reported too.
     #[default]
     Fault,
     /// The index is clamped to the last element, as by naga on Metal, by naga on Vulkan without
@@ -22,7 +22,7 @@ pub enum Outside {
 pub struct Rewrite(Arc<dyn Fn(&str) -> String + Send + Sync>);
 
 impl Rewrite {
-    /// The function.
+    /// A rewrite by this function.
     pub fn new(rewrite: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         Self(Arc::new(rewrite))
     }
@@ -55,8 +55,8 @@ pub struct Options {
     ///
     /// [`StrictGpu::take_faults`]: crate::StrictGpu::take_faults
     pub panics: bool,
-    /// What to count. Counting may leave out workgroups, so reads of unwritten memory and races are then no
-    /// faults.
+    /// What to count, if anything. Counting may leave out workgroups, so reads of unwritten memory and races are then
+    /// no faults.
     pub counting: Option<Counting>,
     /// The change to the text of each shader.
     pub rewrite: Option<Rewrite>,

@@ -3,7 +3,7 @@
     python3 dxc.py LIBRARY FILE...      prints the files that are refused, and why on the standard error
     python3 dxc.py LIBRARY --version    prints DXC's version
 
-LIBRARY is libdxcompiler.so, which is called as its header dxcapi.h declares.
+LIBRARY is libdxcompiler.so. Its interfaces are declared in the header dxcapi.h.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ IDXC_VERSION_INFO = "b04f5b50-2059-4f12-a8ff-a1e0cde1cc7e"
 UTF8 = 65001
 OUTPUT_ERRORS = 2
 
-# The places of methods in their interfaces' tables.
+# The positions of methods in the method tables of their interfaces.
 QUERY_INTERFACE, RELEASE = 0, 2
 COMPILE, GET_STATUS, GET_OUTPUT, GET_VERSION, GET_STRING = 3, 3, 7, 3, 6
 
@@ -54,7 +54,7 @@ class Buffer(ctypes.Structure):
 
 
 def messages(result):
-    """What the compiler says of a source."""
+    """The compiler's messages on a source."""
     blob, name = ctypes.c_void_p(), ctypes.c_void_p()
     call(result, GET_OUTPUT, OUTPUT_ERRORS, guid(IDXC_BLOB_UTF8), ctypes.byref(blob), ctypes.byref(name))
     if not blob:

@@ -81,7 +81,7 @@ pub(crate) fn check_case(case: &Case) {
             shape,
             indexing,
         }) => {
-            // Sometimes rows go into zeros, which TensorFlow has no operation for.
+            // Sometimes rows are updated in zeros, which no operation of TensorFlow does.
             let combine = match number % 4 {
                 3 => Combine::Update,
                 _ => Combine::Add,

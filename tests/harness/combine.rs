@@ -47,7 +47,7 @@ impl Float {
         }
     }
 
-    /// The bits of the nearest number in the range, to even in a tie.
+    /// The bits of the number in the range that is nearest to `value`, the even one in a tie.
     fn nearest(self, value: f64) -> u128 {
         let magnitude = value.abs();
         let (mut low, mut high) = (

@@ -13,13 +13,13 @@ use wgslice::{
 enum Kind {
     /// All features and limits of the adapter that the library uses.
     Full,
-    /// WebGPU's default limits and no features: params are in buffers. Work is tiled as on a GPU, also on a
+    /// WebGPU's default limits and no features: uniforms are in buffers. Work is tiled as on a GPU, also on a
     /// software adapter.
     Default,
     /// Bindings of 512 bytes, 3 workgroups in a dimension, dispatches of 2 KiB, and shaders that compute as if
     /// with 12 bits: everything is cut into windows.
     Tiny,
-    /// Buffers of 1 KiB: tensors have several. No storage buffer is left for params, which are in uniform
+    /// Buffers of 1 KiB: tensors have several. No storage buffer is left for uniforms, which are in uniform
     /// buffers. Work is tiled as on a GPU.
     Parts,
 }
@@ -28,11 +28,12 @@ impl Kind {
     /// The kinds in which an adapter is tested.
     fn of(candidate: &Candidate) -> &'static [Self] {
         if candidate.info.name.contains("SwiftShader") {
-            // It compiles slowly, so it runs only those that tile as on a GPU. It is included because it clamps indices
-            // outside of a binding, as many GPUs do, whereas lavapipe drops the access.
+            // SwiftShader compiles slowly, so it is only tested in the kinds that tile as on a GPU. It is tested at all
+            // because it clamps indices outside of a binding, as many GPUs do, whereas lavapipe drops the access.
             &[Self::Default, Self::Parts]
         } else if candidate.info.backend == wgpu::Backend::Gl && candidate.is_software() {
-            // Shaders of both kinds of adapter, in windows too: Mesa's OpenGL runs them by the code that lavapipe has.
+            // Mesa's OpenGL runs shaders by the same code as lavapipe. So two kinds are enough: one that tiles as on a
+            // GPU, and one that tiles as on a software adapter, in windows.
             &[Self::Default, Self::Tiny]
         } else {
             &[Self::Full, Self::Default, Self::Tiny, Self::Parts]
@@ -186,7 +187,7 @@ pub(super) fn run(
     Ok((bytes, pending.map(|pending| pending.wait()).transpose()?))
 }
 
-/// The same for a scatter. The report may be an error, but there is still a result.
+/// Runs a scatter as [`run`] runs other plans. The report may be an error, but there is still a result.
 pub(super) fn run_scatter(
     gpu: &Gpu,
     plan: &Plan,
@@ -229,8 +230,8 @@ fn run_with(
     Ok((written, pending))
 }
 
-/// What lies around the source and the indices: one of two patterns, so that no result that depends on it is right in
-/// all cases. The same for a case in each run.
+/// The byte around the source and the indices: one of two, so that no result that depends on it is right in all cases.
+/// A case has the same byte in each run.
 fn around(plan: &Plan, shift: usize) -> u8 {
     let sizes = plan.source_bytes() / 2 + plan.result_bytes() + shift;
     [UNWRITTEN, !UNWRITTEN][(sizes ^ sizes >> 2 ^ sizes >> 4) & 1]
@@ -310,7 +311,7 @@ fn device_indices<'a>(indices: Indices<'_>, guarded: &'a Guarded) -> DeviceIndic
     }
 }
 
-/// Each byte next to a result is checked: the last before it, and the first behind it.
+/// Both bytes next to a result are checked: the last before it, and the first behind it.
 #[test]
 fn bytes_around_a_result_are_checked() {
     let plan = Plan::slice(&[16], &wgslice::slice![..], wgslice::DType::U8).unwrap();

@@ -1,9 +1,9 @@
 //! Runs one case on every device of the machine and compares with the naive reference.
 //!
-//! Devices are the CPU path and, for each adapter, one with all its features, one with WebGPU's default limits,
-//! and two with limits so low that small data is cut into many windows. Results are written to buffers filled
-//! with a pattern and longer than the result, so that an unwritten byte, or one written beyond the end, is a
-//! difference.
+//! Devices are the CPU path and, for each adapter, up to four: one with all its features, one with WebGPU's default
+//! limits, and two with limits so low that small data is cut into many windows. Results are written to buffers that
+//! are filled with a pattern and longer than the result, so that an unwritten byte, or one written beyond the end, is
+//! a difference.
 
 mod call;
 mod combine;
@@ -57,8 +57,8 @@ pub(crate) enum Sizes {
 }
 
 impl Sizes {
-    /// For tests of every length. More bytes than a word or a vector takes are a matter of loops, which are the
-    /// same at every size.
+    /// The sizes for a test of rows of every length. Rows longer than a vector differ only in the number of rounds of
+    /// loops, which are the same at every size.
     pub(crate) fn of_length(length: usize) -> Self {
         match length {
             ..=16 => Self::All,
@@ -150,7 +150,7 @@ pub(crate) fn to_bytes(elements: &[u128], size: usize) -> Vec<u8> {
 }
 
 impl Device {
-    /// Whether its limits are so low that even small data is cut into many windows.
+    /// Whether the device's limits are so low that even small data is cut into many windows.
     pub(crate) fn is_tiny(&self) -> bool {
         ["Tiny", "Parts"]
             .iter()
@@ -192,7 +192,8 @@ impl Device {
         self.run_on(plan, source, indices, &dest, 0)
     }
 
-    /// The same on memory with old content, `shift` bytes into buffers of a GPU.
+    /// Runs a plan as [`Device::run`] does, on memory with old content, which begins `shift` bytes into buffers of a
+    /// GPU.
     fn run_on(
         &self,
         plan: &Plan,

@@ -41,7 +41,7 @@ pub(crate) fn check_scatter(case: ScatterCase<'_>) {
     }
 }
 
-/// The same for elements of one type, given by their lowest bytes.
+/// Checks a scatter of elements of one type, given by their lowest bytes.
 #[track_caller]
 pub(crate) fn check_scatter_of(
     case: ScatterCase<'_>,

@@ -9,7 +9,7 @@ use wgslice::{
     spec::SliceItem,
 };
 
-/// Every device with textures, and those that tests open for formats behind a feature.
+/// Every device of the harness with textures, and devices that are opened here for formats behind a feature.
 pub(crate) fn gpus() -> Vec<Gpu> {
     let mut gpus: Vec<Gpu> = devices()
         .iter()
@@ -98,7 +98,7 @@ impl Image {
         image
     }
 
-    /// What a level of the texture contains, read with wgpu alone: layer by layer, or row by row where the device's
+    /// The content of a level of the texture, read with wgpu alone: layer by layer, or row by row if the device's
     /// buffers are too small.
     pub(crate) fn read(&self, gpu: &Gpu, level: usize) -> Vec<u8> {
         let [layers, height, width, channels] = self.shapes[level];

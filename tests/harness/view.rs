@@ -56,7 +56,7 @@ pub(crate) fn check_view(shape: &[usize], steps: &[Step], sizes: Sizes) {
             let moved = selected.to_tensor().unwrap();
             assert_same(&expected, &moved.bytes().unwrap(), dtype.size(), &what);
             if !device.by_tensors {
-                // Tensors begin where bindings do; here two other places in a word.
+                // Tensors begin where bindings begin; here plans run at two other places in a word.
                 for shift in [dtype.size(), 7 * dtype.size()] {
                     let before = vec![UNWRITTEN; expected.len()];
                     let got = device.run_on(&plan, &source, None, &before, shift);

@@ -148,7 +148,7 @@ impl Device {
             let mut updated = kept.clone();
             updated.slice_update(spec, &value)?;
             assert!(kept.bytes()? == input, "{plan}: another tensor changed");
-            // Again, in its own memory.
+            // The second update is written in the tensor's own memory.
             updated.slice_update(spec, &value)?;
             return updated.bytes().map(Cow::into_owned);
         }
@@ -174,7 +174,7 @@ impl Device {
         )
     }
 
-    /// At the beginning of buffers, and one element further on, where wide units are misaligned.
+    /// Runs a plan at the beginning of buffers, and one element further on, where wide units are misaligned.
     fn run_at_two_places(
         &self,
         plan: &Plan,

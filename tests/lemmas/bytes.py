@@ -18,7 +18,7 @@ def prove_all(lemmas):
 
 
 def joined(parts):
-    """Words as one long number, the first the lowest."""
+    """Words as one long number; the first word is the lowest."""
     return z3.Concat(*reversed(parts))
 
 
@@ -28,7 +28,7 @@ def vectors(lemmas):
     both = z3.LShR(z3.Concat(high, low), bits)
     lemmas.prove("16 bytes of two vectors", out == z3.Extract(127, 0, both), formula="shifted")
 
-    # Up to 15 bytes before the binding; what lies beyond the last vector is not used.
+    # The address may lie up to 15 bytes before the binding; bytes beyond the last vector are not used.
     address = word("in.address")
     last = z3.Function("source.length", z3.BitVecSort(32))() - 1
     at = address >> 4
@@ -55,7 +55,7 @@ def loads(lemmas):
         given=[z3.ULT(at, last)],
         formula="load",
     )
-    # In the last word of a binding: those bytes that the word has.
+    # In the last word of a binding, only the bytes that the word has are compared.
     kept = z3.LShR(z3.BitVecVal(0xFFFFFFFF, 32), (address & 3) * 8)
     lemmas.prove(
         "the last bytes of a binding",
@@ -122,7 +122,7 @@ def masks(lemmas):
             word(f"out.{lane}") == ~ones(before),
             formula="bytes_from",
         )
-    # The four words of an invocation follow one another, and places have 31 bits.
+    # The four words of an invocation follow one another, and places are between -2^30 and 2^30.
     places, end = words("in.places", "xyzw"), word("in.end")
     most = z3.BitVecVal(1 << 30, 32)
     given = [z3.And(-most < place, place < most) for place in [*places, end]]

@@ -1,7 +1,7 @@
-"""Formulas of functions of the shaders, and what it takes to prove something of them.
+"""Reads formulas of the shaders' functions, and proves lemmas on them.
 
-A lemma holds if z3 finds no values for which what is given holds and the goal does not. What z3 does not decide within
-its time counts as a failure, as does a formula that no lemma uses.
+A lemma holds if z3 shows that no values satisfy all that is given but not the goal. A lemma that z3 does not decide
+within its time counts as a failure, as does a formula that no lemma uses.
 """
 
 import os
@@ -10,10 +10,10 @@ from pathlib import Path
 
 import z3
 
-# What z3 may spend on a lemma, in its own units, so that the speed of a machine makes no difference: some seconds.
+# The most that z3 may spend on a lemma, in its own units, which do not depend on the machine's speed: some seconds.
 EFFORT = 100_000_000
 TIMEOUT_MS = 300_000
-# Lemmas that take longer are named.
+# The names of lemmas that take longer are printed.
 SLOW_S = 5
 
 FOUND, MISSING, ELSEWHERE = 0, 1, 2
@@ -25,12 +25,12 @@ def word(name):
 
 
 def words(name, parts):
-    """Several, by the names of their parts."""
+    """Several inputs or outputs: one for each part of `name`."""
     return [word(f"{name}.{part}") for part in parts]
 
 
 def memory(name, count=1):
-    """A function from words to words: a buffer by its index, or `quotient`."""
+    """A function of `count` words with a word as its result: a buffer, by the index, or `quotient`."""
     sorts = [z3.BitVecSort(32)] * (count + 1)
     return z3.Function(name, *sorts)
 
@@ -41,8 +41,8 @@ first, second = (z3.Var(number, z3.BitVecSort(32)) for number in (0, 1))
 
 
 def times(a, b):
-    """A product of which only what holds for 0 and 1 is known. What holds for any such function holds for products,
-    and a solver need not multiply."""
+    """A product of which only the values for factors 0 and 1 are known, so that a solver need not multiply. A lemma that
+    holds for any such function holds for the product."""
     zero, one = (z3.BitVecVal(value, 32) for value in (0, 1))
     unknown = product(a, b)
     of_b = z3.If(b == zero, zero, z3.If(b == one, a, unknown))
@@ -60,7 +60,7 @@ def signed(term, bits=64):
 
 
 def choose(index, values):
-    """The value at an index; the last for those beyond."""
+    """The value at an index; the last value if the index is beyond it."""
     found = values[-1]
     for number in reversed(range(len(values) - 1)):
         found = z3.If(index == number, values[number], found)
@@ -76,7 +76,7 @@ def smaller(a, b):
 
 
 def solver_of(facts):
-    """A new solver each, since one that has checked before goes on in another, slower way."""
+    """A new solver with these facts. A solver that has checked something before continues in another, slower mode."""
     solver = z3.Solver()
     solver.set("rlimit", EFFORT)
     solver.set("timeout", TIMEOUT_MS)
@@ -92,7 +92,7 @@ def shown(model):
 
 
 class Lemmas:
-    """Proves lemmas one by one, and counts what holds and what does not."""
+    """Proves lemmas one by one, and counts those that hold and those that do not."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
@@ -103,7 +103,7 @@ class Lemmas:
         self.only = os.environ.get("WGSLICE_LEMMA", "")
 
     def formula(self, name, multiply=lambda a, b: a * b):
-        """What defines the outputs of a function by its inputs."""
+        """The facts that define the outputs of a function by its inputs. `multiply` gives the products in them."""
         self.used.add(name)
         facts = z3.parse_smt2_file(str(self.folder / f"{name}.smt2"))
         return [z3.substitute_funs(fact, (product, multiply(first, second))) for fact in facts]
@@ -115,7 +115,7 @@ class Lemmas:
     def check(self, name, facts, goal):
         if self.only not in name:
             return
-        # From what contradicts itself everything would follow.
+        # Facts that contradict each other would imply any goal.
         possible = solver_of(facts).check()
         solver = solver_of([*facts, z3.Not(goal)])
         begin = time.process_time()

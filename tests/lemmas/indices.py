@@ -1,4 +1,4 @@
-"""What indices point at: i32, u32 and i64 as two words, wrapped, clamped or out of range."""
+"""The positions that indices name. Indices are i32, u32, or i64 as two words; wrapped, clamped or out of range."""
 
 import z3
 
@@ -19,7 +19,7 @@ from lemmas.core import (
 
 SIGNED, WRAPS, CLAMPS = 0x40000, 0x80000, 0x100000
 ITEMS, FLIPS, CROP_SIGNED, CROP_CLAMPS = 0x100, 0x200, 0x400, 0x800
-# Longer than every sum of two 64-bit numbers.
+# More bits than any sum of two 64-bit numbers needs.
 BITS = 66
 
 indices = memory("indices")
@@ -128,7 +128,7 @@ def coordinate(lemmas, d):
             formula="coordinate",
             multiply=times,
         )
-    # In a sum with other coordinates only accepted ones matter.
+    # The place matters only if the coordinate is accepted.
     lemmas.prove(
         f"coordinate {d} under any policy: place",
         z3.Implies(
@@ -142,7 +142,7 @@ def coordinate(lemmas, d):
 
 
 def plain(lemmas):
-    """One comparison tells whether an index of one word is in a dimension shorter than 2^31."""
+    """One comparison decides whether an index of one word is in a dimension shorter than 2^31."""
     axis = words("uniforms.map.axes.0", "xyzw")
     low = word("in.at.low")
     given = [word("in.d") == 0, z3.ULT(axis[2], 1 << 31)]
@@ -175,7 +175,7 @@ def crops(lemmas):
     everywhere = [z3.Not(flag(CROP_CLAMPS)), z3.ULT(d, 4)]
     element(lemmas, "crop_element", 36, one_word(36), names, everywhere)
     element(lemmas, "crop_element_pairs", BITS, two_words, names, everywhere)
-    # Clamped begins, which take a solver longer, along one dimension; `clamped` itself is proved above.
+    # Clamped begins take a solver longer, so they are proved along one dimension only; `clamped` itself is proved above.
     chosen = flags & (FLIPS | CROP_SIGNED | CROP_CLAMPS) == CROP_SIGNED | CROP_CLAMPS
     element(lemmas, "crop_element", 36, one_word(36), {ITEMS: "clamps, with items"}, [chosen, d == 1])
     item(lemmas)

@@ -1,6 +1,6 @@
-"""What holds for quotients: in integers, since no solver divides words by words that it does not know.
+"""Lemmas on quotients. They are proved for integers, since no solver divides words by unknown words.
 
-The formulas of odometers and segments name these quotients; `rows` proves that they are used as here.
+The formulas of odometers and segments name these quotients; `rows` proves that they use them as here.
 """
 
 import z3
@@ -16,15 +16,15 @@ def prove_all(lemmas):
 
 
 def divided(number, by):
-    """The quotient, a name for it, and what defines it."""
+    """A name for the quotient, and the facts that define it."""
     quotient = z3.FreshInt("quotient")
     rest = number - quotient * by
     return quotient, [rest >= 0, rest < by]
 
 
 def digits(lemmas):
-    """Odometers: of a row less than the product of the sizes every digit is less than its size, the digits times the
-    sizes within are the row, and no other digits are."""
+    """Odometers: if a row is less than the product of the sizes, every digit is less than its size. The sum of each digit
+    times the sizes of the dimensions inside of its own is the row, and no other digits have that sum."""
     row, outer, middle, inner = z3.Ints("row outer middle inner")
     sizes = [outer > 0, middle > 0, inner > 0]
     rest, of_rest = divided(row, inner)
@@ -34,7 +34,8 @@ def digits(lemmas):
     lemmas.check("the innermost digit is in its size", given, z3.And(0 <= last, last < inner))
     lemmas.check("the middle digit is in its size", given, z3.And(0 <= between, between < middle))
     lemmas.check("digits give back the row", given, (top * middle + between) * inner + last == row)
-    # One step at a time: a number less than a product has a quotient less than the other factor.
+    # For all digits this is proved one step at a time: if a number is less than a product, its quotient by one factor
+    # is less than the other.
     lemmas.check(
         "a quotient is less than the other sizes",
         [inner > 0, outer > 0, row >= 0, row < outer * inner, *of_rest],
@@ -49,7 +50,7 @@ def digits(lemmas):
 
 
 def four_rows(lemmas):
-    """Four rows from a multiple of four on, in a dimension whose size is one, differ in the last digit alone."""
+    """Four rows from a multiple of four on differ in the last digit only, if its dimension's size is a multiple of four."""
     fours, each, n = z3.Ints("fours each n")
     row, size = 4 * fours, 4 * each
     first, of_first = divided(row, size)
@@ -80,7 +81,7 @@ def segments(lemmas):
     lemmas.check(
         "a segment begins in its row", [*given, number <= count - 1], z3.And(0 <= first, first < run)
     )
-    # Unit j of a row is in segment j / segment alone.
+    # Unit j of a row is only in segment number j / segment.
     own, of_own = divided(j, segment)
     lemmas.check(
         "a unit is in one segment",
@@ -95,7 +96,7 @@ def segments(lemmas):
 
 
 def grids(lemmas):
-    """Grids: both sides within the limit, all groups covered, and fewer idle groups than the grid is high."""
+    """Grids: both sides are within the limit, all groups are covered, and fewer groups are idle than the grid is high."""
     groups, limit = z3.Ints("groups limit")
     height, of_height = divided(groups + limit - 1, limit)
     width, of_width = divided(groups + height - 1, height)
@@ -126,7 +127,7 @@ def gradients(lemmas):
 
 
 def offsets(lemmas):
-    """Offsets of digits times strides lie between those at the corners, whatever the signs of the strides."""
+    """A digit times its stride lies between the products of its least and its greatest value, for any sign of the stride."""
     digit, last, stride = z3.Ints("digit last stride")
     given = [0 <= digit, digit <= last]
     reached = last * stride

@@ -1,4 +1,4 @@
-"""Arithmetic of scatters: f16 and bf16 by integers, and numbers that share words or take two."""
+"""Arithmetic of scatters: f16 and bf16 in integers, and numbers that share a word or take two words."""
 
 import z3
 
@@ -24,7 +24,7 @@ def halves(lemmas):
     single, out = word("in.single"), word("out")
     number = z3.fpBVToFP(single, SINGLE)
     rounded = bits(z3.fpFPToFP(nearest, number, HALF))
-    # Without its sign every NaN becomes the same one.
+    # Every NaN becomes the same NaN, but for its sign.
     nan = z3.Concat(z3.Extract(31, 31, single), z3.BitVecVal(0x7E00, 15))
     expected = z3.If(z3.fpIsNaN(number), nan, rounded)
     lemmas.prove("an f16 is the nearest to an f32", out == z3.ZeroExt(16, expected), formula="f16_of_f32")
@@ -104,7 +104,7 @@ def extremes(lemmas):
 
 
 def reports(lemmas):
-    """Orders that atomics keep: complements and negatives of numbers, so that the largest is that of the least."""
+    """Complements and negatives of numbers reverse their order, so that an atomic maximum of them finds the least number."""
     a, b = z3.BitVecs("a b", 32)
     lemmas.check("the first tuple has the largest complement", [], z3.ULT(a, b) == z3.UGT(~a, ~b))
     lemmas.check(

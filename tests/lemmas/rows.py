@@ -1,6 +1,6 @@
 """Where rows begin: segments, grids, odometers, gradients and crops.
 
-Quotients by words that are not known are names here; `integers` proves what holds for them.
+Quotients by unknown words are only names here; `integers` proves lemmas on them.
 """
 
 import z3
@@ -48,7 +48,7 @@ def grids(lemmas):
 
 
 def odometer(row, axes):
-    """The digits of a row, the outermost first; the outermost is what remains."""
+    """The digits of a row, outermost first. The outermost digit is what the divisions by the other sizes leave."""
     digits, rest = [], row
     for size in reversed(axes[1:]):
         digits.append(rest - quotient(rest, size) * size)
@@ -122,8 +122,8 @@ def gradient(lemmas):
 
 
 def turn(lemmas):
-    """One digit of the walk over the rows of a gather with two coordinates. Rows that differ along dimension 2 alone
-    have the same tuple."""
+    """One digit of the walk over the rows of a gather with two coordinates. Rows that differ only along dimension 2 have
+    the same tuple."""
     before = {name: word(f"in.at.{name}") for name in ("rest", "base", "tuple", "tuple_stride")}
     for d, repeats in ((1, False), (2, True)):
         pair = 2 + d
@@ -149,7 +149,7 @@ def turn(lemmas):
 
 
 def crop_place(lemmas):
-    """Two cropped dimensions and a kept one, with items and flips."""
+    """Where a row of a crop begins, with two cropped dimensions, a kept one, items and flips."""
     axes = [words(f"uniforms.map.axes.{d}", "xyzw") for d in range(3)]
     row = word("in.row") + uniforms("map.first_row")
     kept, stride = axes[2][0], axes[2][1]

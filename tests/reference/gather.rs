@@ -204,7 +204,7 @@ fn bad_indices_are_zero_wherever_they_are_used() {
     ]);
 }
 
-/// Unlike `gather_nd`, which refuses empty params.
+/// `gather` accepts empty params if the result is empty too, unlike `gather_nd`, which refuses them.
 #[test]
 fn the_indices_of_an_empty_result_are_not_looked_at() {
     check(&[

@@ -51,7 +51,7 @@ fn check(rows: &[Row<'_>]) {
     check_with(Indexing::default(), rows);
 }
 
-/// The same for `tensor_scatter_nd` on 0, 10, 20 …, with one update for each index.
+/// Runs `tensor_scatter_nd` on 0, 10, 20 …, with one update for each index.
 fn scatter_into(
     count: usize,
     indices: &str,
@@ -175,7 +175,7 @@ fn a_single_row_needs_an_axis() {
     }
 }
 
-/// These crash TensorFlow.
+/// Such updates crash TensorFlow.
 #[test]
 fn updates_of_too_low_a_rank() {
     let indices = [0; 18];

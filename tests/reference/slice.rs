@@ -86,7 +86,7 @@ fn the_first_broken_rule_is_reported() {
     ]);
 }
 
-/// The sum of these overflows in TensorFlow, which then tries to allocate the result.
+/// The sum of such a begin and size overflows in TensorFlow, which then tries to allocate the result.
 #[test]
 fn extreme_values() {
     for value in [i64::MIN, i64::MAX] {

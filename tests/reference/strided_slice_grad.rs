@@ -102,7 +102,7 @@ fn dy_has_the_shape_of_the_slice() {
     ]);
 }
 
-/// TensorFlow returns unwritten memory.
+/// For such ranks TensorFlow returns unwritten memory.
 #[test]
 fn any_rank() {
     check(&[(

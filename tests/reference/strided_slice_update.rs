@@ -101,7 +101,7 @@ fn values_that_fit_nowhere() {
     }
 }
 
-/// Nothing is replaced, for any shape of the value.
+/// An empty slice accepts a value of any shape, and replaces nothing.
 #[test]
 fn an_empty_slice_takes_any_value() {
     let same = "(5,) [0,1,2,3,4]";

@@ -1,4 +1,4 @@
-//! Many threads on devices that they share: results are the CPU's, and a device that is lost is an error in every thread.
+//! Many threads use devices that they share: results equal the CPU's, and a lost device is an error in every thread.
 //!
 //! Each test takes `WGSLICE_STRESS_SECONDS`, or 2 seconds.
 
@@ -19,15 +19,15 @@ fn duration() -> Duration {
     Duration::from_secs(seconds.map_or(2, |text| text.parse().expect("seconds")))
 }
 
-/// The most bytes of a tensor of a worker.
+/// The most bytes of a worker's tensor.
 const MOST: usize = 64 << 10;
 
 fn own(adapter: &wgpu::Adapter) -> Gpu {
     pollster::block_on(Gpu::from_adapter(adapter)).expect("a device")
 }
 
-/// Two devices of each adapter, one with WebGPU's default limits and another kind of uniforms, and an interpreter of
-/// shaders, which reports races and the like.
+/// Three devices of each adapter: two alike, and one with WebGPU's default limits and no features, treated as a
+/// hardware GPU. And a device of the interpreter of shaders, which reports races and other faults.
 fn devices() -> Vec<(Gpu, usize)> {
     let mut devices = Vec::new();
     for adapter in adapters() {
@@ -72,7 +72,7 @@ fn threads_share_devices() {
     println!("{acts} acts on {} devices", devices.len());
 }
 
-/// Threads are at any point of their work, and some wait, when the device is destroyed.
+/// The device is destroyed while threads are at any point of their work, and some wait for it.
 #[test]
 fn a_device_that_is_lost_is_an_error_in_every_thread() {
     const THREADS: usize = 6;
@@ -82,7 +82,7 @@ fn a_device_that_is_lost_is_an_error_in_every_thread() {
         let mut losses = 0;
         while losses < 2 || Instant::now() < end {
             let gpu = own(&adapter);
-            // What workers do to the device directly fails here.
+            // Calls that workers make to wgpu directly report their errors here.
             gpu.device()
                 .on_uncaptured_error(std::sync::Arc::new(|_| {}));
             let (sender, receiver) = channel();
@@ -95,7 +95,7 @@ fn a_device_that_is_lost_is_an_error_in_every_thread() {
                             break error;
                         }
                     };
-                    // Once lost, it stays so.
+                    // A lost device stays lost.
                     let again = (0..20).find_map(|_| worker.act().err());
                     sender.send((error, again)).unwrap();
                 });
@@ -119,7 +119,7 @@ fn a_device_that_is_lost_is_an_error_in_every_thread() {
     }
 }
 
-/// Tensors, views, plans and reports keep what they need of the device.
+/// Tensors, views, plans and reports keep the parts of the device that they need.
 #[test]
 fn values_are_dropped_in_any_order() {
     let end = Instant::now() + duration() / 2;
@@ -155,7 +155,7 @@ fn values_are_dropped_in_any_order() {
             }
             let (read, report) = read.join().unwrap();
             assert_eq!((read, report.out_of_range), (vec![0, 4], 1));
-            // Its device is still there, since the view is.
+            // The view keeps its device.
             assert_eq!(
                 view.to_tensor().unwrap().to_vec::<u32>().unwrap(),
                 [4, 3, 2, 1]

@@ -1,4 +1,4 @@
-//! What a thread does to a device that others use at the same time. Each result is compared with the CPU's.
+//! The work of a thread on a device that other threads use at the same time. Each result is compared with the CPU's.
 
 use std::sync::{Mutex, PoisonError};
 use wgslice::{
@@ -12,10 +12,10 @@ use wgslice_vectors::{Call, kind, random, run};
 /// The most values that the threads of a device keep for each other.
 const KEPT: usize = 24;
 
-/// The random cases: so many that they need most kernels, and so few that each is soon compiled.
+/// The number of random cases: enough to need most kernels, and few enough that all these kernels are compiled soon.
 const CASES: usize = 400;
 
-/// Something that one thread made and another one uses or drops.
+/// A value that one thread made and that another may use or drop.
 enum Kept {
     /// A tensor and its bytes.
     Tensor(Box<Tensor>, Vec<u8>),
@@ -23,7 +23,7 @@ enum Kept {
     Report(Pending<Report>, usize),
 }
 
-/// A device, and what its threads have made.
+/// A device, and the values that its threads keep for each other.
 pub(crate) struct Shared {
     gpu: Gpu,
     backend: Backend,
@@ -39,7 +39,7 @@ impl Shared {
         }
     }
 
-    /// Puts a value aside, for one that another thread may have put there, once there are many.
+    /// Keeps a value. If more than [`KEPT`] are then kept, takes a random one out, which another thread may have made.
     fn swap(&self, value: Kept, random: &mut Random) -> Option<Kept> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push(value);
@@ -70,9 +70,9 @@ impl Random {
 pub(crate) struct Worker<'a> {
     shared: &'a Shared,
     random: Random,
-    /// The most bytes of its own tensors: an interpreter of shaders takes its time.
+    /// The most bytes of the worker's tensors. It is small for an interpreter of shaders, which is slow.
     most: usize,
-    /// The number of its next random case.
+    /// The number of the worker's last random case.
     number: usize,
 }
 
@@ -87,17 +87,17 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Runs every random case once, so that no kernel of them is compiled later.
+    /// Runs every random case once, so that none of their kernels is compiled later.
     #[allow(dead_code, reason = "a short test has no time for it")]
     pub(crate) fn warm_up(&mut self) -> Result<(), Error> {
         (0..CASES).try_for_each(|_| self.any_case())
     }
 
-    /// Does one thing. Fails only as the device does.
+    /// Does one random thing. An error is always one of the device.
     ///
     /// # Panics
     ///
-    /// If a result is not the CPU's.
+    /// If a result differs from the CPU's.
     pub(crate) fn act(&mut self) -> Result<(), Error> {
         match self.random.below(8) {
             0..3 => self.any_case(),
@@ -124,7 +124,7 @@ impl<'a> Worker<'a> {
                 let same = cpu.shape == device.shape && cpu.values == device.values;
                 assert!(same && cpu.bad == device.bad, "{}", case.to_line());
             }
-            // Its own limits, such as the length of tuples.
+            // The device has limits that the CPU has not, such as the length of tuples.
             (_, Err(Error::DeviceLimit { .. } | Error::DTypeOnDevice { .. })) => {}
             (_, Err(error)) if error.is_device_error() => return Err(error),
             (Err(cpu), Err(device)) => {
@@ -156,7 +156,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// A slice in an encoder of its own, recorded at once or prepared before.
+    /// A slice in its own encoder, prepared first or not.
     fn encode(&mut self, prepared: bool) -> Result<(), Error> {
         let (source, shape, bytes) = self.upload()?;
         let plan = Plan::slice(&shape, &self.spec(), DType::U8)?;
@@ -182,7 +182,7 @@ impl<'a> Worker<'a> {
         Ok(())
     }
 
-    /// A recorded gather, whose report another thread asks for, or none does.
+    /// A recorded gather, whose report another thread may ask for.
     fn gather(&mut self) -> Result<(), Error> {
         let (source, shape, bytes) = self.upload()?;
         let count = 1 + self.random.below(50);
@@ -211,7 +211,7 @@ impl<'a> Worker<'a> {
         self.keep(Kept::Report(report, missing.out_of_range))
     }
 
-    /// An update of a clone, which leaves the tensor as it was.
+    /// An update of a clone of a tensor, which leaves the tensor itself unchanged.
     fn update(&mut self) -> Result<(), Error> {
         let (tensor, shape, bytes) = self.upload()?;
         let spec = self.spec();
@@ -226,7 +226,7 @@ impl<'a> Worker<'a> {
         self.keep(Kept::Tensor(Box::new(changed), expected))
     }
 
-    /// A slice of a tensor that is dropped before its result is read, by another thread.
+    /// A slice of a tensor that is dropped before the slice is read by another thread.
     fn chain(&mut self) -> Result<(), Error> {
         let (tensor, shape, bytes) = self.upload()?;
         let spec = self.spec();

@@ -4,8 +4,8 @@
     venv/bin/pip install onnx==1.23.2
     venv/bin/python gen_onnx.py > onnx.jsonl
 
-A line is an object: `name` of the test, `op`, `attributes`, `inputs` by their names in the operator's
-definition, and `output`. Tensors have `dtype`, `shape` and `hex`, their bytes in little-endian order.
+A line is an object with the test's `name`, `op`, `attributes`, `inputs` by their names in the operator's definition,
+and `output`. A tensor has `dtype`, `shape` and `hex`: its bytes in little-endian order.
 """
 
 import json

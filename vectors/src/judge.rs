@@ -55,7 +55,7 @@ pub fn check(
     )
 }
 
-/// Compares what a device gave for a case in one way.
+/// Compares the result of running a case on a device in one way with the expected result.
 ///
 /// # Errors
 ///
@@ -78,8 +78,8 @@ pub fn judge(
     }
 }
 
-/// Whether a shape was rightly refused for what addresses of 32 bits can hold. On other machines no case has so many
-/// elements; an empty tensor can have a shape like that.
+/// Whether a shape was rightly refused because it exceeds addresses of 32 bits. No case exceeds longer addresses. An
+/// empty tensor can have such a shape.
 fn beyond_addresses(found: &Result<Outcome, Error>) -> bool {
     let Err(Error::ShapeTooLarge { shape }) = found else {
         return false;

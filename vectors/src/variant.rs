@@ -95,7 +95,7 @@ pub fn run(call: &Call<'_>, device: &Backend, variant: &Variant) -> Result<Outco
     Ok(Outcome::new(&result, &result.bytes()?, report.as_ref()))
 }
 
-/// Runs a call without a wait for its result, which a browser must await: see [`Outcome::new`].
+/// Starts a call without waiting for its result, which a browser must await: see [`Outcome::new`].
 ///
 /// # Errors
 ///
@@ -119,7 +119,7 @@ impl From<wgslice::Tensor> for Started {
 }
 
 impl Outcome {
-    /// Of a result, its bytes, and the report if there is one.
+    /// The outcome of a run, from its result, the result's bytes, and the report if there is one.
     pub fn new(result: &wgslice::Tensor, bytes: &[u8], report: Option<&Report>) -> Self {
         Self {
             shape: result.shape().to_vec(),

@@ -1,4 +1,4 @@
-//! Slices and gathers of what the page shows.
+//! Slices and gathers of the picture or the table that the page shows.
 
 use crate::{
     device::Device,
@@ -20,7 +20,7 @@ pub struct PageArray {
 
 #[wasm_bindgen]
 impl PageArray {
-    /// A picture, height × width × channels, of a canvas's pixels. Without the alpha channel if all of it is opaque.
+    /// A picture of a canvas's pixels, height × width × channels. It has no alpha channel if all pixels are opaque.
     pub fn picture(
         device: &Device,
         rgba: &[u8],
@@ -40,7 +40,7 @@ impl PageArray {
         Ok(Self { tensor })
     }
 
-    /// A small table whose values tell their row and column.
+    /// A small table in which the value at row r and column c is 10 r + c.
     pub fn table(device: &Device, rows: usize, columns: usize) -> Result<Self, JsError> {
         let value =
             |row: usize, column: usize| i32::try_from(10 * row + column).unwrap_or(i32::MAX);
@@ -51,19 +51,19 @@ impl PageArray {
         Ok(Self { tensor })
     }
 
-    /// Its shape.
+    /// The array's shape.
     #[wasm_bindgen(getter)]
     pub fn shape(&self) -> Vec<usize> {
         self.tensor.shape().to_vec()
     }
 
-    /// All of it.
+    /// Reads the whole array back.
     pub async fn read(&self) -> Result<Shown, JsError> {
         read(&self.tensor).await
     }
 
-    /// A slice, written as in Python, whose dimensions are then put into an order, unless the order is empty. Both are
-    /// one pass over the data.
+    /// A slice, written as in Python, whose dimensions are then transposed to `order` unless that is empty. Both
+    /// together are one pass over the data.
     pub async fn slice(&self, spec: String, order: String) -> Result<Shown, JsError> {
         let view = self.view(&spec, &order)?;
         read(&view.to_tensor()?).await
@@ -76,8 +76,8 @@ impl PageArray {
         Ok(self.tensor.backend().explain(&plan))
     }
 
-    /// The slices at the positions of tuples that are typed in. `policy` is what becomes of a tuple out of range:
-    /// `zero`, `clamp` or `error`; `wrap` lets negative indices count from the end.
+    /// Gathers the slices at the positions of index tuples, given as typed text. `policy` says what happens to a tuple
+    /// out of range: `zero`, `clamp` or `error`. With `wrap`, negative indices count from the end.
     pub async fn gather(
         &self,
         indices: String,
@@ -114,7 +114,7 @@ impl PageArray {
             return Ok(view);
         }
         let order = integers(order)?;
-        // No dimension has a negative number, nor one beyond the address space.
+        // No dimension has a negative number or one beyond the address space; the transpose reports such numbers.
         let order: Vec<usize> = order
             .into_iter()
             .map(|dimension| usize::try_from(dimension).unwrap_or(usize::MAX))
@@ -141,7 +141,7 @@ pub struct Gathered {
 
 #[wasm_bindgen]
 impl Gathered {
-    /// The result; the second call has none.
+    /// The result. A second call returns an empty one.
     pub fn take_result(&mut self) -> Shown {
         std::mem::take(&mut self.shown)
     }
@@ -152,19 +152,19 @@ impl Gathered {
         self.report.tuples
     }
 
-    /// How many are out of range.
+    /// The number of tuples out of range.
     #[wasm_bindgen(getter)]
     pub fn out_of_range(&self) -> usize {
         self.report.out_of_range
     }
 
-    /// The number of the first that is out of range.
+    /// The position of the first tuple out of range.
     #[wasm_bindgen(getter)]
     pub fn first(&self) -> Option<usize> {
         self.report.first.as_ref().map(|first| first.tuple)
     }
 
-    /// Its indices.
+    /// The indices of the first tuple out of range.
     #[wasm_bindgen(getter)]
     pub fn first_indices(&self) -> Option<String> {
         self.report

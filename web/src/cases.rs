@@ -1,4 +1,4 @@
-//! Random cases and golden vectors, as the command's `verify` runs them, but awaited.
+//! Random cases and golden vectors, run as the command's `verify` runs them, but asynchronously.
 
 use crate::device::Device;
 use wasm_bindgen::prelude::*;
@@ -12,11 +12,12 @@ use wgslice_vectors::{
 /// How a case ended.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Verdict {
-    /// Its operation.
+    /// The case's operation.
     pub op: String,
-    /// The first difference, and the way of running it that gave it. `undefined` if there is none.
+    /// The first difference from the expected result, and the way of running the case that gave it. `undefined` if
+    /// there is none.
     pub problem: Option<String>,
-    /// The case as a line of a vector file, which the command's `verify` reads, if there is a difference.
+    /// The case as a line of a vector file, which the command's `verify` reads. `undefined` if there is no difference.
     pub line: Option<String>,
 }
 
@@ -105,7 +106,7 @@ async fn outcome(call: &Call<'_>, device: &Backend, way: &Variant) -> Result<Out
     ))
 }
 
-/// The bytes of a tensor of one of the types that cases have.
+/// The bytes of a tensor. Its element type must be one that cases have.
 async fn bytes(tensor: &Tensor) -> Result<Vec<u8>, Error> {
     match tensor.dtype() {
         DType::I8 => read::<i8, 1>(tensor, i8::to_le_bytes).await,

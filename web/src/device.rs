@@ -1,4 +1,4 @@
-//! Where the page runs: a GPU by WebGPU, or the CPU.
+//! The device that the page runs on: a GPU by WebGPU, or the CPU.
 
 use wasm_bindgen::prelude::*;
 use wgslice::{Backend, gpu::AdapterOptions};
@@ -11,7 +11,7 @@ pub struct Device {
 
 #[wasm_bindgen]
 impl Device {
-    /// The browser's GPU, by WebGPU. A software adapter will do, too: people want to see the shaders run.
+    /// The browser's GPU, by WebGPU. A software adapter is accepted too, since people want to see the shaders run.
     pub async fn webgpu() -> Result<Self, JsError> {
         let backend = Backend::open_gpu_async(&AdapterOptions::default()).await?;
         Ok(Self::new(backend))
@@ -22,13 +22,13 @@ impl Device {
         Self::new(Backend::cpu())
     }
 
-    /// Whether it is the CPU.
+    /// Whether the device is the CPU.
     #[wasm_bindgen(getter)]
     pub fn is_cpu(&self) -> bool {
         self.backend.is_cpu()
     }
 
-    /// Its name and kind, in the library's words.
+    /// The device's name and kind, in the library's words.
     #[wasm_bindgen(getter)]
     pub fn name(&self) -> String {
         self.backend.to_string()
@@ -37,7 +37,7 @@ impl Device {
 
 impl Device {
     fn new(backend: Backend) -> Self {
-        // Nothing may wait here, so what is out of range is an error of the report.
+        // Nothing may wait in a browser, so indices out of range are an error of the report, not of the call.
         let backend = backend.with_late_errors();
         Self { backend }
     }

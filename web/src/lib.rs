@@ -26,7 +26,7 @@ extern "C" {
     fn log_error(message: &str);
 }
 
-/// A panic would else be "unreachable executed", without its message.
+/// Writes the message of a panic to the browser's console, which would otherwise only show "unreachable executed".
 #[wasm_bindgen(start)]
 fn start() {
     panic::set_hook(Box::new(|panic| log_error(&panic.to_string())));

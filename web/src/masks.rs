@@ -1,9 +1,10 @@
-//! A slice in TensorFlow's encoding, to be shown.
+//! Shows a slice in TensorFlow's encoding.
 
 use wasm_bindgen::prelude::*;
 use wgslice::{SliceSpec, spec::TfStridedSlice};
 
-/// Three vectors and five masks. Vectors are text, since JavaScript's numbers do not hold all integers of 64 bits.
+/// The three vectors and five masks of a slice. Vectors are text, since JavaScript's numbers do not hold all integers
+/// of 64 bits.
 #[wasm_bindgen(getter_with_clone)]
 pub struct Masks {
     pub entries: usize,
@@ -17,7 +18,7 @@ pub struct Masks {
     pub shrink_axis_mask: i32,
 }
 
-/// The masks of a slice that is written as in Python.
+/// The vectors and masks of a slice that is written as in Python.
 #[wasm_bindgen]
 pub fn masks(spec: &str) -> Result<Masks, JsError> {
     let spec: SliceSpec = spec.parse()?;

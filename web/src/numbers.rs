@@ -5,12 +5,12 @@ use std::fmt;
 /// Index tuples of the same length.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Tuples {
-    /// Their number, and the number of indices in each.
+    /// The number of tuples, and the number of indices in each.
     pub(crate) shape: [usize; 2],
     pub(crate) indices: Vec<i64>,
 }
 
-/// Numbers that cannot be read.
+/// Why numbers cannot be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BadNumbers(String);
 
@@ -22,7 +22,7 @@ impl fmt::Display for BadNumbers {
 
 impl std::error::Error for BadNumbers {}
 
-/// Tuples, one in each line or between semicolons.
+/// Reads tuples, which are separated by ends of lines or semicolons.
 pub(crate) fn tuples(text: &str) -> Result<Tuples, BadNumbers> {
     let mut indices = Vec::new();
     let mut shape = [0, 0];
@@ -46,7 +46,7 @@ pub(crate) fn tuples(text: &str) -> Result<Tuples, BadNumbers> {
     }
 }
 
-/// Integers between commas or spaces, with or without brackets around them.
+/// Reads integers, which are separated by commas or spaces, with or without brackets around them.
 pub(crate) fn integers(text: &str) -> Result<Vec<i64>, BadNumbers> {
     let text = text.trim();
     let inside = [('[', ']'), ('(', ')')]

@@ -1,9 +1,9 @@
-//! How a result looks: as pixels where it is a picture, as numbers else.
+//! How a result is shown: as pixels if it is a picture, otherwise as numbers.
 
 use std::fmt::{Display, Write};
 use wasm_bindgen::{Clamped, prelude::*};
 
-/// Elements of a type that the page has.
+/// Elements of a type that the page shows.
 #[derive(Debug)]
 pub(crate) enum Values {
     Picture(Vec<u8>),
@@ -16,11 +16,11 @@ pub(crate) enum Values {
 pub struct Shown {
     shape: Vec<usize>,
     values: Values,
-    /// As pixels: how many in height and width, and the channels of each. `None` if it is no picture.
+    /// The height and width in pixels and the number of channels. `None` if the result is no picture.
     picture: Option<[usize; 3]>,
 }
 
-/// The longest side of a canvas that all browsers have.
+/// The longest side in pixels of a canvas that all browsers support.
 const LONGEST: usize = 8192;
 
 #[wasm_bindgen]
@@ -46,13 +46,13 @@ impl Shown {
         self.picture.map(|[height, ..]| height)
     }
 
-    /// The width of the picture.
+    /// The width of the picture. `undefined` if there is none.
     #[wasm_bindgen(getter)]
     pub fn width(&self) -> Option<usize> {
         self.picture.map(|[_, width, _]| width)
     }
 
-    /// The pixels of the picture, for a canvas.
+    /// The pixels of the picture, for a canvas. Empty if there is none.
     pub fn rgba(&self) -> Clamped<Vec<u8>> {
         let (Values::Picture(bytes), Some([_, _, channels])) = (&self.values, self.picture) else {
             return Clamped(Vec::new());
@@ -108,8 +108,9 @@ impl Shown {
     }
 }
 
-/// Height, width and channels of a shape, as the bytes lie. A last dimension of 3 or 4 is colours if there is another
-/// before it, and one of 1 if there are two; else all is grey. Further dimensions stack pictures below one another.
+/// The height, width and number of channels of a picture with the bytes of this shape in their order. A last dimension
+/// of size 3 or 4 is the channels if another dimension precedes it, and one of size 1 if two do. Otherwise the picture
+/// is grey. Further dimensions stack pictures below one another.
 fn picture(shape: &[usize]) -> Option<[usize; 3]> {
     let (outer, width, channels) = match *shape {
         [] => (&[][..], 1, 1),
@@ -122,12 +123,11 @@ fn picture(shape: &[usize]) -> Option<[usize; 3]> {
     (fits(height) && fits(width)).then_some([height, width, channels])
 }
 
-/// Up to `most` values; dots stand for the rest.
+/// Up to `most` values in nested brackets, and a line with the number of values that are left out.
 fn nested<T: Display>(values: &[T], shape: &[usize], most: usize) -> String {
     let mut text = String::new();
     write_nested(&mut text, &mut values.iter().take(most), shape, 0);
     if values.len() > most {
-        // All that is left is closing brackets.
         let left_out = values.len() - most;
         let _ = write!(text, "\n… and {left_out} more");
     }

@@ -36,11 +36,11 @@ pub(crate) struct Adapter {
 /// Seconds until the first result of a tiny slice, in a new process.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Cold {
-    /// Loading the drivers and listing the adapters.
+    /// The time to load the drivers and list the adapters.
     pub(crate) adapters: f64,
-    /// Opening the device.
+    /// The time to open the device.
     pub(crate) device: f64,
-    /// Uploading, compiling, slicing and reading back.
+    /// The time to upload, compile, slice and read back.
     pub(crate) first_result: f64,
 }
 

@@ -23,7 +23,7 @@ pub(crate) struct Prediction {
     pub(crate) measured: f64,
 }
 
-/// `None` if there is only one device.
+/// The choice for a workload. `None` if there is only one device.
 #[cfg(feature = "gpu")]
 pub(crate) fn choice(work: &Workload, report: &Report) -> Option<Choice> {
     use super::{devices::Kind, measured::Quantity};
@@ -74,7 +74,7 @@ fn choose(work: &Workload, devices: Vec<Prediction>) -> Option<Choice> {
     })
 }
 
-/// Writes a JSON object.
+/// Serializes costs as a JSON object.
 #[cfg(feature = "gpu")]
 pub(crate) fn costs<S: serde::Serializer>(
     costs: &Option<wgslice::cost::CostModel>,

@@ -43,14 +43,14 @@ pub(crate) fn measure(loaded: &Loaded<'_>, effort: Effort) -> Result<Sheet, Prob
     Ok(sheet)
 }
 
-/// Writes to a new output each time.
+/// Times the workload with a new output each time.
 fn fresh(loaded: &Loaded<'_>, effort: Effort) -> Result<Times, Problem> {
     let tensors = loaded.upload(&Backend::cpu())?;
     loaded.verify(&tensors.run()?.bytes()?)?;
     Ok(timed(effort, || tensors.run())?)
 }
 
-/// From host values to host values in new memory.
+/// Times the workload from host values to host values in new memory.
 pub(crate) fn host_to_host(
     loaded: &Loaded<'_>,
     backend: &Backend,
@@ -71,7 +71,8 @@ fn run(loaded: &Loaded<'_>, dest: &mut [u8]) -> Result<(), Error> {
     }
 }
 
-/// memcpy of the bytes of the result, from the input, which repeats if it is shorter.
+/// Times memcpy of as many bytes as the result has. They come from the input, which is copied repeatedly if it is
+/// shorter.
 fn copy(loaded: &Loaded<'_>, dest: &mut [u8], threads: usize, effort: Effort) -> Times {
     let source = loaded.input.as_ref();
     // A workload with a result has an input.

@@ -126,14 +126,14 @@ pub(crate) fn lowbias32(mut hash: u32) -> u32 {
     hash ^ (hash >> 16)
 }
 
-/// Number `i` of all index tuples' coordinates.
+/// Coordinate number `i` of all index tuples.
 pub(crate) fn index(shape: &[usize], depth: usize, i: usize) -> usize {
     let count = u32::try_from(i & u32::MAX as usize).unwrap_or(u32::MAX);
     lowbias32(count) as usize % shape[i % depth]
 }
 
-/// Where box `n` of a crop begins in each cropped dimension, so that it lies inside, and along which it is flipped:
-/// never but along the last.
+/// Where box `n` of a crop begins in each cropped dimension, such that it lies inside, and in which dimensions it is
+/// flipped, which can only be the last.
 pub(crate) fn crop_box(shape: &[usize], sizes: &[usize], n: usize) -> (Vec<usize>, Vec<bool>) {
     let hash =
         |i: usize| lowbias32(u32::try_from(i & u32::MAX as usize).unwrap_or(u32::MAX)) as usize;
@@ -279,7 +279,7 @@ impl<'a> Loaded<'a> {
         })
     }
 
-    /// Memory for the result: the data if the workload changes them in place, else bytes that occur in no result.
+    /// Memory for the result: the data if the workload changes it in place, otherwise bytes that occur in no result.
     pub(crate) fn dest(&self) -> Result<Vec<u8>, OutOfMemory> {
         let mut dest = garbage(self.work.plan.result_bytes())?;
         if self.work.plan.is_in_place() {
@@ -293,7 +293,7 @@ impl<'a> Loaded<'a> {
         checksum::verify(self.work, self.expected, result)
     }
 
-    /// Runs from host values to host values in new memory.
+    /// Runs the workload from host values to host values in new memory.
     pub(crate) fn host_to_host(&self, backend: &Backend) -> Result<HostResult, Error> {
         match self.work.values.dtype().size() {
             1 => self.typed::<u8>(backend),

@@ -33,15 +33,15 @@ pub(crate) enum Device {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Described {
     pub(crate) name: String,
-    /// Its short name in comparisons.
+    /// The device's short name in comparisons.
     pub(crate) peer: String,
     pub(crate) kind: Kind,
-    /// Whether it has timestamps.
+    /// Whether the device has timestamp queries.
     timestamps: bool,
     /// Seconds until the first result in this process.
     #[cfg(feature = "gpu")]
     pub(crate) cold: Option<adapter::Cold>,
-    /// Its measured costs.
+    /// The device's measured costs.
     #[cfg(feature = "gpu")]
     #[serde(serialize_with = "auto::costs")]
     pub(crate) costs: Option<wgslice::cost::CostModel>,
@@ -63,7 +63,7 @@ pub(crate) fn open(global: &Global) -> Result<Vec<(Device, Described)>, Failure>
     let gpus = gpus(global, choice)?;
     if gpus.is_empty() {
         match choice {
-            // Fails with a list of the adapters.
+            // This fails with a list of the adapters.
             DeviceChoice::Gpu => drop(device::gpu(global)?),
             DeviceChoice::All if device::named(global).is_some() => drop(device::gpu(global)?),
             DeviceChoice::All => {

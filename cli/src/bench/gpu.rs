@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use wgpu::{Buffer, CommandEncoder};
 use wgslice::{Backend, Gpu, Plan, Tensor, gpu::DeviceIndices};
 
-/// Results up to this size are tiny: their time is that of an operation, not of its bytes.
+/// Results of up to this many bytes are tiny: the cost of an operation takes most of their time, not their bytes.
 const TINY: usize = 64 << 10;
 
 /// The most uploads and readbacks that are timed.
@@ -86,7 +86,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// An output for one run after the other.
+    /// An output that is reused by one run after the other.
     fn dest(&self) -> Result<Tensor, Problem> {
         let work = self.loaded.work;
         let dest = Tensor::from_bytes(
@@ -187,7 +187,7 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// Records it many times in one pass.
+    /// Records the operation `count` times in one pass.
     fn record_many(&self, encoder: &mut CommandEncoder, count: usize) -> Result<(), Problem> {
         let pass = &mut encoder.begin_compute_pass(&Default::default());
         let gpu = self.gpu;
@@ -217,7 +217,8 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// Records buffer copies of the bytes of the result, from the input, which repeats if it is shorter.
+    /// Times buffer copies of as many bytes as the result has. They come from the input, which is copied repeatedly if
+    /// it is shorter.
     fn copies(&self, bench: &Bench<'_>, effort: Effort, to: &mut Sheet) -> Result<(), Problem> {
         let copy = |encoder: &mut CommandEncoder| {
             let (size, most) = (self.dest.size(), self.source.size());
@@ -236,7 +237,7 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// The cost of one operation among many, and of the barest dispatch beside it.
+    /// Times one operation among many in a submission, and a minimal dispatch alone and among as many.
     fn pipelined(&self, bench: &Bench<'_>, effort: Effort, to: &mut Sheet) -> Result<(), Problem> {
         // Writes to another output, so that the result is kept.
         let output = bench.dest()?;
@@ -273,7 +274,7 @@ fn only(tensor: &Tensor) -> Result<&Buffer, Problem> {
     }
 }
 
-/// The device's own time, if it has timestamps.
+/// The time on the device itself, if it has timestamp queries.
 fn on_device(
     bench: &Bench<'_>,
     effort: Effort,

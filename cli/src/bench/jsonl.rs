@@ -80,7 +80,7 @@ impl Lines {
     }
 }
 
-/// Whether the file ends without the end of its last line, as one does whose writer was killed or that was edited by hand.
+/// Whether the last line of the file has no end, as when its writer was killed or the file was edited by hand.
 fn is_within_a_line(path: &Path) -> io::Result<bool> {
     let metadata = fs::metadata(path)?;
     // A device or a pipe has no end.

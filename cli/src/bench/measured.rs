@@ -58,7 +58,7 @@ impl Quantity {
         Self::HostToHost,
     ];
 
-    /// Its name in files.
+    /// The name of the quantity in files.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -107,7 +107,7 @@ impl Quantity {
         }
     }
 
-    /// Whether it is a complete way of running the workload, comparable with others.
+    /// Whether the quantity is the time of a complete run of the workload, which can be compared with other modes.
     pub(crate) fn is_mode(self) -> bool {
         matches!(
             self,
@@ -133,7 +133,7 @@ pub(crate) struct Measured {
     pub(crate) device: String,
     pub(crate) peer: String,
     pub(crate) checksum: f64,
-    /// The peak memory of the process meanwhile, in bytes, with the input of the workload.
+    /// The peak memory of the process during the measurement, in bytes, with the input of the workload.
     pub(crate) peak_memory: Option<u64>,
     pub(crate) gb_per_second: f64,
     /// The share of the rate at which the device copies the same number of bytes.

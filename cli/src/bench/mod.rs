@@ -11,7 +11,7 @@
 //! | `times`, `memory` | how often work is timed, and the peak memory |
 //! | `measured`, `report` | the results |
 //! | `auto` | whether measured costs predict the fastest device |
-//! | `sweep` | the same at growing sizes, and from which size a device is faster |
+//! | `sweep` | measurements at growing sizes, and from which size a device is faster |
 //! | `table`, `jsonl`, `csv` | output on the terminal and in files |
 //! | `page`, `plots` | one HTML page with plots |
 
@@ -232,7 +232,7 @@ fn workloads(args: &Bench) -> Result<Vec<Workload>, Failure> {
     workload::only(all, &args.only).map_err(Failure::usage)
 }
 
-/// A wrong result is worse than a missing one.
+/// The exit code. A wrong result decides it before a missing one.
 fn verdict(report: &Report) -> ExitCode {
     let failures = &report.failures;
     if failures.iter().any(|failed| failed.wrong) {

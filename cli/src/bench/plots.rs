@@ -45,12 +45,12 @@ pub(super) fn colour(at: usize) -> RGBColor {
     DEVICES[at % DEVICES.len()]
 }
 
-/// Formats a rate for an axis.
+/// The rate in GB/s.
 fn rate(bytes: usize, seconds: f64) -> f64 {
     bytes as f64 / seconds / 1e9
 }
 
-/// From host memory to new host memory.
+/// The rate from host memory to new host memory.
 fn on_host(at: &Measured) -> Option<f64> {
     let seconds = at.median(Quantity::E2e).or(at.median(Quantity::Fresh));
     Some(rate(at.bytes, seconds?))
@@ -64,8 +64,8 @@ fn roof(at: &Measured) -> Option<f64> {
 /// The lines of a device in [`by_size`].
 const LINES: [fn(&Measured) -> Option<f64>; 3] = [|at| Some(at.gb_per_second), on_host, roof];
 
-/// GB/s by size of the result. Thick: resident. Thin: from host memory to new host memory. Dashed:
-/// the rate at which the device copies, the roof.
+/// GB/s by the size of the result. Thick lines are resident data, thin lines are from host memory to new host memory.
+/// Dashed lines are the roof: the rate at which the device copies.
 pub(super) fn by_size(report: &Report, shape: &str) -> Picture {
     let points = report.sweep.iter().filter(|at| at.workload == shape);
     let points: Vec<&Measured> = points.collect();
@@ -115,7 +115,7 @@ pub(super) fn by_size(report: &Report, shape: &str) -> Picture {
     Ok(svg)
 }
 
-/// From slightly below the minimum to slightly above the maximum, so that no line touches the frame.
+/// The range from slightly below the minimum to slightly above the maximum, so that no line touches the frame.
 fn range(values: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
     let (least, most) = values.fold((f64::INFINITY, 0.0f64), |(least, most), value| {
         (least.min(value), most.max(value))
@@ -199,7 +199,7 @@ pub(super) fn stages(report: &Report, device: &Described) -> Picture {
     Ok(svg)
 }
 
-/// The range of the bars.
+/// The left and the right end of the bars.
 const LEFT: i32 = 190;
 const RIGHT: i32 = 870;
 const TOP: i32 = 10;
@@ -223,7 +223,7 @@ fn ticks(most: f64) -> Vec<(f64, String)> {
     let decade = 10f64.powf(rough.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
     let Some(step) = steps.into_iter().find(|&step| step >= rough && step > 0.0) else {
-        // All results are empty.
+        // There is no scale if all results are empty.
         return vec![(0.0, "0".into())];
     };
     let digits = if step < 1.0 {

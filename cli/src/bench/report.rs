@@ -25,7 +25,7 @@ pub(crate) struct Report {
     pub(crate) devices: Vec<Described>,
     pub(crate) results: Vec<Measured>,
     pub(crate) failures: Vec<Failed>,
-    /// The same operations at growing sizes.
+    /// The measurements of operations at growing sizes.
     pub(crate) sweep: Vec<Measured>,
     /// Why a device was not measured at larger sizes.
     pub(crate) stopped: Vec<Failed>,
@@ -84,8 +84,8 @@ fn processor() -> Option<String> {
         .map(|(_, name)| name.trim().to_owned())
 }
 
-/// The date of a day since 1970, as in 2026-11-21. Counting from 1 March of the year 0 makes leap days the last
-/// day of their year.
+/// The date of day number `days` since 1970, as in 2026-11-21. Counting from 1 March of the year 0 makes leap days the
+/// last day of their year.
 fn date(days: u64) -> String {
     const DAYS_OF_400_YEARS: u64 = 146_097;
     const DAYS_BEFORE_1970: u64 = 719_468;

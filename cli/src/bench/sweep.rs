@@ -1,8 +1,8 @@
 //! Measures the same operations at growing sizes, and from which size a device is faster than the CPU.
 //!
-//! Data on the device: the operation there against the operation on the CPU with its data in host memory, both
-//! into a reused output. Data on the host: upload, operation and readback against the operation on the CPU,
-//! both into new host memory.
+//! With data on the device, the operation on the device is compared with the operation on the CPU with its data in
+//! host memory, both into a reused output. With data on the host, upload, operation and readback are compared with the
+//! operation on the CPU, both into new host memory.
 
 use super::{
     data::Values,
@@ -29,7 +29,7 @@ pub(crate) const EFFORT: Effort = Effort {
 /// The swept operations, by the name of the workload.
 pub(crate) const SHAPES: [&str; 2] = ["crop", "gather"];
 
-/// The workloads with results of at most `most` bytes.
+/// The sizes in bytes of the swept results, up to `most`.
 pub(crate) fn sizes(most: usize) -> impl Iterator<Item = usize> {
     let next = |&size: &usize| size.checked_mul(GROWTH);
     std::iter::successors(Some(SMALLEST), next).take_while(move |&size| size <= most)
@@ -121,7 +121,7 @@ pub(crate) fn crossovers(devices: &[Described], sweep: &[Measured]) -> Vec<Cross
     crossovers
 }
 
-/// The first size from which all larger ones are won.
+/// The smallest size from which on every size is won. `None` if the largest is not won.
 fn wins_from(sizes: &[(usize, bool)]) -> Option<usize> {
     let won = sizes.iter().rev().take_while(|(_, won)| *won);
     won.last().map(|&(size, _)| size)

@@ -15,13 +15,13 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// Exactly this many runs.
+    /// Demands exactly this many runs.
     pub(crate) fn times(reps: usize) -> Self {
         let patience = Duration::MAX;
         Self { reps, patience }
     }
 
-    /// At most this many runs.
+    /// Limits the number of runs to at most this many.
     #[cfg(feature = "gpu")]
     pub(crate) fn at_most(self, reps: usize) -> Self {
         Self {
@@ -72,7 +72,7 @@ impl Times {
     }
 }
 
-/// One time.
+/// A single time.
 impl From<Duration> for Times {
     fn from(time: Duration) -> Self {
         Self(vec![time.as_secs_f64()])

@@ -25,7 +25,8 @@ pub(crate) struct Workload {
     pub(crate) plan: Plan,
     /// Whether it is also measured from host memory to host memory.
     pub(crate) e2e: bool,
-    /// The checksum of the result, in addition to that of the formula.
+    /// The checksum of the result that the workloads file gives. It is compared in addition to the one that follows
+    /// from the formula.
     pub(crate) checksum: Option<f64>,
 }
 

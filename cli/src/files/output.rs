@@ -1,7 +1,7 @@
 //! Output files appear whole or not at all.
 //!
-//! Output is written to a temporary file beside its path, `.wgslice-…`, which is renamed when it is complete. Of a
-//! symbolic link, the target is the path. What is no regular file is not replaced.
+//! Output is written to a temporary file beside its path, `.wgslice-…`, which is renamed when it is complete. If the
+//! path is a symbolic link, its target is replaced. Only regular files are replaced.
 //!
 //! The file is removed after an error, and when the command is interrupted: its name is on a list for the
 //! signal handler. Only a process that is killed outright leaves one behind.
@@ -29,7 +29,7 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 /// Watches for signals that end the command.
 pub(crate) fn watch_for_signals() {
     signals::watch(|code, failure| {
-        // Locked to the end, so that no file is created any more.
+        // The list stays locked to the end of the process, so that no more files are created.
         let unfinished = unfinished();
         for path in unfinished.iter() {
             // The file may already be gone, and there is nowhere to report an error.
@@ -52,21 +52,22 @@ impl Drop for Listed {
     }
 }
 
-/// The path that a file can be renamed to: a link's target. Refuses what is no file.
+/// The path that the temporary file is renamed to: the target if `path` is a link. Refuses folders, devices and the
+/// like.
 fn replaceable(path: &Path) -> Result<PathBuf, Problem> {
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(Problem::invalid("it is a folder; name a file in it")),
         Ok(found) if !found.is_file() => Err(Problem::invalid(
             "it is a device, a pipe or a socket, which a file would replace; name a file",
         )),
-        // There may be nothing yet, also where a link points to.
+        // The file need not exist yet, even if a link points to it.
         _ => Ok(followed(path)?),
     }
 }
 
 /// The path that `path` leads to if it is a symbolic link, else `path`.
 fn followed(path: &Path) -> io::Result<PathBuf> {
-    /// Linux follows as many.
+    /// The most links that are followed one after the other: as many as Linux follows.
     const LINKS: usize = 40;
     let mut path = path.to_owned();
     for _ in 0..LINKS {

@@ -1,7 +1,7 @@
 //! PNG images as arrays of height × width × channels, of uint8 or uint16.
 //!
-//! Palettes are read as their colours, and grey images of fewer than 8 bits as 8. A transparent colour (tRNS)
-//! becomes an alpha channel. Of an animation the still image is read.
+//! Palettes are read as their colours, and grey images of fewer than 8 bits as images of 8 bits. A transparent colour
+//! (tRNS) becomes an alpha channel. If the file is an animation, its still image is read.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
@@ -17,10 +17,10 @@ use super::error::Problem;
 use super::order::to_native;
 use super::{Array, output::Output};
 
-/// Bytes for the decoder besides the image: a few rows, metadata.
+/// The most bytes that the decoder may use besides the image, for a few rows and metadata.
 const DECODER_MEMORY: usize = 256 << 20;
 
-/// Bytes of the largest image: 20 000 × 20 000 pixels of 8 bytes.
+/// The size in bytes of the largest image: more than 20 000 × 20 000 pixels of 8 bytes.
 const MAX_IMAGE: u64 = 4 << 30;
 
 /// A DEFLATE stream cannot expand further than this, so a larger claim is false.
@@ -77,7 +77,7 @@ pub(super) fn read(file: File) -> Result<Array, Problem> {
     })
 }
 
-/// Bytes of the pixels as stored, before any expansion. Those of an interlaced image are about as many.
+/// The size in bytes of the pixels as stored, before any expansion. For an interlaced image it is approximate.
 fn stored_bytes(info: &Info<'_>) -> u128 {
     info.raw_row_length() as u128 * u128::from(info.height)
 }

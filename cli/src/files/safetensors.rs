@@ -75,7 +75,7 @@ fn read_header(file: &mut File) -> Result<(Metadata, u64), Problem> {
     Ok((metadata, data_start))
 }
 
-/// A header in which no name stands twice. The crate takes the last of several.
+/// A header in which all names differ. The crate itself would take the last of several tensors with one name.
 struct DifferentNames;
 
 impl<'de> Deserialize<'de> for DifferentNames {

@@ -3,11 +3,11 @@
 /// Calls `end` once, on its own thread, when a signal ends the command. It is given the exit code, and for a failure
 /// its message. The codes are those of shells: 128 plus the number of the signal.
 ///
-/// A file that outgrows the limit of the system (`ulimit -f`) ends no command any more: the write fails instead. A
-/// mapped file that becomes shorter does, as the failure that it is. The thread that touched the missing part cannot
-/// go on, and touches it again and again until `end` exits.
+/// An output file that outgrows the limit of the system (`ulimit -f`) no longer ends the command: the write fails
+/// instead. A mapped file that becomes shorter ends the command, with a failure. The thread that touched the missing
+/// part cannot continue, and touches it again and again until `end` exits.
 ///
-/// A signal that the caller has the command ignore, as `nohup` does, stays ignored.
+/// A signal stays ignored if the caller makes the command ignore it, as `nohup` does.
 ///
 /// If signals cannot be watched, they end the command at once, as by default.
 #[cfg(unix)]

@@ -101,7 +101,7 @@ pub(crate) fn run(global: &Global, args: &Verify) -> Result<ExitCode, Failure> {
 
 /// Runs a line on every device.
 fn check(path: &Path, case: &Case, devices: &[Backend], summary: &mut Summary) {
-    // It was read before, so it is valid.
+    // The case was checked when it was read, so it is valid.
     let Ok(call) = Call::of(case) else {
         return;
     };
@@ -148,7 +148,7 @@ fn devices(global: &Global) -> Result<Vec<Backend>, Failure> {
     let adapters = device::all(global)?;
     if adapters.is_empty() {
         if device::named(global).is_some() {
-            // Fails with a list of the adapters.
+            // This fails with a list of the adapters.
             device::gpu(global)?;
         }
         if env::var_os("WGSLICE_REQUIRE_GPU").is_some_and(|value| value == "1") {

@@ -14,7 +14,7 @@ use wgslice_vectors::{
 /// cause.
 const REDUCED: usize = 5;
 
-/// The most smaller cases that are tried for each.
+/// The most candidates that are tried to reduce a failing case.
 const TRIES: usize = 4000;
 
 /// Runs `count` cases, each on every device in one of its ways.

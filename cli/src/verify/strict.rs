@@ -25,7 +25,7 @@ pub(super) fn devices() -> Result<Vec<Backend>, Failure> {
         ..options(name)
     };
     let mut tiny = options("tiny windows");
-    // The number of dispatches grows with the product of params and result over this.
+    // The number of dispatches grows with the product of the sizes of params and result, divided by this number.
     tiny.limits.max_storage_buffer_binding_size = 4096;
     tiny.limits.max_compute_workgroups_per_dimension = 3;
     let mut parts = plain("buffers of 4 KiB");

@@ -9,7 +9,7 @@ use wgslice_vectors::Difference;
 /// The most failures listed on the terminal. JSON has them all.
 const SHOWN: usize = 20;
 
-/// The outcome of the lines, each counted once for each device.
+/// The outcome of the cases. Each case is counted once for each device.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
     pub(crate) passed: usize,

@@ -96,7 +96,7 @@ fn specs_that_do_not_fit() {
     }
 }
 
-/// Whatever the length of the input, an error quotes a line of it at most.
+/// However long the input is, an error quotes at most a line of it.
 #[test]
 fn errors_quote_little() {
     let folder = Folder::new();

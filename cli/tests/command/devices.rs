@@ -16,7 +16,7 @@ fn auto_says_which_device_and_why() {
     ])
     .ok()
     .json();
-    // Two elements do not pay for opening a GPU.
+    // Slicing two elements is not worth opening a GPU.
     assert_eq!(run["device"], "CPU");
     let reason = run["reason"].as_str().expect("a reason");
     if cfg!(feature = "gpu") {

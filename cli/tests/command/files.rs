@@ -1,4 +1,4 @@
-//! Files in odd places: links, full disks, two writers of one output, and text files that are none.
+//! Unusual files: links, full disks, two writers of one output, and files that are read as text but are not text.
 
 use crate::support::{Folder, Ran, command, read_i32, wgslice};
 use std::{
@@ -25,7 +25,7 @@ fn links_are_read_as_what_they_lead_to() {
     let slice = |name: &str| wgslice(&["slice", &folder.path(name), "::-1", "-o", &output]);
     slice("again.npy").ok();
     assert_eq!(read_i32(&output), (vec![4], vec![3, 2, 1, 0]));
-    // The output may be the input, by whatever name.
+    // The output may be the input, also through a link.
     let link = folder.path("link.npy");
     wgslice(&["slice", &folder.path("in.npy"), "1:", "-o", &link]).ok();
     assert_eq!(read_i32(&folder.path("in.npy")), (vec![3], vec![1, 2, 3]));
@@ -49,7 +49,7 @@ fn links_are_read_as_what_they_lead_to() {
     assert_eq!(folder.names(), before);
 }
 
-/// In a file system of 64 KiB, where the kernel lets the test make one.
+/// The test needs a file system of 64 KiB, and is skipped if the kernel does not let it make one.
 #[test]
 fn a_full_disk_is_an_error_and_keeps_the_old_output() {
     let folder = Folder::new();
@@ -86,7 +86,7 @@ fn a_full_disk_is_an_error_and_keeps_the_old_output() {
     }
 }
 
-/// Both succeed, and the output is that of one of them.
+/// Both runs succeed, and the output is that of one of them.
 #[test]
 fn two_runs_that_write_one_output_leave_one_whole() {
     let folder = Folder::new();
@@ -153,7 +153,7 @@ fn text_files_that_are_none() {
     names_it(&ran, &["cannot append", "folder", "directory"]);
 }
 
-/// The result is a line of its own, whatever the file holds before.
+/// The result is a separate line, even if the file does not end with a whole line.
 #[test]
 fn lines_are_appended_behind_what_is_no_line() {
     let folder = Folder::new();

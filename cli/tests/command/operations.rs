@@ -83,7 +83,7 @@ fn crop_takes_boxes_of_items() {
     let folder = Folder::new();
     let lines = folder.arange("lines.npy", &[2, 4]);
     let begins = folder.npy("begins.npy", "<i4", &[3, 1], &bytes(&[0, 1, 3]));
-    // Of another integer type than the begins.
+    // The box indices have another integer type than the begins.
     let items = folder.npy("items.npy", "|u1", &[3], &[1, 0, 1]);
     let flips = folder.npy("flips.npy", "|b1", &[3, 1], &[0, 1, 0]);
     let crop = [

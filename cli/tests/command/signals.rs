@@ -1,4 +1,4 @@
-//! Signals at any moment: the old output or the new one, whole, nothing beside it, and the exit code of shells.
+//! A signal at any moment leaves the whole old output or the whole new one, no other file, and the exit code of shells.
 
 use crate::support::{Folder, bytes, command, read_i32};
 use std::{
@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// HUP, INT, QUIT, TERM.
+/// The numbers of HUP, INT, QUIT and TERM.
 const SIGNALS: [i32; 4] = [1, 2, 3, 15];
 
 fn send(running: &Child, signal: i32) {
@@ -27,7 +27,7 @@ fn next(state: &mut u64) -> u64 {
     *state
 }
 
-/// `WGSLICE_SIGNALS=2000` sends more of them.
+/// `WGSLICE_SIGNALS=2000` sends that many signals.
 #[test]
 fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
     let runs = std::env::var("WGSLICE_SIGNALS").map_or(60, |text| text.parse().expect("a number"));
@@ -77,7 +77,7 @@ fn a_signal_at_any_moment_leaves_the_old_output_or_the_new_one() {
     );
 }
 
-/// `nohup`, and the background jobs of a script, which ignore INT and QUIT.
+/// `nohup` makes a command ignore HUP, and a script makes its background jobs ignore INT and QUIT.
 #[test]
 fn an_ignored_signal_stays_ignored() {
     let folder = Folder::new();
@@ -93,7 +93,7 @@ fn an_ignored_signal_stays_ignored() {
             .stdout(Stdio::null())
             .spawn()
             .expect("the shell starts");
-        // Until it writes, so that signals are watched by then.
+        // Waits until the command writes, so that it watches for signals by then.
         while folder.names().len() < 2 && running.try_wait().expect("its state").is_none() {
             thread::sleep(Duration::from_millis(1));
         }

@@ -32,7 +32,7 @@ impl From<Output> for Ran {
 }
 
 impl Ran {
-    /// The run must have succeeded.
+    /// Checks that the run has succeeded.
     pub(crate) fn ok(self) -> Self {
         assert_eq!(self.code, Some(0), "{self:?}");
         self
@@ -63,7 +63,7 @@ pub(crate) fn devices() -> &'static [&'static str] {
         }
         let demanded = env::var("WGSLICE_REQUIRE_GPU").is_ok_and(|value| value == "1");
         assert!(!demanded, "WGSLICE_REQUIRE_GPU=1, but: {}", info.stderr);
-        // Bypasses the capture of the test runner, which would hide it.
+        // Writes past the capture of the test runner, which would hide the message.
         let _ = writeln!(std::io::stderr(), "no adapter: the GPU is not tested");
         false
     });
@@ -74,7 +74,7 @@ pub(crate) fn devices() -> &'static [&'static str] {
 /// in the background.
 #[cfg(unix)]
 pub(crate) fn ignores(signal: i32) -> bool {
-    // Linux tells; elsewhere nobody runs them so.
+    // Linux tells which signals are ignored. On other systems the tests are not run like that.
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
@@ -120,7 +120,7 @@ impl Folder {
         path
     }
 
-    /// 0, 1, 2, … as int32.
+    /// An array of 0, 1, 2, … as int32.
     pub(crate) fn arange(&self, name: &str, shape: &[usize]) -> String {
         let count: usize = shape.iter().product();
         let values: Vec<i32> = (0..).take(count).collect();

@@ -12,8 +12,8 @@ use std::{
     time::Duration,
 };
 
-/// The memory limits of the command: its own memory, which the system enforces, and that including pages of
-/// files, which is watched.
+/// The limit in bytes of the command's own memory, which the system enforces, and of its memory with pages of files,
+/// which is watched.
 const MEMORY: u64 = 2_000_000_000;
 
 const ROWS: usize = 5000;
@@ -167,10 +167,10 @@ fn twenty_gigabytes_in_two() {
         }
     };
     let huge = Huge::new();
-    // Each slice as its selected rows and columns, in order.
+    // For each slice, the positions of the selected rows and columns, in order.
     type Positions = fn(usize) -> Option<usize>;
     let cases: [(&str, Positions, Positions, usize, usize); 3] = [
-        // Reads every page.
+        // This slice reads every page.
         (
             "::-1, ::50",
             |row| Some(ROWS - 1 - row),

@@ -1,4 +1,4 @@
-//! What the commands share that make an array from another.
+//! The options and the work that the commands share which make an array from another one.
 
 use super::{On, cores, engine, print, runtime};
 use crate::failure::Failure;
@@ -177,7 +177,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Makes an array by an operation on `source`.
+/// Makes an array by an operation on `source`, as `to` says.
 pub(crate) fn run(operation: Operation, source: &Path, to: &To) -> Result<(), Failure> {
     let job = Job::new(operation, source, &to.output, &Form::from(&to.form))?;
     let how = How {
@@ -187,7 +187,7 @@ pub(crate) fn run(operation: Operation, source: &Path, to: &To) -> Result<(), Fa
             Device::Gpu => DeviceChoice::Gpu,
         },
         threads: 1,
-        // A cluster tries its tasks again itself.
+        // A cluster itself retries tasks.
         attempts: if to.on.cluster.is_some() { 1 } else { 4 },
         memory: None,
         cache: 0,
@@ -202,7 +202,7 @@ pub(crate) fn run(operation: Operation, source: &Path, to: &To) -> Result<(), Fa
 /// The most bytes of decoded chunks that are kept for other shards.
 const CACHE: usize = 256 << 20;
 
-/// Computes what is missing of a job's result.
+/// Computes the missing shards of a job's result.
 pub(crate) fn make(
     job: &Job,
     mut how: How,
@@ -230,18 +230,18 @@ pub(crate) fn make(
             ));
         }
     };
-    // Tasks take what they need before the cache does.
+    // The cache gets at most half of the memory that one task leaves.
     let rest = on.memory.map(|memory| (memory - needed) / 2);
     how.cache = rest.unwrap_or(CACHE).min(CACHE);
     if on.cluster.is_none() {
-        // On a cluster each task has the memory of a core of its executor, and needs no more.
+        // On a cluster each task has the memory of one core of its executor, so no limit is needed.
         how.memory = on.memory.map(|memory| memory - how.cache);
     }
     let prepared = Prepared::new(record.order(job.clone(), how))?;
     let missing = Record::missing(&prepared)?.len();
     let threads = on.threads.unwrap_or_else(cores);
     if on.cluster.is_none() {
-        // Few tasks share the threads.
+        // If there are fewer tasks than threads, each task gets several.
         how.threads = (threads / missing.max(1)).max(1);
     }
     let order = record.order(job.clone(), how);
@@ -250,7 +250,7 @@ pub(crate) fn make(
     let on = On {
         cluster: on.cluster.clone(),
         threads: Some(threads),
-        // More than threads, so that none waits long for the last one.
+        // There are more partitions than threads, so that no thread waits long for the last partition.
         partitions: on
             .partitions
             .or(on.cluster.is_none().then_some(4 * threads)),
@@ -277,7 +277,7 @@ pub(crate) fn make(
     show(&summary, json)
 }
 
-/// Prints what was done or would be.
+/// Prints a summary or an explanation.
 pub(crate) fn show(value: &(impl Display + Serialize), json: bool) -> Result<(), Failure> {
     if json {
         print_json(value)
@@ -290,7 +290,7 @@ fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(serde_json::to_string(value).map_err(Failure::work)?)
 }
 
-/// A bar of the tasks that are done, on a thread of its own. Hidden if standard error is no terminal.
+/// A progress bar of the finished tasks, drawn by its own thread. It is hidden if standard error is no terminal.
 struct Bar {
     stop: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,
@@ -326,7 +326,7 @@ impl Drop for Bar {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It only draws: nothing is lost if it failed.
+            // The thread only draws, so nothing is lost if it panicked.
             let _ = thread.join();
         }
     }

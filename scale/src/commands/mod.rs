@@ -1,4 +1,4 @@
-//! The subcommands, one file each, and what they share.
+//! The subcommands, one file each, and the functions that they share.
 
 mod convert;
 #[cfg(feature = "cluster")]
@@ -72,8 +72,8 @@ impl On {
     }
 }
 
-/// The number of tasks of a step on a cluster: enough for some tens of cores, and few enough that shuffles, which have
-/// the square of it, stay small.
+/// The number of tasks of a step on a cluster: enough for some tens of cores, and few enough for shuffles, whose number
+/// of transfers is its square.
 #[cfg(feature = "cluster")]
 pub(crate) const PARTITIONS: usize = 64;
 
@@ -109,9 +109,9 @@ pub(crate) fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The threads on which an engine runs.
+/// The runtime on which an engine runs, with this many threads.
 pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
-    // Plans are trees, which the engines walk by recursion.
+    // The stack in bytes: the engines walk plans, which are trees, by recursion.
     const STACK: usize = 16 << 20;
     let mut builder = Builder::new_multi_thread();
     builder
@@ -153,7 +153,7 @@ pub(crate) async fn signal() -> &'static str {
             _ = ctrl_c() => "SIGINT",
         };
     }
-    // Without signals this never ends, and neither does the process by one.
+    // Where SIGTERM cannot be handled, only Ctrl-C can.
     let _ = ctrl_c().await;
     "SIGINT"
 }
@@ -181,7 +181,7 @@ pub(crate) fn positive(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Writes a line to standard output. Who reads it may stop reading.
+/// Writes a line to standard output. It is no error if the reader has closed it.
 pub(crate) fn print(line: impl Display) -> Result<(), Failure> {
     match writeln!(stdout(), "{line}") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(Failure::work(format_args!(

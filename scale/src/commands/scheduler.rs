@@ -49,7 +49,7 @@ pub(crate) fn run(args: Scheduler) -> Result<(), Failure> {
             }
         }
     });
-    // Connections of executors stay open, and need not be waited for.
+    // The connections of executors stay open, and are not waited for.
     runtime.shutdown_background();
     end
 }

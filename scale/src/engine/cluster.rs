@@ -25,13 +25,14 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// The largest message between the processes of a cluster, in bytes. A message has a whole batch of rows.
+/// The size in bytes of the largest message between the processes of a cluster. A message holds a whole batch of rows.
 pub(super) const MAX_MESSAGE: usize = 256 << 20;
 
 /// The port of a scheduler whose address has none.
 const PORT: u16 = 50050;
 
-/// How often a connection without traffic is tested, in seconds. A machine that is gone does not close its connections.
+/// The time in seconds between tests of a connection without traffic. A machine that fails does not close its
+/// connections.
 const KEEPALIVE: usize = 10;
 
 impl Engine {
@@ -42,7 +43,7 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// A url that is none. Whether the scheduler is there shows only when a query runs.
+    /// A `url` of another form. Whether the scheduler can be reached shows only when a query runs.
     pub async fn cluster(url: &str, partitions: usize) -> Result<Self> {
         let address = url
             .strip_prefix("df://")
@@ -62,7 +63,7 @@ impl Engine {
         };
         let config = SessionConfig::new_with_ballista()
             .with_target_partitions(partitions.max(1))
-            // Otherwise a task takes as many partitions as its executor has free cores, and so as much more memory.
+            // Otherwise a task takes as many partitions as its executor has free cores, and needs the memory of all.
             .set_usize(BALLISTA_SCHEDULER_MAX_PARTITIONS_PER_TASK, 1)
             .set_usize(BALLISTA_CLIENT_GRPC_MAX_MESSAGE_SIZE, MAX_MESSAGE)
             .set_usize(
@@ -75,7 +76,7 @@ impl Engine {
             .with_default_features()
             .build();
         let mut context = SessionContext::remote_with_state(url, state).await?;
-        // After the connection, which replaces all functions by the built-in ones.
+        // The functions are registered after connecting, which replaces all functions by the built-in ones.
         functions::register_all(&mut context)?;
         Ok(Self {
             context,

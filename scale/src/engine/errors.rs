@@ -1,10 +1,10 @@
-//! Errors without what the engines wrap around them.
+//! The messages of errors, without the text that the engines wrap around them.
 
 use datafusion::error::DataFusionError;
 
 /// The message of an error for people. A cluster sends the error of a task as the debug output of the error's type.
 pub fn message(error: &DataFusionError) -> String {
-    // These are the ones in which a message says it all.
+    // The kinds of errors whose message suffices.
     const WRAPPED: [&str; 4] = [
         "Execution(\"",
         "Plan(\"",
@@ -20,7 +20,7 @@ pub fn message(error: &DataFusionError) -> String {
     innermost.unwrap_or(text)
 }
 
-/// The first text in quotes after `begin`, which ends with a quote, without its escapes.
+/// The first quoted text after `begin`, with its escapes resolved. `begin` ends with the opening quote.
 fn quoted(text: &str, begin: &str) -> Option<String> {
     let (_, rest) = text.split_once(begin)?;
     let mut found = String::new();

@@ -14,14 +14,13 @@ use std::{env, fs, net::IpAddr, path::PathBuf, process, sync::Arc};
 pub struct Executor {
     /// The host and the port of the scheduler.
     pub scheduler: (String, u16),
-    /// The address on which it listens, and its two ports: for the results of its tasks, and for commands of the
-    /// scheduler.
+    /// The address on which the executor listens.
     pub bind: IpAddr,
-    /// The port for the results of tasks.
+    /// The port on which it serves the results of its tasks.
     pub port: u16,
-    /// The port for commands of the scheduler.
+    /// The port on which it takes commands of the scheduler.
     pub command_port: u16,
-    /// The name or address under which others reach it. `None` if it is the address on which it listens.
+    /// The name or address under which other machines reach it. `None` if it is the address on which it listens.
     pub host: Option<String>,
     /// The number of tasks that it runs at a time.
     pub cores: usize,
@@ -91,8 +90,8 @@ impl Executor {
     }
 }
 
-/// The built-in functions and those of this crate. Ballista's registry takes no functions by
-/// [`functions::register_all`].
+/// The built-in functions and those of this crate. [`functions::register_all`] cannot add functions to Ballista's
+/// registry.
 fn registry() -> BallistaFunctionRegistry {
     let mut registry = BallistaFunctionRegistry::default();
     for function in functions::all() {

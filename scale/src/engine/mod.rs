@@ -4,14 +4,14 @@
 //! |---|---|
 //! | `tables` | the files that a query names, as tables |
 //! | `batches` | how many rows are in memory at a time |
-//! | `cluster` | sessions on a cluster, and whether it is there |
+//! | `cluster` | sessions on a cluster, and whether the cluster can be reached |
 //! | `objects` | files in object stores |
-//! | `errors` | errors without what the engines wrap around them |
+//! | `errors` | messages of errors, without the text that the engines wrap around them |
 //! | `rows` | names of rows in errors |
 //! | [`scheduler`], [`executor`] | the processes of a cluster |
 //!
-//! A query has no plan nodes of this crate, only functions, which travel by their names. So a client, a scheduler and
-//! an executor need no more in common than [`functions::register_all`].
+//! A query has no plan nodes of this crate, only functions, which are sent by their names. So a client, a scheduler and
+//! an executor need nothing in common but [`functions::register_all`].
 
 mod batches;
 #[cfg(feature = "cluster")]
@@ -53,17 +53,17 @@ impl Engine {
     ///
     /// # Errors
     ///
-    /// None that is known: those of DataFusion's settings.
+    /// Errors of DataFusion's settings; none is known.
     pub fn embedded(threads: usize) -> Result<Self> {
         Self::embedded_with_memory(threads, None)
     }
 
-    /// An engine in this process with this much memory, in bytes. What sorts and joins need above it goes to temporary
-    /// files, and batches are small enough that each thread has a few of them.
+    /// An engine in this process with `memory` bytes. Sorts and joins that need more write temporary files, and batches
+    /// are small enough that each thread has a few of them.
     ///
     /// # Errors
     ///
-    /// None that is known: those of DataFusion's settings.
+    /// Errors of DataFusion's settings; none is known.
     pub fn embedded_with_memory(threads: usize, memory: Option<usize>) -> Result<Self> {
         let threads = threads.max(1);
         let config = SessionConfig::new().with_target_partitions(threads);
@@ -96,10 +96,10 @@ impl Engine {
         self.plan(state, plan)
     }
 
-    /// For an error that names the row of a batch, the message of an error of the same query that names the row of a
-    /// file: the query runs again, and any of its rows out of range may be named. `None` if the error is another one, if
-    /// the rows are not those of a file, as after a join, and on a cluster, whose tables may be too large for this
-    /// process.
+    /// Names the row of a file for `problem`, an error of the query that only names the row of a batch. The query runs
+    /// again, and the returned message may name any of its rows that is out of range. `None` if `problem` is another
+    /// error, if the rows are not those of a file, as after a join, and on a cluster, whose tables may be too large for
+    /// this process.
     pub async fn locate(&self, query: &str, problem: &str) -> Option<String> {
         if self.scheduler.is_some() || !functions::names_row_of_batch(problem) {
             return None;
@@ -128,9 +128,9 @@ impl Engine {
         Ok(DataFrame::new(state, plan))
     }
 
-    /// Waits until a cluster has had no executor for `patience`, or no scheduler that answers, and returns an error that
-    /// says so. In this process it waits for ever. Ballista itself notices only when the last executor is lost while a
-    /// query runs, and lets a query wait without end where there was none.
+    /// Waits until a cluster has had no executor, or no scheduler that answers, for `patience`, and returns an error
+    /// that says so. Waits for ever if the engine is in this process. Ballista itself only notices that the last
+    /// executor is lost while a query runs; if there never was an executor, it lets a query wait for ever.
     pub async fn lost(
         &self,
         #[cfg_attr(not(feature = "cluster"), expect(unused_variables))] patience: Duration,
@@ -143,7 +143,7 @@ impl Engine {
     }
 }
 
-/// What sessions in every process have in common: they find files in object stores too.
+/// The environment of sessions in every process. With it they also find files in object stores.
 fn environment() -> RuntimeEnvBuilder {
     let environment = RuntimeEnvBuilder::new();
     #[cfg(feature = "object-stores")]

@@ -1,4 +1,4 @@
-//! Files in object stores, of which the lists of tasks are some.
+//! Files in object stores. The lists of tasks of a job are such files.
 
 use crate::zarr::objects::connect;
 use datafusion::{

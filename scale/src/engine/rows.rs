@@ -1,6 +1,6 @@
 //! Names of rows in errors: the row of the file that an index out of range is in.
 //!
-//! A function is given batches of rows, and does not know where they come from. Its last argument can name each row.
+//! A function is given batches of rows, and does not know which file they come from. Its last argument can name rows.
 
 use crate::functions;
 use datafusion::{
@@ -14,8 +14,8 @@ use datafusion::{
     logical_expr::{Expr, LogicalPlan, expr::ScalarFunction, expr_rewriter::NamePreserver, lit},
 };
 
-/// The same query, in which the functions that take a name of the row are given its number in its file, from 0, and the
-/// file, as in `17 of /data/images.parquet`.
+/// The same query, in which every function with an argument that names the row gets the row's number in its file, from
+/// 0, and the file, as in `17 of /data/images.parquet`. An argument in the query itself stays.
 pub(super) fn with_names(plan: LogicalPlan) -> Result<LogicalPlan> {
     let named = plan.transform_up_with_subqueries(|step| {
         let names = NamePreserver::new(&step);
@@ -30,8 +30,8 @@ pub(super) fn with_names(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(named.data)
 }
 
-/// What stands before the paths of the files that a step reads: a slash, or the URL of an object store. A step that reads
-/// several tables has that of one of them, which does not matter: its rows are of no file.
+/// The prefix of the paths of the files that a step reads: a slash, or the URL of an object store. If a step reads
+/// several tables, it is the prefix of one of them, which does not matter: the rows of such a step are of no file.
 fn place(step: &LogicalPlan) -> Result<String> {
     let mut found = String::new();
     step.apply(|step| {
@@ -52,7 +52,7 @@ fn with_name(expression: Expr, place: &str) -> Transformed<Expr> {
         Expr::ScalarFunction(call) => match functions::before_name(call.func.name()) {
             Some(before) if call.args.len() <= before => {
                 let ScalarFunction { func, mut args } = call;
-                // Options that are left out.
+                // Options that are left out are empty texts.
                 args.resize(before, lit(""));
                 args.push(concat(vec![
                     file_row_index(),

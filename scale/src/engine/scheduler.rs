@@ -14,10 +14,10 @@ pub struct Scheduler {
     pub bind: SocketAddr,
     /// The name or address under which executors reach it.
     pub host: String,
-    /// The time without a heartbeat after which an executor is lost, and its tasks go to others, in seconds. Also the
-    /// time for which queries wait for an executor when all are lost, before they fail.
+    /// The time in seconds without a heartbeat after which an executor is lost and its tasks go to others. When all
+    /// executors are lost, queries wait for this time too before they fail.
     pub executor_timeout: u64,
-    /// The number of times that a task is tried before its query fails.
+    /// How many times a task is tried before its query fails.
     pub attempts: usize,
 }
 

@@ -1,6 +1,7 @@
 //! The files that a query names, as tables.
 //!
-//! A table is a listing of files, and nothing of this crate: that is what reaches the scheduler of a cluster.
+//! A table is DataFusion's listing of files, not a type of this crate, because such tables can be sent to the scheduler
+//! of a cluster.
 
 use datafusion::{
     arrow::datatypes::Schema,
@@ -27,8 +28,8 @@ const SCHEMAS: usize = 32;
 
 /// Plans a query, and registers the files that it names.
 ///
-/// A file's name does not reach a scheduler as it is: names of columns travel with that of their table, in which a dot
-/// separates a schema from a table. So tables have names of their own.
+/// A file's name cannot be the name of its table: names of columns are sent to a scheduler with the name of their
+/// table, in which a dot separates a schema from a table. So tables get other names.
 pub(super) async fn plan(
     context: &SessionContext,
     query: &str,
@@ -105,8 +106,8 @@ async fn files(state: &SessionState, name: &str) -> Result<Arc<dyn TableProvider
     let schemas =
         stream::iter(&files).map(|file| format.infer_schema(state, &store, slice::from_ref(file)));
     let schemas: Vec<_> = schemas.buffered(SCHEMAS).try_collect().await?;
-    // The metadata of a column may be the shape of its tensors. That of a whole file differs between files that pandas
-    // wrote.
+    // The metadata of columns is kept, since it may be the shape of tensors. The metadata of whole files is dropped,
+    // since it differs between files that pandas wrote.
     let schemas = schemas
         .iter()
         .map(|schema| Schema::new(schema.fields().clone()));

@@ -1,4 +1,4 @@
-//! One call of a function: its arguments when the query is planned, and its rows when it runs.
+//! One call of a function: its arguments when the query is planned, and its rows when the query runs.
 
 use crate::tensor::{Column, Integers, TensorType};
 use datafusion::{
@@ -22,7 +22,7 @@ pub(super) struct Usage {
     pub(super) example: &'static str,
     /// The number of tensors, which are the first arguments.
     pub(super) tensors: usize,
-    /// The number of texts, which follow.
+    /// The number of texts, which follow the tensors.
     pub(super) texts: RangeInclusive<usize>,
     /// Whether another argument of any type may follow, which names the row in errors.
     pub(super) names_rows: bool,
@@ -35,7 +35,7 @@ impl Usage {
     }
 }
 
-/// What is known of a call when the query is planned: the types of the tensors, and the texts.
+/// The arguments of a call that are known when the query is planned: the types of the tensors, and the texts.
 pub(super) struct Call {
     pub(super) tensors: Vec<TensorType>,
     texts: Vec<String>,
@@ -82,12 +82,12 @@ impl Call {
         call.map_err(of(name))
     }
 
-    /// The tensors of a function of two.
+    /// The types of the tensors of a function of two tensors.
     pub(super) fn two(&self) -> (&TensorType, &TensorType) {
         (&self.tensors[0], &self.tensors[1])
     }
 
-    /// A text. An optional one that is missing is empty.
+    /// A text. An optional text that is missing is empty.
     pub(super) fn text(&self, number: usize) -> &str {
         self.texts.get(number).map_or("", String::as_str)
     }
@@ -136,7 +136,7 @@ impl Batch {
         }
     }
 
-    /// The integers of a column: of each row, also where one row stands for all, if they are wanted for each.
+    /// The integers of a column. If one row stands for all, its integers are repeated for each row if `of_each_row`.
     pub(super) fn integers(&self, number: usize, of_each_row: bool) -> Result<Integers> {
         let column = &self.columns[number];
         let integers = column.integers()?;
@@ -146,7 +146,7 @@ impl Batch {
         })
     }
 
-    /// The index tuples of a column, of which each row has so many, with the row before the integers of each.
+    /// The index tuples of a column, each with the number of its row before its own integers.
     pub(super) fn tuples_with_rows(
         &self,
         number: usize,
@@ -162,7 +162,7 @@ impl Batch {
         Ok(with_rows)
     }
 
-    /// The bytes of each row of a column, also where one row stands for all.
+    /// The bytes of all rows of a column. If one row stands for all, its bytes are repeated.
     pub(super) fn repeated_bytes(&self, number: usize) -> Buffer {
         let bytes = self.columns[number].bytes();
         match self.columns[number].repeats() {
@@ -243,7 +243,7 @@ impl Constant {
     }
 }
 
-/// Collects the numbers of nested lists. False if their shape is another.
+/// Collects the numbers of nested lists. False if the lists do not have this shape.
 fn flatten<'a>(
     value: &'a Value,
     shape: &[usize],

@@ -1,7 +1,7 @@
-//! What all functions on tensors have in common: a row of the result comes from a row of the arguments.
+//! The common part of all functions on tensors: a row of the result comes from the same row of the arguments.
 //!
 //! Rows with a null argument are taken out before a function runs, and put back as nulls. Otherwise their elements,
-//! which may be any, could be out of range.
+//! which are unspecified, could be indices out of range.
 
 use super::call::{self, Batch, Call, Usage};
 use crate::tensor::{Column, Layout, TensorType};
@@ -32,7 +32,7 @@ pub(super) trait TensorFunction:
 {
     const USAGE: Usage;
 
-    /// Whether any elements are valid, so that the rows of nulls need not be taken out.
+    /// Whether the function accepts any elements, so that rows with nulls need not be taken out.
     const TAKES_ANY: bool = false;
 
     /// Whether the result has the bytes of the first argument.
@@ -60,8 +60,8 @@ pub(super) struct Outside {
 }
 
 impl Outside {
-    /// The first tuple out of range of a batch's report, if that is an error under `policy`. `place` returns its row, its
-    /// place in the indices of the row, and its integers.
+    /// The first tuple out of range in a batch's report, if that is an error under `policy`. `place` returns the
+    /// tuple's row, its place in the indices of the row, and its integers.
     pub(super) fn of(
         report: Report,
         policy: OutOfRange,
@@ -224,7 +224,7 @@ fn evaluate<F: TensorFunction>(
     };
     let whole = columns(&arrays)?;
     let Some(nulls) = nulls.filter(|_| !F::TAKES_ANY) else {
-        // The rows are as they were.
+        // No rows are taken out.
         let nulls =
             NullBuffer::union_many(arrays.iter().zip(&repeats).map(
                 |(array, repeats)| match repeats {
@@ -256,7 +256,7 @@ fn evaluate<F: TensorFunction>(
     Column::array(result, rows, spread(&bytes, &nulls, rows), Some(nulls))
 }
 
-/// Puts rows where they are valid.
+/// Puts the rows of `dense` at the valid rows of a result with `rows` rows. The other rows are zeros.
 fn spread(dense: &[u8], valid: &NullBuffer, rows: usize) -> Buffer {
     let row = dense.len() / (rows - valid.null_count()).max(1);
     let mut all = MutableBuffer::from_len_zeroed(rows * row);
@@ -266,7 +266,7 @@ fn spread(dense: &[u8], valid: &NullBuffer, rows: usize) -> Buffer {
     all.into()
 }
 
-/// What an error calls a row of the batch.
+/// The name of a row of the batch in an error.
 fn name(names: Option<&ColumnarValue>, row: usize) -> Result<String> {
     let Some(names) = names else {
         return Ok(format!("{row} of the batch"));
@@ -275,7 +275,7 @@ fn name(names: Option<&ColumnarValue>, row: usize) -> Result<String> {
     Ok(array_value_to_string(&names, row)?)
 }
 
-/// The bytes of the result. `name` is what an error calls a row that the function is given.
+/// The bytes of the result. `name` returns the name in an error of a row that the function is given.
 fn run<F: TensorFunction>(
     call: &Call,
     result: &TensorType,
@@ -321,8 +321,8 @@ fn run<F: TensorFunction>(
     )
 }
 
-/// Zeros, aligned for elements of all types. `None` if they cannot be allocated, where Arrow's own buffers end the
-/// process.
+/// Zeros, aligned for elements of all types. `None` if they cannot be allocated, which would end the process in Arrow's
+/// own allocation.
 fn zeroed(bytes: usize) -> Option<MutableBuffer> {
     let words = bytes.div_ceil(size_of::<u64>());
     let mut zeros: Vec<u64> = Vec::new();

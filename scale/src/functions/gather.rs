@@ -38,8 +38,8 @@ impl TensorFunction for Gather {
         let (params, indices) = call.two();
         let batch_dims = from_end(given.batch_dims, indices.shape().len());
         let axis = from_end(given.axis.unwrap_or(given.batch_dims), params.shape().len());
-        // Where all rows have the same indices, the rows are a dimension before the indexed one like others. Otherwise
-        // they are a batch dimension.
+        // If all rows have the same indices, the dimension of rows is like any other before the indexed one. Otherwise
+        // it is a batch dimension.
         let shared = batch.columns[1].repeats() && batch_dims == 0;
         let options = GatherOptions {
             axis: Some(axis + 1),

@@ -14,8 +14,8 @@
 //!
 //! Slices, shapes and options are literals, so that the type of the result is known when the query is planned. Other
 //! arguments are columns, or literals of nested lists as in `'[[0, 1], [2, 3]]'`. A row of the result comes from the
-//! same row of the arguments. All rows of a batch are one plan of the library. If an argument is null, the result is
-//! null.
+//! same row of the arguments. One plan of the library computes all rows of a batch. If an argument is null, the result
+//! is null.
 //!
 //! Options are a literal as in `'axis=1, out_of_range=clamp'`:
 //!
@@ -29,8 +29,8 @@
 //! | `strides` | `crop` | as in `[2, -1]`, the distance between neighbours in each dimension of the box; 1 |
 //!
 //! Unlike in the library, an index out of range is an error by default: a query has no place for a warning. The error
-//! names the index tuple, and the row by an argument of any type after the options, as in
-//! `gather(params, indices, '', id)`. Without one it names the row of the batch that the function was given.
+//! names the index tuple and the row. An argument of any type after the options gives the name of the row, as in
+//! `gather(params, indices, '', id)`. Without it the row is counted in the batch that the function was given.
 
 mod call;
 mod crop;
@@ -101,17 +101,18 @@ pub(crate) fn before_name(function: &str) -> Option<usize> {
     Some(usage.before_name())
 }
 
-/// Whether an error is of an index out of range, and names the row that it is in.
+/// Whether an error is of an index out of range, and names the row of the index.
 pub(crate) fn names_row(problem: &str) -> bool {
     problem.contains(": in row ") && problem.contains(", which is out of range of ")
 }
 
-/// Whether that row is one of a batch, because the call has no argument that names rows.
+/// Whether an error is of an index out of range, and names its row in a batch, because the call has no argument that
+/// names rows.
 pub(crate) fn names_row_of_batch(problem: &str) -> bool {
     names_row(problem) && problem.contains(" of the batch, the indices at ")
 }
 
-/// The policy under which the library reports what is out of range, for the function to make the error.
+/// The policy for the library under which it reports indices out of range, so that the function makes the error itself.
 fn reported(policy: OutOfRange) -> OutOfRange {
     match policy {
         OutOfRange::Error => OutOfRange::Zero,

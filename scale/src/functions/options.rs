@@ -10,7 +10,7 @@ pub(super) struct Options<'a> {
 }
 
 impl<'a> Options<'a> {
-    /// Reads options, of which the function has the `known` ones.
+    /// Reads options. Those of the function are `known`; any other is an error.
     pub(super) fn parse(text: &'a str, known: &[&str]) -> Result<Self> {
         let mut given: Vec<(&str, &str)> = Vec::new();
         for entry in split(text) {

@@ -16,8 +16,8 @@ use datafusion::{
 };
 use std::sync::Arc;
 
-/// `zarr_shard(job, shard)`: computes the shard of this number, unless it is there, and writes it whole. The job is the
-/// text of an [`Order`](crate::job::Order). The value is a struct of what was done.
+/// `zarr_shard(job, shard)`: computes the shard with this number, unless it exists, and writes it whole. The job is the
+/// text of an [`Order`](crate::job::Order). The value is a struct with the fields of an [`Outcome`].
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct ZarrShard {
     signature: Signature,
@@ -25,7 +25,7 @@ pub struct ZarrShard {
 
 impl Default for ZarrShard {
     fn default() -> Self {
-        // It writes a file: no planner may drop, merge or evaluate it.
+        // The function writes a file, so no planner may drop, merge or evaluate its calls.
         let signature =
             Signature::exact(vec![DataType::Utf8, DataType::Int64], Volatility::Volatile);
         Self { signature }
@@ -80,7 +80,7 @@ impl ScalarUDFImpl for ZarrShard {
     }
 }
 
-/// The engine tries tasks again whose failure is the system's.
+/// Converts an error. The engine retries a task only if its error is one of the system.
 fn failure(error: Error) -> DataFusionError {
     match error {
         Error::Io(error) => DataFusionError::IoError(error),
@@ -126,7 +126,7 @@ fn column(outcomes: &[Outcome]) -> ArrayRef {
 ///
 /// # Errors
 ///
-/// If the column is another.
+/// If the column has another type.
 pub fn outcomes(column: &ArrayRef) -> Result<Vec<Outcome>> {
     let values = column
         .as_struct_opt()

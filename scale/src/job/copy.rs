@@ -1,6 +1,7 @@
 //! Copies of boxes between arrays in row-major order.
 
-/// One dimension of a box, with the distance of neighbours in the array that is read and in the one that is written.
+/// One dimension of a box, with the distance between neighbours in the array that is read and in the one that is
+/// written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dim {
     pub(crate) size: usize,
@@ -28,7 +29,7 @@ fn joined(dims: impl IntoIterator<Item = Dim>) -> Vec<Dim> {
     joined
 }
 
-/// The parts of a box that are contiguous in both arrays: where each begins, in bytes, and their common length.
+/// Visits the parts of a box that are contiguous in both arrays: where each begins, in bytes, and their common length.
 ///
 /// The distances of `dims` are in units of `unit` bytes.
 pub(crate) fn for_each_run(

@@ -65,8 +65,8 @@ impl Device {
         Ok(chunk.slice(spec)?)
     }
 
-    /// The rows of a box of a chunk that tuples select, which have the shape `indices`. `leading` are the dimensions
-    /// that the tuples index, followed by the others.
+    /// Gathers the rows of a box of a chunk that tuples select. The tuples have the shape `indices`. `leading` are the
+    /// dimensions that the tuples index; the other dimensions follow.
     pub(super) fn gather(
         &self,
         chunk: Chunk,

@@ -13,17 +13,17 @@ use std::{
 pub struct Explanation {
     /// The number of tasks: one for each shard of the result.
     pub tasks: u64,
-    /// The number of chunks of the source that have elements of the result.
+    /// The number of chunks of the source that contain elements of the result.
     pub chunks: u64,
-    /// How many chunks all tasks read together.
+    /// The number of reads of chunks by all tasks together.
     pub reads: u64,
     /// The mean number of times that a chunk is read. 0 if no chunk is read.
     pub mean_reads: f64,
-    /// How often a chunk is read at most.
+    /// The most times that any chunk is read.
     pub max_reads: u64,
-    /// The bytes of the chunks, each read once.
+    /// The bytes of the chunks, each counted once.
     pub bytes_demanded: u64,
-    /// The bytes of the chunks as often as they are read.
+    /// The bytes of the chunks, each counted as often as it is read.
     pub bytes_planned: u64,
     /// The bytes of the result.
     pub bytes_written: u64,
@@ -75,13 +75,14 @@ struct Counts {
     most: u64,
 }
 
-/// A chunk is read for a shard if it is in every dimension, so the counts of the dimensions multiply.
+/// Counts the reads of a slice. A chunk is read for a shard if they meet in every dimension, so the counts of the
+/// dimensions multiply.
 fn of_slice(slice: &Slice, source: &Source, target: &Target) -> Counts {
     if target.shape().contains(&0) {
         return Counts::default();
     }
     let walked: HashSet<_> = slice.walks().iter().filter_map(|walk| walk.dim).collect();
-    // Every shard in a dimension that walks nothing, which is of size 1, reads the same.
+    // A dimension of the result that walks no dimension of the source has size 1, and so one shard.
     let others = (0..target.shape().len()).filter(|dim| !walked.contains(dim));
     let repeats: u64 = others.map(|dim| target.grid()[dim] as u64).product();
     let mut counts = Counts {

@@ -1,5 +1,5 @@
-//! Faults on purpose, for tests of what a job does when tasks fail or processes die. Nothing happens without the
-//! environment variable.
+//! Faults on purpose, for tests with tasks that fail and processes that die. Nothing happens without the environment
+//! variable.
 //!
 //! `WGSLICE_SCALE_FAULTS` names a folder that all processes of a test can write to. A task that computes a shard looks
 //! there for files:
@@ -8,8 +8,8 @@
 //! |---|---|
 //! | `sleep` | each task sleeps before it reads, for as many milliseconds as the file says |
 //! | `sleep-after` | each task sleeps after its shard is written |
-//! | `io-error-…` | one task fails with an error of the system, before it reads. The task removes the file, so that each file is one failure in all processes together |
-//! | `started` | not read: if the folder has it, each task appends a line with its process and its shard when it begins |
+//! | `io-error-…` | one task fails with an error of the system, before it reads. The task removes the file, so each file causes one failure in all processes together |
+//! | `started` | when a task begins, it appends a line with its process and its shard to this file, if it exists |
 
 use std::{
     env, fs,
@@ -27,7 +27,7 @@ pub const VARIABLE: &str = "WGSLICE_SCALE_FAULTS";
 static FOLDER: LazyLock<Option<PathBuf>> =
     LazyLock::new(|| env::var_os(VARIABLE).map(PathBuf::from));
 
-/// Before a task reads.
+/// Causes the faults that come before a task reads.
 pub(super) fn before(shard: u64) -> io::Result<()> {
     let Some(folder) = &*FOLDER else {
         return Ok(());
@@ -42,7 +42,7 @@ pub(super) fn before(shard: u64) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let is_error = entry.file_name().to_string_lossy().starts_with("io-error");
-        // Of several processes, one removes the file.
+        // If several processes try, only one removes the file.
         if is_error && fs::remove_file(entry.path()).is_ok() {
             return Err(io::Error::other("an error on purpose"));
         }
@@ -50,7 +50,7 @@ pub(super) fn before(shard: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// After a task has written its shard.
+/// Causes the faults that come after a task has written its shard.
 pub(super) fn after() {
     if let Some(folder) = &*FOLDER {
         sleep(folder, "sleep-after");

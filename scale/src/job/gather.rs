@@ -10,34 +10,35 @@ use crate::zarr::{Error, Reader, Source, coordinates, grid, product, strides};
 use std::{iter, ops::Range};
 use wgslice::{Indices, Plan, SliceSpec, spec::SliceItem};
 
-/// A gather that is made chunk by chunk of `params`: the tuples of a shard are sorted by the chunk that they point
-/// into, and each chunk is read once.
+/// A gather that reads `params` chunk by chunk: the tuples of a shard are sorted by the chunk that they point into, and
+/// each chunk is read once.
 ///
-/// A batch dimension of `params` is indexed like others: the position of a tuple in the result says where.
+/// A batch dimension of `params` is treated like an indexed one: its index is the tuple's position in that dimension of
+/// the result.
 #[derive(Debug)]
 pub(super) struct Gather {
     plan: Plan,
     indices: IndexArray,
-    /// For each dimension of `indices` that numbers tuples, the dimension of the result.
+    /// For each dimension of `indices` that numbers tuples, its dimension in the result.
     numbering: Vec<usize>,
     /// The number of batch dimensions, which lead in `params`, in `indices` and in the result.
     batch: usize,
     /// The dimensions of `params` that the indices name.
     named: Range<usize>,
-    /// The other dimensions of `params`, each with its dimension of the result.
+    /// The dimensions of `params` that are neither named nor batch dimensions, each with its dimension of the result.
     kept: Vec<(usize, usize)>,
 }
 
 /// The tuples of a box of the result.
 struct Tuples {
-    /// For each tuple the chunk that it points into, in the grid of the located dimensions, and the tuple's number.
-    /// Sorted.
+    /// For each tuple in range, the number of the chunk that it points into, in the grid of the located dimensions, and
+    /// the tuple's number. Sorted.
     sorted: Vec<(usize, usize)>,
-    /// For each tuple its positions in the located dimensions.
+    /// For each tuple, its positions in the located dimensions: the batch dimensions and the named ones.
     positions: Vec<usize>,
     /// The numbers of the tuples that are out of range.
     invalid: Vec<usize>,
-    /// For each tuple where its slice begins in the shard, in elements.
+    /// For each tuple, the element of the shard where its slice begins.
     places: Vec<usize>,
 }
 
@@ -102,7 +103,7 @@ impl Gather {
     /// The bytes that the tuples of a box of this shape take.
     pub(super) fn tuple_bytes(&self, shape: &[usize]) -> usize {
         let count: usize = self.numbering.iter().map(|&dim| shape[dim]).product();
-        // The indices as they are read and as they are rebased, the positions, the order and the places.
+        // The indices twice, as they are read and as they are rebased; the positions, the order and the places.
         let each = 2 * self.named.len() + self.located().count() + 4;
         count.saturating_mul(each * size_of::<usize>())
     }

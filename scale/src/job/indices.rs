@@ -9,20 +9,20 @@ use serde::{Deserialize, Serialize};
 use std::{ops::Range, path::Path};
 use wgslice::DType;
 
-/// An array of which boxes are read.
+/// An array that is read box by box.
 #[derive(Debug)]
 pub(super) enum Input {
     Zarr(Box<Source>),
     Npy(NpyFile),
 }
 
-/// Whether an array is still the same.
+/// Tells whether an array is still the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Fingerprint {
     /// The checksum of the metadata of a store.
     Metadata(u32),
-    /// The length of a file in bytes, and its time of change in nanoseconds since 1970.
+    /// The length of a file in bytes, and the time of its last change in nanoseconds since 1970.
     File(u64, u64),
 }
 
@@ -109,7 +109,7 @@ pub(super) fn read_box(
     Ok(bytes)
 }
 
-/// Integers that are indices.
+/// An array of indices.
 #[derive(Debug)]
 pub(super) struct IndexArray(Input);
 
@@ -155,7 +155,8 @@ impl IndexArray {
             DType::I32 => each(&bytes, |b| i32::from_ne_bytes(b).into()),
             DType::U32 => each(&bytes, |b| u32::from_ne_bytes(b).into()),
             DType::I64 => each(&bytes, i64::from_ne_bytes),
-            // No array has so many elements: what does not fit i64 is out of range as the largest i64 is.
+            // No array has that many elements: an index that does not fit i64 is out of range, and so is the largest
+            // i64.
             _ => each(&bytes, |b| {
                 u64::from_ne_bytes(b).try_into().unwrap_or(i64::MAX)
             }),

@@ -1,4 +1,4 @@
-//! The shards and chunks of a result for which none are asked.
+//! Chooses the shards and chunks of a result if the user does not give their shapes.
 
 use super::prepared::Form;
 use crate::zarr::{Error, product};
@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 use std::fmt::Display;
 use wgslice::DType;
 
-/// The most bytes of a shard that is chosen.
+/// The most bytes of a chosen shard.
 const SHARD: usize = 32 << 20;
-/// The most bytes of a chunk that is chosen where the source has none to be like.
+/// The most bytes of a chosen chunk if the source has no chunks to copy the shape of.
 const CHUNK: usize = 1 << 20;
 
-/// The shapes of a shard and of a chunk. `chunks` are the chunks of the source that the dimensions of the result walk.
+/// The shapes of a shard and of a chunk. `chunks` has, for each dimension of the result, the size of the source's
+/// chunks in the dimension that it walks.
 pub(super) fn choose(
     shape: &[usize],
     element: usize,
@@ -69,7 +70,7 @@ pub(super) fn choose(
     }
 }
 
-/// Chunks like those of the source.
+/// The shape of a chunk like the source's chunks.
 fn like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -> Vec<usize> {
     let sizes = shape.iter().zip(chunks);
     let mut chunk: Vec<usize> = sizes
@@ -78,7 +79,7 @@ fn like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -> Vec<usize>
     let is_like = chunks.iter().all(Option::is_some);
     let most = if is_like { SHARD } else { CHUNK };
     while product(&chunk) * element > most {
-        // The last of the largest dimensions is halved first, so that the others stay contiguous.
+        // If several dimensions are the largest, the last of them is halved.
         let Some(largest) = chunk.iter_mut().max_by_key(|size| **size) else {
             break;
         };
@@ -87,7 +88,8 @@ fn like(shape: &[usize], element: usize, chunks: &[Option<usize>]) -> Vec<usize>
     chunk
 }
 
-/// A shard of several chunks: the more in each dimension, the fewer chunks of the source are met by two shards.
+/// The shape of a shard of several chunks. The more chunks a shard has in each dimension, the fewer chunks of the
+/// source are read for two shards.
 fn grown(shape: &[usize], element: usize, chunk: &[usize]) -> Vec<usize> {
     let mut counts = vec![1; chunk.len()];
     loop {

@@ -6,7 +6,8 @@ use std::{
     sync::{Condvar, Mutex, PoisonError},
 };
 
-/// The most bytes that wait for the next task. New memory costs more than to fill it: the system clears every page.
+/// The most bytes that are kept for the next tasks. New memory takes longer than filling it, since the system clears
+/// every page.
 const IDLE: usize = 512 << 20;
 
 static MEMORY: Mutex<Memory> = Mutex::new(Memory {
@@ -16,9 +17,9 @@ static MEMORY: Mutex<Memory> = Mutex::new(Memory {
 static FREED: Condvar = Condvar::new();
 
 struct Memory {
-    /// The bytes of tasks.
+    /// The bytes that tasks hold.
     held: usize,
-    /// What tasks have left to the next.
+    /// The buffers that finished tasks have left for later ones.
     idle: VecDeque<Vec<u8>>,
 }
 
@@ -34,17 +35,18 @@ impl Memory {
     }
 }
 
-/// Memory for a task. Given back when it is dropped.
+/// The memory of a task, which is given back when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Share {
     bytes: usize,
-    /// The most bytes of a buffer that another task uses again.
+    /// The most bytes of a buffer that is kept for other tasks.
     buffer: usize,
     pub(super) buffers: [Vec<u8>; 2],
 }
 
-/// Waits until this process holds no more than `limit` bytes with `bytes` more. A task that needs more than all of it
-/// is alone. Among these are up to two buffers, which are empty or hold anything, of up to `buffer` bytes each.
+/// Waits until all tasks of this process together hold at most `limit` bytes with `bytes` more. A task that needs more
+/// than `limit` runs alone. The share includes up to two buffers of up to `buffer` bytes each, which are empty or hold
+/// arbitrary bytes.
 pub(super) fn take(bytes: usize, limit: Option<usize>, (buffers, buffer): (usize, usize)) -> Share {
     let memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
     let limit = limit.unwrap_or(usize::MAX);
@@ -74,7 +76,7 @@ impl Drop for Share {
     fn drop(&mut self) {
         let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
         memory.held -= self.bytes;
-        // The first is the first to be used again, for the same.
+        // The first buffer comes last, so that the next task takes it first again, for the same purpose.
         let used = self.buffers.iter_mut().rev().map(mem::take);
         let fit = used.filter(|used| (1..=self.buffer).contains(&used.capacity()));
         memory.idle.extend(fit);
@@ -103,13 +105,13 @@ mod tests {
         assert_eq!(share.buffers.each_ref().map(Vec::capacity), [40, 0]);
         assert!(idle().is_empty());
         drop(share);
-        // Neither too small nor too large a buffer is used.
+        // A buffer that is too small or too large is not used.
         for buffer in [82, 39] {
             let share = take(100, Some(140), (2, buffer));
             assert_eq!(share.buffers.each_ref().map(Vec::capacity), [0, 0]);
             assert_eq!(idle(), [40]);
         }
-        // What waits is given back to the system where the limit leaves it no room.
+        // A kept buffer is given back to the system if the limit leaves no room for it.
         let share = take(101, Some(140), (2, 39));
         assert!(idle().is_empty());
         drop(share);

@@ -2,17 +2,17 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `order` | what a job is, and how its tasks run: the text that travels with every task |
+//! | `order` | what a job is, and how its tasks run: the text that is sent with every task |
 //! | `prepared` | a job with its arrays opened |
 //! | `shard` | one task |
-//! | `tiles` | a shard while it is made |
-//! | `slice`, `gather`, `indices` | what a task reads and where it puts it; the indices of gathers |
+//! | `tiles` | a shard that is being made |
+//! | `slice`, `gather`, `indices` | what a task reads, and where it writes it; the indices of gathers |
 //! | `walk`, `copy` | which chunks a box of the result meets; copies of boxes |
 //! | `device` | the device that runs slices and gathers |
 //! | `memory` | the memory that the tasks of a process hold together |
 //! | `faults` | faults on purpose, for tests |
-//! | `layout` | the shards and chunks of a result for which none are asked |
-//! | `record` | what stands beside the result while the job is not done |
+//! | `layout` | the shards and chunks of a result if the user does not give their shapes |
+//! | `record` | the files beside an unfinished result |
 //! | `tasks` | the list of tasks |
 //! | `explain` | what a job will read and write |
 //! | `run` | a whole job |

@@ -19,7 +19,7 @@ pub enum Operation {
     Gather {
         /// An array of indices, in a store or in an `.npy` file.
         indices: PathBuf,
-        /// Whether the indices are still the same.
+        /// Tells whether the indices are still the same.
         indices_fingerprint: Fingerprint,
         /// The indexed dimension, as in [`options::GatherOptions`].
         axis: Option<isize>,
@@ -34,7 +34,7 @@ pub enum Operation {
     GatherNd {
         /// An array of index tuples, in a store or in an `.npy` file.
         indices: PathBuf,
-        /// Whether the indices are still the same.
+        /// Tells whether the indices are still the same.
         indices_fingerprint: Fingerprint,
         /// The number of batch dimensions.
         batch_dims: usize,
@@ -43,7 +43,7 @@ pub enum Operation {
         /// Whether negative indices count from the end.
         wrap: bool,
     },
-    /// All elements, of an `.npy` file.
+    /// All elements of an `.npy` file.
     Convert,
 }
 
@@ -78,14 +78,15 @@ pub(super) fn negative(wrap: bool) -> NegativeIndex {
     }
 }
 
-/// What is made of what. The paths are absolute, or URLs, so that it means the same in every process.
+/// The result, the source, and the operation between them. Paths are absolute, or URLs, so that a job means the same in
+/// every process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     /// How the result is made.
     pub operation: Operation,
     /// The source: the folder or the URL of an array, or an `.npy` file.
     pub source: PathBuf,
-    /// Whether the source is still the same.
+    /// Tells whether the source is still the same.
     pub source_fingerprint: Fingerprint,
     /// The folder or the URL of the result.
     pub result: PathBuf,
@@ -108,27 +109,28 @@ pub(super) fn attributes(
     Map::from_iter([(ATTRIBUTE.to_owned(), made)])
 }
 
-/// How the tasks of a job run. The result is the same however they do.
+/// How the tasks of a job run. The result does not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct How {
     /// Where chunks are sliced and gathered.
     pub device: DeviceChoice,
     /// The number of threads of each task.
     pub threads: usize,
-    /// How often a task is tried if the system cannot read or write.
+    /// How many times a task is tried if the system cannot read or write.
     pub attempts: usize,
-    /// The most bytes that the tasks of a process hold together, without the cache.
+    /// The most bytes that the tasks of a process hold together, without the cache. `None` for no limit.
     pub memory: Option<usize>,
     /// The most bytes of decoded chunks that a process keeps because other shards have elements of them too.
     pub cache: usize,
 }
 
-/// What a task receives besides its shard. The text of it is the first argument of the function `zarr_shard`.
+/// What a task receives besides the number of its shard. The first argument of the function `zarr_shard` is an order as
+/// text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Order {
-    /// Names this job among all that had the same result's folder.
+    /// Distinguishes this job from all other jobs whose result has the same folder.
     pub id: String,
-    /// What is made of what.
+    /// The job.
     pub job: Job,
     /// How the tasks run.
     pub how: How,

@@ -70,7 +70,8 @@ impl Kind {
                     }
                 };
                 let batch = from_end(*batch_dims, indices.shape().len());
-                // As the library has it: without an axis, a negative number also counts from the end of params.
+                // As in the library, a negative number of batch dimensions that stands for the axis counts from the end
+                // of params.
                 let axis = from_end(axis.unwrap_or(*batch_dims), rank);
                 let result = plan.shape().to_vec();
                 (Gather::along(plan, indices, axis, batch, rank), result)
@@ -124,7 +125,7 @@ impl Kind {
         }
     }
 
-    /// The chunk of the source that each dimension of the result walks, as far as there is one.
+    /// For each dimension of the result, the size of a chunk that suits the source's chunks. `None` if there is none.
     fn chunks(&self, rank: usize) -> Vec<Option<usize>> {
         let mut chunks = vec![None; rank];
         match self {
@@ -134,7 +135,7 @@ impl Kind {
                         chunks[dim] = Some(chunk);
                     }
                 }
-                // A dimension of size 1 is in chunks of 1.
+                // A dimension that walks no dimension of the source has size 1.
                 chunks
                     .iter_mut()
                     .for_each(|chunk| *chunk = chunk.or(Some(1)));
@@ -143,7 +144,8 @@ impl Kind {
                 for &(from, dim) in gather.kept() {
                     chunks[dim] = Some(source.chunk()[from]);
                 }
-                // The last numbers the tuples that are neighbours; as many as a chunk has places for them.
+                // Neighbouring tuples differ in the last dimension of these. A chunk has as many tuples as a chunk of
+                // the source has positions that tuples name.
                 if let Some((&last, others)) = gather.numbering().split_last() {
                     let named = &source.chunk()[gather.named()];
                     chunks[last] = Some(product(named).clamp(1, 1 << 16));
@@ -156,7 +158,7 @@ impl Kind {
     }
 }
 
-/// The form that is asked for a result. What is not asked for is chosen to be like the source's.
+/// The requested form of a result. What is `None` is chosen to be like the source's.
 #[derive(Clone, Debug, Default)]
 pub struct Form {
     /// The shape of a shard.
@@ -168,7 +170,7 @@ pub struct Form {
 }
 
 impl Job {
-    /// The job that makes `result` by an operation on `source`, in a form. Opens the source and writes nothing.
+    /// The job that makes `result` by an operation on `source`, in this form. Opens the source and writes nothing.
     ///
     /// # Errors
     ///
@@ -205,7 +207,7 @@ impl Job {
                 *indices_fingerprint = IndexArray::open(indices)?.fingerprint()?;
             }
             Operation::Slice { spec } => {
-                // One text for slices that are written differently but mean the same.
+                // Slices that are written differently but mean the same become one text.
                 let parsed: SliceSpec = spec
                     .parse()
                     .map_err(|error: wgslice::Error| Error::usage(format_args!("SPEC: {error}")))?;
@@ -306,7 +308,7 @@ impl Prepared {
     ///
     /// # Errors
     ///
-    /// As [`Prepared::new`], or [`Error::Usage`] if the text is none.
+    /// As [`Prepared::new`], or [`Error::Usage`] if the text is not that of an [`Order`].
     pub fn of(text: &str) -> Result<Arc<Self>, Error> {
         const KEPT: usize = 4;
         static RECENT: Mutex<VecDeque<(String, Arc<Prepared>)>> = Mutex::new(VecDeque::new());
@@ -337,7 +339,7 @@ impl Prepared {
         product(&self.target.grid()) as u64
     }
 
-    /// The number of shards that tasks in this process have done, which includes those that stood already.
+    /// The number of shards that tasks in this process have finished, including shards that existed already.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
@@ -355,8 +357,8 @@ impl Prepared {
             .collect()
     }
 
-    /// The most bytes that a task holds: a shard decoded, as it is stored, and chunks of it as they come to be stored;
-    /// a chunk of the source as it is encoded, decoded and sliced; and the tuples of a gather.
+    /// The most bytes that a task holds: a shard three times, decoded, encoded and as chunks that are being encoded; a
+    /// chunk of the source three times, encoded, decoded and sliced; and the tuples of a gather.
     pub fn task_bytes(&self) -> usize {
         let shard = self.target.buffer_bytes().saturating_mul(3);
         let (chunk, tuples) = match &self.kind {

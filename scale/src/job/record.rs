@@ -1,12 +1,12 @@
-//! What stands beside the result while the job is not done.
+//! The files beside the result of an unfinished job.
 //!
 //! ```text
 //! OUT.zarr/
 //!   .wgslice/job.json     the job
-//!   .wgslice/new-ID/      in a folder: files that are being written, and get their names when they are complete
+//!   .wgslice/new-ID/      in a folder, not in an object store: files that get their names when they are complete
 //!   .wgslice/tasks-…/     the lists of tasks of a run
 //!   c/0/0 …               the shards that are done
-//!   zarr.json             written last: before, no reader can take the array for a finished one
+//!   zarr.json             written last: without it, no reader takes the array for a finished one
 //! ```
 //!
 //! When the array is done, `.wgslice` is removed. A task of a job that is over cannot write into a later job's result:
@@ -23,35 +23,35 @@ use std::{
 };
 use zarrs::storage::byte_range::ByteRange;
 
-/// The record of a job that is not done.
+/// The record of an unfinished job.
 #[derive(Debug)]
 pub struct Record {
     place: Arc<dyn Place>,
     id: String,
 }
 
-/// What stands where a job's result goes.
+/// The state of a job's result.
 #[derive(Debug)]
 pub enum State {
-    /// The result of this very job, complete.
+    /// The result of this very job exists, and is complete.
     Complete,
-    /// Nothing yet, or some shards: the job can be run.
+    /// None or some of the shards exist: the job can be run.
     Open(Record),
 }
 
 impl Record {
-    /// Begins a job, or finds it begun or done. With `overwrite` an array or an unfinished job that stands there is
-    /// removed first, unless it is this job.
+    /// Begins a job, or finds that it was begun or finished. With `overwrite`, another array or another unfinished job
+    /// in the result's place is removed first.
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if something else stands there; [`Error::Io`].
+    /// [`Error::Usage`] if something else is in the result's place; [`Error::Io`].
     pub fn begin(job: &Job, overwrite: bool) -> Result<State, Error> {
         let place = place(&job.result)?;
         let result = place.name("");
         match Self::found(job, &*place)? {
             Found::Complete => {
-                // A process may have died before it removed them.
+                // The process that finished the job may have died before it removed these files.
                 remove(&*place, JOB_FOLDER)?;
                 return Ok(State::Complete);
             }
@@ -63,7 +63,7 @@ impl Record {
             Found::Nothing => {}
             Found::Other(what) if overwrite => {
                 log::info!("removing {result}, {what}");
-                // The description first: what is half removed is no array.
+                // The description is removed first, so that a half removed array is no array.
                 for key in ["zarr.json", ".zarray", ""] {
                     remove(&*place, key)?;
                 }
@@ -93,7 +93,7 @@ impl Record {
         Ok(State::Open(record))
     }
 
-    /// What stands where a job's result goes. Writes nothing.
+    /// Finds what is in the place of a job's result. Writes nothing.
     fn found(job: &Job, place: &dyn Place) -> Result<Found, Error> {
         if let Some(metadata) = json(place, "zarr.json")? {
             if metadata == job.metadata {
@@ -162,7 +162,7 @@ impl Record {
         }
     }
 
-    /// What the tasks of a job would receive. Nothing is written, and they could write nothing.
+    /// What the tasks of a job would receive, without beginning the job. Such tasks could write nothing.
     pub fn unwritten(job: Job, how: How) -> Order {
         Order {
             id: String::new(),
@@ -171,7 +171,7 @@ impl Record {
         }
     }
 
-    /// The shards that are not there yet.
+    /// The shards that the job has not written yet.
     ///
     /// # Errors
     ///
@@ -206,9 +206,9 @@ impl Record {
 enum Found {
     Nothing,
     Complete,
-    /// This job, with its name.
+    /// This job, unfinished, with its id.
     Begun(String),
-    /// An array, or an unfinished one.
+    /// Another array, finished or not, described for messages.
     Other(String),
     /// Something that is not ours to remove.
     Foreign,
@@ -258,7 +258,7 @@ fn json(place: &dyn Place, key: &str) -> Result<Option<Value>, Error> {
     })
 }
 
-/// Removes what a key has, and all below it.
+/// Removes the value of a key, and the values of all keys below it.
 fn remove(place: &dyn Place, key: &str) -> Result<(), Error> {
     let removed = place.remove(key);
     removed.map_err(|error| failed("remove", place, key, &error))

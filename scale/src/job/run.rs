@@ -11,18 +11,18 @@ use futures::StreamExt;
 use serde::Serialize;
 use std::{fmt, time::Instant};
 
-/// What a run has done.
+/// The figures of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Summary {
     /// The number of shards of the result.
     pub shards: u64,
     /// The number of shards that were computed.
     pub computed: u64,
-    /// The number of shards that stood there already.
+    /// The number of shards that existed already.
     pub stood: u64,
     /// The number of chunks that were read.
     pub chunks_read: u64,
-    /// The number of them that stand in the result as they are stored in the source, not compressed anew.
+    /// The number of read chunks whose stored bytes were copied to the result, without compressing them anew.
     pub chunks_copied: u64,
     /// The bytes that the source has delivered.
     pub bytes_read: u64,
@@ -64,12 +64,12 @@ impl fmt::Display for Summary {
     }
 }
 
-/// Computes the shards that are missing on an engine, and finishes the result. `text` is that of `prepared`, which the
-/// tasks of this process share. `files` is the number of lists of tasks, about four for each task that runs at a time.
+/// Computes the missing shards on an engine, and finishes the result. The tasks of this process share `prepared`.
+/// `files` is the number of lists of tasks: about four for each task that runs at a time.
 ///
 /// # Errors
 ///
-/// The error of a task, or of the engine. The shards that are done stay, so that the next run computes the others.
+/// The error of a task, or of the engine. Finished shards stay, so that the next run only computes the others.
 pub async fn run(
     engine: &Engine,
     record: Record,
@@ -127,7 +127,7 @@ async fn query(
     Ok(answered)
 }
 
-/// The error of a task, without what the engine says about where it comes from.
+/// The error of a task, without the engine's text about its origin.
 fn explained(error: &DataFusionError) -> Error {
     match error.find_root() {
         DataFusionError::Execution(_) => Error::data(message(error)),

@@ -4,14 +4,14 @@ use super::{Prepared, device::Device, faults, memory, prepared::Kind, tiles::Til
 use crate::zarr::{Error, coordinates, strides};
 use std::ops::Range;
 
-/// What a task has done.
+/// The outcome of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Whether the shard has been computed. `false` if it stood there already.
+    /// Whether the task computed the shard. `false` if the shard existed already.
     pub computed: bool,
     /// The number of chunks that were read.
     pub chunks_read: u64,
-    /// The number of them that stand in the shard as they are stored in the source, not compressed anew.
+    /// The number of read chunks whose stored bytes were copied to the shard, without compressing them anew.
     pub chunks_copied: u64,
     /// The bytes that the source has delivered.
     pub bytes_read: u64,
@@ -23,7 +23,7 @@ pub struct Outcome {
     pub out_of_range: u64,
 }
 
-/// Computes a shard and writes it whole, unless it is there.
+/// Computes a shard and writes it whole, unless it exists.
 ///
 /// # Errors
 ///
@@ -60,7 +60,7 @@ fn once(prepared: &Prepared, number: u64) -> Result<Outcome, Error> {
         return Ok(Outcome::default());
     }
     let how = prepared.order().how;
-    // A slice whose chunks are not compressed is written from where it is made.
+    // A slice whose chunks are not compressed is written from the buffer that it is made in, so it needs only one.
     let is_one = target.is_plain() && matches!(prepared.kind, Kind::Slice(..));
     let buffers = (if is_one { 1 } else { 2 }, target.buffer_bytes());
     let mut share = memory::take(prepared.task_bytes(), how.memory, buffers);

@@ -9,8 +9,8 @@ use crate::zarr::{Cache, Error, Reader, Source, Target, strides};
 use std::ops::Range;
 use wgslice::{Plan, SliceSpec, spec::SliceItem};
 
-/// A slice that is made chunk by chunk of the source: each chunk is read, and what the result has of it goes to its
-/// place. So no chunk is read of which the result has nothing, and a task holds one chunk at a time.
+/// A slice that is made from the source chunk by chunk: a chunk is read, and its elements are copied to their places in
+/// the result. So only chunks with elements of the result are read, and a task holds one chunk at a time.
 #[derive(Debug)]
 pub(super) struct Slice {
     walks: Vec<Walk>,
@@ -26,7 +26,7 @@ impl Slice {
         &self.walks
     }
 
-    /// The number of shards that have elements of a chunk.
+    /// The number of shards that need elements of a chunk.
     fn readers(
         &self,
         segments: &[Segment],
@@ -43,8 +43,8 @@ impl Slice {
         readers.product()
     }
 
-    /// Writes a box of the result to the beginning of a shard. Returns the number of chunks whose stored bytes are the
-    /// result's too.
+    /// Writes a box of the result to the beginning of a shard. Returns the number of chunks whose stored bytes the
+    /// result takes over.
     pub(super) fn fill(
         &self,
         source: &Source,
@@ -96,7 +96,7 @@ impl Slice {
                     return tiles.copy((chunk.as_ref(), from), &sides);
                 };
                 let (chunk, stored) = reader.stored(&at)?;
-                // Chunks of nothing but the fill value are left out, also where the source has them.
+                // Chunks of only the fill value are not stored in the result, even if the source stores them.
                 if stored.is_none() || target.is_missing(chunk.as_ref()) {
                     return tiles.copy((chunk.as_ref(), from), &sides);
                 }
@@ -114,7 +114,7 @@ impl Slice {
     }
 }
 
-/// Whether the elements are a box of the chunk in the same order, of rows that are worth a copy each.
+/// Whether the elements are a box of the chunk in the chunk's order, with rows of more than one element.
 fn is_box(segments: &[Segment]) -> bool {
     let mut inner_to_outer = segments.iter().rev();
     let last = inner_to_outer.next();

@@ -13,8 +13,8 @@ use datafusion::{
 };
 use std::sync::Arc;
 
-/// The shards in up to `files` files, each of neighbours: one task finds the chunks that it shares with the task before
-/// it in the cache. Each file is a name and its bytes.
+/// Lists the shards in up to `files` files. Each file has neighbouring shards, so that a task finds the chunks that it
+/// shares with the task before it in the cache. Returns the name and the bytes of each file.
 pub(super) fn lists(shards: &[u64], files: usize) -> Result<Vec<(String, Vec<u8>)>, Error> {
     let schema = Arc::new(Schema::new(vec![Field::new(
         "shard",

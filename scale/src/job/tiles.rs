@@ -1,5 +1,5 @@
-//! A shard while it is made: its chunks one after another. So each is encoded where it stands, and a shard of chunks
-//! that are not compressed is written as it stands.
+//! A shard that is being made, as its chunks one after another. So each chunk is encoded from where it is, and a shard
+//! of chunks that are not compressed is written as it is.
 
 use super::{
     copy::{Dim, copy_box},
@@ -13,12 +13,12 @@ use zarrs::storage::Bytes;
 pub(super) struct Tiles<'a> {
     target: &'a Target,
     bytes: &'a mut Vec<u8>,
-    /// For each chunk the bytes that are stored for it, if they are known without its elements.
+    /// For each chunk, the bytes to store for it, if they are known without its elements.
     pub(super) stored: Vec<Option<Bytes>>,
 }
 
-/// One dimension of a shard, of which a box has `size` places from `first` on. `from` is the distance of neighbours in
-/// the array that is read.
+/// One dimension of a box in a shard: `size` places from place `first` of the shard on. `from` is the distance between
+/// neighbours in the array that is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side {
     pub(super) from: usize,
@@ -26,10 +26,10 @@ pub(super) struct Side {
     pub(super) size: usize,
 }
 
-/// What a box has of one chunk, in one dimension.
+/// The part of a box that lies in one chunk, in one dimension.
 #[derive(Clone, Copy)]
 struct Piece {
-    /// The chunk's part of the number among the chunks.
+    /// What this dimension adds to the chunk's number in the shard.
     tile: usize,
     /// Where the piece begins, in elements: in the box that is read, and in the chunk.
     from: usize,
@@ -38,7 +38,7 @@ struct Piece {
 }
 
 impl<'a> Tiles<'a> {
-    /// Makes a shard in memory that may hold anything.
+    /// Makes a shard in `bytes`, whose content does not matter.
     pub(super) fn new(target: &'a Target, bytes: &'a mut Vec<u8>) -> Self {
         resize(bytes, target);
         let count = product(&grid(target.shard(), target.chunk()));
@@ -62,7 +62,7 @@ impl<'a> Tiles<'a> {
         }
     }
 
-    /// The number of the chunk that a box is, if it is one.
+    /// The number of the chunk that a box is. `None` if the box is no whole chunk.
     pub(super) fn whole(&self, sides: &[Side]) -> Option<usize> {
         let chunk = self.target.chunk();
         let grid = strides(&grid(self.target.shard(), chunk));
@@ -74,8 +74,8 @@ impl<'a> Tiles<'a> {
         numbers.sum()
     }
 
-    /// Writes a box to the beginning of the shard that `fill` writes to the beginning of an array of the shard's shape,
-    /// in `rows`, which may hold anything.
+    /// Writes a box to the beginning of the shard. `fill` writes the box to the beginning of an array of the shard's
+    /// shape. If the shard has several chunks, that array is `rows`, whose content does not matter.
     pub(super) fn by_rows(
         &mut self,
         ranges: &[Range<usize>],
@@ -99,13 +99,13 @@ impl<'a> Tiles<'a> {
         self.copy((rows, 0), &sides)
     }
 
-    /// Writes the bytes of the shard as they are stored to memory that may hold anything, on up to `threads` threads.
+    /// Encodes the shard to `image`, whose content does not matter, on up to `threads` threads.
     pub(super) fn encode(mut self, image: &mut Vec<u8>, threads: usize) -> Result<(), Error> {
         let stored = &mut self.stored[..];
         self.target.encode(self.bytes, stored, image, threads)
     }
 
-    /// Copies a box, whose first element is element `from` of `source`.
+    /// Copies a box to the shard. The first element of the box is element `from` of `source`.
     pub(super) fn copy(
         &mut self,
         (source, from): (&[u8], usize),
@@ -130,15 +130,15 @@ impl<'a> Tiles<'a> {
     }
 }
 
-/// Makes memory as long as a shard, with room for what its stored bytes are longer.
+/// Makes a buffer as long as a decoded shard, with room for stored bytes that are longer.
 fn resize(bytes: &mut Vec<u8>, target: &Target) {
     bytes.reserve_exact(target.buffer_bytes().saturating_sub(bytes.len()));
     bytes.resize(target.shard_bytes(), 0);
 }
 
 impl Side {
-    /// Its parts of chunks of this size, which are `tile` apart in the order of chunks, and whose neighbours are
-    /// `stride` apart.
+    /// The parts of this dimension that lie in chunks of size `chunk`. The numbers of neighbouring chunks are `tile`
+    /// apart, and neighbouring elements in a chunk are `stride` apart.
     fn pieces(&self, chunk: usize, tile: usize, stride: usize) -> Vec<Piece> {
         let mut pieces = Vec::new();
         let mut done = 0;

@@ -18,7 +18,7 @@ use std::{
 };
 use wgslice_npy::Header;
 
-/// The most bytes that are put together before they are written, unless a chunk has more.
+/// The most bytes of a tile, which is put together before it is written, unless a chunk is larger.
 const TILE: usize = 64 << 20;
 
 /// Writes an array to an `.npy` file, which appears whole or not at all. Each chunk is read once. `memory` bounds the
@@ -26,7 +26,7 @@ const TILE: usize = 64 << 20;
 ///
 /// # Errors
 ///
-/// [`Error::Usage`] if there is such a file and it is not to be overwritten, if the array has no equivalent, or if a
+/// [`Error::Usage`] if the file exists and is not to be overwritten, if an `.npy` file cannot store the array, or if a
 /// chunk does not fit the memory; the errors of reading chunks; [`Error::Io`].
 pub fn to_npy(
     source: &Path,
@@ -58,7 +58,7 @@ pub fn to_npy(
     let header = Header::bytes(source.dtype(), source.shape()).map_err(|error| {
         Error::usage(format_args!("cannot write {}: {error}", output.display()))
     })?;
-    // A chunk as it is encoded and decoded, besides the tile.
+    // The bytes of a chunk encoded, a chunk decoded, and a tile of one chunk.
     let chunk = source.chunk_bytes();
     let least = chunk.saturating_mul(3);
     let memory = memory.unwrap_or(usize::MAX);
@@ -123,14 +123,14 @@ pub fn to_npy(
         Ok(summary)
     };
     let mut summary = write().inspect_err(|_| {
-        // The error says what matters.
+        // Only the first error matters.
         let _ = fs::remove_file(&path);
     })?;
     summary.seconds = began.elapsed().as_secs_f64();
     Ok(summary)
 }
 
-/// A box of whole chunks whose rows in the file are as long as fits `room` bytes.
+/// The shape of a box of whole chunks of at most `room` bytes, with rows as long as possible in the file.
 fn tile(source: &Source, room: usize) -> Vec<usize> {
     let (shape, chunk) = (source.shape(), source.chunk());
     let mut tile: Vec<usize> = chunk

@@ -1,22 +1,22 @@
-//! How a slice walks its source, and which chunks it meets.
+//! How the result of a slice walks along the source, and which chunks it meets.
 
 use crate::zarr::Error;
 use std::ops::Range;
 use wgslice::Plan;
 
-/// How the result walks one dimension of the source.
+/// How the result walks along one dimension of the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Walk {
     /// The position of the result's first element.
     base: usize,
     /// The distance to the next position. Not 0.
     step: isize,
-    /// The dimension of the result that walks. `None` if only the position `base` is read.
+    /// The dimension of the result that walks along it. `None` if only the position `base` is read.
     pub(super) dim: Option<usize>,
 }
 
 impl Walk {
-    /// A dimension of the result that walks all positions in order.
+    /// The walk of dimension `dim` of the result along all positions in order.
     pub(super) fn whole(dim: usize) -> Self {
         Self {
             base: 0,
@@ -88,7 +88,7 @@ impl Walk {
     }
 }
 
-/// What a box of the result reads of one chunk, in one dimension.
+/// The positions that a box of the result reads in one chunk, in one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
     /// The chunk's coordinate in the grid.
@@ -103,10 +103,10 @@ pub(super) struct Segment {
     pub(super) first: usize,
 }
 
-/// How the result of a slice walks each dimension of a source of `rank` dimensions. Empty if the result is.
+/// How the result of a slice walks along each dimension of a source of `rank` dimensions. Empty if the result is.
 ///
-/// A slice moves along at most one dimension of the source for each of the result, so parts of single elements tell
-/// where it begins and how it steps.
+/// Each dimension of the result walks along at most one dimension of the source. So parts of single elements are enough
+/// to find where the slice begins and how it steps.
 pub(super) fn of_slice(plan: &Plan, rank: usize) -> Result<Vec<Walk>, Error> {
     if plan.shape().contains(&0) {
         return Ok(Vec::new());

@@ -20,12 +20,12 @@ pub struct Column {
     tensor: TensorType,
     /// The elements of all rows, in row-major order.
     values: ArrayRef,
-    /// Whether there is one row, which stands for every row.
+    /// Whether the column has a single row, which stands for every row.
     repeats: bool,
 }
 
 impl Column {
-    /// The tensors of an array without a copy. The elements of null rows are any.
+    /// The tensors of an array, without a copy. The elements of null rows are unspecified.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl Column {
         &self.tensor
     }
 
-    /// Whether there is one row, which stands for every row.
+    /// Whether the column has a single row, which stands for every row.
     pub fn repeats(&self) -> bool {
         self.repeats
     }
@@ -114,11 +114,11 @@ impl Column {
         Ok(Integers(values))
     }
 
-    /// An array of `rows` tensors from their bytes, of which those at the nulls are missing.
+    /// An array of `rows` tensors from their bytes. The rows of `nulls` are missing tensors, whose bytes do not matter.
     ///
     /// # Errors
     ///
-    /// Bytes that are not as many as the tensors need.
+    /// A number of bytes other than the tensors need.
     pub fn array(
         tensor: &TensorType,
         rows: usize,
@@ -168,7 +168,7 @@ impl Integers {
         Self(Arc::new(Int64Array::from(self.to_i64().repeat(times))))
     }
 
-    /// The indices as `i64`, to make others from them.
+    /// The indices as `i64`, to compute other indices from them.
     pub fn to_i64(&self) -> Vec<i64> {
         match self.indices() {
             Indices::I32(indices) => indices.iter().map(|&index| index.into()).collect(),

@@ -14,9 +14,9 @@ const EXTENSION: &str = "ARROW:extension:name";
 const PARAMETERS: &str = "ARROW:extension:metadata";
 const FIXED_SHAPE_TENSOR: &str = "arrow.fixed_shape_tensor";
 
-/// The largest number of elements of a tensor, and the largest size of a dimension: lengths of lists are `i32`. More
-/// would be possible in nested lists, but DataFusion makes single rows while it plans, and ends the process where they
-/// cannot be allocated.
+/// The largest number of elements of a tensor, and the largest size of a dimension: lengths of lists are `i32`. Nested
+/// lists could have more elements, but DataFusion makes single rows while it plans, and ends the process if they cannot
+/// be allocated.
 const MAX_LENGTH: usize = i32::MAX as usize;
 
 /// How a column stores its tensors. The values are in the same order in both.
@@ -209,7 +209,7 @@ impl TensorType {
         *element == self.element
     }
 
-    /// The lengths of the lists within each other.
+    /// The lengths of the nested lists, outermost first.
     pub(super) fn lists(&self) -> Cow<'_, [usize]> {
         match self.layout {
             Layout::Nested => Cow::Borrowed(&self.shape),
@@ -238,7 +238,7 @@ fn elements(shape: &[usize]) -> Option<usize> {
     let elements = shape
         .iter()
         .try_fold(1, |all: usize, &size| all.checked_mul(size));
-    // A dimension of size 0 may follow an overflow.
+    // A shape with a dimension of size 0 has no elements, even if the product of the others overflows.
     let elements = if shape.contains(&0) {
         Some(0)
     } else {

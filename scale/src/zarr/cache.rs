@@ -1,4 +1,4 @@
-//! Decoded chunks that several shards of a result have elements of.
+//! Decoded chunks that several shards of a result need.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -21,10 +21,10 @@ impl AsRef<[u8]> for Chunk {
     }
 }
 
-/// Keeps chunks until as many shards as have elements of them have used them, or until newer ones need the memory.
+/// Keeps a chunk until all shards that need it have used it, or until newer chunks need the memory.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
-    /// In bytes.
+    /// The most bytes of all kept chunks.
     limit: usize,
     kept: Mutex<Kept>,
 }
@@ -32,9 +32,9 @@ pub(crate) struct Cache {
 #[derive(Debug, Default)]
 struct Kept {
     bytes: usize,
-    /// Each with the number of shards that may still use it.
+    /// The kept chunks by their coordinates, each with the number of shards that may still use it.
     chunks: HashMap<Vec<usize>, (Chunk, usize)>,
-    /// In the order in which they came. Some are gone already.
+    /// The coordinates of chunks in the order in which they were kept. Some of these chunks are already removed.
     order: VecDeque<Vec<usize>>,
 }
 
@@ -57,7 +57,7 @@ impl Cache {
         Some(chunk)
     }
 
-    /// Keeps a chunk for `users` shards more.
+    /// Keeps a chunk for `users` more shards.
     pub(super) fn keep(&self, at: &[usize], chunk: &Chunk, users: usize) {
         let bytes = chunk.as_ref().len();
         if users == 0 || bytes > self.limit {
@@ -74,7 +74,7 @@ impl Cache {
         kept.bytes += bytes;
         kept.chunks.insert(at.to_vec(), (chunk.clone(), users));
         kept.order.push_back(at.to_vec());
-        // The places of those that are gone are not to pile up.
+        // The coordinates of removed chunks must not pile up.
         if kept.order.len() > 2 * kept.chunks.len() + 64 {
             let Kept { chunks, order, .. } = &mut *kept;
             order.retain(|at| chunks.contains_key(at));

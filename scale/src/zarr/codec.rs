@@ -18,7 +18,7 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// The codec of these chunks, or Zstandard in place of one that is none of ours.
+    /// The codec that is closest to these codecs of chunks: Zstandard if none of the others is.
     pub(super) fn like(codecs: &CodecChain) -> Self {
         let compressors = codecs.bytes_to_bytes_codecs();
         if compressors.is_empty() {
@@ -33,7 +33,7 @@ impl Codec {
         names.next().unwrap_or(Self::Zstd)
     }
 
-    /// The list of codecs of chunks without further chunks in them.
+    /// The list of codecs of chunks that are not shards.
     pub(super) fn metadata(self, dtype: DType) -> Vec<Value> {
         let bytes = json!({"name": "bytes", "configuration": {"endian": "little"}});
         let compressor = match self {
@@ -58,7 +58,7 @@ impl Codec {
     }
 }
 
-/// The codecs of the chunks in a shard. `None` if the array is not sharded, or has codecs around its shards.
+/// The codecs of the chunks in a shard. `None` if the array is not sharded, or other codecs encode its shards too.
 pub(super) fn inner<S: ?Sized>(array: &Array<S>) -> Option<CodecChain> {
     let codecs = array.codecs();
     if !codecs.array_to_array_codecs().is_empty() || !codecs.bytes_to_bytes_codecs().is_empty() {
@@ -74,11 +74,11 @@ pub(super) fn inner<S: ?Sized>(array: &Array<S>) -> Option<CodecChain> {
     CodecChain::from_metadata(&inner).ok()
 }
 
-/// What a chain makes of a chunk's elements, such that chains with the same description decode each other's bytes and
-/// compress alike. `None` if it also changes the elements' order, or does not say what it does.
+/// A description of how a chain encodes a chunk: chains with the same description decode each other's bytes and
+/// compress alike. `None` if the chain also changes the elements' order, or has codecs that do not describe themselves.
 pub(super) fn description(codecs: &CodecChain, dtype: DType) -> Option<Vec<Value>> {
     let metadata = codecs.create_metadatas(&CodecMetadataOptions::default());
-    // A codec without a configuration is not among them.
+    // The metadata leaves out a codec that has no configuration.
     let is_whole = metadata.len() == 1 + codecs.bytes_to_bytes_codecs().len();
     if !is_whole || !codecs.array_to_array_codecs().is_empty() {
         return None;
@@ -86,9 +86,9 @@ pub(super) fn description(codecs: &CodecChain, dtype: DType) -> Option<Vec<Value
     let described = metadata.iter().map(|codec| {
         let mut configuration = serde_json::to_value(codec.configuration()?).ok()?;
         match codec.name() {
-            // A byte has no order.
+            // An element of one byte has no byte order.
             "bytes" if dtype.size() == 1 => configuration = Value::Null,
-            // Zstandard's name for its default level, which is 3.
+            // Level 0 is Zstandard's name for its default level, which is 3.
             "zstd" if configuration["level"] == 0 => configuration["level"] = json!(3),
             _ => {}
         }
@@ -97,7 +97,7 @@ pub(super) fn description(codecs: &CodecChain, dtype: DType) -> Option<Vec<Value
     described.collect()
 }
 
-/// Whether chunks of this description are their elements, as they are in this machine's memory.
+/// Whether chunks with this description are stored as their elements are in this machine's memory.
 pub(super) fn is_plain(description: &[Value]) -> bool {
     let endian = if cfg!(target_endian = "little") {
         "little"

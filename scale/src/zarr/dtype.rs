@@ -4,7 +4,7 @@ use super::Error;
 use std::path::Path;
 use wgslice::DType;
 
-/// The element type that Zarr V3 calls `name`. The names are the same, but for some that Zarr has in addition.
+/// The element type that Zarr V3 calls `name`. Zarr has the library's names, and other names for some types.
 pub(super) fn of_name(name: &str, path: &Path) -> Result<DType, Error> {
     let name = match name {
         "complex_float32" => "complex64",

@@ -1,4 +1,4 @@
-//! The bytes of a shard as they are stored.
+//! Encodes a shard to its stored bytes.
 
 use super::{Error, Target, product};
 use std::{borrow::Cow, mem, panic, thread};
@@ -8,9 +8,9 @@ use zarrs::{
 };
 
 impl Target {
-    /// Encodes a shard to `image`, on up to `threads` threads. Leaves anything in `tiles` and `stored`.
+    /// Encodes a shard to `image`, on up to `threads` threads. The content of `tiles` and `stored` is lost.
     ///
-    /// `tiles` are the chunks of the shard one after another, and `stored` for each its bytes as they are to be stored,
+    /// `tiles` are the chunks of the shard one after another. `stored` has, for each chunk, the bytes to store for it,
     /// if they are known already.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl Target {
         Ok(())
     }
 
-    /// Appends chunks to an image. Returns the length of each, `None` for those that are not stored.
+    /// Appends encoded chunks to an image. Returns the length of each, `None` for chunks that are not stored.
     fn encode_tiles(
         &self,
         tiles: &[u8],
@@ -100,7 +100,7 @@ impl Target {
         })
     }
 
-    /// Leaves out the chunks of an image that are not stored. Returns the lengths as [`Target::encode_tiles`].
+    /// Removes the chunks from an image that are not stored. Returns the lengths, as [`Target::encode_tiles`] does.
     fn pack(&self, image: &mut Vec<u8>) -> Vec<Option<usize>> {
         let size = self.chunk_bytes();
         let mut end = 0;
@@ -121,19 +121,19 @@ impl Target {
         lengths
     }
 
-    /// Whether a chunk of these elements is left out of its shard: all have the fill value.
+    /// Whether a chunk with these elements is left out of its shard, because all have the fill value.
     pub(crate) fn is_missing(&self, tile: &[u8]) -> bool {
         let fill = self.fill();
-        // Each element is the one before it.
+        // The first element is the fill value, and each other element equals the one before it.
         self.is_sharded
             && tile.starts_with(fill)
             && tile[fill.len()..] == tile[..tile.len() - fill.len()]
     }
 
-    /// The bytes that a buffer for a shard has, decoded or as it is stored.
+    /// The size in bytes of a buffer for a shard, decoded or encoded.
     pub(crate) fn buffer_bytes(&self) -> usize {
         let chunks = product(&self.shard) / product(&self.chunk);
-        // A little more for chunks that cannot be compressed, and the index.
+        // The decoded size, and room for the index and for chunks that compression makes longer.
         self.shard_bytes() + self.shard_bytes() / 128 + chunks * 64 + 4
     }
 }

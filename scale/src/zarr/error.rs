@@ -5,7 +5,7 @@ use std::{fmt::Display, io};
 /// Why an array could not be read, made or written.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The arguments do not fit each other or what they name: no task can succeed.
+    /// The arguments fit neither each other nor the arrays that they name: no task can succeed.
     #[error("{0}")]
     Usage(String),
     /// The data cannot be used: a chunk is corrupt, or an index is out of range. Another try fails too.
@@ -25,7 +25,7 @@ impl Error {
         Self::Data(problem.to_string())
     }
 
-    /// The system's error, with what was done to what.
+    /// The system's error, after a text that says what failed.
     pub(crate) fn io(doing: impl Display, error: &io::Error) -> Self {
         Self::Io(io::Error::new(error.kind(), format!("{doing}: {error}")))
     }

@@ -15,8 +15,8 @@ use zarrs::storage::{
 
 /// A folder whose files are values.
 ///
-/// A file of a job is written in a folder of that job, and gets its name when it is complete. A task of a job that is
-/// over does not find this folder, and so cannot write into a later job's result.
+/// A job writes a file in a folder of its own, and the file gets its name when it is complete. When the job is over,
+/// the folder is removed, so a late task of the job cannot write into a later job's result.
 #[derive(Debug)]
 pub(crate) struct Folder {
     root: PathBuf,
@@ -35,7 +35,7 @@ impl Folder {
         self.root.join(key)
     }
 
-    /// Where files of a job are until they are complete: on the same disk.
+    /// The folder for files of a job that are not complete. It is on the same disk, so that they can be renamed.
     fn staging(&self, job: &str) -> PathBuf {
         self.path(JOB_FOLDER).join(format!("new-{job}"))
     }
@@ -126,7 +126,7 @@ impl Place for Folder {
             fs::rename(&new, &path)
         };
         write().inspect_err(|_| {
-            // What is left of it has a name that nobody reads.
+            // If the file cannot be removed, it stays under a name that nobody reads.
             let _ = fs::remove_file(&new);
         })
     }
@@ -140,7 +140,7 @@ impl Place for Folder {
     }
 
     fn standing(&self, keys: &[String], _: &str) -> io::Result<Vec<bool>> {
-        // What another job wrote was removed before this one began.
+        // Files of other jobs were removed before this job began, so every file is this job's.
         keys.iter().map(|key| self.path(key).try_exists()).collect()
     }
 

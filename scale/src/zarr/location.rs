@@ -13,7 +13,7 @@ pub(crate) enum Location {
     Url(url::Url),
 }
 
-/// What stands before `://`, if a name is a URL.
+/// The scheme of a URL, which stands before `://`. `None` if the name is no URL.
 fn scheme(name: &Path) -> Option<&str> {
     let (scheme, _) = name.to_str()?.split_once("://")?;
     let mut letters = scheme.chars();
@@ -21,7 +21,7 @@ fn scheme(name: &Path) -> Option<&str> {
     (letters.next()?.is_ascii_alphabetic() && letters.all(is_letter)).then_some(scheme)
 }
 
-/// Whether this is the name of a store, and not of a file: a URL, or a folder.
+/// Whether this is the name of a store, which is a URL or an existing folder, and not of a file.
 pub fn is_store(name: &Path) -> bool {
     is_url(name) || name.is_dir()
 }
@@ -32,7 +32,7 @@ pub(crate) fn is_url(name: &Path) -> bool {
 }
 
 impl Location {
-    /// The place of this name: a path, or a URL. Whether anything is there does not matter.
+    /// The location with this name, a path or a URL. Nothing needs to exist there.
     pub(crate) fn new(name: &Path) -> Result<Self, Error> {
         if is_url(name) {
             return Self::url(name);
@@ -60,7 +60,7 @@ impl Location {
         if url.host_str().is_none_or(str::is_empty) {
             return refused("there is no bucket or host: write it as in s3://bucket/path/a.zarr");
         }
-        // The URL is part of errors and of the results' attributes, which others read.
+        // A password is refused: the URL is part of errors and of results' attributes, which other people read.
         if url.password().is_some() {
             let mut shown = url.clone();
             let _ = shown.set_password(None);
@@ -93,7 +93,7 @@ impl Location {
         )))
     }
 
-    /// An error if no result can be written there.
+    /// Returns an error if no result can be written there.
     pub(crate) fn writable(&self) -> Result<(), Error> {
         match self {
             #[cfg(feature = "object-stores")]
@@ -106,7 +106,7 @@ impl Location {
         }
     }
 
-    /// Whether one of the places is or lies in the other, also through links.
+    /// Whether one of the locations is, or lies in, the other, also through links.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Folder(a), Self::Folder(b)) => {
@@ -123,7 +123,7 @@ impl Location {
         }
     }
 
-    /// The name from which [`Location::new`] makes it.
+    /// The name from which [`Location::new`] makes this location.
     pub(crate) fn into_name(self) -> PathBuf {
         match self {
             Self::Folder(path) => path,
@@ -133,7 +133,7 @@ impl Location {
     }
 }
 
-/// The path without links. What does not exist yet lies where its closest folder does.
+/// The path without links. Of a path that does not exist yet, the links in its closest existing folder are resolved.
 fn real(path: &Path) -> PathBuf {
     let found = path.ancestors().find_map(|folder| {
         let real = folder.canonicalize().ok()?;

@@ -1,11 +1,11 @@
-//! Stores of arrays in chunks: Zarr V3 with sharding, and V2 to read. Arrays in `.npy` files are read and written too.
+//! Stores of arrays in chunks: Zarr V3 with sharding; V2 is only read. Arrays in `.npy` files are read and written too.
 //!
 //! | module | content |
 //! |---|---|
-//! | `error` | the errors of stores and jobs, of which only failed reads and writes are worth another try |
+//! | `error` | the errors of stores and jobs; only failed reads and writes are worth another try |
 //! | `dtype` | which element types of Zarr are element types of wgslice |
 //! | `location` | where a store is: a folder, or a URL |
-//! | `store` | values under keys, and what is read of them; what every place for them can do |
+//! | `store` | values under keys: reads them, and says what every place for them must do |
 //! | `folder` | a folder as such a place |
 //! | `objects` | an object store as such a place |
 //! | `cache` | decoded chunks that several shards need |
@@ -48,7 +48,7 @@ pub(crate) fn product(shape: &[usize]) -> usize {
     shape.iter().product()
 }
 
-/// For each dimension the distance between neighbours in row-major order.
+/// For each dimension, the distance between neighbours in row-major order.
 pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for dim in (1..shape.len()).rev() {
@@ -57,7 +57,7 @@ pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// The coordinates of a number in row-major order.
+/// The coordinates of element `number` in row-major order.
 pub(crate) fn coordinates(mut number: usize, shape: &[usize]) -> Vec<usize> {
     let mut at = vec![0; shape.len()];
     for (at, &size) in at.iter_mut().zip(shape).rev() {

@@ -12,13 +12,13 @@ use std::{
 use wgslice::DType;
 use wgslice_npy::{ByteOrder, Header};
 
-/// An array in a file, of which boxes are read.
+/// An array in a file, which is read box by box.
 #[derive(Debug)]
 pub struct NpyFile {
     path: PathBuf,
     dtype: DType,
     shape: Vec<usize>,
-    /// The byte where the elements begin.
+    /// The offset in bytes where the elements begin.
     start: u64,
 }
 
@@ -85,7 +85,7 @@ impl NpyFile {
         &self.shape
     }
 
-    /// The file's length in bytes and its time of change in nanoseconds since 1970.
+    /// The file's length in bytes, and the time of its last change in nanoseconds since 1970.
     pub(crate) fn identity(&self) -> Result<(u64, u64), Error> {
         let failed = |error| Error::io(format_args!("cannot read {}", self.path.display()), &error);
         let metadata = self.path.metadata().map_err(failed)?;
@@ -97,7 +97,7 @@ impl NpyFile {
         ))
     }
 
-    /// Writes the elements of a box to the beginning of `dest`, an array with these distances between neighbours.
+    /// Writes the elements of a box to the beginning of `dest`, an array with the distances `to` between neighbours.
     /// Returns the number of bytes that were read.
     ///
     /// # Errors
@@ -117,7 +117,7 @@ impl NpyFile {
         let unit = self.dtype.size();
         let from = strides(&self.shape);
         let sizes: Vec<usize> = ranges.iter().map(Range::len).collect();
-        // The first element to the last, in the dimensions from `dim` on.
+        // The number of elements of the file from the box's first to its last, in the dimensions from `dim` on.
         let span = |dim: usize| -> usize {
             let spans = sizes[dim..].iter().zip(&from[dim..]);
             spans
@@ -160,5 +160,5 @@ impl NpyFile {
 
 /// The most bytes that are read at once.
 pub(crate) const MAX_SPAN: usize = 4 << 20;
-/// The bytes that could be read in the time of one more call.
+/// The number of bytes that could be read in the time that one more call takes.
 const CALL: usize = 4 << 10;

@@ -1,4 +1,4 @@
-//! Opens arrays, and says why there is none.
+//! Opens arrays, or says why a name is that of no array.
 
 use super::{Error, JOB_RECORD, Store, place};
 use std::{fmt::Display, path::Path, sync::Arc};
@@ -10,7 +10,7 @@ use zarrs::{
 /// The files that describe an array.
 const METADATA: [&str; 2] = ["zarr.json", ".zarray"];
 
-/// Opens an array, and makes a checksum of its metadata.
+/// Opens an array. Also returns a checksum of its metadata.
 pub(super) fn open(path: &Path) -> Result<(Array<Store>, u32), Error> {
     let problem = |problem: &dyn Display| {
         Error::usage(format_args!("cannot open {}: {problem}", path.display()))

@@ -18,22 +18,22 @@ use zarrs::{
     storage::{Bytes, ReadableStorageTraits, StoreKey, byte_range::ByteRange},
 };
 
-/// An array in a store, of which chunks can be read.
+/// An array in a store, which is read chunk by chunk.
 ///
-/// A chunk is what is decoded as one: a chunk of the grid, or in a sharded array a chunk within a shard.
+/// A chunk is the smallest part that can be decoded: a chunk of the grid, or in a sharded array a chunk within a shard.
 #[derive(Debug)]
 pub struct Source {
     path: PathBuf,
     dtype: DType,
     shape: Vec<usize>,
     chunk: Vec<usize>,
-    /// The chunks of the grid: shards in a sharded array.
+    /// The shape of a chunk of the grid, which is a shard in a sharded array.
     outer: Vec<usize>,
     array: Array<Store>,
     /// The codecs of the chunks within shards.
     inner: Option<CodecChain>,
     codec: Codec,
-    /// What the codecs make of a chunk.
+    /// A description of how the codecs encode a chunk. `None` if another array cannot have the same.
     stored: Option<Vec<serde_json::Value>>,
     fill: Vec<u8>,
     fingerprint: u32,
@@ -44,7 +44,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if there is no array, or one whose elements or grid cannot be sliced; [`Error::Io`].
+    /// [`Error::Usage`] if there is no array, or if its elements or its grid are not supported; [`Error::Io`].
     pub fn open(path: &Path) -> Result<Self, Error> {
         let (array, fingerprint) = open(path)?;
         let unfit = |problem: &dyn Display| {
@@ -127,7 +127,7 @@ impl Source {
         &self.shape
     }
 
-    /// The shape of a chunk, also where it reaches over the array's end.
+    /// The shape of a chunk. Chunks at the array's end have it too, though they reach over the end.
     pub fn chunk(&self) -> &[usize] {
         &self.chunk
     }
@@ -137,12 +137,12 @@ impl Source {
         &self.outer
     }
 
-    /// How the chunks are compressed, as far as a new store can do the same.
+    /// The compression for a new store that is closest to that of these chunks.
     pub fn codec(&self) -> Codec {
         self.codec
     }
 
-    /// What the codecs make of a chunk, as far as another array can have the same.
+    /// A description of how the codecs encode a chunk. `None` if another array cannot have the same.
     pub(super) fn stored(&self) -> Option<&[serde_json::Value]> {
         self.stored.as_deref()
     }
@@ -162,7 +162,7 @@ impl Source {
         serde_json::to_value(fill).map_err(Error::data)
     }
 
-    /// A checksum of the array's metadata, which tells whether it is still the same array.
+    /// A checksum of the array's metadata, which tells whether the array is still the same.
     pub(crate) fn fingerprint(&self) -> u32 {
         self.fingerprint
     }
@@ -190,7 +190,7 @@ struct Shards<'a> {
     codecs: &'a CodecChain,
 }
 
-/// Reads chunks, and counts them. Keeps the indexes of the shards that it has seen.
+/// Reads chunks, and counts them. Keeps the indexes of the shards that it has read from.
 pub struct Reader<'a> {
     source: &'a Source,
     store: Arc<Store>,
@@ -200,12 +200,12 @@ pub struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The number of chunks that have been read, of which missing ones had no bytes.
+    /// The number of chunks that have been read, including missing chunks, which have no bytes.
     pub fn chunks(&self) -> u64 {
         self.chunks
     }
 
-    /// The bytes that the store has delivered: chunks as they are encoded, and indexes of shards.
+    /// The number of bytes that the store has delivered: encoded chunks, and indexes of shards.
     pub fn bytes(&self) -> u64 {
         self.store.delivered()
     }
@@ -220,8 +220,8 @@ impl Reader<'_> {
         self.read(at).map(Chunk::new)
     }
 
-    /// [`Reader::chunk`] of a chunk that `users` shards have elements of: the first reads it, and the others find it in
-    /// the cache.
+    /// Reads a chunk that `users` shards need, as [`Reader::chunk`] does. The first of them reads it from the store,
+    /// and the others find it in the cache.
     pub(crate) fn shared(
         &mut self,
         cache: &Cache,
@@ -239,11 +239,11 @@ impl Reader<'_> {
         Ok(chunk)
     }
 
-    /// The elements of a chunk, and its bytes as they are stored, unless it is missing.
+    /// The elements of a chunk, and its stored bytes unless it is missing.
     ///
     /// # Errors
     ///
-    /// As of [`Reader::chunk`]: the chunk is decoded, and so is known not to be corrupt.
+    /// As [`Reader::chunk`]: the chunk is decoded, so a corrupt one is found.
     pub(crate) fn stored(&mut self, at: &[usize]) -> Result<(Chunk, Option<Bytes>), Error> {
         let (key, encoded) = self.encoded(at)?;
         let elements = match &encoded {
@@ -260,7 +260,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The bytes of a chunk as they are stored, with the key of their file.
+    /// The key of a chunk's file, and the chunk's stored bytes.
     fn encoded(&mut self, at: &[usize]) -> Result<(StoreKey, Option<Bytes>), Error> {
         let shape = &self.source.chunk;
         let chunk: Vec<u64> = at.iter().map(|&at| at as u64).collect();
@@ -291,7 +291,7 @@ impl Reader<'_> {
         Ok((key, encoded))
     }
 
-    /// The elements of a chunk that is not stored.
+    /// The elements of a chunk that is not stored, which all have the fill value.
     fn missing(&self) -> Vec<u8> {
         let fill = &self.source.fill;
         let elements = product(&self.source.chunk);

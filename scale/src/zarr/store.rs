@@ -1,4 +1,4 @@
-//! Stores: values under keys, wherever they are.
+//! Stores: values under keys, in a folder or in an object store.
 
 #[cfg(feature = "object-stores")]
 use super::objects::Objects;
@@ -17,47 +17,46 @@ use zarrs::storage::{
     byte_range::{ByteRange, ByteRangeIterator, InvalidByteRangeError},
 };
 
-/// The prefix of the keys of what a job keeps beside its result while it is not done.
+/// The prefix of the keys of the values that an unfinished job keeps beside its result.
 pub(crate) const JOB_FOLDER: &str = ".wgslice";
-/// The key of the record of a job that is not done: JSON, whose field `id` is the job's id.
+/// The key of the record of an unfinished job: JSON whose field `id` is the job's id.
 pub(crate) const JOB_RECORD: &str = ".wgslice/job.json";
 
-/// Where the values of a store are. A value that cannot be read is an error, never a missing value: a missing chunk
+/// The place of a store's values. A value that cannot be read is an error, never a missing value, since a missing chunk
 /// stands for the fill value.
 ///
-/// A job that writes a result has an id. What it writes is marked with it, as far as another job's tasks, which do not
-/// know yet that their job is over, could write there too.
+/// A job that writes a result has an id. Late tasks of an earlier job, which do not know yet that their job is over,
+/// may try to write to the same place. So a place tells the values of a job from those of others.
 pub(crate) trait Place: Debug + Send + Sync {
-    /// What the value of a key is called in messages, and where an engine finds it. Of the empty key: the whole store.
+    /// The name of a key's value in messages, by which an engine also finds it. The empty key is the whole store.
     fn name(&self, key: &str) -> String;
 
-    /// Why there can be no array, if that is known without a look at keys.
+    /// Why there can be no array, if that is known without reading any value.
     fn missing(&self) -> Option<&'static str>;
 
     /// The bytes of a value in this range. `None` if there is no such value.
     fn read(&self, key: &str, range: ByteRange) -> Result<Option<Bytes>, Unread>;
 
-    /// The length of a value.
+    /// The length of a value in bytes. `None` if there is no such value.
     fn size(&self, key: &str) -> io::Result<Option<u64>>;
 
-    /// Whether there is nothing, or nothing but a [`JOB_FOLDER`]. An error of the kind
-    /// [`io::ErrorKind::NotADirectory`] if what is there is no store.
+    /// Whether there are no values except in the [`JOB_FOLDER`]. An error of the kind [`io::ErrorKind::NotADirectory`]
+    /// if the place is no store.
     fn is_free(&self) -> io::Result<bool>;
 
-    /// Makes what a job needs in order to write.
+    /// Makes the folders that a job needs in order to write, if any.
     fn enter(&self, job: &str) -> io::Result<()>;
 
-    /// Writes a value whole or not at all. Fails if the job is over. If the job has written this value before, that may
-    /// be kept.
+    /// Writes a value whole or not at all. Fails if the job is over. A value that the job has written before may stay.
     fn write(&self, key: &str, value: &[u8], job: &str) -> io::Result<()>;
 
-    /// Writes a value that nobody reads after this run.
+    /// Writes a value that is only read during this run.
     fn write_note(&self, key: &str, value: &[u8]) -> io::Result<()>;
 
-    /// Which of these keys have values that the job has written whole.
+    /// For each key, whether the job has written its value.
     fn standing(&self, keys: &[String], job: &str) -> io::Result<Vec<bool>>;
 
-    /// Removes the value of a key, and all whose keys go on with a slash after it; of the empty key, all.
+    /// Removes the value of a key, and all values whose keys continue with a slash after it. The empty key removes all.
     fn remove(&self, key: &str) -> io::Result<()>;
 }
 
@@ -75,7 +74,7 @@ impl From<io::Error> for Unread {
     }
 }
 
-/// Opens the place of this name: a folder, or a URL.
+/// Opens the place with this name, a folder or a URL.
 pub(crate) fn place(name: &Path) -> Result<Arc<dyn Place>, Error> {
     Ok(match Location::new(name)? {
         Location::Folder(_) => Arc::new(Folder::new(name)),
@@ -84,7 +83,7 @@ pub(crate) fn place(name: &Path) -> Result<Arc<dyn Place>, Error> {
     })
 }
 
-/// A store whose values are read, as Zarr's specification says. Counts the bytes.
+/// A store for reading, with the operations that Zarr's specification names. Counts the bytes that it delivers.
 #[derive(Debug)]
 pub(crate) struct Store {
     place: Arc<dyn Place>,
@@ -105,12 +104,12 @@ impl Store {
         &self.place
     }
 
-    /// The bytes that have been read.
+    /// The number of bytes that have been read.
     pub(crate) fn delivered(&self) -> u64 {
         self.delivered.load(Ordering::Relaxed)
     }
 
-    /// The system's last error, which may have come through a codec that says nothing of it.
+    /// Takes the system's last error, which a codec may have passed on without its message.
     pub(crate) fn take_failure(&self) -> Option<io::Error> {
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.take()

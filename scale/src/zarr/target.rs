@@ -16,9 +16,9 @@ pub struct Layout {
     pub dtype: DType,
     /// The shape of the array.
     pub shape: Vec<usize>,
-    /// The shape of a shard. Multiples of the chunk's.
+    /// The shape of a shard. Each size is a multiple of the chunk's.
     pub shard: Vec<usize>,
-    /// The shape of a chunk. If it is that of a shard, the array has no shards.
+    /// The shape of a chunk. If it equals the shape of a shard, the array is not sharded.
     pub chunk: Vec<usize>,
     /// How chunks are compressed.
     pub codec: Codec,
@@ -69,9 +69,9 @@ pub struct Target {
     pub(super) array: Array<Store>,
     /// The codecs of a chunk.
     pub(super) codecs: Arc<CodecChain>,
-    /// What they make of it.
+    /// A description of how the codecs encode a chunk. `None` if another array cannot have the same.
     stored: Option<Vec<Value>>,
-    /// Whether a shard has an index of its chunks. If not, it is one chunk.
+    /// Whether a shard is made of chunks and has an index of them. If not, it is one chunk.
     pub(super) is_sharded: bool,
     /// Whether a chunk is stored as it is in memory.
     pub(super) is_plain: bool,
@@ -82,7 +82,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// [`Error::Usage`] if the description cannot be that of an array.
+    /// [`Error::Usage`] if this `zarr.json` describes no array that can be written.
     pub fn new(path: &Path, metadata: &Value) -> Result<Self, Error> {
         let unfit = |problem: String| {
             Error::usage(format_args!("cannot make {}: {problem}", path.display()))
@@ -143,12 +143,12 @@ impl Target {
         &self.shape
     }
 
-    /// The shape of a shard, also where it reaches over the array's end.
+    /// The shape of a shard. Shards at the array's end have it too, though they reach over the end.
     pub fn shard(&self) -> &[usize] {
         &self.shard
     }
 
-    /// The shape of a chunk, which is a shard's if there are no chunks in shards.
+    /// The shape of a chunk. It equals a shard's if the array is not sharded.
     pub(crate) fn chunk(&self) -> &[usize] {
         &self.chunk
     }
@@ -163,7 +163,7 @@ impl Target {
         self.is_plain
     }
 
-    /// Whether chunks with the same elements can have the same bytes here as in the source, and are not cheaper to make.
+    /// Whether stored chunks of the source can be copied to this array, and copying is cheaper than encoding.
     pub(crate) fn stores_like(&self, source: &Source) -> bool {
         !self.is_plain && self.stored.is_some() && self.stored.as_deref() == source.stored()
     }
@@ -210,7 +210,7 @@ impl Target {
         Ok(standing == [true])
     }
 
-    /// Writes an encoded shard of the job with this id whole or not at all.
+    /// Writes an encoded shard of the job with this id, whole or not at all.
     ///
     /// # Errors
     ///

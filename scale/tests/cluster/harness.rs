@@ -22,18 +22,18 @@ pub(crate) struct Cluster {
     scheduler: Child,
     executors: Vec<Option<Child>>,
     logs: PathBuf,
-    /// Two clusters at a time would be too slow for the heartbeats of either.
+    /// A lock: two clusters at the same time would be too slow for their heartbeats.
     _alone: File,
 }
 
 impl Cluster {
-    /// Starts a scheduler and three executors of one core, for the test of this name. Executors get these arguments
-    /// beside their own, and look for faults in the folder.
+    /// Starts a scheduler and three executors of one core, for the test with this name. Executors get these additional
+    /// arguments, and look for faults in the folder `faults`.
     pub(crate) fn start(test: &str, faults: Option<&Path>, arguments: &[&str]) -> Self {
         Self::with_executors(test, 3, 5, faults, arguments)
     }
 
-    /// The same with this many executors, each of which is lost after `timeout` seconds without a heartbeat.
+    /// Starts a cluster with this many executors. An executor is lost after `timeout` seconds without a heartbeat.
     pub(crate) fn with_executors(
         test: &str,
         executors: usize,
@@ -47,7 +47,7 @@ impl Cluster {
         Self::with_environment(test, executors, timeout, &environment, arguments)
     }
 
-    /// The same, whose processes have these variables in their environment.
+    /// Starts a cluster whose processes have these variables in their environment.
     pub(crate) fn with_environment(
         test: &str,
         executors: usize,
@@ -127,17 +127,17 @@ impl Cluster {
         end(executor.unwrap().take().unwrap());
     }
 
-    /// The most memory that each executor has had, in bytes.
+    /// The peak memory of each executor in bytes.
     pub(crate) fn peaks(&self) -> Vec<u64> {
         self.executors().into_iter().map(peak).collect()
     }
 
-    /// The most memory that the scheduler has had, in bytes.
+    /// The peak memory of the scheduler in bytes.
     pub(crate) fn scheduler_peak(&self) -> u64 {
         peak(self.scheduler.id())
     }
 
-    /// How many tasks have failed as often as a task may be tried.
+    /// The number of tasks that have failed as many times as a task is tried.
     pub(crate) fn exhausted(&self) -> usize {
         let log = fs::read_to_string(self.logs.join("scheduler.log")).unwrap();
         log.matches("times, fail the stage").count()
@@ -176,7 +176,7 @@ impl Drop for Cluster {
     }
 }
 
-/// The most memory that a process has had, in bytes.
+/// The peak memory of a process in bytes.
 fn peak(id: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
@@ -209,7 +209,7 @@ fn lock() -> File {
     file
 }
 
-/// Ports that nobody listens on. Others may take them before they are used, which is rare.
+/// Ports that no process listens on. Rarely, another process takes one before it is used.
 fn free_ports(count: usize) -> Vec<u16> {
     let listeners: Vec<_> = (0..count)
         .map(|_| TcpListener::bind("127.0.0.1:0").unwrap())
@@ -250,7 +250,7 @@ pub(crate) struct Run {
     errors: PathBuf,
 }
 
-/// What a run of the command has said.
+/// The exit code and the output of a run of the command.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: i32,

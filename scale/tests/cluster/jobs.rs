@@ -1,4 +1,4 @@
-//! Jobs on Zarr arrays, and what becomes of them when processes die and disks fail.
+//! Jobs on Zarr arrays, also when processes die and disks fail.
 
 use super::harness::{Cluster, Run, Said, run};
 use crate::{
@@ -18,10 +18,10 @@ use wgslice::{Backend, options::GatherOptions};
 
 const SHAPE: [usize; 3] = [40, 30, 20];
 
-/// A command on a cluster ends within this time, also where executors are lost.
+/// A command on a cluster ends within this time, even if executors are lost.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// Elements of which no two neighbours are alike.
+/// Elements that all differ from their neighbours.
 fn values() -> Vec<u16> {
     (0..SHAPE.iter().product())
         .map(|i| (i * 31 + i / 600) as u16)
@@ -126,7 +126,7 @@ impl Folder {
         files
     }
 
-    /// The number of shards that stand in a store.
+    /// The number of shards in a store.
     fn shards(&self, name: &str) -> usize {
         self.files(name)
             .keys()
@@ -153,7 +153,7 @@ fn figures(said: &Said) -> Value {
     serde_json::from_str(said.output.lines().last().unwrap()).unwrap()
 }
 
-/// The whole array, flipped, as the library makes it.
+/// The expected elements of the array when all dimensions are flipped.
 fn flipped() -> Vec<u16> {
     values().into_iter().rev().collect()
 }
@@ -201,7 +201,7 @@ fn stores_of_a_cluster_and_of_one_process_have_the_same_bytes() {
         assert!(folder.elements(&far) == whole.unwrap().data, "{slice:?}");
         assert!(folder.elements(&far) == expected, "{slice:?}");
     }
-    // Gathers, by a file of indices.
+    // A gather with indices from a file.
     let rows: Vec<u16> = (0..25).map(|i| i * 7 % 40).collect();
     write_npy(&folder.path("rows.npy"), &[25], &rows);
     let (from, indices) = (folder.text("a.zarr"), folder.text("rows.npy"));
@@ -249,7 +249,7 @@ fn begun(faults: &Path, shards: usize) -> u32 {
     found.unwrap()
 }
 
-/// A folder for faults, with these files.
+/// A folder for faults, with these files and one named `started`.
 fn faults(files: &[(&str, &str)]) -> TempDir {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("started"), "").unwrap();
@@ -264,7 +264,7 @@ fn an_executor_is_killed(test: &str, fault: &str) {
     let faults = faults(&[(fault, "300")]);
     let mut cluster = Cluster::start(test, Some(faults.path()), &[]);
     let job = folder.slice(FLIP, "b.zarr", "10,10,10", &cluster.url);
-    // Its third shard: two are written, whose outcomes it still has.
+    // The executor has begun its third shard. It has written two, and has not delivered their outcomes yet.
     let lost = begun(faults.path(), 3);
     cluster.kill(lost);
     fs::remove_file(faults.path().join(fault)).unwrap();
@@ -278,7 +278,7 @@ fn an_executor_is_killed(test: &str, fault: &str) {
             "the task of the lost executor was not run again"
         );
     } else {
-        // Tasks were run again, and found their shards, but for one that may have been killed on its way.
+        // The lost tasks were run again and found their shards, except a shard that was being made.
         assert!(started <= 25, "{started}");
         assert!(figures["stood"].as_u64() >= Some(1), "{figures}");
     }
@@ -347,7 +347,7 @@ fn an_error_of_the_disk_is_tried_again_and_a_corrupt_chunk_is_named() {
     assert!(started.lines().count() > 8, "no task was tried again");
     assert!(folder.elements("b.zarr") == flipped());
 
-    // More errors than a task may have.
+    // There are more errors than a task is tried.
     let errors: Vec<_> = (0..40)
         .map(|number| faults.path().join(format!("io-error-{number}")))
         .collect();
@@ -365,7 +365,7 @@ fn an_error_of_the_disk_is_tried_again_and_a_corrupt_chunk_is_named() {
         let _ = fs::remove_file(error);
     }
 
-    // Bytes of a chunk of a shard, of which gzip has a checksum. They would be as bad a second time.
+    // Corrupts bytes of a chunk, of which gzip has a checksum. Another try would find the same bytes.
     let key = Path::new("c/1/0/1");
     let path = folder.path("a.zarr").join(key);
     let mut bytes = fs::read(&path).unwrap();
@@ -386,7 +386,7 @@ fn an_error_of_the_disk_is_tried_again_and_a_corrupt_chunk_is_named() {
     );
 }
 
-/// 1 GiB through executors of 256 MiB.
+/// Slices an array of 1 GiB in executors that may use 256 MiB.
 #[test]
 fn executors_stay_below_a_quarter_of_the_array() {
     const LIMIT_BYTES: u64 = 256 << 20;
@@ -447,7 +447,7 @@ fn executors_stay_below_a_quarter_of_the_array() {
         1u64 << 30
     );
     assert!(peaks.iter().all(|&peak| peak < LIMIT_BYTES), "{peaks:?}");
-    // A plane of the result, by the library's own slice of one plane.
+    // The expected plane of the result comes from the library's slice of one plane.
     let line = folder.text("line.zarr");
     folder.run(&["slice", &result, "100, 3, :", "-o", &line]);
     let expected: Vec<u16> = plane[3 * 1024..4 * 1024].iter().rev().copied().collect();

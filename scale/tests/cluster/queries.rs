@@ -21,7 +21,8 @@ use wgslice_scale::engine::Engine;
 const ROWS: usize = 400;
 const IMAGE: [usize; 3] = [6, 5, 2];
 
-/// A table of four files: `image` of u16, and `pairs` of [3, 2] into its first two dimensions.
+/// A table of four files with the columns `image`, of u16, and `pairs`: index tuples of shape [3, 2] into the image's
+/// first two dimensions.
 fn table(folder: &Path) -> (String, Vec<u16>, Vec<i64>) {
     let images: Vec<u16> = (0..ROWS * 60).map(|i| (i * 13 + i / 60) as u16).collect();
     let mut random = Random::new(5);
@@ -60,7 +61,7 @@ fn table(folder: &Path) -> (String, Vec<u16>, Vec<i64>) {
     (format!("{}/", folder.display()), images, pairs)
 }
 
-/// A checksum of all rows of all columns, and of which are null.
+/// A checksum of all rows of all columns, and of which rows are null.
 fn checksum(batch: &RecordBatch) -> u32 {
     let mut sum = 0;
     for column in batch.columns() {
@@ -79,7 +80,7 @@ fn checksum(batch: &RecordBatch) -> u32 {
     sum
 }
 
-/// The result of a query whose first column has these elements.
+/// Runs a query, checks that its first column has these elements, and returns the result.
 async fn agrees(engine: &Engine, query: &str, expected: &[f32]) -> RecordBatch {
     let result = run(engine, query)
         .await
@@ -100,7 +101,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
     let far = Engine::cluster(&cluster.url, 4).await.unwrap();
     let near = Engine::embedded(2).unwrap();
 
-    // 50 slices.
+    // 50 random slices.
     let mut random = Random::new(6);
     let mut agreed = 0;
     while agreed < 50 {
@@ -141,7 +142,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
         agreed += 1;
     }
 
-    // Two functions chained, where the shape must pass from one to the other, a filter by the result, and built-in
+    // Two chained functions, between which the shape must be passed on; a filter by their result; and built-in
     // functions beside them.
     let query = format!(
         "SELECT abs(-id) AS n, gather_nd(strided_slice(image, '::-1, ..., ::-1'), pairs) AS y, upper('a') AS a \
@@ -202,7 +203,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
         "arrow.fixed_shape_tensor"
     );
 
-    // Past a step of another kind, and past a shuffle.
+    // The shape also passes a step of another kind and a shuffle.
     let name = tensors.display();
     for from in [
         format!("(SELECT id, x AS y FROM '{name}' ORDER BY id LIMIT 10) AS t"),
@@ -215,7 +216,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
         agrees(&far, &query, &expected).await;
     }
 
-    // The metadata of a function's result is what is lost.
+    // The metadata that a cluster loses is here that of a function's result.
     let query = format!(
         "SELECT strided_slice(tensor_to_arrow(strided_slice(x, '::-1')), '0, ::-1') AS z FROM '{name}' ORDER BY id"
     );
@@ -243,7 +244,7 @@ async fn a_cluster_an_embedded_engine_and_the_reference_agree() {
     );
     assert_eq!(cluster.exhausted(), 0, "a wrong index was tried again");
 
-    // The command, whose result is a file.
+    // The command writes its result to a file.
     let output = folder.path().join("out.parquet");
     let query =
         format!("SELECT id, strided_slice(image, '::2, -1') AS y FROM '{path}' ORDER BY id");
@@ -305,7 +306,8 @@ async fn a_cluster_without_executors_is_an_error_in_time() {
     );
 }
 
-/// A file whose name has a dot, an upper case letter and no folder: tables of that name do not reach a scheduler.
+/// A file whose name has a dot, an upper case letter and no folder. A table with such a name cannot be sent to a
+/// scheduler.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn names_of_files_may_have_dots() {
     let folder = TempDir::new().unwrap();

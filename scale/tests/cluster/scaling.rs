@@ -1,5 +1,5 @@
-//! What the scheduler costs, without work to do. Not part of the tests: `SCALING.md` has its results, and says how to
-//! run it.
+//! Measures the scheduler's overhead with tasks that do no work. It is not part of the tests: `SCALING.md` has its
+//! results, and says how to run it.
 
 use super::harness::Cluster;
 use crate::tables::run;
@@ -30,7 +30,7 @@ fn write_tasks(folder: &Path, files: usize) {
     }
 }
 
-/// Answers for every task, each by a function that does no work, and adds them up.
+/// Runs a function that does hardly any work for every task, checks the answers, and returns the time in seconds.
 async fn answer(engine: &Engine, folder: &Path) -> f64 {
     let start = Instant::now();
     let query = format!(

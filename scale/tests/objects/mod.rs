@@ -1,4 +1,4 @@
-//! Arrays in a bucket: what is read of them and written to them is what is read of folders and written to them.
+//! Arrays in a bucket: the same is read from them and written to them as with arrays in folders.
 
 mod results;
 pub(crate) mod server;
@@ -16,7 +16,7 @@ use std::{
 use tempfile::TempDir;
 use wgslice_scale::job::faults;
 
-/// A command ends within this time, also where no server answers.
+/// A command ends within this time, even if no server answers.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A folder for results, and a bucket.
@@ -26,7 +26,7 @@ struct Place {
     server: Server,
 }
 
-/// What a run of the command has said.
+/// The exit code and the output of a run of the command.
 #[derive(Debug)]
 struct Said {
     code: i32,
@@ -96,7 +96,7 @@ fn url(key: &str) -> String {
     format!("s3://{BUCKET}/{key}")
 }
 
-/// The files of a store. Its attributes do not say from where its source was read.
+/// The files of a store, without the attributes that name its source and its indices.
 fn content(store: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut content = files(store);
     let metadata = content.get_mut(Path::new("zarr.json")).unwrap();

@@ -1,4 +1,4 @@
-//! Results in a bucket, and what becomes of them when processes die and jobs meet.
+//! Results in a bucket, also when processes die and when several jobs write to the same place.
 
 use super::{LIMIT, Place, said, url};
 use crate::{
@@ -14,18 +14,18 @@ use wgslice_scale::job::faults;
 
 const FORM: [&str; 4] = ["--shard", "5,10", "--threads", "2"];
 
-/// A slice of `a.zarr` into 12 shards of `b.zarr`.
+/// The arguments of a slice into 12 shards.
 fn slice<'a>(spec: &'a str, from: &'a str, to: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&["slice", from, spec, "-o", to][..], &FORM, more].concat()
 }
 
-/// The number of shards that stand in a result.
+/// The number of shards in a result.
 fn shards(result: &Path) -> usize {
     let names = files(result).into_keys();
     names.filter(|name| name.starts_with("c")).count()
 }
 
-/// Begins a job whose tasks sleep for so many milliseconds before they read.
+/// Begins a job whose tasks sleep for this many milliseconds before they read.
 fn slow(place: &Place, arguments: &[&str], milliseconds: u32) -> Child {
     let folder = place.path("faults");
     let _ = fs::create_dir(&folder);
@@ -56,7 +56,7 @@ fn a_job_that_was_killed_goes_on_and_others_do_not_touch_its_result() {
     let stood = shards(&result);
     assert!(stood < 12 && !result.join("zarr.json").exists());
 
-    // Nobody takes it for an array, and no other job goes on with it.
+    // The unfinished result cannot be opened as an array, and no other job continues it.
     let said = place.run(&slice(":", &to, &place.text("c.zarr"), &[]));
     assert!(
         said.code == 2 && said.errors.contains("unfinished"),
@@ -66,7 +66,7 @@ fn a_job_that_was_killed_goes_on_and_others_do_not_touch_its_result() {
     let named = said.errors.contains(&to) && said.errors.contains("--overwrite");
     assert!(said.code == 2 && named, "{said:?}");
 
-    // A task of an earlier job there was late, and put its shard before this job did.
+    // As if a late task of an earlier job had put its shard before this job did.
     let mut names = files(&result).into_keys();
     let stale = names.find(|name| name.starts_with("c")).unwrap();
     fs::write(result.join(&stale), "stale").unwrap();
@@ -91,7 +91,7 @@ fn a_job_that_was_killed_goes_on_and_others_do_not_touch_its_result() {
     let named = said.errors.contains("::-1") && said.errors.contains("--overwrite");
     assert!(said.code == 2 && named, "{said:?}");
     assert_eq!(files(&result), before);
-    // Its neighbour by name is another array.
+    // Another array's name begins with the name of the result.
     Known::numbers(&place.key("b.zarr2"), &[4], &[2]);
     let beside = files(&place.key("b.zarr2"));
     let said = place.run(&slice("::-2", &from, &to, &["--overwrite"]));
@@ -101,7 +101,7 @@ fn a_job_that_was_killed_goes_on_and_others_do_not_touch_its_result() {
     assert_eq!(place.run(&slice("::-2", &from, &near, &[])).code, 0);
     assert!(files(&result) == files(near.as_ref()));
 
-    // What is no array is not removed, whatever is asked.
+    // A folder that is no array is never removed, even with --overwrite.
     fs::create_dir(place.key("foreign")).unwrap();
     fs::write(place.key("foreign/thesis.txt"), "years of work").unwrap();
     let foreign = url("foreign");

@@ -1,4 +1,5 @@
-//! A server on the loopback address that speaks as much of S3 as an array in a bucket needs. Its bucket is a folder.
+//! A server on the loopback address that implements as much of S3 as an array in a bucket needs. The bucket is a
+//! folder.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -16,7 +17,7 @@ use std::{
 pub(crate) enum Fault {
     /// Status 500.
     Status500,
-    /// What is asked for is done, but the connection ends after half of the answer's body, or without an answer.
+    /// The request is carried out, but the connection ends after half of the answer's body, or without an answer.
     Cut,
 }
 
@@ -40,9 +41,9 @@ struct State {
 struct Shared {
     /// The mark of each object that has one.
     marks: BTreeMap<String, String>,
-    /// For the next requests whose method and key contain a text.
+    /// The faults of the next requests whose method and key contain a text.
     faults: VecDeque<(String, Fault)>,
-    /// Method, key and the number of bytes of a value that were sent.
+    /// The method and the key of each request, and how many bytes of a value were sent.
     log: Vec<(String, String, u64)>,
 }
 
@@ -59,19 +60,19 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let state = shared.clone();
-                // A client may end a connection when it likes.
+                // A client may end a connection at any time, so an error does not matter.
                 thread::spawn(move || state.serve(&stream).unwrap_or_default());
             }
         });
         Self { port, state }
     }
 
-    /// What a process must have in its environment to find the server.
+    /// The environment variables by which a process finds the server.
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
         environment(self.port)
     }
 
-    /// The next requests whose method and key contain a text, as in `GET bucket/a`, get these answers.
+    /// The next requests whose method and key contain a text, as in `GET bucket/a`, meet these faults.
     pub(crate) fn fail(&self, text: &str, faults: &[Fault]) {
         let faults = faults.iter().map(|&fault| (text.to_owned(), fault));
         self.state.shared.lock().unwrap().faults.extend(faults);
@@ -82,7 +83,7 @@ impl Server {
         std::mem::take(&mut self.state.shared.lock().unwrap().faults).len()
     }
 
-    /// The requests since the last call: method, key and the number of bytes of a value that were sent.
+    /// The requests since the last call: the method, the key and how many bytes of a value were sent.
     pub(crate) fn take_log(&self) -> Vec<(String, String, u64)> {
         std::mem::take(&mut self.state.shared.lock().unwrap().log)
     }
@@ -100,7 +101,7 @@ impl Server {
     }
 }
 
-/// What a process must have in its environment to find a server at this port.
+/// The environment variables by which a process finds a server at this port.
 pub(crate) fn environment(port: u16) -> Vec<(&'static str, String)> {
     [
         ("AWS_ENDPOINT", &*format!("http://127.0.0.1:{port}")),
@@ -116,7 +117,7 @@ pub(crate) fn environment(port: u16) -> Vec<(&'static str, String)> {
 
 struct Request {
     method: String,
-    /// Without the bucket.
+    /// The key, without the bucket.
     key: String,
     query: BTreeMap<String, String>,
     headers: BTreeMap<String, String>,
@@ -208,7 +209,7 @@ impl State {
                 let old = fs::read(&path).ok().map(|value| etag(&value));
                 let is_new = request.headers.contains_key("if-none-match");
                 let wanted = request.headers.get("if-match");
-                // Otherwise a task that is late could put its shard over that of another job.
+                // Without a condition a late task could replace a shard of another job.
                 let is_free = is_new || wanted.is_some() || !key.contains("/c/");
                 assert!(is_free, "{key} is put on no condition");
                 let is_refused = match wanted {
@@ -347,7 +348,7 @@ fn read(reader: &mut impl BufRead) -> std::io::Result<Option<Request>> {
     Ok(Some(request))
 }
 
-/// The text without its percent signs.
+/// The text with its percent escapes decoded.
 fn decoded(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.bytes();

@@ -16,7 +16,7 @@ use std::{fs, net::TcpListener, sync::Arc};
 
 const KINDS: [Kind; 4] = [Kind::Chunks, Kind::Shards, Kind::V2, Kind::Transposed];
 
-/// The bytes of chunks and indexes of shards that the server has sent since the last call.
+/// The number of bytes of chunks and of shards' indexes that the server has sent since the last call.
 fn sent(place: &Place, array: &str) -> u64 {
     let log = place.server.take_log();
     let sent = log.iter().filter(|(method, key, _)| {
@@ -44,14 +44,14 @@ fn slices_of_a_bucket_are_those_of_the_folder() {
         let path = source.path.display().to_string();
         let slice = |from: &str, to: &str| {
             let form = ["--shard", &shard, "--chunk", &shard, "--json"];
-            // Two threads may both read a chunk that their shards have in common.
+            // There is one thread, since two threads may both read a chunk that their shards share.
             let arguments = ["slice", from, &spec.text, "-o", to, "--threads", "1"];
             place.run(&[&arguments[..], &form].concat()).figures()
         };
         let expected = slice(&path, &near);
         place.server.take_log();
         let found = slice(&url(&name), &far);
-        // Each byte once, and no more than from a folder.
+        // Each byte is sent once, and no more bytes than from a folder are read.
         assert_eq!(found["bytes_read"], sent(&place, &name), "{what}");
         for figure in ["shards", "computed", "chunks_read", "bytes_read"] {
             assert_eq!(found[figure], expected[figure], "{figure}: {what}");
@@ -193,7 +193,7 @@ fn what_fails_once_is_asked_for_again_and_what_is_corrupt_is_not() {
     let expected = (vec![40, 10], source.rows_reversed(10));
     assert_eq!(read(&place.path("b.zarr")), expected);
 
-    // The client asks four times, and each task is tried four times.
+    // The client sends a request up to four times, and each task is tried four times.
     for (key, most) in [("a.zarr/c/1/0", 80), ("a.zarr/zarr.json", 4)] {
         place.server.fail(key, &[Fault::Status500; 100]);
         let said = slice("c.zarr");
@@ -204,7 +204,7 @@ fn what_fails_once_is_asked_for_again_and_what_is_corrupt_is_not() {
         assert!(!place.path("c.zarr/zarr.json").exists());
     }
 
-    // The index stands at the end: this cuts off the checksum.
+    // The index is at the end of a shard, so a shorter shard has no valid index.
     let shard = fs::read(path.join("c/0/0")).unwrap();
     for length in [shard.len() - 1, 3, 0] {
         fs::write(path.join("c/0/0"), &shard[..length]).unwrap();
@@ -240,7 +240,7 @@ fn what_is_not_there_is_an_error_in_time() {
         let named = said.errors.contains(from) && said.errors.contains(problem);
         assert!(said.code == code && named, "{from}: {said:?}");
     }
-    // Nobody accepts the connections to one port, and nobody listens on the other.
+    // No process accepts the connections to one port, and none listens on the other.
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let silent = (silent.local_addr().unwrap().port(), silent);
     for (port, problem) in [(silent.0, "timed out"), (closed(), "refused")] {
@@ -256,7 +256,7 @@ fn what_is_not_there_is_an_error_in_time() {
     assert!(!place.path("b.zarr").exists());
 }
 
-/// A port on which nobody listens.
+/// A port on which no process listens.
 fn closed() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()

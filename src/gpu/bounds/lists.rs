@@ -36,7 +36,7 @@ fn scratch(what: &'static str, binding: usize, begin: i128, end: i128) -> Access
     }
 }
 
-/// What the last step of a scatter reads to find out where rows go. Nothing for other operations.
+/// The accesses by which the last step of a scatter finds out where rows go. None for other operations.
 pub(super) fn heads(dispatch: &Dispatch, rows: i128) -> impl Iterator<Item = Access> {
     let both = bindings(dispatch.program.op).map(|[head, of_rows]| {
         [
@@ -47,14 +47,14 @@ pub(super) fn heads(dispatch: &Dispatch, rows: i128) -> impl Iterator<Item = Acc
     both.into_iter().flatten()
 }
 
-/// The links to rows that follow.
+/// The links from each row to the next row of its list.
 pub(super) fn links(dispatch: &Dispatch, rows: i128) -> Option<Access> {
     let [_, of_rows] = bindings(dispatch.program.op)?;
     let links = i128::from(dispatch.uniforms.map[1]);
     Some(scratch("links", of_rows, links, links + rows))
 }
 
-/// `scatter_resolve.wgsl` and the steps that sort.
+/// The accesses of `scatter_resolve.wgsl` and of the steps that sort.
 pub(super) fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     let uniforms = &dispatch.uniforms;
     let [rows, tiles, segment] = [uniforms.units, uniforms.tiles, uniforms.segment].map(i128::from);
@@ -74,7 +74,7 @@ pub(super) fn accesses(dispatch: &Dispatch) -> Result<Vec<Access>, Refusal> {
     require(links >= rows && i128::from(map[3]) + rows < 1 << 31, || {
         format!("{rows} rows from {}, links at word {links}", map[3])
     })?;
-    // As many lists as can have more than `longest` rows, and more than 256.
+    // There is room for as many lists as can have more than `longest` rows, and for as many as can have more than 256.
     let noted = [
         scratch(
             "lists noted",
@@ -115,15 +115,15 @@ fn resolve(dispatch: &Dispatch, rows: i128, tiles: i128) -> Result<Vec<Access>, 
         scratch("entries of slices", 0, 0, 1 + entries),
         scratch("slices and links of rows", 1, 0, 4 * vectors),
     ];
-    // Up to four rows are looked up beyond the last; where tuples are read as words, the index is clamped.
+    // A tile looks up four rows, also beyond the last one; where tuples are read as words, the row is clamped.
     let vectors = dispatch.program.lookup.vectors;
     let tuples = rows::tuples(dispatch, rows)?;
     all.extend(tuples.map(|tuples| tuples.access(vectors)));
     Ok(all)
 }
 
-/// All steps of a block lay the scratch memory out in the same way, and every slice that the first finds has an entry
-/// in the `head` of the others.
+/// Checks that all steps of a block lay the scratch memory out in the same way, and that every slice that the first
+/// step finds has an entry in the `head` of the others.
 pub(super) fn agree(dispatches: &[Dispatch]) -> Result<(), Refusal> {
     let resolve = dispatches
         .iter()

@@ -43,7 +43,7 @@ use super::{
 };
 use crate::Plan;
 
-/// The least and the greatest of some numbers.
+/// A range of numbers, given by its least and its greatest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Hull {
     low: i128,
@@ -72,7 +72,7 @@ impl Hull {
         }
     }
 
-    /// The bytes of units of `unit` bytes.
+    /// The bytes of these units, of `unit` bytes each.
     fn bytes(self, unit: i128) -> Bytes {
         Bytes {
             begin: self.low * unit,
@@ -102,7 +102,7 @@ impl Bytes {
     }
 }
 
-/// What a dispatch may access of one binding.
+/// An access of a dispatch to one binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Access {
     what: &'static str,
@@ -110,7 +110,7 @@ struct Access {
     binding: usize,
     /// The bytes that are loaded or stored, whole words or vectors.
     touched: Bytes,
-    /// Those of them that are moved, combined or read as indices. `None` if their values are not used.
+    /// The touched bytes that are moved, combined or read as indices. `None` if their values are not used.
     moved: Option<Bytes>,
 }
 
@@ -122,10 +122,10 @@ fn require(holds: bool, why: impl FnOnce() -> String) -> Result<(), Refusal> {
     if holds { Ok(()) } else { Err(why()) }
 }
 
-/// The memory that the bindings of a work lie in.
+/// The arguments that the bindings of a plan's dispatches lie in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Memory {
-    /// For each argument, as recordings number them, its place and its size in bytes.
+    /// The place and the size in bytes of each argument, in the order in which recordings number arguments.
     arguments: [(Parts, u64); 5],
 }
 
@@ -143,7 +143,7 @@ impl Memory {
     }
 }
 
-/// Refuses passes of which a dispatch breaks the contract at the top of this file.
+/// Refuses passes if one of their dispatches breaks the contract at the top of this file.
 pub(super) fn check(
     reach: &Reach,
     memory: &Memory,
@@ -216,7 +216,7 @@ fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
         format!("{lanes} lanes in workgroups of {workgroup}")
     })?;
     let groups = i128::from(width) * i128::from(height);
-    // Every invocation of `rows_coalesced.wgsl` has units of ROWS tiles.
+    // Every invocation of `rows_coalesced.wgsl` moves units of ROWS tiles.
     let each = match dispatch.program.source.name {
         "coalesced rows" => kernels::constant(dispatch, "ROWS")?,
         _ => 1,
@@ -225,7 +225,7 @@ fn grid(reach: &Reach, dispatch: &Dispatch) -> Result<(), Refusal> {
     require(groups * workgroup <= 1 << 32 && tiles <= 1 << 32, || {
         format!("{groups} workgroups have too many invocations")
     })?;
-    // The workgroups of these take lists in turn until none is left.
+    // The workgroups of these kernels take lists in turn until none is left, so any number of workgroups is enough.
     let in_turn = ["middle lists", "long lists"].contains(&dispatch.program.source.name);
     require(in_turn || tiles >= uniforms.tiles.into(), || {
         format!("room for {tiles} tiles, but there are {}", uniforms.tiles)

@@ -10,7 +10,7 @@ pub(super) struct Starts {
     pub(super) from: Option<Hull>,
     /// The number of units of a row that have a source, and the distance between them.
     pub(super) of_row: (i128, i128),
-    /// Where shaders compare units of the source with a bound: the bound.
+    /// The bound that shaders compare units of the source with. `None` if they compare them with none.
     pub(super) bound: Option<i128>,
 }
 
@@ -18,7 +18,7 @@ pub(super) fn signed(word: u32) -> i128 {
     word.cast_signed().into()
 }
 
-/// The rows of a kernel whose tiles are segments of rows.
+/// The number of rows of a dispatch whose tiles are segments of rows.
 pub(super) fn of_segments(dispatch: &Dispatch) -> Result<i128, Refusal> {
     let uniforms = &dispatch.uniforms;
     let [run, segment, tiles] = [uniforms.run, uniforms.segment, uniforms.tiles].map(i128::from);
@@ -32,7 +32,8 @@ pub(super) fn of_segments(dispatch: &Dispatch) -> Result<i128, Refusal> {
     Ok(tiles / segments)
 }
 
-/// The greatest digit of each dimension for rows `0..rows`, outermost first. The outermost has no size.
+/// The greatest digit of each dimension for rows `0..rows`, outermost first. `inner` has the sizes of all dimensions
+/// but the outermost, which needs none.
 fn digits(rows: i128, inner: &[i128]) -> Result<Vec<i128>, Refusal> {
     let mut each = 1;
     let mut digits = Vec::new();
@@ -62,7 +63,8 @@ fn pairs(words: &[u32], first: usize, count: usize) -> impl Iterator<Item = (i12
         .map(|pair| (pair[0].into(), signed(pair[1])))
 }
 
-/// Where rows `0..rows` begin in the source. Rows have `run` units, `step` apart where the map does not say otherwise.
+/// Where rows `0..rows` begin in the source. Rows have `run` units, which are the uniforms' `step` apart unless the map
+/// says otherwise.
 pub(super) fn starts(dispatch: &Dispatch, rows: i128, run: i128) -> Result<Starts, Refusal> {
     require(rows > 0, || "no rows".to_owned())?;
     let step = signed(dispatch.uniforms.step);
@@ -136,12 +138,12 @@ pub(super) fn update(words: &[u32], rows: i128, side: usize) -> Result<Hull, Ref
     Ok(hull(&digits, axes.iter().map(|axis| signed(axis[side]))))
 }
 
-/// What a dispatch with index tuples looks up.
+/// The index tuples of a dispatch, and where rows begin by them.
 pub(super) struct Tuples {
     /// Where rows may begin, relative to the base. `None` if no index is in range.
     from: Option<Hull>,
     bound: i128,
-    /// The words of the tuples.
+    /// The words of the tuples in their binding.
     words: Hull,
 }
 
@@ -154,7 +156,7 @@ impl Tuples {
         }
     }
 
-    /// What is read of the tuples. `vectors` are read whole.
+    /// The access to the tuples. With `vectors`, whole vectors of 16 bytes are read.
     pub(super) fn access(&self, vectors: bool) -> Access {
         let words = self.words.bytes(4);
         Access {
@@ -187,7 +189,7 @@ fn indexed(dispatch: &Dispatch, rows: i128) -> Result<Tuples, Refusal> {
         format!("constants for {} of {dims} coordinates", lookup.unrolled)
     })?;
     let axes: Vec<_> = pairs(words, 4, 10).collect();
-    // The first dimension and the first index accepted have two words, if there is room for the second.
+    // The size of the first dimension and the first accepted index have a high word each, if the map has room for it.
     let mut high = (0, 0);
     if !lookup.plain && dims + walked.max(1) <= 9 {
         high = (i128::from(words[22]) << 32, i128::from(words[23]) << 32);
@@ -212,7 +214,8 @@ fn indexed(dispatch: &Dispatch, rows: i128) -> Result<Tuples, Refusal> {
         let inner: Vec<_> = axes[dims + 1..dims + walked].iter().map(|a| a.0).collect();
         let digits = digits(rows, &inner)?;
         let strides = axes[dims + 1..dims + walked].iter().map(|axis| axis.1);
-        // A scatter holds the number of its first slice in place of the outermost stride; there is one position.
+        // A scatter stores the number of its first slice in place of the outermost stride, since its outermost
+        // dimension has one position.
         let strides = [axes[0].1].into_iter().chain(strides);
         let base = hull(&digits, strides);
         from = from.map(|hull| Hull {
@@ -232,7 +235,7 @@ fn indexed(dispatch: &Dispatch, rows: i128) -> Result<Tuples, Refusal> {
     }
     let depth = dims as i128 * i128::from(lookup.words);
     let base = axes[0].0;
-    // Tuples that are read as vectors are those of four rows, which begin at a vector.
+    // Tuples are read as vectors four rows at a time, from the beginning of a vector.
     let end = match lookup.vectors {
         true => (last + 1 + 3) / 4 * 4,
         false => last + 1,

@@ -1,4 +1,4 @@
-//! Dispatches of every kernel, each with a fault, and that it is refused.
+//! Tests that a dispatch with a fault is refused, for every kernel and kind of fault.
 
 use super::{Memory, check};
 use crate::gpu::{
@@ -28,13 +28,13 @@ fn checked(gpu: &Gpu, work: &Work, passes: &[Pass<Dispatch>]) -> Result<(), Stri
     check(&gpu.inner.reach, &memory, passes)
 }
 
-/// Makes a dispatch faulty. False if it would not be.
+/// Makes a dispatch faulty. False if the change is no fault in this dispatch.
 type Fault = fn(&mut Dispatch) -> bool;
 
 /// A number that no plan of these tests reaches.
 const FAR: u32 = 1 << 27;
 
-/// Whether the shader compares units of the source with the number of bound ones.
+/// Whether the shader compares units of the source with the number of bound units.
 fn is_guarded(dispatch: &Dispatch) -> bool {
     let name = dispatch.program.source.name;
     let guards = ["serial rows", "coalesced rows", "subword"].contains(&name);
@@ -81,10 +81,10 @@ fn far_row(dispatch: &mut Dispatch) -> bool {
             let sources = words[15] > 0;
             sources && dispatch.uniforms.tiles > 1 && map(dispatch, 2, FAR)
         }
-        // Where tuples begin.
+        // The word where tuples begin.
         Op::Gather | Op::ScatterResolve | Op::ScatterAtomic => map(dispatch, 4, FAR),
         Op::Crop => map(dispatch, 1, FAR),
-        // Where links begin, or the distance between slices.
+        // The word where links begin, or the distance between slices.
         Op::ScatterSort => map(dispatch, 1, FAR),
         Op::ScatterMove | Op::ScatterCombine => {
             dispatch.spans[2].bytes > 8 && map(dispatch, 0, FAR)
@@ -92,7 +92,7 @@ fn far_row(dispatch: &mut Dispatch) -> bool {
     }
 }
 
-/// A longer dimension of what indices point into, all of which is said to be bound.
+/// Makes a dimension that indices point into longer, and declares all of it bound.
 fn long_dimension(dispatch: &mut Dispatch) -> bool {
     match dispatch.program.op {
         Op::Gather if dispatch.uniforms.map[7] != 0 => {

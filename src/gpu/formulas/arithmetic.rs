@@ -1,4 +1,4 @@
-//! What operators and functions do, as WGSL defines it.
+//! The results of operators and built-in functions, as WGSL defines them.
 
 use super::machine::{Machine, Unsupported};
 use super::terms::Term;
@@ -72,8 +72,8 @@ impl Machine<'_> {
         })
     }
 
-    /// The quotient of two numbers, of which the second is not 0. By a number that is not known it is a function of
-    /// which nothing is known here: what holds for the quotients of integers is proved in integers.
+    /// The quotient of two numbers, of which the second is not 0. If the second is not known, the quotient is a
+    /// function about which nothing is known here: `tests/lemmas/integers.py` proves lemmas on quotients in integers.
     fn quotient(&mut self, a: Term, b: Term) -> Term {
         match self.pool.known_word(b) {
             Some(1..) => self.pool.of_words("bvudiv", &[a, b]),
@@ -81,7 +81,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Floats are words that hold their bits.
+    /// Applies an operator to floats, which are words that hold their bits.
     fn of_floats(&mut self, op: Operator, a: Term, b: Term) -> Result<Term, Unsupported> {
         let function = match op {
             Operator::Add => "f32.add",
@@ -131,7 +131,7 @@ impl Machine<'_> {
         self.pool.select(larger, b, a)
     }
 
-    /// Converts a scalar; `bits` says that its bits stay.
+    /// Converts a scalar. With `bits` its bits stay the same.
     pub(super) fn converted(
         &mut self,
         from: ScalarKind,

@@ -7,7 +7,7 @@ use naga::{
 };
 
 impl<'a> Machine<'a> {
-    /// The value of an expression that was emitted before, or need not be.
+    /// The value of an expression that was emitted before, or that needs no emitting.
     pub(super) fn value(
         &mut self,
         frame: &mut Frame<'a>,
@@ -59,7 +59,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// An expression outside of functions.
+    /// The value of an expression outside of functions.
     fn constant(&mut self, handle: Handle<Expression>) -> Result<Value, Unsupported> {
         let module = self.module;
         Ok(match &module.global_expressions[handle] {
@@ -292,7 +292,7 @@ impl<'a> Machine<'a> {
         Ok(Value::Parts(parts.collect()))
     }
 
-    /// A value in which the part at the end of the path is another.
+    /// The value `old` with `new` in place of the part at the end of the path.
     pub(super) fn stored(
         &mut self,
         old: Value,

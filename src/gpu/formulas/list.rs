@@ -7,7 +7,7 @@ use crate::gpu::{
     program::{Program, UniformSpace},
 };
 
-/// A function, and the program in whose text it stands.
+/// A function, and the program whose text contains it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Asked {
     /// The name of the formula.

@@ -1,7 +1,7 @@
 //! Runs a function of a shader on terms instead of numbers, and so turns its text into a formula.
 //!
-//! Both sides of a branch run, and what differs afterwards is selected by the condition. Loops unroll; where it is not
-//! known whether another round follows, that is an error, as is everything that this file does not know.
+//! Both sides of a branch run; afterwards the condition selects between the values that differ. Loops unroll. It is an
+//! error if it is not known whether another round follows, or if a function uses something unsupported.
 
 use super::terms::{Pool, Sort, Term};
 use naga::{
@@ -21,7 +21,7 @@ pub(super) enum Value {
     Pointer(Place),
 }
 
-/// A variable, and the way to a part of it.
+/// A variable, and the path to a part of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Place {
     pub(super) root: Root,
@@ -46,13 +46,13 @@ pub(super) enum Root {
     Buffer(String, Handle<Type>),
 }
 
-/// What differs between the two sides of a branch.
+/// The state that may differ between the two sides of a branch.
 #[derive(Clone, Debug)]
 pub(super) struct State {
     pub(super) locals: Vec<Value>,
     /// The result, if the function has returned.
     pub(super) result: Option<Value>,
-    /// Whether it has returned, or left or continued its loop.
+    /// Whether the function has returned, left the loop, or continued it.
     pub(super) returned: Term,
     pub(super) broken: Term,
     pub(super) continued: Term,
@@ -67,7 +67,7 @@ pub(super) struct Machine<'a> {
     globals: HashMap<Handle<naga::GlobalVariable>, Value>,
 }
 
-/// A function that runs.
+/// A function that is being run.
 pub(super) struct Frame<'a> {
     pub(super) function: &'a Function,
     pub(super) info: &'a FunctionInfo,
@@ -95,7 +95,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The formula of a function: its arguments are inputs, its result and what its pointers point at are outputs.
+    /// The formula of a function. The arguments are inputs; the result and the variables that pointers point at are
+    /// outputs.
     pub(super) fn formula(&mut self, name: &str) -> Result<String, Unsupported> {
         let (handle, function) = self
             .module
@@ -138,7 +139,7 @@ impl<'a> Machine<'a> {
         Ok(self.pool.formula(&outputs))
     }
 
-    /// The uniforms: inputs, except those that are known.
+    /// The value of the uniforms: inputs, except for the members that are known.
     pub(super) fn uniforms(
         &mut self,
         variable: Handle<naga::GlobalVariable>,

@@ -1,15 +1,16 @@
-//! Formulas of functions of the shaders, from the text of the shaders: `tests/proofs.py` proves of each what it must
-//! compute, for all inputs.
+//! Makes formulas of the functions of the shaders, from the shaders' text. `tests/proofs.py` proves that each function
+//! computes what it must, for all inputs.
 //!
-//! A formula is SMT-LIB. It names the arguments `in.NAME`, the uniforms `uniforms.NAME`, the result `out` and what a
-//! pointer points at afterwards `out.NAME`, with the names of members, components and elements behind. Buffers, quotients
-//! by numbers that are not known and products of two such numbers are functions about which nothing is known.
+//! A formula is written in SMT-LIB. It names the arguments `in.NAME`, the uniforms `uniforms.NAME`, the result `out`,
+//! and the final value of a variable that a pointer points at `out.NAME`, followed by the names of members, components
+//! and elements. Buffers, quotients by unknown numbers and products of two unknown numbers are functions about which
+//! nothing is known.
 //!
-//! | file | turns into terms |
+//! | file | content |
 //! |---|---|
-//! | `machine`, `statement` | functions and variables; statements |
-//! | `expression`, `arithmetic` | expressions; what operators compute |
-//! | `terms` | writes terms as SMT-LIB |
+//! | `machine`, `statement` | run functions on terms: their variables, their statements |
+//! | `expression`, `arithmetic` | the terms of expressions, and of the results of operators |
+//! | `terms` | terms, and how they are written as SMT-LIB |
 //! | `list` | the functions with a formula |
 
 mod arithmetic;
@@ -45,7 +46,7 @@ fn formula(asked: &Asked) -> Result<String, String> {
     Machine::new(&module, &info, asked.fixed).formula(asked.function)
 }
 
-/// Every function of the list has a formula. With `WGSLICE_FORMULAS=FOLDER` the formulas are written there.
+/// Every function of the list has a formula. With `WGSLICE_FORMULAS=FOLDER` the formulas are written to that folder.
 #[test]
 fn formulas_of_the_shaders() {
     let folder = env::var("WGSLICE_FORMULAS").ok();
@@ -64,7 +65,7 @@ fn formulas_of_the_shaders() {
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
-/// What has no formula is an error that names the function in which it occurs.
+/// If a function has no formula, the error names the function.
 #[test]
 fn a_function_without_a_formula_is_named() {
     let of = |function| {

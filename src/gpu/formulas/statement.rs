@@ -6,7 +6,7 @@ use super::{
 };
 use naga::{Block, Expression, Handle, Statement};
 
-/// The most rounds of a loop.
+/// The most rounds that a loop may unroll to.
 const ROUNDS: usize = 32;
 
 impl<'a> Machine<'a> {
@@ -102,7 +102,7 @@ impl<'a> Machine<'a> {
                         let mut other = state.clone();
                         self.block(frame, accept, state)?;
                         self.block(frame, reject, &mut other)?;
-                        // Variables of functions that only one side calls are not used afterwards.
+                        // The variables of functions that only one side calls are not used after the branch.
                         let most = state.locals.len().min(other.locals.len());
                         state.locals.truncate(most);
                         other.locals.truncate(most);

@@ -1,4 +1,4 @@
-//! Terms over 32-bit words and booleans, as SMT-LIB knows them. Equal terms are one, and constants are folded, so that
+//! Terms of SMT-LIB over 32-bit words and booleans. Equal terms are stored once, and constants are folded, so that
 //! loops over a known number of dimensions unroll.
 
 use std::{
@@ -115,7 +115,8 @@ impl Pool {
         });
         match folded {
             Some(value) => self.word(value),
-            // A name of its own, which a proof may take for the product or leave open.
+            // The product of two unknown words is a function of its own, which a proof may define as the product or
+            // leave open.
             None if function == "bvmul" && !arguments.iter().any(|&term| self.is_known(term)) => {
                 self.memory("product", arguments.to_vec())
             }

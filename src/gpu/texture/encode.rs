@@ -17,17 +17,17 @@ use wgpu::{
 const INDEX: IndexType = IndexType::U32;
 
 impl Gpu {
-    /// Records copying the selected texels to `dest`, as a row-major array of the shape and the element type of
-    /// `texels`, without padding.
+    /// Records copying the selected texels to `dest`, as a row-major array without padding, of the shape and the
+    /// element type of `texels`.
     ///
-    /// The box that contains the selection is copied to scratch memory, in the padded rows that wgpu asks for, and from
+    /// The box that contains the selection is copied to scratch memory, in the padded rows that wgpu requires, and from
     /// there one dispatch picks the selection. The device keeps the scratch memory for the next recording, until
-    /// [`Gpu::trim`]. A box that needs no padding and is selected in its order is copied to `dest` directly, if `dest`
-    /// has the usage `COPY_DST` and begins at a multiple of 16 bytes.
+    /// [`Gpu::trim`]. If the selection is a whole box in its own order and its rows need no padding, the box is copied
+    /// to `dest` directly, provided that `dest` has the usage `COPY_DST` and begins at a multiple of 16 bytes.
     ///
-    /// The texture needs the usage `COPY_SRC`, and must be of this device. `dest` must be as for [`Gpu::encode`]. As
-    /// with any command, no pass of the encoder may be open, and the texels are read where the command is in the order
-    /// of submissions: [`Texels`] has an example.
+    /// The texture needs the usage `COPY_SRC`, and must be of this device. `dest` must be as for [`Gpu::encode`]. No
+    /// pass of the encoder may be open. The texels are read when the command runs, in the order of submissions.
+    /// [`Texels`] has an example.
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl Gpu {
         };
         let channels = self.channel_indices(channels)?;
         let indices = Argument {
-            // No later recording has this buffer.
+            // No later recording uses this buffer.
             callers: false,
             ..Argument::of("channels", channels.slice(..), plan.index_bytes(INDEX))
         };
@@ -136,7 +136,7 @@ impl Gpu {
         Ok(())
     }
 
-    /// A buffer of these channels, as the indices of a gather.
+    /// A buffer with the numbers of these channels, as the indices of a gather.
     fn channel_indices(&self, channels: &[usize]) -> Result<wgpu::Buffer, Error> {
         let channels: Vec<u32> = channels.iter().map(|&channel| word(channel)).collect();
         self.guarded("allocating a buffer", || {
@@ -190,10 +190,10 @@ impl Gpu {
     }
 }
 
-/// Whether texels are copied straight to or from an argument whose rows need no padding.
+/// Whether an argument can be copied to or from texels directly, if its rows need no padding.
 fn is_direct(argument: &Argument<'_>, usage: BufferUsages) -> bool {
     match argument.buffers {
-        // A multiple of the size of every texel, as wgpu demands.
+        // wgpu demands an offset that is a multiple of the texel's size, which is at most 16 bytes.
         [buffer] => argument.parts.offset.is_multiple_of(16) && buffer.usage().contains(usage),
         _ => false,
     }
@@ -218,8 +218,8 @@ fn write(encoder: &mut CommandEncoder, copies: Vec<Copy<'_>>) {
     }
 }
 
-/// The copies between the box and buffers with `most` rows each but the last, from byte `offset` on. If there are
-/// several buffers, the rows of whole layers are one copy.
+/// The copies between the box and buffers. Each buffer holds `most` rows from byte `offset` on; the last may hold
+/// fewer. All whole layers of a buffer that follow one another are one copy.
 fn copies<'a>(
     texels: &'a Texels,
     rows: &Rows,
@@ -268,7 +268,7 @@ fn copies<'a>(
     copies
 }
 
-/// A position or a size in a texture, or the size of a row in a buffer: all are below 2^32 in wgpu.
+/// Converts a position or a size in a texture, or the size of a row in a buffer. All are below 2^32 in wgpu.
 fn word(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

@@ -3,7 +3,7 @@
 //! | file | decides |
 //! |---|---|
 //! | `format` | which element type and how many channels a format has |
-//! | `rows` | which box of the texture is copied, where its texels lie in rows of whole multiples of 256 bytes, and the plans between these rows and the tensor |
+//! | `rows` | which box of the texture is copied, where its texels lie in rows padded to multiples of 256 bytes, and the plans between these rows and the tensor |
 //! | `encode` | the commands: the copy of the box, and the dispatches |
 
 mod encode;
@@ -24,7 +24,7 @@ use wgpu::{TextureDimension, TextureFormat, TextureUsages};
 ///
 /// The layers are those of an array, the six sides of a cube map or the depth of a 3D texture. The channels are in the
 /// order of the format's name: blue is channel 0 of `Bgra8Unorm`. Elements are the stored bits: a channel of
-/// `Rgba8Unorm` or `Rgba8UnormSrgb` is a [`DType::U8`], whatever a shader makes of it.
+/// `Rgba8Unorm` or `Rgba8UnormSrgb` is a [`DType::U8`], though shaders read it as a fraction.
 ///
 /// ```no_run
 /// # fn example(gpu: &wgslice::Gpu, frame: &wgpu::Texture, batch: &wgpu::Buffer) -> Result<(), wgslice::Error> {
@@ -50,7 +50,7 @@ pub struct Texels {
     dtype: DType,
     /// The number of channels of the format.
     channels: usize,
-    /// The channel of the format that each channel of the array is.
+    /// For each channel of the array, the number of the format's channel.
     order: Vec<usize>,
     /// The selection from the array of shape `[layers, height, width, order.len()]`.
     view: View,
@@ -104,9 +104,9 @@ impl Texels {
     /// Chooses channels: channel `i` of the array becomes the texture's channel `channels[i]`. `&[2, 1, 0, 3]` makes
     /// RGBA of BGRA, and BGRA of RGBA; `&[3]` is alpha alone.
     ///
-    /// Some orders, such as this one, are not those of a slice. Reading channels last is then a gather of them.
-    /// Writing, and reading planes of channels, takes a dispatch for each part that is a slice: here one for `2, 1, 0`
-    /// and one for `3`.
+    /// No slice selects channels in some orders, such as `2, 1, 0, 3`. If the channels are the last dimension, reading
+    /// them is then a gather. If they are not, or if texels are written, it takes a dispatch for each part that is a
+    /// slice: here one for `2, 1, 0` and one for `3`.
     ///
     /// # Errors
     ///
@@ -171,7 +171,7 @@ impl Texels {
     }
 
     /// The element type of the tensor: unsigned integers for `Unorm` and `Uint`, signed ones for `Snorm` and `Sint`,
-    /// floats for `Float`, of as many bits as a channel of the format.
+    /// floats for `Float`, with as many bits as a channel of the format.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
@@ -200,8 +200,9 @@ impl Texels {
         let is_cube = dimension == TextureDimension::D2
             && size.width == size.height
             && size.depth_or_array_layers.is_multiple_of(6);
-        // wgpu 30 leaves out layers of 3D textures and all of cube maps, for which it takes these textures. Signed
-        // fractions lose their sign, at least on Mesa.
+        // On OpenGL, wgpu 30 does not copy all layers of 3D textures, and copies nothing of cube maps, for which it
+        // takes square textures whose number of layers is a multiple of six. Snorm numbers lose their sign, at least on
+        // Mesa.
         let kind = match self.texture.format() {
             TextureFormat::R8Snorm
             | TextureFormat::Rg8Snorm

@@ -1,8 +1,8 @@
-//! Where the selected texels lie in rows of whole multiples of 256 bytes, as wgpu copies them.
+//! Where the selected texels lie in rows that are padded to multiples of 256 bytes, as wgpu copies them.
 //!
 //! The smallest box that contains the selection is copied. The rows of the box are an array of shape
-//! `[layers, rows, columns and padding, channels]`, and the selection is a view of it. If the order of channels is not
-//! that of a slice, the selection is several views, each of which is a part of the tensor, or a gather of channels.
+//! `[layers, rows, columns and padding, channels]`, and the selection is a view of it. If no slice selects the channels
+//! in their order, the selection is either several views, each of them a part of the tensor, or a gather of channels.
 
 use super::Texels;
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 };
 use std::cmp::Reverse;
 
-/// The size in bytes of what wgpu wants rows to be multiples of.
+/// wgpu requires that the size of a row is a multiple of this number of bytes.
 const ROW_ALIGNMENT: usize = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize;
 
 /// The dimension of the channels in the array of all texels.
@@ -26,26 +26,26 @@ pub(super) struct Rows {
     pub(super) origin: [usize; 3],
     /// The number of layers, rows and columns of the box.
     pub(super) size: [usize; 3],
-    /// The distance from row to row in bytes.
+    /// The distance between the beginnings of neighbouring rows in bytes.
     pub(super) pitch: usize,
-    /// Whether the selection is all that the box contains.
+    /// Whether the selection contains every element of the box.
     pub(super) is_whole: bool,
     dtype: DType,
     /// The selection from the rows, with channel 0 in place of each channel.
     view: View,
-    /// The dimension of the selection along which its channels lie. `None` if it has only one.
+    /// The dimension of the selection along which its channels lie. `None` if it has only one channel.
     dimension: Option<usize>,
     /// The channels of the selection.
     channels: Vec<usize>,
 }
 
-/// A part of the selection whose channels are those of a slice.
+/// A part of the selection whose channels a slice selects.
 #[derive(Debug)]
 struct Piece {
     /// The view of the rows.
     rows: View,
-    /// The part of the tensor: the dimension of its channels and the first of them. `None` if all channels are in this
-    /// piece.
+    /// Which part of the tensor this is: the dimension of the channels, and the position of the piece's first channel
+    /// in it. `None` if the piece has all channels.
     part: Option<(usize, usize)>,
 }
 
@@ -72,8 +72,9 @@ impl Rows {
         if view.is_empty() {
             return Ok(None);
         }
-        // The first texel, and by how much each dimension moves along each dimension of the texture. Strides connect
-        // existing texels along one dimension, so their coordinates are those of the distance.
+        // The first texel, and by how much a step along each dimension of the selection moves along each dimension of
+        // the texture. A stride connects two existing texels along one dimension, so its coordinates are those of the
+        // distance.
         let first = shape::coordinates(view.offset, &view.source);
         let steps = view.strides.iter().map(|stride| {
             let distance = shape::coordinates(stride.unsigned_abs(), &view.source);
@@ -129,7 +130,7 @@ impl Rows {
         self.size[0] * self.size[1]
     }
 
-    /// Whether the rows are the tensor, byte for byte.
+    /// Whether the rows equal the tensor, byte for byte.
     pub(super) fn is_tensor(&self) -> bool {
         match &self.pieces()[..] {
             [piece] => Plan::of_view(piece.rows.clone(), self.dtype.size()).is_identity(),
@@ -137,9 +138,10 @@ impl Rows {
         }
     }
 
-    /// The plan that gathers the channels from the rows, and its indices, if their order is not that of a slice and
-    /// they lie innermost. Then neighbouring bytes of the tensor are of different pieces, and a gather is faster: on
-    /// lavapipe twice as fast for RGBA of BGRA, whereas planes are twice as fast piece by piece.
+    /// The plan that gathers the channels from the rows, and its indices, if no slice selects the channels in their
+    /// order and the channels are the innermost dimension. Then neighbouring bytes of the tensor are of different
+    /// pieces, and a gather is faster: on lavapipe it takes half the time for RGBA of BGRA. Planes of channels take
+    /// half the time piece by piece.
     pub(super) fn channel_gather(&self) -> Result<Option<(Plan, &[usize])>, Error> {
         let Some(axis) = self.dimension else {
             return Ok(None);
@@ -203,8 +205,8 @@ impl Rows {
     }
 }
 
-/// Cuts numbers into parts in which neighbours differ by the same, as few as possible: the first and the length of
-/// each part.
+/// Cuts numbers into parts, each an arithmetic progression that is as long as possible. Returns the index of each
+/// part's first number and the part's length.
 fn progressions(numbers: &[usize]) -> Vec<(usize, usize)> {
     let mut parts = Vec::new();
     let mut begin = 0;

@@ -25,8 +25,8 @@ pub(super) struct Origin {
     /// The unit of params from which the block's first unit is copied if all coordinates of the index tuple are zero.
     /// The shader adds what the actual coordinates contribute.
     pub(super) place: i64,
-    /// The number of the block's first row among those with its tuple, and the distance in params from the first of
-    /// them to this one.
+    /// The number of the block's first row among the rows with the same tuple, and the distance in params from the
+    /// first of these rows to the block's first row.
     pub(super) row: u64,
     pub(super) distance: i64,
     /// Whether the block counts its tuples that are out of range. Several rows may have the same tuple, so several

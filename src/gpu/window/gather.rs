@@ -205,8 +205,8 @@ impl Cutter<'_> {
         Ok((!several || !halves).then_some(windows))
     }
 
-    /// The longest window that one binding holds, from unit `at` of params at most to unit `end`. The caller sets which
-    /// indices the window accepts. An error if not even unit `at` fits.
+    /// The longest window that one binding holds. It begins at unit `at` of params and ends at unit `end` at the
+    /// latest. The caller sets which indices the window accepts. An error if not even unit `at` fits.
     fn window(&self, at: u64, end: u64) -> Result<Window, Error> {
         let unit = self.rows.unit as u64;
         let parts = self.places.source;

@@ -19,8 +19,8 @@ struct Region {
     pairs: Option<Pairs>,
 }
 
-/// Cuts that lie within a row are made, where possible, at multiples of this many units. These are multiples of 16
-/// bytes, the largest vector, whatever the unit, so that both sides of a cut can be stored in vectors.
+/// Cuts that lie within a row are made, where possible, at multiples of this many units. For any size of unit these are
+/// multiples of 16 bytes, the largest vector, so that both sides of a cut can be stored in vectors.
 const ALIGNED: usize = 32;
 
 impl Cutter<'_> {

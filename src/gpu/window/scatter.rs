@@ -114,8 +114,8 @@ impl ScatterCutter<'_> {
     fn checks(&self, rows: Interval, out: &mut Vec<Dispatch>) -> Result<(), Error> {
         // Checks change no slices, so they need not bind any.
         let slices = Interval { first: 0, len: 0 };
-        // Of `head` only the count is used, and of `rows` nothing, but a binding without a size is of the whole buffer,
-        // which may be longer than a binding may be.
+        // The checks use only the count in `head`, and nothing in `rows`. The bindings have sizes nevertheless: a
+        // binding without a size is the whole buffer, which may be longer than a binding may be.
         let scratch = [4, VECTOR as u64].map(|bytes| Span {
             bytes,
             ..Span::default()

@@ -27,7 +27,7 @@ impl StrictGroupLayout {
     }
 }
 
-/// The layout of a pipeline. Only kept for `take_pipelines`: the bindings of a dispatch come from the shader.
+/// The layout of a pipeline. It is only kept for `take_pipelines`; the shader decides the bindings of a dispatch.
 #[derive(Debug)]
 pub(super) struct StrictPipelineLayout {
     pub(super) groups: Vec<StrictGroupLayout>,

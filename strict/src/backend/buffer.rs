@@ -34,7 +34,7 @@ impl StrictBuffer {
         }
     }
 
-    /// The buffer of this crate within wgpu's.
+    /// The buffer of this crate in a buffer of wgpu.
     pub(super) fn of(buffer: &DispatchBuffer) -> &Self {
         buffer.as_custom().expect("a buffer of this device")
     }
@@ -43,7 +43,7 @@ impl StrictBuffer {
 impl BufferInterface for StrictBuffer {
     fn map_async(&self, mode: MapMode, _range: Range<BufferAddress>, callback: BufferMapCallback) {
         *locked(&self.writes) = mode == MapMode::Write;
-        // All submitted work has run.
+        // All submitted work has run, so the callback is due at the next poll.
         locked(&self.shared.due).push(Box::new(move || callback(Ok(()))));
     }
 
@@ -69,7 +69,7 @@ impl BufferInterface for StrictBuffer {
 struct Mapped {
     bytes: Vec<u8>,
     from: BufferAddress,
-    /// The buffer that a mapping for writing is copied to at the end.
+    /// The memory of the buffer that the bytes are copied to at the end of a mapping for writing.
     memory: Option<Arc<Mutex<Memory>>>,
 }
 

@@ -178,7 +178,7 @@ impl DeviceInterface for StrictDevice {
     fn pop_error_scope(&self, index: u32) -> Pin<Box<dyn PopErrorScopeFuture>> {
         let mut scopes = locked(&self.0.scopes);
         let mine = scopes.entry(std::thread::current().id()).or_default();
-        // A panic drops scopes in any order. An outer scope closes those within.
+        // A panic drops scopes in any order, so an outer scope also closes the scopes within it.
         let scope = mine.drain((index as usize).min(mine.len())..).next();
         Box::pin(ready(scope.and_then(|scope| scope.error)))
     }

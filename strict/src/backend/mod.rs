@@ -7,7 +7,7 @@
 //! | `bind` | bind groups and their layouts |
 //! | `pipeline` | making a program of a shader |
 //! | `commands` | recorded commands |
-//! | `queue` | running them |
+//! | `queue` | running recorded commands |
 //! | `request` | the pipelines that a program requested |
 
 mod bind;
@@ -51,7 +51,7 @@ impl StrictGpu {
         wgpu::Device::from_custom(StrictDevice(Arc::clone(&self.shared)))
     }
 
-    /// Its queue.
+    /// The queue of the device.
     pub fn queue(&self) -> wgpu::Queue {
         wgpu::Queue::from_custom(StrictQueue(Arc::clone(&self.shared)))
     }
@@ -62,8 +62,8 @@ impl StrictGpu {
         wgpu::Adapter::from_custom(StrictAdapter(Arc::clone(&self.shared)))
     }
 
-    /// The faults since the last call, with [`Options::panics`] off: for each line of a dispatch the first
-    /// fault of each kind.
+    /// The faults since the last call, with [`Options::panics`] off. Of each dispatch, only the first fault of each
+    /// kind is kept for a line of the shader.
     pub fn take_faults(&self) -> Vec<Fault> {
         std::mem::take(&mut locked(&self.shared.log.faults))
     }
@@ -73,8 +73,8 @@ impl StrictGpu {
         std::mem::take(&mut locked(&self.shared.log.pipelines))
     }
 
-    /// The labels since the last call of what was made, each after a word for what it is, such as `buffer tokens`; the
-    /// word alone for what has no label.
+    /// The labels of the resources that were made since the last call. A label follows a word for the kind of resource,
+    /// as in `buffer tokens`; for a resource without a label there is the word alone.
     pub fn take_labels(&self) -> BTreeSet<String> {
         std::mem::take(&mut locked(&self.shared.log.labels))
     }
@@ -135,13 +135,13 @@ impl Shared {
         }
     }
 
-    /// Notes the label of what is made.
+    /// Notes the kind and the label of a resource that is made.
     fn labelled(&self, what: &str, label: Option<&str>) {
         let label = label.map_or_else(|| what.to_owned(), |label| format!("{what} {label}"));
         locked(&self.log.labels).insert(label);
     }
 
-    /// Panics, or stores the faults.
+    /// Panics with the faults or stores them, as [`Options::panics`] says.
     fn found(&self, faults: Vec<Fault>) {
         if self.options.panics && !faults.is_empty() {
             let all: Vec<_> = faults.iter().map(Fault::to_string).collect();
@@ -150,7 +150,7 @@ impl Shared {
         locked(&self.log.faults).extend(faults);
     }
 
-    /// Reports to the innermost scope for validation errors, or to the handler of uncaptured errors.
+    /// Reports a validation error to the innermost scope for such errors, or to the handler of uncaptured errors.
     fn invalid(&self, description: String) {
         let error = wgpu::Error::Validation {
             source: description.clone().into(),
@@ -183,7 +183,7 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// A fault may have panicked with the lock held, but the guarded data is always consistent.
+/// Locks a mutex, even if a fault panicked while it was locked: the guarded data is always consistent.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! Makes a program of a shader: parses and validates it like wgpu, and replaces its overrides by values.
+//! Turns a shader into a program: parses and validates it as wgpu does, and replaces its overrides by values.
 
 use super::{
     PipelineRequest, Shared,
@@ -21,7 +21,7 @@ use wgpu::{
     },
 };
 
-/// A parsed shader, or the error.
+/// A parsed shader, or why it cannot be parsed.
 #[derive(Clone, Debug)]
 pub(super) struct StrictShader(Arc<Result<Parsed, String>>);
 
@@ -71,7 +71,7 @@ impl ShaderModuleInterface for StrictShader {
     }
 }
 
-/// A pipeline, or an error if its shader cannot run, and the layouts of its groups if they were given.
+/// A pipeline's program, `None` if its shader cannot run, and the layouts of its groups if they were given.
 #[derive(Clone, Debug)]
 pub(super) struct StrictPipeline(
     pub(super) Option<Arc<Program>>,

@@ -255,7 +255,7 @@ impl StrictQueue {
     }
 }
 
-/// The memories of buffers. All threads lock them in the same order, to avoid deadlocks.
+/// Locks the memories of buffers. All threads lock them in the same order, to avoid deadlocks.
 fn in_order<'a>(buffers: &[&'a StrictBuffer]) -> Vec<MutexGuard<'a, Memory>> {
     let mut order: Vec<usize> = (0..buffers.len()).collect();
     order.sort_by_key(|&n| Arc::as_ptr(&buffers[n].memory) as usize);

@@ -1,5 +1,5 @@
-//! The pipelines that a program requested, so that others can make them too, such as a compiler whose output is
-//! examined.
+//! The pipelines that a program requested, so that they can be made elsewhere too, for example by a compiler whose
+//! output is examined.
 
 use super::{
     bind::{StrictGroupLayout, StrictPipelineLayout},
@@ -11,17 +11,17 @@ use wgpu::{BindGroupLayoutEntry, BindingType, ShaderStages};
 /// A requested pipeline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PipelineRequest {
-    /// Its label.
+    /// The label of the pipeline.
     pub label: String,
-    /// Its shader, in WGSL.
+    /// The shader, in WGSL.
     pub source: String,
     /// The entry point.
     pub entry_point: String,
-    /// The values of its overrides.
+    /// The values of the shader's overrides.
     pub constants: Vec<(String, f64)>,
-    /// The layouts of its bind groups.
+    /// The layouts of the bind groups.
     pub groups: Vec<Vec<BindGroupLayoutEntry>>,
-    /// Bytes of immediates.
+    /// The size of the immediates in bytes.
     pub immediate_size: u32,
     /// Whether workgroup variables are initialized to zeros.
     pub zero_initialize_workgroup_memory: bool,
@@ -54,7 +54,7 @@ impl PipelineRequest {
     }
 }
 
-/// The layouts that wgpu derives from the bindings of a shader if a program gives none.
+/// The layouts that wgpu derives from the bindings of a shader if a pipeline is made without a layout.
 fn implied_layouts(program: &Program) -> Vec<StrictGroupLayout> {
     let variables = program.module.global_variables.iter();
     let bound = variables.filter_map(|(_, variable)| variable.binding);
@@ -65,7 +65,7 @@ fn implied_layouts(program: &Program) -> Vec<StrictGroupLayout> {
 }
 
 impl StrictGroupLayout {
-    /// The entries of such a layout.
+    /// The entries of this layout.
     pub(super) fn entries(&self) -> Vec<BindGroupLayoutEntry> {
         let entry = |(&binding, &(ty, has_dynamic_offset))| BindGroupLayoutEntry {
             binding,

@@ -1,4 +1,4 @@
-//! Loads and stores, and all that can be wrong with them.
+//! Loads and stores, and the checks for their faults.
 
 use super::{
     Frame, Machine, Mask, READ, named,
@@ -13,7 +13,7 @@ use naga::{
     AddressSpace, ArraySize, Expression, GlobalVariable, Handle, Module, Scalar, TypeInner,
 };
 
-/// Where a global variable's words are.
+/// Where the words of a global variable lie.
 #[derive(Clone, Copy)]
 enum Home {
     Bound(super::Bound),
@@ -52,7 +52,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Bytes of what a variable is bound to.
+    /// The size in bytes of the memory that a variable is bound to.
     pub(super) fn room(&self, variable: Handle<GlobalVariable>) -> u64 {
         match self.home(variable) {
             Home::Bound(bound) => bound.bytes,
@@ -99,7 +99,7 @@ impl<'a> Machine<'a> {
                     TypeInner::Atomic(_) => Access::Atomic,
                     _ => READ,
                 };
-                // Of an address that all lanes share the first active one reads.
+                // If all lanes share an address, only the first active lane reads it.
                 let all: Vec<usize> = match from.at.uniform {
                     true => mask.iter().position(|&on| on).into_iter().collect(),
                     false => (0..lanes).filter(|&lane| mask[lane]).collect(),
@@ -187,7 +187,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The lanes whose access lies within the binding, each with its place in it. Others are faults.
+    /// The lanes whose access lies within the binding, each with its place in it. The access of other lanes is a fault.
     #[allow(clippy::too_many_arguments, reason = "an access is all of that")]
     pub(super) fn places(
         &mut self,
@@ -229,7 +229,7 @@ impl<'a> Machine<'a> {
         let is_storage = matches!(global.space, AddressSpace::Storage { .. });
         let home = self.home(variable);
         if let (Some(counter), true, Home::Bound(bound)) = (&mut self.counter, is_storage, home) {
-            // What all lanes read together counts once, as one lane's.
+            // A read that all lanes share counts once, as that of one lane.
             let lanes: Vec<_> = places
                 .iter()
                 .map(|&(lane, at)| (lane, bound.offset + at))
@@ -239,7 +239,7 @@ impl<'a> Machine<'a> {
         places
     }
 
-    /// The bits of a scalar in memory, and those that nobody wrote.
+    /// The bits of a scalar in memory, and which of them are unwritten.
     pub(super) fn bits(
         &mut self,
         variable: Handle<GlobalVariable>,
@@ -274,8 +274,9 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Notes that a scalar that nobody wrote is stored in a buffer. Workgroup memory may hold such a scalar, as whole
-    /// vectors at the end of a buffer do, and remembers it: what is stored of it later is a fault.
+    /// Notes the fault that a wholly unwritten scalar is stored in a buffer. Storing one in workgroup memory is no
+    /// fault, since shaders copy whole vectors from the end of a buffer there; the scalar stays unwritten, so storing
+    /// it in a buffer later is a fault.
     fn stored_unknown(
         &mut self,
         frame: &Frame<'a>,
@@ -296,7 +297,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The memory of a variable, and the word in it.
+    /// The memory of a variable, and the number of the word at byte `at` of the variable.
     fn memory(
         &mut self,
         variable: Handle<GlobalVariable>,
@@ -317,7 +318,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Looks for what is wrong with an access to a scalar.
+    /// Records an access to a scalar, and notes a fault if it races with an earlier access.
     pub(super) fn touch(
         &mut self,
         frame: &Frame<'a>,
@@ -331,7 +332,7 @@ impl<'a> Machine<'a> {
         }
         for at in (at..at + u64::from(scalar.width)).step_by(4) {
             let (by, number) = match self.home(variable) {
-                // Nobody writes there.
+                // Nothing writes to a read-only binding, so nothing races.
                 Home::Bound(bound) if !bound.writable => continue,
                 Home::Bound(_) => (self.invocation(lane, false), self.number),
                 Home::Shared => (self.invocation(lane, true), 1),

@@ -1,4 +1,4 @@
-//! What operators and functions make of scalars, as WGSL defines it.
+//! The results of operators and built-in functions on scalars, as WGSL defines them.
 
 use super::value::{integer, low};
 use naga::{BinaryOperator as Op, MathFunction as Math, Scalar, ScalarKind as Kind, UnaryOperator};
@@ -43,7 +43,7 @@ pub(super) fn unary(op: UnaryOperator, scalar: Scalar) -> Unary {
     }
 }
 
-/// The function of a binary operator on operands of a type; of shifts, that of the left one.
+/// The function of a binary operator on operands of a type. For a shift, the type is that of the left operand.
 pub(super) fn binary(op: Op, scalar: Scalar) -> Binary {
     match (scalar.kind, scalar.width) {
         (Kind::Float, _) => of_floats(op),
@@ -53,12 +53,12 @@ pub(super) fn binary(op: Op, scalar: Scalar) -> Binary {
     }
 }
 
-/// The bits that an operator on integers leaves unknown, given the operands and which of their bits are.
+/// The unknown bits of the result of an operator on integers, given each operand and its unknown bits.
 pub(super) fn unknown(op: Op, (a, unknown_a): (i64, u64), (b, unknown_b): (i64, u64)) -> u64 {
     let (known_a, known_b) = (a.cast_unsigned(), b.cast_unsigned());
     let either = unknown_a | unknown_b;
     match op {
-        // A zero that is known decides.
+        // A known zero in either operand makes the result's bit known.
         Op::And | Op::LogicalAnd => either & (known_a | unknown_a) & (known_b | unknown_b),
         Op::InclusiveOr | Op::LogicalOr => either & (!known_a | unknown_a) & (!known_b | unknown_b),
         Op::ExclusiveOr => either,
@@ -97,7 +97,7 @@ fn of_bools(op: Op) -> Binary {
 
 fn of_short(op: Op, is_signed: bool) -> Binary {
     match (op, is_signed) {
-        // In 64 bits, so that what leaves the type's range is seen to.
+        // In 64 bits, so that a result outside of the type's range shows.
         (Op::Add, _) => i64::wrapping_add,
         (Op::Subtract, _) => i64::wrapping_sub,
         (Op::Multiply, _) => i64::wrapping_mul,
@@ -164,7 +164,7 @@ fn of_long(op: Op, is_signed: bool) -> Binary {
     }
 }
 
-/// The built-in functions that work on each component by itself. None where the interpreter has not got one.
+/// A built-in function that works on each component by itself. `None` if the interpreter does not have it.
 pub(super) fn math(fun: Math, scalar: Scalar) -> Option<fn(i64, i64, i64) -> i64> {
     let is_float = scalar.kind == Kind::Float;
     Some(match (fun, scalar.kind) {
@@ -214,7 +214,7 @@ pub(super) fn math(fun: Math, scalar: Scalar) -> Option<fn(i64, i64, i64) -> i64
     })
 }
 
-/// A scalar of one type as one of another, by its value.
+/// Converts the value of a scalar to another type.
 pub(super) fn converted(word: i64, from: Scalar, to: Scalar) -> i64 {
     #[allow(
         clippy::cast_possible_truncation,
@@ -238,7 +238,7 @@ pub(super) fn converted(word: i64, from: Scalar, to: Scalar) -> i64 {
         (Kind::Uint, Kind::Float) if from.width == 4 => of_float(low(word) as f32),
         (Kind::Sint, Kind::Float) => of_float(word as f32),
         (_, Kind::Float) => of_float(word.cast_unsigned() as f32),
-        // What was computed in 64 bits may wrap here on purpose.
+        // A result outside of the type's range, computed in 64 bits, may be wrapped here on purpose.
         _ => match (from.width, to.width) {
             (4, 8) if from.kind == Kind::Sint => i64::from(signed(word)),
             (4, 8) => i64::from(low(word)),

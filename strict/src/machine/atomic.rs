@@ -78,7 +78,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// What an atomic operation leaves, and which bits of it depend on memory that nobody wrote.
+/// The value that an atomic operation stores, and its bits that depend on unwritten memory.
 fn updated(
     fun: &AtomicFunction,
     scalar: Scalar,

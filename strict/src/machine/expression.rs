@@ -1,4 +1,4 @@
-//! What an expression stands for, for all lanes at once.
+//! The values of expressions, for all lanes at once.
 
 use super::{
     Frame, Machine, Mask,
@@ -14,7 +14,7 @@ use naga::{
 use std::rc::Rc;
 
 impl<'a> Machine<'a> {
-    /// The value of an expression that was emitted before, or need not be.
+    /// The value of an expression that was emitted before, or that needs no emitting.
     pub(super) fn value(
         &mut self,
         frame: &mut Frame<'a>,
@@ -25,7 +25,7 @@ impl<'a> Machine<'a> {
             Some(value) => value.clone(),
             None => {
                 let value = self.evaluate(frame, handle, mask);
-                // Constants and names of variables.
+                // Constants and names of variables are not emitted.
                 frame.values[handle.index()] = Some(value.clone());
                 value
             }
@@ -223,7 +223,8 @@ impl<'a> Machine<'a> {
                         };
                         data.map(|word| converted(word, from, to))
                     }
-                    // The same bits; and integers stay what they are.
+                    // A bitcast keeps the bits. Between integers it also keeps the number in 64 bits, which shows if it
+                    // wrapped.
                     None if from.kind != ScalarKind::Float && *kind != ScalarKind::Float => data,
                     None => {
                         let to = Scalar {
@@ -246,7 +247,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Two operands with as many components each: a scalar goes with every component of a vector.
+    /// Gives two operands the same number of components: a scalar is repeated for each component of a vector.
     fn alike(&self, a: Data, b: Data) -> (Data, Data) {
         let lanes = self.lanes;
         match (a.components(lanes), b.components(lanes)) {
@@ -314,7 +315,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// Notes that something depends on memory that nobody wrote, if it does.
+    /// Notes a fault if a value depends on unwritten memory.
     pub(super) fn depends(
         &mut self,
         frame: &Frame<'a>,
@@ -391,7 +392,7 @@ fn of_literal(literal: Literal) -> Data {
     }])
 }
 
-/// The index that a shader sees, and the number that it would be had nothing wrapped.
+/// The index that a shader sees, and whether its computation left the range of `u32`.
 pub(super) fn index_of(word: i64) -> (u32, bool) {
     (low(word), i64::from(low(word)) != word)
 }

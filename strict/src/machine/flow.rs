@@ -1,4 +1,4 @@
-//! How a program goes on: blocks, branches, loops, calls and barriers, of all lanes with a mask.
+//! Control flow: blocks, branches, loops, calls and barriers, of all lanes at once, with a mask.
 
 use super::{
     Frame, Machine, Mask,
@@ -8,7 +8,7 @@ use super::{
 use crate::{Depends, Wrong};
 use naga::{Expression, Function, Handle, Range, Statement, SwitchValue, valid::FunctionInfo};
 
-/// The lanes that left a loop, or a round of it.
+/// The lanes that left a loop or a switch, and those that left a round of a loop.
 struct Left {
     broken: Vec<bool>,
     continued: Vec<bool>,
@@ -66,7 +66,7 @@ impl<'a> Machine<'a> {
         frame.result
     }
 
-    /// Runs a block. Afterwards `mask` says which lanes go on behind it.
+    /// Runs a block. Afterwards `mask` has the lanes that continue after it.
     fn block(
         &mut self,
         frame: &mut Frame<'a>,
@@ -193,19 +193,19 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The value of an expression that says what comes next.
+    /// The value of an expression that decides a branch. It is a fault if it depends on unwritten memory.
     fn decision(&mut self, frame: &mut Frame<'a>, handle: Handle<Expression>, mask: &Mask) -> Data {
         let data = self.data(frame, handle, mask);
         self.depends(frame, handle, &data, Depends::Condition, mask);
         data
     }
 
-    /// Returns a value to the lanes that are active.
+    /// Makes a value the result of the function in the active lanes.
     fn give(&self, frame: &mut Frame<'a>, value: &Data, mask: &Mask) {
         let lanes = self.lanes;
         let before = frame.result.take();
         frame.result = Some(match before {
-            // Nobody returned before, so whatever the other lanes get is nobody's.
+            // No lane has returned before, so the other lanes may get any value.
             None => value.clone(),
             Some(before) => {
                 let mut all = Variable::new(&before, lanes);
@@ -231,7 +231,7 @@ impl<'a> Machine<'a> {
         let mut rest = mask.clone();
         let mut out = Left::none(lanes);
         let mut falling = vec![false; lanes];
-        // The default takes what no other case does, wherever it stands.
+        // The default takes the lanes that no other case takes, also if it precedes other cases.
         let taken = |value: SwitchValue, lane: usize| {
             let number = low(selector.at(0, lane, lanes));
             match value {
@@ -284,7 +284,7 @@ impl<'a> Machine<'a> {
         for round in 0_u64.. {
             if round > most.into() {
                 self.fault(Wrong::LongLoop { most }, "", &active, None);
-                // Nothing that follows would mean anything.
+                // The shader does not end the loop, so the interpreter does.
                 break;
             }
             let mut left = Left::none(self.lanes);

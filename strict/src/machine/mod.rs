@@ -1,16 +1,16 @@
-//! Runs the workgroups of a dispatch, one after the other, each in lockstep: all its invocations take one step
-//! of the program together, both sides of a branch one after the other with the others masked out, and a loop
-//! until its last invocation has left.
+//! Runs the workgroups of a dispatch, one after the other, each in lockstep: all its invocations take one step of the
+//! program together. The sides of a branch run one after the other, with the invocations of the other side masked
+//! out. A loop runs until its last invocation has left.
 //!
 //! | file | decides |
 //! |---|---|
-//! | `value` | what values are |
-//! | `arithmetic` | what operators make of scalars |
-//! | `expression` | what an expression stands for |
-//! | `variable` | what variables hold |
-//! | `flow` | how a program goes on |
-//! | `pointer` | where pointers lead |
-//! | `access`, `atomic` | what is read and written, and what is wrong with that |
+//! | `value` | how values are stored |
+//! | `arithmetic` | the results of operators on scalars |
+//! | `expression` | the values of expressions |
+//! | `variable` | the content of variables |
+//! | `flow` | control flow |
+//! | `pointer` | where pointers point |
+//! | `access`, `atomic` | loads, stores and atomic operations, and their faults |
 //! | `support` | which shaders can be run |
 
 mod access;
@@ -58,24 +58,24 @@ impl Program {
     }
 }
 
-/// What a global variable is bound to.
+/// The memory that a global variable is bound to.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
-    /// Which of the dispatch's memories.
+    /// The number of the memory among the dispatch's memories.
     pub(crate) memory: usize,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
-    /// Whether the dispatch may change it.
+    /// Whether the dispatch may write to it.
     pub(crate) writable: bool,
 }
 
-/// A dispatch under way.
+/// A dispatch that is running.
 #[derive(Debug)]
 pub(crate) struct Machine<'a> {
     pub(crate) program: &'a Program,
     pub(crate) options: &'a Options,
     pub(crate) memories: Vec<&'a mut Memory>,
-    /// By the variable's number.
+    /// The memory of each global variable, by the variable's number.
     pub(crate) bound: Vec<Option<Bound>>,
     pub(crate) counter: Option<Counter>,
     pub(crate) faults: Vec<Fault>,
@@ -84,10 +84,10 @@ pub(crate) struct Machine<'a> {
     pub(crate) groups: [u32; 3],
     lanes: usize,
     group: [u32; 3],
-    /// Barriers that the workgroup has passed, for buffers and for its own memory.
+    /// The number of barriers that the workgroup has passed, for buffers and for workgroup memory.
     storage_phase: u32,
     workgroup_phase: u32,
-    /// Variables of the invocations, of all functions that are being called.
+    /// The invocations' variables in all functions that are being called.
     stack: Vec<Variable>,
     private: HashMap<Handle<GlobalVariable>, usize>,
     shared: HashMap<Handle<GlobalVariable>, Memory>,
@@ -98,7 +98,7 @@ struct Frame<'a> {
     info: &'a FunctionInfo,
     values: Vec<Option<Value>>,
     arguments: Vec<Value>,
-    /// Where on the stack its variables begin.
+    /// Where the function's variables begin on the stack.
     locals: usize,
     result: Option<Data>,
 }
@@ -177,7 +177,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// An argument of the entry point.
+    /// The value of an argument of the entry point.
     fn input(&self, ty: Handle<naga::Type>, binding: Option<&naga::Binding>) -> Data {
         match (binding, &self.program.module.types[ty].inner) {
             (Some(naga::Binding::BuiltIn(built_in)), _) => self.built_in(*built_in),
@@ -220,7 +220,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Notes what is wrong with the first active lane.
+    /// Notes a fault of the first active lane.
     fn fault(
         &mut self,
         wrong: Wrong,
@@ -252,7 +252,7 @@ impl<'a> Machine<'a> {
                 .nth(number.checked_sub(1)? as usize)?;
             Some((number, line.to_owned()))
         });
-        // Of one line the first fault of its kind: what is wrong once there is mostly wrong often.
+        // Only the first fault of each kind is kept for a line: a faulty line often faults in many lanes and rounds.
         let kind = std::mem::discriminant(&wrong);
         let is_known =
             |fault: &Fault| fault.line == line && std::mem::discriminant(&fault.wrong) == kind;
@@ -268,7 +268,7 @@ impl<'a> Machine<'a> {
             line,
         });
     }
-    /// The invocation of a lane, as memory of this kind knows it.
+    /// The invocation of a lane, with the barriers that count for workgroup memory (`shared`) or for buffers.
     fn invocation(&self, lane: usize, shared: bool) -> Invocation {
         let [x, y, z] = self.group;
         let group = (z * self.groups[1] + y) * self.groups[0] + x;
@@ -285,7 +285,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Scalars that a value of a type is made of.
+    /// The number of scalars in a value of a type.
     fn components(&self, ty: Handle<naga::Type>) -> usize {
         pointer::components(&self.program.module, &self.program.module.types[ty].inner)
     }
@@ -296,7 +296,7 @@ fn named(variable: &GlobalVariable) -> &str {
     variable.name.as_deref().unwrap_or("unnamed")
 }
 
-/// What a pointer to a whole variable is.
+/// A pointer to a whole variable.
 fn pointer_to(place: Location) -> Value {
     Value::Pointer(Pointer {
         place,
@@ -304,5 +304,5 @@ fn pointer_to(place: Location) -> Value {
     })
 }
 
-/// What an access counts as where it is only read.
+/// The kind of an access that only reads.
 const READ: Access = Access::Read;

@@ -1,4 +1,4 @@
-//! Where pointers lead: elements of vectors, arrays and structures, in memory or of values.
+//! Pointers: elements of vectors, arrays and structures, in memory or in values.
 
 use super::{
     Frame, Machine, Mask, READ,
@@ -9,7 +9,7 @@ use crate::{Access, Outside, Wrong, memory::index};
 use naga::{ArraySize, Expression, Handle, Module, TypeInner};
 use std::borrow::Cow;
 
-/// Scalars that a value of a type is made of.
+/// The number of scalars in a value of a type.
 pub(super) fn components(module: &Module, inner: &TypeInner) -> usize {
     let of = |ty| components(module, &module.types[ty].inner);
     match *inner {
@@ -25,7 +25,7 @@ pub(super) fn components(module: &Module, inner: &TypeInner) -> usize {
 }
 
 impl<'a> Machine<'a> {
-    /// What a pointer points to.
+    /// The type that a pointer points to.
     pub(super) fn pointee(
         &self,
         frame: &Frame<'a>,
@@ -69,7 +69,7 @@ impl<'a> Machine<'a> {
 
     fn pointer_to_element(&self, pointer: &Pointer, inner: &TypeInner, index: &Data) -> Pointer {
         let is_local = matches!(pointer.place, Location::Local(_));
-        // Distance between elements, and how many there are.
+        // The distance between elements, and their number.
         let (stride, count) = match *inner {
             TypeInner::Vector { size, scalar } => (
                 if is_local { 1 } else { u64::from(scalar.width) },
@@ -187,7 +187,7 @@ impl<'a> Machine<'a> {
         let module = &self.program.module;
         let mut ty = &module.types[module.global_variables[variable].ty].inner;
         let mut before = 0;
-        // The last member of a structure, or the variable itself.
+        // The array is the last member of a structure, or the variable itself.
         if let TypeInner::Struct { members, .. } = ty {
             let last = members.last().expect("a structure has members");
             (ty, before) = (&module.types[last.ty].inner, last.offset.into());
@@ -199,7 +199,7 @@ impl<'a> Machine<'a> {
         length.cast_signed()
     }
 
-    /// Where a lane's own variable is touched, unless that is beside it.
+    /// The component of a lane's own variable that an access begins at. `None`, and a fault, if it is outside.
     pub(super) fn local_place(
         &mut self,
         frame: &Frame<'a>,

@@ -8,7 +8,7 @@ use naga::{
     valid::{FunctionInfo, ModuleInfo},
 };
 
-/// Says what of a module cannot be run, if anything.
+/// Checks that a module can be run. The error says what cannot.
 pub(crate) fn check(module: &Module, info: &ModuleInfo, entry: usize) -> Result<(), String> {
     for (_, ty) in module.types.iter() {
         let known = match ty.inner {

@@ -7,31 +7,31 @@
 //! | `bool` | 0 or 1 |
 //! | `f32` | its bits |
 //! | `i64`, `u64` | its bits |
-//! | `i32`, `u32` | the number that it would be had nothing wrapped; its low 32 bits are what the shader sees |
+//! | `i32`, `u32` | the number that it would be if nothing had wrapped; the shader sees its low 32 bits |
 //!
-//! The last row is how an index that wrapped is found. Sums, differences and products of 32-bit integers are
-//! computed in 64 bits, so that negative numbers in `u32`, as strides often are, stay negative and sums that
-//! leave the type's range are seen to. All else (a quotient, a bit of logic, a loaded word) starts anew from
-//! the 32 bits, of which those from 2^31 on count as negative.
+//! The last row finds indices that wrapped. Sums, differences and products of 32-bit integers are computed in 64 bits.
+//! So negative numbers in `u32`, as strides often are, stay negative, and sums outside of the type's range show. Every
+//! other number (a quotient, a result of bit operations, a loaded word) is made of its 32 bits alone, and is negative
+//! from 2^31 on.
 
 use naga::{GlobalVariable, Handle, Scalar, ScalarKind};
 use std::{iter::repeat_n, rc::Rc};
 
-/// What an expression stands for.
+/// The value of an expression.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Data(Data),
     Pointer(Pointer),
 }
 
-/// The scalars that a value is made of: component by component, and of each all lanes, or a single one where
-/// all lanes have the same.
+/// The scalars of a value, component by component. Each component has a scalar for every lane, or a single one if the
+/// value is the same in all lanes.
 #[derive(Clone, Debug)]
 pub(super) struct Data {
     pub(super) words: Rc<[i64]>,
     pub(super) uniform: bool,
-    /// Of each word the bits that come from memory that nobody wrote; none where that is no bit of any, as it
-    /// nearly always is.
+    /// For each word, the bits that come from unwritten memory. `None` if no word has such bits, which is the usual
+    /// case.
     pub(super) unknown: Option<Rc<Vec<u64>>>,
 }
 
@@ -52,7 +52,7 @@ impl Data {
         Self::new(words, false)
     }
 
-    /// The same, of which these bits are unknown.
+    /// The same value, with these bits unknown.
     pub(super) fn with_unknown(self, unknown: Vec<u64>) -> Self {
         let any = unknown.iter().any(|&bits| bits != 0);
         Self {
@@ -61,7 +61,7 @@ impl Data {
         }
     }
 
-    /// How many words a component takes.
+    /// The number of words of a component.
     pub(super) fn width(&self, lanes: usize) -> usize {
         if self.uniform { 1 } else { lanes }
     }
@@ -100,7 +100,7 @@ impl Data {
         }
     }
 
-    /// Values side by side, as the components of one.
+    /// The components of several values, as one value.
     pub(super) fn concat(parts: &[Self], lanes: usize) -> Self {
         let uniform = parts.iter().all(|part| part.uniform);
         let width = if uniform { 1 } else { lanes };
@@ -123,7 +123,7 @@ impl Data {
         all.with_unknown(unknown.collect())
     }
 
-    /// A function of each scalar.
+    /// Applies a function to each scalar.
     pub(super) fn map(&self, f: impl Fn(i64) -> i64) -> Self {
         let words: Rc<[i64]> = self.words.iter().map(|&word| f(word)).collect();
         let mapped = Self::new(words, self.uniform);
@@ -135,13 +135,14 @@ impl Data {
         }
     }
 
-    /// A function of the scalars of two values with as many components.
+    /// Applies a function to the scalars of two values with the same number of components. A scalar of the result is
+    /// unknown if any bit of its operands is.
     pub(super) fn zip(&self, other: &Self, lanes: usize, f: impl Fn(i64, i64) -> i64) -> Self {
         let zipped = self.zip_known(other, lanes, f);
         self.unknown_by(other, zipped, lanes, |a, b| all_if_any(a.1 | b.1))
     }
 
-    /// The same, where `unknown` says which bits are, given the scalars and which bits of those are.
+    /// As [`Data::zip`], but `unknown` gives the unknown bits of a result from both operands and their unknown bits.
     pub(super) fn zip_by(
         &self,
         other: &Self,
@@ -175,7 +176,7 @@ impl Data {
 
     fn zip_known(&self, other: &Self, lanes: usize, f: impl Fn(i64, i64) -> i64) -> Self {
         let (a, b) = (&self.words, &other.words);
-        // Of iterators that know their length, `collect` allocates once.
+        // The iterators know their length, so `collect` allocates once.
         let words: Rc<[i64]> = match (self.uniform, other.uniform, a.len().min(b.len())) {
             (true, true, _) | (false, false, _) => {
                 a.iter().zip(b.iter()).map(|(&a, &b)| f(a, b)).collect()
@@ -195,17 +196,17 @@ impl Data {
     }
 }
 
-/// For what depends on all bits of a scalar.
+/// The unknown bits of a result that depends on all bits of a scalar with these unknown bits.
 pub(super) fn all_if_any(unknown: u64) -> u64 {
     if unknown == 0 { 0 } else { u64::MAX }
 }
 
-/// Where a pointer points to, of each lane or of all.
+/// Where a pointer points to, in each lane.
 #[derive(Clone, Debug)]
 pub(super) struct Pointer {
     pub(super) place: Location,
-    /// Bytes from the beginning of a global variable, or components of a local one. Negative ones are those
-    /// of [`Stray`].
+    /// The offset in bytes from the beginning of a global variable, or in components from that of a local one. A
+    /// negative offset is a [`Stray`].
     pub(super) at: Data,
 }
 
@@ -216,19 +217,19 @@ pub(super) enum Location {
     Global(Handle<GlobalVariable>),
 }
 
-/// An index that leads nowhere. It is a fault only once something is read or written there.
+/// An index that points to no element. It is a fault only when the element is read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stray {
     /// Beyond an array of fixed size.
     Outside(u32),
-    /// Of a computation that left the range of its type.
+    /// The computation of the index left the range of its type.
     Wrapped(u32),
 }
 
 impl Stray {
     const WRAPPED: i64 = i64::MIN / 2;
 
-    /// In place of an offset.
+    /// The negative number that stands for this index in place of an offset.
     pub(super) fn code(self) -> i64 {
         match self {
             Self::Outside(index) => i64::MIN + i64::from(index),
@@ -267,7 +268,7 @@ pub(super) fn from_bits(bits: u64, scalar: Scalar) -> i64 {
     }
 }
 
-/// A 32-bit integer of which nothing is known but its bits.
+/// The `i64` of a 32-bit integer, from its bits. It is negative if they are 2^31 or more.
 pub(super) fn integer(bits: u32) -> i64 {
     i64::from(bits.cast_signed())
 }

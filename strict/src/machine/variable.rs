@@ -1,14 +1,14 @@
-//! Variables of the invocations, in functions or private to them.
+//! The invocations' own variables, in functions or in the private address space.
 
 use super::value::Data;
 use std::iter::repeat_n;
 
-/// A variable of the invocations.
+/// A variable that each invocation has.
 #[derive(Debug)]
 pub(super) struct Variable {
-    /// As those of [`Data`].
+    /// The words of all lanes, in the order of [`Data`].
     pub(super) words: Vec<i64>,
-    /// As those of [`Data`]; empty where all is known.
+    /// The unknown bits of each word. Empty if there are none.
     pub(super) unknown: Vec<u64>,
 }
 

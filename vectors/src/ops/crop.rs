@@ -21,7 +21,7 @@ use wgslice::{
 pub struct Crop<'a> {
     /// The array; its first dimension numbers the items.
     pub params: Params<'a>,
-    /// A tuple for each box: its box index if there are any, its begins, its flips if there are any.
+    /// A tuple for each box: its box index and flips, if boxes have them, and its begins.
     pub indices: &'a Tensor,
     /// Which parts a tuple has.
     pub boxes: Boxes,
@@ -165,7 +165,7 @@ impl<'a> Op<'a> for Crop<'a> {
             })
             .collect();
         let rest: usize = x[1 + dims..].iter().product();
-        // What is not cropped can be too large by itself; then every size ends at 1.
+        // The dimensions that are not cropped can be too large by themselves; then every size is reduced to 1.
         while count * rest * sizes.iter().product::<usize>() > 2 * MOST
             && sizes.iter().any(|&size| size > 1)
         {

@@ -23,7 +23,7 @@ pub struct Gather<'a> {
     pub indices: &'a Tensor,
     /// The axis.
     pub axis: i64,
-    /// The leading dimensions that both share.
+    /// The number of leading dimensions that params and indices share.
     pub batch_dims: i64,
     /// The policies of the indices.
     pub indexing: Indexing,

@@ -21,7 +21,7 @@ pub struct GatherNd<'a> {
     pub params: Params<'a>,
     /// The index tuples.
     pub indices: &'a Tensor,
-    /// The leading dimensions that both share.
+    /// The number of leading dimensions that params and indices share.
     pub batch_dims: usize,
     /// The policies of the indices.
     pub indexing: Indexing,

@@ -1,6 +1,6 @@
-//! The operations of vector files: one file for each, with what the crate does with it.
+//! The operations of vector files: a file for each, with everything that the crate does with it.
 //!
-//! Beside TensorFlow's arguments, which `tests/vectors/README.md` lists, a case may have
+//! In addition to TensorFlow's arguments, which `tests/vectors/README.md` lists, a case may have
 //!
 //! | operation | argument | meaning |
 //! |---|---|---|

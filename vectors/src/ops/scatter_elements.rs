@@ -98,7 +98,7 @@ impl<'a> Op<'a> for ScatterElements<'a> {
         let mut updates_shape = sizes.clone();
         disturb(rng, &mut updates_shape);
         let mut updates = tensor(rng, &updates_shape);
-        // Sums of a few fit the smallest elements.
+        // The values are small, so that sums of a few of them fit the smallest elements.
         updates.data.iter_mut().for_each(|value| *value %= 8);
         indices.shape = sizes;
         let mut args = Map::new();

@@ -100,7 +100,7 @@ pub(super) fn random_rows(
         let indices = tuples(rng, &[1], &shape[..depth]);
         return (indices, tensor(rng, &updates));
     }
-    // Half of them have few positions, with many rows each.
+    // Half of the cases have few positions, with many rows each.
     let mut places = shape[..depth].to_vec();
     if rng.bool() {
         places.iter_mut().for_each(|size| *size = (*size).min(4));
@@ -109,7 +109,7 @@ pub(super) fn random_rows(
     disturb(rng, &mut updates);
     policy(rng, args);
     let mut updates = tensor(rng, &updates);
-    // Sums of a few fit the smallest elements.
+    // The values are small, so that sums of a few of them fit the smallest elements.
     updates.data.iter_mut().for_each(|value| *value %= 8);
     (indices, updates)
 }

@@ -18,7 +18,7 @@ pub struct StridedSliceUpdate<'a> {
     pub input: &'a Tensor,
     /// The slice.
     pub spec: wgslice::spec::TfStridedSlice,
-    /// What it is replaced with.
+    /// The value that replaces the slice.
     pub value: &'a Tensor,
 }
 

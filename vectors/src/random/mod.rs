@@ -77,7 +77,7 @@ mod tests {
             operations.insert(case.op);
         }
         assert!(operations.iter().eq(Operation::ALL));
-        // Enough errors to compare them too, but not so many that other cases are rare.
+        // There are enough errors to compare them too, but not so many that other cases are rare.
         assert!((1500..2900).contains(&good), "{good}");
     }
 

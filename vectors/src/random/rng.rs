@@ -3,8 +3,8 @@
 use fastrand::Rng as Source;
 use std::ops::RangeBounds;
 
-/// Of [`fastrand::Rng`], what does not depend on the machine: its `usize` and all that is built on it give other
-/// numbers where addresses have 32 bits, as in a browser.
+/// The methods of [`fastrand::Rng`] that do not depend on the machine. Its `usize`, and the methods that use it, give
+/// other numbers on machines with addresses of 32 bits, such as a browser.
 pub(crate) struct Rng(Source);
 
 impl Rng {

@@ -23,12 +23,12 @@ use std::{
     sync::Arc,
 };
 
-/// The memory for rows that wait to be written, in bytes. What reads the file needs as much for each column.
+/// The memory for rows that wait to be written, in bytes. A reader of the file needs as much for each column.
 const ROW_GROUP: usize = 64 << 20;
 
 pub(super) struct Output {
     path: PathBuf,
-    /// The file beside the final one, until the result is complete.
+    /// The file that is written until the result is complete, in the folder of the final file.
     partial: Partial,
     writer: ArrowWriter<File>,
     schema: SchemaRef,
@@ -39,7 +39,7 @@ struct Partial(PathBuf);
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // It is gone where it has its final name.
+        // If the file has its final name, there is nothing to remove.
         let _ = fs::remove_file(&self.0);
     }
 }
@@ -86,7 +86,7 @@ impl Output {
         while let Some(batch) = batches.next().await {
             let batch = batch.map_err(failed)?;
             rows += batch.num_rows();
-            // The metadata of columns, such as the shape of tensors, does not pass all steps of a plan.
+            // Some steps of a plan lose the metadata of columns, such as the shape of tensors, so it is restored here.
             let batch = RecordBatch::try_new(Arc::clone(&self.schema), batch.columns().to_vec());
             let batch = batch.map_err(|error| unwritten(&error))?;
             self.writer

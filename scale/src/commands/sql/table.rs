@@ -21,7 +21,7 @@ use wgslice_scale::tensor::TensorType;
 /// The number of rows that are printed.
 const ROWS: usize = 20;
 
-/// The width of a terminal that does not say its own.
+/// The width in characters of a terminal that does not report its own.
 const WIDTH: usize = 100;
 
 /// Prints the first rows.
@@ -48,7 +48,7 @@ pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
         let lengths = texts.flatten().map(|text| text.chars().count());
         lengths.max().unwrap_or(0)
     });
-    // Columns have three characters between them, and two at each end.
+    // A table has three characters between columns, and two at each end.
     let room = columns.saturating_sub(3 * fields.len() + 1);
     let width = fair_width(longest.collect(), room);
     let table = fields.iter().zip(shown).map(|(field, texts)| {
@@ -67,7 +67,7 @@ pub(super) async fn print_first(result: DataFrame) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The width to which columns are cut, if those that need less leave their room to the others.
+/// The width to which columns are cut. Narrower columns leave their room to the others.
 fn fair_width(mut longest: Vec<usize>, room: usize) -> usize {
     const LEAST: usize = 6;
     longest.sort_unstable();
@@ -105,7 +105,7 @@ fn of_tensor(tensor: &TensorType, column: &ArrayRef, width: usize) -> Result<Str
     let options = FormatOptions::default();
     let elements = ArrayFormatter::try_new(&values, &options).map_err(Failure::work)?;
     let mut text = format!("{}{:?}", tensor.dtype(), tensor.shape());
-    // An element has at least a space and a digit.
+    // An element takes at least two characters, a space and a digit, so more than `width` elements never show.
     for element in 0..values.len().min(width) {
         text += &format!(" {}", elements.value(element));
     }

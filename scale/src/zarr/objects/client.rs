@@ -1,8 +1,8 @@
 //! Connections to object stores, and the threads on which requests run.
 //!
-//! Readers of chunks are no futures, and run on threads of an engine, which must not run a future within another. So
-//! requests have a few threads of their own, for whom the readers wait. The connections of an engine's own requests live
-//! there too: threads that compute shards would let them time out.
+//! Readers of chunks are not futures. They run on threads of an engine, which must not run one future within another.
+//! So requests run on a few threads of their own, and the readers wait for them. The connections of an engine's own
+//! requests are on these threads too: threads that compute shards would let them time out.
 
 use crate::zarr::Error;
 use object_store::{
@@ -25,7 +25,7 @@ use std::{
 use tokio::runtime::{Builder, Runtime};
 use url::{Position, Url};
 
-/// They wait for the network, and decrypt what comes.
+/// The number of threads for requests, which wait for the network and decrypt answers.
 const THREADS: usize = 4;
 
 static RUNTIME: LazyLock<io::Result<Runtime>> = LazyLock::new(|| {
@@ -41,13 +41,13 @@ fn runtime() -> io::Result<&'static Runtime> {
     started.map_err(|error| io::Error::new(error.kind(), format!("cannot start threads: {error}")))
 }
 
-/// Waits for requests on a thread that may itself run futures.
+/// Runs requests, and waits for their result. The calling thread may itself run futures.
 pub(super) fn wait<T: Send + 'static>(
     requests: impl Future<Output = object_store::Result<T>> + Send + 'static,
 ) -> io::Result<object_store::Result<T>> {
     let (sender, receiver) = mpsc::sync_channel(1);
     runtime()?.spawn(async move {
-        // The receiver waits below until it has the answer.
+        // Sending cannot fail: the receiver below waits for the answer.
         let _ = sender.send(requests.await);
     });
     receiver
@@ -55,8 +55,8 @@ pub(super) fn wait<T: Send + 'static>(
         .map_err(|_| io::Error::other("a request ended without an answer"))
 }
 
-/// Requests that find no server fail within seconds, those that get no answer after a minute or so. Tasks are tried
-/// again besides.
+/// Requests that find no server fail within seconds, requests without an answer after about a minute. In addition,
+/// failed tasks are tried again.
 fn retries() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {
@@ -69,15 +69,15 @@ fn retries() -> RetryConfig {
     }
 }
 
-/// The object store of a URL, and the path in it. Its settings are in the environment, by the names that `object_store`
-/// gives them: `AWS_…`, `GOOGLE_…` and `AZURE_…`.
+/// The object store of a URL, and the path in it. The store's settings come from environment variables with the names
+/// that `object_store` gives them: `AWS_…`, `GOOGLE_…` and `AZURE_…`.
 pub(crate) fn connect(url: &Url) -> Result<(Arc<dyn ObjectStore>, Path), Error> {
     static KNOWN: Mutex<Option<HashMap<String, Arc<dyn ObjectStore>>>> = Mutex::new(None);
     let unfit = |problem: &dyn error::Error| {
         Error::usage(format_args!("cannot open {url}: {}", message(problem)))
     };
     let (scheme, path) = ObjectStoreScheme::parse(url).map_err(|error| unfit(&error))?;
-    // Several arrays of a bucket have their connections in common.
+    // Several arrays of a bucket share their connections.
     let place = url.as_str().trim_end_matches('/');
     let place = place.strip_suffix(path.as_ref()).unwrap_or(place);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,16 +138,16 @@ pub(super) fn failure(error: &object_store::Error) -> io::Error {
     io::Error::new(kind, message(error))
 }
 
-/// Whether a request failed without an answer. The next one would wait as long.
+/// Whether a request failed without an answer. Another request would wait as long.
 pub(super) fn is_unanswered(error: &object_store::Error) -> bool {
     let first: &dyn error::Error = error;
     let mut causes = iter::successors(Some(first), |error| error.source());
     causes.any(|cause| cause.is::<HttpError>())
 }
 
-/// The error on one line, with what caused it: the clients' errors do not say whether a connection was refused.
+/// The error and its causes on one line. The error alone does not say whether a connection was refused.
 fn message(error: &dyn error::Error) -> String {
-    /// What a server answers may be a whole page.
+    /// The longest message in bytes: a server's answer may be a whole page.
     const LONGEST: usize = 600;
     let mut text = error.to_string();
     let mut cause = error.source();

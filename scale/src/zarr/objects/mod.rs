@@ -24,7 +24,7 @@ use zarrs::storage::{
     byte_range::{ByteRange, InvalidByteRangeError},
 };
 
-/// The number of objects that are looked at at a time.
+/// The number of objects whose metadata is requested at the same time.
 const AT_A_TIME: usize = 32;
 
 impl Place for Objects {
@@ -42,7 +42,7 @@ impl Place for Objects {
 
     fn read(&self, key: &str, range: ByteRange) -> Result<Option<Bytes>, Unread> {
         let (wanted, length) = match range {
-            // No request can ask for nothing.
+            // A request cannot ask for an empty range.
             ByteRange::FromStart(_, Some(0)) | ByteRange::Suffix(0) => {
                 return Ok(self.size(key)?.map(|_| Bytes::new()));
             }
@@ -61,7 +61,7 @@ impl Place for Objects {
             }
             (Ok((bytes, _)), _) => Ok(Some(bytes)),
             (Err(StoreError::NotFound { .. }), _) => Ok(None),
-            // Azure counts from the start only.
+            // Azure only supports ranges that are counted from the start.
             (Err(StoreError::NotSupported { .. }), ByteRange::Suffix(length)) => {
                 let Some(size) = self.size(key)? else {
                     return Ok(None);
@@ -72,7 +72,7 @@ impl Place for Objects {
                 self.read(key, ByteRange::FromStart(start, Some(length)))
             }
             (Err(error), _) if is_part && !is_unanswered(&error) => {
-                // Servers do not answer alike if an object is shorter than the range.
+                // Servers answer differently if an object is shorter than the range, so its size is compared.
                 match self.size(key) {
                     Ok(Some(size)) if is_beyond(range, size) => {
                         Err(Unread::Range(InvalidByteRangeError::new(range, size)))
@@ -110,7 +110,8 @@ impl Place for Objects {
     }
 
     fn write(&self, key: &str, value: &[u8], job: &str) -> io::Result<()> {
-        /// Another task of this job, or a late one of an earlier job, may put the same object at the same time.
+        /// How many times a put is tried: another task of this job, or a late task of an earlier job, may put the same
+        /// object at the same time.
         const ATTEMPTS: usize = 8;
         let mut mode = PutMode::Create;
         let mut has_failed = false;
@@ -122,7 +123,7 @@ impl Place for Objects {
                 Ok(()) => return Ok(()),
                 Err(StoreError::AlreadyExists { .. } | StoreError::Precondition { .. }) => {}
                 Err(error) if has_failed => return Err(failure(&error)),
-                // It may have been put without an answer.
+                // The object may have been put, though no answer came.
                 Err(_) => has_failed = true,
             }
             mode = match self.head(key)? {
@@ -148,7 +149,7 @@ impl Place for Objects {
         let paths: Vec<Path> = keys.iter().map(|key| self.path(key)).collect();
         let (prefix, job) = (self.prefix.clone(), job.to_owned());
         let found = wait(async move {
-            // A listing says what is there, but not whose it is.
+            // A listing says which objects exist, but not which job put them.
             let mut listed: HashSet<Path> = paths.iter().take(1).cloned().collect();
             if paths.len() > 1 {
                 let all = store.list(prefix_of(&prefix));
@@ -193,7 +194,7 @@ impl Place for Objects {
     }
 }
 
-/// Whether an object of this size has not the whole range.
+/// Whether the range exceeds an object of this size.
 fn is_beyond(range: ByteRange, size: u64) -> bool {
     match range {
         ByteRange::FromStart(start, length) => start

@@ -12,9 +12,9 @@ use zarrs::storage::Bytes;
 
 /// A prefix of keys in an object store.
 ///
-/// An object of a job is marked with the job's id, so that another job does not take it for its own. It is put only
-/// where there is none, or in place of one that is known to be another's: a task that was slow while its job ended
-/// cannot put its object over that of the next one.
+/// An object of a job is marked with the job's id, so that another job does not take it for its own. An object is put
+/// only if there is none under its key, or in place of a known object of another job. So a slow task whose job has
+/// ended cannot replace an object of the next job.
 #[derive(Debug)]
 pub(crate) struct Objects {
     pub(super) store: Arc<dyn ObjectStore>,
@@ -22,10 +22,10 @@ pub(crate) struct Objects {
     pub(super) url: Url,
 }
 
-/// The metadata of an object that has the id of its job.
+/// The name of the metadata of an object that holds the id of its job.
 const MARK: Attribute = Attribute::Metadata(Cow::Borrowed("wgslice"));
 
-/// What is known of an object without its bytes.
+/// The description of an object, without its bytes.
 pub(super) struct Head {
     pub(super) size: u64,
     pub(super) job: Option<String>,
@@ -109,7 +109,7 @@ impl Objects {
         wait(async move { store.put_opts(&path, payload, options).await.map(drop) })
     }
 
-    /// An error if the job is over.
+    /// Returns an error if the job is over.
     pub(super) fn check(&self, job: &str) -> io::Result<()> {
         let record = match self.get(JOB_RECORD, None)? {
             Ok((record, _)) => record,
@@ -127,7 +127,7 @@ impl Objects {
     }
 }
 
-/// The prefix for a listing, which is none where a store has the whole bucket.
+/// The prefix for a listing. `None` if the store is the whole bucket.
 pub(super) fn prefix_of(prefix: &Path) -> Option<&Path> {
     (!prefix.as_ref().is_empty()).then_some(prefix)
 }
