@@ -22,7 +22,7 @@ impl Gpu {
         self.poll_with(wgpu::PollType::wait_indefinitely())
     }
 
-    /// Whether a call may wait for the device. In a browser none may.
+    /// Whether a call may wait for the device. In a browser no call may.
     pub(crate) fn may_block(&self) -> bool {
         self.inner.may_block
     }

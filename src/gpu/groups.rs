@@ -2,7 +2,7 @@
 //!
 //! A bind group keeps its buffers alive, and wgpu neither reports when the caller drops a buffer nor has weak
 //! references. So a group is kept only for buffers that recur: the first use of the buffers stores only a hash, and the
-//! second use the group. A group is dropped when it was not [used recently](Recent), or by
+//! second use stores the group. A group is dropped when it was not [used recently](Recent), or by
 //! [`Gpu::trim`](crate::Gpu::trim). Groups of tensors and of scratch memory are not kept, since they would keep memory
 //! alive that the pool frees. Operations on tensors are submitted one by one anyway, which takes longer than creating a
 //! group.

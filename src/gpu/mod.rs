@@ -18,8 +18,8 @@
 //! | `texture` | which texels of a texture are copied, and through which rows |
 //! | `argument` | whether the buffers that are passed fit a plan |
 //! | `bounds` | whether a dispatch stays within its bindings, in tests and debug builds; the contract of a dispatch |
-//! | `work`, `prepared` | what is recorded for a plan, worked out once; that ahead of the recording |
-//! | `groups`, `recent` | which bind groups are kept for reuse; what was used recently |
+//! | `work`, `prepared` | which commands are recorded for a plan, worked out once; the same ahead of the recording |
+//! | `groups`, `recent` | which bind groups are kept for reuse; how long unused values are kept |
 //! | `slots` | which uniform slots and report slots are reused |
 //! | `pool` | which buffers of dropped tensors new tensors reuse |
 //! | `report` | how a gather or scatter reports later which tuples were out of range |
@@ -113,7 +113,7 @@ struct Inner {
     reach: Reach,
     pipelines: Arc<Pipelines>,
     groups: Arc<Groups>,
-    /// Made with these limits and pipelines.
+    /// The works of recent plans, which were made with these limits and pipelines.
     works: Arc<Works>,
     scatter: Arc<ScatterMemory>,
     texels: Arc<KeptTexels>,

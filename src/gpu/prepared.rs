@@ -93,8 +93,8 @@ impl Gpu {
         Pending::running(move || gpu.prepare(&plan))
     }
 
-    /// Whether this device can run a plan. To find out compiles nothing and allocates nothing on the device, so it does
-    /// not say whether there is memory for the result.
+    /// Whether this device can run a plan. The check compiles nothing and allocates nothing on the device, so it does
+    /// not tell whether there is memory for the result.
     ///
     /// ```no_run
     /// use wgslice::{options::{Combine, ScatterOptions}, DType, Plan};
@@ -129,8 +129,8 @@ impl Gpu {
     }
 }
 
-/// The places of arguments for which a plan is prepared: at the beginning of buffers, which are a multiple of 16 bytes
-/// long or not, with indices of each type. None for a plan that moves nothing.
+/// The places of arguments for which a plan is prepared: at the beginning of buffers whose size is a multiple of 16
+/// bytes, and of other buffers, with indices of each type. None for a plan that moves nothing.
 fn usual_places(plan: &Plan) -> Vec<Places> {
     if plan.rows.count == 0 || plan.result_bytes() == 0 {
         return Vec::new();
